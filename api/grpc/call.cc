@@ -1,0 +1,44 @@
+#include "api/grpc/call.h"
+
+#include <string>
+
+#include "api/grpc/convert.h"
+
+namespace muster::api {
+namespace {
+
+/// Peers refuse metadata over 8 KiB by default; the fields that fit tell enough.
+constexpr std::size_t kProblemBytes = 4096;
+
+}  // namespace
+
+Result<auth::Principal> PrincipalOf(const grpc::CallbackServerContext& context) {
+  const auto& metadata = context.client_metadata();
+  const auto user = metadata.find("x-muster-user");
+  if (user == metadata.end()) return auth::LoopbackPrincipal("");
+  return auth::LoopbackPrincipal({user->second.data(), user->second.size()});
+}
+
+grpc::Status StatusOf(grpc::CallbackServerContext* context, const Error& error) {
+  if (!error.fields.empty()) {
+    v1::Problem problem;
+    ToProto(error, &problem);
+    problem.clear_detail();  // it is the status's message
+    while (problem.errors_size() > 1 && problem.ByteSizeLong() > kProblemBytes) {
+      problem.mutable_errors()->RemoveLast();
+    }
+    context->AddTrailingMetadata("muster-problem-bin", problem.SerializeAsString());
+  }
+  if (error.retry_after_ms > 0) {
+    context->AddTrailingMetadata("retry-after-ms", std::to_string(error.retry_after_ms));
+  }
+  return {static_cast<grpc::StatusCode>(error.code), error.detail};
+}
+
+grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context, const Error& error) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(StatusOf(context, error));
+  return reactor;
+}
+
+}  // namespace muster::api

@@ -1,0 +1,34 @@
+// What every call of the gRPC services needs: its principal, and how it ends.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include "api/auth/authorizer.h"
+#include "schedd/base/result.h"
+
+namespace muster::api {
+
+/// The user that the metadata `x-muster-user` names, or `anonymous`.
+Result<auth::Principal> PrincipalOf(const grpc::CallbackServerContext& context);
+
+/// The status of an error: its code and sentence. The wrong fields go into the trailing metadata
+/// `muster-problem-bin` (a muster.v1.Problem), a retry hint into `retry-after-ms`. Call before
+/// Finish.
+grpc::Status StatusOf(grpc::CallbackServerContext* context, const Error& error);
+
+/// A reactor that has already ended with `error`.
+grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context, const Error& error);
+
+/// Ends a unary call with a result: OK after `fill(value)`, or the error.
+template <class T, class Fill>
+void Answer(grpc::CallbackServerContext* context, grpc::ServerUnaryReactor* reactor,
+            const Result<T>& result, Fill&& fill) {
+  if (!result.ok()) {
+    reactor->Finish(StatusOf(context, result.error()));
+    return;
+  }
+  fill(*result);
+  reactor->Finish(grpc::Status::OK);
+}
+
+}  // namespace muster::api

@@ -1,0 +1,283 @@
+#include "api/grpc/convert.h"
+
+#include <utility>
+
+#include "api/service/views.h"
+#include "schedd/base/quantity.h"
+#include "schedd/text/yaml.h"
+
+namespace muster::api {
+namespace {
+
+void SetTime(WallTime time, google::protobuf::Timestamp* out) {
+  std::int64_t seconds = time.us / kMicrosPerSecond;
+  std::int64_t micros = time.us % kMicrosPerSecond;
+  if (micros < 0) {
+    micros += kMicrosPerSecond;
+    --seconds;
+  }
+  out->set_seconds(seconds);
+  out->set_nanos(static_cast<std::int32_t>(micros * 1000));
+}
+
+void PodSetsToProto(const JobRecord& job, v1::Job* out) {
+  if (job.pod_sets == nullptr) return;
+  for (const PodSet& pod_set : *job.pod_sets) {
+    v1::JobPodSet* item = out->add_pod_sets();
+    item->set_name(pod_set.name);
+    item->set_count(pod_set.count);
+    for (const ResourceAmount& request : pod_set.requests) {
+      (*item->mutable_requests())[request.resource] =
+          FormatQuantity(request.resource, request.amount);
+    }
+    if (job.admission == nullptr) continue;
+    for (const PodSetAssignment& assignment : job.admission->pod_sets) {
+      if (assignment.name != pod_set.name) continue;
+      for (const auto& [resource, flavor] : assignment.flavors) {
+        (*item->mutable_flavors())[resource] = flavor;
+      }
+    }
+  }
+}
+
+std::string Text(const json::value* value) {
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
+const char* OutcomeName(ApplyOutcome outcome) {
+  switch (outcome) {
+    case ApplyOutcome::kCreated:
+      return "created";
+    case ApplyOutcome::kConfigured:
+      return "configured";
+    case ApplyOutcome::kUnchanged:
+      return "unchanged";
+    case ApplyOutcome::kDeleted:
+      return "deleted";
+  }
+  return "";
+}
+
+Result<std::optional<std::int64_t>> Amount(const char* field, const std::string& resource,
+                                           const std::string& text) {
+  const Result<std::int64_t> amount = ParseQuantity(resource, text);
+  if (!amount.ok()) return InvalidField(std::string("quota.") + field, amount.error().detail);
+  return std::optional<std::int64_t>(*amount);
+}
+
+/// Which fields a request sets, by its mask or by what it carries.
+struct EditedFields {
+  bool nominal = false, borrowing = false, lending = false;
+};
+
+Result<EditedFields> FieldsOf(const v1::SetQuotaRequest& request) {
+  EditedFields fields;
+  if (request.update_mask().paths_size() == 0) {
+    fields.nominal = !request.quota().nominal_quota().empty();
+    fields.borrowing = request.quota().has_borrowing_limit();
+    fields.lending = request.quota().has_lending_limit();
+    return fields;
+  }
+  for (const std::string& path : request.update_mask().paths()) {
+    if (path == "nominal_quota") {
+      fields.nominal = true;
+    } else if (path == "borrowing_limit") {
+      fields.borrowing = true;
+    } else if (path == "lending_limit") {
+      fields.lending = true;
+    } else {
+      return InvalidField("update_mask", "\"" + path +
+                                             "\" cannot be set; only nominal_quota, "
+                                             "borrowing_limit and lending_limit can");
+    }
+  }
+  return fields;
+}
+
+}  // namespace
+
+void ToProto(const JobRecord& job, v1::Job* out) {
+  out->set_id(job.id.value);
+  out->set_uid(job.uid.ToString());
+  out->set_name(job.name);
+  out->set_namespace_(job.ns);
+  out->set_kind(std::string(ShapeKindName(job.shape)));
+  out->set_api_version(std::string(ApiVersionOf(job.shape)));
+  out->set_display_name(job.display_name);
+  out->set_user(job.user);
+  out->set_queue(job.local_queue);
+  out->set_cluster_queue(job.cluster_queue);
+  out->set_priority(job.priority);
+  out->set_priority_class(job.priority_class);
+  out->set_state(std::string(JobStateName(job.state)));
+  out->set_reason(std::string(ReasonName(job.reason)));
+  out->set_message(job.message);
+  out->set_cluster(job.cluster);
+  out->set_attempt(job.attempt);
+  if (job.submit_time.set()) SetTime(job.submit_time, out->mutable_submit_time());
+  if (job.admit_time.set()) SetTime(job.admit_time, out->mutable_admit_time());
+  if (job.start_time.set()) SetTime(job.start_time, out->mutable_start_time());
+  if (job.end_time.set()) SetTime(job.end_time, out->mutable_end_time());
+  if (job.exit_code) out->set_exit_code(*job.exit_code);
+  out->set_time_limit_seconds(job.time_limit_s);
+  PodSetsToProto(job, out);
+  if (job.conditions == nullptr) return;
+  for (const Condition& condition : *job.conditions) {
+    v1::Condition* item = out->add_conditions();
+    item->set_type(condition.type);
+    item->set_status(condition.status ? "True" : "False");
+    item->set_reason(condition.reason);
+    item->set_message(condition.message);
+    SetTime(condition.last_transition, item->mutable_last_transition_time());
+  }
+}
+
+void ToProto(const Event& event, v1::Event* out) {
+  out->set_seq(event.seq);
+  SetTime(event.time, out->mutable_time());
+  out->set_type(event.type);
+  out->set_job(event.job.value);
+  out->set_object(event.object);
+  out->set_reason(event.reason);
+  out->set_message(event.message);
+}
+
+void ToProto(const core::Explanation& explanation, v1::Explanation* out) {
+  out->set_state(std::string(JobStateName(explanation.state)));
+  out->set_reason(explanation.reason);
+  out->set_summary(explanation.summary);
+  out->set_position(static_cast<std::int64_t>(explanation.position));
+  for (const core::FlavorVerdict& verdict : explanation.flavors) {
+    v1::FlavorVerdict* item = out->add_flavors();
+    item->set_pod_set(verdict.pod_set);
+    item->set_flavor(verdict.flavor);
+    item->set_resource(verdict.resource);
+    item->set_reason(std::string(ReasonName(verdict.reason)));
+    item->set_message(verdict.message);
+    if (verdict.resource.empty()) continue;
+    item->set_requested(FormatQuantity(verdict.resource, verdict.requested));
+    item->set_available(FormatQuantity(verdict.resource, verdict.available));
+    item->set_potential(FormatQuantity(verdict.resource, verdict.potential));
+    item->set_used(FormatQuantity(verdict.resource, verdict.used));
+    item->set_nominal(FormatQuantity(verdict.resource, verdict.nominal));
+  }
+  for (const core::ClusterVerdict& verdict : explanation.clusters) {
+    v1::ClusterVerdict* item = out->add_clusters();
+    item->set_cluster(verdict.cluster);
+    item->set_eligible(verdict.eligible);
+    item->set_fits_now(verdict.fits_now);
+    item->set_message(verdict.message);
+  }
+  for (const std::string& sentence : explanation.would_help) out->add_would_help(sentence);
+}
+
+void ToProto(const Error& error, v1::Problem* out) {
+  out->set_code(static_cast<std::int32_t>(error.code));
+  out->set_detail(error.detail);
+  for (const FieldError& field : error.fields) {
+    v1::ProblemField* item = out->add_errors();
+    item->set_field(field.field);
+    item->set_message(field.message);
+  }
+}
+
+void ToProto(const core::ClusterView& cluster, v1::Cluster* out) {
+  const MemberCluster& member = cluster.member;
+  out->set_name(member.name);
+  out->set_backend(member.backend);
+  out->set_healthy(member.healthy);
+  out->set_cordoned(member.cordoned);
+  for (const auto& [key, value] : member.labels) (*out->mutable_labels())[key] = value;
+  for (const ResourceAmount& amount : member.allocatable) {
+    (*out->mutable_allocatable())[amount.resource] = FormatQuantity(amount.resource, amount.amount);
+  }
+  for (const ResourceAmount& amount : cluster.free) {
+    (*out->mutable_free())[amount.resource] = FormatQuantity(amount.resource, amount.amount);
+  }
+}
+
+void ToProto(const QuotaView& quota, v1::Quota* out) {
+  const std::string& resource = quota.key.resource;
+  out->set_cluster_queue(quota.key.cluster_queue);
+  out->set_flavor(quota.key.flavor);
+  out->set_resource(resource);
+  out->set_nominal_quota(FormatQuantity(resource, quota.quota.nominal));
+  if (quota.quota.borrowing_limit) {
+    out->set_borrowing_limit(FormatQuantity(resource, *quota.quota.borrowing_limit));
+  }
+  if (quota.quota.lending_limit) {
+    out->set_lending_limit(FormatQuantity(resource, *quota.quota.lending_limit));
+  }
+  out->set_used(FormatQuantity(resource, quota.used));
+  out->set_reserved(FormatQuantity(resource, quota.reserved));
+  out->set_borrowed(FormatQuantity(resource, quota.borrowed));
+  out->set_available(FormatQuantity(resource, quota.available));
+  out->set_etag(quota.etag);
+}
+
+void ToProto(const DocumentOutcome& outcome, v1::ApplyOutcome* out) {
+  out->set_kind(outcome.kind);
+  out->set_namespace_(outcome.ns);
+  out->set_name(outcome.name);
+  out->set_outcome(OutcomeName(outcome.outcome));
+  if (outcome.job != nullptr) ToProto(*outcome.job, out->mutable_job());
+}
+
+void ToProto(const json::value& object, v1::QueueObject* out) {
+  out->set_object(WriteJson(object));
+  if (!object.is_object()) return;
+  out->set_kind(Text(object.get_object().if_contains("kind")));
+  const json::value* metadata = object.get_object().if_contains("metadata");
+  if (metadata == nullptr || !metadata->is_object()) return;
+  out->set_namespace_(Text(metadata->get_object().if_contains("namespace")));
+  out->set_name(Text(metadata->get_object().if_contains("name")));
+  out->set_uid(Text(metadata->get_object().if_contains("uid")));
+  const std::string version = Text(metadata->get_object().if_contains("resourceVersion"));
+  out->set_resource_version(std::strtoll(version.c_str(), nullptr, 10));
+}
+
+Result<QuotaEdit> QuotaEditOf(const v1::SetQuotaRequest& request) {
+  const v1::Quota& quota = request.quota();
+  QuotaEdit edit;
+  edit.key = {quota.cluster_queue(), quota.flavor(), quota.resource()};
+  if (quota.cluster_queue().empty()) return InvalidField("quota.cluster_queue", "is required");
+  if (quota.flavor().empty()) return InvalidField("quota.flavor", "is required");
+  if (quota.resource().empty()) return InvalidField("quota.resource", "is required");
+  if (!request.etag().empty() && !quota.etag().empty() && request.etag() != quota.etag()) {
+    return InvalidField("etag", "differs from quota.etag");
+  }
+  edit.etag = request.etag().empty() ? quota.etag() : request.etag();
+  edit.dry_run = request.dry_run();
+  const Result<EditedFields> fields = FieldsOf(request);
+  if (!fields.ok()) return fields.error();
+  if (fields->nominal) {
+    auto amount = Amount("nominal_quota", edit.key.resource, quota.nominal_quota());
+    if (!amount.ok()) return amount.error();
+    edit.nominal = *amount;
+  }
+  if (fields->borrowing && quota.has_borrowing_limit()) {
+    auto amount = Amount("borrowing_limit", edit.key.resource, quota.borrowing_limit());
+    if (!amount.ok()) return amount.error();
+    edit.borrowing_limit = *amount;
+  }
+  if (fields->lending && quota.has_lending_limit()) {
+    auto amount = Amount("lending_limit", edit.key.resource, quota.lending_limit());
+    if (!amount.ok()) return amount.error();
+    edit.lending_limit = *amount;
+  }
+  edit.clear_borrowing_limit = fields->borrowing && !quota.has_borrowing_limit();
+  edit.clear_lending_limit = fields->lending && !quota.has_lending_limit();
+  return edit;
+}
+
+Result<json::value> OneDocument(const std::string& text) {
+  Result<std::vector<json::value>> documents = ParseDocuments(text);
+  if (!documents.ok()) return documents.error();
+  if (documents->size() != 1) {
+    return InvalidField("manifest", "holds " + std::to_string(documents->size()) +
+                                        " documents; it must be exactly one");
+  }
+  return std::move(documents->front());
+}
+
+}  // namespace muster::api

@@ -1,0 +1,32 @@
+// Between the service's values and the messages of muster.v1.
+//
+// Pure functions, thread-safe.
+#pragma once
+
+#include <string>
+
+#include "api/service/scheduler_service.h"
+#include "muster/v1/clusters.pb.h"
+#include "muster/v1/jobs.pb.h"
+#include "muster/v1/queues.pb.h"
+#include "muster/v1/quota.pb.h"
+
+namespace muster::api {
+
+void ToProto(const JobRecord& job, v1::Job* out);
+void ToProto(const Event& event, v1::Event* out);
+void ToProto(const core::Explanation& explanation, v1::Explanation* out);
+void ToProto(const Error& error, v1::Problem* out);
+void ToProto(const core::ClusterView& cluster, v1::Cluster* out);
+void ToProto(const QuotaView& quota, v1::Quota* out);
+void ToProto(const DocumentOutcome& outcome, v1::ApplyOutcome* out);
+/// From the whole object as ListObjects answers it.
+void ToProto(const json::value& object, v1::QueueObject* out);
+
+/// The edit that a request asks for (see quota.proto for the mask's rules). Errors name the field.
+Result<QuotaEdit> QuotaEditOf(const v1::SetQuotaRequest& request);
+
+/// One manifest in JSON or YAML text. Errors: malformed; not exactly one document.
+Result<json::value> OneDocument(const std::string& text);
+
+}  // namespace muster::api

@@ -1,0 +1,214 @@
+#include "api/grpc/job_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/grpc/call.h"
+#include "api/grpc/convert.h"
+#include "api/grpc/submit_stream.h"
+#include "schedd/base/limits.h"
+
+namespace muster::api {
+namespace {
+
+constexpr std::size_t kDefaultPage = 100;
+
+Result<JobFilter> FilterOf(const v1::ListJobsRequest& request) {
+  JobFilter filter;
+  filter.ns = request.namespace_();
+  filter.queue = request.queue();
+  filter.user = request.user();
+  for (const std::string& name : request.states()) {
+    const std::optional<JobState> state = JobStateOf(name);
+    if (!state) {
+      return InvalidField("states",
+                          "\"" + name +
+                              "\" is not a state; the states are Held, Pending, Admitted, "
+                              "Running, Succeeded, Failed and Cancelled");
+    }
+    filter.states.push_back(*state);
+  }
+  return filter;
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* JobServiceImpl::SubmitJob(grpc::CallbackServerContext* context,
+                                                    const v1::SubmitJobRequest* request,
+                                                    v1::SubmitJobResponse* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  Result<json::value> body = OneDocument(request->manifest());
+  if (!body.ok()) return Refuse(context, body.error());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  SubmitRequest submit{request->namespace_(), std::move(*body), request->idempotency_key()};
+  service_.SubmitAll(
+      *who, std::move(submit), [context, reactor, response](Result<std::vector<Submitted>> jobs) {
+        Answer(context, reactor, jobs, [response](const std::vector<Submitted>& all) {
+          ToProto(*all.front().job, response->mutable_job());
+          response->set_replayed(all.front().replayed);
+          if (all.size() == 1) return;
+          for (const Submitted& task : all) ToProto(*task.job, response->add_array_tasks());
+        });
+      });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobServiceImpl::BatchSubmitJobs(grpc::CallbackServerContext* context,
+                                                          const v1::BatchSubmitJobsRequest* request,
+                                                          v1::BatchSubmitJobsResponse* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  if (static_cast<std::size_t>(request->manifests_size()) > limits::kBatchJobs) {
+    return Refuse(context,
+                  InvalidField("manifests",
+                               "holds more than " + std::to_string(limits::kBatchJobs) + " jobs"));
+  }
+  // Items whose text is not even a document are answered here; the rest go to the service, in
+  // order.
+  std::vector<json::value> bodies;
+  std::vector<int> slots;
+  for (int i = 0; i < request->manifests_size(); ++i) {
+    v1::SubmitOutcome* item = response->add_items();
+    Result<json::value> body = OneDocument(request->manifests(i));
+    if (!body.ok()) {
+      ToProto(body.error(), item->mutable_problem());
+      continue;
+    }
+    bodies.push_back(std::move(*body));
+    slots.push_back(i);
+  }
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  service_.SubmitBatch(
+      *who, request->namespace_(), std::move(bodies),
+      [context, reactor, response, slots](Result<std::vector<Result<Submitted>>> results) {
+        Answer(context, reactor, results, [&](const std::vector<Result<Submitted>>& all) {
+          for (std::size_t i = 0; i < all.size(); ++i) {
+            v1::SubmitOutcome* item = response->mutable_items(slots[i]);
+            if (all[i].ok()) {
+              ToProto(*all[i]->job, item->mutable_job());
+            } else {
+              ToProto(all[i].error(), item->mutable_problem());
+            }
+          }
+        });
+      });
+  return reactor;
+}
+
+grpc::ServerReadReactor<v1::SubmitJobRequest>* JobServiceImpl::StreamSubmitJobs(
+    grpc::CallbackServerContext* context, v1::BatchSubmitJobsResponse* response) {
+  return new SubmitStream(service_, context, response);  // deletes itself in OnDone
+}
+
+grpc::ServerUnaryReactor* JobServiceImpl::GetJob(grpc::CallbackServerContext* context,
+                                                 const v1::GetJobRequest* request,
+                                                 v1::Job* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  Answer(context, reactor, service_.GetJob(*who, request->id()),
+         [response](const JobPtr& job) { ToProto(*job, response); });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobServiceImpl::ListJobs(grpc::CallbackServerContext* context,
+                                                   const v1::ListJobsRequest* request,
+                                                   v1::ListJobsResponse* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  const Result<JobFilter> filter = FilterOf(*request);
+  if (!filter.ok()) return Refuse(context, filter.error());
+  if (request->page_size() < 0)
+    return Refuse(context, InvalidField("page_size", "must not be negative"));
+  const std::size_t size =
+      request->page_size() == 0
+          ? kDefaultPage
+          : std::min<std::size_t>(static_cast<std::size_t>(request->page_size()),
+                                  limits::kPageItems);
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  Answer(context, reactor, service_.ListJobs(*who, *filter, request->page_token(), size),
+         [response](const JobPage& page) {
+           for (const JobPtr& job : page.items) ToProto(*job, response->add_items());
+           response->set_next_page_token(page.next_page_token);
+         });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobServiceImpl::Change(grpc::CallbackServerContext* context,
+                                                 const v1::JobActionRequest* request, JobVerb verb,
+                                                 v1::Job* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  service_.ChangeJob(*who, request->id(), verb, [context, reactor, response](Result<JobPtr> job) {
+    Answer(context, reactor, job,
+           [response](const JobPtr& changed) { ToProto(*changed, response); });
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobServiceImpl::CancelJob(grpc::CallbackServerContext* context,
+                                                    const v1::JobActionRequest* request,
+                                                    v1::Job* response) {
+  return Change(context, request, JobVerb::kCancel, response);
+}
+
+grpc::ServerUnaryReactor* JobServiceImpl::HoldJob(grpc::CallbackServerContext* context,
+                                                  const v1::JobActionRequest* request,
+                                                  v1::Job* response) {
+  return Change(context, request, JobVerb::kHold, response);
+}
+
+grpc::ServerUnaryReactor* JobServiceImpl::ReleaseJob(grpc::CallbackServerContext* context,
+                                                     const v1::JobActionRequest* request,
+                                                     v1::Job* response) {
+  return Change(context, request, JobVerb::kRelease, response);
+}
+
+grpc::ServerUnaryReactor* JobServiceImpl::RequeueJob(grpc::CallbackServerContext* context,
+                                                     const v1::JobActionRequest* request,
+                                                     v1::Job* response) {
+  return Change(context, request, JobVerb::kRequeue, response);
+}
+
+grpc::ServerUnaryReactor* JobServiceImpl::ExplainJob(grpc::CallbackServerContext* context,
+                                                     const v1::ExplainJobRequest* request,
+                                                     v1::Explanation* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  Answer(context, reactor, service_.Explain(*who, request->id()),
+         [response](const core::Explanation& explanation) { ToProto(explanation, response); });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* JobServiceImpl::ReadLog(grpc::CallbackServerContext* context,
+                                                  const v1::ReadLogRequest* request,
+                                                  v1::ReadLogResponse* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  LogQuery query;  // its default size stays below the 4 MB that clients receive by default
+  query.pod = request->pod();
+  query.container = request->container();
+  query.offset = request->offset();
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  Answer(context, reactor, service_.ReadLog(*who, request->id(), query),
+         [response](const LogChunk& chunk) {
+           response->set_data(chunk.data);
+           response->set_next_offset(chunk.next_offset);
+           response->set_ended(chunk.ended);
+         });
+  return reactor;
+}
+
+grpc::ServerWriteReactor<v1::Event>* JobServiceImpl::WatchEvents(
+    grpc::CallbackServerContext* context, const v1::WatchEventsRequest* request) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) {
+    return EventHub::Refuse({static_cast<grpc::StatusCode>(who.error().code), who.error().detail});
+  }
+  return events_.Open(*who, std::max<std::int64_t>(request->since(), 0));
+}
+
+}  // namespace muster::api

@@ -1,0 +1,98 @@
+#include <utility>
+
+#include "api/grpc/admin_services.h"
+#include "api/grpc/call.h"
+#include "api/grpc/convert.h"
+#include "api/service/validate.h"
+#include "schedd/text/yaml.h"
+
+namespace muster::api {
+namespace {
+
+Result<const shapes::KindInfo*> KindOf(const std::string& name) {
+  if (const shapes::KindInfo* info = FindKindByName(name)) return info;
+  return InvalidField("kind", "\"" + name + "\" is not a kind of queue object");
+}
+
+std::string NamespaceOf(const shapes::KindInfo& info, const std::string& given) {
+  if (!info.namespaced) return {};
+  return given.empty() ? "default" : given;
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* QueueServiceImpl::GetObject(grpc::CallbackServerContext* context,
+                                                      const v1::GetObjectRequest* request,
+                                                      v1::QueueObject* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  const Result<const shapes::KindInfo*> info = KindOf(request->kind());
+  if (!info.ok()) return Refuse(context, info.error());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  Answer(context, reactor,
+         service_.GetObject(*who, (*info)->kind, NamespaceOf(**info, request->namespace_()),
+                            request->name()),
+         [response](const json::value& object) { ToProto(object, response); });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* QueueServiceImpl::ListObjects(grpc::CallbackServerContext* context,
+                                                        const v1::ListObjectsRequest* request,
+                                                        v1::ListObjectsResponse* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  const Result<const shapes::KindInfo*> info = KindOf(request->kind());
+  if (!info.ok()) return Refuse(context, info.error());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  Answer(context, reactor, service_.ListObjects(*who, (*info)->kind, request->namespace_()),
+         [response](const std::vector<json::value>& objects) {
+           for (const json::value& object : objects) ToProto(object, response->add_items());
+         });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* QueueServiceImpl::Apply(grpc::CallbackServerContext* context,
+                                                  const v1::ApplyRequest* request,
+                                                  v1::ApplyResponse* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  Result<std::vector<json::value>> documents = ParseDocuments(request->documents());
+  if (!documents.ok()) return Refuse(context, documents.error());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  service_.Apply(*who, request->namespace_(), std::move(*documents), request->dry_run(),
+                 [context, reactor, response](Result<std::vector<DocumentOutcome>> outcomes) {
+                   Answer(context, reactor, outcomes, [&](const std::vector<DocumentOutcome>& all) {
+                     for (const DocumentOutcome& outcome : all)
+                       ToProto(outcome, response->add_items());
+                   });
+                 });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* QueueServiceImpl::DeleteObject(grpc::CallbackServerContext* context,
+                                                         const v1::DeleteObjectRequest* request,
+                                                         v1::QueueObject* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  const Result<const shapes::KindInfo*> info = KindOf(request->kind());
+  if (!info.ok()) return Refuse(context, info.error());
+  ObjectChange change;
+  change.kind = (*info)->kind;
+  change.ns = NamespaceOf(**info, request->namespace_());
+  change.name = request->name();
+  change.remove = true;
+  change.expected_resource_version = request->resource_version();
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  service_.ChangeObjects(
+      *who, {std::move(change)}, false,
+      [this, context, reactor, response](Result<std::vector<ObjectApplied>> applied) {
+        Answer(context, reactor, applied, [&](const std::vector<ObjectApplied>& all) {
+          if (!all.empty() && all.front().object != nullptr) {
+            ToProto(service_.ObjectWithStatus(*all.front().object), response);
+          }
+        });
+      });
+  return reactor;
+}
+
+}  // namespace muster::api

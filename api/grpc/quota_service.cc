@@ -1,0 +1,66 @@
+#include <utility>
+
+#include "api/grpc/admin_services.h"
+#include "api/grpc/call.h"
+#include "api/grpc/convert.h"
+
+namespace muster::api {
+
+grpc::ServerUnaryReactor* QuotaAdminServiceImpl::GetQuota(grpc::CallbackServerContext* context,
+                                                          const v1::GetQuotaRequest* request,
+                                                          v1::Quota* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  if (request->cluster_queue().empty()) {
+    return Refuse(context, InvalidField("cluster_queue", "is required"));
+  }
+  const Result<std::vector<QuotaView>> quotas = service_.ListQuotas(*who, request->cluster_queue());
+  if (!quotas.ok()) return Refuse(context, quotas.error());
+  for (const QuotaView& quota : *quotas) {
+    if (quota.key.flavor != request->flavor() || quota.key.resource != request->resource())
+      continue;
+    ToProto(quota, response);
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+  return Refuse(context, NotFound("ClusterQueue \"" + request->cluster_queue() +
+                                  "\" has no quota for resource \"" + request->resource() +
+                                  "\" of flavor \"" + request->flavor() + "\""));
+}
+
+grpc::ServerUnaryReactor* QuotaAdminServiceImpl::ListQuotas(grpc::CallbackServerContext* context,
+                                                            const v1::ListQuotasRequest* request,
+                                                            v1::ListQuotasResponse* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  Answer(context, reactor, service_.ListQuotas(*who, request->cluster_queue()),
+         [response](const std::vector<QuotaView>& quotas) {
+           for (const QuotaView& quota : quotas) ToProto(quota, response->add_items());
+         });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* QuotaAdminServiceImpl::SetQuota(grpc::CallbackServerContext* context,
+                                                          const v1::SetQuotaRequest* request,
+                                                          v1::SetQuotaResponse* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  Result<QuotaEdit> edit = QuotaEditOf(*request);
+  if (!edit.ok()) return Refuse(context, edit.error());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  service_.SetQuota(*who, std::move(*edit),
+                    [context, reactor, response](Result<QuotaEdited> edited) {
+                      Answer(context, reactor, edited, [response](const QuotaEdited& outcome) {
+                        ToProto(outcome.quota, response->mutable_quota());
+                        for (const JobPtr& job : outcome.effect.would_admit)
+                          ToProto(*job, response->add_admissions());
+                        for (const JobPtr& job : outcome.effect.would_preempt)
+                          ToProto(*job, response->add_preemptions());
+                      });
+                    });
+  return reactor;
+}
+
+}  // namespace muster::api

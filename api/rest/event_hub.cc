@@ -1,0 +1,118 @@
+#include "api/rest/event_hub.h"
+
+#include <utility>
+
+#include "api/service/views.h"
+
+namespace muster::rest {
+namespace {
+
+constexpr std::size_t kPageEvents = 500;  // about 150 KB: within what a stream may hold back
+constexpr std::size_t kMeanwhileBatches = 64;
+constexpr std::int64_t kHeartbeatMs = 15'000;  // below the usual idle time-outs of proxies
+
+}  // namespace
+
+std::string ServerSentText(const Event& event) {
+  return "id: " + std::to_string(event.seq) + "\nevent: " + event.type +
+         "\ndata: " + WriteJson(api::EventJson(event)) + "\n\n";
+}
+
+void EventHub::Follow(auth::Principal who, std::int64_t since, std::shared_ptr<StreamSink> sink,
+                      std::shared_ptr<void> slot) {
+  ++following_;  // before the first page is read: what is published from here on is not missed
+  auto follower = std::make_shared<Follower>();
+  follower->who = std::move(who);
+  follower->last = since;
+  follower->sink = std::move(sink);
+  follower->slot = std::move(slot);
+  workers_->PostWriter([this, follower] {
+    followers_.push_back(follower);
+    // The first bytes tell the client that from now on nothing is missed.
+    follower->sink->Write(": following from " + std::to_string(follower->last) + "\n\n");
+    ReadPage(follower);
+    if (!std::exchange(beating_, true)) Heartbeat();
+  });
+}
+
+void EventHub::Publish(const std::vector<Event>& events) {
+  if (following_.load() == 0 || events.empty()) return;
+  workers_->PostWriter([this, copy = std::make_shared<const std::vector<Event>>(events)] {
+    auto batch = std::make_shared<std::vector<Line>>();
+    batch->reserve(copy->size());
+    for (const Event& event : *copy) batch->push_back({event.seq, ServerSentText(event)});
+    OnBatch(batch);
+  });
+}
+
+void EventHub::OnBatch(const Batch& batch) {
+  for (const FollowerPtr& follower : followers_) {
+    if (follower->live) {
+      Deliver(*follower, *batch);
+    } else if (follower->meanwhile.size() < kMeanwhileBatches) {
+      follower->meanwhile.push_back(batch);
+    } else {
+      follower->overrun = true;
+    }
+  }
+  Prune();
+}
+
+void EventHub::ReadPage(const FollowerPtr& follower) {
+  follower->meanwhile.clear();
+  follower->overrun = false;
+  workers_->Post([this, follower] {
+    auto page = std::make_shared<Result<std::vector<Event>>>(
+        service_.EventsSince(follower->who, follower->last, kPageEvents));
+    workers_->PostWriter([this, follower, page] { TakePage(follower, *page); });
+  });
+}
+
+void EventHub::TakePage(const FollowerPtr& follower, const Result<std::vector<Event>>& page) {
+  if (!page.ok()) {  // the client resumes from the last id it saw
+    follower->sink->End();
+    return Prune();
+  }
+  std::vector<Line> lines;
+  lines.reserve(page->size());
+  for (const Event& event : *page) lines.push_back({event.seq, ServerSentText(event)});
+  Deliver(*follower, lines);
+  if (follower->sink->over()) return Prune();
+  if (page->size() >= kPageEvents || follower->overrun) {
+    follower->sink->WhenDrained([this, follower] {
+      if (!follower->sink->over()) ReadPage(follower);
+    });
+    return;
+  }
+  follower->live = true;
+  for (const Batch& batch : std::exchange(follower->meanwhile, {})) Deliver(*follower, *batch);
+}
+
+void EventHub::Deliver(Follower& follower, const std::vector<Line>& lines) {
+  std::string text;
+  for (const Line& line : lines) {
+    if (line.seq <= follower.last) continue;
+    follower.last = line.seq;
+    text += line.text;
+  }
+  if (!text.empty()) follower.sink->Write(text);
+}
+
+void EventHub::Heartbeat() {
+  workers_->After(kHeartbeatMs, [this] {
+    for (const FollowerPtr& follower : followers_) follower->sink->Write(": alive\n\n");
+    Prune();
+    if (followers_.empty()) {
+      beating_ = false;
+    } else {
+      Heartbeat();
+    }
+  });
+}
+
+void EventHub::Prune() {
+  following_ -= static_cast<int>(std::erase_if(
+      followers_, [](const FollowerPtr& follower) { return follower->sink->over(); }));
+}
+
+}  // namespace muster::rest

@@ -1,0 +1,75 @@
+// Handlers for administrators: quotas and member clusters.
+#include <utility>
+
+#include "api/rest/handlers.h"
+#include "api/rest/http/plain_problem.h"
+#include "api/rest/problem.h"
+#include "api/rest/query_reader.h"
+#include "schedd/base/quantity.h"
+
+namespace muster::rest {
+namespace {
+
+json::value LimitJson(const std::string& resource, const std::optional<std::int64_t>& limit) {
+  return limit ? json::value(FormatQuantity(resource, *limit)) : json::value(nullptr);
+}
+
+json::object QuotaJson(const api::QuotaView& view) {
+  const std::string& resource = view.key.resource;
+  return {{"clusterQueue", view.key.cluster_queue},
+          {"flavor", view.key.flavor},
+          {"resource", resource},
+          {"nominal", FormatQuantity(resource, view.quota.nominal)},
+          {"borrowingLimit", LimitJson(resource, view.quota.borrowing_limit)},
+          {"lendingLimit", LimitJson(resource, view.quota.lending_limit)},
+          {"used", FormatQuantity(resource, view.used)},
+          {"reserved", FormatQuantity(resource, view.reserved)},
+          {"borrowed", FormatQuantity(resource, view.borrowed)},
+          {"available", FormatQuantity(resource, view.available)},
+          {"etag", view.etag}};
+}
+
+void SetCordon(ApiContext& api, const Who& who, Request& request, bool cordon,
+               const Responder& respond) {
+  api.service.Cordon(who, request.params[0], cordon,
+                     [&service = api.service, respond](Result<ObjectPtr> object) {
+                       respond([&service, object = std::move(object)] {
+                         return object.ok() ? JsonResponse(service.ObjectWithStatus(**object))
+                                            : ErrorResponse(false, object.error());
+                       });
+                     });
+}
+
+}  // namespace
+
+Response ListQuotas(ApiContext& api, const Who& who, Request& request) {
+  const QueryReader query(request);
+  if (const Status known = query.Only({"clusterQueue"}); !known.ok())
+    return ErrorResponse(request, known.error());
+  const Result<std::vector<api::QuotaView>> quotas =
+      api.service.ListQuotas(who, query.Text("clusterQueue"));
+  if (!quotas.ok()) return ErrorResponse(request, quotas.error());
+  json::array items;
+  for (const api::QuotaView& quota : *quotas) items.push_back(QuotaJson(quota));
+  return JsonResponse(json::object{{"items", std::move(items)}});
+}
+
+Response ClusterFacts(ApiContext& api, const Who& who, Request& request) {
+  const Result<json::value> facts = api.service.ClusterFactsOf(who, request.params[0]);
+  return facts.ok() ? JsonResponse(*facts) : ErrorResponse(request, facts.error());
+}
+
+void CordonCluster(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  SetCordon(api, who, request, true, respond);
+}
+void UncordonCluster(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  SetCordon(api, who, request, false, respond);
+}
+
+Response NotInThisVersion(ApiContext&, const Who&, Request& request) {
+  const std::string what =
+      request.segments.size() == 2 ? "simulation" : "draining a member cluster";
+  return PlainProblem(false, 501, what + " is not supported by this version");
+}
+
+}  // namespace muster::rest

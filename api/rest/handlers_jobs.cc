@@ -1,0 +1,212 @@
+// Handlers that read and steer jobs.
+#include <charconv>
+#include <memory>
+#include <utility>
+
+#include "api/rest/handlers.h"
+#include "api/rest/problem.h"
+#include "api/rest/query_reader.h"
+#include "api/service/views.h"
+#include "schedd/base/limits.h"
+
+namespace muster::rest {
+namespace {
+
+constexpr std::size_t kPieceBytes = 64 << 10;  // of a streamed list
+constexpr std::size_t kWholeItems = 64;  // shorter lists go out in one piece with their length
+
+constexpr ShapeKind kShapes[] = {ShapeKind::kJob,         ShapeKind::kJobSet,
+                                 ShapeKind::kRayJob,      ShapeKind::kRayCluster,
+                                 ShapeKind::kPyTorchJob,  ShapeKind::kLeaderWorkerSet,
+                                 ShapeKind::kBatchScript, ShapeKind::kWorkload};
+
+Result<api::JobFilter> ReadFilter(const QueryReader& query) {
+  api::JobFilter filter;
+  filter.ns = query.Text("namespace");
+  filter.queue = query.Text("queue");
+  filter.user = query.Text("user");
+  for (const std::string& name : query.List("state")) {
+    const std::optional<JobState> state = JobStateOf(name);
+    if (!state) {
+      return InvalidField(
+          "state",
+          "\"" + name +
+              "\" is none of Held, Pending, Admitted, Running, Succeeded, Failed and Cancelled");
+    }
+    filter.states.push_back(*state);
+  }
+  if (const std::string kind = query.Text("kind"); !kind.empty()) {
+    for (const ShapeKind shape : kShapes) {
+      if (ShapeKindName(shape) == kind) filter.shape = shape;
+    }
+    if (!filter.shape) return InvalidField("kind", "\"" + kind + "\" is not a kind of job");
+  }
+  return filter;
+}
+
+std::string ListTail(const std::string& token) {
+  std::string tail = "\n],\"next_page_token\":";
+  tail += WriteJson(json::value(token));
+  return tail += '}';
+}
+
+/// {"items":[...],"next_page_token":...}, a line per item; long ones are rendered while they leave.
+Response PageResponse(api::JobPage page) {
+  struct Rendering {
+    api::JobPage page;
+    std::size_t next = 0;
+    bool Step(std::string* out) {
+      if (next == 0) *out += "{\"items\":[";
+      const std::size_t begin = out->size();
+      while (next < page.items.size() && out->size() - begin < kPieceBytes) {
+        *out += next == 0 ? "\n" : ",\n";
+        api::AppendJobView(*page.items[next], out);
+        page.items[next++].reset();
+      }
+      if (next < page.items.size()) return true;
+      *out += ListTail(page.next_page_token);
+      return false;
+    }
+  };
+  auto rendering = std::make_shared<Rendering>();
+  rendering->page = std::move(page);
+  Response response;
+  if (rendering->page.items.size() <= kWholeItems) {
+    while (rendering->Step(&response.body)) {
+    }
+  } else {
+    response.producer = [rendering](std::string* out) { return rendering->Step(out); };
+  }
+  return response;
+}
+
+Response EventsResponse(const std::vector<Event>& events) {
+  json::array items;
+  for (const Event& event : events) items.push_back(api::EventJson(event));
+  return JsonResponse(json::object{{"items", std::move(items)}});
+}
+
+void Change(ApiContext& api, const Who& who, Request& request, JobVerb verb, int status,
+            const Responder& respond) {
+  if (const Status query = QueryReader(request).Only({}); !query.ok()) {
+    return respond([error = query.error()] { return ErrorResponse(false, error); });
+  }
+  api.service.ChangeJob(who, request.params[0], verb, [respond, status](Result<JobPtr> job) {
+    respond([job = std::move(job), status] {
+      return job.ok() ? JobResponse(**job, status) : ErrorResponse(false, job.error());
+    });
+  });
+}
+
+/// The jobs of ?ids=1,2 (each must exist), or a page of those that pass the filters.
+Result<api::JobPage> AccountedJobs(ApiContext& api, const Who& who, const QueryReader& query) {
+  const std::vector<std::string> ids = query.List("ids");
+  if (ids.size() > limits::kPageItems) {
+    return InvalidField("ids",
+                        "at most " + std::to_string(limits::kPageItems) + " ids fit one request");
+  }
+  api::JobPage page;
+  for (const std::string& id : ids) {
+    Result<JobPtr> job = api.service.GetJob(who, id);
+    if (!job.ok()) return job.error();
+    page.items.push_back(std::move(*job));
+  }
+  if (!ids.empty()) return page;
+  const Result<api::JobFilter> filter = ReadFilter(query);
+  if (!filter.ok()) return filter.error();
+  const auto limit = query.Number("limit", limits::kPageItems, 1, limits::kPageItems);
+  if (!limit.ok()) return limit.error();
+  WallTime since;
+  if (const std::string text = query.Text("since"); !text.empty() && !ParseRfc3339(text, &since)) {
+    return InvalidField("since", "must be a time such as 2026-11-21T10:00:00Z");
+  }
+  Result<api::JobPage> listed = api.service.ListJobs(who, *filter, query.Text("page_token"),
+                                                     static_cast<std::size_t>(*limit));
+  if (listed.ok() && since.set()) {
+    std::erase_if(listed->items,
+                  [&](const JobPtr& job) { return job->end_time.set() && job->end_time < since; });
+  }
+  return listed;
+}
+
+}  // namespace
+
+Response ListJobs(ApiContext& api, const Who& who, Request& request) {
+  const QueryReader query(request);
+  const Status known =
+      query.Only({"namespace", "queue", "state", "user", "kind", "limit", "page_token"});
+  if (!known.ok()) return ErrorResponse(request, known.error());
+  const Result<api::JobFilter> filter = ReadFilter(query);
+  if (!filter.ok()) return ErrorResponse(request, filter.error());
+  const auto limit = query.Number("limit", limits::kPageItems, 1, limits::kPageItemsMax);
+  if (!limit.ok()) return ErrorResponse(request, limit.error());
+  Result<api::JobPage> page = api.service.ListJobs(who, *filter, query.Text("page_token"),
+                                                   static_cast<std::size_t>(*limit));
+  return page.ok() ? PageResponse(std::move(*page)) : ErrorResponse(request, page.error());
+}
+
+Response GetJob(ApiContext& api, const Who& who, Request& request) {
+  const Result<JobPtr> job = api.service.GetJob(who, request.params[0]);
+  return job.ok() ? JobResponse(**job) : ErrorResponse(request, job.error());
+}
+
+Response ExplainJob(ApiContext& api, const Who& who, Request& request) {
+  const Result<core::Explanation> explanation = api.service.Explain(who, request.params[0]);
+  return explanation.ok() ? JsonResponse(api::ExplanationJson(*explanation))
+                          : ErrorResponse(request, explanation.error());
+}
+
+Response JobEvents(ApiContext& api, const Who& who, Request& request) {
+  const Result<std::vector<Event>> events = api.service.JobEvents(who, request.params[0]);
+  return events.ok() ? EventsResponse(*events) : ErrorResponse(request, events.error());
+}
+
+Response JobPods(ApiContext& api, const Who& who, Request& request) {
+  const Result<std::vector<PodStatus>> pods = api.service.Pods(who, request.params[0]);
+  if (!pods.ok()) return ErrorResponse(request, pods.error());
+  json::array items;
+  for (const PodStatus& pod : *pods) items.push_back(api::PodJson(pod));
+  return JsonResponse(json::object{{"items", std::move(items)}});
+}
+
+Response Accounting(ApiContext& api, const Who& who, Request& request) {
+  const QueryReader query(request);
+  const Status known = query.Only(
+      {"ids", "since", "namespace", "queue", "state", "user", "kind", "limit", "page_token"});
+  if (!known.ok()) return ErrorResponse(request, known.error());
+  const Result<api::JobPage> page = AccountedJobs(api, who, query);
+  if (!page.ok()) return ErrorResponse(request, page.error());
+  std::vector<JobId> ids;
+  ids.reserve(page->items.size());
+  for (const JobPtr& job : page->items) ids.push_back(job->id);
+  Result<std::vector<AttemptRecord>> attempts = std::vector<AttemptRecord>{};
+  if (!ids.empty()) attempts = api.service.Attempts(who, ids);
+  if (!attempts.ok()) return ErrorResponse(request, attempts.error());
+  std::map<JobId, json::array> by_job;
+  for (const AttemptRecord& attempt : *attempts)
+    by_job[attempt.job].push_back(api::AttemptJson(attempt));
+  Response response;
+  response.body = "{\"items\":[";
+  for (std::size_t i = 0; i < page->items.size(); ++i) {
+    response.body += i == 0 ? "\n{\"job\":" : ",\n{\"job\":";
+    api::AppendJobView(*page->items[i], &response.body);
+    response.body += ",\"attempts\":" + WriteJson(by_job[page->items[i]->id]) + "}";
+  }
+  response.body += ListTail(page->next_page_token);
+  return response;
+}
+
+void CancelJob(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  Change(api, who, request, JobVerb::kCancel, 202, respond);
+}
+void HoldJob(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  Change(api, who, request, JobVerb::kHold, 200, respond);
+}
+void ReleaseJob(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  Change(api, who, request, JobVerb::kRelease, 200, respond);
+}
+void RequeueJob(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  Change(api, who, request, JobVerb::kRequeue, 200, respond);
+}
+
+}  // namespace muster::rest

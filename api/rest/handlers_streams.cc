@@ -1,0 +1,168 @@
+// Handlers whose answers stay open: logs and events.
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <utility>
+
+#include "api/rest/handlers.h"
+#include "api/rest/log_follower.h"
+#include "api/rest/problem.h"
+#include "api/rest/query_reader.h"
+#include "schedd/base/limits.h"
+
+namespace muster::rest {
+namespace {
+
+constexpr std::size_t kLogPiece = 256 << 10;
+constexpr std::int64_t kTailLines = 100'000;
+constexpr char kLogType[] = "text/plain; charset=utf-8";
+
+Error TooManyStreams() {
+  return Overloaded(
+      "all " + std::to_string(limits::kStreams) + " streams are taken; try again later", 5000);
+}
+
+/// The last `lines` lines of `text`; sets *whole if the text holds that many.
+std::string LastLines(std::string text, std::int64_t lines, bool* whole) {
+  std::size_t begin = text.size();
+  if (begin > 0 && text[begin - 1] == '\n') --begin;
+  std::int64_t found = 0;
+  while (begin > 0) {
+    if (text[begin - 1] == '\n' && ++found == lines) break;
+    --begin;
+  }
+  *whole = found >= lines;
+  return lines == 0 ? "" : text.substr(begin);
+}
+
+/// The end of a log: a short look first, a long one if the lines are long.
+Result<LogChunk> ReadTail(ApiContext& api, const Who& who, const std::string& job, LogQuery query,
+                          std::int64_t lines) {
+  for (const std::size_t window : {kLogPiece, limits::kLogReadBytes}) {
+    query.offset = -static_cast<std::int64_t>(window);
+    query.max_bytes = window;
+    Result<LogChunk> chunk = api.service.ReadLog(who, job, query);
+    if (!chunk.ok()) return chunk;
+    const bool all = chunk->data.size() < window;
+    bool whole = false;
+    std::string text = LastLines(chunk->data, lines, &whole);
+    if (!whole && !all && window != limits::kLogReadBytes) continue;
+    chunk->data = std::move(text);
+    return chunk;
+  }
+  return Internal("a log's window is missing");
+}
+
+/// The rest of a log from `first` on, up to what a container may have.
+Response WholeLog(ApiContext& api, const Who& who, const std::string& job, LogQuery query,
+                  LogChunk first) {
+  Response response;
+  response.content_type = kLogType;
+  if (first.ended || first.data.empty()) {
+    response.body = std::move(first.data);
+    return response;
+  }
+  struct Reading {
+    LogChunk chunk;
+    LogQuery query;
+    std::size_t total = 0;
+  };
+  auto reading = std::make_shared<Reading>();
+  reading->chunk = std::move(first);
+  reading->query = std::move(query);
+  response.producer = [&service = api.service, who, job, reading](std::string* out) {
+    const LogChunk& chunk = reading->chunk;
+    *out += chunk.data;
+    reading->total += chunk.data.size();
+    if (chunk.ended || chunk.data.empty() || reading->total >= limits::kLogBytesPerContainer)
+      return false;
+    reading->query.offset = chunk.next_offset;
+    Result<LogChunk> next = service.ReadLog(who, job, reading->query);
+    if (!next.ok()) return false;
+    reading->chunk = std::move(*next);
+    return true;
+  };
+  return response;
+}
+
+Response FollowLog(ApiContext& api, const Who& who, const std::string& job, LogQuery query,
+                   std::string first) {
+  std::shared_ptr<void> slot = api.slots.Take();
+  if (slot == nullptr) return ErrorResponse(false, TooManyStreams());
+  auto follower =
+      std::make_shared<LogFollower>(api.service, *api.workers, who, job, std::move(query));
+  Response response;
+  response.content_type = kLogType;
+  response.stream = [follower, slot, first = std::move(first)](std::shared_ptr<StreamSink> sink) {
+    if (!first.empty()) sink->Write(first);
+    follower->Start(std::move(sink), slot);
+  };
+  return response;
+}
+
+}  // namespace
+
+Response JobLogs(ApiContext& api, const Who& who, Request& request) {
+  const QueryReader query(request);
+  const Status known = query.Only({"container", "pod", "follow", "tail"});
+  if (!known.ok()) return ErrorResponse(request, known.error());
+  const Result<bool> follow = query.Flag("follow");
+  if (!follow.ok()) return ErrorResponse(request, follow.error());
+  const auto tail = query.Number("tail", -1, 0, kTailLines);
+  if (!tail.ok()) return ErrorResponse(request, tail.error());
+  const std::string& id = request.params[0];
+  const Result<JobPtr> job = api.service.GetJob(who, id);
+  if (!job.ok()) return ErrorResponse(request, job.error());
+  const std::string number = std::to_string((*job)->id.value);
+  LogQuery log{query.Text("pod"), query.Text("container"), 0, kLogPiece};
+  Result<LogChunk> chunk =
+      *tail >= 0 ? ReadTail(api, who, number, log, *tail) : api.service.ReadLog(who, number, log);
+  if (!chunk.ok()) {
+    // A log that is followed may begin later; a pod or container that was named must exist once the
+    // job runs.
+    const bool waits =
+        *follow && !IsTerminal((*job)->state) &&
+        (chunk.error().code == Code::kFailedPrecondition || (*job)->state != JobState::kRunning);
+    if (!waits) return ErrorResponse(request, chunk.error());
+    return FollowLog(api, who, number, std::move(log), "");
+  }
+  if (*follow && !chunk->ended) {
+    log.offset = chunk->next_offset;
+    return FollowLog(api, who, number, std::move(log), std::move(chunk->data));
+  }
+  if (*tail >= 0) {
+    Response response;
+    response.content_type = kLogType;
+    response.body = std::move(chunk->data);
+    return response;
+  }
+  return WholeLog(api, who, number, std::move(log), std::move(*chunk));
+}
+
+Response FollowEvents(ApiContext& api, const Who& who, Request& request) {
+  const QueryReader query(request);
+  const Status known = query.Only({"since"});
+  if (!known.ok()) return ErrorResponse(request, known.error());
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  auto since = query.Number("since", api.service.View()->last_seq, 0, kMost);
+  if (!since.ok()) return ErrorResponse(request, since.error());
+  if (const std::string& last = request.last_event_id;
+      !last.empty()) {  // a browser that reconnects knows better
+    const char* end = last.data() + last.size();
+    const auto parsed = std::from_chars(last.data(), end, *since);
+    if (parsed.ec != std::errc() || parsed.ptr != end || *since < 0) {
+      return ErrorResponse(request, InvalidField("Last-Event-ID", "is not an event's number"));
+    }
+  }
+  std::shared_ptr<void> slot = api.slots.Take();
+  if (slot == nullptr) return ErrorResponse(request, TooManyStreams());
+  Response response;
+  response.content_type = "text/event-stream";
+  response.headers.emplace_back("Cache-Control", "no-store");
+  response.stream = [&api, who, since = *since, slot](std::shared_ptr<StreamSink> sink) {
+    api.events.Follow(who, since, std::move(sink), slot);
+  };
+  return response;
+}
+
+}  // namespace muster::rest

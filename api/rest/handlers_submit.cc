@@ -1,0 +1,175 @@
+// Handlers that take manifests: one job, a batch of jobs, documents of any kind.
+#include <algorithm>
+#include <utility>
+
+#include "api/rest/body.h"
+#include "api/rest/handlers.h"
+#include "api/rest/problem.h"
+#include "api/rest/query_reader.h"
+#include "api/service/views.h"
+#include "schedd/base/limits.h"
+
+namespace muster::rest {
+namespace {
+
+Response ErrorOnV1(const Error& error) { return ErrorResponse(false, error); }
+
+Status CheckIdempotencyKey(const std::string& key) {
+  const bool printable =
+      std::all_of(key.begin(), key.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+  if (key.size() <= limits::kIdempotencyKeyBytes && printable) return Done{};
+  return InvalidField("Idempotency-Key",
+                      "must be at most 255 printable ASCII characters without blanks");
+}
+
+/// One job's view, or {"id", "items"} for the tasks of an array script.
+Response SubmittedResponse(const std::vector<Submitted>& jobs) {
+  const JobRecord& first = *jobs.front().job;
+  Response response;
+  if (jobs.size() == 1 && (first.batch == nullptr || first.batch->array_task_id < 0)) {
+    response = JobResponse(first, 201);
+  } else {
+    response.status = 201;
+    response.body = "{\"id\":" + std::to_string(first.id.value) + ",\"items\":[";
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      if (i > 0) response.body += ',';
+      api::AppendJobView(*jobs[i].job, &response.body);
+    }
+    response.body += "]}";
+  }
+  response.headers.emplace_back("Location", "/v1/jobs/" + std::to_string(first.id.value));
+  if (jobs.front().replayed) response.headers.emplace_back("Idempotent-Replayed", "true");
+  return response;
+}
+
+const char* OutcomeName(ApplyOutcome outcome) {
+  switch (outcome) {
+    case ApplyOutcome::kCreated:
+      return "created";
+    case ApplyOutcome::kConfigured:
+      return "configured";
+    case ApplyOutcome::kUnchanged:
+      return "unchanged";
+    case ApplyOutcome::kDeleted:
+      return "deleted";
+  }
+  return "";
+}
+
+Response AppliedResponse(const std::vector<api::DocumentOutcome>& outcomes) {
+  json::array items;
+  for (const api::DocumentOutcome& outcome : outcomes) {
+    json::object item{{"kind", outcome.kind},
+                      {"namespace", outcome.ns},
+                      {"name", outcome.name},
+                      {"outcome", OutcomeName(outcome.outcome)}};
+    if (outcome.job != nullptr) item["job"] = api::JobViewJson(*outcome.job);
+    items.push_back(std::move(item));
+  }
+  return JsonResponse(json::object{{"items", std::move(items)}});
+}
+
+bool IsScript(const json::value& body) {
+  return body.is_object() && body.get_object().contains("script");
+}
+
+}  // namespace
+
+void SubmitJob(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  const auto refuse = [&respond](const Error& error) {
+    respond([error] { return ErrorOnV1(error); });
+  };
+  if (MediaOf(request.content_type) == Media::kOther) {
+    return respond([response = UnsupportedMedia(request)] { return response; });
+  }
+  if (const Status query = QueryReader(request).Only({}); !query.ok()) return refuse(query.error());
+  if (const Status key = CheckIdempotencyKey(request.idempotency_key); !key.ok())
+    return refuse(key.error());
+  Result<json::value> body = ReadDocument(request);
+  if (!body.ok()) return refuse(body.error());
+  const bool script = IsScript(*body);
+  api::SubmitRequest submit{request.params[0], std::move(*body), request.idempotency_key};
+  if (script) {
+    api.service.SubmitAll(who, std::move(submit), [respond](Result<std::vector<Submitted>> jobs) {
+      respond([jobs = std::move(jobs)] {
+        return jobs.ok() ? SubmittedResponse(*jobs) : ErrorOnV1(jobs.error());
+      });
+    });
+    return;
+  }
+  api.service.SubmitJob(who, std::move(submit), [respond](Result<Submitted> job) {
+    respond([job = std::move(job)] {
+      return job.ok() ? SubmittedResponse({*job}) : ErrorOnV1(job.error());
+    });
+  });
+}
+
+void SubmitBatch(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  const auto refuse = [&respond](const Error& error) {
+    respond([error] { return ErrorOnV1(error); });
+  };
+  if (MediaOf(request.content_type) == Media::kOther) {
+    return respond([response = UnsupportedMedia(request)] { return response; });
+  }
+  if (const Status query = QueryReader(request).Only({}); !query.ok()) return refuse(query.error());
+  if (!request.idempotency_key.empty()) {
+    return refuse(
+        InvalidField("Idempotency-Key",
+                     "a batch has no key of its own: submit its jobs one by one to use keys"));
+  }
+  Result<std::vector<json::value>> bodies = ReadDocuments(request);
+  if (!bodies.ok()) return refuse(bodies.error());
+  if (bodies->size() > limits::kBatchJobs) {
+    return refuse(InvalidArgument("a batch holds at most " + std::to_string(limits::kBatchJobs) +
+                                  " jobs and this one has " + std::to_string(bodies->size())));
+  }
+  api.service.SubmitBatch(who, request.params[0], std::move(*bodies),
+                          [respond](Result<std::vector<Result<Submitted>>> jobs) {
+                            respond([jobs = std::move(jobs)] {
+                              if (!jobs.ok()) return ErrorOnV1(jobs.error());
+                              Response response;
+                              response.body = "[";
+                              for (const Result<Submitted>& job : *jobs) {
+                                if (response.body.size() > 1) response.body += ',';
+                                if (job.ok()) {
+                                  api::AppendJobView(*job->job, &response.body);
+                                } else {
+                                  response.body += WriteJson(api::ProblemJson(job.error()));
+                                }
+                              }
+                              response.body += ']';
+                              return response;
+                            });
+                          });
+}
+
+void ApplyDocuments(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  const auto refuse = [&respond](const Error& error) {
+    respond([error] { return ErrorOnV1(error); });
+  };
+  if (MediaOf(request.content_type) == Media::kOther) {
+    return respond([response = UnsupportedMedia(request)] { return response; });
+  }
+  const QueryReader query(request);
+  if (const Status known = query.Only({"namespace", "dryRun"}); !known.ok())
+    return refuse(known.error());
+  const Result<bool> dry_run = query.Flag("dryRun");
+  if (!dry_run.ok()) return refuse(dry_run.error());
+  Result<std::vector<json::value>> documents = ReadDocuments(request);
+  if (!documents.ok()) return refuse(documents.error());
+  if (documents->size() > limits::kYamlDocuments) {
+    return refuse(InvalidArgument("one request applies at most " +
+                                  std::to_string(limits::kYamlDocuments) + " documents"));
+  }
+  std::string ns = query.Text("namespace");
+  if (ns.empty()) ns = "default";
+  api.service.Apply(who, std::move(ns), std::move(*documents), *dry_run,
+                    [respond](Result<std::vector<api::DocumentOutcome>> outcomes) {
+                      respond([outcomes = std::move(outcomes)] {
+                        return outcomes.ok() ? AppliedResponse(*outcomes)
+                                             : ErrorOnV1(outcomes.error());
+                      });
+                    });
+}
+
+}  // namespace muster::rest

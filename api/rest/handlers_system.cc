@@ -1,0 +1,56 @@
+// Handlers about the daemon itself.
+#include "api/rest/handlers.h"
+#include "api/rest/openapi_text.h"
+#include "api/rest/problem.h"
+
+namespace muster::rest {
+namespace {
+
+Response Text(std::string body, const char* type = "text/plain; charset=utf-8") {
+  Response response;
+  response.content_type = type;
+  response.body = std::move(body);
+  return response;
+}
+
+}  // namespace
+
+Response Live(ApiContext&, const Who&, Request&) { return Text("ok\n"); }
+
+Response Ready(ApiContext& api, const Who&, Request&) {
+  const WorldViewPtr view = api.service.View();
+  if (view->ready) return Text("ok\n");
+  json::array reasons;
+  for (const std::string& reason : view->not_ready_reasons) reasons.push_back(json::value(reason));
+  if (reasons.empty()) reasons.push_back("recovery has not finished");
+  Response response =
+      JsonResponse(json::object{{"ready", false}, {"reasons", std::move(reasons)}}, 503);
+  response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+Response MetricsText(ApiContext& api, const Who&, Request&) {
+  return Text(api.metrics.Expose(), "text/plain; version=0.0.4; charset=utf-8");
+}
+
+Response OpenApiText(ApiContext&, const Who&, Request&) {
+  return Text(std::string(kOpenApiText), "application/yaml");
+}
+
+/// Kubernetes' version.Info: clients compare major and minor with what they need.
+Response Version(ApiContext&, const Who&, Request&) {
+  return JsonResponse(json::object{{"major", "1"},
+                                   {"minor", "33"},
+                                   {"gitVersion", std::string("v1.33.0+muster-") + MUSTER_VERSION},
+                                   {"platform", "linux"},
+                                   {"musterVersion", MUSTER_VERSION}});
+}
+
+Response Paths(ApiContext&, const Who&, Request&) {
+  return JsonResponse(
+      json::object{{"paths",
+                    {"/api", "/api/v1", "/apis", "/livez", "/metrics", "/openapi.yaml", "/readyz",
+                     "/v1/events", "/v1/jobs", "/v1/quotas", "/version"}}});
+}
+
+}  // namespace muster::rest

@@ -1,0 +1,37 @@
+// AccessMetrics: muster_http_requests_total{method,route,code} and
+// muster_http_request_seconds{method,route}. Labels are bounded: the route is its pattern, never a
+// path. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "api/rest/http/route_table.h"
+#include "schedd/telemetry/metrics.h"
+
+namespace muster::rest {
+
+class AccessMetrics {
+ public:
+  /// Both must outlive this.
+  AccessMetrics(const RouteTable& routes, Metrics& metrics);
+  /// One answered request. `route` -1: refused before or without a route.
+  void Count(int route, int status, std::int64_t duration_ns);
+
+ private:
+  static constexpr int kStatuses = 600;
+  struct Entry {
+    std::atomic<Histogram*> seconds{nullptr};
+    std::vector<std::atomic<Counter*>> by_status{static_cast<std::size_t>(kStatuses)};
+  };
+  Labels LabelsOf(int route) const;
+
+  const RouteTable& routes_;
+  Metrics& metrics_;
+  std::vector<std::unique_ptr<Entry>> entries_;  // route + 1
+};
+
+}  // namespace muster::rest

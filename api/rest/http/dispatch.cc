@@ -1,0 +1,100 @@
+#include "api/rest/http/dispatch.h"
+
+#include <atomic>
+#include <utility>
+
+#include "api/rest/http/plain_problem.h"
+
+namespace muster::rest {
+namespace {
+
+Response InternalError(bool kubernetes) {
+  return PlainProblem(kubernetes, 500, "an internal error; the daemon goes on");
+}
+
+/// The Responder's way back: through the writer thread, so that the engine's thread only pushes.
+class LateAnswer final : public Responder::Exchange {
+ public:
+  LateAnswer(std::shared_ptr<Connection> connection, std::shared_ptr<ConnectionHost> host,
+             bool kubernetes)
+      : connection_(std::move(connection)), host_(std::move(host)), kubernetes_(kubernetes) {}
+  ~LateAnswer() override {
+    Answer([kubernetes = kubernetes_] {
+      return PlainProblem(kubernetes, 503,
+                          "the scheduler stopped before it answered: ask whether this took effect "
+                          "before you repeat it, or repeat it under the same Idempotency-Key");
+    });
+  }
+  void Answer(Responder::Make make) override {
+    if (answered_.exchange(true)) return;
+    host_->workers.PostWriter(
+        [connection = connection_, make = std::move(make), kubernetes = kubernetes_] {
+          Response response;
+          try {
+            response = make();
+          } catch (...) {
+            response = InternalError(kubernetes);
+          }
+          connection->Finish(std::move(response));
+        });
+  }
+
+ private:
+  const std::shared_ptr<Connection> connection_;
+  const std::shared_ptr<ConnectionHost> host_;
+  const bool kubernetes_;
+  std::atomic<bool> answered_{false};
+};
+
+Response RunSync(const SyncHandler& handler, Request& request) {
+  try {
+    return handler(request);
+  } catch (...) {
+    return InternalError(request.IsKubernetesPath());
+  }
+}
+
+void RunAsync(const AsyncHandler& handler, Request& request,
+              const std::shared_ptr<LateAnswer>& answer) {
+  const bool kubernetes = request.IsKubernetesPath();
+  try {
+    handler(request, Responder(answer));
+  } catch (...) {
+    answer->Answer([kubernetes] { return InternalError(kubernetes); });
+  }
+}
+
+}  // namespace
+
+void Dispatch(std::shared_ptr<Connection> connection, ConnectionHost& host, ReadRequest read) {
+  const bool kubernetes = read.request.IsKubernetesPath();
+  if (host.stopping)
+    return connection->Finish(PlainProblem(kubernetes, 503, "the daemon is stopping"));
+  if (read.match.index < 0) {
+    const bool wrong_method = !read.match.allow.empty();
+    Response response =
+        PlainProblem(kubernetes, wrong_method ? 405 : 404,
+                     wrong_method ? "this path does not take the method" : "there is no such path");
+    if (wrong_method) response.headers.emplace_back("Allow", read.match.allow);
+    return connection->Finish(std::move(response));
+  }
+  const Route& route = host.routes.routes()[static_cast<std::size_t>(read.match.index)];
+  if (const auto* sync = std::get_if<SyncHandler>(&route.handler)) {
+    if (route.run == Run::kInline) return connection->Finish(RunSync(*sync, read.request));
+    auto request = std::make_shared<Request>(std::move(read.request));
+    host.workers.Post([connection = std::move(connection), sync, request] {
+      connection->Finish(RunSync(*sync, *request));
+    });
+    return;
+  }
+  const auto* async = std::get_if<AsyncHandler>(&route.handler);
+  // The host lives as long as any connection; this shared_ptr lets an engine's late callback
+  // outlive the server.
+  auto answer = std::make_shared<LateAnswer>(connection, connection->host(), kubernetes);
+  if (route.run == Run::kInline) return RunAsync(*async, read.request, answer);
+  auto request = std::make_shared<Request>(std::move(read.request));
+  host.workers.Post(
+      [async, request, answer = std::move(answer)] { RunAsync(*async, *request, answer); });
+}
+
+}  // namespace muster::rest

@@ -1,0 +1,336 @@
+#include "api/rest/http/guard.h"
+
+#include <algorithm>
+#include <boost/asio/ip/address.hpp>
+#include <boost/beast/core/buffers_range.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/optional.hpp>
+#include <utility>
+
+#include "api/rest/http/target.h"
+#include "schedd/base/limits.h"
+
+namespace muster::rest {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+
+/// A string body that never reserves what a Content-Length merely claims.
+struct GrowingBody {
+  using value_type = std::string;
+  static std::uint64_t size(const value_type& body) { return body.size(); }
+  class reader {
+   public:
+    template <bool isRequest, class Fields>
+    reader(http::header<isRequest, Fields>&, value_type& body) : body_(body) {}
+    void init(const boost::optional<std::uint64_t>&, beast::error_code& ec) { ec = {}; }
+    template <class ConstBuffers>
+    std::size_t put(const ConstBuffers& buffers, beast::error_code& ec) {
+      std::size_t taken = 0;
+      for (const auto buffer : beast::buffers_range_ref(buffers)) {
+        body_.append(static_cast<const char*>(buffer.data()), buffer.size());
+        taken += buffer.size();
+      }
+      ec = {};
+      return taken;
+    }
+    void finish(beast::error_code& ec) { ec = {}; }
+
+   private:
+    value_type& body_;
+  };
+};
+
+std::string Trimmed(beast::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return std::string(text);
+}
+
+bool AllDigits(std::string_view text) {
+  return !text.empty() && text.size() < 19 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool MethodOf(http::verb verb, Request* request) {
+  switch (verb) {
+    case http::verb::get:
+      request->method = Method::kGet;
+      return true;
+    case http::verb::head:
+      request->method = Method::kGet;
+      request->head = true;
+      return true;
+    case http::verb::post:
+      request->method = Method::kPost;
+      return true;
+    case http::verb::put:
+      request->method = Method::kPut;
+      return true;
+    case http::verb::delete_:
+      request->method = Method::kDelete;
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// "http://host:1/a" -> "/a"; others unchanged (RFC 9112 3.2.2: servers must take the absolute
+/// form).
+std::string_view OriginForm(std::string_view target) {
+  if (!target.starts_with("http://")) return target;
+  const std::size_t slash = target.find('/', 7);
+  return slash == std::string_view::npos ? std::string_view("/") : target.substr(slash);
+}
+
+std::string_view ParserComplaint(const beast::error_code& error) {
+  if (error == http::error::bad_method) return "the request's method is malformed";
+  if (error == http::error::bad_target) return "the request's target is malformed";
+  if (error == http::error::bad_version)
+    return "the request line does not end in HTTP/1.0 or HTTP/1.1";
+  if (error == http::error::bad_field) return "a header's name is malformed";
+  if (error == http::error::bad_value) return "a header's value is malformed";
+  if (error == http::error::bad_chunk) return "the chunked body is malformed";
+  if (error == http::error::bad_chunk_extension) return "a chunk's extension is malformed";
+  if (error == http::error::bad_line_ending) return "a line does not end in CR LF";
+  if (error == http::error::bad_content_length || error == http::error::multiple_content_length) {
+    return "Content-Length is malformed, given twice, or beside Transfer-Encoding";
+  }
+  if (error == http::error::bad_transfer_encoding) {
+    return "Transfer-Encoding is malformed, given twice, or beside Content-Length";
+  }
+  return "the request is malformed";
+}
+
+constexpr std::size_t kStuckBytes =
+    limits::kHeaderBytes + (8 << 10);  // a chunk line or trailer that never ends
+
+}  // namespace
+
+struct RequestReader::Parser {
+  http::request_parser<GrowingBody> http;
+};
+
+bool IsLocalAuthority(std::string_view authority) {
+  std::string host(authority);
+  if (host.starts_with('[')) {
+    const std::size_t close = host.find(']');
+    if (close == std::string::npos) return false;
+    const std::string_view after = std::string_view(host).substr(close + 1);
+    if (!after.empty() && (after[0] != ':' || !AllDigits(after.substr(1)))) return false;
+    boost::system::error_code error;
+    boost::asio::ip::make_address_v6(host.substr(1, close - 1), error);
+    return !error;
+  }
+  const std::size_t colon = host.find(':');
+  if (colon != std::string::npos) {
+    if (!AllDigits(std::string_view(host).substr(colon + 1))) return false;
+    host.resize(colon);
+  }
+  if (beast::iequals(host, "localhost")) return true;
+  boost::system::error_code error;
+  boost::asio::ip::make_address_v4(host, error);
+  return !error;
+}
+
+RequestReader::RequestReader(const RouteTable& routes) : routes_(routes) {}
+RequestReader::~RequestReader() = default;
+
+void RequestReader::Feed(std::string_view bytes) {
+  if (!dead_) in_.append(bytes);
+}
+
+std::size_t RequestReader::held() const {
+  return unparsed() + (parser_ ? parser_->http.get().body().size() : 0);
+}
+
+void RequestReader::Consume(std::size_t bytes) {
+  parsed_ += bytes;
+  if (parsed_ == in_.size()) {
+    in_.clear();
+    parsed_ = 0;
+    if (in_.capacity() > (64 << 10)) in_.shrink_to_fit();
+  } else if (parsed_ > (64 << 10)) {
+    in_.erase(0, parsed_);
+    parsed_ = 0;
+  }
+}
+
+RequestReader::Step RequestReader::Refuse(int status, std::string detail) {
+  dead_ = true;
+  refusal_.status = status;
+  refusal_.detail = std::move(detail);
+  refusal_.kubernetes = current_.request.IsKubernetesPath();
+  in_.clear();
+  parsed_ = 0;
+  parser_.reset();
+  return Step::kRefused;
+}
+
+RequestReader::Step RequestReader::Next() {
+  if (dead_) return Step::kRefused;
+  if (!started_) {
+    if (unparsed() == 0) return Step::kNeedMore;
+    if (!skipped_blank_line_ &&
+        in_[parsed_] == '\r') {  // RFC 9112 2.2: one blank line before a request
+      if (unparsed() < 2) return Step::kNeedMore;
+      if (in_[parsed_ + 1] == '\n') Consume(2);
+      skipped_blank_line_ = true;
+      if (unparsed() == 0) return Step::kNeedMore;
+    }
+    started_ = true;
+    header_done_ = false;
+    current_ = {};
+    wire_bytes_ = 0;
+    parser_ = std::make_unique<Parser>();
+    parser_->http.header_limit(limits::kHeaderBytes);
+    parser_->http.body_limit(limits::kRequestBytes);
+    parser_->http.eager(false);
+  }
+  return header_done_ ? ReadBody() : ReadHeader();
+}
+
+RequestReader::Step RequestReader::ReadHeader() {
+  auto& parser = parser_->http;
+  const std::string_view bytes = std::string_view(in_).substr(parsed_);
+  beast::error_code error;
+  const std::size_t used = parser.put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
+  Consume(used);
+  wire_bytes_ += used;  // Beast's own limit starts again at each call that made progress
+  if (wire_bytes_ > limits::kHeaderBytes)
+    return Refuse(431, "the request's headers are over 16 KiB");
+  if (error == http::error::need_more) {
+    if (wire_bytes_ + unparsed() > limits::kHeaderBytes)
+      return Refuse(431, "the request's headers are over 16 KiB");
+    return Step::kNeedMore;
+  }
+  if (error == http::error::header_limit)
+    return Refuse(431, "the request's headers are over 16 KiB");
+  if (error == http::error::body_limit) return Refuse(413, "the request's body is over 8 MiB");
+  if (error == http::error::bad_version) return Refuse(505, std::string(ParserComplaint(error)));
+  if (error) return Refuse(400, std::string(ParserComplaint(error)));
+  if (!parser.is_header_done()) return Step::kNeedMore;
+  header_done_ = true;
+  wire_bytes_ = 0;
+  return CheckHeader();
+}
+
+RequestReader::Step RequestReader::CheckHeader() {
+  const auto& head = parser_->http.get();
+  Request& request = current_.request;
+  if (head.version() != 10 && head.version() != 11)
+    return Refuse(505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+  current_.http_1_0 = head.version() == 10;
+  current_.keep_alive = head.keep_alive();
+  const std::string_view target(head.target().data(), head.target().size());
+  if (!ParseTarget(OriginForm(target), &request)) {
+    return Refuse(400, "the request's target is not a path with valid percent-encoding");
+  }
+  if (head.count(http::field::host) > 1) return Refuse(400, "the Host header is given twice");
+  const std::string host = Trimmed(head[http::field::host]);
+  if (!current_.http_1_0 && head.count(http::field::host) == 0)
+    return Refuse(400, "the Host header is missing");
+  if (!host.empty() && !IsLocalAuthority(host)) {
+    return Refuse(403,
+                  "the Host header names neither localhost nor an IP address: this server answers "
+                  "on loopback only");
+  }
+  const std::string origin = Trimmed(head[http::field::origin]);
+  if (!origin.empty() && origin != "http://" + host) {
+    return Refuse(403, "requests of web pages from another origin are not answered");
+  }
+  if (head.method() == http::verb::unknown) return Refuse(501, "the request's method is unknown");
+  if (!MethodOf(head.method(), &request)) {
+    refusal_.allow = routes_.Allowed(request.segments);
+    return Refuse(405, "the method " + std::string(head.method_string()) +
+                           " is not supported by this version");
+  }
+  request.content_type = Trimmed(head[http::field::content_type]);
+  request.idempotency_key = Trimmed(head["Idempotency-Key"]);
+  request.user = Trimmed(head["X-Muster-User"]);
+  request.last_event_id = Trimmed(head["Last-Event-ID"]);
+  current_.match = routes_.Match(request.method, request.segments);
+  return CheckFraming();
+}
+
+RequestReader::Step RequestReader::CheckFraming() {
+  auto& parser = parser_->http;
+  const auto& head = parser.get();
+  const std::size_t lengths = head.count(http::field::content_length);
+  const std::size_t encodings = head.count(http::field::transfer_encoding);
+  if (lengths + encodings > 1)
+    return Refuse(400, "Content-Length and Transfer-Encoding are given more than once");
+  if (lengths == 1 && !AllDigits(Trimmed(head[http::field::content_length]))) {
+    return Refuse(400, "Content-Length is not a number");
+  }
+  if (encodings == 1) {
+    if (current_.http_1_0) return Refuse(400, "HTTP/1.0 has no Transfer-Encoding");
+    if (!beast::iequals(Trimmed(head[http::field::transfer_encoding]), "chunked")) {
+      return Refuse(501, "the only Transfer-Encoding taken is chunked");
+    }
+  }
+  if (!head[http::field::content_encoding].empty() &&
+      !beast::iequals(Trimmed(head[http::field::content_encoding]), "identity")) {
+    return Refuse(415, "compressed request bodies are not taken");
+  }
+  body_limit_ = current_.match.index < 0
+                    ? limits::kManifestBytes
+                    : routes_.routes()[static_cast<std::size_t>(current_.match.index)].body_limit;
+  const auto length = parser.content_length();
+  if (length && *length > body_limit_) {
+    return Refuse(413, "the request's body is over this path's limit of " +
+                           std::to_string(body_limit_) + " bytes");
+  }
+  parser.eager(true);
+  const std::string expect = Trimmed(head[http::field::expect]);
+  if (!expect.empty() && !beast::iequals(expect, "100-continue"))
+    return Refuse(417, "the only Expect known is 100-continue");
+  if (!expect.empty() && !current_.http_1_0 && !parser.is_done() && unparsed() == 0)
+    return Step::kContinue;
+  return ReadBody();
+}
+
+RequestReader::Step RequestReader::ReadBody() {
+  auto& parser = parser_->http;
+  while (!parser.is_done()) {
+    if (unparsed() == 0) return Step::kNeedMore;
+    const std::string_view bytes = std::string_view(in_).substr(parsed_);
+    beast::error_code error;
+    const std::size_t used =
+        parser.put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
+    Consume(used);
+    wire_bytes_ += used;
+    const std::size_t body = parser.get().body().size();
+    // Chunk headers may cost as much as the data and a bit; more is an attack by framing.
+    if (body > body_limit_ || wire_bytes_ > 8 * body_limit_ + kStuckBytes ||
+        error == http::error::body_limit) {
+      return Refuse(413, "the request's body is over this path's limit of " +
+                             std::to_string(body_limit_) + " bytes");
+    }
+    if (error == http::error::need_more) {
+      if (unparsed() > kStuckBytes) return Refuse(400, "the chunked body is malformed");
+      if (used == 0) return Step::kNeedMore;
+      continue;
+    }
+    if (error == http::error::header_limit)
+      return Refuse(431, "the chunked body's trailers are over 16 KiB");
+    if (error) return Refuse(400, std::string(ParserComplaint(error)));
+  }
+  return Finish();
+}
+
+RequestReader::Step RequestReader::Finish() {
+  current_.request.body = std::move(parser_->http.get().body());
+  parser_.reset();
+  started_ = false;
+  skipped_blank_line_ = false;
+  return Step::kRequest;
+}
+
+ReadRequest RequestReader::Take() {
+  current_.request.params = std::move(current_.match.params);
+  return std::exchange(current_, {});
+}
+
+}  // namespace muster::rest

@@ -1,0 +1,83 @@
+// RequestReader: the guard. Turns the bytes of one connection into requests, one at a time,
+// strictly: nothing that two parsers could read differently passes (smuggling), and every size is
+// refused before it is allocated.
+//
+// Boost.Beast's parser does the grammar; this adds the limits, the rules of RFC 9112 that Beast
+// leaves to its caller, and what a service on loopback without authentication must refuse
+// (cross-origin and rebound requests). Not thread-safe: one reader belongs to one connection. No
+// I/O.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "api/rest/http/route_table.h"
+
+namespace muster::rest {
+
+/// A request and where it goes.
+struct ReadRequest {
+  Request request;
+  RouteMatch match;
+  bool keep_alive = true;  // the client allows another request on this connection
+  bool http_1_0 = false;   // no chunked answers
+};
+
+/// Why the bytes were refused; the connection ends after the answer.
+struct Refusal {
+  int status = 400;
+  std::string detail;
+  bool kubernetes = false;  // answer as metav1.Status
+  std::string allow;        // for 405
+};
+
+class RequestReader {
+ public:
+  enum class Step {
+    kNeedMore,
+    kContinue,  // the client waits for "100 Continue"; go on with Next
+    kRequest,   // Take it
+    kRefused,   // see refusal(); the reader is dead
+  };
+  explicit RequestReader(const RouteTable& routes);
+  ~RequestReader();
+
+  void Feed(std::string_view bytes);
+  Step Next();
+  ReadRequest Take();
+  const Refusal& refusal() const { return refusal_; }
+  /// Bytes held: not parsed yet, and the body so far.
+  std::size_t held() const;
+  /// Bytes not parsed yet.
+  std::size_t unparsed() const { return in_.size() - parsed_; }
+  /// True from a request's first byte until it is complete.
+  bool mid_request() const { return started_; }
+
+ private:
+  struct Parser;
+  Step Refuse(int status, std::string detail);
+  Step ReadHeader();
+  Step CheckHeader();
+  Step CheckFraming();
+  Step ReadBody();
+  Step Finish();
+  void Consume(std::size_t bytes);
+
+  const RouteTable& routes_;
+  std::string in_;
+  std::size_t parsed_ = 0;  // of in_
+  std::unique_ptr<Parser> parser_;
+  bool started_ = false, header_done_ = false, dead_ = false, skipped_blank_line_ = false;
+  std::size_t body_limit_ = 0;
+  std::size_t wire_bytes_ = 0;  // of the header block, then of the body with its framing
+  ReadRequest current_;
+  Refusal refusal_;
+};
+
+/// True if the authority is an IP address or localhost, with or without a port: a name that a web
+/// page could have rebound to this host is refused.
+bool IsLocalAuthority(std::string_view authority);
+
+}  // namespace muster::rest

@@ -1,0 +1,109 @@
+#include "api/rest/http/plain_problem.h"
+
+#include <boost/json.hpp>
+
+namespace muster::rest {
+namespace {
+
+namespace json = boost::json;
+
+/// metav1.StatusReason of an HTTP status, as Kubernetes' clients switch on it.
+std::string_view StatusReason(int status) {
+  switch (status) {
+    case 400:
+      return "BadRequest";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "NotFound";
+    case 405:
+      return "MethodNotAllowed";
+    case 413:
+      return "RequestEntityTooLarge";
+    case 415:
+      return "UnsupportedMediaType";
+    case 503:
+      return "ServiceUnavailable";
+    default:
+      return "Unknown";
+  }
+}
+
+}  // namespace
+
+std::string_view StatusPhrase(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 201:
+      return "Created";
+    case 202:
+      return "Accepted";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 409:
+      return "Conflict";
+    case 412:
+      return "Precondition Failed";
+    case 413:
+      return "Content Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 417:
+      return "Expectation Failed";
+    case 422:
+      return "Unprocessable Content";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 499:
+      return "Client Closed Request";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    case 505:
+      return "HTTP Version Not Supported";
+    default:
+      return "";
+  }
+}
+
+Response PlainProblem(bool kubernetes, int status, const std::string& detail) {
+  Response response;
+  response.status = status;
+  if (kubernetes) {
+    response.body = json::serialize(json::object{{"kind", "Status"},
+                                                 {"apiVersion", "v1"},
+                                                 {"metadata", json::object{}},
+                                                 {"status", "Failure"},
+                                                 {"message", detail},
+                                                 {"reason", StatusReason(status)},
+                                                 {"code", status}});
+    return response;
+  }
+  response.content_type = "application/problem+json";
+  response.body = json::serialize(json::object{{"type", "about:blank"},
+                                               {"title", StatusPhrase(status)},
+                                               {"status", status},
+                                               {"detail", detail}});
+  if (status == 503) response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+}  // namespace muster::rest

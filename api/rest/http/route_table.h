@@ -1,0 +1,63 @@
+// RouteTable: every route of the server in ONE list, and the match of a request against it.
+//
+// A pattern is literal segments and {names}; a last segment may carry a verb ("{id}:hold").
+// Immutable after construction, thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "api/auth/authorizer.h"
+#include "api/rest/http/message.h"
+
+namespace muster::rest {
+
+/// Where a handler runs.
+enum class Run : std::uint8_t {
+  kInline,  // on the thread that read the request: only for what never blocks
+  kPool,    // on a worker of the pool: reads that may ask the store
+};
+
+struct Route {
+  Method method = Method::kGet;
+  std::string pattern;                 // "/v1/jobs/{id}:hold"
+  auth::Verb verb = auth::Verb::kGet;  // what the service authorises
+  std::string resource;  // on which kind; published as x-muster-access in the OpenAPI document
+  std::size_t body_limit = 0;  // bytes; 0: the request has no body
+  Run run = Run::kPool;
+  std::variant<SyncHandler, AsyncHandler> handler;
+};
+
+struct RouteMatch {
+  int index = -1;  // into routes(), -1: none
+  std::vector<std::string> params;
+  std::string allow;  // methods of the path when only the method is wrong: "GET, POST"
+};
+
+class RouteTable {
+ public:
+  explicit RouteTable(std::vector<Route> routes);
+  const std::vector<Route>& routes() const { return routes_; }
+  /// The most literal pattern wins.
+  RouteMatch Match(Method method, const std::vector<std::string>& segments) const;
+  /// Methods that a path has, "" if it has no route.
+  std::string Allowed(const std::vector<std::string>& segments) const;
+
+ private:
+  struct Part {
+    bool is_param = false;
+    std::string text;    // literal, or the parameter's name
+    std::string suffix;  // ":hold" after a parameter
+  };
+  bool Matches(const std::vector<Part>& parts, const std::vector<std::string>& segments,
+               std::vector<std::string>* params) const;
+
+  std::vector<Route> routes_;
+  std::vector<std::vector<Part>> parts_;               // of routes_
+  std::map<std::size_t, std::vector<int>> by_length_;  // segments -> routes, most literal first
+};
+
+}  // namespace muster::rest

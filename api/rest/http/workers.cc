@@ -1,0 +1,112 @@
+#include "api/rest/http/workers.h"
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <chrono>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace muster::rest {
+
+namespace asio = boost::asio;
+
+struct Workers::Impl {
+  explicit Impl(int pool_threads)
+      : pool(std::make_unique<asio::thread_pool>(static_cast<std::size_t>(pool_threads))),
+        writer(std::make_unique<asio::thread_pool>(1)) {}
+  std::mutex mutex;
+  // Null once stopped, so that tasks which never ran let go of what they hold.
+  std::unique_ptr<asio::thread_pool> pool, writer;
+  bool stopped = false;
+  std::vector<Task> queue;  // for the writer
+
+  void Drain() {
+    std::vector<Task> tasks;
+    {
+      const std::lock_guard lock(mutex);
+      tasks.swap(queue);
+    }
+    for (Task& task : tasks) {
+      task();
+      task = nullptr;
+    }
+  }
+};
+
+Workers::Workers(int pool_threads) : impl_(std::make_unique<Impl>(pool_threads)) {}
+Workers::~Workers() { Stop(); }
+
+void Workers::Post(Task task) {
+  const std::lock_guard lock(impl_->mutex);
+  if (!impl_->stopped) asio::post(*impl_->pool, std::move(task));
+}
+
+void Workers::PostWriter(Task task) {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->stopped) return;
+  const bool wake = impl_->queue.empty();
+  impl_->queue.push_back(std::move(task));
+  if (wake) asio::post(*impl_->writer, [impl = impl_.get()] { impl->Drain(); });
+}
+
+void Workers::After(std::int64_t delay_ms, Task task) {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->stopped) return;
+  auto timer =
+      std::make_shared<asio::steady_timer>(*impl_->writer, std::chrono::milliseconds(delay_ms));
+  timer->async_wait([timer, task = std::move(task)](const boost::system::error_code& error) {
+    if (!error) task();
+  });
+}
+
+void Workers::Stop() {
+  {
+    const std::lock_guard lock(impl_->mutex);
+    if (impl_->stopped) return;
+    impl_->stopped = true;
+  }
+  impl_->pool->stop();
+  impl_->writer->stop();
+  impl_->pool->join();
+  impl_->writer->join();
+  impl_->pool.reset();
+  impl_->writer.reset();
+  std::vector<Task> dropped;
+  const std::lock_guard lock(impl_->mutex);
+  dropped.swap(impl_->queue);
+}
+
+std::int64_t Workers::NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             asio::steady_timer::clock_type::now().time_since_epoch())
+      .count();
+}
+
+struct Workers::Writable::Impl {
+  explicit Impl(asio::thread_pool& pool) : descriptor(pool) {}
+  asio::posix::stream_descriptor descriptor;
+};
+
+Workers::Writable::Writable(Workers& workers)
+    : impl_(std::make_unique<Impl>(*workers.impl_->writer)) {}
+Workers::Writable::~Writable() { Cancel(); }
+
+void Workers::Writable::Wait(int fd, Task ready) {
+  Cancel();
+  impl_->descriptor.assign(fd);
+  impl_->descriptor.async_wait(asio::posix::stream_descriptor::wait_write,
+                               [ready = std::move(ready)](const boost::system::error_code& error) {
+                                 if (!error) ready();
+                               });
+}
+
+// Registered only while a socket is full: a registered one would wake this loop at every byte that
+// Pistache reads.
+void Workers::Writable::Cancel() {
+  if (impl_->descriptor.is_open()) impl_->descriptor.release();
+}
+
+}  // namespace muster::rest

@@ -1,0 +1,98 @@
+// Plain discovery: groups, versions and resources, as clients without aggregated discovery read
+// them.
+#include <map>
+
+#include "api/rest/http/plain_problem.h"
+#include "api/rest/kube_handlers.h"
+#include "api/rest/problem.h"
+
+namespace muster::rest {
+namespace {
+
+json::object GroupJson(const std::string& group) {
+  std::vector<std::string> versions;
+  for (const KubeResource& resource : KubeResources()) {
+    if (resource.group != group) continue;
+    bool known = false;
+    for (const std::string& version : versions) known = known || version == resource.version;
+    if (!known) versions.push_back(resource.version);
+  }
+  json::array list;
+  for (const std::string& version : versions) {
+    list.push_back(json::object{{"groupVersion", group + "/" + version}, {"version", version}});
+  }
+  json::object out{{"name", group}, {"versions", list}};
+  if (!list.empty())
+    out["preferredVersion"] = list.back();  // the newest: kinds list versions oldest first
+  return out;
+}
+
+json::object ResourceJson(const KubeResource& resource) {
+  json::array verbs;
+  if (!resource.read_only())
+    verbs = {"create", "delete", "get", "list"};
+  else
+    verbs = {"get", "list"};
+  if (resource.config != nullptr && !resource.read_only()) verbs.push_back("update");
+  std::string singular = resource.kind;
+  for (char& c : singular) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  json::object out{{"name", resource.plural},
+                   {"singularName", singular},
+                   {"namespaced", resource.namespaced},
+                   {"kind", resource.kind},
+                   {"verbs", std::move(verbs)}};
+  if (!resource.short_names.empty()) {
+    json::array names;
+    for (const std::string_view name : resource.short_names) names.push_back(json::value(name));
+    out["shortNames"] = std::move(names);
+  }
+  return out;
+}
+
+}  // namespace
+
+Response ApiVersions(ApiContext&, const Who&, Request&) {
+  return JsonResponse(json::object{{"kind", "APIVersions"},
+                                   {"versions", {"v1"}},
+                                   {"serverAddressByClientCIDRs", json::array{}}});
+}
+
+Response ApiGroups(ApiContext&, const Who&, Request&) {
+  std::map<std::string, bool> seen;
+  json::array groups;
+  for (const KubeResource& resource : KubeResources()) {
+    if (resource.group.empty() || !seen.emplace(resource.group, true).second) continue;
+    groups.push_back(GroupJson(resource.group));
+  }
+  return JsonResponse(
+      json::object{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(groups)}});
+}
+
+Response ApiGroup(ApiContext&, const Who&, Request& request) {
+  json::object group = GroupJson(request.params[0]);
+  if (group["versions"].as_array().empty())
+    return PlainProblem(true, 404, "the server has no API group \"" + request.params[0] + "\"");
+  group["kind"] = "APIGroup";
+  group["apiVersion"] = "v1";
+  return JsonResponse(group);
+}
+
+Response ApiResources(ApiContext&, const Who&, Request& request) {
+  const bool core = request.segments[0] == "api";
+  const std::string group = core ? "" : request.segments[1];
+  const std::string& version = request.segments.back();
+  json::array resources;
+  for (const KubeResource& resource : KubeResources()) {
+    if (resource.group == group && resource.version == version)
+      resources.push_back(ResourceJson(resource));
+  }
+  const std::string group_version = core ? version : group + "/" + version;
+  if (resources.empty())
+    return PlainProblem(true, 404, "the server has no API \"" + group_version + "\"");
+  return JsonResponse(json::object{{"kind", "APIResourceList"},
+                                   {"apiVersion", "v1"},
+                                   {"groupVersion", group_version},
+                                   {"resources", std::move(resources)}});
+}
+
+}  // namespace muster::rest

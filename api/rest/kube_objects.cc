@@ -1,0 +1,293 @@
+// Objects on Kubernetes paths: taking the path apart, and the verbs of configuration kinds.
+#include <charconv>
+#include <utility>
+
+#include "api/rest/body.h"
+#include "api/rest/http/plain_problem.h"
+#include "api/rest/kube_handlers.h"
+#include "api/rest/kube_selectors.h"
+#include "api/rest/problem.h"
+#include "api/rest/query_reader.h"
+
+namespace muster::rest {
+namespace {
+
+Response KubeError(const Error& error) { return ErrorResponse(true, error); }
+void Refuse(const Responder& respond, const Error& error) {
+  respond([error] { return KubeError(error); });
+}
+
+Response NoSuchPath() {
+  return PlainProblem(true, 404, "the server has no such resource on this path");
+}
+
+const json::object* ObjectIn(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  return value != nullptr ? value->if_object() : nullptr;
+}
+
+std::string TextIn(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+}
+
+/// The manifest of a request, its apiVersion, kind, namespace and name filled in from the path or
+/// agreeing with it.
+Result<json::object> ManifestFor(const KubeTarget& target, const Request& request) {
+  Result<json::value> document = ReadDocument(request);
+  if (!document.ok()) return document.error();
+  json::object* object = document->if_object();
+  if (object == nullptr) return InvalidArgument("the body is not an object");
+  const auto agree = [&](json::object& in, const char* key, const std::string& wanted,
+                         const std::string& field) -> Status {
+    json::value& value = in[key];
+    if (value.is_null()) value = wanted;
+    if (value.is_string() && value.get_string() == wanted) return Done{};
+    return InvalidField(field, "must be \"" + wanted + "\" on this path");
+  };
+  if (const Status same =
+          agree(*object, "apiVersion", target.resource->api_version(), "apiVersion");
+      !same.ok())
+    return same.error();
+  if (const Status same = agree(*object, "kind", target.resource->kind, "kind"); !same.ok())
+    return same.error();
+  json::value& metadata = (*object)["metadata"];
+  if (metadata.is_null()) metadata = json::object();
+  if (!metadata.is_object()) return InvalidField("metadata", "must be an object");
+  if (target.resource->namespaced) {
+    const Status same = agree(metadata.get_object(), "namespace", target.ns, "metadata.namespace");
+    if (!same.ok()) return same.error();
+  }
+  if (!target.name.empty()) {
+    const Status same = agree(metadata.get_object(), "name", target.name, "metadata.name");
+    if (!same.ok()) return same.error();
+  }
+  return std::move(*object);
+}
+
+/// A decimal resourceVersion; 0 if absent.
+Result<std::int64_t> VersionIn(const json::object& metadata, const std::string& field) {
+  const std::string text = TextIn(metadata, "resourceVersion");
+  if (text.empty()) return std::int64_t{0};
+  std::int64_t version = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), version);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || version < 0) {
+    return InvalidField(field, "is not a resourceVersion of this server");
+  }
+  return version;
+}
+
+void ChangeOne(ApiContext& api, const Who& who, ObjectChange change, bool dry_run, int status,
+               std::string version, const Responder& respond) {
+  std::vector<ObjectChange> changes;
+  changes.push_back(std::move(change));
+  api.service.ChangeObjects(
+      who, std::move(changes), dry_run,
+      [&service = api.service, respond, status,
+       version](Result<std::vector<ObjectApplied>> applied) {
+        respond([&service, status, version, applied = std::move(applied)] {
+          if (!applied.ok()) return KubeError(applied.error());
+          return JsonResponse(service.ObjectWithStatus(*applied->front().object, version), status);
+        });
+      });
+}
+
+/// What DeleteOptions may ask for: preconditions and dryRun are honoured; propagation and grace
+/// periods mean nothing for objects without dependents.
+struct DeleteWish {
+  std::int64_t resource_version = 0;
+  std::string uid;
+  bool dry_run = false;
+};
+Result<DeleteWish> ReadDeleteWish(const Request& request) {
+  DeleteWish wish;
+  const Result<bool> dry_run = QueryReader(request).Flag("dryRun");
+  if (!dry_run.ok()) return dry_run.error();
+  wish.dry_run = *dry_run;
+  if (request.body.find_first_not_of(" \t\r\n") == std::string::npos) return wish;
+  Result<json::value> body = ReadDocument(request);
+  if (!body.ok()) return body.error();
+  const json::object* options = body->if_object();
+  if (options == nullptr) return InvalidArgument("the body is not DeleteOptions");
+  if (const json::value* runs = options->if_contains("dryRun");
+      runs != nullptr && runs->is_array()) {
+    wish.dry_run = wish.dry_run || !runs->get_array().empty();
+  }
+  if (const json::object* preconditions = ObjectIn(*options, "preconditions")) {
+    wish.uid = TextIn(*preconditions, "uid");
+    const auto version = VersionIn(*preconditions, "preconditions.resourceVersion");
+    if (!version.ok()) return version.error();
+    wish.resource_version = *version;
+  }
+  return wish;
+}
+
+}  // namespace
+
+KubeTarget KubeTargetOf(const Request& request) {
+  const auto& path = request.segments;
+  const bool core = path[0] == "api";
+  std::size_t at = core ? 2 : 3;  // behind the version
+  KubeTarget target;
+  // "namespaces/X/plural" is a namespaced path; "namespaces/X" is the Namespace itself.
+  if (path.size() >= at + 3 && path[at] == "namespaces") {
+    target.ns = path[at + 1];
+    at += 2;
+  }
+  const KubeResource* found =
+      FindKubeResource(core ? "" : path[1], path[at - (target.ns.empty() ? 1 : 3)], path[at]);
+  if (path.size() > at + 1) target.name = path[at + 1];
+  if (found == nullptr || (!found->namespaced && !target.ns.empty())) return target;
+  if (found->namespaced && target.ns.empty() && !target.name.empty()) return target;
+  target.resource = found;
+  return target;
+}
+
+Response KubeDeleted(const KubeTarget& target, const std::string& uid) {
+  return JsonResponse(json::object{{"kind", "Status"},
+                                   {"apiVersion", "v1"},
+                                   {"metadata", json::object{}},
+                                   {"status", "Success"},
+                                   {"details", json::object{{"name", target.name},
+                                                            {"group", target.resource->group},
+                                                            {"kind", target.resource->plural},
+                                                            {"uid", uid}}}});
+}
+
+Response KubeList(ApiContext& api, const Who& who, Request& request) {
+  const KubeTarget target = KubeTargetOf(request);
+  if (target.resource == nullptr) return NoSuchPath();
+  const QueryReader query(request);
+  if (const Result<bool> watch = query.Flag("watch"); !watch.ok() || *watch) {
+    return PlainProblem(true, 501, "watch is not supported by this version: follow /v1/events");
+  }
+  if (target.resource->config == nullptr) return KubeListJobs(api, who, request, target);
+  const Result<KubeSelector> selector =
+      KubeSelector::Parse(query.Text("labelSelector"), query.Text("fieldSelector"));
+  if (!selector.ok()) return KubeError(selector.error());
+  // A version taken before the objects are read is never newer than they are.
+  const std::int64_t version = api.service.View()->last_seq;
+  const Result<std::vector<json::value>> objects = api.service.ListObjects(
+      who, target.resource->config->kind, target.ns, target.resource->version);
+  if (!objects.ok()) return KubeError(objects.error());
+  json::array items;
+  for (const json::value& object : *objects) {
+    if (selector->Matches(object)) items.push_back(object);
+  }
+  return JsonResponse(
+      json::object{{"kind", target.resource->kind + "List"},
+                   {"apiVersion", target.resource->api_version()},
+                   {"metadata", json::object{{"resourceVersion", std::to_string(version)}}},
+                   {"items", std::move(items)}});
+}
+
+Response KubeGet(ApiContext& api, const Who& who, Request& request) {
+  const KubeTarget target = KubeTargetOf(request);
+  if (target.resource == nullptr) return NoSuchPath();
+  if (target.resource->config == nullptr) return KubeGetJob(api, who, target);
+  const Result<json::value> object = api.service.GetObject(
+      who, target.resource->config->kind, target.ns, target.name, target.resource->version);
+  return object.ok() ? JsonResponse(*object) : KubeError(object.error());
+}
+
+void KubeCreate(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  const KubeTarget target = KubeTargetOf(request);
+  if (target.resource == nullptr) return respond([] { return NoSuchPath(); });
+  if (target.resource->namespaced && target.ns.empty()) {
+    return respond([] {
+      return PlainProblem(true, 405, "objects of this kind are created below /namespaces/NAME");
+    });
+  }
+  if (MediaOf(request.content_type) == Media::kOther)
+    return respond([response = UnsupportedMedia(request)] { return response; });
+  const Result<bool> dry_run = QueryReader(request).Flag("dryRun");
+  if (!dry_run.ok()) return Refuse(respond, dry_run.error());
+  Result<json::object> manifest = ManifestFor(target, request);
+  if (!manifest.ok()) return Refuse(respond, manifest.error());
+  if (target.resource->config == nullptr) {
+    return KubeCreateJob(api, who, target, std::move(*manifest), *dry_run, request.idempotency_key,
+                         std::move(respond));
+  }
+  const json::object& metadata = manifest->at("metadata").get_object();
+  if (!TextIn(metadata, "resourceVersion").empty()) {
+    return Refuse(respond, InvalidField("metadata.resourceVersion",
+                                        "must not be set on objects to be created"));
+  }
+  ObjectChange change;
+  change.kind = target.resource->config->kind;
+  change.ns = target.ns;
+  change.name = TextIn(metadata, "name");
+  change.manifest = WriteJson(*manifest);
+  change.must_not_exist = true;
+  ChangeOne(api, who, std::move(change), *dry_run, 201, target.resource->version, respond);
+}
+
+void KubeReplace(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  const KubeTarget target = KubeTargetOf(request);
+  if (target.resource == nullptr) return respond([] { return NoSuchPath(); });
+  if (target.resource->config == nullptr) {
+    return respond([] {
+      return PlainProblem(true, 405,
+                          "a job never changes once it is accepted: delete it and submit another");
+    });
+  }
+  if (MediaOf(request.content_type) == Media::kOther)
+    return respond([response = UnsupportedMedia(request)] { return response; });
+  const Result<bool> dry_run = QueryReader(request).Flag("dryRun");
+  if (!dry_run.ok()) return Refuse(respond, dry_run.error());
+  Result<json::object> manifest = ManifestFor(target, request);
+  if (!manifest.ok()) return Refuse(respond, manifest.error());
+  const auto version = VersionIn(manifest->at("metadata").get_object(), "metadata.resourceVersion");
+  if (!version.ok()) return Refuse(respond, version.error());
+  ObjectChange change;
+  change.kind = target.resource->config->kind;
+  change.ns = target.ns;
+  change.name = target.name;
+  change.manifest = WriteJson(*manifest);
+  change.must_exist = true;
+  change.expected_resource_version = *version;
+  ChangeOne(api, who, std::move(change), *dry_run, 200, target.resource->version, respond);
+}
+
+void KubeDelete(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  const KubeTarget target = KubeTargetOf(request);
+  if (target.resource == nullptr) return respond([] { return NoSuchPath(); });
+  const Result<DeleteWish> wish = ReadDeleteWish(request);
+  if (!wish.ok()) return Refuse(respond, wish.error());
+  if (target.resource->config == nullptr) {
+    if (!wish->uid.empty() || wish->resource_version != 0 || wish->dry_run) {
+      return respond([] {
+        return PlainProblem(
+            true, 501,
+            "preconditions and dryRun of a job's deletion are not supported by this version");
+      });
+    }
+    return KubeDeleteJob(api, who, target, std::move(respond));
+  }
+  const Result<json::value> present = api.service.GetObject(
+      who, target.resource->config->kind, target.ns, target.name, target.resource->version);
+  if (!present.ok()) return Refuse(respond, present.error());
+  const std::string uid = TextIn(*ObjectIn(present->get_object(), "metadata"), "uid");
+  if (!wish->uid.empty() && wish->uid != uid) {
+    return Refuse(respond,
+                  Aborted("the object's uid is " + uid + ", not the one of the precondition"));
+  }
+  ObjectChange change;
+  change.kind = target.resource->config->kind;
+  change.ns = target.ns;
+  change.name = target.name;
+  change.remove = true;
+  change.must_exist = true;
+  change.expected_resource_version = wish->resource_version;
+  std::vector<ObjectChange> changes;
+  changes.push_back(std::move(change));
+  api.service.ChangeObjects(who, std::move(changes), wish->dry_run,
+                            [respond, target, uid](Result<std::vector<ObjectApplied>> applied) {
+                              respond([target, uid, applied = std::move(applied)] {
+                                return applied.ok() ? KubeDeleted(target, uid)
+                                                    : KubeError(applied.error());
+                              });
+                            });
+}
+
+}  // namespace muster::rest

@@ -1,0 +1,34 @@
+// KubeResource: what a Kubernetes path's group, version and plural stand for: a configuration kind,
+// a job shape, or Kueue's Workload, which every job has. The list discovery answers from. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedd/model/job.h"
+#include "schedd/shapes/queue_objects.h"
+
+namespace muster::rest {
+
+struct KubeResource {
+  std::string group, version, plural, kind;
+  bool namespaced = true;
+  const shapes::KindInfo* config = nullptr;  // null for jobs
+  std::optional<ShapeKind> shape;            // unset for configuration kinds
+  std::vector<std::string_view> short_names;
+
+  bool is_workload() const { return shape == ShapeKind::kWorkload; }
+  bool read_only() const { return config != nullptr && config->kind == ObjectKind::kMemberCluster; }
+  /// "batch/v1", "v1".
+  std::string api_version() const { return group.empty() ? version : group + "/" + version; }
+};
+
+/// Every resource in every served version, in the order of discovery.
+const std::vector<KubeResource>& KubeResources();
+/// Null if not served. `group` "" is the core group.
+const KubeResource* FindKubeResource(std::string_view group, std::string_view version,
+                                     std::string_view plural);
+
+}  // namespace muster::rest

@@ -1,0 +1,40 @@
+#include "api/rest/problem.h"
+
+#include <string>
+
+#include "api/service/views.h"
+#include "schedd/text/json.h"
+
+namespace muster::rest {
+
+Response ErrorResponse(bool kubernetes, const Error& error) {
+  Response response;
+  response.status = HttpStatus(error.code);
+  response.content_type = kubernetes ? "application/json" : "application/problem+json";
+  response.body = WriteJson(kubernetes ? api::StatusJson(error) : api::ProblemJson(error));
+  if (response.status == 429 || response.status == 503) {
+    const std::int64_t seconds = error.retry_after_ms > 0 ? (error.retry_after_ms + 999) / 1000 : 1;
+    response.headers.emplace_back("Retry-After", std::to_string(seconds));
+  }
+  return response;
+}
+
+Response ErrorResponse(const Request& request, const Error& error) {
+  return ErrorResponse(request.IsKubernetesPath(), error);
+}
+
+Response JsonResponse(const json::value& value, int status) {
+  Response response;
+  response.status = status;
+  response.body = WriteJson(value);
+  return response;
+}
+
+Response JobResponse(const JobRecord& job, int status) {
+  Response response;
+  response.status = status;
+  api::AppendJobView(job, &response.body);
+  return response;
+}
+
+}  // namespace muster::rest

@@ -1,0 +1,42 @@
+#include "api/rest/rest_server.h"
+
+#include "api/rest/api_context.h"
+#include "api/rest/http/http_server.h"
+#include "api/rest/routes.h"
+
+namespace muster::api {
+namespace {
+
+rest::HttpOptions HttpOptionsOf(const RestOptions& options) {
+  rest::HttpOptions http;
+  http.host = options.host;
+  http.port = options.port;
+  http.threads = options.threads;
+  return http;
+}
+
+}  // namespace
+
+struct RestServer::Impl {
+  Impl(SchedulerService& service, Metrics& metrics, const RestOptions& options)
+      : context{service, metrics},
+        http(rest::RouteTable(rest::MusterRoutes(context)), metrics, HttpOptionsOf(options)) {
+    context.workers = &http.workers();
+    context.events.Attach(http.workers());
+  }
+  rest::ApiContext context;  // outlives the server that carries its routes
+  rest::HttpServer http;
+};
+
+RestServer::RestServer(SchedulerService& service, Metrics& metrics, RestOptions options)
+    : impl_(std::make_unique<Impl>(service, metrics, options)) {}
+RestServer::~RestServer() = default;
+
+Status RestServer::Start() { return impl_->http.Start(); }
+void RestServer::Stop() { impl_->http.Stop(); }
+int RestServer::port() const { return impl_->http.port(); }
+void RestServer::PublishEvents(const std::vector<Event>& events) {
+  impl_->context.events.Publish(events);
+}
+
+}  // namespace muster::api

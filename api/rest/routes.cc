@@ -1,0 +1,141 @@
+#include "api/rest/routes.h"
+
+#include "api/rest/handlers.h"
+#include "api/rest/kube_handlers.h"
+#include "api/rest/problem.h"
+#include "schedd/base/limits.h"
+
+namespace muster::rest {
+namespace {
+
+using auth::Verb;
+
+using Sync = Response (*)(ApiContext& api, const Who& who, Request& request);
+using Async = void (*)(ApiContext& api, const Who& who, Request& request, Responder respond);
+
+/// Names the caller first: a request with a bad user name reaches no handler.
+SyncHandler Bind(ApiContext& api, Sync handler) {
+  return [&api, handler](Request& request) {
+    const Result<Who> who = auth::LoopbackPrincipal(request.user);
+    return who.ok() ? handler(api, *who, request) : ErrorResponse(request, who.error());
+  };
+}
+AsyncHandler Bind(ApiContext& api, Async handler) {
+  return [&api, handler](Request& request, Responder respond) {
+    const Result<Who> who = auth::LoopbackPrincipal(request.user);
+    if (who.ok()) return handler(api, *who, request, std::move(respond));
+    respond([kubernetes = request.IsKubernetesPath(), error = who.error()] {
+      return ErrorResponse(kubernetes, error);
+    });
+  };
+}
+
+class Table {
+ public:
+  explicit Table(ApiContext& api) : api_(api) {}
+  template <class Handler>
+  void Add(Method method, const char* pattern, Verb verb, const char* resource, std::size_t body,
+           Run run, Handler handler) {
+    routes_.push_back({method, pattern, verb, resource, body, run, Bind(api_, handler)});
+  }
+  std::vector<Route> Take() { return std::move(routes_); }
+
+ private:
+  ApiContext& api_;
+  std::vector<Route> routes_;
+};
+
+constexpr auto kGet = Method::kGet, kPost = Method::kPost, kPut = Method::kPut,
+               kDelete = Method::kDelete;
+constexpr std::size_t kManifest = limits::kManifestBytes, kMany = limits::kRequestBytes;
+constexpr std::size_t kOptions =
+    16 << 10;  // DeleteOptions, or the "{}" that some clients send to a verb
+
+void AddSystem(Table& table) {
+  table.Add(kGet, "/", Verb::kGet, "paths", 0, Run::kInline, Paths);
+  table.Add(kGet, "/livez", Verb::kGet, "health", 0, Run::kInline, Live);
+  table.Add(kGet, "/healthz", Verb::kGet, "health", 0, Run::kInline, Live);
+  table.Add(kGet, "/readyz", Verb::kGet, "health", 0, Run::kInline, Ready);
+  table.Add(kGet, "/metrics", Verb::kGet, "metrics", 0, Run::kPool, MetricsText);
+  table.Add(kGet, "/openapi.yaml", Verb::kGet, "openapi", 0, Run::kInline, OpenApiText);
+  table.Add(kGet, "/version", Verb::kGet, "version", 0, Run::kInline, Version);
+}
+
+void AddJobs(Table& table) {
+  table.Add(kPost, "/v1/namespaces/{namespace}/jobs", Verb::kCreate, "jobs", kManifest,
+            Run::kInline, SubmitJob);
+  table.Add(kPost, "/v1/namespaces/{namespace}/jobs:batch", Verb::kCreate, "jobs", kMany,
+            Run::kPool, SubmitBatch);
+  table.Add(kPost, "/v1/apply", Verb::kUpdate, "documents", kMany, Run::kPool, ApplyDocuments);
+  table.Add(kGet, "/v1/jobs", Verb::kList, "jobs", 0, Run::kPool, ListJobs);
+  table.Add(kGet, "/v1/jobs/{id}", Verb::kGet, "jobs", 0, Run::kPool, GetJob);
+  table.Add(kDelete, "/v1/jobs/{id}", Verb::kDelete, "jobs", kOptions, Run::kPool, CancelJob);
+  table.Add(kPost, "/v1/jobs/{id}:hold", Verb::kUpdate, "jobs", kOptions, Run::kPool, HoldJob);
+  table.Add(kPost, "/v1/jobs/{id}:release", Verb::kUpdate, "jobs", kOptions, Run::kPool,
+            ReleaseJob);
+  table.Add(kPost, "/v1/jobs/{id}:requeue", Verb::kUpdate, "jobs", kOptions, Run::kPool,
+            RequeueJob);
+  table.Add(kGet, "/v1/jobs/{id}/explain", Verb::kGet, "jobs", 0, Run::kPool, ExplainJob);
+  table.Add(kGet, "/v1/jobs/{id}/events", Verb::kGet, "jobs", 0, Run::kPool, JobEvents);
+  table.Add(kGet, "/v1/jobs/{id}/pods", Verb::kGet, "jobs", 0, Run::kPool, JobPods);
+  table.Add(kGet, "/v1/jobs/{id}/logs", Verb::kGet, "jobs", 0, Run::kPool, JobLogs);
+  table.Add(kGet, "/v1/events", Verb::kList, "events", 0, Run::kPool, FollowEvents);
+  table.Add(kGet, "/v1/accounting", Verb::kList, "jobs", 0, Run::kPool, Accounting);
+}
+
+void AddAdmin(Table& table) {
+  table.Add(kGet, "/v1/quotas", Verb::kList, "clusterqueues", 0, Run::kPool, ListQuotas);
+  table.Add(kGet, "/v1/memberclusters/{name}/facts", Verb::kGet, "memberclusters", 0, Run::kPool,
+            ClusterFacts);
+  table.Add(kPost, "/v1/memberclusters/{name}:cordon", Verb::kUpdate, "memberclusters", kOptions,
+            Run::kPool, CordonCluster);
+  table.Add(kPost, "/v1/memberclusters/{name}:uncordon", Verb::kUpdate, "memberclusters", kOptions,
+            Run::kPool, UncordonCluster);
+  table.Add(kPost, "/v1/memberclusters/{name}:drain", Verb::kUpdate, "memberclusters", kOptions,
+            Run::kInline, NotInThisVersion);
+  table.Add(kPost, "/v1/simulate", Verb::kGet, "simulations", kMany, Run::kInline,
+            NotInThisVersion);
+}
+
+/// One resource's paths: the collection and, below it, one object and its status.
+void AddCollection(Table& table, const char* collection, const char* object, const char* status) {
+  table.Add(kGet, collection, Verb::kList, "objects", 0, Run::kPool, KubeList);
+  table.Add(kPost, collection, Verb::kCreate, "objects", kManifest, Run::kPool, KubeCreate);
+  table.Add(kGet, object, Verb::kGet, "objects", 0, Run::kPool, KubeGet);
+  table.Add(kPut, object, Verb::kUpdate, "objects", kManifest, Run::kPool, KubeReplace);
+  table.Add(kDelete, object, Verb::kDelete, "objects", kOptions, Run::kPool, KubeDelete);
+  table.Add(kGet, status, Verb::kGet, "objects", 0, Run::kPool, KubeGet);
+}
+
+void AddKubernetes(Table& table) {
+  table.Add(kGet, "/api", Verb::kGet, "discovery", 0, Run::kInline, ApiVersions);
+  table.Add(kGet, "/apis", Verb::kGet, "discovery", 0, Run::kInline, ApiGroups);
+  table.Add(kGet, "/apis/{group}", Verb::kGet, "discovery", 0, Run::kInline, ApiGroup);
+  table.Add(kGet, "/api/v1", Verb::kGet, "discovery", 0, Run::kInline, ApiResources);
+  table.Add(kGet, "/apis/{group}/{version}", Verb::kGet, "discovery", 0, Run::kInline,
+            ApiResources);
+  AddCollection(table, "/api/v1/{plural}", "/api/v1/{plural}/{name}",
+                "/api/v1/{plural}/{name}/status");
+  AddCollection(table, "/api/v1/namespaces/{namespace}/{plural}",
+                "/api/v1/namespaces/{namespace}/{plural}/{name}",
+                "/api/v1/namespaces/{namespace}/{plural}/{name}/status");
+  AddCollection(table, "/apis/{group}/{version}/{plural}",
+                "/apis/{group}/{version}/{plural}/{name}",
+                "/apis/{group}/{version}/{plural}/{name}/status");
+  AddCollection(table, "/apis/{group}/{version}/namespaces/{namespace}/{plural}",
+                "/apis/{group}/{version}/namespaces/{namespace}/{plural}/{name}",
+                "/apis/{group}/{version}/namespaces/{namespace}/{plural}/{name}/status");
+}
+
+}  // namespace
+
+std::vector<Route> MusterRoutes(ApiContext& api) {
+  Table table(api);
+  AddSystem(table);
+  AddJobs(table);
+  AddAdmin(table);
+  AddKubernetes(table);
+  return table.Take();
+}
+
+}  // namespace muster::rest

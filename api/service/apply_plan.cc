@@ -1,0 +1,195 @@
+#include "api/service/apply_plan.h"
+
+#include <charconv>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "api/service/submission.h"
+#include "schedd/base/limits.h"
+
+namespace muster::api {
+namespace {
+
+const json::value* Member(const json::value& value, std::string_view key) {
+  return value.is_object() ? value.get_object().if_contains(key) : nullptr;
+}
+
+bool SameMember(const json::value& a, const json::value& b, std::string_view key) {
+  const json::value* left = Member(a, key);
+  const json::value* right = Member(b, key);
+  if (left == nullptr || right == nullptr) return left == right;
+  return *left == *right;
+}
+
+/// What of a job cannot change after submission: spec, labels, annotations.
+bool SameJob(const json::value& a, const json::value& b) {
+  static const json::value kNothing;
+  const json::value* left = Member(a, "metadata");
+  const json::value* right = Member(b, "metadata");
+  const json::value& left_metadata = left == nullptr ? kNothing : *left;
+  const json::value& right_metadata = right == nullptr ? kNothing : *right;
+  return SameMember(a, b, "spec") && SameMember(left_metadata, right_metadata, "labels") &&
+         SameMember(left_metadata, right_metadata, "annotations");
+}
+
+class Planner {
+ public:
+  Planner(const ApplyContext& context, const std::string& ns,
+          const std::vector<json::value>& documents)
+      : context_(context),
+        ns_(ns.empty() ? "default" : ns),
+        documents_(documents),
+        config_(context.config) {
+    plan_.outcomes.resize(documents.size());
+  }
+
+  Result<ApplyPlan> Run() {
+    for (std::size_t i = 0; i < documents_.size(); ++i) {
+      if (IsJob(i)) continue;
+      const Status status = PlanObject(i);
+      if (!status.ok()) errors_.push_back(AtDocument(i, status.error()));
+    }
+    for (std::size_t c = 0; c < plan_.changes.size(); ++c) {
+      const Status status = NamespaceExists(config_, plan_.changes[c]);
+      if (!status.ok()) errors_.push_back(AtDocument(plan_.change_documents[c], status.error()));
+    }
+    for (std::size_t i = 0; i < documents_.size(); ++i) {
+      if (!IsJob(i)) continue;
+      const Status status = PlanJob(i);
+      if (!status.ok()) errors_.push_back(AtDocument(i, status.error()));
+    }
+    if (!errors_.empty()) return Combined(std::move(errors_));
+    return std::move(plan_);
+  }
+
+ private:
+  bool IsJob(std::size_t i) const {
+    return !shapes::IsConfigObject(documents_[i]) &&
+           (shapes::IsJobShape(documents_[i]) || Member(documents_[i], "script") != nullptr);
+  }
+
+  Status PlanObject(std::size_t i) {
+    if (!documents_[i].is_object()) return InvalidArgument("a document is one object");
+    const json::value* kind = Member(documents_[i], "kind");
+    const shapes::KindInfo* named =
+        kind != nullptr && kind->is_string() ? FindKindByName(kind->get_string()) : nullptr;
+    const Result<shapes::ParsedObject> parsed = shapes::ParseObject(
+        named == nullptr ? documents_[i] : WithNamespace(documents_[i], named->kind, ns_));
+    if (!parsed.ok()) return parsed.error();
+    const shapes::KindInfo& info = shapes::InfoOf(parsed->kind);
+    const Status allowed = context_.authorizer.Authorize(context_.who, auth::Verb::kUpdate,
+                                                         {info.plural, parsed->ns, parsed->name});
+    if (!allowed.ok()) return allowed;
+    Result<ObjectChange> change = ChangeOf(&config_, *parsed);
+    if (!change.ok()) return change.error();
+    DocumentOutcome& outcome = plan_.outcomes[i];
+    outcome.kind = info.name;
+    outcome.ns = parsed->ns;
+    outcome.name = parsed->name;
+    plan_.changes.push_back(std::move(*change));
+    plan_.change_documents.push_back(i);
+    return Done{};
+  }
+
+  Status PlanJob(std::size_t i) {
+    Result<shapes::ParsedJob> parsed = ParseBody(documents_[i], ns_);
+    if (!parsed.ok()) return parsed.error();
+    const std::string ns = parsed->ns.empty() ? ns_ : parsed->ns;
+    const Status allowed = context_.authorizer.Authorize(context_.who, auth::Verb::kCreate,
+                                                         {"jobs", ns, parsed->name});
+    if (!allowed.ok()) return allowed;
+    DocumentOutcome& outcome = plan_.outcomes[i];
+    outcome.kind = std::string(ShapeKindName(parsed->shape));
+    outcome.ns = ns;
+    outcome.name = parsed->name;
+    outcome.outcome = ApplyOutcome::kCreated;
+    if (!parsed->name.empty()) {
+      const auto [at, fresh] = names_.try_emplace({parsed->shape, ns, parsed->name}, i);
+      if (!fresh) {
+        return InvalidField("metadata.name", "documents[" + std::to_string(at->second) +
+                                                 "] submits a job of this name");
+      }
+      const Result<bool> exists = Existing(*parsed, ns, &outcome);
+      if (!exists.ok()) return exists.error();
+      if (*exists) return Done{};
+    }
+    SubmissionBuilder builder(config_, context_.random, context_.pod_sets, context_.who);
+    Result<std::vector<Submission>> built = builder.BuildParsed(ns, std::move(*parsed));
+    if (!built.ok()) return built.error();
+    outcome.name = built->front().draft->name;
+    for (Submission& submission : *built) {
+      plan_.jobs.push_back(std::move(submission));
+      plan_.job_documents.push_back(i);
+    }
+    return Done{};
+  }
+
+  /// True if an equal job exists; an error if another one has its name.
+  Result<bool> Existing(const shapes::ParsedJob& parsed, const std::string& ns,
+                        DocumentOutcome* outcome) {
+    const Result<JobId> id = context_.store.FindJob(ns, parsed.shape, parsed.name);
+    if (!id.ok()) {
+      if (id.error().code == Code::kNotFound) return false;
+      return id.error();
+    }
+    const Result<JobPtr> job = context_.store.ReadJob(*id);
+    if (!job.ok()) return job.error();
+    const Result<std::vector<std::string>> texts = context_.store.ReadManifests({*id});
+    if (!texts.ok()) return texts.error();
+    if (texts->size() != 1) return Internal("the manifest of an existing job could not be read");
+    const Result<json::value> manifest = ParseJson(texts->front());
+    if (!manifest.ok()) return Internal("the manifest of an existing job could not be read");
+    if (!SameJob(*manifest, parsed.manifest)) {
+      return AlreadyExists(
+          std::string(ShapeKindName(parsed.shape)) + " \"" + parsed.name +
+          "\" exists in namespace \"" + ns +
+          "\" with another spec, and a job's spec is immutable: delete it first, or "
+          "choose another name");
+    }
+    outcome->outcome = ApplyOutcome::kUnchanged;
+    outcome->job = *job;
+    return true;
+  }
+
+  const ApplyContext& context_;
+  const std::string ns_;
+  const std::vector<json::value>& documents_;
+  ConfigView config_;
+  ApplyPlan plan_;
+  std::vector<Error> errors_;
+  std::map<std::tuple<ShapeKind, std::string, std::string>, std::size_t> names_;
+};
+
+}  // namespace
+
+Result<ApplyPlan> PlanApply(const ApplyContext& context, const std::string& ns,
+                            const std::vector<json::value>& documents) {
+  if (documents.size() > limits::kYamlDocuments) {
+    return InvalidArgument("at most " + std::to_string(limits::kYamlDocuments) +
+                           " documents are applied together; these are " +
+                           std::to_string(documents.size()));
+  }
+  return Planner(context, ns, documents).Run();
+}
+
+Error RenumberDocuments(Error error, const std::vector<std::size_t>& change_documents) {
+  static constexpr std::string_view kPrefix = "documents[";
+  for (FieldError& field : error.fields) {
+    if (!field.field.starts_with(kPrefix)) continue;
+    const char* begin = field.field.data() + kPrefix.size();
+    const char* end = field.field.data() + field.field.size();
+    std::size_t index = 0;
+    const auto parsed = std::from_chars(begin, end, index);
+    if (parsed.ec != std::errc() || parsed.ptr == end || *parsed.ptr != ']') continue;
+    if (index >= change_documents.size()) continue;
+    const std::string before = std::string(kPrefix) + std::to_string(index) + "]";
+    const std::string after = std::string(kPrefix) + std::to_string(change_documents[index]) + "]";
+    field.field = after + std::string(parsed.ptr + 1, end);
+    if (error.detail.starts_with(before)) error.detail = after + error.detail.substr(before.size());
+    if (!error.detail.starts_with(kPrefix)) error.detail = after + ": " + error.detail;
+  }
+  return error;
+}
+
+}  // namespace muster::api

@@ -1,0 +1,211 @@
+#include "api/service/job_status.h"
+
+#include "api/service/views.h"
+
+namespace muster::api {
+namespace {
+
+bool Waiting(const JobRecord& job) {
+  return job.state == JobState::kHeld || job.state == JobState::kPending;
+}
+
+WallTime LastChange(const JobRecord& job) {
+  if (job.end_time.set()) return job.end_time;
+  if (job.start_time.set()) return job.start_time;
+  if (job.admit_time.set()) return job.admit_time;
+  return job.submit_time;
+}
+
+void AddCondition(json::array* conditions, const char* type, const std::string& reason,
+                  const JobRecord& job) {
+  conditions->push_back(ConditionJson({type, reason, job.message, true, LastChange(job)}));
+}
+
+void SetTime(json::object* status, const char* key, WallTime time) {
+  if (time.set()) (*status)[key] = FormatRfc3339(time);
+}
+
+/// The condition by which a kind says success, failure or suspension; an empty name: the kind has
+/// none.
+struct ConditionNames {
+  const char* succeeded;
+  const char* failed;
+  const char* suspended;
+  const char* running;
+};
+
+json::array StateConditions(const JobRecord& job, const ConditionNames& names) {
+  json::array out;
+  const std::string reason(ReasonName(job.reason));
+  if (job.state == JobState::kSucceeded) {
+    AddCondition(&out, names.succeeded, reason.empty() ? "Succeeded" : reason, job);
+  } else if (job.state == JobState::kFailed || job.state == JobState::kCancelled) {
+    AddCondition(&out, names.failed, reason.empty() ? "Failed" : reason, job);
+  } else if (Waiting(job) && *names.suspended != '\0') {
+    AddCondition(&out, names.suspended, "JobSuspended", job);
+  } else if (job.state == JobState::kRunning && *names.running != '\0') {
+    AddCondition(&out, names.running, reason.empty() ? "Running" : reason, job);
+  }
+  return out;
+}
+
+json::object BatchJobStatus(const JobRecord& job) {
+  json::object status;
+  if (job.state == JobState::kRunning) status["ready"] = job.ready_pods;
+  if (job.state == JobState::kRunning) status["active"] = job.ready_pods;
+  if (job.succeeded_pods > 0) status["succeeded"] = job.succeeded_pods;
+  if (job.failed_pods > 0) status["failed"] = job.failed_pods;
+  SetTime(&status, "startTime", job.start_time);
+  if (job.state == JobState::kSucceeded) SetTime(&status, "completionTime", job.end_time);
+  status["conditions"] = StateConditions(job, {"Complete", "Failed", "Suspended", ""});
+  return status;
+}
+
+json::object JobSetStatus(const JobRecord& job) {
+  json::object status;
+  status["conditions"] = StateConditions(job, {"Completed", "Failed", "Suspended", ""});
+  if (job.state == JobState::kSucceeded) status["terminalState"] = "Completed";
+  if (job.state == JobState::kFailed || job.state == JobState::kCancelled) {
+    status["terminalState"] = "Failed";
+  }
+  status["restarts"] = job.requeues;
+  return status;
+}
+
+json::object RayJobStatus(const JobRecord& job) {
+  json::object status;
+  const char* deployment = "Initializing";
+  switch (job.state) {
+    case JobState::kHeld:
+    case JobState::kPending:
+      deployment = "Suspended";
+      break;
+    case JobState::kAdmitted:
+      break;
+    case JobState::kRunning:
+      deployment = "Running";
+      status["jobStatus"] = "RUNNING";
+      break;
+    case JobState::kSucceeded:
+      deployment = "Complete";
+      status["jobStatus"] = "SUCCEEDED";
+      break;
+    case JobState::kFailed:
+      deployment = "Failed";
+      status["jobStatus"] = "FAILED";
+      break;
+    case JobState::kCancelled:
+      deployment = "Failed";
+      status["jobStatus"] = "STOPPED";
+      break;
+  }
+  status["jobDeploymentStatus"] = deployment;
+  status["message"] = job.message;
+  SetTime(&status, "startTime", job.start_time);
+  SetTime(&status, "endTime", job.end_time);
+  return status;
+}
+
+json::object RayClusterStatus(const JobRecord& job) {
+  json::object status;
+  status["state"] = job.state == JobState::kRunning ? "ready"
+                    : Waiting(job)                  ? "suspended"
+                    : IsTerminal(job.state)         ? "failed"
+                                                    : "";
+  status["readyWorkerReplicas"] =
+      job.ready_pods > 0 ? job.ready_pods - 1 : 0;  // one of them is the head
+  return status;
+}
+
+json::object PyTorchJobStatus(const JobRecord& job) {
+  json::object status;
+  status["conditions"] = StateConditions(job, {"Succeeded", "Failed", "Suspended", "Running"});
+  SetTime(&status, "startTime", job.start_time);
+  SetTime(&status, "completionTime", job.end_time);
+  return status;
+}
+
+json::object LeaderWorkerSetStatus(const JobRecord& job) {
+  std::int64_t replicas = 0;
+  if (job.pod_sets != nullptr && !job.pod_sets->empty()) replicas = job.pod_sets->front().count;
+  const bool available = job.state == JobState::kRunning;
+  json::object status;
+  status["replicas"] = replicas;
+  status["readyReplicas"] = available ? replicas : 0;
+  json::object condition =
+      ConditionJson({"Available", available ? "AllGroupsReady" : "GroupsAreNotReady", job.message,
+                     available, LastChange(job)});
+  status["conditions"] = json::array{std::move(condition)};
+  return status;
+}
+
+}  // namespace
+
+json::object KindStatus(const JobRecord& job) {
+  switch (job.shape) {
+    case ShapeKind::kJob:
+    case ShapeKind::kBatchScript:
+      return BatchJobStatus(job);
+    case ShapeKind::kJobSet:
+      return JobSetStatus(job);
+    case ShapeKind::kRayJob:
+      return RayJobStatus(job);
+    case ShapeKind::kRayCluster:
+      return RayClusterStatus(job);
+    case ShapeKind::kPyTorchJob:
+      return PyTorchJobStatus(job);
+    case ShapeKind::kLeaderWorkerSet:
+      return LeaderWorkerSetStatus(job);
+    case ShapeKind::kWorkload:
+      return WorkloadStatus(job);
+  }
+  return {};
+}
+
+json::object WorkloadStatus(const JobRecord& job) {
+  json::object status;
+  json::array conditions;
+  if (job.conditions != nullptr) {
+    for (const Condition& condition : *job.conditions)
+      conditions.push_back(ConditionJson(condition));
+  }
+  status["conditions"] = std::move(conditions);
+  if (!job.cluster.empty()) status["clusterName"] = job.cluster;
+  if (job.admission == nullptr) return status;
+  json::array assignments;
+  for (const PodSetAssignment& pod_set : job.admission->pod_sets) {
+    json::object flavors;
+    for (const auto& [resource, flavor] : pod_set.flavors) flavors[resource] = flavor;
+    assignments.push_back(json::object{{"name", pod_set.name},
+                                       {"count", pod_set.count},
+                                       {"flavors", std::move(flavors)},
+                                       {"resourceUsage", ResourcesJson(pod_set.usage)}});
+  }
+  status["admission"] = json::object{{"clusterQueue", job.admission->cluster_queue},
+                                     {"podSetAssignments", std::move(assignments)}};
+  return status;
+}
+
+json::object WorkloadSpec(const JobRecord& job) {
+  json::object spec;
+  spec["queueName"] = job.local_queue;
+  spec["priority"] = job.priority;
+  if (!job.priority_class.empty()) spec["priorityClassName"] = job.priority_class;
+  spec["active"] = job.state != JobState::kHeld;
+  json::array pod_sets;
+  if (job.pod_sets != nullptr) {
+    for (const PodSet& pod_set : *job.pod_sets) {
+      json::object container{
+          {"name", "main"},
+          {"resources", json::object{{"requests", ResourcesJson(pod_set.requests)}}}};
+      json::object pod_spec{{"containers", json::array{std::move(container)}}};
+      pod_sets.push_back(json::object{{"name", pod_set.name},
+                                      {"count", pod_set.count},
+                                      {"template", json::object{{"spec", std::move(pod_spec)}}}});
+    }
+  }
+  spec["podSets"] = std::move(pod_sets);
+  return spec;
+}
+
+}  // namespace muster::api

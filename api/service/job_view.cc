@@ -1,0 +1,247 @@
+// The job view twice: as a value, and as text appended without building one (lists of 100,000
+// jobs). A test holds the two equal.
+#include "api/service/json_append.h"
+#include "api/service/views.h"
+#include "schedd/base/quantity.h"
+#include "schedd/shapes/batch_spec.h"
+
+namespace muster::api {
+namespace {
+
+json::value TimeJson(WallTime time) {
+  if (!time.set()) return nullptr;
+  return json::value(FormatRfc3339Micros(time));
+}
+
+const PodSetAssignment* AssignmentOf(const JobRecord& job, const std::string& pod_set) {
+  if (job.admission == nullptr) return nullptr;
+  for (const PodSetAssignment& assignment : job.admission->pod_sets) {
+    if (assignment.name == pod_set) return &assignment;
+  }
+  return nullptr;
+}
+
+json::array PodSetsJson(const JobRecord& job) {
+  json::array out;
+  if (job.pod_sets == nullptr) return out;
+  for (const PodSet& pod_set : *job.pod_sets) {
+    json::object item;
+    item["name"] = pod_set.name;
+    item["count"] = pod_set.count;
+    json::object flavors;
+    if (const PodSetAssignment* assignment = AssignmentOf(job, pod_set.name)) {
+      for (const auto& [resource, flavor] : assignment->flavors) flavors[resource] = flavor;
+    }
+    item["flavors"] = std::move(flavors);
+    item["requests"] = ResourcesJson(pod_set.requests);
+    out.push_back(std::move(item));
+  }
+  return out;
+}
+
+json::value BatchJson(const JobRecord& job) {
+  const BatchDetails* batch = job.batch.get();
+  if (batch == nullptr) return nullptr;
+  json::object out;
+  out["arrayJobId"] = batch->array_job_id.value;
+  out["arrayTaskId"] = batch->array_task_id;
+  out["arraySpec"] = batch->array_spec;
+  out["workDir"] = batch->work_dir;
+  out["command"] = batch->command;
+  out["output"] = shapes::ExpandPattern(batch->std_out, job);
+  out["error"] = shapes::ExpandPattern(batch->std_err, job);
+  out["comment"] = batch->comment;
+  out["nodes"] = batch->nodes;
+  out["tasks"] = batch->tasks;
+  out["cpusPerTask"] = batch->cpus_per_task;
+  out["memoryPerNodeMb"] = batch->mem_per_node_mb;
+  out["gres"] = batch->gres;
+  out["requeue"] = batch->requeue;
+  return out;
+}
+
+void AppendKeyText(std::string_view key_and_colon, std::string_view text, std::string* out) {
+  out->append(key_and_colon);
+  AppendJsonString(text, out);
+}
+
+void AppendKeyNumber(std::string_view key_and_colon, std::int64_t number, std::string* out) {
+  out->append(key_and_colon);
+  AppendJsonNumber(number, out);
+}
+
+void AppendKeyTime(std::string_view key_and_colon, WallTime time, std::string* out) {
+  out->append(key_and_colon);
+  AppendJsonTime(time, out);
+}
+
+void AppendPodSets(const JobRecord& job, std::string* out) {
+  out->append(",\"podSets\":[");
+  bool first_set = true;
+  if (job.pod_sets != nullptr) {
+    for (const PodSet& pod_set : *job.pod_sets) {
+      AppendKeyText(first_set ? "{\"name\":" : ",{\"name\":", pod_set.name, out);
+      first_set = false;
+      AppendKeyNumber(",\"count\":", pod_set.count, out);
+      out->append(",\"flavors\":{");
+      bool first = true;
+      if (const PodSetAssignment* assignment = AssignmentOf(job, pod_set.name)) {
+        for (const auto& [resource, flavor] : assignment->flavors) {
+          if (!first) out->push_back(',');
+          first = false;
+          AppendJsonString(resource, out);
+          AppendKeyText(":", flavor, out);
+        }
+      }
+      out->append("},\"requests\":{");
+      first = true;
+      for (const ResourceAmount& request : pod_set.requests) {
+        if (!first) out->push_back(',');
+        first = false;
+        AppendJsonString(request.resource, out);
+        AppendKeyText(":", FormatQuantity(request.resource, request.amount), out);
+      }
+      out->append("}}");
+    }
+  }
+  out->push_back(']');
+}
+
+void AppendConditions(const JobRecord& job, std::string* out) {
+  out->append(",\"conditions\":[");
+  if (job.conditions != nullptr) {
+    bool first = true;
+    for (const Condition& condition : *job.conditions) {
+      AppendKeyText(first ? "{\"type\":" : ",{\"type\":", condition.type, out);
+      first = false;
+      out->append(condition.status ? ",\"status\":\"True\"" : ",\"status\":\"False\"");
+      AppendKeyText(",\"reason\":", condition.reason, out);
+      AppendKeyText(",\"message\":", condition.message, out);
+      out->append(",\"lastTransitionTime\":");
+      AppendJsonSeconds(condition.last_transition, out);
+      out->push_back('}');
+    }
+  }
+  out->push_back(']');
+}
+
+}  // namespace
+
+std::string_view ApiVersionOf(ShapeKind shape) {
+  switch (shape) {
+    case ShapeKind::kJob:
+      return "batch/v1";
+    case ShapeKind::kJobSet:
+      return "jobset.x-k8s.io/v1alpha2";
+    case ShapeKind::kRayJob:
+    case ShapeKind::kRayCluster:
+      return "ray.io/v1";
+    case ShapeKind::kPyTorchJob:
+      return "kubeflow.org/v1";
+    case ShapeKind::kLeaderWorkerSet:
+      return "leaderworkerset.x-k8s.io/v1";
+    case ShapeKind::kBatchScript:
+      return "muster.io/v1";
+    case ShapeKind::kWorkload:
+      return "kueue.x-k8s.io/v1beta1";
+  }
+  return "";
+}
+
+json::object ConditionJson(const Condition& condition) {
+  json::object out;
+  out["type"] = condition.type;
+  out["status"] = condition.status ? "True" : "False";
+  out["reason"] = condition.reason;
+  out["message"] = condition.message;
+  out["lastTransitionTime"] = FormatRfc3339(condition.last_transition);
+  return out;
+}
+
+json::object ResourcesJson(const ResourceList& resources) {
+  json::object out;
+  for (const ResourceAmount& amount : resources) {
+    out[amount.resource] = FormatQuantity(amount.resource, amount.amount);
+  }
+  return out;
+}
+
+json::object JobViewJson(const JobRecord& job) {
+  json::object out;
+  out["id"] = job.id.value;
+  out["uid"] = job.uid.ToString();
+  out["name"] = job.name;
+  out["namespace"] = job.ns;
+  out["kind"] = ShapeKindName(job.shape);
+  out["apiVersion"] = ApiVersionOf(job.shape);
+  out["displayName"] = job.display_name;
+  out["user"] = job.user;
+  out["queue"] = job.local_queue;
+  out["clusterQueue"] = job.cluster_queue;
+  out["priority"] = job.priority;
+  out["priorityClass"] = job.priority_class;
+  out["state"] = JobStateName(job.state);
+  out["reason"] = ReasonName(job.reason);
+  out["message"] = job.message;
+  out["cluster"] = job.cluster;
+  out["attempt"] = job.attempt;
+  out["submitTime"] = TimeJson(job.submit_time);
+  out["admitTime"] = TimeJson(job.admit_time);
+  out["startTime"] = TimeJson(job.start_time);
+  out["endTime"] = TimeJson(job.end_time);
+  out["exitCode"] = job.exit_code ? json::value(*job.exit_code) : json::value(nullptr);
+  out["exitSignal"] = job.exit_signal;
+  out["timeLimitSeconds"] = job.time_limit_s;
+  out["podSets"] = PodSetsJson(job);
+  json::array conditions;
+  if (job.conditions != nullptr) {
+    for (const Condition& condition : *job.conditions)
+      conditions.push_back(ConditionJson(condition));
+  }
+  out["conditions"] = std::move(conditions);
+  out["batch"] = BatchJson(job);
+  return out;
+}
+
+void AppendJobView(const JobRecord& job, std::string* out) {
+  AppendKeyNumber("{\"id\":", job.id.value, out);
+  out->append(",\"uid\":");
+  AppendJsonUid(job.uid, out);
+  AppendKeyText(",\"name\":", job.name, out);
+  AppendKeyText(",\"namespace\":", job.ns, out);
+  AppendKeyText(",\"kind\":", ShapeKindName(job.shape), out);
+  AppendKeyText(",\"apiVersion\":", ApiVersionOf(job.shape), out);
+  AppendKeyText(",\"displayName\":", job.display_name, out);
+  AppendKeyText(",\"user\":", job.user, out);
+  AppendKeyText(",\"queue\":", job.local_queue, out);
+  AppendKeyText(",\"clusterQueue\":", job.cluster_queue, out);
+  AppendKeyNumber(",\"priority\":", job.priority, out);
+  AppendKeyText(",\"priorityClass\":", job.priority_class, out);
+  AppendKeyText(",\"state\":", JobStateName(job.state), out);
+  AppendKeyText(",\"reason\":", ReasonName(job.reason), out);
+  AppendKeyText(",\"message\":", job.message, out);
+  AppendKeyText(",\"cluster\":", job.cluster, out);
+  AppendKeyNumber(",\"attempt\":", job.attempt, out);
+  AppendKeyTime(",\"submitTime\":", job.submit_time, out);
+  AppendKeyTime(",\"admitTime\":", job.admit_time, out);
+  AppendKeyTime(",\"startTime\":", job.start_time, out);
+  AppendKeyTime(",\"endTime\":", job.end_time, out);
+  if (job.exit_code) {
+    AppendKeyNumber(",\"exitCode\":", *job.exit_code, out);
+  } else {
+    out->append(",\"exitCode\":null");
+  }
+  AppendKeyNumber(",\"exitSignal\":", job.exit_signal, out);
+  AppendKeyNumber(",\"timeLimitSeconds\":", job.time_limit_s, out);
+  AppendPodSets(job, out);
+  AppendConditions(job, out);
+  if (job.batch == nullptr) {
+    out->append(",\"batch\":null}");
+  } else {
+    out->append(",\"batch\":");
+    out->append(json::serialize(BatchJson(job)));
+    out->push_back('}');
+  }
+}
+
+}  // namespace muster::api

@@ -1,0 +1,156 @@
+// Use cases: read and steer one job.
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "api/service/post_command.h"
+#include "api/service/scheduler_service.h"
+#include "schedd/base/limits.h"
+
+namespace muster::api {
+namespace {
+
+constexpr ShapeKind kShapes[] = {ShapeKind::kJob,         ShapeKind::kJobSet,
+                                 ShapeKind::kRayJob,      ShapeKind::kRayCluster,
+                                 ShapeKind::kPyTorchJob,  ShapeKind::kLeaderWorkerSet,
+                                 ShapeKind::kBatchScript, ShapeKind::kWorkload};
+
+constexpr std::size_t kJobEvents = 10'000;  // of one job: far more than its attempts can make
+
+Error NoSuchJob(const std::string& id) { return NotFound("job \"" + id + "\" does not exist"); }
+
+auth::Verb VerbOf(JobVerb verb) {
+  return verb == JobVerb::kCancel || verb == JobVerb::kDelete ? auth::Verb::kDelete
+                                                              : auth::Verb::kUpdate;
+}
+
+void SetName(const JobRecord& job, json::value* manifest) {
+  if (!manifest->is_object()) return;
+  json::value& metadata = manifest->get_object()["metadata"];
+  if (!metadata.is_object()) metadata = json::object();
+  metadata.get_object()["name"] = job.name;
+}
+
+}  // namespace
+
+Result<JobPtr> SchedulerService::FindJobById(JobId id) const {
+  if (JobPtr live = engine_.View()->jobs.Find(id)) return live;
+  Result<JobPtr> stored = store_.ReadJob(id);
+  if (!stored.ok() && stored.error().code == Code::kNotFound)
+    return NoSuchJob(std::to_string(id.value));
+  return stored;
+}
+
+Result<JobPtr> SchedulerService::FindJobByName(const std::string& ns,
+                                               const std::string& name) const {
+  std::vector<JobId> found;
+  std::string kinds;
+  for (const ShapeKind shape : kShapes) {
+    const Result<JobId> id = store_.FindJob(ns, shape, name);
+    if (!id.ok()) {
+      if (id.error().code == Code::kNotFound) continue;
+      return id.error();
+    }
+    found.push_back(*id);
+    kinds += (kinds.empty() ? "" : ", ") + std::string(ShapeKindName(shape)) + " " +
+             std::to_string(id->value);
+  }
+  if (found.empty()) return NoSuchJob(ns + "/" + name);
+  if (found.size() > 1) {
+    return InvalidArgument("\"" + ns + "/" + name + "\" names several jobs (" + kinds +
+                           "): use a number");
+  }
+  return FindJobById(found.front());
+}
+
+Result<JobPtr> SchedulerService::FindJob(const std::string& id) const {
+  std::int64_t number = 0;
+  const char* end = id.data() + id.size();
+  const auto parsed = std::from_chars(id.data(), end, number);
+  if (parsed.ec == std::errc() && parsed.ptr == end && number > 0)
+    return FindJobById(JobId{number});
+  Uid uid;
+  if (Uid::Parse(id, &uid)) {
+    const Result<JobId> found = store_.FindJob(uid);
+    if (found.ok()) return FindJobById(*found);
+    if (found.error().code == Code::kNotFound) return NoSuchJob(id);
+    return found.error();
+  }
+  const std::size_t slash = id.find('/');
+  if (slash != std::string::npos && slash > 0 && slash + 1 < id.size()) {
+    return FindJobByName(id.substr(0, slash), id.substr(slash + 1));
+  }
+  return NoSuchJob(id);
+}
+
+Result<JobPtr> SchedulerService::GetJob(const auth::Principal& who, const std::string& id) const {
+  Result<JobPtr> job = FindJob(id);
+  if (!job.ok()) return job;
+  const Status allowed = Allow(who, auth::Verb::kGet, "jobs", (*job)->ns, (*job)->name);
+  if (!allowed.ok()) return allowed.error();
+  return job;
+}
+
+Result<JobPtr> SchedulerService::GetJobByName(const auth::Principal& who, const std::string& ns,
+                                              ShapeKind shape, const std::string& name) const {
+  const Status allowed = Allow(who, auth::Verb::kGet, "jobs", ns, name);
+  if (!allowed.ok()) return allowed.error();
+  const Result<JobId> id = store_.FindJob(ns, shape, name);
+  if (id.ok()) return FindJobById(*id);
+  if (id.error().code != Code::kNotFound) return id.error();
+  return NotFound(std::string(ShapeKindName(shape)) + " \"" + name +
+                  "\" not found in namespace \"" + ns + "\"");
+}
+
+void SchedulerService::ChangeJob(const auth::Principal& who, const std::string& id, JobVerb verb,
+                                 Callback<JobPtr> done) {
+  const Result<WorldViewPtr> view = ReadyView();
+  if (!view.ok()) return done(view.error());
+  const Result<JobPtr> job = FindJob(id);
+  if (!job.ok()) return done(job.error());
+  const Status allowed = Allow(who, VerbOf(verb), "jobs", (*job)->ns, (*job)->name);
+  if (!allowed.ok()) return done(allowed.error());
+  JobCommand command;
+  command.actor = {who.user, who.method};
+  command.verb = verb;
+  command.id = (*job)->id;
+  PostCommand<JobPtr>(engine_, std::move(command), std::move(done));
+}
+
+Result<std::vector<Event>> SchedulerService::JobEvents(const auth::Principal& who,
+                                                       const std::string& id) const {
+  const Result<JobPtr> job = GetJob(who, id);
+  if (!job.ok()) return job.error();
+  return store_.ReadEvents(0, (*job)->id, kJobEvents);
+}
+
+Result<std::vector<Event>> SchedulerService::EventsSince(const auth::Principal& who,
+                                                         std::int64_t since,
+                                                         std::size_t limit) const {
+  const Status allowed = Allow(who, auth::Verb::kList, "events", "", "");
+  if (!allowed.ok()) return allowed.error();
+  return store_.ReadEvents(since, JobId{}, std::min(limit, limits::kPageItemsMax));
+}
+
+Result<std::vector<AttemptRecord>> SchedulerService::Attempts(const auth::Principal& who,
+                                                              const std::vector<JobId>& ids) const {
+  const Status allowed = Allow(who, auth::Verb::kList, "jobs", "", "");
+  if (!allowed.ok()) return allowed.error();
+  return store_.ReadAttempts(ids);
+}
+
+Result<json::value> SchedulerService::JobManifest(const auth::Principal& who, JobId id) const {
+  const Result<JobPtr> job = FindJobById(id);
+  if (!job.ok()) return job.error();
+  const Status allowed = Allow(who, auth::Verb::kGet, "jobs", (*job)->ns, (*job)->name);
+  if (!allowed.ok()) return allowed.error();
+  const Result<std::vector<std::string>> texts = store_.ReadManifests({id});
+  if (!texts.ok()) return texts.error();
+  if (texts->empty()) return NoSuchJob(std::to_string(id.value));
+  Result<json::value> manifest = ParseJson(texts->front());
+  // A batch script got its name after its manifest was written.
+  if (manifest.ok()) SetName(**job, &*manifest);
+  return manifest;
+}
+
+}  // namespace muster::api

@@ -1,0 +1,113 @@
+// Use case: list jobs, page by page, from memory (live and lately ended) and the store (ended).
+//
+// Both sources answer in id order after the page's key, at most one page each, so their merge, cut
+// to a page, is the page. A job that is in both is taken from memory.
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "api/service/scheduler_service.h"
+#include "schedd/base/limits.h"
+
+namespace muster::api {
+namespace {
+
+constexpr std::size_t kDefaultPage = 100;
+constexpr std::string_view kTokenPrefix = "after-";  // clients treat tokens as opaque
+
+Result<JobId> ParseToken(const std::string& token) {
+  if (token.empty()) return JobId{};
+  std::int64_t id = -1;
+  if (token.starts_with(kTokenPrefix)) {
+    const char* end = token.data() + token.size();
+    const auto parsed = std::from_chars(token.data() + kTokenPrefix.size(), end, id);
+    if (parsed.ec != std::errc() || parsed.ptr != end) id = -1;
+  }
+  if (id < 0) return InvalidField("page_token", "is not one that this server gave");
+  return JobId{id};
+}
+
+bool Wants(const JobFilter& filter, JobState state) {
+  return filter.states.empty() ||
+         std::find(filter.states.begin(), filter.states.end(), state) != filter.states.end();
+}
+
+bool Passes(const JobFilter& filter, const JobRecord& job) {
+  if (!filter.ns.empty() && job.ns != filter.ns) return false;
+  if (!filter.queue.empty() && job.local_queue != filter.queue) return false;
+  if (!filter.user.empty() && job.user != filter.user) return false;
+  if (filter.shape && job.shape != *filter.shape) return false;
+  if (!filter.include_deleted && job.deletion_requested && IsTerminal(job.state)) return false;
+  return Wants(filter, job.state);
+}
+
+/// Ended jobs of the store, by state: each state at most `count`, which is enough for a page of
+/// all.
+Status ReadEnded(Store& store, const JobFilter& filter, JobId after, std::size_t count,
+                 std::map<JobId, JobPtr>* found) {
+  for (const JobState state : {JobState::kSucceeded, JobState::kFailed, JobState::kCancelled}) {
+    if (!Wants(filter, state)) continue;
+    JobQuery query;
+    query.ns = filter.ns;
+    query.queue = filter.queue;
+    query.user = filter.user;
+    query.state = state;
+    query.shape = filter.shape;
+    query.include_deleted = filter.include_deleted;
+    query.after = after;
+    query.limit = count;
+    const Result<std::vector<JobPtr>> jobs = store.ReadJobs(query);
+    if (!jobs.ok()) return jobs.error();
+    for (const JobPtr& job : *jobs) found->emplace(job->id, job);
+  }
+  return Done{};
+}
+
+std::vector<JobPtr> Merged(std::vector<JobPtr> live, const std::map<JobId, JobPtr>& ended) {
+  if (ended.empty()) return live;
+  std::vector<JobPtr> all;
+  all.reserve(live.size() + ended.size());
+  auto next = ended.begin();
+  for (JobPtr& job : live) {
+    for (; next != ended.end() && next->first < job->id; ++next) all.push_back(next->second);
+    if (next != ended.end() && next->first == job->id) ++next;
+    all.push_back(std::move(job));
+  }
+  for (; next != ended.end(); ++next) all.push_back(next->second);
+  return all;
+}
+
+}  // namespace
+
+Result<JobPage> SchedulerService::ListJobs(const auth::Principal& who, const JobFilter& filter,
+                                           const std::string& page_token, std::size_t limit) const {
+  const Status allowed = Allow(who, auth::Verb::kList, "jobs", filter.ns, "");
+  if (!allowed.ok()) return allowed.error();
+  const Result<JobId> after = ParseToken(page_token);
+  if (!after.ok()) return after.error();
+  const std::size_t size = limit == 0 ? kDefaultPage : std::min(limit, limits::kPageItemsMax);
+
+  const bool wants_ended = Wants(filter, JobState::kSucceeded) ||
+                           Wants(filter, JobState::kFailed) || Wants(filter, JobState::kCancelled);
+  std::map<JobId, JobPtr> ended;
+  if (wants_ended) {  // before the view: a job that ends meanwhile is then in one of the two, or in
+                      // both
+    const Status read = ReadEnded(store_, filter, *after, size + 1, &ended);
+    if (!read.ok()) return read.error();
+  }
+  const WorldViewPtr view = engine_.View();
+  std::vector<JobPtr> live;
+  view->jobs.ForEach(*after, [&](const JobPtr& job) {
+    if (Passes(filter, *job)) live.push_back(job);
+    return live.size() <= size;
+  });
+  JobPage page;
+  page.items = Merged(std::move(live), ended);
+  if (page.items.size() > size) {
+    page.items.resize(size);
+    page.next_page_token = std::string(kTokenPrefix) + std::to_string(page.items.back()->id.value);
+  }
+  return page;
+}
+
+}  // namespace muster::api

@@ -1,0 +1,60 @@
+// Use cases: pods and logs of a job, read from the member that runs (or ran) it.
+#include <algorithm>
+
+#include "api/service/scheduler_service.h"
+#include "schedd/base/limits.h"
+
+namespace muster::api {
+
+Result<DispatchKey> SchedulerService::LatestAttempt(const JobRecord& job) const {
+  if (job.attempt > 0 && !job.cluster.empty())
+    return DispatchKey{job.uid, job.attempt, job.cluster};
+  const Result<std::vector<AttemptRecord>> attempts = store_.ReadAttempts({job.id});
+  if (!attempts.ok()) return attempts.error();
+  const AttemptRecord* last = nullptr;
+  for (const AttemptRecord& attempt : *attempts) {
+    if (attempt.cluster.empty()) continue;
+    if (last == nullptr || attempt.attempt > last->attempt) last = &attempt;
+  }
+  if (last == nullptr) {
+    return Error{Code::kFailedPrecondition,
+                 "job " + std::to_string(job.id.value) + " has not run on a member cluster"};
+  }
+  return DispatchKey{job.uid, last->attempt, last->cluster};
+}
+
+Result<Backend*> SchedulerService::BackendOf(const DispatchKey& key) const {
+  Backend* backend = backends_ ? backends_(key.cluster) : nullptr;
+  if (backend == nullptr)
+    return Unavailable("member cluster \"" + key.cluster + "\" is not connected");
+  return backend;
+}
+
+Result<std::vector<PodStatus>> SchedulerService::Pods(const auth::Principal& who,
+                                                      const std::string& id) const {
+  const Result<JobPtr> job = GetJob(who, id);
+  if (!job.ok()) return job.error();
+  const Result<DispatchKey> key = LatestAttempt(**job);
+  if (!key.ok()) {
+    if (key.error().code == Code::kFailedPrecondition) return std::vector<PodStatus>{};
+    return key.error();
+  }
+  const Result<Backend*> backend = BackendOf(*key);
+  if (!backend.ok()) return backend.error();
+  return (*backend)->Pods(*key);
+}
+
+Result<LogChunk> SchedulerService::ReadLog(const auth::Principal& who, const std::string& id,
+                                           const LogQuery& query) const {
+  const Result<JobPtr> job = GetJob(who, id);
+  if (!job.ok()) return job.error();
+  const Result<DispatchKey> key = LatestAttempt(**job);
+  if (!key.ok()) return key.error();
+  const Result<Backend*> backend = BackendOf(*key);
+  if (!backend.ok()) return backend.error();
+  LogQuery bounded = query;
+  bounded.max_bytes = std::min(query.max_bytes, limits::kLogReadBytes);
+  return (*backend)->ReadLog(*key, bounded);
+}
+
+}  // namespace muster::api

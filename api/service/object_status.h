@@ -1,0 +1,39 @@
+// Status of queue objects as Kueue would show it (kueue.md 3.3, 3.4), derived from one world view.
+//
+// Conditions are derived when asked, so their lastTransitionTime is the object's creation. Pure
+// functions.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "schedd/engine/world_view.h"
+#include "schedd/text/json.h"
+
+namespace muster::api {
+
+/// What the jobs of one LocalQueue amount to.
+struct LocalQueueTotals {
+  std::int64_t pending = 0, reserving = 0, admitted = 0;
+  std::map<std::pair<std::string, std::string>, std::int64_t> usage;  // (flavor, resource)
+};
+/// Key: (namespace, LocalQueue).
+using LocalQueueTable = std::map<std::pair<std::string, std::string>, LocalQueueTotals>;
+
+/// One pass over the view's jobs. `ns` "" counts every namespace.
+LocalQueueTable CountLocalQueues(const WorldView& view, const std::string& ns);
+
+json::object ClusterQueueStatus(const WorldView& view, const StoredObject& object);
+json::object LocalQueueStatus(const WorldView& view, const StoredObject& object,
+                              const LocalQueueTotals& totals);
+/// Quota of the whole subtree and what is used of it, by flavor and resource.
+json::object CohortStatus(const WorldView& view, const std::string& cohort);
+json::object MemberClusterStatus(const WorldView& view, const StoredObject& object);
+
+/// Why a ClusterQueue admits nothing: reason and message of its Active condition; an empty reason
+/// if it is active.
+std::pair<std::string, std::string> InactiveReason(const ConfigView& config,
+                                                   const ClusterQueue& queue);
+
+}  // namespace muster::api

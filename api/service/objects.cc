@@ -1,0 +1,148 @@
+// Use cases: configuration objects, read with their status and changed as a set.
+#include <utility>
+
+#include "api/service/object_status.h"
+#include "api/service/object_versions.h"
+#include "api/service/post_command.h"
+#include "api/service/scheduler_service.h"
+#include "api/service/validate.h"
+
+namespace muster::api {
+namespace {
+
+void SetMetadata(const StoredObject& object, json::object* out) {
+  json::value& member = (*out)["metadata"];
+  if (!member.is_object()) member = json::object();
+  json::object& metadata = member.get_object();
+  metadata["name"] = object.name;
+  if (!object.ns.empty()) metadata["namespace"] = object.ns;
+  metadata["uid"] = object.uid.ToString();
+  metadata["resourceVersion"] = std::to_string(object.resource_version);
+  metadata["generation"] = object.generation;
+  metadata["creationTimestamp"] = FormatRfc3339(object.creation_time);
+}
+
+/// `totals` is only looked at for LocalQueues.
+json::value Answer(const WorldView& view, const StoredObject& object, const LocalQueueTable& totals,
+                   const std::string& version) {
+  const Result<json::value> manifest = ParseJson(object.manifest);
+  json::object out =
+      manifest.ok() && manifest->is_object() ? manifest->get_object() : json::object();
+  SetMetadata(object, &out);
+  switch (object.kind) {
+    case ObjectKind::kNamespace:
+      out["status"] = json::object{{"phase", "Active"}};
+      break;
+    case ObjectKind::kClusterQueue:
+      out["status"] = ClusterQueueStatus(view, object);
+      break;
+    case ObjectKind::kCohort:
+      out["status"] = CohortStatus(view, object.name);
+      break;
+    case ObjectKind::kMemberCluster:
+      out["status"] = MemberClusterStatus(view, object);
+      break;
+    case ObjectKind::kLocalQueue: {
+      const auto found = totals.find({object.ns, object.name});
+      out["status"] = LocalQueueStatus(view, object,
+                                       found == totals.end() ? LocalQueueTotals{} : found->second);
+      break;
+    }
+    case ObjectKind::kResourceFlavor:
+    case ObjectKind::kWorkloadPriorityClass:
+    case ObjectKind::kConfigMap:
+    case ObjectKind::kSecret:
+      break;  // kinds without a status
+  }
+  if (!version.empty()) ConvertVersion(object.kind, version, &out);
+  return out;
+}
+
+LocalQueueTable TotalsFor(const WorldView& view, ObjectKind kind, const std::string& ns) {
+  return kind == ObjectKind::kLocalQueue ? CountLocalQueues(view, ns) : LocalQueueTable{};
+}
+
+}  // namespace
+
+json::value SchedulerService::ObjectWithStatus(const StoredObject& object,
+                                               const std::string& version) const {
+  const WorldViewPtr view = engine_.View();
+  return Answer(*view, object, TotalsFor(*view, object.kind, object.ns), version);
+}
+
+Result<json::value> SchedulerService::GetObject(const auth::Principal& who, ObjectKind kind,
+                                                const std::string& ns, const std::string& name,
+                                                const std::string& version) const {
+  const shapes::KindInfo& info = shapes::InfoOf(kind);
+  const Status allowed = Allow(who, auth::Verb::kGet, info.plural, ns, name);
+  if (!allowed.ok()) return allowed.error();
+  const Result<WorldViewPtr> view = ReadyView();
+  if (!view.ok()) return view.error();
+  const ObjectTable& objects = *(*view)->objects;
+  const auto found = objects.find({kind, info.namespaced ? ns : std::string(), name});
+  if (found == objects.end()) {
+    return NotFound(std::string(info.name) + " \"" + name + "\" not found" +
+                    (info.namespaced ? " in namespace \"" + ns + "\"" : ""));
+  }
+  return Answer(**view, *found->second, TotalsFor(**view, kind, ns), version);
+}
+
+Result<std::vector<json::value>> SchedulerService::ListObjects(const auth::Principal& who,
+                                                               ObjectKind kind,
+                                                               const std::string& ns,
+                                                               const std::string& version) const {
+  const shapes::KindInfo& info = shapes::InfoOf(kind);
+  const Status allowed = Allow(who, auth::Verb::kList, info.plural, ns, "");
+  if (!allowed.ok()) return allowed.error();
+  const Result<WorldViewPtr> view = ReadyView();
+  if (!view.ok()) return view.error();
+  const LocalQueueTable totals = TotalsFor(**view, kind, ns);
+  std::vector<json::value> out;
+  const ObjectTable& objects = *(*view)->objects;
+  for (auto it = objects.lower_bound({kind, "", ""}); it != objects.end(); ++it) {
+    if (std::get<0>(it->first) != kind) break;
+    if (info.namespaced && !ns.empty() && std::get<1>(it->first) != ns) continue;
+    out.push_back(Answer(**view, *it->second, totals, version));
+  }
+  return out;
+}
+
+void SchedulerService::ChangeObjects(const auth::Principal& who, std::vector<ObjectChange> changes,
+                                     bool dry_run, Callback<std::vector<ObjectApplied>> done) {
+  const Result<WorldViewPtr> view = ReadyView();
+  if (!view.ok()) return done(view.error());
+  ConfigView config = *(*view)->config;
+  std::vector<Error> errors;
+  const auto refuse = [&](std::size_t index, const Error& error) {
+    errors.push_back(changes.size() == 1 ? error : AtDocument(index, error));
+  };
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    ObjectChange& change = changes[i];
+    const auth::Verb verb = change.remove           ? auth::Verb::kDelete
+                            : change.must_not_exist ? auth::Verb::kCreate
+                                                    : auth::Verb::kUpdate;
+    const Status allowed =
+        Allow(who, verb, shapes::InfoOf(change.kind).plural, change.ns, change.name);
+    if (!allowed.ok()) return done(allowed.error());
+    const Status status = Normalise(&config, &change);
+    if (!status.ok()) refuse(i, status.error());
+  }
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const Status status = NamespaceExists(config, changes[i]);
+    if (!status.ok()) refuse(i, status.error());
+  }
+  if (!errors.empty()) return done(Combined(std::move(errors)));
+  ApplyCommand command;
+  command.actor = {who.user, who.method};
+  const bool single = changes.size() == 1;
+  command.changes = std::move(changes);
+  command.dry_run = dry_run;
+  PostCommand<std::vector<ObjectApplied>>(
+      engine_, std::move(command),
+      [done = std::move(done), single](Result<std::vector<ObjectApplied>> applied) {
+        if (!applied.ok() && single) return done(OfOnlyDocument(applied.error()));
+        done(std::move(applied));
+      });
+}
+
+}  // namespace muster::api

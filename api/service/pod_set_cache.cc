@@ -1,0 +1,58 @@
+#include "api/service/pod_set_cache.h"
+
+#include "api/service/fingerprint.h"
+
+namespace muster::api {
+namespace {
+
+/// A hash only: equality decides, so it covers what usually tells two shapes apart.
+std::uint64_t HashOf(const PodSets& pod_sets) {
+  std::uint64_t state = kFingerprintStart;
+  for (const PodSet& pod_set : pod_sets) {
+    state = AddFingerprint(state, pod_set.name);
+    state = AddFingerprint(state, std::int64_t{pod_set.count});
+    for (const ResourceAmount& request : pod_set.requests) {
+      state = AddFingerprint(state, request.resource);
+      state = AddFingerprint(state, request.amount);
+    }
+    if (pod_set.constraints == nullptr) continue;
+    for (const auto& [key, value] : pod_set.constraints->node_selector) {
+      state = AddFingerprint(AddFingerprint(state, key), value);
+    }
+    for (const Toleration& toleration : pod_set.constraints->tolerations) {
+      state = AddFingerprint(AddFingerprint(state, toleration.key), toleration.value);
+    }
+  }
+  return state;
+}
+
+bool Equal(const PodSet& a, const PodSet& b) {
+  if (a.name != b.name || a.count != b.count || a.requests != b.requests) return false;
+  if (a.constraints == nullptr || b.constraints == nullptr) return a.constraints == b.constraints;
+  return *a.constraints == *b.constraints;
+}
+
+bool Equal(const PodSets& a, const PodSets& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!Equal(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+PodSetsPtr PodSetCache::Share(PodSets pod_sets) {
+  const std::uint64_t hash = HashOf(pod_sets);
+  std::lock_guard lock(mutex_);
+  const auto [begin, end] = entries_.equal_range(hash);
+  for (auto it = begin; it != end; ++it) {
+    if (Equal(*it->second, pod_sets)) return it->second;
+  }
+  if (entries_.size() >= kEntries) entries_.clear();
+  auto shared = std::make_shared<const PodSets>(std::move(pod_sets));
+  entries_.emplace(hash, shared);
+  return shared;
+}
+
+}  // namespace muster::api

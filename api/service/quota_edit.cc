@@ -1,0 +1,111 @@
+#include "api/service/quota_edit.h"
+
+#include "schedd/base/quantity.h"
+
+namespace muster::api {
+namespace {
+
+json::value* NamedItem(json::value* list, std::string_view name) {
+  if (list == nullptr || !list->is_array()) return nullptr;
+  for (json::value& item : list->get_array()) {
+    if (!item.is_object()) continue;
+    const json::value* own = item.get_object().if_contains("name");
+    if (own != nullptr && own->is_string() && own->get_string() == name) return &item;
+  }
+  return nullptr;
+}
+
+json::value* Member(json::value* value, std::string_view key) {
+  if (value == nullptr || !value->is_object()) return nullptr;
+  return value->get_object().if_contains(key);
+}
+
+json::object* FindQuota(json::value* manifest, const QuotaKey& key) {
+  json::value* groups = Member(Member(manifest, "spec"), "resourceGroups");
+  if (groups == nullptr || !groups->is_array()) return nullptr;
+  for (json::value& group : groups->get_array()) {
+    json::value* flavor = NamedItem(Member(&group, "flavors"), key.flavor);
+    json::value* resource = NamedItem(Member(flavor, "resources"), key.resource);
+    if (resource != nullptr) return &resource->get_object();
+  }
+  return nullptr;
+}
+
+Error NoSuchQuota(const QuotaKey& key) {
+  return NotFound("ClusterQueue \"" + key.cluster_queue + "\" has no quota for resource \"" +
+                  key.resource + "\" of flavor \"" + key.flavor + "\"");
+}
+
+Status CheckEdit(const QuotaEdit& edit) {
+  if (!edit.nominal && !edit.borrowing_limit && !edit.lending_limit &&
+      !edit.clear_borrowing_limit && !edit.clear_lending_limit) {
+    return InvalidField("update_mask",
+                        "the edit sets none of nominal_quota, borrowing_limit and "
+                        "lending_limit");
+  }
+  if (edit.borrowing_limit && edit.clear_borrowing_limit) {
+    return InvalidField("borrowing_limit", "cannot be set and removed at once");
+  }
+  if (edit.lending_limit && edit.clear_lending_limit) {
+    return InvalidField("lending_limit", "cannot be set and removed at once");
+  }
+  if (edit.nominal.value_or(0) < 0) return InvalidField("nominal_quota", "must not be negative");
+  if (edit.borrowing_limit.value_or(0) < 0)
+    return InvalidField("borrowing_limit", "must not be negative");
+  if (edit.lending_limit.value_or(0) < 0)
+    return InvalidField("lending_limit", "must not be negative");
+  return Done{};
+}
+
+}  // namespace
+
+Result<json::value> EditedManifest(const std::string& manifest, const QuotaEdit& edit) {
+  const Status valid = CheckEdit(edit);
+  if (!valid.ok()) return valid.error();
+  Result<json::value> parsed = ParseJson(manifest);
+  if (!parsed.ok()) return Internal("the stored ClusterQueue could not be read");
+  json::object* quota = FindQuota(&*parsed, edit.key);
+  if (quota == nullptr) return NoSuchQuota(edit.key);
+  const auto set = [&](const char* field, const std::optional<std::int64_t>& amount) {
+    if (amount) (*quota)[field] = FormatQuantity(edit.key.resource, *amount);
+  };
+  set("nominalQuota", edit.nominal);
+  set("borrowingLimit", edit.borrowing_limit);
+  set("lendingLimit", edit.lending_limit);
+  if (edit.clear_borrowing_limit) quota->erase("borrowingLimit");
+  if (edit.clear_lending_limit) quota->erase("lendingLimit");
+  return parsed;
+}
+
+Result<QuotaView> QuotaOf(const WorldView& view, const QuotaKey& key) {
+  const auto queue = view.config->cluster_queues.find(key.cluster_queue);
+  if (queue == view.config->cluster_queues.end()) {
+    return NotFound("ClusterQueue \"" + key.cluster_queue + "\" does not exist");
+  }
+  for (const ResourceGroup& group : queue->second.resource_groups) {
+    for (const FlavorQuotas& flavor : group.flavors) {
+      if (flavor.flavor != key.flavor) continue;
+      for (const auto& [resource, quota] : flavor.resources) {
+        if (resource != key.resource) continue;
+        QuotaView out;
+        out.key = key;
+        out.quota = quota;
+        const auto object = view.objects->find({ObjectKind::kClusterQueue, "", key.cluster_queue});
+        if (object != view.objects->end())
+          out.etag = std::to_string(object->second->resource_version);
+        const core::QuotaTreePtr& tree = view.usage.tree_ptr();
+        if (tree == nullptr) return out;
+        const core::NodeIndex node = tree->ClusterQueueIndex(key.cluster_queue);
+        const core::FlavorResourceIndex pair = tree->PairIndex(key.flavor, key.resource);
+        if (node < 0 || pair < 0) return out;
+        out.used = out.reserved = view.usage.At(node, pair);
+        out.borrowed = view.usage.Borrowed(node, pair);
+        out.available = view.usage.Available(node, pair);
+        return out;
+      }
+    }
+  }
+  return NoSuchQuota(key);
+}
+
+}  // namespace muster::api

@@ -1,0 +1,111 @@
+// Use cases: read and edit quotas. An edit is a change of the ClusterQueue's manifest through the
+// engine like any other, so it is validated, fenced by its resourceVersion, audited and effective
+// in the next cycle.
+#include <utility>
+
+#include "api/service/post_command.h"
+#include "api/service/quota_edit.h"
+#include "api/service/scheduler_service.h"
+#include "api/service/validate.h"
+
+namespace muster::api {
+namespace {
+
+/// What is admitted, charged to the quota tree of `view`'s configuration.
+core::Usage RecomputedUsage(const WorldView& view) {
+  core::Usage usage(core::QuotaTree::Build(*view.config));
+  view.jobs.ForEach(JobId{}, [&usage](const JobPtr& job) {
+    if (HoldsQuota(job->state) && job->admission != nullptr) usage.Add(*job->admission);
+    return true;
+  });
+  return usage;
+}
+
+}  // namespace
+
+Result<std::vector<QuotaView>> SchedulerService::ListQuotas(
+    const auth::Principal& who, const std::string& cluster_queue) const {
+  const Status allowed = Allow(who, auth::Verb::kGet, "clusterqueues", "", cluster_queue);
+  if (!allowed.ok()) return allowed.error();
+  const Result<WorldViewPtr> view = ReadyView();
+  if (!view.ok()) return view.error();
+  const auto& queues = (*view)->config->cluster_queues;
+  if (!cluster_queue.empty() && !queues.contains(cluster_queue)) {
+    return NotFound("ClusterQueue \"" + cluster_queue + "\" does not exist");
+  }
+  std::vector<QuotaView> out;
+  for (const auto& [name, queue] : queues) {
+    if (!cluster_queue.empty() && name != cluster_queue) continue;
+    for (const ResourceGroup& group : queue.resource_groups) {
+      for (const FlavorQuotas& flavor : group.flavors) {
+        for (const auto& [resource, quota] : flavor.resources) {
+          Result<QuotaView> found = QuotaOf(**view, {name, flavor.flavor, resource});
+          if (found.ok()) out.push_back(std::move(*found));
+        }
+      }
+    }
+  }
+  return out;
+}
+
+void SchedulerService::SetQuota(const auth::Principal& who, QuotaEdit edit,
+                                Callback<QuotaEdited> done) {
+  const Status allowed =
+      Allow(who, auth::Verb::kUpdate, "clusterqueues", "", edit.key.cluster_queue);
+  if (!allowed.ok()) return done(allowed.error());
+  const Result<WorldViewPtr> view = ReadyView();
+  if (!view.ok()) return done(view.error());
+  const auto found =
+      (*view)->objects->find({ObjectKind::kClusterQueue, "", edit.key.cluster_queue});
+  if (found == (*view)->objects->end()) {
+    return done(NotFound("ClusterQueue \"" + edit.key.cluster_queue + "\" does not exist"));
+  }
+  const std::int64_t version = found->second->resource_version;
+  if (!edit.etag.empty() && edit.etag != std::to_string(version)) {
+    return done(Aborted("ClusterQueue \"" + edit.key.cluster_queue +
+                        "\" has changed since the quota was read (etag is " +
+                        std::to_string(version) + ", the request's is " + edit.etag +
+                        "): read it again"));
+  }
+  const Result<json::value> manifest = EditedManifest(found->second->manifest, edit);
+  if (!manifest.ok()) return done(manifest.error());
+  ObjectChange change;
+  change.kind = ObjectKind::kClusterQueue;
+  change.name = edit.key.cluster_queue;
+  change.manifest = WriteJson(*manifest);
+  change.must_exist = true;
+  ConfigView config = *(*view)->config;
+  const Status valid = Normalise(&config, &change);
+  if (!valid.ok()) return done(valid.error());
+  // The manifest was read at `version`: another edit in between would be lost without this fence.
+  change.expected_resource_version = version;
+
+  if (edit.dry_run) {
+    WorldView edited = **view;
+    edited.config = std::make_shared<const ConfigView>(std::move(config));
+    edited.usage = RecomputedUsage(edited);
+    Result<QuotaView> quota = QuotaOf(edited, edit.key);
+    if (!quota.ok()) return done(quota.error());
+    PreviewCommand command;
+    command.changes.push_back(std::move(change));
+    PostCommand<EditEffect>(engine_, std::move(command),
+                            [done, quota = std::move(*quota)](Result<EditEffect> effect) {
+                              if (!effect.ok()) return done(effect.error());
+                              done(QuotaEdited{quota, std::move(*effect)});
+                            });
+    return;
+  }
+  ApplyCommand command;
+  command.actor = {who.user, who.method};
+  command.changes.push_back(std::move(change));
+  PostCommand<std::vector<ObjectApplied>>(
+      engine_, std::move(command),
+      [this, done, key = edit.key](Result<std::vector<ObjectApplied>> applied) {
+        if (!applied.ok()) return done(OfOnlyDocument(applied.error()));
+        Result<QuotaView> quota = QuotaOf(*engine_.View(), key);
+        if (!quota.ok()) return done(quota.error());
+        done(QuotaEdited{std::move(*quota), {}});
+      });
+}
+
+}  // namespace muster::api

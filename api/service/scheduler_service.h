@@ -1,0 +1,171 @@
+// SchedulerService: the use cases, transport-neutral. REST and gRPC are two skins over this.
+//
+// Thread-safe. Reads answer from Engine::View() and, for what has left memory, from the store
+// (blocking). Writes validate against the view, post one command and call back on the engine thread
+// after the commit. Every refusal is an Error with the field's path; overload is kResourceExhausted
+// with retry_after_ms.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/auth/authorizer.h"
+#include "api/service/pod_set_cache.h"
+#include "backends/backend.h"
+#include "schedd/core/explain.h"
+#include "schedd/engine/engine.h"
+#include "schedd/shapes/queue_objects.h"
+#include "schedd/shapes/shape.h"
+
+namespace muster::api {
+
+struct SubmitRequest {
+  std::string ns;               // of the path; "" = `default`; a manifest naming another is refused
+  json::value body;             // a manifest, or {"script": ...}
+  std::string idempotency_key;  // "" = none
+};
+
+struct JobFilter {
+  std::string ns, queue, user;   // "" = any
+  std::vector<JobState> states;  // empty = any
+  std::optional<ShapeKind> shape;
+  bool include_deleted = true;  // jobs whose object has gone (TTL) still answer on /v1
+};
+
+struct JobPage {
+  std::vector<JobPtr> items;
+  std::string next_page_token;  // "" = the last page
+};
+
+/// One document of `muster apply`, after it took effect (or would, with dry_run).
+struct DocumentOutcome {
+  std::string kind, ns, name;
+  ApplyOutcome outcome = ApplyOutcome::kUnchanged;
+  JobPtr job;  // set for job shapes
+};
+
+struct QuotaKey {
+  std::string cluster_queue, flavor, resource;
+};
+struct QuotaView {
+  QuotaKey key;
+  Quota quota;
+  std::int64_t used = 0, reserved = 0, borrowed = 0, available = 0;
+  std::string etag;  // resourceVersion of its ClusterQueue
+};
+/// Fields with nullopt stay; a limit is cleared with `clear_*`.
+struct QuotaEdit {
+  QuotaKey key;
+  std::optional<std::int64_t> nominal, borrowing_limit, lending_limit;
+  bool clear_borrowing_limit = false, clear_lending_limit = false;
+  std::string etag;  // "" = any
+  bool dry_run = false;
+};
+struct QuotaEdited {
+  QuotaView quota;
+  EditEffect effect;  // filled for dry_run
+};
+
+/// Finds the backend that runs a cluster's attempts (Dispatcher::BackendOf).
+using BackendLookup = std::function<Backend*(const std::string& cluster)>;
+
+class SchedulerService {
+ public:
+  SchedulerService(Engine& engine, Store& store, const Clock& clock, Random& random,
+                   const auth::Authorizer& authorizer, BackendLookup backends);
+
+  /// An array script gives its first task.
+  void SubmitJob(const auth::Principal& who, SubmitRequest request, Callback<Submitted> done);
+  /// The same for every task of an array script, in order; one element for anything else.
+  void SubmitAll(const auth::Principal& who, SubmitRequest request,
+                 Callback<std::vector<Submitted>> done);
+  /// A batch script with an array gives several jobs.
+  void SubmitArray(const auth::Principal& who, SubmitRequest request,
+                   Callback<std::vector<JobPtr>> done);
+  /// Per item, in order. The whole call fails only if it cannot be taken at all.
+  void SubmitBatch(const auth::Principal& who, std::string ns, std::vector<json::value> bodies,
+                   Callback<std::vector<Result<Submitted>>> done);
+  /// Any accepted kinds together; a bad document changes nothing. Errors name documents[i] and the
+  /// field. `ns` is the default namespace of documents without one. Objects are judged against the
+  /// configuration as it would be after all documents, then committed together, then the jobs are
+  /// submitted together.
+  void Apply(const auth::Principal& who, std::string ns, std::vector<json::value> documents,
+             bool dry_run, Callback<std::vector<DocumentOutcome>> done);
+
+  /// `id` is a number, a uid, or "NAMESPACE/NAME" for any shape.
+  Result<JobPtr> GetJob(const auth::Principal& who, const std::string& id) const;
+  Result<JobPtr> GetJobByName(const auth::Principal& who, const std::string& ns, ShapeKind shape,
+                              const std::string& name) const;
+  Result<JobPage> ListJobs(const auth::Principal& who, const JobFilter& filter,
+                           const std::string& page_token, std::size_t limit) const;
+  void ChangeJob(const auth::Principal& who, const std::string& id, JobVerb verb,
+                 Callback<JobPtr> done);
+  Result<core::Explanation> Explain(const auth::Principal& who, const std::string& id) const;
+  Result<std::vector<Event>> JobEvents(const auth::Principal& who, const std::string& id) const;
+  Result<std::vector<Event>> EventsSince(const auth::Principal& who, std::int64_t since,
+                                         std::size_t limit) const;
+  Result<std::vector<AttemptRecord>> Attempts(const auth::Principal& who,
+                                              const std::vector<JobId>& ids) const;
+  Result<std::vector<PodStatus>> Pods(const auth::Principal& who, const std::string& id) const;
+  Result<LogChunk> ReadLog(const auth::Principal& who, const std::string& id,
+                           const LogQuery& query) const;
+  /// The manifest as submitted, under the job's name.
+  Result<json::value> JobManifest(const auth::Principal& who, JobId id) const;
+
+  /// Configuration objects with status, as Kubernetes would answer them. `version` is one of the
+  /// kind's served versions ("v1beta2"); "" answers as stored.
+  Result<json::value> GetObject(const auth::Principal& who, ObjectKind kind, const std::string& ns,
+                                const std::string& name, const std::string& version = "") const;
+  Result<std::vector<json::value>> ListObjects(const auth::Principal& who, ObjectKind kind,
+                                               const std::string& ns,
+                                               const std::string& version = "") const;
+  /// The same of objects already in hand (the outcome of a change).
+  json::value ObjectWithStatus(const StoredObject& object, const std::string& version = "") const;
+  /// Validates every change (manifests may come as the user wrote them; they are normalised here),
+  /// then posts them as one. Member clusters are refused: the daemon's own flags declare them.
+  void ChangeObjects(const auth::Principal& who, std::vector<ObjectChange> changes, bool dry_run,
+                     Callback<std::vector<ObjectApplied>> done);
+  /// A job as its own kind's object: manifest, metadata and status.
+  json::value JobObject(const JobRecord& job, const json::value& manifest) const;
+  /// Any job as Kueue's Workload: pod sets, admission, conditions.
+  json::value WorkloadObject(const JobRecord& job) const;
+
+  Result<std::vector<QuotaView>> ListQuotas(const auth::Principal& who,
+                                            const std::string& cluster_queue) const;
+  void SetQuota(const auth::Principal& who, QuotaEdit edit, Callback<QuotaEdited> done);
+
+  Result<json::value> ClusterFactsOf(const auth::Principal& who, const std::string& cluster) const;
+  /// Every member cluster with its free room, in name order.
+  Result<std::vector<core::ClusterView>> Clusters(const auth::Principal& who) const;
+  void Cordon(const auth::Principal& who, const std::string& cluster, bool cordon,
+              Callback<ObjectPtr> done);
+
+  WorldViewPtr View() const { return engine_.View(); }
+
+ private:
+  /// The current view if the daemon is ready, else kUnavailable with the reasons.
+  Result<WorldViewPtr> ReadyView() const;
+  Status Allow(const auth::Principal& who, auth::Verb verb, std::string_view kind,
+               std::string_view ns, std::string_view name) const;
+  void PostSubmissions(const auth::Principal& who, std::vector<Submission> jobs,
+                       Callback<std::vector<Result<Submitted>>> done);
+  Result<JobPtr> FindJob(const std::string& id) const;
+  Result<JobPtr> FindJobById(JobId id) const;
+  Result<JobPtr> FindJobByName(const std::string& ns, const std::string& name) const;
+  /// The attempt whose pods and logs a reader of `job` means: the current or the last one.
+  Result<DispatchKey> LatestAttempt(const JobRecord& job) const;
+  Result<Backend*> BackendOf(const DispatchKey& key) const;
+
+  Engine& engine_;
+  Store& store_;
+  const Clock& clock_;
+  Random& random_;
+  const auth::Authorizer& authorizer_;
+  BackendLookup backends_;
+  PodSetCache pod_sets_;
+};
+
+}  // namespace muster::api

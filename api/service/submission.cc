@@ -1,0 +1,234 @@
+#include "api/service/submission.h"
+
+#include <utility>
+
+#include "api/service/fingerprint.h"
+#include "schedd/base/limits.h"
+#include "schedd/shapes/batch_script.h"
+#include "schedd/text/json.h"
+
+namespace muster::api {
+namespace {
+
+constexpr std::string_view kQueueField = "metadata.labels[kueue.x-k8s.io/queue-name]";
+constexpr std::string_view kPriorityField = "metadata.labels[kueue.x-k8s.io/priority-class]";
+constexpr const char* kDefault = "default";
+/// All manifests of one array together: 1,000 tasks of a 64 KiB script. They are held in memory
+/// until durable.
+constexpr std::size_t kArrayBytes = 64 << 20;
+
+void SetMetadataName(json::value* manifest, const std::string& name) {
+  if (!manifest->is_object()) return;
+  json::value& metadata = manifest->get_object()["metadata"];
+  if (!metadata.is_object()) metadata = json::object();
+  metadata.get_object()["name"] = name;
+}
+
+Error WithPathOf(std::string_view field, const std::string& message) {
+  return InvalidField(std::string(field), message);
+}
+
+}  // namespace
+
+std::string GeneratedName(std::string_view base, Random& random) {
+  static constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
+  std::string name(base.substr(0, 58));
+  std::uint64_t bits = random.Next();
+  for (int i = 0; i < 5; ++i) {
+    name.push_back(kAlphabet[bits % kAlphabet.size()]);
+    bits /= kAlphabet.size();
+  }
+  return name;
+}
+
+bool IsGivenName(std::string_view name) {
+  return name.starts_with("job-") && name.size() > 4 &&
+         name.find_first_not_of("0123456789", 4) == std::string_view::npos;
+}
+
+Result<shapes::ParsedJob> ParseBody(const json::value& body, std::string_view ns) {
+  if (!body.is_object())
+    return InvalidArgument("a job is a JSON object: a manifest, or {\"script\": ...}");
+  const json::object& object = body.get_object();
+  if (!object.contains("script") || object.contains("kind")) return shapes::ParseJob(body);
+  Result<json::value> manifest =
+      shapes::BatchScriptManifest(object, ns.empty() ? std::string_view(kDefault) : ns);
+  if (!manifest.ok()) return manifest.error();
+  return shapes::ParseJob(*manifest);
+}
+
+Result<std::string> ResolveNamespace(const ConfigView& config, const std::string& of_path,
+                                     const std::string& of_manifest) {
+  if (!of_path.empty() && !of_manifest.empty() && of_path != of_manifest) {
+    return InvalidField(
+        "metadata.namespace",
+        "is \"" + of_manifest + "\", but the request is for namespace \"" + of_path + "\"");
+  }
+  std::string ns = !of_manifest.empty() ? of_manifest : !of_path.empty() ? of_path : kDefault;
+  if (!config.namespaces.contains(ns)) {
+    return Error{Code::kNotFound,
+                 "namespace \"" + ns + "\" does not exist",
+                 {{"metadata.namespace", "namespace \"" + ns + "\" does not exist"}}};
+  }
+  return ns;
+}
+
+Result<QueueChoice> ResolveQueue(const ConfigView& config, const std::string& ns,
+                                 const shapes::ParsedJob& job) {
+  QueueChoice choice;
+  // A script's sender named these fields of the request, not labels of a manifest.
+  const bool script = job.shape == ShapeKind::kBatchScript;
+  const std::string_view queue_field = script ? "queue" : kQueueField;
+  choice.local_queue = job.queue.empty() ? kDefault : job.queue;
+  const auto queue = config.local_queues.find({ns, choice.local_queue});
+  if (queue == config.local_queues.end()) {
+    if (job.queue.empty()) {
+      return WithPathOf(queue_field, "the job names no queue, and namespace \"" + ns +
+                                         "\" has no LocalQueue named \"default\"");
+    }
+    return WithPathOf(
+        queue_field, "LocalQueue \"" + job.queue + "\" does not exist in namespace \"" + ns + "\"");
+  }
+  choice.cluster_queue = queue->second.cluster_queue;
+  if (job.expected_cluster_queue && *job.expected_cluster_queue != choice.cluster_queue) {
+    return InvalidField(script ? "account" : "spec.admission.clusterQueue",
+                        "is \"" + *job.expected_cluster_queue + "\", but LocalQueue \"" +
+                            choice.local_queue + "\" feeds ClusterQueue \"" + choice.cluster_queue +
+                            "\"");
+  }
+  choice.priority_class = job.priority_class;
+  if (choice.priority_class.empty() && config.priority_classes.contains(kDefault)) {
+    choice.priority_class = kDefault;
+  }
+  if (!choice.priority_class.empty()) {
+    const auto priority = config.priority_classes.find(choice.priority_class);
+    if (priority == config.priority_classes.end()) {
+      return WithPathOf(script ? std::string_view("priorityClass") : kPriorityField,
+                        "WorkloadPriorityClass \"" + choice.priority_class + "\" does not exist");
+    }
+    choice.priority = priority->second.value;
+  }
+  return choice;
+}
+
+Result<std::vector<Submission>> SubmissionBuilder::Build(const std::string& ns,
+                                                         const json::value& body,
+                                                         const std::string& idempotency_key) {
+  if (idempotency_key.size() > limits::kIdempotencyKeyBytes) {
+    return InvalidArgument("the idempotency key is longer than " +
+                           std::to_string(limits::kIdempotencyKeyBytes) + " bytes");
+  }
+  Result<shapes::ParsedJob> parsed = ParseBody(body, ns);
+  if (!parsed.ok()) return parsed.error();
+  Result<std::vector<Submission>> built = BuildParsed(ns, std::move(parsed).value());
+  if (!built.ok() || idempotency_key.empty()) return built;
+
+  const std::string scope = who_.user + "/" + built->front().draft->ns;
+  const std::uint64_t fingerprint = AddFingerprint(FingerprintOf(body), scope);
+  for (std::size_t i = 0; i < built->size(); ++i) {
+    // Tasks of an array share the client's key; each has a scope of its own, the first one the
+    // plain scope.
+    const std::string own = i == 0 ? scope : scope + "/task-" + std::to_string(i);
+    (*built)[i].idempotency = IdempotencyKey{own, idempotency_key, fingerprint};
+  }
+  return built;
+}
+
+Result<std::vector<Submission>> SubmissionBuilder::BuildParsed(const std::string& ns,
+                                                               shapes::ParsedJob parsed) {
+  json::value manifest = std::move(parsed.manifest);
+  const bool generated = parsed.name.empty() && !parsed.generate_name.empty();
+  Result<std::shared_ptr<JobRecord>> draft = Draft(ns, &parsed);
+  if (!draft.ok()) return draft.error();
+  const bool array = (*draft)->batch != nullptr && !(*draft)->batch->array_spec.empty();
+  if (array) return ExpandArray(**draft, manifest);
+
+  if (generated) SetMetadataName(&manifest, (*draft)->name);
+  Submission submission;
+  submission.manifest = WriteJson(manifest);
+  if (submission.manifest.size() > limits::kManifestBytes) {
+    return InvalidArgument("the manifest has " + std::to_string(submission.manifest.size()) +
+                           " bytes; the limit is " + std::to_string(limits::kManifestBytes));
+  }
+  submission.draft = std::move(*draft);
+  std::vector<Submission> out;
+  out.push_back(std::move(submission));
+  return out;
+}
+
+Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& ns,
+                                                            shapes::ParsedJob* parsed) {
+  Result<std::string> resolved = ResolveNamespace(config_, ns, parsed->ns);
+  if (!resolved.ok()) return resolved.error();
+  Result<QueueChoice> queue = ResolveQueue(config_, *resolved, *parsed);
+  if (!queue.ok()) return queue.error();
+  if (parsed->name.empty() && parsed->generate_name.empty() &&
+      parsed->shape != ShapeKind::kBatchScript) {
+    return InvalidField("metadata.name", "is required");
+  }
+  if (parsed->shape == ShapeKind::kBatchScript && IsGivenName(parsed->name)) {
+    return InvalidField("metadata.name",
+                        "job-NUMBER is the name that a batch script gets from its id: leave the "
+                        "name out or choose another");
+  }
+  auto draft = std::make_shared<JobRecord>();
+  draft->uid = Uid::Make(random_);
+  draft->ns = std::move(*resolved);
+  draft->user = who_.user;
+  draft->shape = parsed->shape;
+  draft->local_queue = std::move(queue->local_queue);
+  draft->cluster_queue = std::move(queue->cluster_queue);
+  draft->priority_class = std::move(queue->priority_class);
+  draft->priority = queue->priority;
+  draft->pod_sets = pod_sets_.Share(std::move(parsed->pod_sets));
+  draft->time_limit_s = parsed->time_limit_s;
+  draft->ttl_after_finished_s = parsed->ttl_after_finished_s;
+  draft->batch = std::move(parsed->batch);
+  draft->suspended_by_user = parsed->hold;
+  draft->state = parsed->hold ? JobState::kHeld : JobState::kPending;
+  Name(draft.get(), *parsed);
+  return draft;
+}
+
+void SubmissionBuilder::Name(JobRecord* draft, const shapes::ParsedJob& parsed) {
+  if (!parsed.name.empty()) {
+    draft->name = parsed.name;
+  } else if (!parsed.generate_name.empty()) {
+    draft->name = GeneratedName(parsed.generate_name, random_);
+  }  // else the engine names it after its id
+  draft->display_name = parsed.display_name.empty() ? draft->name : parsed.display_name;
+}
+
+Result<std::vector<Submission>> SubmissionBuilder::ExpandArray(const JobRecord& base,
+                                                               const json::value& manifest) {
+  Result<std::vector<std::int32_t>> tasks = shapes::ParseArraySpec(base.batch->array_spec);
+  if (!tasks.ok()) return tasks.error();
+  if (!base.name.empty()) {
+    return InvalidField("metadata.name",
+                        "the tasks of an array are named after their ids: leave the name out");
+  }
+  const std::string text = WriteJson(manifest);
+  const std::size_t bytes = text.size();
+  if (bytes > limits::kManifestBytes || bytes * tasks->size() > kArrayBytes) {
+    return InvalidField("array", std::to_string(tasks->size()) + " tasks of a script of " +
+                                     std::to_string(bytes) +
+                                     " bytes are more than one array may hold");
+  }
+  std::vector<Submission> out;
+  out.reserve(tasks->size());
+  for (const std::int32_t task : *tasks) {
+    auto draft = std::make_shared<JobRecord>(base);
+    draft->uid = Uid::Make(random_);
+    auto details = std::make_shared<BatchDetails>(*base.batch);
+    details->array_task_id = task;
+    draft->batch = std::move(details);
+    Submission submission;
+    submission.draft = std::move(draft);
+    submission.manifest = text;
+    submission.array_task = true;
+    out.push_back(std::move(submission));
+  }
+  return out;
+}
+
+}  // namespace muster::api

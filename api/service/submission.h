@@ -1,0 +1,71 @@
+// SubmissionBuilder: from a request's body to validated submissions. What a body means on its own
+// is judged by schedd/shapes; this adds what depends on the world: namespace, queue, priority
+// class, names.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/auth/authorizer.h"
+#include "api/service/pod_set_cache.h"
+#include "schedd/base/random.h"
+#include "schedd/engine/command.h"
+#include "schedd/model/config.h"
+#include "schedd/shapes/shape.h"
+
+namespace muster::api {
+
+/// Where a job goes, resolved against a configuration.
+struct QueueChoice {
+  std::string local_queue, cluster_queue, priority_class;
+  std::int32_t priority = 0;
+};
+
+/// The namespace of a job: the path's and the manifest's must agree; neither gives `default`.
+/// Errors: they differ (metadata.namespace); the namespace does not exist (kNotFound).
+Result<std::string> ResolveNamespace(const ConfigView& config, const std::string& of_path,
+                                     const std::string& of_manifest);
+/// Queue: the job's label or annotation, else the LocalQueue `default`. Priority class: the label,
+/// else the class `default` if there is one (kueue.md 2.17). A LocalQueue whose ClusterQueue is
+/// missing is accepted: the job waits as Misconfigured, as in Kueue.
+Result<QueueChoice> ResolveQueue(const ConfigView& config, const std::string& ns,
+                                 const shapes::ParsedJob& job);
+
+/// Not thread-safe; lives for one request. The references must outlive it.
+class SubmissionBuilder {
+ public:
+  SubmissionBuilder(const ConfigView& config, Random& random, PodSetCache& pod_sets,
+                    const auth::Principal& who)
+      : config_(config), random_(random), pod_sets_(pod_sets), who_(who) {}
+
+  /// One submission, or one for each task of an array script. A batch script without a name gets
+  /// it from the engine. `ns` is the path's namespace, "" for
+  /// none. `idempotency_key` "" for none.
+  Result<std::vector<Submission>> Build(const std::string& ns, const json::value& body,
+                                        const std::string& idempotency_key);
+  /// The same from a manifest that ParseJob has already taken.
+  Result<std::vector<Submission>> BuildParsed(const std::string& ns, shapes::ParsedJob parsed);
+
+ private:
+  Result<std::shared_ptr<JobRecord>> Draft(const std::string& ns, shapes::ParsedJob* parsed);
+  Result<std::vector<Submission>> ExpandArray(const JobRecord& base, const json::value& manifest);
+  void Name(JobRecord* draft, const shapes::ParsedJob& parsed);
+
+  const ConfigView& config_;
+  Random& random_;
+  PodSetCache& pod_sets_;
+  const auth::Principal& who_;
+};
+
+/// A manifest from a request's body: a {"script": ...} form becomes a BatchScript manifest, the
+/// rest is as it is.
+Result<shapes::ParsedJob> ParseBody(const json::value& body, std::string_view ns);
+
+/// metadata.generateName resolved as Kubernetes does: the base cut to 58 characters and five random
+/// ones of an alphabet without vowels.
+std::string GeneratedName(std::string_view base, Random& random);
+/// True for "job-NUMBER", which the engine gives to batch scripts: nobody may take one before it.
+bool IsGivenName(std::string_view name);
+
+}  // namespace muster::api

@@ -1,0 +1,118 @@
+// Use cases: submit one job, an array, a batch.
+#include <utility>
+
+#include "api/service/post_command.h"
+#include "api/service/scheduler_service.h"
+#include "api/service/submission.h"
+#include "schedd/base/limits.h"
+
+namespace muster::api {
+namespace {
+
+using SubmitResults = std::vector<Result<Submitted>>;
+
+/// The first refusal among tasks of one array, or all of them in order.
+Result<std::vector<Submitted>> AllOrFirstError(Result<SubmitResults> results) {
+  if (!results.ok()) return results.error();
+  std::vector<Submitted> out;
+  out.reserve(results->size());
+  for (Result<Submitted>& result : *results) {
+    if (!result.ok()) return result.error();
+    out.push_back(std::move(*result));
+  }
+  if (out.empty()) return Internal("the scheduler gave no answer for the job");
+  return out;
+}
+
+}  // namespace
+
+void SchedulerService::PostSubmissions(const auth::Principal& who, std::vector<Submission> jobs,
+                                       Callback<SubmitResults> done) {
+  SubmitCommand command;
+  command.actor = {who.user, who.method};
+  command.jobs = std::move(jobs);
+  PostCommand<SubmitResults>(engine_, std::move(command), std::move(done));
+}
+
+void SchedulerService::SubmitAll(const auth::Principal& who, SubmitRequest request,
+                                 Callback<std::vector<Submitted>> done) {
+  const Result<WorldViewPtr> view = ReadyView();
+  if (!view.ok()) return done(view.error());
+  SubmissionBuilder builder(*(*view)->config, random_, pod_sets_, who);
+  Result<std::vector<Submission>> jobs =
+      builder.Build(request.ns, request.body, request.idempotency_key);
+  if (!jobs.ok()) return done(jobs.error());
+  const JobRecord& first = *jobs->front().draft;
+  const Status allowed = Allow(who, auth::Verb::kCreate, "jobs", first.ns, first.name);
+  if (!allowed.ok()) return done(allowed.error());
+  PostSubmissions(who, std::move(*jobs), [done = std::move(done)](Result<SubmitResults> results) {
+    done(AllOrFirstError(std::move(results)));
+  });
+}
+
+void SchedulerService::SubmitJob(const auth::Principal& who, SubmitRequest request,
+                                 Callback<Submitted> done) {
+  SubmitAll(who, std::move(request), [done = std::move(done)](Result<std::vector<Submitted>> all) {
+    if (!all.ok()) return done(all.error());
+    done(std::move(all->front()));
+  });
+}
+
+void SchedulerService::SubmitArray(const auth::Principal& who, SubmitRequest request,
+                                   Callback<std::vector<JobPtr>> done) {
+  SubmitAll(who, std::move(request), [done = std::move(done)](Result<std::vector<Submitted>> all) {
+    if (!all.ok()) return done(all.error());
+    std::vector<JobPtr> jobs;
+    jobs.reserve(all->size());
+    for (Submitted& submitted : *all) jobs.push_back(std::move(submitted.job));
+    done(std::move(jobs));
+  });
+}
+
+void SchedulerService::SubmitBatch(const auth::Principal& who, std::string ns,
+                                   std::vector<json::value> bodies, Callback<SubmitResults> done) {
+  if (bodies.size() > limits::kBatchJobs) {
+    return done(InvalidArgument("a batch holds at most " + std::to_string(limits::kBatchJobs) +
+                                " jobs; this one has " + std::to_string(bodies.size())));
+  }
+  const Result<WorldViewPtr> view = ReadyView();
+  if (!view.ok()) return done(view.error());
+  SubmissionBuilder builder(*(*view)->config, random_, pod_sets_, who);
+  SubmitResults answers;
+  answers.reserve(bodies.size());
+  std::vector<Submission> jobs;
+  jobs.reserve(bodies.size());
+  std::vector<std::size_t> slots;  // jobs[i] answers item slots[i]
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    Result<std::vector<Submission>> built = builder.Build(ns, bodies[i], "");
+    bodies[i] = nullptr;  // its memory is not needed beside its text
+    if (built.ok() && built->size() != 1) {
+      built = InvalidField("array", "an array cannot be an item of a batch; submit it on its own");
+    }
+    if (built.ok()) {
+      const Status allowed = Allow(who, auth::Verb::kCreate, "jobs", built->front().draft->ns,
+                                   built->front().draft->name);
+      if (!allowed.ok()) built = allowed.error();
+    }
+    if (!built.ok()) {
+      answers.emplace_back(built.error());
+      continue;
+    }
+    answers.emplace_back(Submitted{});
+    slots.push_back(i);
+    jobs.push_back(std::move(built->front()));
+  }
+  if (jobs.empty()) return done(std::move(answers));
+  PostSubmissions(who, std::move(jobs),
+                  [done = std::move(done), answers = std::move(answers),
+                   slots = std::move(slots)](Result<SubmitResults> results) mutable {
+                    if (!results.ok()) return done(results.error());
+                    MUSTER_CHECK(results->size() == slots.size());
+                    for (std::size_t i = 0; i < slots.size(); ++i) {
+                      answers[slots[i]] = std::move((*results)[i]);
+                    }
+                    done(std::move(answers));
+                  });
+}
+
+}  // namespace muster::api

@@ -1,0 +1,133 @@
+#include "api/service/validate.h"
+
+#include <utility>
+
+#include "schedd/text/json.h"
+
+namespace muster::api {
+namespace {
+
+Error DaemonOwned() {
+  return InvalidField("kind",
+                      "member clusters are declared by the daemon's --local-cluster and "
+                      "--member-cluster flags, not as objects");
+}
+
+}  // namespace
+
+Error AtDocument(std::size_t index, Error error) {
+  const std::string document = "documents[" + std::to_string(index) + "]";
+  if (error.fields.empty()) {
+    error.fields.push_back({document, error.detail});
+    error.detail = document + ": " + error.detail;
+    return error;
+  }
+  for (FieldError& field : error.fields) {
+    field.field = document + (field.field.empty() ? "" : "." + field.field);
+  }
+  error.detail = document + ": " + error.detail;
+  return error;
+}
+
+Error OfOnlyDocument(Error error) {
+  static constexpr std::string_view kDocument = "documents[0]";
+  for (FieldError& field : error.fields) {
+    if (!field.field.starts_with(kDocument)) continue;
+    field.field.erase(0, kDocument.size());
+    if (field.field.starts_with('.')) field.field.erase(0, 1);
+  }
+  std::erase_if(error.fields, [](const FieldError& field) { return field.field.empty(); });
+  return error;
+}
+
+Error Combined(std::vector<Error> errors) {
+  MUSTER_CHECK(!errors.empty());
+  Error combined = std::move(errors.front());
+  if (errors.size() > 1) {
+    combined.detail += " (and " + std::to_string(errors.size() - 1) + " more bad " +
+                       (errors.size() == 2 ? "document" : "documents") + ")";
+  }
+  for (std::size_t i = 1; i < errors.size(); ++i) {
+    for (FieldError& field : errors[i].fields) combined.fields.push_back(std::move(field));
+  }
+  return combined;
+}
+
+const shapes::KindInfo* FindKindByName(std::string_view name) {
+  static constexpr ObjectKind kKinds[] = {
+      ObjectKind::kNamespace,     ObjectKind::kResourceFlavor, ObjectKind::kClusterQueue,
+      ObjectKind::kCohort,        ObjectKind::kLocalQueue,     ObjectKind::kWorkloadPriorityClass,
+      ObjectKind::kMemberCluster, ObjectKind::kConfigMap,      ObjectKind::kSecret};
+  for (const ObjectKind kind : kKinds) {
+    const shapes::KindInfo& info = shapes::InfoOf(kind);
+    if (name == info.name || name == info.plural) return &info;
+  }
+  return nullptr;
+}
+
+json::value WithNamespace(const json::value& document, ObjectKind kind, const std::string& ns) {
+  json::value out = document;
+  if (!shapes::InfoOf(kind).namespaced || !out.is_object()) return out;
+  json::value& metadata = out.get_object()["metadata"];
+  if (metadata.is_null()) metadata = json::object();
+  if (metadata.is_object() && !metadata.get_object().contains("namespace")) {
+    metadata.get_object()["namespace"] = ns;
+  }
+  return out;
+}
+
+Result<ObjectChange> ChangeOf(ConfigView* config, const shapes::ParsedObject& object) {
+  if (object.kind == ObjectKind::kMemberCluster) return DaemonOwned();
+  const Status applied = shapes::ApplyTo(config, object.kind, object.manifest);
+  if (!applied.ok()) return applied.error();
+  ObjectChange change;
+  change.kind = object.kind;
+  change.ns = object.ns;
+  change.name = object.name;
+  change.manifest = WriteJson(object.manifest);
+  change.expected_resource_version = object.expected_resource_version;
+  return change;
+}
+
+Status Normalise(ConfigView* config, ObjectChange* change) {
+  if (change->kind == ObjectKind::kMemberCluster) return DaemonOwned();
+  const shapes::KindInfo& info = shapes::InfoOf(change->kind);
+  if (info.namespaced && change->ns.empty()) change->ns = "default";
+  if (change->remove) {
+    shapes::RemoveFrom(config, change->kind, change->ns, change->name);
+    return Done{};
+  }
+  Result<json::value> document = ParseJson(change->manifest);
+  if (!document.ok()) return document.error();
+  const Result<shapes::ParsedObject> parsed =
+      shapes::ParseObject(WithNamespace(*document, change->kind, change->ns));
+  if (!parsed.ok()) return parsed.error();
+  if (parsed->kind != change->kind) {
+    return InvalidField("kind", std::string("must be ") + info.name + " on this path");
+  }
+  if (info.namespaced && parsed->ns != change->ns) {
+    return InvalidField("metadata.namespace",
+                        "is \"" + parsed->ns + "\", but the request is for \"" + change->ns + "\"");
+  }
+  if (!change->name.empty() && parsed->name != change->name) {
+    return InvalidField("metadata.name", "is \"" + parsed->name + "\", but the request is for \"" +
+                                             change->name + "\"");
+  }
+  Result<ObjectChange> normalised = ChangeOf(config, *parsed);
+  if (!normalised.ok()) return normalised.error();
+  change->name = normalised->name;
+  change->manifest = std::move(normalised->manifest);
+  if (change->expected_resource_version == 0 && !change->must_not_exist) {
+    change->expected_resource_version = normalised->expected_resource_version;
+  }
+  return Done{};
+}
+
+Status NamespaceExists(const ConfigView& config, const ObjectChange& change) {
+  if (change.remove || !shapes::InfoOf(change.kind).namespaced) return Done{};
+  if (config.namespaces.contains(change.ns)) return Done{};
+  const std::string sentence = "namespace \"" + change.ns + "\" does not exist";
+  return Error{Code::kNotFound, sentence, {{"metadata.namespace", sentence}}};
+}
+
+}  // namespace muster::api

@@ -1,0 +1,45 @@
+// Validation of configuration changes against the configuration they would make, and errors that
+// name documents.
+//
+// Pure functions, thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedd/engine/command.h"
+#include "schedd/model/config.h"
+#include "schedd/shapes/queue_objects.h"
+
+namespace muster::api {
+
+/// The same error said of documents[index]: the detail and every field's path begin with it.
+Error AtDocument(std::size_t index, Error error);
+/// An error of the only document of a request: paths without their `documents[0]`.
+Error OfOnlyDocument(Error error);
+/// One error of many documents' errors (not empty): the code of the first, the fields of all.
+Error Combined(std::vector<Error> errors);
+
+/// A configuration kind by its kind ("ClusterQueue") or plural ("clusterqueues"); null if there is
+/// none.
+const shapes::KindInfo* FindKindByName(std::string_view name);
+
+/// The document with metadata.namespace filled in from `ns` if its kind is namespaced and it has
+/// none.
+json::value WithNamespace(const json::value& document, ObjectKind kind, const std::string& ns);
+
+/// Puts a parsed object into `config` and gives the change that does the same in the engine.
+/// Errors: the object is invalid there, or of a kind that only the daemon declares.
+Result<ObjectChange> ChangeOf(ConfigView* config, const shapes::ParsedObject& object);
+
+/// Checks a change that came through a Kubernetes path, normalises its manifest and applies it to
+/// `config`. The manifest must be of the change's kind, namespace and name.
+Status Normalise(ConfigView* config, ObjectChange* change);
+
+/// Namespaced objects need their Namespace; judged after all changes, so their order in a file is
+/// free.
+Status NamespaceExists(const ConfigView& config, const ObjectChange& change);
+
+}  // namespace muster::api

@@ -1,0 +1,195 @@
+#include "api/service/views.h"
+
+#include "schedd/base/quantity.h"
+
+namespace muster::api {
+namespace {
+
+json::value TimeJson(WallTime time) {
+  if (!time.set()) return nullptr;
+  return json::value(FormatRfc3339Micros(time));
+}
+
+json::value ExitCodeJson(const std::optional<std::int32_t>& code) {
+  return code ? json::value(*code) : json::value(nullptr);
+}
+
+json::object FlavorVerdictJson(const core::FlavorVerdict& verdict) {
+  json::object out;
+  out["podSet"] = verdict.pod_set;
+  out["flavor"] = verdict.flavor;
+  out["resource"] = verdict.resource;
+  out["reason"] = ReasonName(verdict.reason);
+  out["message"] = verdict.message;
+  if (!verdict.resource.empty()) {
+    out["requested"] = FormatQuantity(verdict.resource, verdict.requested);
+    out["available"] = FormatQuantity(verdict.resource, verdict.available);
+    out["potential"] = FormatQuantity(verdict.resource, verdict.potential);
+    out["used"] = FormatQuantity(verdict.resource, verdict.used);
+    out["nominal"] = FormatQuantity(verdict.resource, verdict.nominal);
+  }
+  return out;
+}
+
+/// "INVALID_ARGUMENT" as "invalid-argument" for the type, "Invalid argument" for the title.
+std::string Reworded(Code code, char separator, bool capital) {
+  std::string text = CodeName(code);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '_') {
+      text[i] = separator;
+    } else if (text[i] >= 'A' && text[i] <= 'Z' && !(capital && i == 0)) {
+      text[i] = static_cast<char>(text[i] - 'A' + 'a');
+    }
+  }
+  return text;
+}
+
+/// metav1.StatusReason of a code.
+const char* StatusReason(Code code) {
+  switch (code) {
+    case Code::kInvalidArgument:
+    case Code::kOutOfRange:
+      return "BadRequest";
+    case Code::kUnauthenticated:
+      return "Unauthorized";
+    case Code::kPermissionDenied:
+      return "Forbidden";
+    case Code::kNotFound:
+      return "NotFound";
+    case Code::kAlreadyExists:
+      return "AlreadyExists";
+    case Code::kFailedPrecondition:
+    case Code::kAborted:
+      return "Conflict";
+    case Code::kResourceExhausted:
+      return "TooManyRequests";
+    case Code::kUnavailable:
+      return "ServiceUnavailable";
+    case Code::kDeadlineExceeded:
+      return "Timeout";
+    case Code::kUnimplemented:
+      return "NotImplemented";
+    default:
+      return "InternalError";
+  }
+}
+
+}  // namespace
+
+json::object EventJson(const Event& event) {
+  json::object out;
+  out["seq"] = event.seq;
+  out["time"] = TimeJson(event.time);
+  out["type"] = event.type;
+  out["job"] = event.job.value;
+  out["object"] = event.object;
+  out["reason"] = event.reason;
+  out["message"] = event.message;
+  return out;
+}
+
+json::object ExplanationJson(const core::Explanation& explanation) {
+  json::object out;
+  out["state"] = JobStateName(explanation.state);
+  out["reason"] = explanation.reason;
+  out["summary"] = explanation.summary;
+  out["position"] = explanation.position;
+  json::array flavors;
+  for (const core::FlavorVerdict& verdict : explanation.flavors) {
+    flavors.push_back(FlavorVerdictJson(verdict));
+  }
+  out["flavors"] = std::move(flavors);
+  json::array clusters;
+  for (const core::ClusterVerdict& verdict : explanation.clusters) {
+    json::object item;
+    item["cluster"] = verdict.cluster;
+    item["eligible"] = verdict.eligible;
+    item["fitsNow"] = verdict.fits_now;
+    item["message"] = verdict.message;
+    clusters.push_back(std::move(item));
+  }
+  out["clusters"] = std::move(clusters);
+  json::array help;
+  for (const std::string& sentence : explanation.would_help) help.push_back(json::value(sentence));
+  out["wouldHelp"] = std::move(help);
+  return out;
+}
+
+json::object AttemptJson(const AttemptRecord& attempt) {
+  json::object out;
+  out["job"] = attempt.job.value;
+  out["attempt"] = attempt.attempt;
+  out["cluster"] = attempt.cluster;
+  out["admitTime"] = TimeJson(attempt.admit_time);
+  out["startTime"] = TimeJson(attempt.start_time);
+  out["endTime"] = TimeJson(attempt.end_time);
+  out["outcome"] = JobStateName(attempt.outcome);
+  out["reason"] = ReasonName(attempt.reason);
+  out["message"] = attempt.message;
+  out["exitCode"] = ExitCodeJson(attempt.exit_code);
+  out["exitSignal"] = attempt.exit_signal;
+  json::object usage;
+  if (attempt.admission != nullptr) {
+    ResourceList total;
+    for (const PodSetAssignment& pod_set : attempt.admission->pod_sets) {
+      AddAmounts(&total, pod_set.usage);
+    }
+    usage = ResourcesJson(total);
+  }
+  out["usage"] = std::move(usage);
+  return out;
+}
+
+json::object PodJson(const PodStatus& pod) {
+  json::object out;
+  out["name"] = pod.name;
+  out["podSet"] = pod.pod_set;
+  out["index"] = pod.index;
+  out["phase"] = pod.phase;
+  out["message"] = pod.message;
+  out["exitCode"] = ExitCodeJson(pod.exit_code);
+  out["exitSignal"] = pod.exit_signal;
+  out["startTime"] = TimeJson(pod.start_time);
+  out["endTime"] = TimeJson(pod.end_time);
+  return out;
+}
+
+json::object ProblemJson(const Error& error) {
+  json::object out;
+  out["type"] = "urn:muster:problem:" + Reworded(error.code, '-', false);
+  out["title"] = Reworded(error.code, ' ', true);
+  out["status"] = HttpStatus(error.code);
+  out["detail"] = error.detail;
+  json::array errors;
+  for (const FieldError& field : error.fields) {
+    errors.push_back(json::object{{"field", field.field}, {"message", field.message}});
+  }
+  out["errors"] = std::move(errors);
+  if (error.retry_after_ms > 0) out["retryAfterMs"] = error.retry_after_ms;
+  return out;
+}
+
+json::object StatusJson(const Error& error) {
+  json::object out;
+  out["kind"] = "Status";
+  out["apiVersion"] = "v1";
+  out["metadata"] = json::object();
+  out["status"] = "Failure";
+  out["message"] = error.detail;
+  out["reason"] = StatusReason(error.code);
+  json::object details;
+  if (!error.fields.empty()) {
+    json::array causes;
+    for (const FieldError& field : error.fields) {
+      causes.push_back(json::object{
+          {"reason", "FieldValueInvalid"}, {"message", field.message}, {"field", field.field}});
+    }
+    details["causes"] = std::move(causes);
+  }
+  if (error.retry_after_ms > 0) details["retryAfterSeconds"] = (error.retry_after_ms + 999) / 1000;
+  if (!details.empty()) out["details"] = std::move(details);
+  out["code"] = HttpStatus(error.code);
+  return out;
+}
+
+}  // namespace muster::api

@@ -1,0 +1,36 @@
+// Views: how records look as JSON (contract.md, "Job view"). Pure functions, thread-safe.
+//
+// Every key of the job view is always there: what is not known is "" (text), null (times, exitCode)
+// or empty.
+#pragma once
+
+#include "schedd/core/explain.h"
+#include "schedd/model/dispatch.h"
+#include "schedd/model/event.h"
+#include "schedd/model/job.h"
+#include "schedd/text/json.h"
+
+namespace muster::api {
+
+/// "batch/v1" of kJob and so on; a batch script's is "muster.io/v1".
+std::string_view ApiVersionOf(ShapeKind shape);
+
+/// The job view of the contract, plus `displayName`, `apiVersion`, `priorityClass`, `batch` (a
+/// script's options, null for other shapes), `timeLimitSeconds` (0: none) and `exitSignal`.
+json::object JobViewJson(const JobRecord& job);
+/// Appends the same as text; the fast path of long lists.
+void AppendJobView(const JobRecord& job, std::string* out);
+json::object EventJson(const Event& event);
+json::object ExplanationJson(const core::Explanation& explanation);
+json::object AttemptJson(const AttemptRecord& attempt);
+json::object PodJson(const PodStatus& pod);
+/// metav1.Condition; `lastTransitionTime` in seconds, as Kubernetes writes it.
+json::object ConditionJson(const Condition& condition);
+/// Resource names to quantity texts.
+json::object ResourcesJson(const ResourceList& resources);
+/// RFC 9457; `errors[].field`.
+json::object ProblemJson(const Error& error);
+/// metav1.Status, for Kubernetes paths.
+json::object StatusJson(const Error& error);
+
+}  // namespace muster::api

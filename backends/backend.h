@@ -1,0 +1,107 @@
+// Backend: how attempts run on member clusters. Implementations: backends/local,
+// backends/simulated, later backends/k8s. Nothing above this interface knows which one it talks to.
+//
+// Contract. Ensure and Remove are idempotent by key; calls for one key are never concurrent (the
+// dispatcher sees to it). Callbacks run once, on a thread of the backend, and must only post. A
+// callback's error kUnknown means "may have happened": the dispatcher asks with List before it does
+// anything else. All calls are thread-safe and never block on I/O of another cluster.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "schedd/base/result.h"
+#include "schedd/model/dispatch.h"
+#include "schedd/model/queues.h"
+
+namespace muster {
+
+/// An object as JSON text.
+struct ManifestText {
+  std::string api_version, kind, ns, name;
+  std::string json;
+};
+
+/// "Make this attempt exist, suspended or running."
+struct DispatchOrder {
+  DispatchKey key;
+  JobId job;
+  ManifestText object;                     // rendered by schedd/shapes
+  std::vector<ManifestText> dependents;    // ConfigMaps, Secrets: created first
+  std::vector<PodSetAssignment> pod_sets;  // what was admitted
+  bool suspended = false;                  // false also releases an attempt that exists suspended
+};
+
+struct RemoteRef {
+  std::string remote_uid;   // identifies the object among all that ever had its name
+  std::string incarnation;  // of the member
+};
+
+struct RemovePolicy {
+  std::string expected_uid;          // "" = whichever object carries the key
+  std::int64_t grace_period_s = -1;  // -1: the pods' own terminationGracePeriodSeconds
+  bool keep_logs = false;            // stop the pods, keep the record and its logs
+};
+
+struct Removed {
+  bool existed = false;
+};
+
+/// Capacity and health of a member, as observed.
+struct ClusterFacts {
+  std::string cluster;
+  std::string incarnation;
+  LabelMap labels;
+  ResourceList allocatable;
+  bool healthy = true;
+  std::string message;  // why not healthy; or which limits are enforced how
+};
+
+/// Receives what members report. Called on backend threads, in order per key; must only post.
+class ObservationSink {
+ public:
+  virtual ~ObservationSink() = default;
+  virtual void OnObservation(Observation observation) = 0;
+  virtual void OnFacts(ClusterFacts facts) = 0;
+  /// Something may have been missed on this cluster: list again.
+  virtual void OnGap(const std::string& cluster) = 0;
+};
+
+struct LogQuery {
+  std::string pod;          // "" = the first pod
+  std::string container;    // "" = the pod's first container
+  std::int64_t offset = 0;  // bytes from the start; negative: from the end
+  std::size_t max_bytes = 1 << 20;
+};
+
+struct LogChunk {
+  std::string data;
+  std::int64_t next_offset = 0;
+  bool ended = false;  // the container has ended and this is its last byte
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// The clusters it serves.
+  virtual std::vector<std::string> Clusters() const = 0;
+  virtual void Ensure(const DispatchOrder& order, Callback<RemoteRef> done) = 0;
+  virtual void Remove(const DispatchKey& key, const RemovePolicy& policy,
+                      Callback<Removed> done) = 0;
+  /// Every attempt that exists on the cluster, current status included.
+  virtual void List(const std::string& cluster, Callback<std::vector<Observation>> done) = 0;
+  /// Starts reporting to `sink`, which must outlive the backend's Stop.
+  virtual void Start(ObservationSink& sink) = 0;
+  /// Ends reporting and background work; what runs on the members goes on.
+  virtual void Stop() = 0;
+  virtual void Facts(const std::string& cluster, Callback<ClusterFacts> done) = 0;
+  /// Blocking; the pods of an attempt, in order.
+  virtual Result<std::vector<PodStatus>> Pods(const DispatchKey& key) = 0;
+  /// Blocking; part of a container's output. kNotFound if there is no such pod or container.
+  virtual Result<LogChunk> ReadLog(const DispatchKey& key, const LogQuery& query) = 0;
+};
+
+}  // namespace muster

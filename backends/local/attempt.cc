@@ -1,0 +1,414 @@
+#include "backends/local/attempt.h"
+
+#include <algorithm>
+
+#include "backends/local/process/files.h"
+#include "schedd/base/limits.h"
+
+namespace muster::local {
+namespace {
+
+constexpr int kRounds = 64;  // of one Advance: each starts or ends something
+constexpr std::int64_t kRetryUs = 5 * kMicrosPerSecond;  // after the disk or the kernel refused
+constexpr std::int64_t kSupervisorSlackNs = 15 * kNanosPerSecond;  // beyond the grace period
+constexpr std::int64_t kDefaultGraceMs = 30'000;
+constexpr int kSpawns = 3;  // of a supervisor that ends before it says anything
+
+bool IsFileName(const std::string& name) {
+  return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos &&
+         name.size() <= 200;
+}
+
+}  // namespace
+
+Attempt::Attempt(AttemptWorld& world, std::string dir) : world_(world), dir_(std::move(dir)) {}
+
+Attempt::~Attempt() {
+  if (timer_) world_.options.timers->Cancel(*timer_);
+  for (const auto& pod : pods_) world_.loop->Unwatch(pod->watch);
+}
+
+Result<std::shared_ptr<Attempt>> Attempt::Create(AttemptWorld& world, const std::string& dir,
+                                                 const DispatchOrder& order,
+                                                 std::vector<int> ports) {
+  const ManifestText& object = order.object;
+  const Controller* controller = FindController(object.api_version, object.kind);
+  if (controller == nullptr) {
+    return InvalidArgument("a local member cannot run " + object.api_version + " " + object.kind);
+  }
+  const Result<json::object> manifest = ParseManifest(object.json);
+  if (!manifest.ok()) return manifest.error();
+  for (const json::object* pod_template : controller->templates(*manifest)) {
+    if (Status sound = CheckTemplate(*pod_template); !sound.ok()) return sound.error();
+  }
+  std::shared_ptr<Attempt> attempt(new Attempt(world, dir));
+  AttemptState& state = attempt->state_;
+  state.key = order.key;
+  state.remote_uid = Uid::Make(*world.options.random).ToString();
+  state.api_version = object.api_version;
+  state.kind = object.kind;
+  state.ns = object.ns;
+  state.name = object.name;
+  state.created = world.options.clock->WallNow();
+  state.suspended = true;
+  state.ports = std::move(ports);
+  if (Status made = MakeDirectories(dir + "/pods"); !made.ok()) return made.error();
+  if (Status wrote = WriteManifests(dir, order); !wrote.ok()) return wrote.error();
+  // Last: a directory without it never was an attempt.
+  if (Status wrote = WriteAttemptState(dir, state); !wrote.ok()) return wrote.error();
+  if (Status loaded = attempt->Load(); !loaded.ok()) return loaded.error();
+  return attempt;
+}
+
+Result<std::shared_ptr<Attempt>> Attempt::Adopt(AttemptWorld& world, const std::string& dir) {
+  std::shared_ptr<Attempt> attempt(new Attempt(world, dir));
+  Result<AttemptState> state = ReadAttemptState(dir);
+  if (!state.ok()) return state.error();
+  attempt->state_ = std::move(*state);
+  if (Status loaded = attempt->Load(); !loaded.ok()) return loaded.error();
+  attempt->AdoptPods();
+  return attempt;
+}
+
+Status Attempt::Load() {
+  Result<Manifests> manifests = ReadManifests(dir_);
+  if (!manifests.ok()) return manifests.error();
+  object_ = std::move(manifests->object);
+  dependents_ = std::move(manifests->dependents);
+  controller_ = FindController(state_.api_version, state_.kind);
+  if (controller_ == nullptr) return Internal("an attempt has an unknown kind");
+  return Done{};
+}
+
+void Attempt::AdoptPods() {
+  for (const std::string& name : ListDirectory(dir_ + "/pods")) {
+    if (name[0] == '.') continue;  // was being written when the process died: nothing ran in it
+    auto pod = std::make_unique<Pod>();
+    pod->dir = dir_ + "/pods/" + name;
+    Result<PodOnDisk> disk = ReadPodDirectory(pod->dir, &pod->sequence);
+    if (!disk.ok()) continue;
+    pod->disk = std::move(*disk);
+    pods_.push_back(std::move(pod));
+  }
+  std::sort(pods_.begin(), pods_.end(),
+            [](const auto& a, const auto& b) { return a->sequence < b->sequence; });
+  for (const auto& pod : pods_) {
+    if (pod->disk.record.live() && !WatchPod(pod.get()))
+      WakeAt({world_.options.clock->WallNow().us + kRetryUs});
+  }
+}
+
+Status Attempt::Release() {
+  if (!state_.suspended) return Done{};
+  state_.suspended = false;
+  state_.released = world_.options.clock->WallNow();
+  if (Status wrote = WriteAttemptState(dir_, state_); !wrote.ok()) {
+    state_.suspended = true;
+    return wrote;
+  }
+  return Done{};
+}
+
+void Attempt::Remove(const RemovePolicy& policy, Callback<Removed> done) {
+  if (state_.removed && policy.keep_logs) return done(Removed{true});
+  state_.keep_logs = policy.keep_logs && (!state_.removing || state_.keep_logs);
+  state_.removing = true;
+  state_.grace_ms = policy.grace_period_s < 0 ? -1 : policy.grace_period_s * 1000;
+  // On a full disk the pods go all the same; should this process die meanwhile, the caller asks
+  // again.
+  if (Status wrote = WriteAttemptState(dir_, state_); !wrote.ok()) trouble_ = wrote.error().detail;
+  waiting_.push_back(std::move(done));
+  StopAll(state_.grace_ms);
+  Advance();
+}
+
+void Attempt::LookAgain() {
+  for (const auto& pod : pods_) {
+    if (pod->disk.record.live()) LookAt(pod.get());
+  }
+  Advance();
+}
+
+int Attempt::live_pods() const {
+  return static_cast<int>(std::count_if(pods_.begin(), pods_.end(),
+                                        [](const auto& pod) { return pod->disk.record.live(); }));
+}
+
+bool Attempt::Save() {
+  const Status wrote = WriteAttemptState(dir_, state_);
+  trouble_ = wrote.ok() ? "" : wrote.error().detail;
+  if (!wrote.ok()) WakeAt({world_.options.clock->WallNow().us + kRetryUs});
+  return wrote.ok();
+}
+
+void Attempt::Advance() {
+  const std::shared_ptr<Attempt> self = shared_from_this();  // FinishRemoval drops the owner's
+  wake_at_ = {};
+  KillOverdue();
+  for (int round = 0; round < kRounds && Round(); ++round) {
+  }
+  if (state_.removing && live_pods() == 0) return FinishRemoval();
+  Rearm();
+  Report();
+}
+
+/// One look at what is due; true if something came of it that may make more due.
+bool Attempt::Round() {
+  if (state_.suspended || leaving() || state_.outcome.ended.set()) return false;
+  if (state_.outcome.phase == RemotePhase::kPending) return StepController();
+  StopAll(-1);
+  if (live_pods() > 0) return false;
+  // An end counts once nothing of the attempt runs any more.
+  state_.outcome.ended = world_.options.clock->WallNow();
+  if (!Save()) state_.outcome.ended = {};
+  return false;
+}
+
+bool Attempt::StepController() {
+  std::vector<PodRecord> records;
+  for (const auto& pod : pods_) records.push_back(pod->disk.record);
+  ControllerInput input;
+  input.name = state_.name;
+  input.ns = state_.ns;
+  input.object = &object_;
+  input.pods = &records;
+  input.memo = &state_.memo;
+  input.ports = state_.ports;
+  input.now = world_.options.clock->WallNow();
+  input.started = state_.released;
+  input.backoff_us = world_.options.pod_backoff_ms * 1000;
+  ControllerOutput output = controller_->step(input);
+  phase_ = output.phase;
+  const bool ended =
+      output.phase == RemotePhase::kSucceeded || output.phase == RemotePhase::kFailed;
+  if (ended) state_.outcome = {output.phase, output.reason, output.message, {}};
+  if (ended || (!output.memo.empty() && output.memo != state_.memo)) {
+    json::object before = std::move(state_.memo);
+    state_.memo = std::move(output.memo);
+    if (!Save()) {
+      state_.memo = std::move(before);
+      state_.outcome = {};
+      return false;
+    }
+  }
+  if (ended) return true;
+  for (const auto& pod : pods_) {
+    if (std::find(output.stop.begin(), output.stop.end(), pod->disk.record.identity.id) !=
+        output.stop.end()) {
+      StopPod(pod.get(), -1);
+    }
+  }
+  const std::size_t before = pods_.size();
+  StartPods(std::move(output.start));
+  WakeAt(output.wake_at);
+  const bool refused = std::any_of(pods_.begin() + static_cast<std::ptrdiff_t>(before), pods_.end(),
+                                   [](const auto& pod) { return !pod->disk.record.live(); });
+  return refused || (output.wake_at.set() && output.wake_at <= input.now);
+}
+
+void Attempt::StartPods(std::vector<PodWish> wishes) {
+  if (wishes.empty()) return;
+  AddHosts(wishes);
+  for (const PodWish& wish : wishes) {
+    if (StartPod(wish)) continue;
+    WakeAt({world_.options.clock->WallNow().us + kRetryUs});
+    return;
+  }
+  trouble_.clear();
+}
+
+/// False if the disk or the kernel refused, which is tried again.
+bool Attempt::StartPod(const PodWish& wish) {
+  const WallTime now = world_.options.clock->WallNow();
+  auto pod = std::make_unique<Pod>();
+  pod->dir = dir_ + "/pods/" + wish.identity.id;
+  pod->sequence = static_cast<std::int64_t>(pods_.size());
+  Result<BuiltPod> built =
+      IsFileName(wish.identity.id)
+          ? BuildPod(wish, ContextFor(wish, pod->dir))
+          : Result<BuiltPod>(InvalidArgument("the pod's name is too long for this host"));
+  const Status wrote =
+      built.ok()
+          ? WritePodDirectory(pod->dir, wish.identity, pod->sequence, now, *built)
+          : WriteRefusedPod(pod->dir, wish.identity, pod->sequence, now, built.error().detail);
+  if (!wrote.ok()) {
+    trouble_ = wrote.error().detail;
+    return false;
+  }
+  Result<PodOnDisk> disk = ReadPodDirectory(pod->dir, &pod->sequence);
+  if (!disk.ok()) {
+    trouble_ = disk.error().detail;
+    return false;
+  }
+  pod->disk = std::move(*disk);
+  pods_.push_back(std::move(pod));
+  Pod* added = pods_.back().get();
+  return !added->disk.record.live() || WatchPod(added);
+}
+
+PodContext Attempt::ContextFor(const PodWish& wish, const std::string& pod_dir) const {
+  PodContext context;
+  context.ns = state_.ns;
+  context.cluster = state_.key.cluster;
+  context.pod_uid = Uid::Make(*world_.options.random).ToString();
+  context.pod_dir = pod_dir;
+  context.marker_key =
+      state_.key.cluster + "." + AttemptDirectoryName(state_.key) + "." + wish.identity.id;
+  context.search_path = world_.options.search_path;
+  context.home = world_.options.home;
+  context.isolation = world_.abilities.isolation;
+  if (PathExists(dir_ + "/hosts")) context.hosts_file = dir_ + "/hosts";
+  context.dependents = &dependents_;
+  const auto allocatable = world_.allocatable.find(state_.key.cluster);
+  if (allocatable != world_.allocatable.end()) context.allocatable = &allocatable->second;
+  context.cgroups = world_.abilities.cgroups;
+  context.max_processes = world_.options.max_processes_per_pod;
+  context.log_bytes = static_cast<std::int64_t>(limits::kLogBytesPerContainer);
+  context.own_uid = world_.abilities.own_uid;
+  context.own_gid = world_.abilities.own_gid;
+  return context;
+}
+
+/// Watches a pod and starts its supervisor if it has none and never had one.
+bool Attempt::WatchPod(Pod* pod) {
+  const std::weak_ptr<Attempt> self = weak_from_this();
+  const Result<int> watch = world_.loop->Watch(pod->dir, [self, pod] {
+    if (const std::shared_ptr<Attempt> attempt = self.lock()) {
+      attempt->LookAt(pod);
+      attempt->Advance();
+    }
+  });
+  if (!watch.ok()) {
+    trouble_ = watch.error().detail;
+    return false;
+  }
+  pod->watch = *watch;
+  LookAt(pod);
+  return true;
+}
+
+/// Reads what the supervisor says; judges its silence.
+void Attempt::LookAt(Pod* pod) {
+  if (!pod->disk.record.live()) return;
+  const bool lives =
+      SupervisorLives(pod->dir);  // before reading: it says its last word before it goes
+  std::int64_t sequence = 0;
+  if (Result<PodOnDisk> disk = ReadPodDirectory(pod->dir, &sequence); disk.ok())
+    pod->disk = std::move(*disk);
+  if (pod->disk.record.live() && !lives) OnSilence(pod);
+  if (pod->disk.record.live()) return;
+  world_.loop->Unwatch(pod->watch);
+  pod->watch = -1;
+}
+
+void Attempt::OnSilence(Pod* pod) {
+  // Without a status no container ever ran: starting it (again) cannot run anything twice.
+  if (!pod->disk.has_status && !pod->disk.record.stopping && pod->spawns < kSpawns) {
+    ++pod->spawns;
+    const Status spawned = SpawnSupervisor(world_.options.supervisor_path, pod->dir);
+    if (spawned.ok() || spawned.error().code == Code::kAlreadyExists) return;
+    trouble_ = spawned.error().detail;
+    WakeAt({world_.options.clock->WallNow().us + kRetryUs});
+    if (pod->spawns < kSpawns) return;
+  }
+  KillRemains(pod->dir, pod->disk.supervisor);
+  const bool never_ran = !pod->disk.has_status;
+  const std::string why = pod->disk.record.stopping ? "stopped before it ran"
+                          : never_ran ? "the pod's supervisor could not be started: " + trouble_
+                                      : "the pod's supervisor was killed";
+  const WallTime now = world_.options.clock->WallNow();
+  if (!WriteLostStatus(pod->dir, pod->disk, now, never_ran ? "FailedToStart" : "Lost", why).ok()) {
+    WakeAt({now.us + kRetryUs});
+    return;
+  }
+  std::int64_t sequence = 0;
+  if (Result<PodOnDisk> disk = ReadPodDirectory(pod->dir, &sequence); disk.ok())
+    pod->disk = std::move(*disk);
+}
+
+void Attempt::StopPod(Pod* pod, std::int64_t grace_ms) {
+  if (!pod->disk.record.live()) return;
+  // Asked once is enough, unless the wish is now more urgent.
+  if (pod->disk.record.stopping && pod->kill_at.ns != 0 && grace_ms < 0) return;
+  const Status asked = RequestStop(pod->dir, pod->disk.supervisor, grace_ms);
+  if (!asked.ok()) trouble_ = asked.error().detail;
+  pod->disk.record.stopping = true;
+  std::int64_t longest_ms = grace_ms;
+  if (grace_ms < 0) {
+    longest_ms = kDefaultGraceMs;
+    for (const json::object* pod_template : controller_->templates(object_)) {
+      longest_ms = std::max(longest_ms, 1000 * Integer(Object(*pod_template, "spec"),
+                                                       "terminationGracePeriodSeconds", 0));
+    }
+  }
+  pod->kill_at = world_.options.clock->Now() + (longest_ms * kNanosPerMilli + kSupervisorSlackNs);
+  LookAt(pod);
+}
+
+void Attempt::StopAll(std::int64_t grace_ms) {
+  for (const auto& pod : pods_) StopPod(pod.get(), grace_ms);
+}
+
+/// A supervisor that does not do as it is told (stopped, starved) is killed with all it has.
+void Attempt::KillOverdue() {
+  const Monotonic now = world_.options.clock->Now();
+  for (const auto& pod : pods_) {
+    if (!pod->disk.record.live() || pod->kill_at.ns == 0 || pod->kill_at > now) continue;
+    KillRemains(pod->dir, pod->disk.supervisor);
+    LookAt(pod.get());
+  }
+}
+
+void Attempt::FinishRemoval() {
+  const std::shared_ptr<Attempt> self = shared_from_this();
+  std::vector<Callback<Removed>> waiting = std::move(waiting_);
+  waiting_.clear();
+  if (state_.keep_logs) {
+    state_.removing = false;
+    state_.removed = true;
+    if (!state_.outcome.ended.set()) {
+      const WallTime now = world_.options.clock->WallNow();
+      state_.outcome = {RemotePhase::kFailed, Reason::kCancelled, "stopped on request", now};
+    }
+    const bool saved = Save();
+    Report();
+    for (Callback<Removed>& done : waiting) {
+      saved ? done(Removed{true})
+            : done(Unavailable("the attempt's end cannot be written: " + trouble_));
+    }
+    return;
+  }
+  const Status removed = RemoveTree(dir_);
+  if (removed.ok()) world_.forget(state_.key);
+  for (Callback<Removed>& done : waiting) {
+    removed.ok() ? done(Removed{true}) : done(removed.error());
+  }
+}
+
+void Attempt::WakeAt(WallTime when) { wake_at_ = Earlier(wake_at_, when); }
+
+void Attempt::Rearm() {
+  if (timer_) world_.options.timers->Cancel(*timer_);
+  timer_.reset();
+  const Clock& clock = *world_.options.clock;
+  Monotonic due;
+  if (wake_at_.set()) {
+    due = clock.Now() + std::max<std::int64_t>(1, wake_at_.us - clock.WallNow().us) * 1000;
+  }
+  for (const auto& pod : pods_) {
+    if (!pod->disk.record.live() || pod->kill_at.ns == 0) continue;
+    due = due.ns == 0 ? pod->kill_at : std::min(due, pod->kill_at);
+  }
+  if (due.ns == 0) return;
+  const std::weak_ptr<Attempt> self = weak_from_this();
+  const std::weak_ptr<EventLoop> loop = world_.loop;
+  timer_ = world_.options.timers->At(due, [self, loop] {
+    const std::shared_ptr<EventLoop> running = loop.lock();
+    if (!running) return;
+    running->PostAlways([self] {
+      if (const std::shared_ptr<Attempt> attempt = self.lock()) attempt->LookAgain();
+    });
+  });
+}
+
+}  // namespace muster::local

@@ -1,0 +1,135 @@
+// What an attempt tells: observations, pod statuses, the names its pods find each other by.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "backends/local/attempt.h"
+#include "backends/local/process/files.h"
+
+namespace muster::local {
+namespace {
+
+const char* PhaseName(PodPhase phase) {
+  switch (phase) {
+    case PodPhase::kPending:
+      return "Pending";
+    case PodPhase::kRunning:
+      return "Running";
+    case PodPhase::kSucceeded:
+      return "Succeeded";
+    case PodPhase::kFailed:
+      return "Failed";
+  }
+  return "";
+}
+
+bool Same(const Observation& a, const Observation& b) {
+  return a.remote_uid == b.remote_uid && a.phase == b.phase && a.ready_pods == b.ready_pods &&
+         a.active_pods == b.active_pods && a.succeeded_pods == b.succeeded_pods &&
+         a.failed_pods == b.failed_pods && a.start_time == b.start_time &&
+         a.end_time == b.end_time && a.exit_code == b.exit_code && a.exit_signal == b.exit_signal &&
+         a.reason == b.reason && a.message == b.message;
+}
+
+}  // namespace
+
+Observation Attempt::Observe() const {
+  Observation seen;
+  seen.key = state_.key;
+  seen.remote_uid = state_.remote_uid;
+  const PodRecord* failed = nullptr;
+  for (const auto& pod : pods_) {
+    const PodRecord& record = pod->disk.record;
+    seen.active_pods += record.live();
+    seen.ready_pods += record.phase == PodPhase::kRunning;
+    seen.succeeded_pods += record.phase == PodPhase::kSucceeded;
+    seen.start_time = Earlier(seen.start_time, record.started);
+    if (record.phase != PodPhase::kFailed || record.stopping) continue;
+    ++seen.failed_pods;
+    if (failed == nullptr || record.ended < failed->ended) failed = &record;
+  }
+  const Outcome& outcome = state_.outcome;
+  if (outcome.ended.set()) {
+    seen.phase = outcome.phase;
+    seen.reason = outcome.reason;
+    seen.message = outcome.message;
+    seen.end_time = outcome.ended;
+    if (outcome.phase == RemotePhase::kSucceeded) seen.exit_code = 0;
+    if (outcome.phase == RemotePhase::kFailed && failed != nullptr) {
+      seen.exit_code = failed->exit_code;
+      seen.exit_signal = failed->exit_signal;
+      if (seen.message.empty()) seen.message = failed->message;
+    }
+    return seen;
+  }
+  seen.message = trouble_;
+  if (state_.suspended) {
+    seen.phase = RemotePhase::kSuspended;
+  } else if (outcome.phase != RemotePhase::kPending) {
+    seen.phase = RemotePhase::kRunning;  // its pods are going
+  } else {
+    seen.phase = phase_;
+    if (seen.message.empty() && failed != nullptr) seen.message = failed->message;
+  }
+  return seen;
+}
+
+void Attempt::Report() {
+  Observation now = Observe();
+  if (reported_ && Same(*reported_, now)) return;
+  reported_ = now;
+  world_.report(now);
+}
+
+std::vector<PodStatus> Attempt::Pods() const {
+  std::vector<PodStatus> all;
+  for (const auto& pod : pods_) {
+    const PodRecord& record = pod->disk.record;
+    PodStatus status;
+    status.name = record.identity.id;
+    status.pod_set = record.identity.pod_set;
+    status.phase = PhaseName(record.phase);
+    status.message = record.message;
+    status.index = record.identity.index;
+    if (!record.live()) {
+      status.exit_code = record.phase == PodPhase::kSucceeded ? 0 : record.exit_code;
+      status.exit_signal = record.exit_signal;
+    }
+    status.start_time = record.started;
+    status.end_time = record.ended;
+    all.push_back(std::move(status));
+  }
+  return all;
+}
+
+/// Appends to the attempt's hosts file, which its pods see as /etc/hosts (appended, because it is
+/// bound by inode).
+void Attempt::AddHosts(const std::vector<PodWish>& wishes) const {
+  if (world_.abilities.isolation == "none") return;
+  const std::string path = dir_ + "/hosts";
+  std::string lines;
+  if (!PathExists(path)) {
+    const Result<std::string> own = ReadWholeFile("/etc/hosts");
+    lines = (own.ok() ? *own : std::string("127.0.0.1 localhost\n")) + "\n";
+  }
+  for (const PodWish& wish : wishes) {
+    const std::string host = wish.host_name.empty() ? wish.identity.name : wish.host_name;
+    std::string subdomain = Text(Object(wish.pod_template, "spec"), "subdomain");
+    if (!wish.subdomain.empty()) subdomain = wish.subdomain;
+    std::string line = "127.0.0.1 " + host;
+    if (!subdomain.empty()) {
+      for (const std::string& base : {host + "." + subdomain, subdomain}) {
+        line += " " + base + " " + base + "." + state_.ns + " " + base + "." + state_.ns + ".svc " +
+                base + "." + state_.ns + ".svc.cluster.local";
+      }
+    }
+    lines += line + "\n";
+  }
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fd < 0) return;  // names do not resolve then; addresses still do
+  if (::write(fd, lines.data(), lines.size()) < 0) ::unlink(path.c_str());
+  ::close(fd);
+}
+
+}  // namespace muster::local

@@ -1,0 +1,269 @@
+// batch/v1 Job (kueue.md 6; Kubernetes' job controller, from its documented behaviour).
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "backends/local/controllers/job_run.h"
+
+namespace muster::local {
+namespace {
+
+constexpr std::int64_t kLongestBackoffUs =
+    600 * kMicrosPerSecond;  // Kubernetes' MaxPodCreateBackoff
+constexpr std::int32_t kUnbounded = std::numeric_limits<std::int32_t>::max();
+
+/// A Job's pods, counted.
+class Tally {
+ public:
+  Tally(const ControllerInput& input, const JobRun& run)
+      : input_(input), run_(run), spec_(*run.spec) {
+    indexed_ = Text(spec_, "completionMode") == "Indexed";
+    has_completions_ = Has(spec_, "completions");
+    parallelism_ = static_cast<std::int32_t>(Integer(spec_, "parallelism", 1));
+    completions_ = has_completions_ ? static_cast<std::int32_t>(Integer(spec_, "completions", 1))
+                   : Has(spec_, "parallelism") ? kUnbounded
+                                               : 1;
+    per_index_ = MaybeInteger(spec_, "backoffLimitPerIndex");
+    backoff_limit_ = Integer(spec_, "backoffLimit", per_index_ ? kUnbounded : 6);
+    pods_ = PodsOf(*input.pods, run.name, run.epoch);
+    for (const PodRecord* pod : pods_) Count(*pod);
+  }
+
+  JobProgress Step() {
+    progress_.running = running_;
+    progress_.succeeded = Succeeded();
+    progress_.failed = failures_;
+    JudgeEnd();
+    if (progress_.end != JobEnd::kActive) {
+      StopLive(pods_, &progress_.stop);
+    } else {
+      StartPods();
+    }
+    return std::move(progress_);
+  }
+
+ private:
+  void Count(const PodRecord& pod) {
+    const std::int32_t index = pod.identity.index;
+    if (pod.live()) {
+      if (!pod.stopping) active_.insert(index), ++active_count_;
+      if (pod.phase == PodPhase::kRunning) ++running_;
+      restarts_ += pod.restarts;
+      return;
+    }
+    if (pod.phase == PodPhase::kSucceeded) {
+      ++successes_;
+      done_.insert(index);
+      streak_ = 0;
+      return;
+    }
+    if (pod.stopping) return;
+    CountFailure(pod);
+  }
+
+  void CountFailure(const PodRecord& pod) {
+    const int rule = MatchFailureRule(spec_, pod);
+    std::string action = "Count";
+    if (rule >= 0) {
+      action = Text(AsObject(Array(Object(spec_, "podFailurePolicy"),
+                                   "rules")[static_cast<std::size_t>(rule)]),
+                    "action");
+    }
+    last_failure_ = pod.ended;
+    ++streak_;
+    if (action == "Ignore") return;
+    ++failures_;
+    ++index_failures_[pod.identity.index];
+    first_message_ = first_message_.empty() ? pod.message : first_message_;
+    if (action == "FailIndex") failed_indexes_.insert(pod.identity.index);
+    if (per_index_ && index_failures_[pod.identity.index] > *per_index_)
+      failed_indexes_.insert(pod.identity.index);
+    if (action == "FailJob" && policy_message_.empty()) {
+      policy_message_ = "pod " + pod.identity.name + " failed (" + pod.message +
+                        "), which matches FailJob rule at index " + std::to_string(rule);
+    }
+  }
+
+  std::int32_t Succeeded() const {
+    return indexed_ ? static_cast<std::int32_t>(done_.size()) : successes_;
+  }
+
+  void End(JobEnd end, const std::string& reason, const std::string& message) {
+    progress_.end = end;
+    progress_.end_reason = reason;
+    progress_.message = message;
+  }
+
+  void Fail(const std::string& reason, const std::string& message) {
+    End(JobEnd::kFailed, reason, message + (first_message_.empty() ? "" : ": " + first_message_));
+  }
+
+  void JudgeEnd() {
+    if (!policy_message_.empty()) return End(JobEnd::kFailed, "PodFailurePolicy", policy_message_);
+    // As Kubernetes counts: failed pods beyond the limit, or restarts in place that reach it.
+    if (failures_ > backoff_limit_ ||
+        (restarts_ > 0 && restarts_ >= std::max<std::int64_t>(1, backoff_limit_))) {
+      return Fail("BackoffLimitExceeded",
+                  "the job reached its backoffLimit of " + std::to_string(backoff_limit_));
+    }
+    const std::optional<std::int64_t> max_failed = MaybeInteger(spec_, "maxFailedIndexes");
+    if (max_failed && static_cast<std::int64_t>(failed_indexes_.size()) > *max_failed) {
+      return Fail("MaxFailedIndexesExceeded", "more indexes failed than maxFailedIndexes allows");
+    }
+    if (MeetsSuccessPolicy()) return End(JobEnd::kComplete, "SuccessPolicy", "");
+    if (Complete()) return;
+    const std::int64_t deadline_s = Integer(spec_, "activeDeadlineSeconds", 0);
+    if (deadline_s <= 0 || !run_.started.set()) return;
+    const WallTime deadline{run_.started.us + deadline_s * kMicrosPerSecond};
+    if (input_.now >= deadline) {
+      return Fail("DeadlineExceeded", "the job was active longer than its activeDeadlineSeconds");
+    }
+    progress_.wake_at = Earlier(progress_.wake_at, deadline);
+  }
+
+  bool Complete() {
+    if (indexed_) {
+      if (static_cast<std::int64_t>(done_.size() + failed_indexes_.size()) < completions_)
+        return false;
+      if (failed_indexes_.empty()) {
+        End(JobEnd::kComplete, "CompletionsReached", "");
+      } else {
+        Fail("FailedIndexes", std::to_string(failed_indexes_.size()) + " indexes failed");
+      }
+      return true;
+    }
+    const bool done = completions_ == kUnbounded ? successes_ > 0 && active_count_ == 0
+                                                 : successes_ >= completions_;
+    if (done) End(JobEnd::kComplete, "CompletionsReached", "");
+    return done;
+  }
+
+  bool MeetsSuccessPolicy() const {
+    for (const json::value& entry : Array(Object(spec_, "successPolicy"), "rules")) {
+      const json::object& rule = AsObject(entry);
+      const std::string text = Text(rule, "succeededIndexes");
+      std::int64_t needed = 0, met = 0;
+      if (text.empty()) {
+        met = static_cast<std::int64_t>(done_.size());
+      } else {
+        const std::vector<std::int32_t> wanted = ParseIndexes(text);
+        needed = static_cast<std::int64_t>(wanted.size());
+        met = std::count_if(wanted.begin(), wanted.end(),
+                            [&](std::int32_t i) { return done_.contains(i); });
+      }
+      needed = Integer(rule, "succeededCount", needed);
+      if (needed > 0 && met >= needed) return true;
+    }
+    return false;
+  }
+
+  void StartPods() {
+    const std::int32_t open =
+        completions_ == kUnbounded
+            ? (successes_ > 0 ? 0 : parallelism_)
+            : completions_ - Succeeded() - static_cast<std::int32_t>(failed_indexes_.size());
+    const std::int32_t wanted = std::min(parallelism_, std::max(0, open));
+    progress_.expected = Succeeded() + wanted;
+    std::int32_t missing = wanted - active_count_;
+    if (missing <= 0) return;
+    if (streak_ > 0) {
+      const std::int64_t delay =
+          std::min(kLongestBackoffUs, input_.backoff_us << std::min(streak_ - 1, 20));
+      const WallTime due{last_failure_.us + delay};
+      if (input_.now < due) {
+        progress_.wake_at = Earlier(progress_.wake_at, due);
+        // Others than the failed need not wait.
+        if (!indexed_) return;
+        held_back_ = true;
+      }
+    }
+    for (std::int32_t index = 0; missing > 0 && index < completions_; ++index) {
+      if (indexed_ &&
+          (done_.contains(index) || active_.contains(index) || failed_indexes_.contains(index) ||
+           (held_back_ && index_failures_.contains(index)))) {
+        continue;
+      }
+      Wish(indexed_ ? index : -1);
+      --missing;
+    }
+  }
+
+  void Wish(std::int32_t index) {
+    PodWish wish;
+    const std::int32_t ordinal =
+        static_cast<std::int32_t>(pods_.size() + progress_.start.size()) + 1000 * run_.epoch;
+    const std::string base = index < 0 ? run_.name : run_.name + "-" + std::to_string(index);
+    wish.identity = {"",           base + "-" + NameSuffix(run_.name, index, ordinal),
+                     run_.pod_set, run_.name,
+                     index,        run_.epoch};
+    wish.identity.id = UniqueId(*input_.pods, wish.identity.name);
+    wish.pod_template = Object(spec_, "template");
+    wish.labels = {{"batch.kubernetes.io/job-name", run_.name}, {"job-name", run_.name}};
+    if (index >= 0) {
+      wish.host_name = base;
+      const std::string text = std::to_string(index);
+      wish.environment.emplace_back("JOB_COMPLETION_INDEX", text);
+      wish.labels["batch.kubernetes.io/job-completion-index"] = text;
+      wish.annotations["batch.kubernetes.io/job-completion-index"] = text;
+    }
+    if (run_.decorate) run_.decorate(&wish);
+    progress_.start.push_back(std::move(wish));
+  }
+
+  const ControllerInput& input_;
+  const JobRun& run_;
+  const json::object& spec_;
+  std::vector<const PodRecord*> pods_;
+  bool indexed_ = false, has_completions_ = false, held_back_ = false;
+  std::int32_t parallelism_ = 1, completions_ = 1;
+  std::optional<std::int64_t> per_index_;
+  std::int64_t backoff_limit_ = 6;
+  std::set<std::int32_t> active_, done_, failed_indexes_;
+  std::map<std::int32_t, std::int64_t> index_failures_;
+  std::int32_t active_count_ = 0, running_ = 0, successes_ = 0, failures_ = 0, restarts_ = 0,
+               streak_ = 0;
+  WallTime last_failure_;
+  std::string policy_message_, first_message_;
+  JobProgress progress_;
+};
+
+ControllerOutput StepJobObject(const ControllerInput& input) {
+  JobRun run;
+  run.spec = &Object(*input.object, "spec");
+  run.name = input.name;
+  run.pod_set = "main";
+  run.started = input.started;
+  run.decorate = [&input](PodWish* wish) {
+    if (!input.ports.empty()) AddRendezvous(input.ports[0], wish);
+  };
+  JobProgress progress = StepJob(input, run);
+  ControllerOutput output;
+  output.start = std::move(progress.start);
+  output.stop = std::move(progress.stop);
+  output.wake_at = progress.wake_at;
+  output.message = progress.message;
+  if (progress.end == JobEnd::kComplete) {
+    output.phase = RemotePhase::kSucceeded;
+  } else if (progress.end == JobEnd::kFailed) {
+    output.phase = RemotePhase::kFailed;
+    output.reason = ReasonOfJobEnd(progress.end_reason);
+  } else {
+    output.phase = progress.ready() ? RemotePhase::kRunning : RemotePhase::kPending;
+  }
+  return output;
+}
+
+}  // namespace
+
+JobProgress StepJob(const ControllerInput& input, const JobRun& run) {
+  return Tally(input, run).Step();
+}
+
+const Controller kJobController = {
+    "batch/v1", "Job", StepJobObject, [](const json::object&) { return 1; },
+    [](const json::object& object) {
+      return std::vector<const json::object*>{&Object(Object(object, "spec"), "template")};
+    }};
+
+}  // namespace muster::local

@@ -1,0 +1,80 @@
+// podFailurePolicy, success indexes and reasons of a Job's end.
+#include <algorithm>
+#include <charconv>
+
+#include "backends/local/controllers/job_run.h"
+
+namespace muster::local {
+namespace {
+
+bool ExitCodeMatches(const json::object& rule, std::int32_t code) {
+  bool listed = false;
+  for (const json::value& value : Array(rule, "values")) {
+    listed = listed || (value.is_int64() && value.get_int64() == code);
+  }
+  return Text(rule, "operator") == "NotIn" ? !listed : listed;
+}
+
+bool RuleMatches(const json::object& rule, const PodRecord& pod) {
+  if (Has(rule, "onExitCodes")) {
+    const json::object& on = Object(rule, "onExitCodes");
+    const std::string only = Text(on, "containerName");
+    return std::any_of(pod.exit_codes.begin(), pod.exit_codes.end(), [&](const auto& ended) {
+      return ended.second != 0 && (only.empty() || only == ended.first) &&
+             ExitCodeMatches(on, ended.second);
+    });
+  }
+  for (const json::value& entry : Array(rule, "onPodConditions")) {
+    // The one condition that a process of this host can get: its supervisor was killed under it.
+    const std::string status = Text(AsObject(entry), "status");
+    if (pod.lost && Text(AsObject(entry), "type") == "DisruptionTarget" &&
+        (status.empty() || status == "True")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool ReadNumber(std::string_view text, std::int32_t* out) {
+  return std::from_chars(text.data(), text.data() + text.size(), *out).ec == std::errc();
+}
+
+}  // namespace
+
+int MatchFailureRule(const json::object& spec, const PodRecord& pod) {
+  const json::array& rules = Array(Object(spec, "podFailurePolicy"), "rules");
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (RuleMatches(AsObject(rules[i]), pod)) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+std::vector<std::int32_t> ParseIndexes(const std::string& text) {
+  std::vector<std::int32_t> indexes;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, comma - at);
+    at = comma + 1;
+    std::int32_t first = 0, last = 0;
+    if (!ReadNumber(part, &first)) continue;
+    last = first;
+    const std::size_t dash = part.find('-');
+    if (dash != std::string::npos && !ReadNumber(std::string_view(part).substr(dash + 1), &last))
+      continue;
+    for (std::int32_t i = first; i <= last; ++i) indexes.push_back(i);
+  }
+  return indexes;
+}
+
+Reason ReasonOfJobEnd(const std::string& end_reason) {
+  if (end_reason == "BackoffLimitExceeded" || end_reason == "FailedIndexes" ||
+      end_reason == "MaxFailedIndexesExceeded") {
+    return Reason::kBackoffLimitExceeded;
+  }
+  if (end_reason == "DeadlineExceeded") return Reason::kDeadlineExceeded;
+  if (end_reason == "PodFailurePolicy") return Reason::kPodFailurePolicy;
+  return Reason::kFailed;
+}
+
+}  // namespace muster::local

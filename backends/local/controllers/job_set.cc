@@ -1,0 +1,240 @@
+// jobset.x-k8s.io/v1alpha2 JobSet: replicated Jobs, their order, success and failure of the whole.
+#include <algorithm>
+#include <map>
+
+#include "backends/local/controllers/job_run.h"
+
+namespace muster::local {
+namespace {
+
+/// One child Job.
+struct Child {
+  const json::object* replicated = nullptr;
+  std::string group;  // name of the replicated job
+  std::int32_t replica = 0, global = 0;
+  JobProgress progress;
+  bool allowed = true;  // dependsOn and start-up order let it start
+};
+
+std::vector<Child> Children(const json::object& object) {
+  std::vector<Child> all;
+  for (const json::value& entry : Array(Object(object, "spec"), "replicatedJobs")) {
+    const json::object& replicated = AsObject(entry);
+    const std::int64_t replicas = Integer(replicated, "replicas", 1);
+    for (std::int32_t i = 0; i < replicas; ++i) {
+      all.push_back({&replicated,
+                     Text(replicated, "name"),
+                     i,
+                     static_cast<std::int32_t>(all.size()),
+                     {},
+                     true});
+    }
+  }
+  return all;
+}
+
+class SetStep {
+ public:
+  explicit SetStep(const ControllerInput& input)
+      : input_(input), spec_(Object(*input.object, "spec")), children_(Children(*input.object)) {
+    restarts_ = static_cast<std::int32_t>(Integer(*input.memo, "restarts", 0));
+    counted_ = Integer(*input.memo, "counted", 0);
+  }
+
+  ControllerOutput Run() {
+    for (Child& child : children_) StepChild(&child);
+    if (const Child* failed = FirstFailed(); failed != nullptr) {
+      OnFailure(*failed);
+    } else if (Succeeded()) {
+      output_.phase = RemotePhase::kSucceeded;
+      StopEverything();
+    } else if (StaleLive()) {
+      output_.phase = RemotePhase::kPending;  // a restart waits until the old pods are gone
+      StopEverything();
+    } else {
+      Go();
+    }
+    output_.memo["restarts"] = restarts_;
+    output_.memo["counted"] = counted_;
+    return std::move(output_);
+  }
+
+ private:
+  void StepChild(Child* child) {
+    JobRun run;
+    run.spec = &Object(Object(*child->replicated, "template"), "spec");
+    run.name = input_.name + "-" + child->group + "-" + std::to_string(child->replica);
+    run.pod_set = Lower(child->group);
+    run.epoch = restarts_;
+    for (const PodRecord* pod : PodsOf(*input_.pods, run.name, restarts_)) {
+      run.started = Earlier(run.started, pod->created);
+    }
+    run.decorate = [this, child, &run](PodWish* wish) { Decorate(*child, run.name, wish); };
+    child->progress = StepJob(input_, run);
+  }
+
+  static std::string Lower(std::string text) {
+    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    return text;
+  }
+
+  void Decorate(const Child& child, const std::string& job, PodWish* wish) const {
+    // Pods of an indexed child: <jobset>-<replicated job>-<job>-<pod>, the name others find them
+    // by.
+    const std::string replica = std::to_string(child.replica);
+    const std::int64_t replicas = Integer(*child.replicated, "replicas", 1);
+    const std::map<std::string, std::string> facts = {
+        {"jobset.sigs.k8s.io/jobset-name", input_.name},
+        {"jobset.sigs.k8s.io/replicatedjob-name", child.group},
+        {"jobset.sigs.k8s.io/replicatedjob-replicas", std::to_string(replicas)},
+        {"jobset.sigs.k8s.io/job-index", replica},
+        {"jobset.sigs.k8s.io/job-global-index", std::to_string(child.global)},
+        {"jobset.sigs.k8s.io/job-key", NameSuffix(input_.ns + "/" + job, 0, 0)},
+        {"jobset.sigs.k8s.io/restart-attempt", std::to_string(restarts_)}};
+    for (const auto& [key, value] : facts) wish->labels[key] = wish->annotations[key] = value;
+    const std::string subdomain = Text(Object(spec_, "network"), "subdomain");
+    wish->subdomain = subdomain.empty() ? input_.name : subdomain;
+    wish->environment.emplace_back("JOBSET_NAME", input_.name);
+    wish->environment.emplace_back("JOBSET_RESTART_ATTEMPT", std::to_string(restarts_));
+    wish->environment.emplace_back("REPLICATED_JOB_NAME", child.group);
+    wish->environment.emplace_back("REPLICATED_JOB_REPLICAS", std::to_string(replicas));
+    wish->environment.emplace_back("JOB_INDEX", replica);
+    wish->environment.emplace_back("JOB_GLOBAL_INDEX", std::to_string(child.global));
+    if (!input_.ports.empty()) AddRendezvous(input_.ports[0], wish);
+  }
+
+  const Child* FirstFailed() const {
+    const auto found = std::find_if(children_.begin(), children_.end(), [](const Child& c) {
+      return c.progress.end == JobEnd::kFailed;
+    });
+    return found == children_.end() ? nullptr : &*found;
+  }
+
+  static bool Lists(const json::array& names, const std::string& name) {
+    if (names.empty()) return true;
+    return std::any_of(names.begin(), names.end(), [&](const json::value& one) {
+      return one.is_string() && std::string_view(one.get_string()) == name;
+    });
+  }
+
+  /// failurePolicy: the first rule that speaks of this job and this reason.
+  void OnFailure(const Child& failed) {
+    const json::object& policy = Object(spec_, "failurePolicy");
+    std::string action = Has(spec_, "failurePolicy") ? "RestartJobSet" : "FailJobSet";
+    for (const json::value& entry : Array(policy, "rules")) {
+      const json::object& rule = AsObject(entry);
+      if (!Lists(Array(rule, "targetReplicatedJobs"), failed.group) ||
+          !Lists(Array(rule, "onJobFailureReasons"), failed.progress.end_reason)) {
+        continue;
+      }
+      action = Text(rule, "action");
+      break;
+    }
+    StopEverything();
+    const bool counts = action != "RestartJobSetAndIgnoreMaxRestarts";
+    if (action == "FailJobSet" || (counts && counted_ >= Integer(policy, "maxRestarts", 0))) {
+      output_.phase = RemotePhase::kFailed;
+      output_.reason = ReasonOfJobEnd(failed.progress.end_reason);
+      output_.message = "job " + failed.group + "-" + std::to_string(failed.replica) + " failed (" +
+                        failed.progress.end_reason + "): " + failed.progress.message;
+      if (action != "FailJobSet" && counted_ > 0)
+        output_.message += "; the JobSet reached its maxRestarts";
+      return;
+    }
+    ++restarts_;
+    counted_ += counts;
+    output_.wake_at = input_.now;  // at once: nothing else may happen any more
+  }
+
+  bool Succeeded() const {
+    const json::object& policy = Object(spec_, "successPolicy");
+    const json::array& targets = Array(policy, "targetReplicatedJobs");
+    const bool any = Text(policy, "operator") == "Any";
+    bool all_done = true, one_done = false;
+    for (const Child& child : children_) {
+      if (!Lists(targets, child.group)) continue;
+      const bool done = child.progress.end == JobEnd::kComplete;
+      all_done = all_done && done;
+      one_done = one_done || done;
+    }
+    return any ? one_done : all_done;
+  }
+
+  bool StaleLive() const {
+    return std::any_of(input_.pods->begin(), input_.pods->end(), [this](const PodRecord& pod) {
+      return pod.live() && pod.identity.epoch < restarts_;
+    });
+  }
+
+  void StopEverything() {
+    std::vector<const PodRecord*> all;
+    for (const PodRecord& pod : *input_.pods) all.push_back(&pod);
+    StopLive(all, &output_.stop);
+  }
+
+  bool GroupIs(const std::string& group, bool complete) const {
+    return std::all_of(children_.begin(), children_.end(), [&](const Child& child) {
+      if (child.group != group) return true;
+      if (child.progress.end == JobEnd::kComplete) return true;
+      return !complete && Started(child) && child.progress.ready();
+    });
+  }
+
+  static bool Started(const Child& child) {
+    return child.progress.start.empty() || child.progress.running > 0;
+  }
+
+  bool MayStart(const Child& child) const {
+    for (const json::value& entry : Array(*child.replicated, "dependsOn")) {
+      const json::object& dependency = AsObject(entry);
+      if (!GroupIs(Text(dependency, "name"), Text(dependency, "status") == "Complete"))
+        return false;
+    }
+    if (Text(Object(spec_, "startupPolicy"), "startupPolicyOrder") != "InOrder") return true;
+    for (const Child& earlier : children_) {
+      if (earlier.group == child.group) return true;
+      if (!GroupIs(earlier.group, false)) return false;
+    }
+    return true;
+  }
+
+  void Go() {
+    bool ready = true;
+    for (Child& child : children_) {
+      JobProgress& progress = child.progress;
+      const bool started = !progress.start.empty() && progress.running == 0 &&
+                           progress.succeeded == 0 && progress.failed == 0;
+      ready = ready &&
+              (progress.end == JobEnd::kComplete || (progress.start.empty() && progress.ready()));
+      if (started && !MayStart(child)) continue;
+      for (PodWish& wish : progress.start) output_.start.push_back(std::move(wish));
+      for (std::string& id : progress.stop) output_.stop.push_back(std::move(id));
+      output_.wake_at = Earlier(output_.wake_at, progress.wake_at);
+    }
+    output_.phase = ready ? RemotePhase::kRunning : RemotePhase::kPending;
+  }
+
+  const ControllerInput& input_;
+  const json::object& spec_;
+  std::vector<Child> children_;
+  std::int32_t restarts_ = 0;
+  std::int64_t counted_ = 0;
+  ControllerOutput output_;
+};
+
+}  // namespace
+
+const Controller kJobSetController = {
+    "jobset.x-k8s.io/v1alpha2", "JobSet",
+    [](const ControllerInput& input) { return SetStep(input).Run(); },
+    [](const json::object&) { return 1; },
+    [](const json::object& object) {
+      std::vector<const json::object*> templates;
+      for (const json::value& entry : Array(Object(object, "spec"), "replicatedJobs")) {
+        templates.push_back(
+            &Object(Object(Object(AsObject(entry), "template"), "spec"), "template"));
+      }
+      return templates;
+    }};
+
+}  // namespace muster::local

@@ -1,0 +1,129 @@
+// leaderworkerset.x-k8s.io/v1 LeaderWorkerSet: groups of one leader and its workers, served until
+// deleted.
+#include <algorithm>
+
+#include "backends/local/controllers/controller.h"
+#include "backends/local/controllers/slot.h"
+
+namespace muster::local {
+namespace {
+
+constexpr int kMostPorts =
+    256;  // groups beyond share ports; more groups than this do not fit one host
+constexpr std::int64_t kLongestBackoffUs = 300 * kMicrosPerSecond;
+
+class GroupsStep {
+ public:
+  explicit GroupsStep(const ControllerInput& input)
+      : input_(input),
+        spec_(Object(*input.object, "spec")),
+        template_(Object(spec_, "leaderWorkerTemplate")),
+        size_(static_cast<std::int32_t>(Integer(template_, "size", 1))),
+        epochs_(Object(*input.memo, "epochs")) {}
+
+  ControllerOutput Run() {
+    bool ready = true;
+    const std::int64_t replicas = Integer(spec_, "replicas", 1);
+    for (std::int32_t group = 0; group < replicas; ++group) ready = StepGroup(group) && ready;
+    output_.memo["epochs"] = epochs_;
+    output_.phase = ready ? RemotePhase::kRunning : RemotePhase::kPending;
+    return std::move(output_);
+  }
+
+ private:
+  /// True when every pod of the group runs.
+  bool StepGroup(std::int32_t group) {
+    const std::string owner = input_.name + "-" + std::to_string(group);
+    std::int32_t epoch = static_cast<std::int32_t>(Integer(epochs_, owner, 0));
+    if (Text(template_, "restartPolicy") != "None" && Broken(owner, epoch)) {
+      StopLive(PodsOf(*input_.pods, owner, epoch), &output_.stop);
+      epochs_[owner] = ++epoch;
+      output_.wake_at = input_.now;
+      return false;
+    }
+    // The new group comes when the old one has gone.
+    WallTime last_end;
+    for (const PodRecord& pod : *input_.pods) {
+      if (pod.identity.owner != owner || pod.identity.epoch >= epoch) continue;
+      if (pod.live()) return false;
+      last_end = std::max(last_end, pod.ended);
+    }
+    if (epoch > 1) {
+      // The first time at once; a group that keeps breaking comes back more and more slowly.
+      const WallTime due{last_end.us +
+                         std::min(kLongestBackoffUs, input_.backoff_us << std::min(epoch - 2, 20))};
+      if (input_.now < due) {
+        output_.wake_at = Earlier(output_.wake_at, due);
+        return false;
+      }
+    }
+    bool ready = true, leader_ready = true;
+    for (std::int32_t index = 0; index < size_; ++index) {
+      if (index > 0 && !leader_ready && Text(spec_, "startupPolicy") == "LeaderReady") return false;
+      const Slot slot = FindSlot(input_, owner, epoch, index);
+      if (!slot.running()) ready = false;
+      if (index == 0) leader_ready = slot.running();
+      if (!slot.running() && MayFill(input_, slot, &output_.wake_at))
+        Wish(group, owner, index, epoch);
+    }
+    return ready;
+  }
+
+  /// A pod of the group ended, or one of its containers was started again: the group starts over,
+  /// whole.
+  bool Broken(const std::string& owner, std::int32_t epoch) const {
+    const std::vector<const PodRecord*> pods = PodsOf(*input_.pods, owner, epoch);
+    return std::any_of(pods.begin(), pods.end(),
+                       [](const PodRecord* pod) { return !pod->live() || pod->restarts > 0; });
+  }
+
+  void Wish(std::int32_t group, const std::string& owner, std::int32_t index, std::int32_t epoch) {
+    const bool own_leader = Has(template_, "leaderTemplate");
+    PodWish wish;
+    const std::string name = index == 0 ? owner : owner + "-" + std::to_string(index);
+    const std::string pod_set = !own_leader ? "main" : index == 0 ? "leader" : "worker";
+    wish.identity = {UniqueId(*input_.pods, name), name, pod_set, owner, index, epoch};
+    wish.pod_template =
+        Object(template_, index == 0 && own_leader ? "leaderTemplate" : "workerTemplate");
+    wish.subdomain = input_.name;
+    wish.labels = {
+        {"leaderworkerset.sigs.k8s.io/name", input_.name},
+        {"leaderworkerset.sigs.k8s.io/group-index", std::to_string(group)},
+        {"leaderworkerset.sigs.k8s.io/worker-index", std::to_string(index)},
+        {"leaderworkerset.sigs.k8s.io/group-key", NameSuffix(input_.ns + "/" + owner, 0, 0)}};
+    wish.annotations = {{"leaderworkerset.sigs.k8s.io/size", std::to_string(size_)}};
+    if (index > 0) wish.annotations["leaderworkerset.sigs.k8s.io/leader-name"] = owner;
+    wish.environment = {{"LWS_LEADER_ADDRESS", "127.0.0.1"},
+                        {"LWS_GROUP_SIZE", std::to_string(size_)},
+                        {"LWS_WORKER_INDEX", std::to_string(index)}};
+    if (!input_.ports.empty()) {
+      AddRendezvous(input_.ports[static_cast<std::size_t>(group) % input_.ports.size()], &wish);
+    }
+    output_.start.push_back(std::move(wish));
+  }
+
+  const ControllerInput& input_;
+  const json::object& spec_;
+  const json::object& template_;
+  std::int32_t size_;
+  json::object epochs_;
+  ControllerOutput output_;
+};
+
+}  // namespace
+
+const Controller kLeaderWorkerSetController = {
+    "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet",
+    [](const ControllerInput& input) { return GroupsStep(input).Run(); },
+    [](const json::object& object) {
+      return static_cast<int>(
+          std::clamp<std::int64_t>(Integer(Object(object, "spec"), "replicas", 1), 1, kMostPorts));
+    },
+    [](const json::object& object) {
+      const json::object& both = Object(Object(object, "spec"), "leaderWorkerTemplate");
+      std::vector<const json::object*> templates{&Object(both, "workerTemplate")};
+      if (Has(both, "leaderTemplate")) templates.push_back(&Object(both, "leaderTemplate"));
+      return templates;
+    }};
+
+}  // namespace muster::local

@@ -1,0 +1,37 @@
+#include "backends/local/controllers/slot.h"
+
+#include <algorithm>
+
+namespace muster::local {
+namespace {
+
+constexpr std::int64_t kLongestUs = 300 * kMicrosPerSecond;
+
+}  // namespace
+
+Slot FindSlot(const ControllerInput& input, const std::string& owner, std::int32_t epoch,
+              std::int32_t index) {
+  Slot slot;
+  for (const PodRecord* pod : PodsOf(*input.pods, owner, epoch)) {
+    if (pod->identity.index != index) continue;
+    slot.last = pod;
+    if (pod->live()) slot.live = pod;
+    ++slot.pods;
+    slot.failures += pod->phase == PodPhase::kFailed && !pod->stopping;
+    slot.restarts += pod->restarts;
+  }
+  return slot;
+}
+
+bool MayFill(const ControllerInput& input, const Slot& slot, WallTime* wake_at) {
+  if (slot.live != nullptr) return false;
+  if (slot.failures == 0) return true;
+  const std::int64_t delay =
+      std::min(kLongestUs, input.backoff_us << std::min(slot.failures - 1, 20));
+  const WallTime due{slot.last->ended.us + delay};
+  if (input.now >= due) return true;
+  *wake_at = Earlier(*wake_at, due);
+  return false;
+}
+
+}  // namespace muster::local

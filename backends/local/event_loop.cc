@@ -1,0 +1,115 @@
+#include "backends/local/event_loop.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace muster::local {
+
+EventLoop::EventLoop(std::size_t capacity) : tasks_(capacity) {}
+
+EventLoop::~EventLoop() {
+  Stop();
+  if (wake_fd_ >= 0) ::close(wake_fd_);
+  if (inotify_fd_ >= 0) ::close(inotify_fd_);
+}
+
+Status EventLoop::Open(Task on_overflow) {
+  on_overflow_ = std::move(on_overflow);
+  wake_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  inotify_fd_ = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  if (wake_fd_ < 0 || inotify_fd_ < 0) {
+    return Unavailable(std::string("the kernel gives the local backend no descriptors: ") +
+                       std::strerror(errno));
+  }
+  return Done{};
+}
+
+void EventLoop::Start() {
+  thread_ = std::jthread([this] { Run(); });
+}
+
+void EventLoop::Stop() {
+  if (!thread_.joinable()) return;
+  PostAlways([this] { stopping_ = true; });
+  thread_.join();
+  tasks_.Close();
+}
+
+bool EventLoop::Post(Task task) {
+  if (!tasks_.Push(std::move(task))) return false;
+  Wake();
+  return true;
+}
+
+bool EventLoop::PostAlways(Task task) {
+  if (!tasks_.PushAlways(std::move(task))) return false;
+  Wake();
+  return true;
+}
+
+void EventLoop::Wake() {
+  const std::uint64_t one = 1;
+  // A full counter already wakes the loop.
+  if (::write(wake_fd_, &one, sizeof one) < 0 && errno != EAGAIN) std::abort();
+}
+
+Result<int> EventLoop::Watch(const std::string& dir, Task changed) {
+  const int watch =
+      ::inotify_add_watch(inotify_fd_, dir.c_str(), IN_MOVED_TO | IN_CLOSE_WRITE | IN_ONLYDIR);
+  if (watch < 0) {
+    return Unavailable(std::string("the pod's directory cannot be watched: ") +
+                       std::strerror(errno) +
+                       (errno == ENOSPC ? " (raise fs.inotify.max_user_watches)" : ""));
+  }
+  watches_[watch] = std::move(changed);
+  return watch;
+}
+
+void EventLoop::Unwatch(int watch) {
+  if (watches_.erase(watch) > 0) ::inotify_rm_watch(inotify_fd_, watch);
+}
+
+void EventLoop::Run() {
+  while (!stopping_) {
+    pollfd ready[2] = {{wake_fd_, POLLIN, 0}, {inotify_fd_, POLLIN, 0}};
+    if (::poll(ready, 2, -1) < 0 && errno != EINTR) std::abort();
+    if (ready[1].revents != 0) ReadChanges();
+    std::uint64_t count = 0;
+    if (ready[0].revents != 0 && ::read(wake_fd_, &count, sizeof count) < 0 && errno != EAGAIN)
+      std::abort();
+    std::deque<Task> tasks;
+    if (!tasks_.PopAll(&tasks, std::chrono::nanoseconds(0))) continue;
+    for (Task& task : tasks) task();
+  }
+}
+
+void EventLoop::ReadChanges() {
+  alignas(inotify_event) char buffer[64 << 10];
+  const ssize_t got = ::read(inotify_fd_, buffer, sizeof buffer);
+  std::vector<int>
+      changed;  // bursts name one directory again and again: looking once, now, is enough
+  for (ssize_t at = 0; at < got;) {
+    const auto* event = reinterpret_cast<const inotify_event*>(buffer + at);
+    at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+    if ((event->mask & IN_Q_OVERFLOW) != 0) {
+      on_overflow_();
+    } else if (std::find(changed.begin(), changed.end(), event->wd) == changed.end()) {
+      changed.push_back(event->wd);
+    }
+  }
+  for (const int watch : changed) {
+    const auto found = watches_.find(watch);
+    if (found == watches_.end()) continue;
+    const Task look = found->second;  // it may end its own watch
+    look();
+  }
+}
+
+}  // namespace muster::local

@@ -1,0 +1,97 @@
+#include "backends/local/host.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <sstream>
+
+#include "backends/local/process/files.h"
+
+namespace muster::local {
+namespace {
+
+bool Probe(const std::string& supervisor_path, const char* what) {
+  const std::string flag = "--probe";
+  char* argv[] = {const_cast<char*>(supervisor_path.c_str()), const_cast<char*>(flag.c_str()),
+                  const_cast<char*>(what), nullptr};
+  char* environment[] = {nullptr};
+  pid_t pid = 0;
+  if (::posix_spawn(&pid, supervisor_path.c_str(), nullptr, nullptr, argv, environment) != 0)
+    return false;
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+std::int64_t HostMemory() {
+  return static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
+}
+
+bool Declares(const ResourceList& list, std::string_view resource) {
+  for (const ResourceAmount& one : list) {
+    if (one.resource == resource) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+ResourceList WithHostDefaults(ResourceList declared) {
+  if (!Declares(declared, "cpu"))
+    SetAmount(&declared, "cpu", ::sysconf(_SC_NPROCESSORS_ONLN) * 1000);
+  if (!Declares(declared, "memory")) SetAmount(&declared, "memory", HostMemory());
+  return declared;
+}
+
+HostAbilities FindAbilities(const std::string& supervisor_path, bool use_cgroups,
+                            bool use_namespaces, const std::string& cgroup_name) {
+  HostAbilities found;
+  found.own_uid = ::geteuid();
+  found.own_gid = ::getegid();
+  if (use_cgroups) found.cgroups = FindCgroups(cgroup_name);
+  const PodCgroups groups(found.cgroups, "");
+  std::ostringstream text;
+  text << "limits: ";
+  if (!found.cgroups.empty()) text << DescribeCgroups(found.cgroups) << "; ";
+  if (!groups.limits_memory()) text << "memory by RLIMIT_AS; ";
+  if (!groups.limits_cpu()) text << "cpu not limited; ";
+  if (!groups.limits_processes()) text << "processes counted by the supervisor; ";
+  found.isolation = !use_namespaces                   ? "none"
+                    : Probe(supervisor_path, "mount") ? "mount"
+                    : Probe(supervisor_path, "user")  ? "user"
+                                                      : "none";
+  text << (found.isolation == "mount"  ? "volumes in mount namespaces"
+           : found.isolation == "user" ? "volumes in user and mount namespaces"
+                                       : "volumes by symbolic links: no mount namespaces here");
+  text << "; images are not pulled";
+  found.description = text.str();
+  return found;
+}
+
+std::vector<int> FreePorts(int count) {
+  std::vector<int> ports, sockets;
+  for (int i = 0; i < count; ++i) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) break;
+    sockets.push_back(fd);  // held until all are found, so that they differ
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    if (::bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+        ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+      break;
+    }
+    ports.push_back(ntohs(address.sin_port));
+  }
+  for (const int fd : sockets) ::close(fd);
+  return ports;
+}
+
+}  // namespace muster::local

@@ -1,0 +1,373 @@
+#include "backends/local/local_backend.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <future>
+#include <set>
+
+#include "backends/local/attempt.h"
+#include "backends/local/process/files.h"
+#include "backends/local/process/log_files.h"
+#include "schedd/base/limits.h"
+
+namespace muster {
+namespace local {
+namespace {
+
+constexpr std::size_t kTasks = 65'536;  // calls waiting for the backend's thread
+constexpr std::uint64_t kDiskReserve = 64
+                                       << 20;  // below this free space the member takes nothing new
+
+bool IsLabel(const std::string& name) {
+  return !name.empty() && name.size() <= 63 && name[0] != '.' &&
+         name.find('/') == std::string::npos;
+}
+
+class LocalBackend final : public Backend {
+ public:
+  explicit LocalBackend(LocalOptions options) : loop_(std::make_shared<EventLoop>(kTasks)) {
+    world_.options = std::move(options);
+    world_.loop = loop_;
+    world_.report = [this](const Observation& seen) {
+      if (sink_ != nullptr) sink_->OnObservation(seen);
+    };
+    world_.forget = [this](const DispatchKey& key) { attempts_.erase(key); };
+  }
+
+  ~LocalBackend() override {
+    Stop();
+    if (lock_fd_ >= 0) ::close(lock_fd_);
+  }
+
+  Status Open();
+  std::vector<std::string> Clusters() const override;
+  void Ensure(const DispatchOrder& order, Callback<RemoteRef> done) override;
+  void Remove(const DispatchKey& key, const RemovePolicy& policy, Callback<Removed> done) override;
+  void List(const std::string& cluster, Callback<std::vector<Observation>> done) override;
+  void Start(ObservationSink& sink) override;
+  void Stop() override;
+  void Facts(const std::string& cluster, Callback<ClusterFacts> done) override;
+  Result<std::vector<PodStatus>> Pods(const DispatchKey& key) override;
+  Result<LogChunk> ReadLog(const DispatchKey& key, const LogQuery& query) override;
+
+ private:
+  Status LockStateDirectory();
+  Status OpenCluster(const LocalCluster& cluster);
+  std::string DirectoryOf(const DispatchKey& key) const;
+  Result<RemoteRef> EnsureNow(const DispatchOrder& order);
+  Result<std::vector<int>> PortsFor(const DispatchOrder& order);
+  RemoteRef RefOf(const Attempt& attempt) const;
+  ClusterFacts FactsOf(const std::string& cluster) const;
+  int PodsOfMember(const std::string& cluster) const;
+  Result<std::vector<PodStatus>> PodsNow(const DispatchKey& key) const;
+  /// Runs `call` on the backend's thread and waits for its answer.
+  template <class T>
+  Result<T> Ask(std::function<Result<T>()> call);
+
+  AttemptWorld world_;
+  std::shared_ptr<EventLoop> loop_;
+  std::map<std::string, std::string> incarnations_;  // by cluster; fixed once open
+  std::map<DispatchKey, std::shared_ptr<Attempt>> attempts_;
+  ObservationSink* sink_ = nullptr;
+  int lock_fd_ = -1;
+};
+
+Status LocalBackend::LockStateDirectory() {
+  const std::string& dir = world_.options.state_dir;
+  if (Status made = MakeDirectories(dir, 0755); !made.ok()) return made;
+  lock_fd_ = ::open((dir + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock_fd_ < 0)
+    return Unavailable("cannot open the lock of " + dir + ": " + std::strerror(errno));
+  if (::flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
+    return Error{Code::kFailedPrecondition, "another musterd already works in " + dir};
+  }
+  return Done{};
+}
+
+Status LocalBackend::Open() {
+  LocalOptions& options = world_.options;
+  if (options.clock == nullptr || options.timers == nullptr || options.random == nullptr) {
+    return InvalidArgument("the local backend needs a clock, timers and randomness");
+  }
+  if (options.state_dir.empty())
+    return InvalidArgument("the local backend needs a state directory");
+  // Supervisors work in directories of their own: whatever they are told must be absolute.
+  std::error_code error;
+  options.state_dir =
+      std::filesystem::absolute(options.state_dir, error).lexically_normal().string();
+  options.supervisor_path =
+      std::filesystem::absolute(options.supervisor_path, error).lexically_normal().string();
+  if (::access(options.supervisor_path.c_str(), X_OK) != 0) {
+    return Error{Code::kFailedPrecondition, "there is no program " + options.supervisor_path};
+  }
+  std::set<std::string> names;
+  for (const LocalCluster& cluster : options.clusters) {
+    if (!IsLabel(cluster.name))
+      return InvalidArgument("\"" + cluster.name + "\" cannot name a member cluster");
+    if (!names.insert(cluster.name).second)
+      return InvalidArgument("member cluster " + cluster.name + " is there twice");
+  }
+  if (Status locked = LockStateDirectory(); !locked.ok()) return locked;
+  Status opened = loop_->Open([this] {
+    for (const auto& [key, attempt] : std::map(attempts_)) attempt->LookAgain();
+  });
+  if (!opened.ok()) return opened;
+  world_.abilities =
+      FindAbilities(options.supervisor_path, options.use_cgroups, options.use_namespaces, "muster");
+  for (const LocalCluster& cluster : options.clusters) {
+    if (Status ready = OpenCluster(cluster); !ready.ok()) return ready;
+  }
+  loop_->Start();
+  // What was going on goes on: pods that ended meanwhile are judged, half-done removals finished.
+  loop_->PostAlways([this] {
+    for (const auto& [key, attempt] : std::map(attempts_)) attempt->LookAgain();
+  });
+  return Done{};
+}
+
+Status LocalBackend::OpenCluster(const LocalCluster& cluster) {
+  const std::string dir = world_.options.state_dir + "/" + cluster.name;
+  if (Status made = MakeDirectories(dir); !made.ok()) return made;
+  Result<std::string> incarnation = ReadWholeFile(dir + "/incarnation");
+  if (!incarnation.ok() || incarnation->empty()) {
+    incarnation = Uid::Make(*world_.options.random).ToString();
+    if (Status wrote = WriteWholeFile(dir + "/incarnation", *incarnation); !wrote.ok())
+      return wrote;
+  }
+  incarnations_[cluster.name] = *incarnation;
+  world_.allocatable[cluster.name] = WithHostDefaults(cluster.allocatable);
+  for (const std::string& name : ListDirectory(dir)) {
+    const std::string path = dir + "/" + name;
+    if (!IsDirectory(path)) continue;
+    Result<std::shared_ptr<Attempt>> attempt = Attempt::Adopt(world_, path);
+    if (!attempt.ok()) {
+      // Without its record it never was one: the process died while making it, before anything ran.
+      if (Status removed = RemoveTree(path); !removed.ok()) return removed;
+      continue;
+    }
+    attempts_[(*attempt)->state().key] = *attempt;
+  }
+  return Done{};
+}
+
+std::string LocalBackend::DirectoryOf(const DispatchKey& key) const {
+  return world_.options.state_dir + "/" + key.cluster + "/" + AttemptDirectoryName(key);
+}
+
+std::vector<std::string> LocalBackend::Clusters() const {
+  std::vector<std::string> names;
+  for (const LocalCluster& cluster : world_.options.clusters) names.push_back(cluster.name);
+  return names;
+}
+
+RemoteRef LocalBackend::RefOf(const Attempt& attempt) const {
+  return {attempt.state().remote_uid, incarnations_.at(attempt.state().key.cluster)};
+}
+
+int LocalBackend::PodsOfMember(const std::string& cluster) const {
+  int pods = 0;
+  for (const auto& [key, attempt] : attempts_) {
+    if (key.cluster == cluster) pods += attempt->live_pods();
+  }
+  return pods;
+}
+
+Result<std::vector<int>> LocalBackend::PortsFor(const DispatchOrder& order) {
+  const Controller* controller = FindController(order.object.api_version, order.object.kind);
+  const Result<json::object> object = ParseManifest(order.object.json);
+  if (controller == nullptr || !object.ok()) return std::vector<int>();  // Create says why
+  const auto needed = static_cast<std::size_t>(controller->ports_needed(*object));
+  std::set<int> taken;
+  for (const auto& [key, attempt] : attempts_) {
+    if (attempt->state().outcome.ended.set()) continue;
+    taken.insert(attempt->state().ports.begin(), attempt->state().ports.end());
+  }
+  std::vector<int> ports;
+  for (int tries = 0; tries < 16 && ports.size() < needed; ++tries) {
+    for (const int port : FreePorts(static_cast<int>(needed - ports.size()))) {
+      if (taken.insert(port).second) ports.push_back(port);
+    }
+  }
+  if (ports.size() < needed)
+    return Unavailable("this host has no free TCP ports for the job's pods to meet at");
+  return ports;
+}
+
+Result<RemoteRef> LocalBackend::EnsureNow(const DispatchOrder& order) {
+  if (!incarnations_.contains(order.key.cluster)) {
+    return NotFound("there is no member cluster " + order.key.cluster);
+  }
+  const auto found = attempts_.find(order.key);
+  std::shared_ptr<Attempt> attempt = found == attempts_.end() ? nullptr : found->second;
+  if (attempt == nullptr) {
+    std::int64_t pods = PodsOfMember(order.key.cluster);
+    for (const PodSetAssignment& set : order.pod_sets) pods += set.count;
+    if (pods > limits::kPodsPerLocalMember) {
+      return Overloaded("the member would have more than " +
+                            std::to_string(limits::kPodsPerLocalMember) + " pods",
+                        5000);
+    }
+    Result<std::vector<int>> ports = PortsFor(order);
+    if (!ports.ok()) return ports.error();
+    Result<std::shared_ptr<Attempt>> made =
+        Attempt::Create(world_, DirectoryOf(order.key), order, std::move(*ports));
+    if (!made.ok()) {
+      // Nothing ran; what was half written must not look like an attempt.
+      if (Status removed = RemoveTree(DirectoryOf(order.key)); !removed.ok())
+        return removed.error();
+      return made.error();
+    }
+    attempt = *made;
+    attempts_[order.key] = attempt;
+  } else if (attempt->leaving()) {
+    return Error{Code::kFailedPrecondition, "this attempt was removed and cannot come back"};
+  }
+  if (!order.suspended) {
+    if (Status released = attempt->Release(); !released.ok()) return released.error();
+  }
+  return RefOf(*attempt);
+}
+
+void LocalBackend::Ensure(const DispatchOrder& order, Callback<RemoteRef> done) {
+  const bool posted = loop_->Post([this, order, done] {
+    Result<RemoteRef> ref = EnsureNow(order);
+    const bool ok = ref.ok();
+    done(std::move(ref));  // before any observation of it
+    const auto found = attempts_.find(order.key);
+    if (ok && found != attempts_.end()) std::shared_ptr(found->second)->LookAgain();
+  });
+  if (!posted) done(Overloaded("the local member has too much to do", 1000));
+}
+
+void LocalBackend::Remove(const DispatchKey& key, const RemovePolicy& policy,
+                          Callback<Removed> done) {
+  const bool posted = loop_->Post([this, key, policy, done] {
+    const auto found = attempts_.find(key);
+    const bool ours =
+        found != attempts_.end() &&
+        (policy.expected_uid.empty() || policy.expected_uid == found->second->state().remote_uid);
+    if (!ours) return done(Removed{false});
+    std::shared_ptr(found->second)->Remove(policy, done);
+  });
+  if (!posted) done(Overloaded("the local member has too much to do", 1000));
+}
+
+void LocalBackend::List(const std::string& cluster, Callback<std::vector<Observation>> done) {
+  const bool posted = loop_->Post([this, cluster, done] {
+    if (!incarnations_.contains(cluster))
+      return done(NotFound("there is no member cluster " + cluster));
+    std::vector<Observation> all;
+    for (const auto& [key, attempt] : attempts_) {
+      if (key.cluster == cluster) all.push_back(attempt->Observe());
+    }
+    done(std::move(all));
+  });
+  if (!posted) done(Overloaded("the local member has too much to do", 1000));
+}
+
+void LocalBackend::Start(ObservationSink& sink) {
+  loop_->PostAlways([this, &sink] {
+    sink_ = &sink;
+    for (const auto& [name, incarnation] : incarnations_) sink.OnFacts(FactsOf(name));
+    for (const auto& [key, attempt] : attempts_) sink.OnObservation(attempt->Observe());
+  });
+}
+
+void LocalBackend::Stop() {
+  loop_->Stop();
+  sink_ = nullptr;
+}
+
+ClusterFacts LocalBackend::FactsOf(const std::string& cluster) const {
+  ClusterFacts facts;
+  facts.cluster = cluster;
+  facts.incarnation = incarnations_.at(cluster);
+  facts.allocatable = world_.allocatable.at(cluster);
+  facts.message = world_.abilities.description;
+  for (const LocalCluster& declared : world_.options.clusters) {
+    if (declared.name == cluster) facts.labels = declared.labels;
+  }
+  struct statvfs disk {};
+  if (::statvfs(world_.options.state_dir.c_str(), &disk) == 0 &&
+      static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize < kDiskReserve) {
+    facts.healthy = false;
+    facts.message = "the disk that holds the member's state is full";
+  }
+  return facts;
+}
+
+void LocalBackend::Facts(const std::string& cluster, Callback<ClusterFacts> done) {
+  const bool posted = loop_->Post([this, cluster, done] {
+    if (!incarnations_.contains(cluster))
+      return done(NotFound("there is no member cluster " + cluster));
+    done(FactsOf(cluster));
+  });
+  if (!posted) done(Overloaded("the local member has too much to do", 1000));
+}
+
+template <class T>
+Result<T> LocalBackend::Ask(std::function<Result<T>()> call) {
+  const auto answer = std::make_shared<std::promise<Result<T>>>();
+  std::future<Result<T>> waiting = answer->get_future();
+  if (!loop_->Post([call = std::move(call), answer] { answer->set_value(call()); })) {
+    return Unavailable("the local member is stopped or has too much to do");
+  }
+  return waiting.get();
+}
+
+Result<std::vector<PodStatus>> LocalBackend::PodsNow(const DispatchKey& key) const {
+  const auto found = attempts_.find(key);
+  if (found == attempts_.end()) return NotFound("there is no such attempt on " + key.cluster);
+  return found->second->Pods();
+}
+
+Result<std::vector<PodStatus>> LocalBackend::Pods(const DispatchKey& key) {
+  return Ask<std::vector<PodStatus>>([this, key] { return PodsNow(key); });
+}
+
+Result<LogChunk> LocalBackend::ReadLog(const DispatchKey& key, const LogQuery& query) {
+  const Result<std::vector<PodStatus>> pods = Pods(key);
+  if (!pods.ok()) return pods.error();
+  const PodStatus* pod = nullptr;
+  for (const PodStatus& one : *pods) {
+    if (query.pod.empty() || query.pod == one.name) {
+      pod = &one;
+      break;
+    }
+  }
+  if (pod == nullptr)
+    return NotFound(query.pod.empty() ? "the job has no pods yet" : "there is no pod " + query.pod);
+  // From here on the disk answers: a long log must not keep the backend's thread.
+  const std::string dir = DirectoryOf(key) + "/pods/" + pod->name;
+  const std::vector<std::string> containers = ContainersOf(dir);
+  if (containers.empty()) return NotFound("pod " + pod->name + " never started: " + pod->message);
+  std::string container = query.container.empty() ? containers.front() : "";
+  for (const std::string& one : containers) {
+    if (one == query.container) container = one;
+  }
+  if (container.empty())
+    return NotFound("pod " + pod->name + " has no container " + query.container);
+  const bool ended =
+      ContainerEnded(dir, container);  // before reading: its last byte is then on disk
+  const LogPart part = ReadLogFiles(dir + "/log/" + container,
+                                    static_cast<std::int64_t>(limits::kLogBytesPerContainer),
+                                    query.offset, query.max_bytes);
+  return LogChunk{part.data, part.next_offset, ended && part.next_offset >= part.total};
+}
+
+}  // namespace
+}  // namespace local
+
+Result<std::unique_ptr<Backend>> MakeLocalBackend(LocalOptions options) {
+  auto backend = std::make_unique<local::LocalBackend>(std::move(options));
+  if (Status opened = backend->Open(); !opened.ok()) return opened.error();
+  return std::unique_ptr<Backend>(std::move(backend));
+}
+
+}  // namespace muster

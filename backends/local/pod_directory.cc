@@ -1,0 +1,265 @@
+#include "backends/local/pod_directory.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "backends/local/process/files.h"
+#include "backends/local/process/process_tree.h"
+
+namespace muster::local {
+namespace {
+
+constexpr int kAliveFd = 3;  // where the supervisor expects it
+
+json::object IdentityJson(const PodIdentity& identity, std::int64_t sequence, WallTime created) {
+  return {{"id", identity.id},       {"name", identity.name},   {"podSet", identity.pod_set},
+          {"owner", identity.owner}, {"index", identity.index}, {"epoch", identity.epoch},
+          {"sequence", sequence},    {"createdUs", created.us}};
+}
+
+/// A file of ours; an empty object if it is absent or torn.
+json::object ReadJson(const std::string& path) {
+  const Result<std::string> text = ReadWholeFile(path);
+  if (!text.ok()) return {};
+  boost::system::error_code error;
+  json::value value = json::parse(*text, error);
+  return !error && value.is_object() ? std::move(value.get_object()) : json::object();
+}
+
+PodPhase PhaseOf(const std::string& name) {
+  if (name == "Running") return PodPhase::kRunning;
+  if (name == "Succeeded") return PodPhase::kSucceeded;
+  if (name == "Failed") return PodPhase::kFailed;
+  return PodPhase::kPending;
+}
+
+void ReadContainers(const json::object& status, PodRecord* record) {
+  for (const json::value& entry : Array(status, "containers")) {
+    const json::object& container = AsObject(entry);
+    record->restarts += static_cast<std::int32_t>(Integer(container, "restarts", 0));
+    if (Text(container, "state") != "ended") continue;
+    const auto code = static_cast<std::int32_t>(Integer(container, "exitCode", 0));
+    record->exit_codes.emplace_back(Text(container, "name"), code);
+    if (code != 0 && record->exit_code == 0) {
+      record->exit_code = code;
+      record->exit_signal = static_cast<std::int32_t>(Integer(container, "signal", 0));
+    }
+  }
+}
+
+Status WriteFiles(const std::string& dir, const BuiltPod& built) {
+  for (const std::string& path : built.directories) {
+    if (Status made = MakeDirectories(dir + "/" + path); !made.ok()) return made;
+  }
+  for (const std::string& path : built.open_directories) {
+    if (Status made = MakeDirectories(dir + "/" + path, 0777); !made.ok()) return made;
+  }
+  for (const std::string& path : built.host_directories) {
+    if (Status made = MakeDirectories(path); !made.ok()) return made;
+  }
+  for (const VolumeFile& file : built.files) {
+    if (Status wrote = WriteWholeFile(dir + "/" + file.path, file.data, file.mode); !wrote.ok())
+      return wrote;
+  }
+  return WriteWholeFile(dir + "/spec.json", json::serialize(built.spec), 0600);
+}
+
+Status Install(const std::string& staging, const std::string& dir) {
+  if (::rename(staging.c_str(), dir.c_str()) == 0) return Done{};
+  return Unavailable(std::string("a pod's directory cannot be made: ") + std::strerror(errno));
+}
+
+std::string StagingOf(const std::string& dir) {
+  const std::size_t slash = dir.rfind('/');
+  return dir.substr(0, slash + 1) + ".new-" + dir.substr(slash + 1);
+}
+
+}  // namespace
+
+Status WritePodDirectory(const std::string& dir, const PodIdentity& identity, std::int64_t sequence,
+                         WallTime created, const BuiltPod& built) {
+  const std::string staging = StagingOf(dir);
+  if (Status cleared = RemoveTree(staging); !cleared.ok()) return cleared;
+  if (Status made = MakeDirectories(staging); !made.ok()) return made;
+  if (Status wrote = WriteFiles(staging, built); !wrote.ok()) return wrote;
+  const std::string about = json::serialize(IdentityJson(identity, sequence, created));
+  if (Status wrote = WriteWholeFile(staging + "/pod.json", about); !wrote.ok()) return wrote;
+  return Install(staging, dir);
+}
+
+Status WriteRefusedPod(const std::string& dir, const PodIdentity& identity, std::int64_t sequence,
+                       WallTime created, const std::string& why) {
+  const std::string staging = StagingOf(dir);
+  if (Status cleared = RemoveTree(staging); !cleared.ok()) return cleared;
+  if (Status made = MakeDirectories(staging); !made.ok()) return made;
+  const json::object status{{"pod", identity.name},      {"phase", "Failed"},
+                            {"reason", "FailedToStart"}, {"message", why},
+                            {"endedUs", created.us},     {"exitCode", 128}};
+  const std::string about = json::serialize(IdentityJson(identity, sequence, created));
+  if (Status wrote = WriteWholeFile(staging + "/pod.json", about); !wrote.ok()) return wrote;
+  if (Status wrote = WriteWholeFile(staging + "/status.json", json::serialize(status)); !wrote.ok())
+    return wrote;
+  return Install(staging, dir);
+}
+
+Result<PodOnDisk> ReadPodDirectory(const std::string& dir, std::int64_t* sequence) {
+  const json::object about = ReadJson(dir + "/pod.json");
+  if (about.empty()) return Internal("a pod's record is unreadable");
+  PodOnDisk pod;
+  PodRecord& record = pod.record;
+  record.identity = {Text(about, "id"),
+                     Text(about, "name"),
+                     Text(about, "podSet"),
+                     Text(about, "owner"),
+                     static_cast<std::int32_t>(Integer(about, "index", -1)),
+                     static_cast<std::int32_t>(Integer(about, "epoch", 0))};
+  record.created = {Integer(about, "createdUs", 0)};
+  *sequence = Integer(about, "sequence", 0);
+  record.stopping = PathExists(dir + "/stop");
+  const json::object status = ReadJson(dir + "/status.json");
+  if (status.empty()) return pod;
+  pod.has_status = true;
+  record.phase = PhaseOf(Text(status, "phase"));
+  record.started = {Integer(status, "startedUs", 0)};
+  record.ended = {Integer(status, "endedUs", 0)};
+  record.reason = Text(status, "reason");
+  record.message = Text(status, "message");
+  record.lost = Flag(status, "lost");
+  pod.supervisor = {static_cast<pid_t>(Integer(status, "pid", 0)),
+                    static_cast<std::uint64_t>(Integer(status, "startTicks", 0))};
+  ReadContainers(status, &record);
+  // A pod that never got to its containers has only this one.
+  if (record.exit_code == 0)
+    record.exit_code = static_cast<std::int32_t>(Integer(status, "exitCode", 0));
+  return pod;
+}
+
+Status SpawnSupervisor(const std::string& supervisor_path, const std::string& dir) {
+  const int alive = ::open((dir + "/alive").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (alive < 0)
+    return Unavailable(std::string("a pod's lock cannot be made: ") + std::strerror(errno));
+  if (::flock(alive, LOCK_EX | LOCK_NB) != 0) {
+    ::close(alive);
+    return AlreadyExists("the pod already has a supervisor");
+  }
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, alive, kAliveFd);
+  char* argv[] = {const_cast<char*>(supervisor_path.c_str()), const_cast<char*>(dir.c_str()),
+                  nullptr};
+  char* environment[] = {nullptr};
+  pid_t pid = 0;
+  const int failed =
+      ::posix_spawn(&pid, supervisor_path.c_str(), &actions, nullptr, argv, environment);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::close(alive);
+  if (failed != 0) {
+    return Unavailable(std::string("the pod's supervisor cannot be started: ") +
+                       std::strerror(failed));
+  }
+  // It forks and leaves at once: this is its first half.
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return Unavailable("the pod's supervisor did not start");
+  return Done{};
+}
+
+bool SupervisorLives(const std::string& dir) {
+  // Read-only: closing it again is not a change that anybody is told of.
+  const int alive = ::open((dir + "/alive").c_str(), O_RDONLY | O_CLOEXEC);
+  if (alive < 0) return false;
+  const bool lives = ::flock(alive, LOCK_SH | LOCK_NB) != 0;
+  ::close(alive);
+  return lives;
+}
+
+Status RequestStop(const std::string& dir, const SupervisorId& supervisor, std::int64_t grace_ms) {
+  Status wrote = WriteWholeFile(dir + "/stop", std::to_string(grace_ms));
+  ProcessInfo now;
+  // Not known yet: it looks for the file itself, after it has said who it is.
+  if (supervisor.pid > 0 && ReadProcess(supervisor.pid, &now) &&
+      now.start_ticks == supervisor.start_ticks) {
+    ::kill(supervisor.pid, SIGTERM);
+  }
+  return wrote;
+}
+
+void KillRemains(const std::string& dir, const SupervisorId& supervisor) {
+  ProcessInfo now;
+  if (supervisor.pid > 0 && ReadProcess(supervisor.pid, &now) &&
+      now.start_ticks == supervisor.start_ticks) {
+    KillDescendants(supervisor.pid);
+    ::kill(supervisor.pid, SIGKILL);
+  }
+  const json::object spec = ReadJson(dir + "/spec.json");
+  const std::string key = Text(spec, "cgroupKey");
+  if (key.empty()) return;
+  std::vector<CgroupMount> mounts;
+  for (const json::value& entry : Array(spec, "cgroups")) {
+    const json::object& mount = AsObject(entry);
+    mounts.push_back({static_cast<int>(Integer(mount, "version", 2)), Text(mount, "base"),
+                      Flag(mount, "memory"), Flag(mount, "cpu"), Flag(mount, "pids")});
+  }
+  const PodCgroups groups(std::move(mounts), key);
+  groups.KillAll();
+  // Also where groups held them: one may have been left before it entered its own.
+  for (int pass = 0; pass < 50 && KillByEnvironment(MarkerOf(key)) > 0; ++pass) {
+  }
+  groups.Remove();
+}
+
+Status WriteLostStatus(const std::string& dir, const PodOnDisk& pod, WallTime now,
+                       const std::string& reason, const std::string& why) {
+  json::object status = ReadJson(dir + "/status.json");
+  status["pod"] = pod.record.identity.name;
+  status["phase"] = "Failed";
+  status["lost"] = true;
+  status["reason"] = reason;
+  status["message"] = why;
+  status["endedUs"] = now.us;
+  status["exitCode"] = 128 + SIGKILL;
+  for (json::value& entry : status["containers"].is_array()
+                                ? status["containers"].get_array()
+                                : status["containers"].emplace_array()) {
+    json::object& container = entry.as_object();
+    if (Text(container, "state") == "ended") continue;
+    container["state"] = "ended";
+    container["exitCode"] = 128 + SIGKILL;
+    container["signal"] = SIGKILL;
+  }
+  return WriteWholeFile(dir + "/status.json", json::serialize(status));
+}
+
+std::vector<std::string> ContainersOf(const std::string& dir) {
+  std::vector<std::string> mains, others;
+  const json::object spec = ReadJson(dir + "/spec.json");
+  for (const json::value& entry : Array(spec, "containers")) {
+    const json::object& container = AsObject(entry);
+    (Text(container, "role") == "main" ? mains : others).push_back(Text(container, "name"));
+  }
+  mains.insert(mains.end(), others.begin(), others.end());
+  return mains;
+}
+
+bool ContainerEnded(const std::string& dir, const std::string& container) {
+  const json::object status = ReadJson(dir + "/status.json");
+  const std::string phase = Text(status, "phase");
+  if (phase == "Succeeded" || phase == "Failed") return true;
+  for (const json::value& entry : Array(status, "containers")) {
+    if (Text(AsObject(entry), "name") == container)
+      return Text(AsObject(entry), "state") == "ended";
+  }
+  return false;
+}
+
+}  // namespace muster::local

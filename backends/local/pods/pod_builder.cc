@@ -1,0 +1,318 @@
+#include "backends/local/pods/pod_builder.h"
+
+#include <cctype>
+#include <map>
+
+#include "backends/local/pods/variables.h"
+#include "backends/local/pods/volumes.h"
+#include "schedd/base/quantity.h"
+
+namespace muster::local {
+namespace {
+
+constexpr std::int64_t kGracePeriodS = 30;  // Kubernetes' default
+
+/// MUSTER_VOLUME_MODEL_CACHE for the volume model-cache.
+std::string VolumeVariable(const std::string& volume) {
+  std::string name = "MUSTER_VOLUME_";
+  for (const char c : volume) {
+    name += std::isalnum(static_cast<unsigned char>(c))
+                ? static_cast<char>(std::toupper(static_cast<unsigned char>(c)))
+                : '_';
+  }
+  return name;
+}
+
+Status AddEnvironmentFrom(const json::object& container, const PodContext& context,
+                          Environment* environment) {
+  for (const json::value& entry : Array(container, "envFrom")) {
+    const json::object& source = AsObject(entry);
+    const bool secret = Has(source, "secretRef");
+    const json::object& reference = Object(source, secret ? "secretRef" : "configMapRef");
+    const std::string kind = secret ? "Secret" : "ConfigMap", name = Text(reference, "name");
+    if (!HasDependent(context, kind, name) && Flag(reference, "optional")) continue;
+    const Result<std::map<std::string, std::string>> data = DataOf(context, kind, name);
+    if (!data.ok()) return InvalidArgument("envFrom: " + data.error().detail);
+    for (const auto& [key, value] : *data) environment->Set(Text(source, "prefix") + key, value);
+  }
+  return Done{};
+}
+
+/// The value of one env entry that has valueFrom; false in `present` if it is optional and absent.
+Result<std::string> ValueFrom(const json::object& from, const json::object& container,
+                              const PodContext& context, const PodFields& fields, bool* present) {
+  *present = true;
+  if (Has(from, "fieldRef")) return fields.Field(Text(Object(from, "fieldRef"), "fieldPath"));
+  if (Has(from, "resourceFieldRef"))
+    return fields.Resource(Object(from, "resourceFieldRef"), container);
+  const bool secret = Has(from, "secretKeyRef");
+  if (!secret && !Has(from, "configMapKeyRef"))
+    return InvalidArgument("it has an unknown valueFrom");
+  const json::object& reference = Object(from, secret ? "secretKeyRef" : "configMapKeyRef");
+  const std::string kind = secret ? "Secret" : "ConfigMap";
+  const Result<std::map<std::string, std::string>> data =
+      DataOf(context, kind, Text(reference, "name"));
+  if (data.ok()) {
+    const auto found = data->find(Text(reference, "key"));
+    if (found != data->end()) return found->second;
+  }
+  *present = !Flag(reference, "optional");
+  if (!*present) return std::string();
+  if (!data.ok()) return data.error();
+  return InvalidArgument(kind + " " + Text(reference, "name") + " has no key " +
+                         Text(reference, "key"));
+}
+
+Result<Environment> BuildEnvironment(const json::object& container, const PodWish& wish,
+                                     const PodContext& context, const PodFields& fields,
+                                     const std::map<std::string, std::string>& volumes) {
+  Environment environment;
+  environment.Set("PATH", context.search_path);
+  environment.Set("HOME", context.home);
+  environment.Set("HOSTNAME", wish.host_name.empty() ? wish.identity.name : wish.host_name);
+  for (const auto& [volume, place] : volumes) environment.Set(VolumeVariable(volume), place);
+  if (Status added = AddEnvironmentFrom(container, context, &environment); !added.ok())
+    return added.error();
+  for (const auto& [name, value] : wish.environment) environment.Set(name, value);
+  for (const json::value& entry : Array(container, "env")) {
+    const json::object& variable = AsObject(entry);
+    const std::string name = Text(variable, "name");
+    if (!Has(variable, "valueFrom")) {
+      environment.SetExpanded(name, Text(variable, "value"));
+      continue;
+    }
+    bool present = true;
+    const Result<std::string> value =
+        ValueFrom(Object(variable, "valueFrom"), container, context, fields, &present);
+    if (!value.ok()) return InvalidArgument("env " + name + ": " + value.error().detail);
+    if (present) environment.Set(name, *value);
+  }
+  // Last, so that no container can lose it: it is how leftovers are found.
+  environment.Set("MUSTER_POD_KEY", context.marker_key);
+  return environment;
+}
+
+Result<json::array> BuildMounts(const json::object& container,
+                                const std::map<std::string, std::string>& volumes,
+                                const Environment& environment, BuiltPod* built,
+                                const PodContext& context) {
+  json::array mounts;
+  for (const json::value& entry : Array(container, "volumeMounts")) {
+    const json::object& mount = AsObject(entry);
+    const std::string name = Text(mount, "name");
+    std::string target = Text(mount, "mountPath");
+    const auto found = volumes.find(name);
+    if (found == volumes.end()) return InvalidArgument("volumeMounts: there is no volume " + name);
+    if (target.empty() || target[0] != '/' || target.find("/../") != std::string::npos ||
+        target == "/") {
+      return InvalidArgument("volumeMounts: mountPath must be an absolute path, not \"" + target +
+                             "\"");
+    }
+    while (target.size() > 1 && target.back() == '/') target.pop_back();
+    std::string source = found->second;
+    const std::string below = Has(mount, "subPathExpr")
+                                  ? environment.Expand(Text(mount, "subPathExpr"))
+                                  : Text(mount, "subPath");
+    if (!below.empty()) {
+      if (below[0] == '/' || ("/" + below + "/").find("/../") != std::string::npos) {
+        return InvalidArgument("volumeMounts: the subPath \"" + below + "\" leaves its volume");
+      }
+      source += "/" + below;
+      bool is_file = false;
+      const std::string relative = source.starts_with(context.pod_dir + "/")
+                                       ? source.substr(context.pod_dir.size() + 1)
+                                       : "";
+      for (const VolumeFile& file : built->files) is_file = is_file || file.path == relative;
+      if (!is_file && !relative.empty()) built->open_directories.push_back(relative);
+    }
+    mounts.push_back(
+        {{"source", source}, {"target", target}, {"readOnly", Flag(mount, "readOnly")}});
+  }
+  return mounts;
+}
+
+Result<std::int64_t> Limit(const json::object& container, const std::string& resource) {
+  const std::string text = Text(Object(Object(container, "resources"), "limits"), resource);
+  if (text.empty()) return std::int64_t{0};
+  return ParseQuantity(resource, text);
+}
+
+Status AddUser(const json::object& pod, const json::object& container, const PodContext& context,
+               json::object* out) {
+  for (const auto& [key, name, own] : {std::tuple("runAsUser", "uid", context.own_uid),
+                                       std::tuple("runAsGroup", "gid", context.own_gid)}) {
+    const std::optional<std::int64_t> of_container =
+        MaybeInteger(Object(container, "securityContext"), key);
+    const std::optional<std::int64_t> wanted =
+        of_container ? of_container : MaybeInteger(Object(pod, "securityContext"), key);
+    if (!wanted || *wanted == own) continue;
+    if (context.own_uid != 0) {
+      return InvalidArgument(std::string("securityContext.") + key + " " + std::to_string(*wanted) +
+                             " needs a musterd that runs as root");
+    }
+    (*out)[name] = *wanted;
+  }
+  return Done{};
+}
+
+void AddStreams(const PodWish& wish, const std::string& working_dir, const PodContext& context,
+                json::object* out) {
+  const json::object& annotations = Object(Object(wish.pod_template, "metadata"), "annotations");
+  for (const auto& [annotation, key] : {std::pair("muster.io/stdin-path", "stdinPath"),
+                                        std::pair("muster.io/stdout-path", "stdoutPath"),
+                                        std::pair("muster.io/stderr-path", "stderrPath")}) {
+    std::string path = Text(annotations, annotation);
+    if (path.empty()) continue;
+    if (path[0] != '/')
+      path = (working_dir.empty() ? context.pod_dir + "/work" : working_dir) + "/" + path;
+    (*out)[key] = path;
+  }
+  (*out)["append"] = Text(annotations, "muster.io/open-mode") == "append";
+}
+
+Result<json::object> BuildContainer(const json::object& container, const std::string& role,
+                                    const PodWish& wish, const PodContext& context,
+                                    const PodFields& fields,
+                                    const std::map<std::string, std::string>& volumes,
+                                    bool takes_default, BuiltPod* built) {
+  json::object out{{"name", Text(container, "name")}, {"role", role}};
+  const Result<Environment> environment =
+      BuildEnvironment(container, wish, context, fields, volumes);
+  if (!environment.ok()) return environment.error();
+  json::array argv;
+  for (const char* part : {"command", "args"}) {
+    if (part == std::string_view("args") && argv.empty()) break;
+    for (const json::value& word : Array(container, part)) {
+      if (word.is_string()) argv.emplace_back(environment->Expand(word.get_string()));
+    }
+  }
+  if (argv.empty()) {  // the image's own entry point, which is not here
+    if (takes_default) {
+      for (const std::string& word : wish.default_command) argv.emplace_back(word);
+    }
+    const std::string image = Text(container, "image");
+    out["standInFor"] = image.empty() ? "(none)" : image;
+  }
+  out["argv"] = std::move(argv);
+  json::array entries;
+  for (std::string& entry : environment->Entries()) entries.emplace_back(std::move(entry));
+  out["environment"] = std::move(entries);
+  const std::string working_dir = environment->Expand(Text(container, "workingDir"));
+  out["workingDir"] = working_dir;
+  Result<json::array> mounts = BuildMounts(container, volumes, *environment, built, context);
+  if (!mounts.ok()) return mounts.error();
+  out["mounts"] = std::move(*mounts);
+  const Result<std::int64_t> memory = Limit(container, "memory"), cpu = Limit(container, "cpu");
+  if (!memory.ok()) return memory.error();
+  if (!cpu.ok()) return cpu.error();
+  out["memoryBytes"] = *memory;
+  out["cpuMilli"] = *cpu;
+  if (Status user = AddUser(Object(wish.pod_template, "spec"), container, context, &out);
+      !user.ok()) {
+    return user.error();
+  }
+  if (role == "main") AddStreams(wish, working_dir, context, &out);
+  return out;
+}
+
+Status AddContainers(const PodWish& wish, const PodContext& context, const PodFields& fields,
+                     const std::map<std::string, std::string>& volumes, BuiltPod* built) {
+  const json::object& spec = Object(wish.pod_template, "spec");
+  json::array containers;
+  for (const char* list : {"initContainers", "containers"}) {
+    const bool init = list == std::string_view("initContainers");
+    for (const json::value& entry : Array(spec, list)) {
+      const json::object& container = AsObject(entry);
+      const std::string role = !init                                          ? "main"
+                               : Text(container, "restartPolicy") == "Always" ? "sidecar"
+                                                                              : "init";
+      const bool first_main = role == "main" && (containers.empty() ||
+                                                 AsObject(containers.back()).at("role") != "main");
+      Result<json::object> made =
+          BuildContainer(container, role, wish, context, fields, volumes, first_main, built);
+      if (!made.ok()) {
+        return InvalidArgument("container " + Text(container, "name") + ": " + made.error().detail);
+      }
+      // Only the first main container has the files that the pod names.
+      if (role == "main" && !first_main) {
+        for (const char* key : {"stdinPath", "stdoutPath", "stderrPath"}) made->erase(key);
+      }
+      built->directories.push_back("log/" + Text(container, "name"));
+      containers.emplace_back(std::move(*made));
+    }
+  }
+  built->spec["containers"] = std::move(containers);
+  return Done{};
+}
+
+json::array CgroupsJson(const std::vector<CgroupMount>& mounts) {
+  json::array all;
+  for (const CgroupMount& mount : mounts) {
+    all.push_back({{"version", mount.version},
+                   {"base", mount.base},
+                   {"memory", mount.memory},
+                   {"cpu", mount.cpu},
+                   {"pids", mount.pids}});
+  }
+  return all;
+}
+
+bool IsFileName(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+}
+
+}  // namespace
+
+std::string MarkerOf(const std::string& marker_key) { return "MUSTER_POD_KEY=" + marker_key; }
+
+Result<BuiltPod> BuildPod(const PodWish& wish, const PodContext& context) {
+  if (Status sound = CheckTemplate(wish.pod_template); !sound.ok()) return sound.error();
+  const json::object& spec = Object(wish.pod_template, "spec");
+  BuiltPod built;
+  built.directories = {"volumes", "log"};
+  built.open_directories = {"work"};
+  const PodFields fields(wish, context);
+  const Result<std::map<std::string, std::string>> volumes =
+      BuildVolumes(wish, context, fields, &built);
+  if (!volumes.ok()) return volumes.error();
+  const std::string restart = Text(spec, "restartPolicy");
+  built.spec = {
+      {"pod", wish.identity.name},
+      {"hostName", wish.host_name.empty() ? wish.identity.name : wish.host_name},
+      {"hostsFile", context.hosts_file},
+      {"gracePeriodSeconds", Integer(spec, "terminationGracePeriodSeconds", kGracePeriodS)},
+      {"activeDeadlineSeconds", Integer(spec, "activeDeadlineSeconds", 0)},
+      {"restartPolicy", restart.empty() ? "Always" : restart},
+      {"isolation", context.isolation},
+      {"cgroups", CgroupsJson(context.cgroups)},
+      {"cgroupKey", context.marker_key},
+      {"maxProcesses", context.max_processes},
+      {"logBytes", context.log_bytes}};
+  if (Status added = AddContainers(wish, context, fields, *volumes, &built); !added.ok())
+    return added.error();
+  return built;
+}
+
+Status CheckTemplate(const json::object& pod_template) {
+  const json::object& spec = Object(pod_template, "spec");
+  if (Array(spec, "containers").empty()) return InvalidArgument("a pod template has no containers");
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const json::value& entry : Array(spec, list)) {
+      const json::object& container = AsObject(entry);
+      const std::string name = Text(container, "name");
+      if (!IsFileName(name))
+        return InvalidArgument("a container cannot have the name \"" + name + "\"");
+      // The others' places are held; a pod would wait for ever for the end of such a one.
+      const bool must_end = list == std::string_view("initContainers") &&
+                            Text(container, "restartPolicy") != "Always";
+      if (must_end && Array(container, "command").empty()) {
+        return InvalidArgument("init container " + name +
+                               " has no command, and a local member does not pull images: "
+                               "give it one");
+      }
+    }
+  }
+  return Done{};
+}
+
+}  // namespace muster::local

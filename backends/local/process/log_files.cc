@@ -1,0 +1,117 @@
+#include "backends/local/process/log_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "backends/local/process/files.h"
+
+namespace muster::local {
+namespace {
+
+std::int64_t SegmentBytes(std::int64_t limit) {
+  return std::max<std::int64_t>(1, limit / kLogSegments);
+}
+
+std::string SegmentPath(const std::string& dir, std::int64_t segment) {
+  return dir + "/" + std::to_string(segment);
+}
+
+struct Extent {
+  std::int64_t first = 0, last = -1;  // segments present
+};
+
+Extent FindSegments(const std::string& dir) {
+  Extent extent;
+  for (const std::string& name : ListDirectory(dir)) {
+    if (name.empty() || name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::int64_t segment = std::atoll(name.c_str());
+    if (extent.last < 0 || segment < extent.first) extent.first = segment;
+    extent.last = std::max(extent.last, segment);
+  }
+  return extent;
+}
+
+std::int64_t FileSize(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? static_cast<std::int64_t>(info.st_size) : 0;
+}
+
+}  // namespace
+
+LogWriter::LogWriter(std::string dir, std::int64_t limit)
+    : dir_(std::move(dir)), segment_bytes_(SegmentBytes(limit)) {
+  const Extent found = FindSegments(dir_);
+  segment_ = std::max<std::int64_t>(0, found.last);
+  filled_ = FileSize(SegmentPath(dir_, segment_));
+}
+
+LogWriter::~LogWriter() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+bool LogWriter::OpenSegment() {
+  if (fd_ >= 0 && filled_ < segment_bytes_) return true;
+  if (filled_ >= segment_bytes_) {
+    if (fd_ >= 0) ::close(fd_);
+    ++segment_;
+    filled_ = 0;
+    if (segment_ >= kLogSegments) ::unlink(SegmentPath(dir_, segment_ - kLogSegments).c_str());
+  }
+  fd_ =
+      ::open(SegmentPath(dir_, segment_).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  return fd_ >= 0;
+}
+
+void LogWriter::Write(std::string_view data) {
+  while (!data.empty()) {
+    if (!OpenSegment()) return;
+    const std::size_t room = static_cast<std::size_t>(segment_bytes_ - filled_);
+    const ssize_t wrote = ::write(fd_, data.data(), std::min(room, data.size()));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return;
+    filled_ += wrote;
+    data.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+}
+
+LogPart ReadLogFiles(const std::string& dir, std::int64_t limit, std::int64_t offset,
+                     std::size_t max) {
+  const std::int64_t segment_bytes = SegmentBytes(limit);
+  const Extent found = FindSegments(dir);
+  LogPart part;
+  if (found.last < 0) return part;
+  part.dropped = found.first * segment_bytes;
+  part.total = found.last * segment_bytes + FileSize(SegmentPath(dir, found.last));
+  std::int64_t at = offset < 0 ? std::max<std::int64_t>(0, part.total + offset) : offset;
+  at = std::min(at, part.total);
+  if (at < part.dropped) {
+    if (offset >= 0) {
+      part.data = "[muster: " + std::to_string(part.dropped - at) +
+                  " bytes of output were dropped here; a container's log keeps its end]\n";
+    }
+    at = part.dropped;
+  }
+  std::size_t room = max;
+  while (room > 0 && at < part.total) {
+    const int fd = ::open(SegmentPath(dir, at / segment_bytes).c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) break;  // dropped meanwhile: the next read says so
+    std::string piece(std::min(room, static_cast<std::size_t>(segment_bytes - at % segment_bytes)),
+                      '\0');
+    const ssize_t got =
+        ::pread(fd, piece.data(), piece.size(), static_cast<off_t>(at % segment_bytes));
+    ::close(fd);
+    if (got <= 0) break;
+    part.data.append(piece, 0, static_cast<std::size_t>(got));
+    at += got;
+    room -= static_cast<std::size_t>(got);
+  }
+  part.next_offset = at;
+  return part;
+}
+
+}  // namespace muster::local

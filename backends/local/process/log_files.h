@@ -1,0 +1,55 @@
+// A container's output on disk, bounded: segments log/<container>/<n>, the oldest dropped when the
+// sum passes the limit, so that the end is always kept. Offsets count from the first byte the
+// container ever wrote.
+//
+// LogWriter belongs to the supervisor, ReadLogFiles to the backend; both may run at once on one
+// log.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "schedd/base/result.h"
+
+namespace muster::local {
+
+inline constexpr int kLogSegments =
+    8;  // dropped one at a time, so at least 7/8 of the limit is kept
+
+/// Not thread-safe.
+class LogWriter {
+ public:
+  /// Appends to what `dir` already holds. `limit` bytes in all.
+  LogWriter(std::string dir, std::int64_t limit);
+  ~LogWriter();
+  LogWriter(const LogWriter&) = delete;
+  LogWriter& operator=(const LogWriter&) = delete;
+  /// A full disk loses output, never the container.
+  void Write(std::string_view data);
+
+ private:
+  bool OpenSegment();
+
+  std::string dir_;
+  std::int64_t segment_bytes_;
+  std::int64_t segment_ = 0;  // the one being written
+  std::int64_t filled_ = 0;   // bytes in it
+  int fd_ = -1;
+};
+
+struct LogPart {
+  std::string data;
+  std::int64_t next_offset = 0;
+  std::int64_t total = 0;    // bytes ever written
+  std::int64_t dropped = 0;  // the first `dropped` bytes are gone
+};
+
+/// Up to `max` bytes from `offset` (negative: from the end). An offset among the dropped bytes
+/// continues at the first kept one; the part then starts with one line that says how much is
+/// missing (not counted in offsets).
+LogPart ReadLogFiles(const std::string& dir, std::int64_t limit, std::int64_t offset,
+                     std::size_t max);
+
+}  // namespace muster::local

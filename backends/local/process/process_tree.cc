@@ -1,0 +1,109 @@
+#include "backends/local/process/process_tree.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string_view>
+
+#include "backends/local/process/files.h"
+
+namespace muster::local {
+
+bool ReadProcess(pid_t pid, ProcessInfo* out) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
+  const Result<std::string> text = ReadWholeFile(path);
+  if (!text.ok()) return false;
+  // The command, in parentheses, may itself contain spaces and parentheses: count from the last
+  // one.
+  const std::size_t close = text->rfind(')');
+  if (close == std::string::npos) return false;
+  int parent = 0, group = 0, session = 0;
+  unsigned long long start = 0;
+  char state = '?';
+  const int fields =
+      std::sscanf(text->c_str() + close + 1,
+                  " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+                  &state, &parent, &group, &session, &start);
+  if (fields != 5) return false;
+  *out = {pid, parent, session, state, start};
+  return true;
+}
+
+std::vector<ProcessInfo> AllProcesses() {
+  std::vector<ProcessInfo> all;
+  for (const std::string& name : ListDirectory("/proc")) {
+    if (name[0] < '1' || name[0] > '9') continue;
+    ProcessInfo info;
+    if (ReadProcess(static_cast<pid_t>(std::atoi(name.c_str())), &info)) all.push_back(info);
+  }
+  return all;
+}
+
+std::vector<pid_t> Descendants(pid_t root) {
+  std::multimap<pid_t, const ProcessInfo*> children;
+  const std::vector<ProcessInfo> all = AllProcesses();
+  for (const ProcessInfo& process : all) children.emplace(process.parent, &process);
+  std::vector<pid_t> found, todo{root};
+  while (!todo.empty()) {
+    const auto [first, last] = children.equal_range(todo.back());
+    todo.pop_back();
+    for (auto child = first; child != last; ++child) {
+      todo.push_back(child->second->pid);
+      if (child->second->state != 'Z') found.push_back(child->second->pid);
+    }
+  }
+  return found;
+}
+
+int SignalDescendants(pid_t root, int signal) {
+  int reached = 0;
+  for (const pid_t pid : Descendants(root)) reached += ::kill(pid, signal) == 0;
+  return reached;
+}
+
+bool KillDescendants(pid_t root, int passes) {
+  for (int pass = 0; pass < passes; ++pass) {
+    const std::vector<pid_t> found = Descendants(root);
+    if (found.empty()) return true;
+    for (const pid_t pid : found) ::kill(pid, SIGSTOP);
+    for (const pid_t pid : found) ::kill(pid, SIGKILL);
+    AwaitEnd(found.front(), 20);
+  }
+  return Descendants(root).empty();
+}
+
+void AwaitEnd(pid_t pid, int milliseconds) {
+  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (fd < 0) return;  // gone already
+  pollfd ended{fd, POLLIN, 0};
+  ::poll(&ended, 1, milliseconds);
+  ::close(fd);
+}
+
+int KillByEnvironment(const std::string& marker) {
+  int killed = 0;
+  for (const std::string& name : ListDirectory("/proc")) {
+    if (name[0] < '1' || name[0] > '9') continue;
+    const Result<std::string> environment = ReadWholeFile("/proc/" + name + "/environ");
+    if (!environment.ok()) continue;
+    std::string_view rest = *environment;
+    while (!rest.empty()) {
+      const std::size_t end = rest.find('\0');
+      if (rest.substr(0, end) == marker) {
+        killed += ::kill(static_cast<pid_t>(std::atoi(name.c_str())), SIGKILL) == 0;
+        break;
+      }
+      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    }
+  }
+  return killed;
+}
+
+}  // namespace muster::local

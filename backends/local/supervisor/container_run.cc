@@ -1,0 +1,100 @@
+#include "backends/local/supervisor/container_run.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "backends/local/process/files.h"
+
+namespace muster::local {
+namespace {
+
+/// Never blocks: a FIFO without a reader is an error, as is a directory.
+int OpenForOutput(const std::string& path, bool append) {
+  const int fd = ::open(
+      path.c_str(),
+      O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (append ? O_APPEND : O_TRUNC), 0644);
+  if (fd >= 0) ::fcntl(fd, F_SETFL, append ? O_APPEND : 0);
+  return fd;
+}
+
+void WriteToUser(int fd, std::string_view data) {
+  while (fd >= 0 && !data.empty()) {
+    const ssize_t wrote = ::write(fd, data.data(), data.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return;  // the user's disk is full; the log still has it
+    data.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+}
+
+}  // namespace
+
+PodRunner::Container::Container(const ContainerSpec& container_spec, std::string log_dir,
+                                std::int64_t log_bytes)
+    : spec(container_spec), log(std::move(log_dir), log_bytes) {}
+
+PodRunner::Container::~Container() {
+  for (const int fd : {output, errors, user_output, user_errors}) {
+    if (fd >= 0) ::close(fd);
+  }
+}
+
+std::string PodRunner::Container::OpenUserFiles() {
+  if (!spec.stdout_path.empty() && user_output < 0) {
+    user_output = OpenForOutput(spec.stdout_path, spec.append);
+    if (user_output < 0) {
+      return "the output file " + spec.stdout_path + " cannot be opened: " + std::strerror(errno);
+    }
+  }
+  if (!spec.stderr_path.empty() && user_errors < 0) {
+    user_errors = OpenForOutput(spec.stderr_path, spec.append);
+    if (user_errors < 0) {
+      return "the error file " + spec.stderr_path + " cannot be opened: " + std::strerror(errno);
+    }
+  }
+  return "";
+}
+
+void PodRunner::Container::Record(int fd, std::string_view data) {
+  log.Write(data);
+  WriteToUser(fd == errors ? user_errors : user_output, data);
+}
+
+void PodRunner::Container::CloseOutput(int fd) {
+  ::close(fd);
+  if (fd == output) output = -1;
+  if (fd == errors) errors = -1;
+}
+
+const char* PodRunner::Container::StateName() const {
+  return state == State::kRunning ? "running" : state == State::kEnded ? "ended" : "waiting";
+}
+
+PodStatusText::PodStatusText(const std::string& pod, const std::string& phase)
+    : status_({{"pod", pod}, {"phase", phase}}) {}
+
+void PodStatusText::SetSupervisor(pid_t pid, std::uint64_t start_ticks) {
+  status_["pid"] = static_cast<std::int64_t>(pid);
+  status_["startTicks"] = start_ticks;
+}
+
+void PodStatusText::SetTimes(std::int64_t started_us, std::int64_t ended_us) {
+  status_["startedUs"] = started_us;
+  status_["endedUs"] = ended_us;
+}
+
+void PodStatusText::SetOutcome(const std::string& reason, const std::string& message,
+                               bool stop_requested) {
+  status_["reason"] = reason;
+  status_["message"] = message;
+  status_["stopRequested"] = stop_requested;
+}
+
+std::string PodStatusText::Render() {
+  status_["containers"] = std::move(containers_);
+  return boost::json::serialize(status_);
+}
+
+}  // namespace muster::local

@@ -1,0 +1,68 @@
+// One container as the supervisor keeps it: its process, its output, its end; and the status.json
+// made of them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/json.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "backends/local/supervisor/pod_runner.h"
+
+namespace muster::local {
+
+/// Not thread-safe.
+struct PodRunner::Container {
+  Container(const ContainerSpec& container_spec, std::string log_dir, std::int64_t log_bytes);
+  ~Container();
+  /// Opens the files that the pod's annotations name; "" or why not. Files stay open over restarts.
+  std::string OpenUserFiles();
+  /// Output that came from `fd`: to the log, and to the user's file.
+  void Record(int fd, std::string_view data);
+  void CloseOutput(int fd);
+  bool failed() const { return exit_code != 0; }
+  const char* StateName() const;
+
+  const ContainerSpec& spec;
+  State state = State::kWaiting;
+  pid_t pid = 0;
+  int output = -1, errors = -1;            // pipes being read
+  int user_output = -1, user_errors = -1;  // the user's files
+  int exit_code = 0, signal = 0, restarts = 0;
+  bool out_of_memory = false;
+  bool stand_in = false;  // runs without a process
+  std::int64_t started_us = 0, ended_us = 0, started_ms = 0, start_at_ms = 0, backoff_ms = 0;
+  std::string message;
+  LogWriter log;
+};
+
+/// Builds status.json (fields: ../README.md).
+class PodStatusText {
+ public:
+  PodStatusText(const std::string& pod, const std::string& phase);
+  void SetSupervisor(pid_t pid, std::uint64_t start_ticks);
+  void SetTimes(std::int64_t started_us, std::int64_t ended_us);
+  void SetOutcome(const std::string& reason, const std::string& message, bool stop_requested);
+  template <class ContainerT>
+  void Add(const ContainerT& container, const char* state) {
+    containers_.push_back({{"name", container.spec.name},
+                           {"main", container.spec.role == ContainerRole::kMain},
+                           {"state", state},
+                           {"exitCode", container.exit_code},
+                           {"signal", container.signal},
+                           {"restarts", container.restarts},
+                           {"outOfMemory", container.out_of_memory},
+                           {"startedUs", container.started_us},
+                           {"endedUs", container.ended_us},
+                           {"message", container.message}});
+  }
+  std::string Render();
+
+ private:
+  boost::json::object status_;
+  boost::json::array containers_;
+};
+
+}  // namespace muster::local

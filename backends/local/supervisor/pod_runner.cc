@@ -1,0 +1,405 @@
+#include "backends/local/supervisor/pod_runner.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "backends/local/process/files.h"
+#include "backends/local/process/process_tree.h"
+#include "backends/local/supervisor/container_run.h"
+#include "backends/local/supervisor/launch.h"
+#include "backends/local/supervisor/pod_clock.h"
+
+namespace muster::local {
+namespace {
+
+constexpr std::int64_t kFirstBackoffMs = 10'000, kLongestBackoffMs = 300'000;  // the kubelet's
+constexpr std::int64_t kGuardEveryMs =
+    200;  // how often processes are counted where no cgroup bounds them
+constexpr std::size_t kPumpBytes = 64 << 10;
+
+/// False once nothing that this pod ever started is left: the supervisor adopts every orphan below
+/// it.
+bool HasChildren() {
+  siginfo_t info;
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+}  // namespace
+
+PodRunner::PodRunner(SupervisedPod pod)
+    : pod_(std::move(pod)), cgroups_(pod_.cgroups, pod_.cgroup_key) {
+  for (const ContainerSpec& spec : pod_.containers) {
+    containers_.push_back(std::make_unique<Container>(spec, "log/" + spec.name, pod_.log_bytes));
+  }
+}
+
+PodRunner::~PodRunner() {
+  if (epoll_ >= 0) ::close(epoll_);
+  if (signals_ >= 0) ::close(signals_);
+}
+
+void PodRunner::Run() {
+  sigset_t watched;
+  ::sigemptyset(&watched);
+  ::sigaddset(&watched, SIGCHLD);
+  ::sigaddset(&watched, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &watched, nullptr);
+  signals_ = ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+  epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+  Watch(signals_);
+  WriteStatus();
+  if (Status made = cgroups_.Create(pod_.max_processes); !made.ok()) {
+    FailPod("FailedToStart", made.error().detail);
+  }
+  if (pod_.active_deadline_s > 0) deadline_ms_ = MonotonicMs() + pod_.active_deadline_s * 1000;
+  if (!cgroups_.limits_processes() && pod_.max_processes > 0)
+    guard_at_ms_ = MonotonicMs() + kGuardEveryMs;
+  if (PathExists("stop")) OnStopRequest();  // asked before anybody knew whom to signal
+  Advance();
+  while (!finished_) {
+    epoll_event events[16];
+    const int count = ::epoll_wait(epoll_, events, 16, WaitMs());
+    bool signalled = false;
+    for (int i = 0; i < count; ++i) {
+      if (events[i].data.fd == signals_) {
+        signalled = true;
+      } else {
+        PumpOutput(events[i].data.fd);
+      }
+    }
+    signalfd_siginfo info;
+    bool terminated = false;
+    while (signalled && ::read(signals_, &info, sizeof info) == sizeof info) {
+      terminated = terminated || info.ssi_signo == SIGTERM;
+    }
+    Reap();
+    if (terminated) OnStopRequest();
+    CheckTimers();
+    Advance();
+  }
+}
+
+void PodRunner::Watch(int fd) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event);
+}
+
+/// Starts whatever is due; ends the pod when nothing more is to come.
+void PodRunner::Advance() {
+  if (!stopping_ && AdvanceStartUp()) {
+    for (const auto& container : containers_) {
+      if (container->spec.role == ContainerRole::kMain) Start(container.get());
+    }
+    if (started_us_ == 0 && !stopping_) {
+      started_us_ = WallMicros();
+      WriteStatus();
+    }
+    if (!stopping_ && AllMainsEnded()) {
+      for (const auto& container : containers_) {
+        if (container->spec.role == ContainerRole::kMain && container->failed()) {
+          FailPod("Error", container->message);
+        }
+      }
+      // Sidecars are asked to go; what else is left of the containers is not.
+      if (!stopping_) BeginStop(AnyRunning() ? pod_.grace_period_s * 1000 : 0, SIGTERM);
+    }
+  }
+  if (stopping_ && !HasChildren()) {
+    for (const auto& container : containers_) DrainOutput(container.get());
+    cgroups_.Remove();
+    finished_ = true;
+    ended_us_ = WallMicros();
+    WriteStatus();
+  }
+}
+
+/// Init containers and sidecars in order; true when the main containers may run.
+bool PodRunner::AdvanceStartUp() {
+  for (const auto& container : containers_) {
+    if (container->spec.role == ContainerRole::kMain) continue;
+    if (container->state == State::kEnded) {
+      if (!container->failed()) continue;
+      FailPod("InitContainerFailed", "init " + container->message);
+      return false;
+    }
+    if (container->state == State::kWaiting) Start(container.get());
+    if (stopping_) return false;
+    const bool sidecar = container->spec.role == ContainerRole::kSidecar;
+    if (!sidecar || (container->state != State::kRunning && container->restarts == 0)) return false;
+  }
+  return true;
+}
+
+void PodRunner::Start(Container* container) {
+  if (stopping_ || container->state != State::kWaiting || container->start_at_ms > MonotonicMs())
+    return;
+  const ContainerSpec& spec = container->spec;
+  if (!spec.stand_in_for.empty() && (spec.argv.empty() || FindProgram(spec).empty())) {
+    HoldPlace(container);
+    return;
+  }
+  std::string problem = container->OpenUserFiles();
+  if (problem.empty()) {
+    const Status limited = cgroups_.CreateContainer(
+        container->spec.name, container->spec.memory_bytes, container->spec.cpu_milli);
+    if (!limited.ok()) problem = limited.error().detail;
+  }
+  Launched launched;
+  if (problem.empty()) {
+    launched = Launch(pod_, container->spec, cgroups_);
+    problem = launched.problem;
+  }
+  if (!problem.empty()) {
+    container->log.Write("[muster: " + problem + "]\n");
+    Conclude(container, 128, 0,
+             "container " + container->spec.name + " could not start: " + problem);
+    return;
+  }
+  container->state = State::kRunning;
+  container->pid = launched.pid;
+  container->output = launched.output;
+  container->errors = launched.errors;
+  container->started_us = WallMicros();
+  container->started_ms = MonotonicMs();
+  Watch(container->output);
+  if (container->errors >= 0) Watch(container->errors);
+  WriteStatus();
+}
+
+/// Like the pause image: nothing runs, and the container is there until the pod is stopped.
+void PodRunner::HoldPlace(Container* container) {
+  container->log.Write("image " + container->spec.stand_in_for +
+                       " is not pulled on a local member and no command is given: a stand-in "
+                       "holds the container's place until it is stopped\n");
+  container->stand_in = true;
+  container->state = State::kRunning;
+  container->started_us = WallMicros();
+  container->started_ms = MonotonicMs();
+  WriteStatus();
+}
+
+void PodRunner::Reap() {
+  for (;;) {
+    int status = 0;
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+    if (pid <= 0) return;
+    for (const auto& container : containers_) {
+      if (container->pid == pid && container->state == State::kRunning)
+        OnExit(container.get(), status);
+    }
+  }
+}
+
+void PodRunner::OnExit(Container* container, int wait_status) {
+  if (!stopping_) KillLeftovers(*container);
+  DrainOutput(container);
+  const int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+  const int code = signal != 0 ? 128 + signal : WEXITSTATUS(wait_status);
+  container->out_of_memory = cgroups_.WasOutOfMemory(container->spec.name);
+  std::string why = "container " + container->spec.name;
+  if (container->out_of_memory && code != 0) {
+    why += " was killed: out of memory";
+  } else if (signal != 0) {
+    why += " was killed by signal " + std::to_string(signal);
+  } else {
+    why += " exited with code " + std::to_string(code);
+  }
+  Conclude(container, code, signal, why);
+}
+
+void PodRunner::Conclude(Container* container, int exit_code, int signal, std::string why) {
+  container->pid = 0;
+  container->exit_code = exit_code;
+  container->signal = signal;
+  container->ended_us = WallMicros();
+  container->message = std::move(why);
+  container->state = State::kEnded;
+  const bool again = container->spec.role == ContainerRole::kSidecar
+                         ? true
+                         : (pod_.restart_policy == RestartPolicy::kAlways &&
+                            (container->spec.role == ContainerRole::kMain || exit_code != 0)) ||
+                               (pod_.restart_policy == RestartPolicy::kOnFailure && exit_code != 0);
+  if (again && !stopping_) ScheduleRestart(container);
+  WriteStatus();
+}
+
+void PodRunner::ScheduleRestart(Container* container) {
+  const std::int64_t now = MonotonicMs();
+  // As the kubelet: at once the first time, then 10 s doubled up to 5 min, forgotten after 10 min
+  // of peace.
+  if (now - container->started_ms > 2 * kLongestBackoffMs) container->backoff_ms = 0;
+  container->start_at_ms = now + container->backoff_ms;
+  container->backoff_ms = std::clamp(container->backoff_ms * 2, kFirstBackoffMs, kLongestBackoffMs);
+  ++container->restarts;
+  container->state = State::kWaiting;
+}
+
+/// What a container leaves behind must not run beside its next start or the pod's other containers.
+void PodRunner::KillLeftovers(const Container& container) {
+  if (!HasChildren()) return;
+  if (!cgroups_.empty()) {
+    for (const pid_t pid : cgroups_.Processes(container.spec.name)) ::kill(pid, SIGKILL);
+    return;
+  }
+  for (const ProcessInfo& process : AllProcesses()) {
+    if (process.session == container.pid) ::kill(process.pid, SIGKILL);
+  }
+}
+
+/// SIGTERM came; the file `stop` holds the grace period in milliseconds, -1 for the pod's own.
+void PodRunner::OnStopRequest() {
+  const Result<std::string> asked = ReadWholeFile("stop");
+  const std::int64_t asked_ms = asked.ok() ? std::atoll(asked->c_str()) : -1;
+  const std::int64_t grace_ms = asked_ms < 0 ? pod_.grace_period_s * 1000 : asked_ms;
+  stop_requested_ = true;
+  if (stopping_) {
+    kill_at_ms_ = std::min(kill_at_ms_, MonotonicMs() + grace_ms);  // a second, shorter wish counts
+    return;
+  }
+  // A pod whose work is done and that only waits for its sidecars keeps its success.
+  if (!AllMainsEnded()) FailPod("Stopped", "stopped on request");
+  if (!stopping_) BeginStop(grace_ms, SIGTERM);
+  kill_at_ms_ = MonotonicMs() + grace_ms;
+}
+
+void PodRunner::FailPod(const std::string& reason, const std::string& message) {
+  if (!failed_) {
+    failed_ = true;
+    reason_ = reason;
+    message_ = message;
+  }
+  if (!stopping_) BeginStop(pod_.grace_period_s * 1000, SIGTERM);
+}
+
+void PodRunner::BeginStop(std::int64_t grace_ms, int first_signal) {
+  stopping_ = true;
+  kill_at_ms_ = MonotonicMs() + grace_ms;
+  guard_at_ms_ = 0;
+  SignalAll(grace_ms > 0 ? first_signal : SIGKILL);
+  for (const auto& container : containers_) {
+    if (container->stand_in && container->state == State::kRunning)
+      Conclude(container.get(), 0, 0, "the stand-in was stopped");
+  }
+  WriteStatus();
+}
+
+void PodRunner::SignalAll(int signal) {
+  if (!HasChildren()) return;
+  if (signal != SIGKILL) {
+    SignalDescendants(::getpid(), signal);
+    return;
+  }
+  if (!cgroups_.empty()) cgroups_.KillAll();
+  KillDescendants(::getpid());
+}
+
+void PodRunner::CheckTimers() {
+  const std::int64_t now = MonotonicMs();
+  if (stopping_) {
+    if (now < kill_at_ms_) return;
+    SignalAll(SIGKILL);
+    kill_at_ms_ = now + 1000;  // again, should something have escaped between two looks
+    return;
+  }
+  if (deadline_ms_ > 0 && now >= deadline_ms_) {
+    FailPod("DeadlineExceeded", "the pod was active longer than its activeDeadlineSeconds");
+  } else if (guard_at_ms_ > 0 && now >= guard_at_ms_) {
+    GuardProcesses();
+  }
+}
+
+/// No control group bounds the pod: count, and end it when it has run away.
+void PodRunner::GuardProcesses() {
+  guard_at_ms_ = MonotonicMs() + kGuardEveryMs;
+  if (static_cast<std::int64_t>(Descendants(::getpid()).size()) <= pod_.max_processes) return;
+  pod_.grace_period_s = 0;
+  FailPod("TooManyProcesses", "the pod had more than " + std::to_string(pod_.max_processes) +
+                                  " processes and was killed");
+}
+
+int PodRunner::WaitMs() const {
+  std::int64_t next = -1;
+  const auto consider = [&next](std::int64_t at) {
+    if (at > 0 && (next < 0 || at < next)) next = at;
+  };
+  if (stopping_) {
+    consider(kill_at_ms_);
+  } else {
+    consider(deadline_ms_);
+    consider(guard_at_ms_);
+    for (const auto& container : containers_) {
+      if (container->state == State::kWaiting) consider(container->start_at_ms);
+    }
+  }
+  if (next < 0) return -1;
+  return static_cast<int>(std::clamp<std::int64_t>(next - MonotonicMs(), 0, 3'600'000));
+}
+
+void PodRunner::PumpOutput(int fd) {
+  char buffer[kPumpBytes];
+  for (const auto& container : containers_) {
+    if (container->output != fd && container->errors != fd) continue;
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got > 0) {
+      container->Record(fd, {buffer, static_cast<std::size_t>(got)});
+    } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+      container->CloseOutput(fd);
+    }
+    return;
+  }
+}
+
+/// Reads what is left in the pipes of a container that has ended, and closes them.
+void PodRunner::DrainOutput(Container* container) {
+  char buffer[kPumpBytes];
+  for (const int fd : {container->output, container->errors}) {
+    if (fd < 0) continue;
+    ssize_t got = 0;
+    while ((got = ::read(fd, buffer, sizeof buffer)) > 0) {
+      container->Record(fd, {buffer, static_cast<std::size_t>(got)});
+    }
+    container->CloseOutput(fd);
+  }
+}
+
+bool PodRunner::AllMainsEnded() const {
+  return std::all_of(containers_.begin(), containers_.end(), [](const auto& container) {
+    return container->spec.role != ContainerRole::kMain || container->state == State::kEnded;
+  });
+}
+
+bool PodRunner::AnyRunning() const {
+  return std::any_of(containers_.begin(), containers_.end(),
+                     [](const auto& container) { return container->state == State::kRunning; });
+}
+
+std::string PodRunner::Phase() const {
+  if (finished_) return failed_ ? "Failed" : "Succeeded";
+  return started_us_ == 0 ? "Pending" : "Running";
+}
+
+void PodRunner::WriteStatus() {
+  PodStatusText text(pod_.name, Phase());
+  ProcessInfo self;
+  if (ReadProcess(::getpid(), &self)) text.SetSupervisor(self.pid, self.start_ticks);
+  text.SetTimes(started_us_, ended_us_);
+  text.SetOutcome(reason_, message_, stop_requested_);
+  for (const auto& container : containers_) text.Add(*container, container->StateName());
+  // A full disk must not end the pod; the next change writes again.
+  if (Status written = WriteWholeFile("status.json", text.Render()); !written.ok() && finished_) {
+    ::unlink("status.json.tmp");
+  }
+}
+
+}  // namespace muster::local

@@ -1,0 +1,64 @@
+// Runs one pod from its first init container to its last process: order, restarts, output,
+// deadlines, stopping.
+//
+// One thread, one epoll. Everything worth knowing is written to status.json before anybody could
+// rely on it: the file exists before any container runs, and says Succeeded or Failed only when no
+// process is left.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/local/process/log_files.h"
+#include "backends/local/supervisor/pod_spec_file.h"
+
+namespace muster::local {
+
+class PodRunner {
+ public:
+  /// The current directory is the pod's.
+  explicit PodRunner(SupervisedPod pod);
+  ~PodRunner();
+  /// Returns when the pod has ended and its end is on disk.
+  void Run();
+
+ private:
+  enum class State { kWaiting, kRunning, kEnded };
+  struct Container;
+
+  void Advance();
+  bool AdvanceStartUp();
+  void Start(Container* container);
+  void HoldPlace(Container* container);
+  void Reap();
+  void OnExit(Container* container, int wait_status);
+  void Conclude(Container* container, int exit_code, int signal, std::string why);
+  void ScheduleRestart(Container* container);
+  void KillLeftovers(const Container& container);
+  void OnStopRequest();
+  void BeginStop(std::int64_t grace_ms, int first_signal);
+  void SignalAll(int signal);
+  void CheckTimers();
+  void GuardProcesses();
+  int WaitMs() const;
+  void PumpOutput(int fd);
+  void DrainOutput(Container* container);
+  void Watch(int fd);
+  bool AllMainsEnded() const;
+  bool AnyRunning() const;
+  void FailPod(const std::string& reason, const std::string& message);
+  void WriteStatus();
+  std::string Phase() const;
+
+  SupervisedPod pod_;
+  PodCgroups cgroups_;
+  std::vector<std::unique_ptr<Container>> containers_;
+  int epoll_ = -1, signals_ = -1;
+  bool stopping_ = false, stop_requested_ = false, finished_ = false, failed_ = false;
+  std::int64_t started_us_ = 0, ended_us_ = 0;
+  std::int64_t kill_at_ms_ = 0, deadline_ms_ = 0, guard_at_ms_ = 0;
+  std::string reason_, message_;
+};
+
+}  // namespace muster::local

@@ -1,0 +1,260 @@
+#include "backends/simulated/simulated_backend.h"
+
+#include <deque>
+#include <mutex>
+#include <utility>
+
+namespace muster::simulated {
+namespace {
+
+constexpr const char* kIncarnation = "simulated";
+
+struct Attempt {
+  Observation seen;
+  std::vector<std::pair<std::string, std::int32_t>> pod_sets;  // name and count
+  bool suspended = false;
+};
+
+// The same attempt fails on every run of the same jobs.
+bool Fails(const DispatchKey& key, std::int32_t percent) {
+  std::uint64_t mixed = key.job_uid.hi ^ (key.job_uid.lo * 0x9e3779b97f4a7c15ULL) ^
+                        static_cast<std::uint64_t>(key.attempt);
+  mixed ^= mixed >> 32;
+  mixed *= 0xd6e8feb86659fd93ULL;
+  mixed ^= mixed >> 32;
+  return static_cast<std::int32_t>(mixed % 100) < percent;
+}
+
+bool Ended(const Observation& seen) {
+  return seen.phase == RemotePhase::kSucceeded || seen.phase == RemotePhase::kFailed;
+}
+
+}  // namespace
+
+struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
+  Impl(const Clock& clock_in, TimerService& timers_in, SimulatedOptions options_in)
+      : clock(clock_in), timers(timers_in), options(std::move(options_in)) {}
+
+  // One timer serves all: every attempt runs equally long, so they end in the order in which they
+  // began.
+  void ArmLocked() {
+    if (armed || ending.empty() || stopped) return;
+    armed = true;
+    timer = timers.At(ending.front().first, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->EndDue();
+    });
+  }
+
+  void EndDue() {
+    std::lock_guard delivering(delivery);
+    std::vector<Observation> ended;
+    ObservationSink* to = nullptr;
+    {
+      std::lock_guard lock(mutex);
+      armed = false;
+      const Monotonic now = clock.Now();
+      while (!ending.empty() && ending.front().first <= now) {
+        const auto found = attempts.find(ending.front().second);
+        ending.pop_front();
+        if (found == attempts.end() || Ended(found->second.seen)) continue;
+        EndLocked(&found->second);
+        ended.push_back(found->second.seen);
+      }
+      ArmLocked();
+      to = sink;
+    }
+    if (to == nullptr) return;
+    for (Observation& seen : ended) to->OnObservation(std::move(seen));
+  }
+
+  void EndLocked(Attempt* attempt) {
+    Observation& seen = attempt->seen;
+    const bool fails = Fails(seen.key, options.failure_percent);
+    seen.phase = fails ? RemotePhase::kFailed : RemotePhase::kSucceeded;
+    (fails ? seen.failed_pods : seen.succeeded_pods) = seen.active_pods;
+    seen.active_pods = seen.ready_pods = 0;
+    seen.end_time = clock.WallNow();
+    seen.exit_code = fails ? 1 : 0;
+    seen.reason = fails ? Reason::kFailed : Reason::kNone;
+    seen.message = fails ? "simulated failure" : "";
+  }
+
+  void RunLocked(Attempt* attempt) {
+    attempt->suspended = false;
+    attempt->seen.phase = RemotePhase::kRunning;
+    attempt->seen.start_time = clock.WallNow();
+    for (const auto& [name, count] : attempt->pod_sets) attempt->seen.active_pods += count;
+    attempt->seen.ready_pods = attempt->seen.active_pods;
+    ending.emplace_back(clock.Now() + options.run_time_ms * kNanosPerMilli, attempt->seen.key);
+    ArmLocked();
+  }
+
+  bool Serves(const std::string& cluster) const {
+    for (const SimulatedCluster& one : options.clusters) {
+      if (one.name == cluster) return true;
+    }
+    return false;
+  }
+
+  const Clock& clock;
+  TimerService& timers;
+  const SimulatedOptions options;
+  std::mutex
+      delivery;  // held while ends are reported, so that Stop can wait for it; taken before `mutex`
+  std::mutex mutex;  // guards everything below
+  ObservationSink* sink = nullptr;
+  std::map<DispatchKey, Attempt> attempts;
+  std::deque<std::pair<Monotonic, DispatchKey>> ending;
+  std::int64_t made = 0;
+  bool armed = false, stopped = false;
+  TimerId timer = 0;
+};
+
+SimulatedBackend::SimulatedBackend(const Clock& clock, TimerService& timers,
+                                   SimulatedOptions options)
+    : impl_(std::make_shared<Impl>(clock, timers, std::move(options))) {}
+
+SimulatedBackend::~SimulatedBackend() { Stop(); }
+
+std::vector<std::string> SimulatedBackend::Clusters() const {
+  std::vector<std::string> names;
+  for (const SimulatedCluster& cluster : impl_->options.clusters) names.push_back(cluster.name);
+  return names;
+}
+
+void SimulatedBackend::Ensure(const DispatchOrder& order, Callback<RemoteRef> done) {
+  if (!impl_->Serves(order.key.cluster))
+    return done(NotFound("no simulated member " + order.key.cluster));
+  RemoteRef ref{"", kIncarnation};
+  Observation seen;
+  ObservationSink* to = nullptr;
+  {
+    std::lock_guard lock(impl_->mutex);
+    const auto [found, fresh] = impl_->attempts.try_emplace(order.key);
+    Attempt& attempt = found->second;
+    if (fresh) {
+      attempt.seen.key = order.key;
+      attempt.seen.remote_uid = "simulated-" + std::to_string(++impl_->made);
+      attempt.seen.phase = RemotePhase::kSuspended;
+      attempt.suspended = true;
+      for (const PodSetAssignment& pod_set : order.pod_sets)
+        attempt.pod_sets.emplace_back(pod_set.name, pod_set.count);
+    }
+    if (attempt.suspended && !order.suspended && !Ended(attempt.seen)) impl_->RunLocked(&attempt);
+    ref.remote_uid = attempt.seen.remote_uid;
+    seen = attempt.seen;
+    to = impl_->sink;
+  }
+  done(std::move(ref));
+  if (to != nullptr) to->OnObservation(std::move(seen));
+}
+
+void SimulatedBackend::Remove(const DispatchKey& key, const RemovePolicy& policy,
+                              Callback<Removed> done) {
+  Removed removed;
+  {
+    std::lock_guard lock(impl_->mutex);
+    const auto found = impl_->attempts.find(key);
+    const bool ours =
+        found != impl_->attempts.end() &&
+        (policy.expected_uid.empty() || policy.expected_uid == found->second.seen.remote_uid);
+    removed.existed = ours;
+    if (ours && policy.keep_logs) {
+      Observation& seen = found->second.seen;
+      if (!Ended(seen)) {
+        seen.phase = RemotePhase::kFailed;
+        seen.reason = Reason::kCancelled;
+        seen.message = "stopped";
+        seen.end_time = impl_->clock.WallNow();
+        seen.active_pods = seen.ready_pods = 0;
+      }
+    } else if (ours) {
+      impl_->attempts.erase(found);
+    }
+  }
+  done(removed);
+}
+
+void SimulatedBackend::List(const std::string& cluster, Callback<std::vector<Observation>> done) {
+  std::vector<Observation> all;
+  {
+    std::lock_guard lock(impl_->mutex);
+    for (const auto& [key, attempt] : impl_->attempts) {
+      if (key.cluster == cluster) all.push_back(attempt.seen);
+    }
+  }
+  done(std::move(all));
+}
+
+void SimulatedBackend::Start(ObservationSink& sink) {
+  {
+    std::lock_guard lock(impl_->mutex);
+    impl_->sink = &sink;
+    impl_->stopped = false;
+    impl_->ArmLocked();
+  }
+  for (const SimulatedCluster& cluster : impl_->options.clusters) {
+    Facts(cluster.name, [&sink](Result<ClusterFacts> facts) {
+      if (facts.ok()) sink.OnFacts(std::move(facts).value());
+    });
+  }
+}
+
+void SimulatedBackend::Stop() {
+  TimerId timer = 0;
+  bool armed = false;
+  {
+    std::lock_guard lock(impl_->mutex);
+    impl_->sink = nullptr;
+    impl_->stopped = true;
+    armed = std::exchange(impl_->armed, false);
+    timer = impl_->timer;
+  }
+  if (armed) impl_->timers.Cancel(timer);
+  std::lock_guard delivered(impl_->delivery);
+}
+
+void SimulatedBackend::Facts(const std::string& cluster, Callback<ClusterFacts> done) {
+  for (const SimulatedCluster& one : impl_->options.clusters) {
+    if (one.name != cluster) continue;
+    ClusterFacts facts;
+    facts.cluster = cluster;
+    facts.incarnation = kIncarnation;
+    facts.allocatable = one.allocatable;
+    facts.message = "simulated: nothing is run";
+    return done(std::move(facts));
+  }
+  done(NotFound("no simulated member " + cluster));
+}
+
+Result<std::vector<PodStatus>> SimulatedBackend::Pods(const DispatchKey& key) {
+  std::lock_guard lock(impl_->mutex);
+  const auto found = impl_->attempts.find(key);
+  if (found == impl_->attempts.end())
+    return NotFound("member " + key.cluster + " does not have this attempt");
+  const Observation& seen = found->second.seen;
+  std::vector<PodStatus> pods;
+  for (const auto& [name, count] : found->second.pod_sets) {
+    for (std::int32_t index = 0; index < count; ++index) {
+      PodStatus pod;
+      pod.name = name + "-" + std::to_string(index);
+      pod.pod_set = name;
+      pod.index = index;
+      pod.phase = seen.phase == RemotePhase::kRunning     ? "Running"
+                  : seen.phase == RemotePhase::kSucceeded ? "Succeeded"
+                  : seen.phase == RemotePhase::kFailed    ? "Failed"
+                                                          : "Pending";
+      pod.exit_code = seen.exit_code;
+      pod.start_time = seen.start_time;
+      pod.end_time = seen.end_time;
+      pods.push_back(std::move(pod));
+    }
+  }
+  return pods;
+}
+
+Result<LogChunk> SimulatedBackend::ReadLog(const DispatchKey& key, const LogQuery&) {
+  return NotFound("member " + key.cluster + " is simulated and writes no logs");
+}
+
+}  // namespace muster::simulated

@@ -1,0 +1,43 @@
+// apply: any documents in one request, so that one bad document changes nothing.
+#include <cstdio>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/documents.h"
+#include "clients/lib/idempotency_key.h"
+#include "clients/lib/job_view.h"
+
+namespace muster::cli {
+namespace {
+
+std::string Lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  return text;
+}
+
+}  // namespace
+
+int Apply(Session& session, const ApplyOptions& options) {
+  client::Outcome<std::vector<Document>> documents = ReadDocuments(options.files);
+  if (!documents.ok()) return PrintFailure(documents.failure());
+  json::array body;
+  for (const Document& document : *documents) body.push_back(document.value);
+  client::Query query;
+  query.Add("namespace", session.ns());
+  if (options.dry_run) query.Add("dryRun", "true");
+  // Applying the same documents twice gives the same objects, so a lost answer may be asked for
+  // again.
+  const client::Outcome<json::value> answer = session.api.Send(
+      {"POST", "/v1/apply" + query.text(), json::serialize(body), client::NewIdempotencyKey()});
+  if (!answer.ok()) return PrintFailure(NameSources(answer.failure(), *documents));
+  const json::value* items = client::FindPath(*answer, "items");
+  if (items == nullptr || !items->is_array())
+    return PrintFailure(client::BadAnswer("the server's answer has no items"));
+  for (const json::value& item : items->get_array()) {
+    std::printf("%s/%s %s%s\n", Lower(client::PathText(item, "kind")).c_str(),
+                client::PathText(item, "name").c_str(), client::PathText(item, "outcome").c_str(),
+                options.dry_run ? " (dry run)" : "");
+  }
+  return 0;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,47 @@
+// cluster list, describe, cordon, uncordon; version.
+#include <cstdio>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/kinds.h"
+#include "clients/lib/job_view.h"
+#include "schedd/text/yaml.h"
+
+namespace muster::cli {
+
+int ClusterList(Session& session, const std::string& output) {
+  GetOptions options;
+  options.kind = "memberclusters";
+  options.output = output;
+  return Get(session, options);
+}
+
+int ClusterDescribe(Session& session, const std::string& name) {
+  const client::Outcome<json::value> facts =
+      session.api.Get("/v1/memberclusters/" + client::PercentEncode(name) + "/facts");
+  if (!facts.ok()) return PrintFailure(facts.failure());
+  std::fputs(WriteYaml(*facts).c_str(), stdout);
+  return 0;
+}
+
+int ClusterCordon(Session& session, const std::string& name, bool cordon) {
+  const std::string verb = cordon ? "cordon" : "uncordon";
+  const std::string target = "/v1/memberclusters/" + client::PercentEncode(name) + ":" + verb;
+  const client::Outcome<json::value> answer = session.api.Send({"POST", target});
+  if (!answer.ok()) return PrintFailure(answer.failure());
+  std::printf("membercluster/%s %sed\n", name.c_str(), verb.c_str());
+  return 0;
+}
+
+int Version(Session& session, bool client_only) {
+  std::printf("client: muster 0.1.0\n");
+  if (client_only) return 0;
+  const client::Outcome<json::value> answer = session.api.Get("/version");
+  if (!answer.ok()) return PrintFailure(answer.failure());
+  std::string version = client::PathText(*answer, "musterVersion");
+  if (version.empty()) version = client::PathText(*answer, "gitVersion");
+  std::printf("server: %s at %s\n", version.empty() ? "muster" : version.c_str(),
+              session.api.settings().server.ToString().c_str());
+  return 0;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,102 @@
+// `muster`'s commands: what the command line asked for, as plain structs, and one function for
+// each. Parsing (main.cc, the only file that sees CLI11) and doing are apart, so that tests call
+// the functions directly.
+//
+// Every function prints to stdout, errors to stderr, and returns the exit status: 0, 1 refused, 2
+// bad usage, 3 server not reached (contract.md, "muster").
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "clients/lib/api_client.h"
+
+namespace muster::cli {
+
+inline constexpr int kRefused = 1;
+inline constexpr int kBadUsage = 2;
+inline constexpr int kTimedOut = 124;  // as timeout(1)
+
+/// A server, a namespace and how to print.
+struct Session {
+  explicit Session(client::Settings settings, bool every_namespace = false)
+      : api(std::move(settings)), all_namespaces(every_namespace) {}
+  client::ApiClient api;
+  bool all_namespaces = false;  // -A
+  const std::string& ns() const { return api.settings().ns; }
+};
+
+/// "muster: SENTENCE" on stderr.
+void PrintError(const std::string& sentence);
+/// The same for a failure, with a line for each wrong field; gives the exit status.
+int PrintFailure(const client::Failure& failure);
+
+struct ApplyOptions {
+  std::vector<std::string> files;  // files, directories or "-"
+  bool dry_run = false;
+};
+int Apply(Session& session, const ApplyOptions& options);
+
+struct SubmitOptions {
+  std::string file;  // "-" for stdin
+  std::string queue;
+  bool wait = false;
+  std::string wait_timeout;  // "" for none
+};
+int Submit(Session& session, const SubmitOptions& options);
+
+struct GetOptions {
+  std::string kind, name, output;  // output: "", wide, json, yaml, name
+  std::string state, queue, user;  // jobs only
+  bool watch = false;
+};
+int Get(Session& session, const GetOptions& options);
+
+struct NamedOptions {
+  std::string kind;
+  std::vector<std::string> names;
+};
+int Describe(Session& session, const NamedOptions& options);
+int Delete(Session& session, const NamedOptions& options);
+
+struct WaitOptions {
+  std::vector<std::string> jobs;
+  std::string condition = "finished";  // started, finished, a state, or condition=TYPE
+  std::string timeout;
+};
+int Wait(Session& session, const WaitOptions& options);
+
+/// hold, release or requeue.
+int ChangeJobs(Session& session, const std::string& verb, const std::vector<std::string>& jobs);
+
+struct LogOptions {
+  std::string job, container, pod;
+  std::int64_t tail = -1;  // lines; -1: all
+  bool follow = false;
+};
+int Logs(Session& session, const LogOptions& options);
+
+int Explain(Session& session, const std::string& job, const std::string& output);
+/// Refreshes until `q` on a terminal, prints once otherwise.
+int Top(Session& session, bool once);
+
+struct QuotaKey {
+  std::string cluster_queue, flavor, resource;  // "" matches any, for get
+};
+struct QuotaEdit {
+  QuotaKey key;
+  std::string nominal, borrowing_limit, lending_limit;  // "" leaves it, "none" removes a limit
+  bool dry_run = false;
+};
+/// Both over gRPC (quota.cc is the only file that sees it).
+int QuotaGet(Session& session, const QuotaKey& key);
+int QuotaSet(Session& session, const QuotaEdit& edit);
+
+int ClusterList(Session& session, const std::string& output);
+int ClusterDescribe(Session& session, const std::string& name);
+int ClusterCordon(Session& session, const std::string& name, bool cordon);
+
+int Version(Session& session, bool client_only);
+
+}  // namespace muster::cli

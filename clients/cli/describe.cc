@@ -1,0 +1,119 @@
+// describe and delete: one object in full; and the end of one.
+#include <algorithm>
+#include <cstdio>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/jobs.h"
+#include "clients/cli/kinds.h"
+#include "clients/cli/text_table.h"
+#include "schedd/text/yaml.h"
+
+namespace muster::cli {
+namespace {
+
+void PrintConditions(const json::value* conditions) {
+  if (conditions == nullptr || !conditions->is_array() || conditions->get_array().empty()) return;
+  TextTable table({"TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"});
+  for (const json::value& condition : conditions->get_array()) {
+    table.Add({client::PathText(condition, "type"), client::PathText(condition, "status"),
+               client::PathText(condition, "reason"),
+               client::PathText(condition, "lastTransitionTime"),
+               client::PathText(condition, "message")});
+  }
+  std::printf("Conditions:\n%s", table.Render().c_str());
+}
+
+void PrintEvents(Session& session, std::int64_t id) {
+  const client::Outcome<json::value> answer =
+      session.api.Get(client::JobPath(std::to_string(id)) + "/events");
+  if (!answer.ok()) return;  // the view above is what was asked for; its history may be gone
+  const json::value* items = client::FindPath(*answer, "items");
+  if (items == nullptr || !items->is_array() || items->get_array().empty()) return;
+  TextTable table({"TIME", "EVENT", "REASON", "MESSAGE"});
+  for (const json::value& event : items->get_array()) {
+    table.Add({client::PathText(event, "time"), client::PathText(event, "type"),
+               client::PathText(event, "reason"), client::PathText(event, "message")});
+  }
+  std::printf("Events:\n%s", table.Render().c_str());
+}
+
+int DescribeJob(Session& session, const std::string& name) {
+  client::Outcome<client::JobView> job = FindJob(session, name);
+  if (!job.ok()) return PrintFailure(job.failure());
+  for (const char* key :
+       {"id",      "uid",          "name",      "displayName", "namespace", "kind",    "user",
+        "queue",   "clusterQueue", "priority",  "state",       "reason",    "message", "cluster",
+        "attempt", "submitTime",   "admitTime", "startTime",   "endTime",   "exitCode"}) {
+    const std::string text = client::MemberText(job->all, key);
+    if (!text.empty()) std::printf("%-14s %s\n", (std::string(key) + ":").c_str(), text.c_str());
+  }
+  const json::value* sets = job->all.if_contains("podSets");
+  if (sets != nullptr && sets->is_array() && !sets->get_array().empty()) {
+    std::printf("podSets:\n%s", WriteYaml(*sets).c_str());
+  }
+  PrintConditions(job->all.if_contains("conditions"));
+  PrintEvents(session, job->id);
+  return 0;
+}
+
+const Kind* KindOrError(const std::string& name, int* exit) {
+  const Kind* kind = FindKind(name);
+  if (kind == nullptr) {
+    PrintError("unknown kind \"" + name + "\"; muster get --help lists them");
+    *exit = kBadUsage;
+  } else if (*kind->refusal != '\0') {
+    PrintError(std::string(kind->plural) + ": " + kind->refusal);
+    *exit = kRefused;
+    kind = nullptr;
+  }
+  return kind;
+}
+
+}  // namespace
+
+int Describe(Session& session, const NamedOptions& options) {
+  int exit = 0;
+  const Kind* kind = KindOrError(options.kind, &exit);
+  if (kind == nullptr) return exit;
+  for (const std::string& name : options.names) {
+    if (&name != &options.names.front()) std::printf("\n");
+    if (kind->is_job()) {
+      exit = std::max(exit, DescribeJob(session, name));
+      continue;
+    }
+    const client::Outcome<json::value> object =
+        session.api.Get(ObjectPath(*kind, session.ns(), name));
+    if (object.ok())
+      std::fputs(WriteYaml(*object).c_str(), stdout);
+    else
+      exit = std::max(exit, PrintFailure(object.failure()));
+  }
+  return exit;
+}
+
+int Delete(Session& session, const NamedOptions& options) {
+  int exit = 0;
+  const Kind* kind = KindOrError(options.kind, &exit);
+  if (kind == nullptr) return exit;
+  for (const std::string& name : options.names) {
+    std::string target = ObjectPath(*kind, session.ns(), name);
+    std::string shown = std::string(kind->singular) + "/" + name;
+    if (kind->is_job()) {
+      const client::Outcome<client::JobView> job = FindJob(session, name);
+      if (!job.ok()) {
+        exit = std::max(exit, PrintFailure(job.failure()));
+        continue;
+      }
+      target = client::JobPath(std::to_string(job->id));
+      shown = "job/" + std::to_string(job->id);
+    }
+    const client::Outcome<json::value> answer = session.api.Send({"DELETE", target});
+    if (answer.ok())
+      std::printf("%s %s\n", shown.c_str(), kind->is_job() ? "cancelled" : "deleted");
+    else
+      exit = std::max(exit, PrintFailure(answer.failure()));
+  }
+  return exit;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,197 @@
+// get: lists and single objects as tables, JSON, YAML or names, and watching them change.
+#include <cstdio>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/jobs.h"
+#include "clients/cli/kinds.h"
+#include "clients/cli/text_table.h"
+#include "clients/lib/event_stream.h"
+#include "schedd/text/yaml.h"
+
+namespace muster::cli {
+namespace {
+
+using Objects = std::vector<json::value>;
+
+bool ShowsNamespace(const Session& session, const Kind& kind) {
+  return kind.namespaced && session.all_namespaces;
+}
+
+std::string NamespaceOf(const Kind& kind, const json::value& object) {
+  return client::PathText(object, kind.is_job() ? "namespace" : "metadata.namespace");
+}
+
+/// For a job its id: names of batch scripts are not unique.
+std::string NameOf(const Kind& kind, const json::value& object) {
+  return client::PathText(object, kind.is_job() ? "id" : "metadata.name");
+}
+
+std::vector<std::string> Headers(const Session& session, const Kind& kind, bool wide) {
+  std::vector<std::string> out;
+  if (ShowsNamespace(session, kind)) out.emplace_back("NAMESPACE");
+  for (const KindColumn& column : kind.columns) {
+    if (wide || !column.wide_only) out.emplace_back(column.header);
+  }
+  return out;
+}
+
+std::vector<std::string> Cells(const Session& session, const Kind& kind, bool wide,
+                               const json::value& object) {
+  std::vector<std::string> out;
+  if (ShowsNamespace(session, kind)) out.push_back(NamespaceOf(kind, object));
+  for (const KindColumn& column : kind.columns) {
+    if (wide || !column.wide_only) out.push_back(column.cell(object));
+  }
+  return out;
+}
+
+client::Outcome<json::value> GetOne(Session& session, const Kind& kind, const std::string& name) {
+  if (!kind.is_job()) return session.api.Get(ObjectPath(kind, session.ns(), name));
+  client::Outcome<client::JobView> job = FindJob(session, name);
+  if (!job.ok()) return job.failure();
+  return json::value(std::move(job.value().all));
+}
+
+client::Outcome<Objects> GetMany(Session& session, const Kind& kind, const GetOptions& options) {
+  const std::string ns = session.all_namespaces ? "" : session.ns();
+  if (kind.is_job()) {
+    client::Query query;
+    query.Add("namespace", ns)
+        .Add("queue", options.queue)
+        .Add("state", options.state)
+        .Add("user", options.user);
+    return session.api.ListAll("/v1/jobs", query.Add("limit", "1000"));
+  }
+  client::Outcome<json::value> answer = session.api.Get(ObjectPath(kind, ns, ""));
+  if (!answer.ok()) return answer.failure();
+  const json::value* items = client::FindPath(*answer, "items");
+  if (items == nullptr || !items->is_array())
+    return client::BadAnswer("the server's list has no items");
+  return Objects(items->get_array().begin(), items->get_array().end());
+}
+
+void PrintValue(const json::value& value, const std::string& output) {
+  const std::string text = output == "json" ? WriteJsonPretty(value) : WriteYaml(value);
+  std::printf("%s%s", text.c_str(), text.ends_with('\n') ? "" : "\n");
+}
+
+void Print(const Session& session, const Kind& kind, const GetOptions& options,
+           const Objects& objects) {
+  if (options.output == "name") {
+    for (const json::value& object : objects)
+      std::printf("%s/%s\n", kind.singular, NameOf(kind, object).c_str());
+    return;
+  }
+  if (options.output == "json" || options.output == "yaml") {
+    if (!options.name.empty() && objects.size() == 1)
+      return PrintValue(objects.front(), options.output);
+    return PrintValue(json::object{{"items", json::array(objects.begin(), objects.end())}},
+                      options.output);
+  }
+  if (objects.empty()) {
+    std::fprintf(stderr, "No %s found%s.\n", kind.plural,
+                 kind.namespaced && !session.all_namespaces
+                     ? (" in namespace " + session.ns()).c_str()
+                     : "");
+    return;
+  }
+  const bool wide = options.output == "wide";
+  TextTable table(Headers(session, kind, wide));
+  for (const json::value& object : objects) table.Add(Cells(session, kind, wide, object));
+  std::fputs(table.Render().c_str(), stdout);
+}
+
+/// True if the event is about an object that this `get` shows; its name goes to `*name`.
+bool Concerns(const Kind& kind, const GetOptions& options, const client::JobEventNote& note,
+              std::string* name) {
+  if (kind.is_job()) {
+    if (note.job == 0) return false;
+    *name = std::to_string(note.job);
+    return options.name.empty() || options.name == *name;
+  }
+  const std::string prefix = std::string(kind.singular) + "/";
+  if (!note.object.starts_with(prefix)) return false;
+  *name = note.object.substr(note.object.rfind('/') + 1);
+  return options.name.empty() || options.name == *name;
+}
+
+/// Prints the table, then a line for each change, until interrupted.
+int Watch(Session& session, const Kind& kind, GetOptions options) {
+  const bool wide = options.output == "wide";
+  TextTable table(Headers(session, kind, wide));
+  int exit = 0;
+  bool first = true;
+  if (kind.is_job() && !options.name.empty()) {
+    const client::Outcome<client::JobView> job = FindJob(session, options.name);
+    if (!job.ok()) return PrintFailure(job.failure());
+    options.name = std::to_string(job->id);
+  }
+  const auto show = [&](const json::value& object) {
+    table.Add(Cells(session, kind, wide, object));
+    std::fputs(table.RenderLast().c_str(), stdout);
+    std::fflush(stdout);
+  };
+  client::EventHandlers handlers;
+  handlers.on_connect = [&] {
+    if (!first) return true;
+    first = false;
+    client::Outcome<Objects> objects = Objects();
+    if (options.name.empty()) {
+      objects = GetMany(session, kind, options);
+    } else {
+      client::Outcome<json::value> one = GetOne(session, kind, options.name);
+      objects = one.ok() ? client::Outcome<Objects>(Objects{*one})
+                         : client::Outcome<Objects>(one.failure());
+    }
+    if (!objects.ok()) return exit = PrintFailure(objects.failure()), false;
+    for (const json::value& object : *objects) table.Add(Cells(session, kind, wide, object));
+    std::fputs(table.Render().c_str(), stdout);
+    std::fflush(stdout);
+    return true;
+  };
+  handlers.on_event = [&](const client::JobEventNote& note) {
+    std::string name;
+    if (!Concerns(kind, options, note, &name)) return true;
+    const client::Outcome<json::value> object = GetOne(session, kind, name);
+    const bool elsewhere = object.ok() && kind.namespaced && !session.all_namespaces &&
+                           NamespaceOf(kind, *object) != session.ns();
+    if (object.ok() && !elsewhere) show(*object);
+    return true;
+  };
+  client::ApiClient stream(session.api.settings());
+  const client::Outcome<Done> followed = client::FollowEvents(stream, 0, handlers);
+  if (!followed.ok() && exit == 0) return PrintFailure(followed.failure());
+  return exit;
+}
+
+}  // namespace
+
+int Get(Session& session, const GetOptions& options) {
+  const Kind* kind = FindKind(options.kind);
+  if (kind == nullptr)
+    return PrintError("unknown kind \"" + options.kind + "\"; muster get --help lists them"),
+           kBadUsage;
+  if (*kind->refusal != '\0')
+    return PrintError(std::string(kind->plural) + ": " + kind->refusal), kRefused;
+  for (const char* known : {"", "wide", "json", "yaml", "name"}) {
+    if (options.output != known) continue;
+    if (options.watch) {
+      if (options.output.empty() || options.output == "wide") return Watch(session, *kind, options);
+      return PrintError("-w goes with tables only, not with -o " + options.output), kBadUsage;
+    }
+    client::Outcome<Objects> objects = Objects();
+    if (options.name.empty()) {
+      objects = GetMany(session, *kind, options);
+    } else {
+      client::Outcome<json::value> one = GetOne(session, *kind, options.name);
+      objects = one.ok() ? client::Outcome<Objects>(Objects{*one})
+                         : client::Outcome<Objects>(one.failure());
+    }
+    if (!objects.ok()) return PrintFailure(objects.failure());
+    Print(session, *kind, options, *objects);
+    return 0;
+  }
+  return PrintError("-o takes wide, json, yaml or name, not \"" + options.output + "\""), kBadUsage;
+}
+
+}  // namespace muster::cli

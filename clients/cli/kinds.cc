@@ -1,0 +1,208 @@
+#include "clients/cli/kinds.h"
+
+#include <strings.h>
+
+#include <cstring>
+
+#include "clients/cli/durations.h"
+#include "clients/lib/endpoint.h"
+#include "clients/lib/job_view.h"
+
+namespace muster::cli {
+namespace {
+
+using client::FindPath;
+using client::PathText;
+
+KindColumn At(const char* header, const char* path, bool wide = false) {
+  return {header, wide, [path](const json::value& object) { return PathText(object, path); }};
+}
+
+KindColumn AgeAt(const char* path) {
+  return {"AGE", false, [path](const json::value& object) { return Age(PathText(object, path)); }};
+}
+
+/// "cpu=2,memory=4Gi" of an object of texts.
+std::string Pairs(const json::value* value) {
+  std::string out;
+  if (value == nullptr || !value->is_object()) return out;
+  for (const json::key_value_pair& entry : value->get_object()) {
+    if (!out.empty()) out += ',';
+    out += std::string(entry.key()) + "=" + client::MemberText(value->get_object(), entry.key());
+  }
+  return out;
+}
+
+/// "2x cpu=4,memory=8Gi; 1x cpu=1" over the pod sets of a job view.
+std::string Requests(const json::value& job) {
+  std::string out;
+  const json::value* sets = FindPath(job, "podSets");
+  if (sets == nullptr || !sets->is_array()) return out;
+  for (const json::value& set : sets->get_array()) {
+    if (!out.empty()) out += "; ";
+    out += PathText(set, "count") + "x " + Pairs(FindPath(set, "requests"));
+  }
+  return out;
+}
+
+std::string DisplayName(const json::value& job) {
+  const std::string display = PathText(job, "displayName");
+  return display.empty() ? PathText(job, "name") : display;
+}
+
+std::string ConditionOf(const json::value& object, std::string_view type) {
+  const json::value* conditions = FindPath(object, "status.conditions");
+  if (conditions == nullptr || !conditions->is_array()) return "";
+  for (const json::value& condition : conditions->get_array()) {
+    if (PathText(condition, "type") == type) return PathText(condition, "status");
+  }
+  return "";
+}
+
+std::string Cohort(const json::value& object) {
+  const std::string name = PathText(object, "spec.cohortName");
+  return name.empty() ? PathText(object, "spec.cohort") : name;
+}
+
+std::string ClusterState(const json::value& object) {
+  if (ConditionOf(object, "Healthy") == "False") return "Unreachable";
+  return PathText(object, "status.cordoned") == "true" ? "Cordoned" : "Ready";
+}
+
+KindColumn Name() { return At("NAME", "metadata.name"); }
+KindColumn Created() { return AgeAt("metadata.creationTimestamp"); }
+
+constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta1";
+constexpr char kPlacement[] = "placement objects are not supported by this version";
+constexpr char kNotYet[] = "not supported by this version";
+
+std::vector<KindColumn> JobColumns() {
+  return {At("ID", "id"),
+          {"NAME", false, DisplayName},
+          At("KIND", "kind"),
+          At("QUEUE", "queue"),
+          At("STATE", "state"),
+          At("REASON", "reason"),
+          At("CLUSTER", "cluster"),
+          AgeAt("submitTime"),
+          At("USER", "user", true),
+          At("CLUSTERQUEUE", "clusterQueue", true),
+          At("PRIORITY", "priority", true),
+          {"PODS", true, Requests},
+          At("ATTEMPT", "attempt", true),
+          At("EXIT", "exitCode", true),
+          At("MESSAGE", "message", true)};
+}
+
+std::vector<KindColumn> ClusterColumns() {
+  return {
+      Name(),
+      {"STATE", false, ClusterState},
+      {"ALLOCATABLE", false,
+       [](const json::value& o) { return Pairs(FindPath(o, "status.resourceUsage.allocatable")); }},
+      {"FREE", false,
+       [](const json::value& o) { return Pairs(FindPath(o, "status.resourceUsage.available")); }},
+      Created(),
+      {"LABELS", true, [](const json::value& o) { return Pairs(FindPath(o, "metadata.labels")); }}};
+}
+
+std::vector<Kind> BuildKinds() {
+  std::vector<Kind> out;
+  out.push_back({"jobs", "job", "", "", true, "", JobColumns()});
+  out.push_back({"workloads",
+                 "workload",
+                 "wl",
+                 kKueue,
+                 true,
+                 "",
+                 {Name(), At("QUEUE", "spec.queueName"),
+                  At("ADMITTED BY", "status.admission.clusterQueue"), Created()}});
+  out.push_back({"clusterqueues",
+                 "clusterqueue",
+                 "cq",
+                 kKueue,
+                 false,
+                 "",
+                 {Name(),
+                  {"COHORT", false, Cohort},
+                  At("PENDING WORKLOADS", "status.pendingWorkloads"),
+                  At("ADMITTED WORKLOADS", "status.admittedWorkloads"),
+                  At("STRATEGY", "spec.queueingStrategy", true),
+                  {"ACTIVE", true, [](const json::value& o) { return ConditionOf(o, "Active"); }},
+                  Created()}});
+  out.push_back({"localqueues",
+                 "localqueue",
+                 "lq",
+                 kKueue,
+                 true,
+                 "",
+                 {Name(), At("CLUSTERQUEUE", "spec.clusterQueue"),
+                  At("PENDING WORKLOADS", "status.pendingWorkloads"),
+                  At("ADMITTED WORKLOADS", "status.admittedWorkloads"), Created()}});
+  out.push_back({"resourceflavors",
+                 "resourceflavor",
+                 "rf",
+                 kKueue,
+                 false,
+                 "",
+                 {Name(),
+                  {"NODE LABELS", true,
+                   [](const json::value& o) { return Pairs(FindPath(o, "spec.nodeLabels")); }},
+                  Created()}});
+  out.push_back({"cohorts",
+                 "cohort",
+                 "",
+                 kKueue,
+                 false,
+                 "",
+                 {Name(), At("PARENT", "spec.parentName"), Created()}});
+  out.push_back({"workloadpriorityclasses",
+                 "workloadpriorityclass",
+                 "",
+                 kKueue,
+                 false,
+                 "",
+                 {Name(), At("VALUE", "value"), Created()}});
+  out.push_back({"admissionchecks", "admissioncheck", "", kKueue, false, kNotYet, {}});
+  out.push_back({"topologies", "topology", "", kKueue, false, kNotYet, {}});
+  out.push_back({"memberclusters", "membercluster", "mc",
+                 "/apis/cluster.kubernetes-fleet.io/v1beta1", false, "", ClusterColumns()});
+  out.push_back(
+      {"clusterresourceplacements", "clusterresourceplacement", "crp", "", false, kPlacement, {}});
+  out.push_back({"resourceplacements", "resourceplacement", "rp", "", true, kPlacement, {}});
+  out.push_back({"namespaces", "namespace", "ns", "/api/v1", false, "", {Name(), Created()}});
+  out.push_back({"configmaps", "configmap", "cm", "/api/v1", true, "", {Name(), Created()}});
+  out.push_back(
+      {"secrets", "secret", "", "/api/v1", true, "", {Name(), At("TYPE", "type"), Created()}});
+  return out;
+}
+
+bool SameWord(std::string_view a, const char* b) {
+  return *b != '\0' && a.size() == std::strlen(b) && ::strncasecmp(a.data(), b, a.size()) == 0;
+}
+
+}  // namespace
+
+const std::vector<Kind>& AllKinds() {
+  static const std::vector<Kind> kinds = BuildKinds();
+  return kinds;
+}
+
+const Kind* FindKind(std::string_view name) {
+  for (const Kind& kind : AllKinds()) {
+    if (SameWord(name, kind.plural) || SameWord(name, kind.singular) ||
+        SameWord(name, kind.short_name))
+      return &kind;
+  }
+  return nullptr;
+}
+
+std::string ObjectPath(const Kind& kind, const std::string& ns, const std::string& name) {
+  std::string out = kind.base;
+  if (kind.namespaced && !ns.empty()) out += "/namespaces/" + client::PercentEncode(ns);
+  out += std::string("/") + kind.plural;
+  if (!name.empty()) out += "/" + client::PercentEncode(name);
+  return out;
+}
+
+}  // namespace muster::cli

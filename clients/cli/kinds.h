@@ -1,0 +1,38 @@
+// The kinds that `get`, `describe` and `delete` know: their names, where the API serves them, their
+// columns.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedd/text/json.h"
+
+namespace muster::cli {
+
+struct KindColumn {
+  const char* header;
+  bool wide_only;
+  std::function<std::string(const json::value& object)> cell;
+};
+
+struct Kind {
+  const char* plural;      // as in the path and for `-o name`
+  const char* singular;    // as events spell it
+  const char* short_name;  // "" if none
+  const char* base;        // API group path; "" for jobs, which live on /v1
+  bool namespaced;
+  const char* refusal;  // not empty: why this version has none of them
+  std::vector<KindColumn> columns;
+  bool is_job() const { return std::string_view(plural) == "jobs"; }
+};
+
+/// By plural, singular or short name, any case; null if unknown.
+const Kind* FindKind(std::string_view name);
+/// All kinds, for help and completion.
+const std::vector<Kind>& AllKinds();
+/// The path of a kind's list (in `ns`, or everywhere if "") or of one object.
+std::string ObjectPath(const Kind& kind, const std::string& ns, const std::string& name);
+
+}  // namespace muster::cli

@@ -1,0 +1,237 @@
+// muster: the command for people and administrators. This file alone sees CLI11: it turns words
+// into the plain structs of commands.h and calls the command.
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <memory>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/completion.h"
+#include "clients/cli/kinds.h"
+
+namespace muster::cli {
+namespace {
+
+/// Everything the parser fills in, and the command it chose.
+struct CommandLine {
+  client::SettingFlags flags;
+  bool all_namespaces = false;
+  std::function<int(Session&)> run;
+  std::function<int()> run_alone;  // commands that need no server
+
+  ApplyOptions apply;
+  SubmitOptions submit;
+  GetOptions get;
+  NamedOptions named;
+  WaitOptions wait;
+  LogOptions logs;
+  QuotaKey quota_key;
+  QuotaEdit quota_edit;
+  std::vector<std::string> jobs;
+  std::string name, output, shell;
+  bool once = false, client_only = false;
+};
+
+int NotYet(const char* what) {
+  PrintError(std::string(what) + " is not supported by this version");
+  return kRefused;
+}
+
+void AddJobCommands(CLI::App& app, CommandLine& line) {
+  auto* apply = app.add_subcommand("apply", "Create or change objects and submit jobs from files");
+  apply->add_option("-f,--filename", line.apply.files, "File, directory or - for standard input")
+      ->required();
+  apply->add_flag("--dry-run", line.apply.dry_run, "Check everything, change nothing");
+  apply->callback([&line] { line.run = [&line](Session& s) { return Apply(s, line.apply); }; });
+
+  auto* submit = app.add_subcommand("submit", "Submit a manifest or a batch script");
+  submit->add_option("FILE", line.submit.file, "File, or - for a manifest on standard input")
+      ->required();
+  submit->add_option("-q,--queue", line.submit.queue, "LocalQueue");
+  auto* wait_flag = submit->add_flag("--wait", line.submit.wait,
+                                     "Until it has ended: 0 succeeded, 1 failed, 2 cancelled");
+  submit
+      ->add_option("--wait-timeout", line.submit.wait_timeout,
+                   "Give up waiting after this long (status 124)")
+      ->needs(wait_flag);
+  submit->callback([&line] { line.run = [&line](Session& s) { return Submit(s, line.submit); }; });
+
+  auto* wait = app.add_subcommand("wait", "Wait for jobs");
+  wait->add_option("JOB", line.wait.jobs, "Number, uid or name")->required();
+  wait->add_option("--for", line.wait.condition,
+                   "finished (default), started, a state, or condition=TYPE");
+  wait->add_option("--timeout", line.wait.timeout, "Give up after this long (status 124)");
+  wait->callback([&line] { line.run = [&line](Session& s) { return Wait(s, line.wait); }; });
+
+  for (const char* verb : {"hold", "release", "requeue"}) {
+    auto* change = app.add_subcommand(verb, std::string(verb) + " jobs");
+    change->add_option("JOB", line.jobs, "Number, uid or name")->required();
+    change->callback([&line, verb] {
+      line.run = [&line, verb](Session& s) { return ChangeJobs(s, verb, line.jobs); };
+    });
+  }
+
+  auto* logs = app.add_subcommand("logs", "Print a job's output");
+  logs->add_option("JOB", line.logs.job, "Number, uid or name")->required();
+  logs->add_flag("-f,--follow", line.logs.follow, "Go on as it comes");
+  logs->add_option("--tail", line.logs.tail, "Only the last lines")->check(CLI::NonNegativeNumber);
+  logs->add_option("-c,--container", line.logs.container, "Container (default: the pod's first)");
+  logs->add_option("--pod", line.logs.pod, "Pod (default: the job's first)");
+  logs->callback([&line] { line.run = [&line](Session& s) { return Logs(s, line.logs); }; });
+
+  auto* explain = app.add_subcommand("explain", "Why a job waits, or runs where it runs");
+  explain->add_option("JOB", line.name, "Number, uid or name")->required();
+  explain->add_option("-o,--output", line.output, "json or yaml");
+  explain->callback(
+      [&line] { line.run = [&line](Session& s) { return Explain(s, line.name, line.output); }; });
+}
+
+void AddObjectCommands(CLI::App& app, CommandLine& line) {
+  auto* get = app.add_subcommand("get", "List objects or show one");
+  get->add_option("KIND", line.get.kind, "Kind or its short name")->required();
+  get->add_option("NAME", line.get.name, "Name; for a job its number, uid or name");
+  get->add_option("-o,--output", line.get.output, "wide, json, yaml or name");
+  get->add_flag("-w,--watch", line.get.watch, "Go on printing changes");
+  get->add_option("--state", line.get.state, "Jobs in these states");
+  get->add_option("--queue", line.get.queue, "Jobs of this LocalQueue");
+  get->add_option("--user", line.get.user, "Jobs of this user");
+  get->callback([&line] { line.run = [&line](Session& s) { return Get(s, line.get); }; });
+
+  auto* describe = app.add_subcommand("describe", "Show everything about an object");
+  describe->add_option("KIND", line.named.kind, "Kind or its short name")->required();
+  describe->add_option("NAME", line.named.names, "Names")->required();
+  describe->callback(
+      [&line] { line.run = [&line](Session& s) { return Describe(s, line.named); }; });
+
+  auto* remove = app.add_subcommand("delete", "Delete objects; a job is cancelled");
+  remove->add_option("KIND", line.named.kind, "Kind or its short name")->required();
+  remove->add_option("NAME", line.named.names, "Names")->required();
+  remove->callback([&line] { line.run = [&line](Session& s) { return Delete(s, line.named); }; });
+
+  auto* top = app.add_subcommand("top", "Use of clusters and queues");
+  top->add_flag("--once", line.once, "Print once, also on a terminal");
+  top->callback([&line] { line.run = [&line](Session& s) { return Top(s, line.once); }; });
+}
+
+void AddAdminCommands(CLI::App& app, CommandLine& line) {
+  auto* quota = app.add_subcommand("quota", "Read and set quotas (gRPC)");
+  quota->require_subcommand(1);
+  auto* get = quota->add_subcommand("get", "Show quotas with their use");
+  get->add_option("CLUSTERQUEUE", line.quota_key.cluster_queue, "Only of this ClusterQueue");
+  get->add_option("FLAVOR", line.quota_key.flavor, "Only of this flavor");
+  get->add_option("RESOURCE", line.quota_key.resource, "Only of this resource");
+  get->callback(
+      [&line] { line.run = [&line](Session& s) { return QuotaGet(s, line.quota_key); }; });
+  auto* set = quota->add_subcommand("set", "Change one quota; effective at once");
+  set->add_option("CLUSTERQUEUE", line.quota_edit.key.cluster_queue)->required();
+  set->add_option("FLAVOR", line.quota_edit.key.flavor)->required();
+  set->add_option("RESOURCE", line.quota_edit.key.resource)->required();
+  set->add_option("--nominal", line.quota_edit.nominal, "Own share");
+  set->add_option("--borrowing-limit", line.quota_edit.borrowing_limit,
+                  "Most it may borrow, or none");
+  set->add_option("--lending-limit", line.quota_edit.lending_limit, "Most it lends, or none");
+  set->add_flag("--dry-run", line.quota_edit.dry_run,
+                "Show what it would admit and preempt; change nothing");
+  set->callback(
+      [&line] { line.run = [&line](Session& s) { return QuotaSet(s, line.quota_edit); }; });
+
+  auto* cluster = app.add_subcommand("cluster", "Member clusters");
+  cluster->require_subcommand(1);
+  auto* list = cluster->add_subcommand("list", "List them");
+  list->add_option("-o,--output", line.output, "wide, json, yaml or name");
+  list->callback(
+      [&line] { line.run = [&line](Session& s) { return ClusterList(s, line.output); }; });
+  auto* describe = cluster->add_subcommand("describe", "Show one's facts");
+  describe->add_option("NAME", line.name)->required();
+  describe->callback(
+      [&line] { line.run = [&line](Session& s) { return ClusterDescribe(s, line.name); }; });
+  for (const bool cordon : {true, false}) {
+    auto* command =
+        cluster->add_subcommand(cordon ? "cordon" : "uncordon",
+                                cordon ? "Place no new jobs on it" : "Place jobs on it again");
+    command->add_option("NAME", line.name)->required();
+    command->callback([&line, cordon] {
+      line.run = [&line, cordon](Session& s) { return ClusterCordon(s, line.name, cordon); };
+    });
+  }
+  for (const char* verb : {"add", "drain", "remove"}) {
+    auto* command = cluster->add_subcommand(verb, "Not supported by this version");
+    command->allow_extras();
+    command->callback([&line, verb] {
+      line.run_alone = [verb] { return NotYet((std::string("cluster ") + verb).c_str()); };
+    });
+  }
+  auto* simulate = app.add_subcommand("simulate", "Not supported by this version");
+  simulate->allow_extras();
+  simulate->callback([&line] { line.run_alone = [] { return NotYet("simulate"); }; });
+}
+
+/// The parser's own tree as plain data.
+CommandNode TreeOf(const CLI::App& app) {
+  CommandNode node{app.get_name(), app.get_description(), {}, {}, {}};
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) node.options.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) node.options.push_back("-" + name);
+    if (option->get_name() == "KIND") {
+      for (const Kind& kind : AllKinds()) node.words.emplace_back(kind.plural);
+    }
+  }
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    node.commands.push_back(TreeOf(*command));
+  }
+  return node;
+}
+
+void AddOwnCommands(CLI::App& app, CommandLine& line) {
+  auto* version = app.add_subcommand("version", "Versions of client and server");
+  version->add_flag("--client", line.client_only, "Only the client's");
+  version->callback(
+      [&line] { line.run = [&line](Session& s) { return Version(s, line.client_only); }; });
+
+  auto* completion = app.add_subcommand("completion", "Completion script for bash, zsh or fish");
+  completion->add_option("SHELL", line.shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->callback([&app, &line] {
+    line.run_alone = [&app, &line] {
+      std::fputs(CompletionScript(TreeOf(app), line.shell).c_str(), stdout);
+      return 0;
+    };
+  });
+}
+
+int Run(int argc, char** argv) {
+  CommandLine line;
+  CLI::App app("Muster: a batch scheduler for a fleet of clusters", "muster");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.add_option("--server", line.flags.server,
+                 "Server address (MUSTER_URL; default http://127.0.0.1:8686)");
+  app.add_option("-n,--namespace", line.flags.ns, "Namespace (MUSTER_NAMESPACE; default: default)");
+  app.add_flag("-A,--all-namespaces", line.all_namespaces, "All namespaces");
+  AddJobCommands(app, line);
+  AddObjectCommands(app, line);
+  AddAdminCommands(app, line);
+  AddOwnCommands(app, line);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kBadUsage;
+  }
+  if (line.run_alone) return line.run_alone();
+  Result<client::Settings> settings = client::LoadSettings(
+      line.flags, client::ProcessEnv, client::DefaultConfigFile(client::ProcessEnv));
+  if (!settings.ok()) return PrintError(settings.error().detail), kBadUsage;
+  Session session(std::move(settings).value(), line.all_namespaces);
+  return line.run(session);
+}
+
+}  // namespace
+}  // namespace muster::cli
+
+int main(int argc, char** argv) {
+  // A reader that closed the pipe (muster get | head) ends us by a failed write, not by a signal.
+  std::signal(SIGPIPE, SIG_IGN);
+  return muster::cli::Run(argc, argv);
+}

@@ -1,0 +1,131 @@
+// quota get and set, over gRPC: the only file of the clients that sees it.
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/text_table.h"
+#include "muster/v1/quota.grpc.pb.h"
+
+namespace muster::cli {
+namespace {
+
+using Service = v1::QuotaAdminService;
+constexpr int kCallSeconds = 30;
+
+/// A stub and the context of one call, with the caller's name and token.
+class QuotaCall {
+ public:
+  explicit QuotaCall(const Session& session)
+      : stub_(Service::NewStub(
+            grpc::CreateChannel(session.api.settings().grpc, grpc::InsecureChannelCredentials()))) {
+    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kCallSeconds));
+    context_.AddMetadata("x-muster-user", session.api.settings().user);
+    const std::string& token = session.api.settings().token;
+    if (!token.empty()) context_.AddMetadata("authorization", "Bearer " + token);
+  }
+  Service::Stub& stub() { return *stub_; }
+  grpc::ClientContext* context() { return &context_; }
+
+ private:
+  std::unique_ptr<Service::Stub> stub_;
+  grpc::ClientContext context_;
+};
+
+int PrintStatus(const Session& session, const grpc::Status& status) {
+  const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+                    status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+  if (!away) return PrintError(status.error_message()), kRefused;
+  PrintError("cannot reach the gRPC server at " + session.api.settings().grpc +
+             " (MUSTER_GRPC sets it): " + status.error_message());
+  return 3;
+}
+
+void AddQuota(const v1::Quota& quota, TextTable* table) {
+  table->Add({quota.cluster_queue(), quota.flavor(), quota.resource(), quota.nominal_quota(),
+              quota.has_borrowing_limit() ? quota.borrowing_limit() : "none",
+              quota.has_lending_limit() ? quota.lending_limit() : "none", quota.used(),
+              quota.borrowed(), quota.available()});
+}
+
+TextTable QuotaTable() {
+  return TextTable({"CLUSTERQUEUE", "FLAVOR", "RESOURCE", "NOMINAL", "BORROWING LIMIT",
+                    "LENDING LIMIT", "USED", "BORROWED", "AVAILABLE"});
+}
+
+void PrintJobs(const char* what, const google::protobuf::RepeatedPtrField<v1::Job>& jobs) {
+  std::printf("%s: %d\n", what, jobs.size());
+  for (const v1::Job& job : jobs) {
+    std::printf("  job %lld  %s/%s  %s\n", static_cast<long long>(job.id()),
+                job.namespace_().c_str(), job.name().c_str(), job.kind().c_str());
+  }
+}
+
+/// Puts what the edit says into the request and its mask; a limit "none" is in the mask and absent.
+void FillRequest(const QuotaEdit& edit, v1::SetQuotaRequest* request) {
+  v1::Quota* quota = request->mutable_quota();
+  quota->set_cluster_queue(edit.key.cluster_queue);
+  quota->set_flavor(edit.key.flavor);
+  quota->set_resource(edit.key.resource);
+  if (!edit.nominal.empty()) {
+    quota->set_nominal_quota(edit.nominal);
+    request->mutable_update_mask()->add_paths("nominal_quota");
+  }
+  if (!edit.borrowing_limit.empty()) {
+    if (edit.borrowing_limit != "none") quota->set_borrowing_limit(edit.borrowing_limit);
+    request->mutable_update_mask()->add_paths("borrowing_limit");
+  }
+  if (!edit.lending_limit.empty()) {
+    if (edit.lending_limit != "none") quota->set_lending_limit(edit.lending_limit);
+    request->mutable_update_mask()->add_paths("lending_limit");
+  }
+  request->set_dry_run(edit.dry_run);
+}
+
+}  // namespace
+
+int QuotaGet(Session& session, const QuotaKey& key) {
+  QuotaCall call(session);
+  v1::ListQuotasRequest request;
+  request.set_cluster_queue(key.cluster_queue);
+  v1::ListQuotasResponse response;
+  const grpc::Status status = call.stub().ListQuotas(call.context(), request, &response);
+  if (!status.ok()) return PrintStatus(session, status);
+  TextTable table = QuotaTable();
+  bool any = false;
+  for (const v1::Quota& quota : response.items()) {
+    if (!key.flavor.empty() && quota.flavor() != key.flavor) continue;
+    if (!key.resource.empty() && quota.resource() != key.resource) continue;
+    AddQuota(quota, &table);
+    any = true;
+  }
+  if (!any) return PrintError("no quota matches"), kRefused;
+  std::fputs(table.Render().c_str(), stdout);
+  return 0;
+}
+
+int QuotaSet(Session& session, const QuotaEdit& edit) {
+  if (edit.nominal.empty() && edit.borrowing_limit.empty() && edit.lending_limit.empty()) {
+    return PrintError("give at least one of --nominal, --borrowing-limit and --lending-limit"),
+           kBadUsage;
+  }
+  if (edit.nominal == "none") return PrintError("--nominal takes a quantity"), kBadUsage;
+  QuotaCall call(session);
+  v1::SetQuotaRequest request;
+  FillRequest(edit, &request);
+  v1::SetQuotaResponse response;
+  const grpc::Status status = call.stub().SetQuota(call.context(), request, &response);
+  if (!status.ok()) return PrintStatus(session, status);
+  TextTable table = QuotaTable();
+  AddQuota(response.quota(), &table);
+  std::fputs(table.Render().c_str(), stdout);
+  if (edit.dry_run) {
+    std::printf("dry run: nothing was changed\n");
+    PrintJobs("would be admitted", response.admissions());
+    PrintJobs("would be preempted", response.preemptions());
+  }
+  return 0;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,185 @@
+// submit and wait: hand in jobs, wait until they are where the user wants them.
+#include <strings.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/documents.h"
+#include "clients/cli/durations.h"
+#include "clients/cli/jobs.h"
+#include "clients/lib/idempotency_key.h"
+#include "clients/lib/job_wait.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr char kQueueLabel[] = "kueue.x-k8s.io/queue-name";
+
+/// The monotonic deadline of a timeout text: 0 for none, -1 after an error message.
+std::int64_t DeadlineOf(const std::string& timeout) {
+  if (timeout.empty()) return 0;
+  const auto ms = ParseDurationMs(timeout);
+  if (!ms) {
+    PrintError("\"" + timeout + "\" is not a duration such as 90s, 5m or 1h30m");
+    return -1;
+  }
+  return client::NowMs() + *ms + 1;
+}
+
+std::string BaseName(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+std::string CurrentDir() {
+  char path[4096];
+  return ::getcwd(path, sizeof(path)) == nullptr ? "/" : path;
+}
+
+/// `--queue` into a manifest that does not name one itself.
+void SetQueue(const std::string& queue, json::value* manifest) {
+  if (queue.empty() || !manifest->is_object()) return;
+  json::value& metadata = manifest->get_object()["metadata"];
+  if (metadata.is_null()) metadata = json::object();
+  if (!metadata.is_object()) return;
+  json::value& labels = metadata.get_object()["labels"];
+  if (labels.is_null()) labels = json::object();
+  if (labels.is_object()) labels.get_object()[kQueueLabel] = queue;
+}
+
+/// What to submit: one script, or the documents of a manifest file.
+client::Outcome<std::vector<Document>> ReadSubmissions(const SubmitOptions& options) {
+  client::Outcome<std::string> text =
+      options.file == "-" ? client::Outcome<std::string>(std::string()) : ReadText(options.file);
+  if (!text.ok()) return text.failure();
+  if (options.file != "-" && text->starts_with("#!")) {
+    json::object script{
+        {"script", *text}, {"name", BaseName(options.file)}, {"workDir", CurrentDir()}};
+    if (!options.queue.empty()) script["queue"] = options.queue;
+    return std::vector<Document>{{options.file, std::move(script)}};
+  }
+  client::Outcome<std::vector<Document>> documents = ReadDocuments({options.file});
+  if (documents.ok()) {
+    for (Document& document : documents.value()) SetQueue(options.queue, &document.value);
+  }
+  return documents;
+}
+
+void TakeIds(const json::value& answer, std::vector<std::int64_t>* ids) {
+  const json::value* items = client::FindPath(answer, "items");
+  if (items != nullptr && items->is_array()) {
+    for (const json::value& item : items->get_array()) TakeIds(item, ids);
+  } else if (answer.is_object()) {
+    ids->push_back(client::MemberNumber(answer.get_object(), "id"));
+  }
+}
+
+/// Waits for all; `*views` in the order of ids. Returns 0, or the exit status of what went wrong.
+int WaitAll(Session& session, const std::vector<std::int64_t>& ids, std::int64_t deadline,
+            const client::JobCondition& condition, std::vector<client::JobView>* views) {
+  client::Outcome<std::vector<client::JobView>> jobs =
+      client::WaitForJobs(session.api, ids, deadline, condition);
+  if (jobs.ok()) return *views = std::move(jobs).value(), 0;
+  if (jobs.failure().kind == client::Failure::Kind::kTimedOut && deadline != 0 &&
+      client::NowMs() >= deadline) {
+    PrintError("timed out; the job goes on");
+    return kTimedOut;
+  }
+  return PrintFailure(jobs.failure());
+}
+
+/// The meaning of `--for`; null if it has none.
+client::JobCondition ConditionOf(const std::string& text) {
+  if (text == "finished") return [](const client::JobView& job) { return job.ended(); };
+  if (text == "started") {
+    return [](const client::JobView& job) { return job.state == "Running" || job.ended(); };
+  }
+  if (text.starts_with("condition=")) {
+    std::string type = text.substr(10);
+    std::string status = "True";
+    const std::size_t equals = type.find('=');
+    if (equals != std::string::npos) {
+      status = type.substr(equals + 1);
+      type.resize(equals);
+    }
+    return [type, status](const client::JobView& job) {
+      const json::value* conditions = job.all.if_contains("conditions");
+      if (conditions == nullptr || !conditions->is_array()) return false;
+      for (const json::value& condition : conditions->get_array()) {
+        if (::strcasecmp(client::PathText(condition, "type").c_str(), type.c_str()) == 0) {
+          return ::strcasecmp(client::PathText(condition, "status").c_str(), status.c_str()) == 0;
+        }
+      }
+      return false;
+    };
+  }
+  for (const char* state :
+       {"Held", "Pending", "Admitted", "Running", "Succeeded", "Failed", "Cancelled"}) {
+    if (::strcasecmp(text.c_str(), state) != 0) continue;
+    const std::string wanted = state;
+    return [wanted](const client::JobView& job) { return job.state == wanted || job.ended(); };
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+int Submit(Session& session, const SubmitOptions& options) {
+  const std::int64_t deadline = DeadlineOf(options.wait_timeout);
+  if (deadline < 0) return kBadUsage;
+  client::Outcome<std::vector<Document>> documents = ReadSubmissions(options);
+  if (!documents.ok()) return PrintFailure(documents.failure());
+  std::vector<std::int64_t> ids;
+  for (const Document& document : *documents) {
+    std::string ns = client::PathText(document.value, "metadata.namespace");
+    if (ns.empty()) ns = session.ns();
+    const std::string target = "/v1/namespaces/" + client::PercentEncode(ns) + "/jobs";
+    const client::Outcome<json::value> answer = session.api.Send(
+        {"POST", target, json::serialize(document.value), client::NewIdempotencyKey()});
+    if (!answer.ok()) {
+      PrintError(document.source + ":");
+      return PrintFailure(answer.failure());
+    }
+    const std::size_t before = ids.size();
+    TakeIds(*answer, &ids);
+    for (std::size_t i = before; i < ids.size(); ++i)
+      std::printf("job %lld submitted\n", static_cast<long long>(ids[i]));
+  }
+  if (!options.wait) return 0;
+  std::fflush(stdout);
+  std::vector<client::JobView> views;
+  const auto ended = [](const client::JobView& job) { return job.ended(); };
+  const int status = WaitAll(session, ids, deadline, ended, &views);
+  if (status != 0) return status;
+  for (const client::JobView& view : views) std::printf("%s\n", EndLine(view).c_str());
+  return ExitOfEnds(views);
+}
+
+int Wait(Session& session, const WaitOptions& options) {
+  const std::int64_t deadline = DeadlineOf(options.timeout);
+  if (deadline < 0) return kBadUsage;
+  const client::JobCondition condition = ConditionOf(options.condition);
+  if (condition == nullptr) {
+    PrintError("--for takes started, finished, a job state or condition=TYPE, not \"" +
+               options.condition + "\"");
+    return kBadUsage;
+  }
+  std::vector<std::int64_t> ids;
+  for (const std::string& text : options.jobs) {
+    const client::Outcome<client::JobView> job = FindJob(session, text);
+    if (!job.ok()) return PrintFailure(job.failure());
+    ids.push_back(job->id);
+  }
+  std::vector<client::JobView> views;
+  const int status = WaitAll(session, ids, deadline, condition, &views);
+  if (status != 0) return status;
+  for (const client::JobView& view : views) std::printf("%s\n", EndLine(view).c_str());
+  const bool all_ended = std::all_of(views.begin(), views.end(),
+                                     [](const client::JobView& job) { return job.ended(); });
+  return options.condition == "finished" && all_ended ? ExitOfEnds(views) : 0;
+}
+
+}  // namespace muster::cli

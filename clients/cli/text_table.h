@@ -1,0 +1,26 @@
+// Aligned tables for people: columns three blanks apart, no colour, nothing cut.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace muster::cli {
+
+class TextTable {
+ public:
+  explicit TextTable(std::vector<std::string> headers);
+  /// Shorter rows are filled with blanks; an empty cell shows as "-". Line ends in a cell become
+  /// blanks.
+  void Add(std::vector<std::string> cells);
+  /// Header and rows. The last column is not padded.
+  std::string Render() const;
+  /// The last row alone, at the widths known so far: a watch goes on printing below the table.
+  std::string RenderLast() const;
+
+ private:
+  std::string RenderRow(const std::vector<std::string>& cells) const;
+  std::vector<std::vector<std::string>> rows_;
+  std::vector<std::size_t> widths_;
+};
+
+}  // namespace muster::cli

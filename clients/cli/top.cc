@@ -1,0 +1,135 @@
+// top: what the fleet and its queues are doing, refreshed on a terminal.
+#include <poll.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <map>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/kinds.h"
+#include "clients/cli/text_table.h"
+#include "clients/lib/job_view.h"
+#include "schedd/base/quantity.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr int kRefreshMs = 2000;
+
+/// Keys without Enter while it lives.
+class RawTerminal {
+ public:
+  RawTerminal() {
+    saved_ok_ = ::tcgetattr(STDIN_FILENO, &saved_) == 0;
+    if (!saved_ok_) return;
+    termios raw = saved_;
+    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+  }
+  ~RawTerminal() {
+    if (saved_ok_) ::tcsetattr(STDIN_FILENO, TCSANOW, &saved_);
+  }
+  RawTerminal(const RawTerminal&) = delete;
+  RawTerminal& operator=(const RawTerminal&) = delete;
+
+ private:
+  termios saved_{};
+  bool saved_ok_ = false;
+};
+
+/// "7/16 (43%)" of what is not free.
+std::string Share(const std::string& resource, const std::string& total_text,
+                  const std::string& free_text) {
+  const Result<std::int64_t> total = ParseQuantity(resource, total_text);
+  const Result<std::int64_t> free = ParseQuantity(resource, free_text.empty() ? "0" : free_text);
+  if (!total.ok() || !free.ok()) return total_text;
+  const std::int64_t used = *total - *free;
+  std::string out = FormatQuantity(resource, used < 0 ? 0 : used) + "/" + total_text;
+  if (*total > 0)
+    out += " (" +
+           std::to_string(
+               static_cast<int>(100.0 * static_cast<double>(used) / static_cast<double>(*total))) +
+           "%)";
+  return out;
+}
+
+client::Outcome<std::string> Clusters(Session& session) {
+  const client::Outcome<json::value> answer = session.api.Get(ObjectPath(*FindKind("mc"), "", ""));
+  if (!answer.ok()) return answer.failure();
+  TextTable table({"MEMBER CLUSTER", "RESOURCE", "USED"});
+  const json::value* items = client::FindPath(*answer, "items");
+  if (items == nullptr || !items->is_array())
+    return client::BadAnswer("the server's list has no items");
+  for (const json::value& item : items->get_array()) {
+    const json::value* total = client::FindPath(item, "status.resourceUsage.allocatable");
+    const json::value* free = client::FindPath(item, "status.resourceUsage.available");
+    if (total == nullptr || !total->is_object() || free == nullptr || !free->is_object()) continue;
+    for (const json::key_value_pair& entry : total->get_object()) {
+      const std::string resource(entry.key());
+      table.Add({client::PathText(item, "metadata.name"), resource,
+                 Share(resource, client::MemberText(total->get_object(), resource),
+                       client::MemberText(free->get_object(), resource))});
+    }
+  }
+  return table.Render();
+}
+
+client::Outcome<std::string> Queues(Session& session) {
+  const client::Outcome<json::value> answer = session.api.Get(ObjectPath(*FindKind("cq"), "", ""));
+  if (!answer.ok()) return answer.failure();
+  const json::value* items = client::FindPath(*answer, "items");
+  if (items == nullptr || !items->is_array())
+    return client::BadAnswer("the server's list has no items");
+  TextTable table({"CLUSTERQUEUE", "PENDING", "ADMITTED", "USAGE"});
+  for (const json::value& item : items->get_array()) {
+    std::string usage;
+    const json::value* flavors = client::FindPath(item, "status.flavorsUsage");
+    for (const json::value& flavor :
+         flavors != nullptr && flavors->is_array() ? flavors->get_array() : json::array()) {
+      const json::value* resources = client::FindPath(flavor, "resources");
+      if (resources == nullptr || !resources->is_array()) continue;
+      for (const json::value& resource : resources->get_array()) {
+        usage += (usage.empty() ? "" : " ") + client::PathText(flavor, "name") + ":" +
+                 client::PathText(resource, "name") + "=" + client::PathText(resource, "total");
+      }
+    }
+    table.Add({client::PathText(item, "metadata.name"),
+               client::PathText(item, "status.pendingWorkloads"),
+               client::PathText(item, "status.admittedWorkloads"), usage});
+  }
+  return table.Render();
+}
+
+client::Outcome<std::string> Screen(Session& session) {
+  client::Outcome<std::string> clusters = Clusters(session);
+  if (!clusters.ok()) return clusters;
+  client::Outcome<std::string> queues = Queues(session);
+  if (!queues.ok()) return queues;
+  return *clusters + "\n" + *queues;
+}
+
+}  // namespace
+
+int Top(Session& session, bool once) {
+  const bool live = !once && ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDIN_FILENO) == 1;
+  if (!live) {
+    const client::Outcome<std::string> screen = Screen(session);
+    if (!screen.ok()) return PrintFailure(screen.failure());
+    std::fputs(screen->c_str(), stdout);
+    return 0;
+  }
+  const RawTerminal raw;
+  for (;;) {
+    const client::Outcome<std::string> screen = Screen(session);
+    if (!screen.ok()) return PrintFailure(screen.failure());
+    std::printf("\033[H\033[2J%s\nq quits\n", screen->c_str());
+    std::fflush(stdout);
+    pollfd keyboard{STDIN_FILENO, POLLIN, 0};
+    if (::poll(&keyboard, 1, kRefreshMs) <= 0) continue;
+    char key = 0;
+    if (::read(STDIN_FILENO, &key, 1) <= 0 || key == 'q' || key == 'Q') return 0;
+  }
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,139 @@
+#include "clients/lib/api_client.h"
+
+#include <poll.h>
+
+namespace muster::client {
+namespace {
+
+constexpr std::int64_t kCallMs =
+    60'000;  // a durable answer takes milliseconds; a minute means trouble
+constexpr int kBusyRetries = 3;
+constexpr int kBusyWaitMaxS = 5;  // a person waits at the other end
+
+std::string TextOf(const json::object& from, std::string_view key) {
+  const json::value* value = from.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
+void TakeFieldErrors(const json::value* list, Failure* out) {
+  if (list == nullptr || !list->is_array()) return;
+  for (const json::value& entry : list->get_array()) {
+    if (!entry.is_object()) continue;
+    const json::object& error = entry.get_object();
+    std::string message = TextOf(error, "message");
+    if (message.empty()) message = TextOf(error, "detail");
+    out->fields.push_back({TextOf(error, "field"), std::move(message)});
+  }
+}
+
+void WaitSeconds(int seconds) { ::poll(nullptr, 0, seconds * 1000); }
+
+Outcome<json::value> ParseAnswer(HttpResponse response) {
+  if (response.status < 200 || response.status >= 300) return FailureOf(response);
+  if (response.body.empty()) return json::value();
+  boost::system::error_code ec;
+  json::value value = json::parse(response.body, ec);
+  if (ec) return BadAnswer("the server's answer is not JSON");
+  return value;
+}
+
+}  // namespace
+
+Failure FailureOf(const HttpResponse& response) {
+  Failure out{Failure::Kind::kRefused, response.status, "", {}, response.retry_after_s};
+  boost::system::error_code ec;
+  const json::value parsed = json::parse(response.body, ec);
+  if (!ec && parsed.is_object()) {
+    const json::object& object = parsed.get_object();
+    out.detail = TextOf(object, "detail");
+    if (out.detail.empty()) out.detail = TextOf(object, "message");
+    if (out.detail.empty()) out.detail = TextOf(object, "title");
+    TakeFieldErrors(object.if_contains("errors"), &out);
+    const json::value* details = object.if_contains("details");
+    if (details != nullptr && details->is_object()) {
+      TakeFieldErrors(details->get_object().if_contains("causes"), &out);
+    }
+  } else if (!response.body.empty() && response.body.size() < 400) {
+    out.detail = response.body;
+    while (!out.detail.empty() && out.detail.back() == '\n') out.detail.pop_back();
+  }
+  if (out.detail.empty())
+    out.detail = "the server answered with status " + std::to_string(response.status);
+  return out;
+}
+
+std::string JobPath(std::string_view id) { return "/v1/jobs/" + PercentEncode(id); }
+
+ApiClient::ApiClient(Settings settings) : settings_(std::move(settings)), http_(settings_.server) {}
+
+HttpRequest ApiClient::Prepare(const Call& call) const {
+  HttpRequest out;
+  out.method = call.method;
+  out.target = call.target;
+  out.body = call.body;
+  if (!call.body.empty()) out.content_type = "application/json";
+  out.headers.emplace_back("X-Muster-User", settings_.user);
+  if (!settings_.token.empty())
+    out.headers.emplace_back("Authorization", "Bearer " + settings_.token);
+  if (!call.idempotency_key.empty())
+    out.headers.emplace_back("Idempotency-Key", call.idempotency_key);
+  out.repeatable = call.method != "POST" || !call.idempotency_key.empty();
+  return out;
+}
+
+Outcome<HttpResponse> ApiClient::SendWithRetries(const Call& call) {
+  const HttpRequest request = Prepare(call);
+  for (int attempt = 0;; ++attempt) {
+    const std::int64_t deadline = call.deadline_ms != 0 ? call.deadline_ms : NowMs() + kCallMs;
+    Outcome<HttpResponse> answer = http_.Send(request, deadline);
+    if (!answer.ok()) return answer;
+    const bool busy = (answer->status == 429 || answer->status == 503) && answer->retry_after_s > 0;
+    if (!busy || !request.repeatable || attempt == kBusyRetries) return answer;
+    if (call.deadline_ms != 0 && NowMs() + answer->retry_after_s * 1000 > call.deadline_ms)
+      return answer;
+    WaitSeconds(answer->retry_after_s < kBusyWaitMaxS ? answer->retry_after_s : kBusyWaitMaxS);
+  }
+}
+
+Outcome<json::value> ApiClient::Get(const std::string& target) { return Send({"GET", target}); }
+
+Outcome<json::value> ApiClient::Send(const Call& call) {
+  Outcome<HttpResponse> answer = SendWithRetries(call);
+  if (!answer.ok()) return answer.failure();
+  return ParseAnswer(std::move(answer).value());
+}
+
+Outcome<std::string> ApiClient::GetText(const std::string& target) {
+  Outcome<HttpResponse> answer = SendWithRetries({"GET", target});
+  if (!answer.ok()) return answer.failure();
+  if (answer->status < 200 || answer->status >= 300) return FailureOf(*answer);
+  return std::move(answer.value().body);
+}
+
+Outcome<HttpResponse> ApiClient::Stream(const std::string& target, std::int64_t deadline_ms,
+                                        const BodySink& sink) {
+  Outcome<HttpResponse> answer = http_.Send(Prepare({"GET", target}), deadline_ms, &sink);
+  if (!answer.ok()) return answer;
+  if (answer->status < 200 || answer->status >= 300) return FailureOf(*answer);
+  return answer;
+}
+
+Outcome<std::vector<json::value>> ApiClient::ListAll(const std::string& path, Query query) {
+  std::vector<json::value> out;
+  std::string token;
+  do {
+    Query page = query;
+    page.Add("page_token", token);
+    Outcome<json::value> answer = Get(path + page.text());
+    if (!answer.ok()) return answer.failure();
+    if (!answer->is_object()) return BadAnswer("the server's list is not an object");
+    json::object& object = answer.value().get_object();
+    json::value* items = object.if_contains("items");
+    if (items == nullptr || !items->is_array()) return BadAnswer("the server's list has no items");
+    for (json::value& item : items->get_array()) out.push_back(std::move(item));
+    token = TextOf(object, "next_page_token");
+  } while (!token.empty());
+  return out;
+}
+
+}  // namespace muster::client

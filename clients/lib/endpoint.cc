@@ -1,0 +1,96 @@
+#include "clients/lib/endpoint.h"
+
+#include <charconv>
+
+namespace muster::client {
+namespace {
+
+constexpr int kDefaultPort = 8686;  // contract.md, "The daemon"
+
+bool IsUnreserved(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '.' || c == '_' || c == '~';
+}
+
+Error BadUrl(std::string_view url, const std::string& why) {
+  return InvalidArgument("server address \"" + std::string(url) + "\" " + why);
+}
+
+}  // namespace
+
+std::string Endpoint::ToString() const {
+  if (!unix_path.empty()) return "unix:" + unix_path;
+  const bool v6 = host.find(':') != std::string::npos;
+  return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+Result<Endpoint> ParseServerUrl(std::string_view url) {
+  Endpoint out;
+  std::string_view rest = url;
+  if (rest.starts_with("unix:")) {
+    out.unix_path = std::string(rest.substr(5));
+    if (out.unix_path.starts_with("//")) out.unix_path.erase(0, 2);
+    if (out.unix_path.empty() || out.unix_path[0] != '/')
+      return BadUrl(url, "names no absolute socket path");
+    return out;
+  }
+  if (rest.starts_with("https://"))
+    return BadUrl(url, "uses https, which this version does not support");
+  if (rest.starts_with("http://"))
+    rest.remove_prefix(7);
+  else if (rest.find("://") != std::string_view::npos)
+    return BadUrl(url, "is neither http:// nor unix:");
+  while (rest.ends_with('/')) rest.remove_suffix(1);
+  if (rest.find_first_of("/?#@ ") != std::string_view::npos) {
+    return BadUrl(url, "may only have a host and a port");
+  }
+  std::string_view port;
+  if (rest.starts_with('[')) {
+    const std::size_t close = rest.find(']');
+    if (close == std::string_view::npos) return BadUrl(url, "has no closing bracket");
+    out.host = std::string(rest.substr(1, close - 1));
+    port = rest.substr(close + 1);
+  } else {
+    const std::size_t colon = rest.find(':');
+    out.host = std::string(rest.substr(0, colon));
+    port = colon == std::string_view::npos ? std::string_view() : rest.substr(colon);
+  }
+  if (out.host.empty()) return BadUrl(url, "names no host");
+  out.port = kDefaultPort;
+  if (!port.empty()) {
+    const char* end = port.data() + port.size();
+    const auto [stop, error] = std::from_chars(port.data() + 1, end, out.port);
+    if (port[0] != ':' || error != std::errc() || stop != end || out.port < 1 || out.port > 65535) {
+      return BadUrl(url, "has a bad port");
+    }
+  }
+  return out;
+}
+
+std::string PercentEncode(std::string_view text) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    if (IsUnreserved(c)) {
+      out.push_back(c);
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      out.push_back('%');
+      out.push_back(kHex[byte >> 4]);
+      out.push_back(kHex[byte & 15]);
+    }
+  }
+  return out;
+}
+
+Query& Query::Add(std::string_view name, std::string_view value) {
+  if (value.empty()) return *this;
+  text_ += text_.empty() ? '?' : '&';
+  text_ += name;
+  text_ += '=';
+  text_ += PercentEncode(value);
+  return *this;
+}
+
+}  // namespace muster::client

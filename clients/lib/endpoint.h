@@ -1,0 +1,39 @@
+// Where the server listens, and how text becomes part of a request target.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "schedd/base/result.h"
+
+namespace muster::client {
+
+/// Either a TCP address or a unix socket.
+struct Endpoint {
+  std::string host = "127.0.0.1";
+  int port = 8686;
+  std::string unix_path;  // not empty: this socket instead of host and port
+  /// As a user would write it, for messages.
+  std::string ToString() const;
+};
+
+/// Accepts "http://HOST[:PORT]", "HOST:PORT", "http://[::1]:8686" and "unix:/path/to.sock"; the
+/// port defaults to 8686. Errors: https (not supported by this version), a path or user info, a bad
+/// port.
+Result<Endpoint> ParseServerUrl(std::string_view url);
+
+/// Percent-encodes everything but RFC 3986's unreserved characters, for one path segment or query
+/// value.
+std::string PercentEncode(std::string_view text);
+
+/// Builds "?a=1&b=2" step by step; values are encoded, empty values are left out.
+class Query {
+ public:
+  Query& Add(std::string_view name, std::string_view value);
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace muster::client

@@ -1,0 +1,135 @@
+#include "clients/lib/event_stream.h"
+
+#include <poll.h>
+
+#include <charconv>
+
+namespace muster::client {
+namespace {
+
+constexpr int kReconnectWaitMs = 1000;
+constexpr int kReconnects =
+    60;  // a daemon that restarts is ready within seconds; a minute is generous
+
+std::int64_t NumberOf(const json::value* value) {
+  if (value == nullptr) return 0;
+  if (value->is_int64()) return value->get_int64();
+  if (value->is_uint64()) return static_cast<std::int64_t>(value->get_uint64());
+  if (!value->is_string()) return 0;
+  std::int64_t number = 0;
+  const auto& text = value->get_string();
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+std::string TextOf(const json::object& from, std::string_view key) {
+  const json::value* value = from.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
+}  // namespace
+
+bool EventParser::Feed(std::string_view bytes,
+                       const std::function<bool(const ServerEvent&)>& on_event) {
+  for (const char c : bytes) {
+    const bool second_of_crlf = after_cr_ && c == '\n';
+    after_cr_ = c == '\r';
+    if (second_of_crlf) continue;
+    if (c != '\n' && c != '\r') {
+      line_.push_back(c);
+      continue;
+    }
+    const std::string line = std::move(line_);
+    line_.clear();
+    if (!TakeLine(line, on_event)) return false;
+  }
+  return true;
+}
+
+bool EventParser::TakeLine(std::string_view line,
+                           const std::function<bool(const ServerEvent&)>& on_event) {
+  if (line.empty()) {
+    const ServerEvent event = std::move(event_);
+    const bool complete = has_data_;
+    event_ = {};
+    event_.id = event.id;  // the last id stays until another one comes
+    has_data_ = false;
+    return !complete || on_event(event);
+  }
+  const std::size_t colon = line.find(':');
+  if (colon == 0) return true;
+  const std::string_view field = line.substr(0, colon);
+  std::string_view value =
+      colon == std::string_view::npos ? std::string_view() : line.substr(colon + 1);
+  if (value.starts_with(' ')) value.remove_prefix(1);
+  if (field == "id") event_.id = std::string(value);
+  if (field == "event") event_.type = std::string(value);
+  if (field == "data") {
+    if (has_data_) event_.data += '\n';
+    event_.data += value;
+    has_data_ = true;
+  }
+  return true;
+}
+
+bool ParseJobEvent(const ServerEvent& event, JobEventNote* out) {
+  boost::system::error_code ec;
+  const json::value parsed = json::parse(event.data, ec);
+  if (ec || !parsed.is_object()) return false;
+  const json::object& object = parsed.get_object();
+  out->seq = NumberOf(object.if_contains("seq"));
+  if (out->seq == 0) std::from_chars(event.id.data(), event.id.data() + event.id.size(), out->seq);
+  out->job = NumberOf(object.if_contains("job"));
+  out->type = TextOf(object, "type");
+  if (out->type.empty()) out->type = event.type;
+  out->object = TextOf(object, "object");
+  out->reason = TextOf(object, "reason");
+  out->message = TextOf(object, "message");
+  out->time = TextOf(object, "time");
+  return true;
+}
+
+Outcome<Done> FollowEvents(ApiClient& api, std::int64_t deadline_ms,
+                           const EventHandlers& handlers) {
+  std::int64_t last_seq = 0;
+  bool ever_connected = false;
+  int fruitless = 0;  // connections in a row that brought nothing
+  for (;;) {
+    EventParser parser;
+    bool ended = false;
+    bool told = false;
+    const auto on_event = [&](const ServerEvent& event) {
+      JobEventNote note;
+      if (!ParseJobEvent(event, &note)) return true;
+      fruitless = 0;
+      if (note.seq > last_seq) last_seq = note.seq;
+      ended = !handlers.on_event(note);
+      return !ended;
+    };
+    const BodySink sink = [&](std::string_view part) {
+      if (!told) {
+        told = ever_connected = true;
+        ended = !handlers.on_connect();
+      }
+      return !ended && parser.Feed(part, on_event);
+    };
+    Query query;
+    if (last_seq != 0) query.Add("since", std::to_string(last_seq));
+    Outcome<HttpResponse> answer = api.Stream("/v1/events" + query.text(), deadline_ms, sink);
+    if (ended) return Done{};
+    if (!answer.ok()) {
+      const bool broke = ever_connected && answer.failure().kind == Failure::Kind::kUnreachable;
+      if (!broke || fruitless >= kReconnects) return answer.failure();
+    } else if (fruitless >= kReconnects) {
+      return BadAnswer("the server ends its event stream again and again");
+    }
+    ++fruitless;
+    const std::int64_t left = deadline_ms == 0 ? kReconnectWaitMs : deadline_ms - NowMs();
+    ::poll(nullptr, 0,
+           static_cast<int>(left < 0                  ? 0
+                            : left < kReconnectWaitMs ? left
+                                                      : kReconnectWaitMs));
+  }
+}
+
+}  // namespace muster::client

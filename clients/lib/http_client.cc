@@ -1,0 +1,227 @@
+#include "clients/lib/http_client.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "clients/lib/socket_stream.h"
+
+namespace muster::client {
+namespace {
+
+namespace http = boost::beast::http;
+using ErrorCode = boost::system::error_code;
+
+constexpr std::int64_t kConnectMs =
+    5000;  // a server on this host or network answers sooner or never
+constexpr std::size_t kChunk = 256 << 10;  // one read of a long list
+constexpr std::uint32_t kHeaderLimit = 64 << 10;
+
+Failure Unreachable(const Endpoint& endpoint, const std::string& why) {
+  return {Failure::Kind::kUnreachable,
+          0,
+          "cannot reach the server at " + endpoint.ToString() + ": " + why,
+          {},
+          0};
+}
+
+Failure TimedOut(const Endpoint& endpoint) {
+  return {Failure::Kind::kTimedOut, 0, "no answer in time from " + endpoint.ToString(), {}, 0};
+}
+
+/// Connects a fresh non-blocking socket; -1 with errno set.
+int ConnectSocket(int family, const sockaddr* address, socklen_t size, std::int64_t deadline_ms) {
+  const int fd = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return -1;
+  int error = 0;
+  if (::connect(fd, address, size) != 0) {
+    error = errno;
+    if (error == EINPROGRESS) {
+      const std::int64_t limit = NowMs() + kConnectMs;
+      const std::int64_t left =
+          (deadline_ms != 0 && deadline_ms < limit ? deadline_ms : limit) - NowMs();
+      pollfd waited{fd, POLLOUT, 0};
+      const int n = ::poll(&waited, 1, left > 0 ? static_cast<int>(left) : 0);
+      socklen_t length = sizeof(error);
+      if (n <= 0)
+        error = ETIMEDOUT;
+      else
+        ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
+    }
+  }
+  if (error != 0) {
+    ::close(fd);
+    errno = error;
+    return -1;
+  }
+  if (family != AF_UNIX) {
+    const int on = 1;
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  }
+  return fd;
+}
+
+http::request<http::string_body> BuildRequest(const HttpRequest& from, const Endpoint& endpoint) {
+  http::request<http::string_body> out;
+  out.method_string(from.method);
+  out.target(from.target);
+  out.version(11);
+  out.set(http::field::host,
+          endpoint.unix_path.empty() ? endpoint.ToString().substr(7) : "localhost");
+  out.set(http::field::user_agent, "muster-client/0.1");
+  for (const auto& [name, value] : from.headers) out.set(name, value);
+  if (!from.body.empty() || from.method == "POST" || from.method == "PUT") {
+    if (!from.content_type.empty()) out.set(http::field::content_type, from.content_type);
+    out.body() = from.body;
+    out.prepare_payload();
+  }
+  return out;
+}
+
+int SecondsOf(std::string_view text) {
+  int value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value < 0 ? 0 : value;
+}
+
+std::string Text(boost::beast::string_view text) { return std::string(text.data(), text.size()); }
+
+}  // namespace
+
+std::int64_t NowMs() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+struct HttpClient::Connection {
+  explicit Connection(int fd) : stream(fd) {}
+  SocketStream stream;
+  boost::beast::flat_buffer buffer;
+};
+
+HttpClient::HttpClient(Endpoint endpoint) : endpoint_(std::move(endpoint)) {}
+HttpClient::~HttpClient() = default;
+
+Failure HttpClient::Connect(std::int64_t deadline_ms, bool* connected) {
+  *connected = false;
+  int fd = -1;
+  if (!endpoint_.unix_path.empty()) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (endpoint_.unix_path.size() >= sizeof(address.sun_path))
+      return Unreachable(endpoint_, "socket path too long");
+    std::memcpy(address.sun_path, endpoint_.unix_path.c_str(), endpoint_.unix_path.size());
+    fd = ConnectSocket(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof(address),
+                       deadline_ms);
+  } else {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+    addrinfo* found = nullptr;
+    const std::string port = std::to_string(endpoint_.port);
+    int error = ::getaddrinfo(endpoint_.host.c_str(), port.c_str(), &hints, &found);
+    if (error == EAI_NONAME) {
+      hints.ai_flags = AI_NUMERICSERV;
+      error = ::getaddrinfo(endpoint_.host.c_str(), port.c_str(), &hints, &found);
+    }
+    if (error != 0) return Unreachable(endpoint_, ::gai_strerror(error));
+    for (const addrinfo* it = found; it != nullptr && fd < 0; it = it->ai_next) {
+      fd = ConnectSocket(it->ai_family, it->ai_addr, it->ai_addrlen, deadline_ms);
+    }
+    const int kept = errno;
+    ::freeaddrinfo(found);
+    errno = kept;
+  }
+  if (fd < 0) return Unreachable(endpoint_, std::strerror(errno));
+  connection_ = std::make_unique<Connection>(fd);
+  *connected = true;
+  return {};
+}
+
+Outcome<HttpResponse> HttpClient::Send(const HttpRequest& request, std::int64_t deadline_ms,
+                                       const BodySink* sink) {
+  try {
+    bool may_repeat = false;
+    Outcome<HttpResponse> first = SendOnce(request, deadline_ms, sink, &may_repeat);
+    if (first.ok() || !may_repeat) return first;
+    return SendOnce(request, deadline_ms, sink, &may_repeat);
+  } catch (const std::exception&) {  // Beast's and bad_alloc: nothing of theirs crosses this edge
+    connection_.reset();
+    return BadAnswer("the answer of " + endpoint_.ToString() + " could not be read");
+  }
+}
+
+Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int64_t deadline_ms,
+                                           const BodySink* sink, bool* may_repeat) {
+  *may_repeat = false;
+  if (connection_ == nullptr) {
+    bool connected = false;
+    Failure failure = Connect(deadline_ms, &connected);
+    if (!connected) return failure;
+  }
+  // Taken out, so that every early return closes it.
+  std::unique_ptr<Connection> connection = std::move(connection_);
+  connection->stream.set_deadline(deadline_ms);
+  const auto broken = [&](const ErrorCode& ec) -> Failure {
+    if (ec == boost::asio::error::timed_out) return TimedOut(endpoint_);
+    *may_repeat = request.repeatable;
+    return Unreachable(endpoint_, "the connection broke (" + ec.message() + ")");
+  };
+  ErrorCode ec;
+  const http::request<http::string_body> message = BuildRequest(request, endpoint_);
+  http::write(connection->stream, message, ec);
+  if (ec && ec != boost::asio::error::broken_pipe && ec != boost::asio::error::connection_reset)
+    return broken(ec);
+
+  http::response_parser<http::buffer_body>
+      parser;  // a refused body may still have been answered: read on
+  parser.header_limit(kHeaderLimit);
+  parser.body_limit(boost::none);
+  http::read_header(connection->stream, connection->buffer, parser, ec);
+  const bool socket_error = ec && ec.category() == boost::system::system_category();
+  if (socket_error || ec == http::error::end_of_stream || ec == boost::asio::error::eof ||
+      ec == boost::asio::error::timed_out || ec == http::error::partial_message) {
+    return broken(ec);
+  }
+  if (ec) return BadAnswer(endpoint_.ToString() + " does not speak HTTP (" + ec.message() + ")");
+
+  HttpResponse response;
+  response.status = static_cast<int>(parser.get().result_int());
+  response.content_type = Text(parser.get()[http::field::content_type]);
+  response.retry_after_s = SecondsOf(Text(parser.get()[http::field::retry_after]));
+  const bool to_sink = sink != nullptr && response.status >= 200 && response.status < 300;
+  if (to_sink && !(*sink)({})) return response;
+  std::vector<char> chunk(to_sink ? kChunk : 16 << 10);
+  while (!parser.is_done()) {
+    parser.get().body().data = chunk.data();
+    parser.get().body().size = chunk.size();
+    http::read_some(connection->stream, connection->buffer, parser, ec);
+    if (ec == http::error::need_buffer) ec = {};
+    const std::string_view part(chunk.data(), chunk.size() - parser.get().body().size);
+    if (!part.empty()) {
+      if (!to_sink)
+        response.body.append(part);
+      else if (!(*sink)(part))
+        return response;
+    }
+    if (ec) {
+      Failure failure = broken(ec);
+      if (to_sink) *may_repeat = false;  // part of it has been handed on
+      return failure;
+    }
+  }
+  if (parser.keep_alive()) connection_ = std::move(connection);
+  return response;
+}
+
+}  // namespace muster::client

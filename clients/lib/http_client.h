@@ -1,0 +1,70 @@
+// A small synchronous HTTP/1.1 client: one keep-alive connection over TCP or a unix socket, whole
+// answers or streams, a deadline on every call. It parses with Boost.Beast, which only
+// http_client.cc sees.
+//
+// Not thread-safe: one client per thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "clients/lib/endpoint.h"
+#include "clients/lib/outcome.h"
+
+namespace muster::client {
+
+struct HttpRequest {
+  std::string method = "GET";
+  std::string target = {};  // path and query, already encoded
+  std::string body = {};
+  std::string content_type = {};  // of the body
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  /// Sending it twice does no harm (GET, PUT, DELETE, or it carries an Idempotency-Key): a
+  /// connection that breaks is opened again and the request repeated once.
+  bool repeatable = false;
+};
+
+struct HttpResponse {
+  int status = 0;
+  std::string content_type;
+  std::string body;       // empty when a sink took it
+  int retry_after_s = 0;  // Retry-After in seconds, 0 if absent
+};
+
+/// Takes a part of a 2xx answer's body; false ends the call early (and closes the connection). It
+/// is called once with an empty part when the answer has begun, so that a follower knows it is
+/// subscribed.
+using BodySink = std::function<bool(std::string_view part)>;
+
+/// Monotonic milliseconds, the scale of deadlines.
+std::int64_t NowMs();
+
+class HttpClient {
+ public:
+  explicit HttpClient(Endpoint endpoint);
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  /// Sends and waits for the whole answer, or until `deadline_ms` (NowMs() scale; 0: none). With a
+  /// `sink` the body of a 2xx answer goes there as it arrives. Any status is a response; Failures
+  /// are kUnreachable, kTimedOut and kBadAnswer (not HTTP).
+  Outcome<HttpResponse> Send(const HttpRequest& request, std::int64_t deadline_ms,
+                             const BodySink* sink = nullptr);
+
+ private:
+  struct Connection;
+  Outcome<HttpResponse> SendOnce(const HttpRequest& request, std::int64_t deadline_ms,
+                                 const BodySink* sink, bool* may_repeat);
+  Failure Connect(std::int64_t deadline_ms, bool* connected);
+
+  Endpoint endpoint_;
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace muster::client

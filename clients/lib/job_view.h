@@ -1,0 +1,35 @@
+// The few members of a job view (contract.md, "Job view") that commands decide on; the rest stays
+// JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "clients/lib/outcome.h"
+#include "schedd/text/json.h"
+
+namespace muster::client {
+
+struct JobView {
+  std::int64_t id = 0;
+  std::string name, ns, kind, state, reason, message, cluster;
+  std::optional<int> exit_code;
+  json::object all;  // the whole view
+  bool ended() const { return state == "Succeeded" || state == "Failed" || state == "Cancelled"; }
+};
+
+/// Errors: not an object, or no `id` and `state`.
+Outcome<JobView> ParseJobView(json::value value);
+
+/// A member as text: strings as they are, numbers and booleans spelt out, "" for null or absent.
+std::string MemberText(const json::object& object, std::string_view key);
+/// The same along a path such as "metadata.name".
+std::string PathText(const json::value& value, std::string_view path);
+/// A member as an integer, or `otherwise`.
+std::int64_t MemberNumber(const json::object& object, std::string_view key,
+                          std::int64_t otherwise = 0);
+/// The object or array at a path; null if there is none.
+const json::value* FindPath(const json::value& value, std::string_view path);
+
+}  // namespace muster::client

@@ -1,0 +1,93 @@
+#include "clients/slurm/columns.h"
+
+#include "clients/slurm/command.h"
+
+namespace muster::slurm {
+namespace {
+
+constexpr std::size_t kDefaultNamedWidth = 20;
+constexpr std::size_t kWidest = 100'000;
+
+/// Reads "[.][digits]" at `*at`; the width is left alone when there are no digits.
+void ReadWidth(std::string_view text, std::size_t* at, Column* column) {
+  if (*at < text.size() && text[*at] == '.') {
+    column->right = true;
+    ++*at;
+  }
+  std::size_t width = 0;
+  bool any = false;
+  while (*at < text.size() && text[*at] >= '0' && text[*at] <= '9') {
+    width = width * 10 + static_cast<std::size_t>(text[*at] - '0');
+    if (width > kWidest) width = kWidest;
+    any = true;
+    ++*at;
+  }
+  if (any) column->width = width;
+}
+
+}  // namespace
+
+std::optional<std::string> ParsePercentFormat(std::string_view text, FieldByLetter find,
+                                              Format* out) {
+  std::string literal;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      literal.push_back(text[at]);
+      continue;
+    }
+    if (++at < text.size() && text[at] == '%') {
+      literal.push_back('%');
+      continue;
+    }
+    Column column;
+    if (at < text.size() && text[at] == '#') ++at;  // sinfo's own defaults write %#P
+    ReadWidth(text, &at, &column);
+    if (at >= text.size()) return "Invalid format specification: it ends after a %";
+    const auto field = find(text[at]);
+    if (!field) return std::string("Invalid job format specification: ") + text[at];
+    column.field = *field;
+    column.before = std::move(literal);
+    literal.clear();
+    out->columns.push_back(std::move(column));
+  }
+  out->after = std::move(literal);
+  if (out->columns.empty()) return "Invalid format specification: it names no field";
+  return std::nullopt;
+}
+
+std::optional<std::string> ParseNamedFormat(std::string_view text, FieldByName find, Format* out) {
+  std::string before;
+  for (const std::string& part : SplitList(text)) {
+    const std::size_t colon = part.find(':');
+    const auto field = find(std::string_view(part).substr(0, colon));
+    if (!field) return "Invalid job format specification: " + part;
+    Column column;
+    column.field = *field;
+    column.width = kDefaultNamedWidth;
+    column.before = std::move(before);
+    before.clear();
+    if (colon != std::string::npos) {
+      std::size_t at = colon + 1;
+      ReadWidth(part, &at, &column);
+      before = part.substr(at);  // the suffix stands between this column and the next
+    }
+    out->columns.push_back(std::move(column));
+  }
+  out->after = std::move(before);
+  if (out->columns.empty()) return "Invalid job format specification: it names no field";
+  return std::nullopt;
+}
+
+void AppendCell(const Column& column, std::string_view text, std::string* out) {
+  out->append(column.before);
+  if (column.width == 0) {
+    out->append(text);
+    return;
+  }
+  if (text.size() > column.width) text = text.substr(0, column.width);
+  if (column.right) out->append(column.width - text.size(), ' ');
+  out->append(text);
+  if (!column.right) out->append(column.width - text.size(), ' ');
+}
+
+}  // namespace muster::slurm

@@ -1,0 +1,39 @@
+// Table formats in Slurm's two spellings: "%.18i %j" and "JobID:18,Name".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::slurm {
+
+/// One column of a table whose cells are made by a command's own fields, known by their number.
+struct Column {
+  std::size_t field = 0;
+  std::size_t width = 0;  // 0: as wide as the text
+  bool right = false;
+  std::string before;  // literal text in front of it
+};
+
+struct Format {
+  std::vector<Column> columns;
+  std::string after;  // literal text at the end of each line
+};
+
+/// Finds a field by its letter or its long name; nullopt if unknown.
+using FieldByLetter = std::optional<std::size_t> (*)(char letter);
+using FieldByName = std::optional<std::size_t> (*)(std::string_view name);
+
+/// "%[.][width]letter" with literal text between. Error: a sentence naming what is wrong.
+std::optional<std::string> ParsePercentFormat(std::string_view text, FieldByLetter find,
+                                              Format* out);
+
+/// "Name[:[.][width][suffix]]", comma separated; the width is 20 unless given, and 0 widths mean
+/// "as wide as it is".
+std::optional<std::string> ParseNamedFormat(std::string_view text, FieldByName find, Format* out);
+
+/// Appends `text` padded or cut to the column.
+void AppendCell(const Column& column, std::string_view text, std::string* out);
+
+}  // namespace muster::slurm

@@ -1,0 +1,152 @@
+#include "clients/slurm/command.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+
+#include "schedd/shapes/batch_script.h"
+
+namespace muster::slurm {
+
+void PrintError(const char* command, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    std::fprintf(stderr, "%s: error: %.*s\n", command, static_cast<int>(line.size()), line.data());
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
+int ErrorExit(int otherwise) {
+  const char* replaced = std::getenv("SLURM_EXIT_ERROR");
+  const auto number = ParseCount(replaced == nullptr ? "" : replaced);
+  return number && *number > 0 && *number < 256 ? static_cast<int>(*number) : otherwise;
+}
+
+int UsageExit(const char* command) {
+  std::fprintf(stderr, "Try \"%s --help\" for more information\n", command);
+  return ErrorExit(kExitUsage);
+}
+
+std::optional<client::Settings> FindServer(const char* command) {
+  Result<client::Settings> settings =
+      client::LoadSettings({}, client::ProcessEnv, client::DefaultConfigFile(client::ProcessEnv));
+  if (!settings.ok()) {
+    PrintError(command, settings.error().detail);
+    return std::nullopt;
+  }
+  return std::move(settings).value();
+}
+
+std::string FailureText(const client::Failure& failure) {
+  switch (failure.kind) {
+    case client::Failure::Kind::kUnreachable:
+      return "Unable to contact slurm controller (connect failure): " + failure.detail;
+    case client::Failure::Kind::kTimedOut:
+      return "Socket timed out on send/recv operation: " + failure.detail;
+    default:
+      return failure.detail;
+  }
+}
+
+Partition SplitPartition(std::string_view text, const std::string& default_ns) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return {default_ns, std::string(text)};
+  return {std::string(text.substr(0, slash)), std::string(text.substr(slash + 1))};
+}
+
+std::string_view PartitionOf(const JobRow& row, std::string_view default_ns, std::string* scratch) {
+  if (row.ns == default_ns) return row.queue;
+  scratch->assign(row.ns);
+  scratch->push_back('/');
+  scratch->append(row.queue);
+  return *scratch;
+}
+
+std::optional<std::int64_t> ParseCount(std::string_view text) {
+  std::int64_t value = 0;
+  if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string> SplitList(std::string_view text) {
+  // A bracket protects its commas: "12_[1,3],14".
+  std::vector<std::string> out;
+  std::string part;
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (c == ',' && depth <= 0) {
+      if (!part.empty()) out.push_back(std::move(part));
+      part.clear();
+    } else {
+      part.push_back(c);
+    }
+  }
+  if (!part.empty()) out.push_back(std::move(part));
+  return out;
+}
+
+std::optional<JobSpec> ParseJobSpec(std::string_view text) {
+  text = text.substr(0, text.find('.'));
+  const std::size_t split = text.find('_');
+  JobSpec out;
+  const auto id = ParseCount(text.substr(0, split));
+  if (!id || *id == 0) return std::nullopt;
+  out.id = *id;
+  if (split == std::string_view::npos) return out;
+  std::string_view tasks = text.substr(split + 1);
+  if (tasks == "*") return out;
+  if (tasks.starts_with('[') && tasks.ends_with(']')) tasks = tasks.substr(1, tasks.size() - 2);
+  Result<std::vector<std::int32_t>> parsed = shapes::ParseArraySpec(tasks);
+  if (!parsed.ok()) return std::nullopt;
+  out.tasks_only = true;
+  out.tasks = std::move(parsed).value();
+  return out;
+}
+
+bool Matches(const JobSpec& spec, const JobRow& row) {
+  if (spec.tasks_only) {
+    return row.array_job_id == spec.id &&
+           std::find(spec.tasks.begin(), spec.tasks.end(), row.array_task_id) != spec.tasks.end();
+  }
+  return row.id == spec.id || (row.array_job_id != 0 && row.array_job_id == spec.id);
+}
+
+client::Outcome<Done> FetchSpecs(client::ApiClient& api, const std::vector<JobSpec>& specs,
+                                 JobList* list) {
+  std::vector<JobSpec> arrays;
+  for (const JobSpec& spec : specs) {
+    const std::size_t before = list->rows().size();
+    client::Outcome<bool> found = FetchJob(api, std::to_string(spec.id), list);
+    if (!found.ok()) return found.failure();
+    const bool array = *found && list->rows().back().array_job_id == spec.id;
+    if (!array && !spec.tasks_only) continue;
+    list->rows().resize(before);
+    if (array) arrays.push_back(spec);
+  }
+  if (!arrays.empty()) {
+    client::Outcome<Done> listed = FetchJobs(api, client::Query(), list);
+    if (!listed.ok()) return listed.failure();
+    std::erase_if(list->rows(), [&](const JobRow& row) {
+      return std::none_of(specs.begin(), specs.end(),
+                          [&](const JobSpec& spec) { return Matches(spec, row); });
+    });
+  }
+  std::vector<JobRow>& rows = list->rows();
+  std::sort(rows.begin(), rows.end(), [](const JobRow& a, const JobRow& b) { return a.id < b.id; });
+  rows.erase(std::unique(rows.begin(), rows.end(),
+                         [](const JobRow& a, const JobRow& b) { return a.id == b.id; }),
+             rows.end());
+  return Done{};
+}
+
+void WriteOut(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+}  // namespace muster::slurm

@@ -1,0 +1,44 @@
+// Partitions and nodes as Slurm's users see the fleet: each LocalQueue is a partition, each member
+// cluster a node (contract.md, "Slurm-named commands").
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "clients/lib/api_client.h"
+
+namespace muster::slurm {
+
+struct PartitionInfo {
+  std::string ns, queue, cluster_queue;
+  bool up = true;
+  bool is_default = false;
+  /// "queue" or "namespace/queue".
+  std::string Name(const std::string& default_ns) const;
+};
+
+struct NodeInfo {
+  std::string name;
+  bool healthy = true, cordoned = false;
+  std::string reason;  // why it is not healthy
+  std::int64_t cpus_milli = 0, free_cpus_milli = 0;
+  std::int64_t memory_bytes = 0, free_memory_bytes = 0;
+  std::string gres = {};  // "gpu:8", "" if none
+  /// idle, mixed, allocated, drained, draining or down; `compact` gives idle, mix, alloc, drain,
+  /// drng, down.
+  const char* StateName(bool compact) const;
+  std::int64_t AllocatedCpus() const;
+  std::int64_t IdleCpus() const;   // 0 when it takes no work
+  std::int64_t OtherCpus() const;  // of a node that takes no work
+  std::int64_t TotalCpus() const;
+};
+
+struct Fleet {
+  std::vector<PartitionInfo> partitions;  // the default one first, then by name
+  std::vector<NodeInfo> nodes;            // by name
+};
+
+client::Outcome<Fleet> FetchFleet(client::ApiClient& api);
+
+}  // namespace muster::slurm

@@ -1,0 +1,106 @@
+#include "clients/slurm/hostlist.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "clients/slurm/command.h"
+
+namespace muster::slurm {
+namespace {
+
+constexpr std::size_t kMostHosts = 100'000;
+
+std::string Padded(std::int64_t number, std::size_t width) {
+  std::string text = std::to_string(number);
+  if (text.size() < width) text.insert(0, width - text.size(), '0');
+  return text;
+}
+
+/// "0001-0003,7" to texts with their zeros kept.
+std::optional<std::vector<std::string>> ExpandRanges(std::string_view text) {
+  std::vector<std::string> out;
+  for (const std::string& part : SplitList(text)) {
+    const std::size_t dash = part.find('-');
+    const std::string first = part.substr(0, dash);
+    const auto from = ParseCount(first);
+    const auto to =
+        dash == std::string::npos ? from : ParseCount(std::string_view(part).substr(dash + 1));
+    if (!from || !to || *to < *from || *to - *from >= static_cast<std::int64_t>(kMostHosts))
+      return std::nullopt;
+    for (std::int64_t i = *from; i <= *to; ++i) out.push_back(Padded(i, first.size()));
+  }
+  if (out.empty()) return std::nullopt;
+  return out;
+}
+
+struct Numbered {
+  std::string prefix, digits;
+};
+
+Numbered Split(const std::string& host) {
+  std::size_t at = host.size();
+  while (at > 0 && host[at - 1] >= '0' && host[at - 1] <= '9' && host.size() - at < 9) --at;
+  return {host.substr(0, at), host.substr(at)};
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> ExpandHostlist(std::string_view text) {
+  std::vector<std::string> out;
+  for (const std::string& part : SplitList(text)) {
+    std::vector<std::string> names{""};
+    std::string_view rest = part;
+    while (!rest.empty()) {
+      const std::size_t open = rest.find('[');
+      const std::string_view literal = rest.substr(0, open);
+      for (std::string& name : names) name += literal;
+      if (open == std::string_view::npos) break;
+      const std::size_t close = rest.find(']', open);
+      if (close == std::string_view::npos) return std::nullopt;
+      const auto numbers = ExpandRanges(rest.substr(open + 1, close - open - 1));
+      if (!numbers || numbers->size() * names.size() > kMostHosts) return std::nullopt;
+      std::vector<std::string> longer;
+      for (const std::string& name : names) {
+        for (const std::string& number : *numbers) longer.push_back(name + number);
+      }
+      names = std::move(longer);
+      rest.remove_prefix(close + 1);
+    }
+    out.insert(out.end(), names.begin(), names.end());
+    if (out.size() > kMostHosts) return std::nullopt;
+  }
+  return out;
+}
+
+std::string FoldHostlist(const std::vector<std::string>& hosts) {
+  std::string out;
+  for (std::size_t i = 0; i < hosts.size();) {
+    const Numbered first = Split(hosts[i]);
+    std::size_t end = i + 1;
+    while (end < hosts.size() && !first.digits.empty()) {
+      const Numbered next = Split(hosts[end]);
+      if (next.prefix != first.prefix || next.digits.size() != first.digits.size()) break;
+      ++end;
+    }
+    if (!out.empty()) out += ',';
+    if (end == i + 1) {
+      out += hosts[i++];
+      continue;
+    }
+    out += first.prefix + "[";
+    for (std::size_t at = i; at < end;) {
+      std::size_t last = at;
+      const auto number = [&](std::size_t k) { return *ParseCount(Split(hosts[k]).digits); };
+      while (last + 1 < end && number(last + 1) == number(last) + 1) ++last;
+      if (at != i) out += ',';
+      out += Split(hosts[at]).digits;
+      if (last > at) out += "-" + Split(hosts[last]).digits;
+      at = last + 1;
+    }
+    out += "]";
+    i = end;
+  }
+  return out;
+}
+
+}  // namespace muster::slurm

@@ -1,0 +1,17 @@
+// Slurm's hostlists: "n[0001-0003,0007],gpu1" (slurm.md 2.17).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::slurm {
+
+/// Every host a list names, in order; nullopt if malformed or more than 100,000 hosts.
+std::optional<std::vector<std::string>> ExpandHostlist(std::string_view text);
+
+/// Joins names by commas; names that differ only in a trailing number of equal width are folded.
+std::string FoldHostlist(const std::vector<std::string>& hosts);
+
+}  // namespace muster::slurm

@@ -1,0 +1,332 @@
+#include "clients/slurm/job_list.h"
+
+#include <boost/json/basic_parser_impl.hpp>
+#include <charconv>
+#include <cstring>
+#include <optional>
+
+#include "schedd/base/quantity.h"
+
+namespace muster::slurm {
+namespace {
+
+constexpr std::size_t kBlock = 1 << 20;
+constexpr char kListLimit[] = "200000";  // limits::kPageItemsMax: one streamed answer
+
+/// A string member of a job view and where it goes.
+struct TextMember {
+  std::string_view key;
+  std::string_view JobRow::*to;
+};
+struct NumberMember {
+  std::string_view key;
+  void (*set)(JobRow&, std::int64_t);
+};
+
+constexpr TextMember kJobTexts[] = {
+    {"name", &JobRow::name},
+    {"displayName", &JobRow::name},
+    {"namespace", &JobRow::ns},
+    {"kind", &JobRow::kind},
+    {"user", &JobRow::user},
+    {"queue", &JobRow::queue},
+    {"clusterQueue", &JobRow::cluster_queue},
+    {"priorityClass", &JobRow::priority_class},
+    {"reason", &JobRow::reason},
+    {"message", &JobRow::message},
+    {"cluster", &JobRow::cluster},
+    {"submitTime", &JobRow::submit_time},
+    {"admitTime", &JobRow::admit_time},
+    {"startTime", &JobRow::start_time},
+    {"endTime", &JobRow::end_time},
+};
+constexpr TextMember kBatchTexts[] = {
+    {"arraySpec", &JobRow::array_spec},
+    {"workDir", &JobRow::work_dir},
+    {"command", &JobRow::command},
+    {"output", &JobRow::std_out},
+    {"error", &JobRow::std_err},
+    {"comment", &JobRow::comment},
+    {"gres", &JobRow::gres},
+};
+constexpr NumberMember kJobNumbers[] = {
+    {"id", [](JobRow& row, std::int64_t n) { row.id = n; }},
+    {"priority", [](JobRow& row, std::int64_t n) { row.priority = static_cast<std::int32_t>(n); }},
+    {"attempt", [](JobRow& row, std::int64_t n) { row.attempt = static_cast<std::int32_t>(n); }},
+    {"timeLimitSeconds", [](JobRow& row, std::int64_t n) { row.time_limit_s = n; }},
+    {"exitSignal",
+     [](JobRow& row, std::int64_t n) { row.exit_signal = static_cast<std::int32_t>(n); }},
+    {"exitCode",
+     [](JobRow& row, std::int64_t n) {
+       row.exit_code = static_cast<std::int32_t>(n);
+       row.has_exit_code = true;
+     }},
+};
+constexpr NumberMember kBatchNumbers[] = {
+    {"arrayJobId", [](JobRow& row, std::int64_t n) { row.array_job_id = n; }},
+    {"arrayTaskId",
+     [](JobRow& row, std::int64_t n) { row.array_task_id = static_cast<std::int32_t>(n); }},
+    {"nodes", [](JobRow& row, std::int64_t n) { row.nodes = static_cast<std::int32_t>(n); }},
+    {"tasks", [](JobRow& row, std::int64_t n) { row.tasks = static_cast<std::int32_t>(n); }},
+    {"cpusPerTask",
+     [](JobRow& row, std::int64_t n) { row.cpus_per_task = static_cast<std::int32_t>(n); }},
+    {"memoryPerNodeMb", [](JobRow& row, std::int64_t n) { row.memory_per_node_mb = n; }},
+};
+
+std::int64_t Amount(std::string_view resource, std::string_view text) {
+  std::int64_t whole = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
+  if (error == std::errc() && end == text.data() + text.size()) {
+    return IsMilliResource(resource) ? whole * 1000 : whole;
+  }
+  const Result<std::int64_t> amount = ParseQuantity(resource, text);
+  return amount.ok() ? *amount : 0;
+}
+
+State StateOf(const JobRow& row, std::string_view name) {
+  if (name == "Pending" || name == "Held") return State::kPending;
+  if (name == "Admitted") return State::kConfiguring;
+  if (name == "Running") return State::kRunning;
+  if (name == "Succeeded") return State::kCompleted;
+  if (name == "Cancelled") return State::kCancelled;
+  if (row.reason == "DeadlineExceeded") return State::kTimeout;
+  return row.message.find("OOMKilled") != std::string_view::npos ? State::kOutOfMemory
+                                                                 : State::kFailed;
+}
+
+}  // namespace
+
+std::string_view Arena::Keep(std::string_view text) {
+  if (text.empty()) return {};
+  if (text.size() > left_) {
+    left_ = text.size() > kBlock ? text.size() : kBlock;
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(left_));
+    at_ = blocks_.back().get();
+  }
+  std::memcpy(at_, text.data(), text.size());
+  const std::string_view kept(at_, text.size());
+  at_ += text.size();
+  left_ -= text.size();
+  return kept;
+}
+
+/// Boost.JSON's SAX interface. `level_` counts open objects and arrays; a job view's own members
+/// are at level `job_level_` (3 inside a list, 1 for a single view).
+struct JobListHandler {
+  static constexpr std::size_t max_object_size = std::size_t(-1);
+  static constexpr std::size_t max_array_size = std::size_t(-1);
+  static constexpr std::size_t max_key_size = std::size_t(-1);
+  static constexpr std::size_t max_string_size = std::size_t(-1);
+  using EC = boost::system::error_code;
+
+  enum class Part : std::uint8_t { kOther, kPodSets, kBatch };
+
+  explicit JobListHandler(JobList& to) : list(to) {}
+
+  JobList& list;
+  int level = 0, job_level = 0;
+  Part part = Part::kOther;
+  JobRow row;
+  std::string_view state_name;
+  std::string key, text;   // reused: no allocation once they have grown
+  std::string key3, key5;  // the member names in force at job level and inside a pod set
+  std::int64_t set_count = 0, set_cpu = 0, set_memory = 0, set_gpus = 0;
+
+  bool on_document_begin(EC&) { return level = job_level = 0, true; }
+  bool on_document_end(EC&) { return true; }
+  bool on_array_begin(EC&) { return ++level, true; }
+  bool on_array_end(std::size_t, EC&) { return --level, true; }
+  bool on_object_begin(EC&) {
+    ++level;
+    if (level == 3 && job_level == 0 && key3 == "items") job_level = 3;
+    if (level == job_level) BeginRow();
+    if (job_level != 0 && level == job_level + 1 && part == Part::kBatch) row.is_batch = true;
+    if (job_level != 0 && level == job_level + 2 && part == Part::kPodSets) {
+      set_count = set_cpu = set_memory = set_gpus = 0;
+    }
+    return true;
+  }
+  bool on_object_end(std::size_t, EC&) {
+    if (job_level != 0 && level == job_level + 2 && part == Part::kPodSets) EndPodSet();
+    if (level == job_level && job_level != 0) EndRow();
+    --level;
+    return true;
+  }
+  bool on_key_part(boost::json::string_view more, std::size_t, EC&) {
+    return key.append(more), true;
+  }
+  bool on_key(boost::json::string_view last, std::size_t, EC&) {
+    key.append(last);
+    if (level == 1 && job_level == 0) {
+      key3 = key;
+      // A single view begins with "id" at the top; a list begins with "items".
+      if (key == "id") job_level = 1, BeginRow();
+    } else if (job_level != 0 && level == job_level) {
+      part = key == "podSets" ? Part::kPodSets : key == "batch" ? Part::kBatch : Part::kOther;
+    } else if (job_level != 0 && level == job_level + 2) {
+      key5 = key;
+    }
+    current.assign(key);
+    key.clear();
+    return true;
+  }
+  bool on_string_part(boost::json::string_view more, std::size_t, EC&) {
+    return text.append(more), true;
+  }
+  bool on_string(boost::json::string_view last, std::size_t, EC&) {
+    if (text.empty()) return TakeText({last.data(), last.size()}), true;
+    text.append(last);
+    TakeText(text);
+    text.clear();
+    return true;
+  }
+  bool on_number_part(boost::json::string_view, EC&) { return true; }
+  bool on_int64(std::int64_t number, boost::json::string_view, EC&) {
+    return TakeNumber(number), true;
+  }
+  bool on_uint64(std::uint64_t number, boost::json::string_view, EC&) {
+    return TakeNumber(static_cast<std::int64_t>(number)), true;
+  }
+  bool on_double(double, boost::json::string_view, EC&) { return true; }
+  bool on_bool(bool value, EC&) {
+    if (job_level != 0 && level == job_level + 1 && part == Part::kBatch && current == "requeue")
+      row.requeue = value;
+    return true;
+  }
+  bool on_null(EC&) { return true; }
+  bool on_comment_part(boost::json::string_view, EC&) { return true; }
+  bool on_comment(boost::json::string_view, EC&) { return true; }
+
+ private:
+  std::string current;  // the member whose value comes next
+
+  void BeginRow() {
+    row = JobRow();
+    state_name = {};
+    part = Part::kOther;
+  }
+  void EndRow() {
+    row.held = state_name == "Held";
+    row.state = StateOf(row, state_name);
+    if (row.array_task_id < 0) row.array_job_id = 0;
+    list.rows_.push_back(row);
+  }
+  void EndPodSet() {
+    row.pods += static_cast<std::int32_t>(set_count);
+    row.cpu_milli += set_cpu * set_count;
+    row.memory_bytes += set_memory * set_count;
+    row.gpus += set_gpus * set_count;
+  }
+  void TakeText(std::string_view value) {
+    if (job_level == 0) {
+      if (level == 1 && current == "next_page_token") list.next_page_token_ = std::string(value);
+      return;
+    }
+    if (level == 1 && job_level == 3 && current == "next_page_token") {
+      list.next_page_token_ = std::string(value);
+    } else if (level == job_level) {
+      if (current == "state")
+        state_name = list.arena_.Keep(value);
+      else
+        Assign(kJobTexts, value);
+    } else if (level == job_level + 1 && part == Part::kBatch) {
+      Assign(kBatchTexts, value);
+    } else if (level == job_level + 3 && part == Part::kPodSets && key5 == "requests") {
+      TakeRequest(Amount(current, value));
+    }
+  }
+  void TakeNumber(std::int64_t value) {
+    if (job_level == 0) return;
+    if (level == job_level)
+      Assign(kJobNumbers, value);
+    else if (level == job_level + 1 && part == Part::kBatch)
+      Assign(kBatchNumbers, value);
+    else if (level == job_level + 2 && part == Part::kPodSets && current == "count")
+      set_count = value;
+    else if (level == job_level + 3 && part == Part::kPodSets && key5 == "requests") {
+      TakeRequest(current == "cpu" ? value * 1000 : value);
+    }
+  }
+  void TakeRequest(std::int64_t amount) {
+    if (current == "cpu")
+      set_cpu = amount;
+    else if (current == "memory")
+      set_memory = amount;
+    else if (current.ends_with("/gpu"))
+      set_gpus += amount;
+  }
+  template <std::size_t N>
+  void Assign(const TextMember (&members)[N], std::string_view value) {
+    for (const TextMember& member : members) {
+      if (member.key != current) continue;
+      // An empty display name must not hide the object's name.
+      if (!value.empty()) row.*member.to = list.arena_.Keep(value);
+      return;
+    }
+  }
+  template <std::size_t N>
+  void Assign(const NumberMember (&members)[N], std::int64_t value) {
+    for (const NumberMember& member : members) {
+      if (member.key == current) return member.set(row, value);
+    }
+  }
+};
+
+struct JobList::Parser {
+  explicit Parser(JobList& list) : parser(boost::json::parse_options{}, list) {}
+  boost::json::basic_parser<JobListHandler> parser;
+};
+
+JobList::JobList() = default;
+JobList::~JobList() = default;
+
+bool JobList::Feed(std::string_view part) {
+  if (part.empty()) return true;
+  if (parser_ == nullptr) {
+    next_page_token_.clear();
+    parser_ = std::make_unique<Parser>(*this);
+  }
+  boost::system::error_code ec;
+  const std::size_t used = parser_->parser.write_some(true, part.data(), part.size(), ec);
+  if (ec) return false;
+  // After the end of the document only white space may follow.
+  return part.substr(used).find_first_not_of(" \r\n\t") == std::string_view::npos;
+}
+
+bool JobList::Finish() {
+  const bool complete = parser_ != nullptr && parser_->parser.done();
+  parser_.reset();
+  return complete;
+}
+
+client::Outcome<Done> FetchJobs(client::ApiClient& api, const client::Query& filters,
+                                JobList* list) {
+  std::string token;
+  do {
+    client::Query query = filters;
+    query.Add("limit", kListLimit).Add("page_token", token);
+    bool readable = true;
+    const client::Outcome<client::HttpResponse> answer =
+        api.Stream("/v1/jobs" + query.text(), 0,
+                   [&](std::string_view part) { return readable = list->Feed(part); });
+    const bool complete = list->Finish();
+    if (!answer.ok()) return answer.failure();
+    if (!readable || !complete) return client::BadAnswer("the server's job list is not JSON");
+    token = list->next_page_token();
+  } while (!token.empty());
+  return Done{};
+}
+
+client::Outcome<bool> FetchJob(client::ApiClient& api, const std::string& id, JobList* list) {
+  client::Outcome<std::string> answer = api.GetText(client::JobPath(id));
+  if (!answer.ok()) {
+    if (answer.failure().kind == client::Failure::Kind::kRefused && answer.failure().status == 404)
+      return false;
+    return answer.failure();
+  }
+  const bool readable = list->Feed(*answer);
+  if (!list->Finish() || !readable) return client::BadAnswer("the server's answer is not a job");
+  return true;
+}
+
+}  // namespace muster::slurm

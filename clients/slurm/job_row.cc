@@ -1,0 +1,104 @@
+#include "clients/slurm/job_row.h"
+
+#include <strings.h>
+
+#include <cstring>
+#include <iterator>
+
+namespace muster::slurm {
+namespace {
+
+struct StateNames {
+  const char* compact;
+  const char* full;
+};
+
+// In the order of State.
+constexpr StateNames kNames[] = {
+    {"PD", "PENDING"}, {"R", "RUNNING"},  {"CD", "COMPLETED"},      {"CA", "CANCELLED"},
+    {"F", "FAILED"},   {"TO", "TIMEOUT"}, {"OOM", "OUT_OF_MEMORY"}, {"CF", "CONFIGURING"},
+};
+
+constexpr StateNames kNeverSeen[] = {
+    {"CG", "COMPLETING"},    {"NF", "NODE_FAIL"},   {"PR", "PREEMPTED"}, {"BF", "BOOT_FAIL"},
+    {"DL", "DEADLINE"},      {"S", "SUSPENDED"},    {"RQ", "REQUEUED"},  {"RH", "REQUEUE_HOLD"},
+    {"SE", "SPECIAL_EXIT"},  {"ST", "STOPPED"},     {"RV", "REVOKED"},   {"RS", "RESIZING"},
+    {"RD", "RESV_DEL_HOLD"}, {"RF", "REQUEUE_FED"}, {"SI", "SIGNALING"}, {"SO", "STAGE_OUT"},
+};
+
+bool SameWord(std::string_view a, const char* b) {
+  return a.size() == std::strlen(b) && ::strncasecmp(a.data(), b, a.size()) == 0;
+}
+
+struct ReasonWord {
+  std::string_view ours;
+  std::string_view slurm;
+};
+
+// Reason names of schedd/model/reason.h to the words of slurm.md 2.10; the ones of quota are chosen
+// so that Resources means "would run if something ended" and AccountingPolicy means "more than its
+// quota can ever give".
+constexpr ReasonWord kReasons[] = {
+    {"PendingEvaluation", "Priority"},
+    {"WaitingForQuota", "Resources"},
+    {"WaitingForCapacity", "Resources"},
+    {"ExceedsMaxQuota", "AccountingPolicy"},
+    {"NoMatchingFlavor", "BadConstraints"},
+    {"NoMemberCluster", "BadConstraints"},
+    {"Misconfigured", "PartitionConfig"},
+    {"ClusterQueueStopped", "PartitionDown"},
+    {"LocalQueueStopped", "PartitionInactive"},
+    {"HeldByUser", "JobHeldUser"},
+    {"Suspended", "JobHeldUser"},
+    {"Backoff", "BeginTime"},
+    {"Requeued", "BeginTime"},
+    {"QuotaReserved", "None"},
+    {"Admitted", "None"},
+    {"Dispatching", "None"},
+    {"Running", "None"},
+    {"Succeeded", "None"},
+    {"Cancelled", "None"},
+    {"Failed", "NonZeroExitCode"},
+    {"BackoffLimitExceeded", "NonZeroExitCode"},
+    {"PodFailurePolicy", "NonZeroExitCode"},
+    {"DeadlineExceeded", "TimeLimit"},
+    {"FailedToStart", "JobLaunchFailure"},
+    {"Lost", "NodeDown"},
+};
+
+}  // namespace
+
+std::string_view CompactName(State state) {
+  return kNames[static_cast<std::size_t>(state)].compact;
+}
+std::string_view LongName(State state) { return kNames[static_cast<std::size_t>(state)].full; }
+
+bool ParseState(std::string_view text, State* out) {
+  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    if (SameWord(text, kNames[i].compact) || SameWord(text, kNames[i].full)) {
+      return *out = static_cast<State>(i), true;
+    }
+  }
+  return false;
+}
+
+bool IsSlurmState(std::string_view text) {
+  State ignored = State::kPending;
+  if (ParseState(text, &ignored)) return true;
+  for (const StateNames& names : kNeverSeen) {
+    if (SameWord(text, names.compact) || SameWord(text, names.full)) return true;
+  }
+  return false;
+}
+
+std::string_view SlurmReason(const JobRow& row) {
+  if (row.held) return "JobHeldUser";
+  if (row.state == State::kTimeout) return "TimeLimit";
+  if (row.state == State::kOutOfMemory) return "OutOfMemory";
+  for (const ReasonWord& word : kReasons) {
+    if (word.ours == row.reason) return word.slurm;
+  }
+  return row.state == State::kPending ? "Priority" : "None";
+}
+
+}  // namespace muster::slurm

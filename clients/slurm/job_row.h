@@ -1,0 +1,61 @@
+// JobRow: what the Slurm-named commands show of a job. Texts point into the list's arena, so that a
+// hundred thousand rows cost no allocation each.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace muster::slurm {
+
+/// Slurm's base states that Muster's states map to, in the order in which squeue sorts them
+/// (slurm.md 2.9).
+enum class State : std::uint8_t {
+  kPending,
+  kRunning,
+  kCompleted,
+  kCancelled,
+  kFailed,
+  kTimeout,
+  kOutOfMemory,
+  kConfiguring,
+};
+
+/// "PD" and "PENDING".
+std::string_view CompactName(State state);
+std::string_view LongName(State state);
+/// Either spelling, any case; false if unknown or a Slurm state that Muster's jobs never have.
+bool ParseState(std::string_view text, State* out);
+/// True for any of Slurm's state names, also those that no job of Muster is ever in.
+bool IsSlurmState(std::string_view text);
+inline bool IsOver(State state) {
+  return state >= State::kCompleted && state <= State::kOutOfMemory;
+}
+
+struct JobRow {
+  std::int64_t id = 0, array_job_id = 0;
+  std::int32_t array_task_id = -1;
+  State state = State::kPending;
+  bool held = false, has_exit_code = false, is_batch = false, requeue = true;
+  std::int32_t exit_code = 0, exit_signal = 0, priority = 0, attempt = 0;
+  std::int32_t nodes = 0, tasks = 0, cpus_per_task = 0, pods = 0;
+  std::int64_t cpu_milli = 0, memory_bytes = 0, gpus = 0;  // summed over all pods
+  std::int64_t memory_per_node_mb = 0;                     // as a script asked for it
+  std::int64_t time_limit_s = 0;                           // 0: none
+  std::string_view name, ns, kind, user, queue, cluster_queue, priority_class, reason, message,
+      cluster;
+  std::string_view submit_time, admit_time, start_time, end_time;  // RFC 3339, empty if not yet
+  std::string_view array_spec, work_dir, command, std_out, std_err, comment, gres;
+};
+
+/// The number of nodes squeue shows: what a script asked for, or one per pod.
+inline std::int32_t NodeCount(const JobRow& row) { return row.is_batch ? row.nodes : row.pods; }
+/// Whole CPUs, rounded up, at least one.
+inline std::int64_t CpuCount(const JobRow& row) {
+  const std::int64_t cpus = (row.cpu_milli + 999) / 1000;
+  return cpus > 0 ? cpus : 1;
+}
+
+/// Slurm's word for why a job is where it is: one CamelCase word, never empty (slurm.md 2.10).
+std::string_view SlurmReason(const JobRow& row);
+
+}  // namespace muster::slurm

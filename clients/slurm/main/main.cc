@@ -1,0 +1,35 @@
+// One program, many names: which command it is comes from the name it was called by.
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "clients/slurm/command.h"
+
+int main(int argc, char** argv) {
+  using Run = int (*)(int, char**);
+  struct Name {
+    const char* name;
+    Run run;
+  };
+  static constexpr Name kNames[] = {
+      {"sbatch", muster::slurm::RunSbatch},   {"squeue", muster::slurm::RunSqueue},
+      {"scancel", muster::slurm::RunScancel}, {"sacct", muster::slurm::RunSacct},
+      {"sinfo", muster::slurm::RunSinfo},     {"scontrol", muster::slurm::RunScontrol},
+  };
+  // A reader that closed the pipe (squeue | head) ends us by a failed write, not by a signal.
+  std::signal(SIGPIPE, SIG_IGN);
+  for (int shift = 0; shift < 2 && shift < argc; ++shift) {
+    char* slash = std::strrchr(argv[shift], '/');
+    char* name = slash == nullptr ? argv[shift] : slash + 1;
+    for (const Name& known : kNames) {
+      if (std::strcmp(known.name, name) != 0) continue;
+      argv[shift] = name;  // messages begin with the plain name
+      return known.run(argc - shift, argv + shift);
+    }
+  }
+  std::fputs(
+      "muster-slurm: call it as sbatch, squeue, scancel, sacct, sinfo or scontrol (or give that as "
+      "first word)\n",
+      stderr);
+  return 255;
+}

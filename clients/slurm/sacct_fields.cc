@@ -1,0 +1,268 @@
+#include "clients/slurm/sacct_fields.h"
+
+#include <strings.h>
+
+#include <cstdio>
+#include <iterator>
+
+#include "clients/slurm/command.h"
+#include "clients/slurm/slurm_time.h"
+#include "clients/slurm/squeue_fields.h"
+
+namespace muster::slurm {
+namespace {
+
+using Cell = std::string (*)(const SacctLine& line);
+
+struct Field {
+  const char* name;
+  int width;
+  Cell cell;  // null: Muster measures nothing of the kind
+};
+
+std::string Id(const SacctLine& line) {
+  const JobRow& row = *line.row;
+  std::string id = row.array_job_id == 0
+                       ? std::to_string(row.id)
+                       : std::to_string(row.array_job_id) + "_" + std::to_string(row.array_task_id);
+  return line.batch_step ? id + ".batch" : id;
+}
+
+std::string Stamp(std::string_view stamp, const SacctLine& line) {
+  const std::int64_t epoch = ParseStamp(stamp);
+  return epoch == 0 ? "Unknown" : FormatTime(epoch, line.time_format);
+}
+
+std::string ExitCode(const SacctLine& line) {
+  const JobRow& row = *line.row;
+  if (row.state == State::kOutOfMemory) return "0:125";
+  // A signal's own exit status (128 + n) is told as the signal alone.
+  const int code = row.exit_signal != 0 || !row.has_exit_code ? 0 : row.exit_code;
+  return std::to_string(code) + ":" + std::to_string(row.exit_signal);
+}
+
+std::string JobOnly(const SacctLine& line, std::string_view text) {
+  return line.batch_step ? std::string() : std::string(text);
+}
+
+std::string Tres(const SacctLine& line) {
+  std::string scratch;
+  RowContext context;
+  return "billing=" + std::to_string(CpuCount(*line.row)) + "," +
+         std::string(SqueueCell(*SqueueFieldByName("tres"), *line.row, context, &scratch));
+}
+
+bool Started(const JobRow& row) { return !row.start_time.empty(); }
+
+std::string Allocated(const SacctLine& line, std::int64_t number) {
+  return std::to_string(Started(*line.row) || line.row->state == State::kConfiguring ? number : 0);
+}
+
+std::string RequestedMemory(const SacctLine& line) {
+  const JobRow& row = *line.row;
+  std::int64_t mb = row.memory_per_node_mb;
+  if (mb == 0 && row.pods > 0) mb = row.memory_bytes / row.pods >> 20;
+  if (mb < 1024) return std::to_string(mb) + "M";
+  char text[32];
+  const bool whole = mb % 1024 == 0;
+  std::snprintf(text, sizeof(text), whole ? "%.0fG" : "%.2fG", static_cast<double>(mb) / 1024.0);
+  return text;
+}
+
+std::int64_t Elapsed(const SacctLine& line) { return ElapsedSeconds(*line.row, line.now); }
+
+std::string Limit(const SacctLine& line) {
+  if (line.batch_step) return "";
+  return line.row->time_limit_s == 0 ? "UNLIMITED" : LongDuration(line.row->time_limit_s);
+}
+
+std::string Planned(const SacctLine& line) {
+  if (line.batch_step) return "";
+  const std::int64_t submitted = ParseStamp(line.row->submit_time);
+  const std::int64_t until = Started(*line.row) ? ParseStamp(line.row->start_time) : line.now;
+  return LongDuration(until - submitted);
+}
+
+const Field kFields[] = {
+    {"Account", 10, [](const SacctLine& l) { return std::string(l.row->cluster_queue); }},
+    {"AdminComment", 19, nullptr},
+    {"AllocCPUS", 10, [](const SacctLine& l) { return Allocated(l, CpuCount(*l.row)); }},
+    {"AllocNodes", 10, [](const SacctLine& l) { return Allocated(l, NodeCount(*l.row)); }},
+    {"AllocTRES", 10, [](const SacctLine& l) { return Started(*l.row) ? Tres(l) : std::string(); }},
+    {"AssocID", 7, nullptr},
+    {"AveCPU", 10, nullptr},
+    {"AveCPUFreq", 10, nullptr},
+    {"AveDiskRead", 14, nullptr},
+    {"AveDiskWrite", 14, nullptr},
+    {"AvePages", 10, nullptr},
+    {"AveRSS", 10, nullptr},
+    {"AveVMSize", 10, nullptr},
+    {"BlockID", 16, nullptr},
+    {"Cluster", 10, [](const SacctLine& l) { return std::string(l.row->cluster); }},
+    {"Comment", 14, [](const SacctLine& l) { return JobOnly(l, l.row->comment); }},
+    {"Constraints", 19, nullptr},
+    {"ConsumedEnergy", 14, nullptr},
+    {"ConsumedEnergyRaw", 17, nullptr},
+    {"Container", 19, nullptr},
+    {"CPUTime", 10, [](const SacctLine& l) { return LongDuration(Elapsed(l) * CpuCount(*l.row)); }},
+    {"CPUTimeRAW", 10,
+     [](const SacctLine& l) { return std::to_string(Elapsed(l) * CpuCount(*l.row)); }},
+    {"DBIndex", 10, nullptr},
+    {"DerivedExitCode", 15,
+     [](const SacctLine& l) { return l.batch_step ? std::string() : ExitCode(l); }},
+    {"Elapsed", 10, [](const SacctLine& l) { return LongDuration(Elapsed(l)); }},
+    {"ElapsedRaw", 10, [](const SacctLine& l) { return std::to_string(Elapsed(l)); }},
+    {"Eligible", 19,
+     [](const SacctLine& l) {
+       return l.batch_step ? std::string() : Stamp(l.row->submit_time, l);
+     }},
+    {"End", 19, [](const SacctLine& l) { return Stamp(l.row->end_time, l); }},
+    {"ExitCode", 8, ExitCode},
+    {"Extra", 19, nullptr},
+    {"FailedNode", 19, nullptr},
+    {"Flags", 14, nullptr},
+    {"GID", 6, nullptr},
+    {"Group", 9, nullptr},
+    {"JobID", -12, Id},
+    {"JobIDRaw", -12,
+     [](const SacctLine& l) { return std::to_string(l.row->id) + (l.batch_step ? ".batch" : ""); }},
+    {"JobName", 10,
+     [](const SacctLine& l) {
+       return l.batch_step ? std::string("batch") : std::string(l.row->name);
+     }},
+    {"Layout", 9, nullptr},
+    {"Licenses", 19, nullptr},
+    {"MaxDiskRead", 12, nullptr},
+    {"MaxDiskReadNode", 15, nullptr},
+    {"MaxDiskReadTask", 15, nullptr},
+    {"MaxDiskWrite", 12, nullptr},
+    {"MaxDiskWriteNode", 16, nullptr},
+    {"MaxDiskWriteTask", 16, nullptr},
+    {"MaxPages", 8, nullptr},
+    {"MaxPagesNode", 12, nullptr},
+    {"MaxPagesTask", 14, nullptr},
+    {"MaxRSS", 10, nullptr},
+    {"MaxRSSNode", 10, nullptr},
+    {"MaxRSSTask", 10, nullptr},
+    {"MaxVMSize", 10, nullptr},
+    {"MaxVMSizeNode", 14, nullptr},
+    {"MaxVMSizeTask", 14, nullptr},
+    {"McsLabel", 10, nullptr},
+    {"MinCPU", 10, nullptr},
+    {"MinCPUNode", 10, nullptr},
+    {"MinCPUTask", 10, nullptr},
+    {"NCPUS", 10, [](const SacctLine& l) { return Allocated(l, CpuCount(*l.row)); }},
+    {"NNodes", 8, [](const SacctLine& l) { return std::to_string(NodeCount(*l.row)); }},
+    {"NodeList", 15,
+     [](const SacctLine& l) {
+       return l.row->cluster.empty() ? std::string("None assigned") : std::string(l.row->cluster);
+     }},
+    {"NTasks", 8,
+     [](const SacctLine& l) { return l.batch_step ? std::string("1") : std::string(); }},
+    {"Partition", 10,
+     [](const SacctLine& l) {
+       std::string scratch;
+       return JobOnly(l, PartitionOf(*l.row, l.default_ns, &scratch));
+     }},
+    {"Planned", 10, Planned},
+    {"PlannedCPU", 10, nullptr},
+    {"PlannedCPURAW", 13, nullptr},
+    {"Priority", 10,
+     [](const SacctLine& l) { return JobOnly(l, std::to_string(l.row->priority)); }},
+    {"QOS", 10, [](const SacctLine& l) { return JobOnly(l, l.row->priority_class); }},
+    {"QOSRAW", 10, nullptr},
+    {"QOSREQ", 10, nullptr},
+    {"Reason", 22, [](const SacctLine& l) { return JobOnly(l, SlurmReason(*l.row)); }},
+    {"ReqCPUFreq", 10, nullptr},
+    {"ReqCPUFreqGov", 13, nullptr},
+    {"ReqCPUFreqMax", 13, nullptr},
+    {"ReqCPUFreqMin", 13, nullptr},
+    {"ReqCPUS", 8, [](const SacctLine& l) { return std::to_string(CpuCount(*l.row)); }},
+    {"ReqMem", 10, [](const SacctLine& l) { return JobOnly(l, RequestedMemory(l)); }},
+    {"ReqNodes", 8, [](const SacctLine& l) { return std::to_string(NodeCount(*l.row)); }},
+    {"ReqTRES", 10, [](const SacctLine& l) { return l.batch_step ? std::string() : Tres(l); }},
+    {"Reservation", 20, nullptr},
+    {"ReservationId", 15, nullptr},
+    {"Reserved", 10, Planned},
+    {"ResvCPU", 10, nullptr},
+    {"ResvCPURAW", 10, nullptr},
+    {"Restarts", 8,
+     [](const SacctLine& l) {
+       return JobOnly(l, std::to_string(l.row->attempt > 1 ? l.row->attempt - 1 : 0));
+     }},
+    {"Start", 19, [](const SacctLine& l) { return Stamp(l.row->start_time, l); }},
+    {"State", 10, [](const SacctLine& l) { return std::string(LongName(l.row->state)); }},
+    {"StdErr", 15, [](const SacctLine& l) { return JobOnly(l, l.row->std_err); }},
+    {"StdIn", 15, nullptr},
+    {"StdOut", 15, [](const SacctLine& l) { return JobOnly(l, l.row->std_out); }},
+    {"Submit", 19, [](const SacctLine& l) { return Stamp(l.row->submit_time, l); }},
+    {"SubmitLine", 20, nullptr},
+    {"Suspended", 10, [](const SacctLine&) { return std::string("00:00:00"); }},
+    {"SystemComment", 19, nullptr},
+    {"SystemCPU", 10, nullptr},
+    {"Timelimit", 10, Limit},
+    {"TimelimitRaw", 12,
+     [](const SacctLine& l) {
+       return JobOnly(l, std::to_string((l.row->time_limit_s + 59) / 60));
+     }},
+    {"TotalCPU", 10, nullptr},
+    {"TRESUsageInAve", 14, nullptr},
+    {"TRESUsageInMax", 14, nullptr},
+    {"TRESUsageInMaxNode", 18, nullptr},
+    {"TRESUsageInMaxTask", 18, nullptr},
+    {"TRESUsageInMin", 14, nullptr},
+    {"TRESUsageInMinNode", 18, nullptr},
+    {"TRESUsageInMinTask", 18, nullptr},
+    {"TRESUsageInTot", 14, nullptr},
+    {"TRESUsageOutAve", 15, nullptr},
+    {"TRESUsageOutMax", 15, nullptr},
+    {"TRESUsageOutMaxNode", 19, nullptr},
+    {"TRESUsageOutMaxTask", 19, nullptr},
+    {"TRESUsageOutMin", 15, nullptr},
+    {"TRESUsageOutMinNode", 19, nullptr},
+    {"TRESUsageOutMinTask", 19, nullptr},
+    {"TRESUsageOutTot", 15, nullptr},
+    {"UID", 6,
+     [](const SacctLine& l) {
+       std::string scratch;
+       RowContext context;
+       return JobOnly(l, SqueueCell(*SqueueFieldByLetter('U'), *l.row, context, &scratch));
+     }},
+    {"User", 9, [](const SacctLine& l) { return JobOnly(l, l.row->user); }},
+    {"UserCPU", 10, nullptr},
+    {"WCKey", 10, nullptr},
+    {"WCKeyID", 8, nullptr},
+    {"WorkDir", 20, [](const SacctLine& l) { return JobOnly(l, l.row->work_dir); }},
+};
+
+}  // namespace
+
+std::optional<std::size_t> SacctField(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(kFields); ++i) {
+    const std::string_view known = kFields[i].name;
+    if (name.size() == known.size() && ::strncasecmp(name.data(), known.data(), name.size()) == 0)
+      return i;
+  }
+  return std::nullopt;
+}
+
+std::string_view SacctName(std::size_t field) { return kFields[field].name; }
+int SacctWidth(std::size_t field) { return kFields[field].width; }
+
+std::string SacctCell(std::size_t field, const SacctLine& line) {
+  return kFields[field].cell == nullptr ? std::string() : kFields[field].cell(line);
+}
+
+std::string SacctHelpFormat() {
+  std::string out;
+  for (std::size_t i = 0; i < std::size(kFields); ++i) {
+    std::string name = kFields[i].name;
+    name.resize(name.size() < 19 ? 19 : name.size(), ' ');
+    out += name;
+    out += i % 4 == 3 ? "\n" : " ";
+  }
+  if (out.back() != '\n') out += '\n';
+  return out;
+}
+
+}  // namespace muster::slurm

@@ -1,0 +1,30 @@
+// What sacct can show: every name of `sacct --helpformat`, empty where Muster measures nothing
+// (slurm.md 2.12).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "clients/slurm/job_row.h"
+
+namespace muster::slurm {
+
+/// One line of sacct: a job, or the batch step of one.
+struct SacctLine {
+  const JobRow* row = nullptr;
+  bool batch_step = false;
+  std::string_view default_ns;
+  std::string time_format;
+  std::int64_t now = 0;
+};
+
+std::optional<std::size_t> SacctField(std::string_view name);
+std::string_view SacctName(std::size_t field);
+/// Default width; negative: adjusted to the left.
+int SacctWidth(std::size_t field);
+std::string SacctCell(std::size_t field, const SacctLine& line);
+/// All names, in columns, as --helpformat prints them.
+std::string SacctHelpFormat();
+
+}  // namespace muster::slurm

@@ -1,0 +1,188 @@
+// sbatch: submits a batch script (slurm.md 2.1-2.3, 2.6).
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "clients/lib/idempotency_key.h"
+#include "clients/lib/job_wait.h"
+#include "clients/slurm/command.h"
+#include "clients/slurm/sbatch_options.h"
+#include "clients/slurm/sbatch_request.h"
+#include "schedd/shapes/batch_script.h"
+
+extern char** environ;
+
+namespace muster::slurm {
+namespace {
+
+constexpr char kMe[] = "sbatch";
+
+int Report(const OptionError& error) {
+  if (error.message.empty()) return UsageExit(kMe);
+  PrintError(kMe, error.message);
+  return ErrorExit(error.exit);
+}
+
+/// The script's own options, from its #SBATCH lines.
+std::optional<OptionError> ApplyDirectives(const std::string& script, SbatchOptions* options) {
+  Result<std::vector<std::string>> words = shapes::DirectiveWords(script);
+  if (!words.ok()) return OptionError{words.error().detail, kExitRefused};
+  std::vector<char*> argv;
+  std::string me = kMe;
+  argv.push_back(me.data());
+  for (std::string& word : words.value()) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  int operand = 0;
+  const int argc = static_cast<int>(argv.size()) - 1;
+  if (auto error = ApplyWords(argc, argv.data(), options, &operand)) return error;
+  if (operand >= argc) return std::nullopt;
+  return OptionError{std::string("Invalid directive found in batch script: ") +
+                         argv[static_cast<std::size_t>(operand)],
+                     kExitRefused};
+}
+
+bool Mentions(const client::Failure& failure, const char* field) {
+  for (const FieldError& error : failure.fields) {
+    const std::size_t dot = error.field.rfind('.');
+    if (error.field.substr(dot == std::string::npos ? 0 : dot + 1) == field) return true;
+  }
+  return false;
+}
+
+/// The server's refusal in the words that users and tools know (slurm.md 2.6).
+int ReportRefusal(const client::Failure& failure, const std::string& partition,
+                  const std::string& qos) {
+  std::string text;
+  if (failure.kind != client::Failure::Kind::kRefused) {
+    text = "Batch job submission failed: " + FailureText(failure);
+  } else if (Mentions(failure, "queue")) {
+    text = "invalid partition specified: " + (partition.empty() ? "(default)" : partition) + "\n" +
+           failure.detail + "\nBatch job submission failed: Invalid partition name specified";
+  } else if (Mentions(failure, "account")) {
+    text =
+        failure.detail +
+        "\nBatch job submission failed: Invalid account or account/partition combination specified";
+  } else if (Mentions(failure, "priorityClass") || Mentions(failure, "qos")) {
+    text = "Batch job submission failed: Invalid qos specification: " + qos;
+  } else {
+    text = "Batch job submission failed: " + failure.detail;
+  }
+  PrintError(kMe, text);
+  return ErrorExit(kExitRefused);
+}
+
+std::vector<std::int64_t> IdsOf(const json::value& answer) {
+  std::vector<std::int64_t> ids;
+  if (!answer.is_object()) return ids;
+  const json::object& object = answer.get_object();
+  const json::value* items = object.if_contains("items");
+  if (items != nullptr && items->is_array()) {
+    for (const json::value& item : items->get_array()) {
+      if (item.is_object()) ids.push_back(client::MemberNumber(item.get_object(), "id"));
+    }
+  }
+  if (ids.empty()) ids.push_back(client::MemberNumber(object, "id"));
+  if (ids.front() <= 0) ids.clear();
+  return ids;
+}
+
+/// The job's exit code; 1 if a signal ended it or it never ran to its end; the highest of an array.
+int WaitForEnd(client::ApiClient& api, const std::vector<std::int64_t>& ids) {
+  const auto ended = [](const client::JobView& job) { return job.ended(); };
+  client::Outcome<std::vector<client::JobView>> jobs = client::WaitForJobs(api, ids, 0, ended);
+  if (!jobs.ok()) {
+    PrintError(kMe, FailureText(jobs.failure()));
+    return ErrorExit(kExitRefused);
+  }
+  int highest = 0;
+  for (const client::JobView& job : *jobs) {
+    int code = job.state == "Succeeded" ? 0 : 1;
+    if (job.exit_code && *job.exit_code > 0 && *job.exit_code < 128) code = *job.exit_code;
+    highest = code > highest ? code : highest;
+  }
+  return highest;
+}
+
+/// Checks without submitting, by a dry run of `apply`: no estimate of a start, since Muster makes
+/// none up.
+int TestOnly(client::ApiClient& api, const json::object& body, const std::string& ns,
+             const std::string& partition, const std::string& qos) {
+  const Result<json::value> manifest = shapes::BatchScriptManifest(body, ns);
+  if (!manifest.ok()) {
+    PrintError(kMe, "Batch job submission failed: " + manifest.error().detail);
+    return ErrorExit(kExitRefused);
+  }
+  const std::string target =
+      "/v1/apply" + client::Query().Add("namespace", ns).Add("dryRun", "true").text();
+  const client::Outcome<json::value> answer =
+      api.Send({"POST", target, json::serialize(json::array{*manifest})});
+  if (!answer.ok()) return ReportRefusal(answer.failure(), partition, qos);
+  std::fprintf(stderr, "sbatch: the request is valid; nothing was submitted\n");
+  return 0;
+}
+
+std::string CurrentDir() {
+  std::string out(4096, '\0');
+  if (::getcwd(out.data(), out.size()) == nullptr) return "/";
+  out.resize(std::strlen(out.c_str()));
+  return out;
+}
+
+/// What the script is and what is asked for it, from all three sources.
+std::optional<OptionError> Gather(int argc, char** argv, SbatchOptions* options,
+                                  ScriptSource* script) {
+  SbatchOptions command_line;
+  int operand = 0;
+  if (auto error = ApplyWords(argc, argv, &command_line, &operand)) return error;
+  if (command_line.help || command_line.usage || command_line.version) {
+    *options = command_line;
+    return std::nullopt;
+  }
+  const std::vector<std::string> operands(argv + operand, argv + argc);
+  if (auto error = ReadScript(command_line, operands, script)) return error;
+  // Lowest precedence first, each source over the one before (slurm.md 2.2).
+  if (auto error = ApplyDirectives(script->text, options)) return error;
+  if (auto error = ApplyEnvironment(client::ProcessEnv, options)) return error;
+  if (command_line.memory_per_cpu) options->memory_per_node.reset();
+  if (command_line.memory_per_node) options->memory_per_cpu.reset();
+  if (auto error = ApplyWords(argc, argv, options, &operand)) return error;
+  return CheckTogether(*options);
+}
+
+int Submit(const SbatchOptions& options, const ScriptSource& script) {
+  const std::optional<client::Settings> settings = FindServer(kMe);
+  if (!settings) return ErrorExit(kExitRefused);
+  const std::string partition = options.partition.value_or("");
+  const Partition where = SplitPartition(partition, settings->ns);
+  client::ApiClient api(*settings);
+  const json::object body = BuildSubmission(options, script, where.queue, CurrentDir(), environ);
+  if (options.test_only) return TestOnly(api, body, where.ns, partition, options.qos.value_or(""));
+  const std::string target = "/v1/namespaces/" + client::PercentEncode(where.ns) + "/jobs";
+  const client::Outcome<json::value> answer =
+      api.Send({"POST", target, json::serialize(body), client::NewIdempotencyKey()});
+  if (!answer.ok()) return ReportRefusal(answer.failure(), partition, options.qos.value_or(""));
+  const std::vector<std::int64_t> ids = IdsOf(*answer);
+  if (ids.empty()) {
+    PrintError(kMe, "Batch job submission failed: the server's answer names no job");
+    return ErrorExit(kExitRefused);
+  }
+  if (options.parsable)
+    WriteOut(std::to_string(ids.front()) + "\n");
+  else if (!options.quiet)
+    WriteOut("Submitted batch job " + std::to_string(ids.front()) + "\n");
+  return options.wait ? WaitForEnd(api, ids) : 0;
+}
+
+}  // namespace
+
+int RunSbatch(int argc, char** argv) {
+  SbatchOptions options;
+  ScriptSource script;
+  if (auto error = Gather(argc, argv, &options, &script)) return Report(*error);
+  if (options.help || options.usage) return WriteOut(SbatchHelp()), 0;
+  if (options.version) return WriteOut(kVersionLine), 0;
+  return Submit(options, script);
+}
+
+}  // namespace muster::slurm

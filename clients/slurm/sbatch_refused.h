@@ -1,0 +1,21 @@
+// Options that Slurm's sbatch has and Muster's has not: each refused with a sentence, none silently
+// ignored.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace muster::slurm {
+
+struct RefusedOption {
+  const char* name;      // long name
+  char letter;           // its short form, 0 if none
+  int argument;          // getopt_long's no_argument, required_argument or optional_argument
+  const char* sentence;  // why
+};
+
+std::span<const RefusedOption> RefusedOptions();
+/// Null if no refused option has this letter.
+const RefusedOption* RefusedByLetter(char letter);
+
+}  // namespace muster::slurm

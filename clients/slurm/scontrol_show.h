@@ -1,0 +1,25 @@
+// The records that `scontrol show` prints: order and spelling matter to those who scrape them
+// (slurm.md 2.13).
+#pragma once
+
+#include <string>
+
+#include "clients/slurm/fleet_view.h"
+#include "clients/slurm/job_row.h"
+
+namespace muster::slurm {
+
+struct ShowContext {
+  std::string default_ns, time_format;
+  std::int64_t now = 0;
+  bool one_line = false;  // -o
+};
+
+std::string ShowJob(const JobRow& row, const ShowContext& context);
+std::string ShowPartition(const PartitionInfo& partition, const Fleet& fleet,
+                          const ShowContext& context);
+std::string ShowNode(const NodeInfo& node, const Fleet& fleet, const ShowContext& context);
+/// The settings that tools look up: MinJobAge, MaxArraySize, ClusterName.
+std::string ShowConfig(const ShowContext& context);
+
+}  // namespace muster::slurm

@@ -1,0 +1,346 @@
+// sinfo: partitions and the nodes behind them (slurm.md 2.14). A node is a member cluster here.
+#include <getopt.h>
+#include <strings.h>
+
+#include <algorithm>
+#include <map>
+
+#include "clients/slurm/columns.h"
+#include "clients/slurm/command.h"
+#include "clients/slurm/fleet_view.h"
+#include "clients/slurm/hostlist.h"
+
+namespace muster::slurm {
+namespace {
+
+constexpr char kMe[] = "sinfo";
+
+struct SinfoOptions {
+  std::vector<std::string> partitions, nodes, states;
+  std::string format;
+  bool summary = false, by_node = false, long_form = false, reasons = false, no_header = false;
+  bool help = false, version = false;
+};
+
+/// One line: a partition and those of its nodes that look alike in every column shown.
+struct Line {
+  const PartitionInfo* partition = nullptr;
+  std::vector<const NodeInfo*> nodes;
+  std::string default_ns;
+};
+
+using Cell = std::string (*)(const Line& line);
+struct Field {
+  char letter;
+  const char* header;
+  bool tells_nodes_apart;  // its value differs from node to node
+  Cell cell;
+};
+
+std::string Sum(const Line& line, std::int64_t (NodeInfo::*part)() const) {
+  std::int64_t total = 0;
+  for (const NodeInfo* node : line.nodes) total += (node->*part)();
+  return std::to_string(total);
+}
+
+std::string CpuStates(const Line& line) {
+  return Sum(line, &NodeInfo::AllocatedCpus) + "/" + Sum(line, &NodeInfo::IdleCpus) + "/" +
+         Sum(line, &NodeInfo::OtherCpus) + "/" + Sum(line, &NodeInfo::TotalCpus);
+}
+
+/// "A/I/O/T" of nodes.
+std::string NodeStates(const Line& line) {
+  int allocated = 0, idle = 0, other = 0;
+  for (const NodeInfo* node : line.nodes) {
+    if (!node->healthy || node->cordoned)
+      ++other;
+    else if (node->AllocatedCpus() > 0)
+      ++allocated;
+    else
+      ++idle;
+  }
+  return std::to_string(allocated) + "/" + std::to_string(idle) + "/" + std::to_string(other) +
+         "/" + std::to_string(line.nodes.size());
+}
+
+std::string Names(const Line& line) {
+  std::vector<std::string> names;
+  for (const NodeInfo* node : line.nodes) names.push_back(node->name);
+  return FoldHostlist(names);
+}
+
+const NodeInfo* First(const Line& line) {
+  return line.nodes.empty() ? nullptr : line.nodes.front();
+}
+
+std::string State(const Line& line, bool compact) {
+  return First(line) == nullptr ? "n/a" : First(line)->StateName(compact);
+}
+
+constexpr Field kFields[] = {
+    {'P', "PARTITION", false,
+     [](const Line& l) {
+       return l.partition->Name(l.default_ns) + (l.partition->is_default ? "*" : "");
+     }},
+    {'R', "PARTITION", false, [](const Line& l) { return l.partition->Name(l.default_ns); }},
+    {'a', "AVAIL", false,
+     [](const Line& l) { return std::string(l.partition->up ? "up" : "inact"); }},
+    {'l', "TIMELIMIT", false, [](const Line&) { return std::string("infinite"); }},
+    {'L', "DEFAULTTIME", false, [](const Line&) { return std::string("n/a"); }},
+    {'D', "NODES", false, [](const Line& l) { return std::to_string(l.nodes.size()); }},
+    {'t', "STATE", true, [](const Line& l) { return State(l, true); }},
+    {'T', "STATE", true, [](const Line& l) { return State(l, false); }},
+    {'N', "NODELIST", false, Names},
+    {'n', "HOSTNAMES", true, Names},
+    {'C', "CPUS(A/I/O/T)", false, CpuStates},
+    {'F', "NODES(A/I/O/T)", false, NodeStates},
+    {'A', "NODES(A/I)", false,
+     [](const Line& l) {
+       const std::string all = NodeStates(l);
+       return all.substr(0, all.find('/', all.find('/') + 1));
+     }},
+    {'c', "CPUS", true,
+     [](const Line& l) { return std::to_string(First(l) ? First(l)->TotalCpus() : 0); }},
+    {'m', "MEMORY", true,
+     [](const Line& l) { return std::to_string(First(l) ? First(l)->memory_bytes >> 20 : 0); }},
+    {'e', "FREE_MEM", true,
+     [](const Line& l) {
+       return std::to_string(First(l) ? First(l)->free_memory_bytes >> 20 : 0);
+     }},
+    {'G', "GRES", true,
+     [](const Line& l) {
+       return First(l) && !First(l)->gres.empty() ? First(l)->gres : std::string("(null)");
+     }},
+    {'f', "AVAIL_FEATURES", false, [](const Line&) { return std::string("(null)"); }},
+    {'d', "TMP_DISK", false, [](const Line&) { return std::string("0"); }},
+    {'w', "WEIGHT", false, [](const Line&) { return std::string("1"); }},
+    {'p', "PRIO_TIER", false, [](const Line&) { return std::string("1"); }},
+    {'z', "S:C:T", true,
+     [](const Line& l) {
+       return "1:" + std::to_string(First(l) ? First(l)->TotalCpus() : 0) + ":1";
+     }},
+    {'E', "REASON", true,
+     [](const Line& l) {
+       if (First(l) == nullptr) return std::string("none");
+       if (First(l)->cordoned) return std::string("cordoned");
+       return First(l)->reason.empty() ? std::string("none") : First(l)->reason;
+     }},
+    {'u', "USER", false, [](const Line&) { return std::string("Unknown"); }},
+    {'H', "TIMESTAMP", false, [](const Line&) { return std::string("Unknown"); }},
+};
+
+std::optional<std::size_t> FindField(char letter) {
+  for (std::size_t i = 0; i < std::size(kFields); ++i) {
+    if (kFields[i].letter == letter) return i;
+  }
+  return std::nullopt;
+}
+
+enum LongOnly : int { kHelp = 256, kUsage, kUnsupported, kAccepted };
+
+constexpr option kOptions[] = {
+    {"partition", required_argument, nullptr, 'p'},
+    {"nodes", required_argument, nullptr, 'n'},
+    {"states", required_argument, nullptr, 't'},
+    {"format", required_argument, nullptr, 'o'},
+    {"summarize", no_argument, nullptr, 's'},
+    {"Node", no_argument, nullptr, 'N'},
+    {"long", no_argument, nullptr, 'l'},
+    {"list-reasons", no_argument, nullptr, 'R'},
+    {"noheader", no_argument, nullptr, 'h'},
+    {"all", no_argument, nullptr, 'a'},
+    {"exact", no_argument, nullptr, 'e'},
+    {"responding", no_argument, nullptr, 'r'},
+    {"noconvert", no_argument, nullptr, kAccepted},
+    {"verbose", no_argument, nullptr, 'v'},
+    {"Format", required_argument, nullptr, 'O'},
+    {"iterate", required_argument, nullptr, 'i'},
+    {"clusters", required_argument, nullptr, 'M'},
+    {"json", optional_argument, nullptr, kUnsupported},
+    {"yaml", optional_argument, nullptr, kUnsupported},
+    {"reservation", no_argument, nullptr, 'T'},
+    {"help", no_argument, nullptr, kHelp},
+    {"usage", no_argument, nullptr, kUsage},
+    {"version", no_argument, nullptr, 'V'},
+    {nullptr, 0, nullptr, 0},
+};
+
+constexpr char kHelpText[] = R"(Usage: sinfo [OPTIONS]
+  -p, --partition=LIST  -n, --nodes=LIST  -t, --states=LIST     which queues and member clusters
+  -o, --format='%P %t %N'  -s, --summarize  -N, --Node  -l, --long  -R, --list-reasons
+  -h, --noheader  --help  -V, --version
+)";
+
+std::string DefaultFormat(const SinfoOptions& options) {
+  const char* env = std::getenv("SINFO_FORMAT");
+  if (options.reasons) return "%20E %9u %19H %N";
+  if (options.by_node)
+    return options.long_form ? "%#N %.6D %#P %.11T %.4c %.8z %.6m %.8d %.6w %.8f %20E"
+                             : "%#N %.6D %#P %6t";
+  if (options.summary) return "%#P %.5a %.10l %.16F  %N";
+  if (options.long_form) return "%#P %.5a %.10l %.6D %.11T %N";
+  return env != nullptr && *env != '\0' ? env : "%#P %.5a %.10l %.6D %.6t %N";
+}
+
+bool In(const std::vector<std::string>& list, std::string_view text) {
+  return list.empty() || std::find(list.begin(), list.end(), text) != list.end();
+}
+
+bool NodeChosen(const SinfoOptions& options, const NodeInfo& node) {
+  if (!In(options.nodes, node.name)) return false;
+  if (options.reasons && node.healthy && !node.cordoned) return false;
+  return options.states.empty() ||
+         std::any_of(options.states.begin(), options.states.end(), [&](const std::string& state) {
+           return ::strcasecmp(state.c_str(), node.StateName(true)) == 0 ||
+                  ::strcasecmp(state.c_str(), node.StateName(false)) == 0 ||
+                  ::strcasecmp(state.c_str(), "all") == 0;
+         });
+}
+
+/// Nodes that look alike in the columns shown share a line, as in Slurm.
+std::vector<Line> BuildLines(const SinfoOptions& options, const Format& format, const Fleet& fleet,
+                             const std::string& ns) {
+  std::vector<Line> out;
+  for (const PartitionInfo& partition : fleet.partitions) {
+    const bool chosen =
+        options.partitions.empty() ||
+        std::any_of(options.partitions.begin(), options.partitions.end(),
+                    [&](const std::string& text) {
+                      const Partition wanted = SplitPartition(text, ns);
+                      return wanted.ns == partition.ns && wanted.queue == partition.queue;
+                    });
+    if (!chosen) continue;
+    std::map<std::string, std::size_t> by_key;
+    const std::size_t first = out.size();
+    for (const NodeInfo& node : fleet.nodes) {
+      if (!NodeChosen(options, node)) continue;
+      const Line alone{&partition, {&node}, ns};
+      std::string key = options.by_node ? node.name : std::string();
+      for (const Column& column : format.columns) {
+        if (kFields[column.field].tells_nodes_apart)
+          key += "\n" + kFields[column.field].cell(alone);
+      }
+      const auto [at, added] = by_key.emplace(key, out.size());
+      if (added)
+        out.push_back(alone);
+      else
+        out[at->second].nodes.push_back(&node);
+    }
+    const bool filtered =
+        !options.nodes.empty() || !options.states.empty() || options.reasons || options.by_node;
+    if (out.size() == first && !filtered) out.push_back({&partition, {}, ns});
+  }
+  if (options.reasons && !out.empty()) {
+    std::erase_if(out, [&](const Line& line) { return line.partition != out.front().partition; });
+  }
+  return out;
+}
+
+/// `%#P` in Slurm's own defaults is as wide as the widest name.
+void FitOpenColumns(const std::vector<Line>& lines, std::string_view text, Format* format) {
+  std::size_t at = 0;
+  for (Column& column : format->columns) {
+    at = text.find('%', at);
+    if (at == std::string_view::npos) return;
+    if (at + 1 < text.size() && text[at + 1] == '#') {
+      column.width = std::string_view(kFields[column.field].header).size();
+      for (const Line& line : lines)
+        column.width = std::max(column.width, kFields[column.field].cell(line).size());
+    }
+    ++at;
+  }
+}
+
+int Show(const SinfoOptions& options) {
+  const std::string text = options.format.empty() ? DefaultFormat(options) : options.format;
+  Format format;
+  if (const auto error = ParsePercentFormat(text, FindField, &format)) {
+    return PrintError(kMe, *error), ErrorExit(kExitRefused);
+  }
+  const std::optional<client::Settings> settings = FindServer(kMe);
+  if (!settings) return ErrorExit(kExitRefused);
+  client::ApiClient api(*settings);
+  const client::Outcome<Fleet> fleet = FetchFleet(api);
+  if (!fleet.ok()) return PrintError(kMe, FailureText(fleet.failure())), ErrorExit(kExitRefused);
+  const std::vector<Line> lines = BuildLines(options, format, *fleet, settings->ns);
+  FitOpenColumns(lines, text, &format);
+  std::string out;
+  if (!options.no_header) {
+    for (const Column& column : format.columns)
+      AppendCell(column, kFields[column.field].header, &out);
+    out += format.after + "\n";
+  }
+  for (const Line& line : lines) {
+    for (const Column& column : format.columns)
+      AppendCell(column, kFields[column.field].cell(line), &out);
+    out += format.after + "\n";
+  }
+  WriteOut(out);
+  return 0;
+}
+
+}  // namespace
+
+int RunSinfo(int argc, char** argv) {
+  SinfoOptions options;
+  optind = 0;
+  opterr = 1;
+  int id = 0;
+  const auto add = [](std::vector<std::string>* to) {
+    for (std::string& part : SplitList(optarg)) to->push_back(std::move(part));
+  };
+  while ((id = ::getopt_long(argc, argv, "p:n:t:o:sNlRhaervO:i:M:TV", kOptions, nullptr)) != -1) {
+    switch (id) {
+      case 'p':
+        add(&options.partitions);
+        break;
+      case 'n':
+        add(&options.nodes);
+        break;
+      case 't':
+        add(&options.states);
+        break;
+      case 'o':
+        options.format = optarg;
+        break;
+      case 's':
+        options.summary = true;
+        break;
+      case 'N':
+        options.by_node = true;
+        break;
+      case 'l':
+        options.long_form = true;
+        break;
+      case 'R':
+        options.reasons = true;
+        break;
+      case 'h':
+        options.no_header = true;
+        break;
+      case kHelp:
+      case kUsage:
+        options.help = true;
+        break;
+      case 'V':
+        options.version = true;
+        break;
+      case 'a':
+      case 'e':
+      case 'r':
+      case 'v':
+      case kAccepted:
+        break;  // every partition and node is shown anyway
+      case '?':
+        return UsageExit(kMe);
+      default:
+        return PrintError(kMe, "this option is not supported by this version"),
+               ErrorExit(kExitRefused);
+    }
+  }
+  if (options.help) return WriteOut(kHelpText), 0;
+  if (options.version) return WriteOut(kVersionLine), 0;
+  return Show(options);
+}
+
+}  // namespace muster::slurm

@@ -1,0 +1,282 @@
+#include "clients/slurm/squeue_options.h"
+
+#include <getopt.h>
+#include <strings.h>
+
+#include <algorithm>
+
+#include "clients/slurm/squeue_fields.h"
+
+namespace muster::slurm {
+namespace {
+
+constexpr char kMe[] = "squeue";
+constexpr char kDefaultFormat[] = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
+constexpr char kLongFormat[] = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
+constexpr char kStepFormat[] = "%.15i %.8j %.9P %.8u %.9M %N";
+constexpr char kStartFormat[] = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
+
+enum LongOnly : int { kMe2 = 256, kStart, kJson, kHelp, kUsage, kRefused, kAccepted };
+
+constexpr option kOptions[] = {
+    {"user", required_argument, nullptr, 'u'},
+    {"users", required_argument, nullptr, 'u'},
+    {"me", no_argument, nullptr, kMe2},
+    {"jobs", optional_argument, nullptr, 'j'},
+    {"name", required_argument, nullptr, 'n'},
+    {"partition", required_argument, nullptr, 'p'},
+    {"account", required_argument, nullptr, 'A'},
+    {"qos", required_argument, nullptr, 'q'},
+    {"states", required_argument, nullptr, 't'},
+    {"noheader", no_argument, nullptr, 'h'},
+    {"array", no_argument, nullptr, 'r'},
+    {"sort", required_argument, nullptr, 'S'},
+    {"iterate", required_argument, nullptr, 'i'},
+    {"format", required_argument, nullptr, 'o'},
+    {"Format", required_argument, nullptr, 'O'},
+    {"long", no_argument, nullptr, 'l'},
+    {"steps", optional_argument, nullptr, 's'},
+    {"start", no_argument, nullptr, kStart},
+    {"nodelist", required_argument, nullptr, 'w'},
+    {"all", no_argument, nullptr, 'a'},
+    {"json", optional_argument, nullptr, kJson},
+    {"help", no_argument, nullptr, kHelp},
+    {"usage", no_argument, nullptr, kUsage},
+    {"version", no_argument, nullptr, 'V'},
+    {"verbose", no_argument, nullptr, 'v'},
+    {"hide", no_argument, nullptr, kAccepted},
+    {"only-job-state", no_argument, nullptr, kAccepted},
+    {"yaml", optional_argument, nullptr, kRefused},
+    {"reservation", required_argument, nullptr, 'R'},
+    {"licenses", required_argument, nullptr, 'L'},
+    {"clusters", required_argument, nullptr, 'M'},
+    {"federation", no_argument, nullptr, kRefused},
+    {nullptr, 0, nullptr, 0},
+};
+constexpr char kShort[] = "u:j::n:p:A:q:t:hrS:i:o:O:ls::w:avVR:L:M:";
+
+bool Fail(const std::string& message, int* exit) {
+  PrintError(kMe, message);
+  *exit = ErrorExit(kExitRefused);
+  return false;
+}
+
+void AddAll(const char* text, std::vector<std::string>* out) {
+  for (std::string& part : SplitList(text)) out->push_back(std::move(part));
+}
+
+bool AddJobs(const char* text, SqueueOptions* out, int* exit) {
+  out->by_job = true;
+  for (const std::string& part : SplitList(text)) {
+    const auto spec = ParseJobSpec(part);
+    if (!spec) return Fail("Invalid job id: " + part, exit);
+    out->jobs.push_back(*spec);
+  }
+  return true;
+}
+
+bool AddStates(const char* text, SqueueOptions* out, int* exit) {
+  out->states.clear();
+  out->all_states = false;
+  bool any = false;
+  for (const std::string& part : SplitList(text)) {
+    any = true;
+    State state = State::kPending;
+    if (::strcasecmp(part.c_str(), "all") == 0)
+      out->all_states = true;
+    else if (ParseState(part, &state))
+      out->states.push_back(state);
+    else if (!IsSlurmState(part))
+      return Fail("Invalid job state specified: " + part, exit);
+  }
+  // Only states that no job is ever in: nothing matches, which an empty list must not turn into
+  // everything.
+  if (any && out->states.empty() && !out->all_states) out->users.assign(1, std::string());
+  return true;
+}
+
+bool SetSort(std::string_view text, SqueueOptions* out, int* exit) {
+  out->sort.clear();
+  for (const std::string& part : SplitList(text)) {
+    SortKey key;
+    std::string_view letter = part;
+    key.descending = letter.starts_with('-');
+    if (letter.starts_with('-') || letter.starts_with('+')) letter.remove_prefix(1);
+    const auto field =
+        letter.size() == 1 ? SqueueFieldByLetter(letter[0]) : SqueueFieldByName(letter);
+    if (!field) return Fail("Invalid sort specification: " + part, exit);
+    key.field = *field;
+    out->sort.push_back(key);
+  }
+  return true;
+}
+
+bool SetFormat(const char* text, bool named, SqueueOptions* out, int* exit) {
+  out->format = Format();
+  const auto error = named ? ParseNamedFormat(text, SqueueFieldByName, &out->format)
+                           : ParsePercentFormat(text, SqueueFieldByLetter, &out->format);
+  return !error || Fail(*error, exit);
+}
+
+const char* SetEnv(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+bool FromEnvironment(SqueueOptions* out, int* exit) {
+  if (const char* format = SetEnv("SQUEUE_FORMAT"); format && !SetFormat(format, false, out, exit))
+    return false;
+  if (const char* format = SetEnv("SQUEUE_FORMAT2"); format && !SetFormat(format, true, out, exit))
+    return false;
+  if (const char* sort = SetEnv("SQUEUE_SORT"); sort && !SetSort(sort, out, exit)) return false;
+  if (const char* states = SetEnv("SQUEUE_STATES"); states && !AddStates(states, out, exit))
+    return false;
+  if (const char* list = SetEnv("SQUEUE_USERS")) AddAll(list, &out->users);
+  if (const char* list = SetEnv("SQUEUE_PARTITION")) AddAll(list, &out->partitions);
+  if (const char* list = SetEnv("SQUEUE_ACCOUNT")) AddAll(list, &out->accounts);
+  out->one_line_per_task = SetEnv("SQUEUE_ARRAY") != nullptr;
+  return true;
+}
+
+/// Where an option without an argument is noted; null for any other option.
+bool* FlagOf(int id, SqueueOptions* out) {
+  switch (id) {
+    case 'h':
+      return &out->no_header;
+    case 'r':
+      return &out->one_line_per_task;
+    case 'l':
+      return &out->long_form;
+    case kStart:
+      return &out->start;
+    case kJson:
+      return &out->json;
+    case kHelp:
+    case kUsage:
+      return &out->help;
+    case 'V':
+      return &out->version;
+    default:
+      return nullptr;
+  }
+}
+
+bool TakeOption(int id, SqueueOptions* out, int* exit) {
+  if (bool* flag = FlagOf(id, out)) {
+    *flag = true;
+    return true;
+  }
+  switch (id) {
+    case 'u':
+      out->users.clear();
+      AddAll(optarg, &out->users);
+      return true;
+    case kMe2:
+      out->users.assign(1, client::CurrentUser());
+      return true;
+    case 'j':
+      return optarg == nullptr || AddJobs(optarg, out, exit);
+    case 'n':
+      AddAll(optarg, &out->names);
+      return true;
+    case 'p':
+      out->partitions.clear();
+      AddAll(optarg, &out->partitions);
+      return true;
+    case 'A':
+      out->accounts.clear();
+      AddAll(optarg, &out->accounts);
+      return true;
+    case 'q':
+      AddAll(optarg, &out->qos);
+      return true;
+    case 'w':
+      AddAll(optarg, &out->nodes);
+      return true;
+    case 't':
+      return AddStates(optarg, out, exit);
+    case 'S':
+      return SetSort(optarg, out, exit);
+    case 'o':
+      return SetFormat(optarg, false, out, exit);
+    case 'O':
+      return SetFormat(optarg, true, out, exit);
+    case 's':
+      out->steps = true;
+      return optarg == nullptr || AddJobs(optarg, out, exit);
+    case 'a':
+    case 'v':
+    case kAccepted:
+      return true;  // every queue is visible, and states are always cheap
+    case 'i': {
+      const auto seconds = ParseCount(optarg);
+      if (!seconds || *seconds < 1 || *seconds > 86'400)
+        return Fail("--iterate: must be a number of seconds", exit);
+      out->every_s = *seconds;
+      return true;
+    }
+    case 'R':
+    case 'L':
+    case 'M':
+    case kRefused:
+      return Fail(
+          "reservations, licences, other clusters and --yaml are not supported by this version",
+          exit);
+    default:
+      *exit = UsageExit(kMe);
+      return false;
+  }
+}
+
+void FillDefaults(SqueueOptions* out, int* exit) {
+  if (out->format.columns.empty()) {
+    const char* text = out->steps       ? kStepFormat
+                       : out->start     ? kStartFormat
+                       : out->long_form ? kLongFormat
+                                        : kDefaultFormat;
+    SetFormat(text, false, out, exit);
+  }
+  if (out->sort.empty()) SetSort(out->start ? "S" : out->steps ? "P,i" : "P,t,-p", out, exit);
+}
+
+}  // namespace
+
+bool ParseSqueue(int argc, char** argv, SqueueOptions* options, int* exit) {
+  if (!FromEnvironment(options, exit)) return false;
+  optind = 0;
+  opterr = 1;
+  int id = 0;
+  while ((id = ::getopt_long(argc, argv, kShort, kOptions, nullptr)) != -1) {
+    // "-j 12" as well as "-j12": the value of an optional short option stands in the next word (as
+    // in Slurm).
+    if ((id == 'j' || id == 's') && optarg == nullptr && optind < argc && argv[optind][0] >= '0' &&
+        argv[optind][0] <= '9') {
+      optarg = argv[optind++];
+    }
+    if (!TakeOption(id, options, exit)) return false;
+  }
+  if (optind < argc) return Fail(std::string("Unrecognized option: ") + argv[optind], exit);
+  FillDefaults(options, exit);
+  return true;
+}
+
+bool ShowsState(const SqueueOptions& options, State state) {
+  if (options.steps) return state == State::kRunning;
+  if (options.start) return state == State::kPending;
+  if (options.all_states) return true;
+  if (options.states.empty()) return !IsOver(state);
+  return std::find(options.states.begin(), options.states.end(), state) != options.states.end();
+}
+
+std::string_view SqueueHelp() {
+  return R"(Usage: squeue [OPTIONS]
+  -u, --user=LIST  --me  -j, --jobs=LIST  -n, --name=LIST  -p, --partition=LIST  -A, --account=LIST
+  -q, --qos=LIST  -t, --states=LIST|all  -w, --nodelist=LIST   which jobs (all conditions together)
+  -o, --format='%.18i %j'  -O, --Format=JobID:18,Name          which columns
+  -l, --long  -s, --steps  --start  -r, --array        ready-made forms; one line per array task
+  -S, --sort=[-]LETTER,...  -h, --noheader  -i, --iterate=SEC  --json
+      --help  -V, --version
+)";
+}
+
+}  // namespace muster::slurm

@@ -1,0 +1,41 @@
+// squeue's command line and SQUEUE_* environment (slurm.md 2.11).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "clients/slurm/columns.h"
+#include "clients/slurm/command.h"
+
+namespace muster::slurm {
+
+struct SortKey {
+  std::size_t field = 0;  // of squeue_fields.h
+  bool descending = false;
+};
+
+struct SqueueOptions {
+  std::vector<std::string> users, names, partitions, accounts, qos, nodes;
+  std::vector<JobSpec> jobs;
+  std::vector<State> states;  // empty with all_states false: the default set
+  bool all_states = false;
+  bool by_job = false;  // -j was given
+  bool no_header = false, one_line_per_task = false, long_form = false, steps = false,
+       start = false, json = false;
+  bool help = false, version = false;
+  std::int64_t every_s = 0;  // -i
+  Format format;
+  std::vector<SortKey> sort;
+};
+
+/// False after an error on stderr; `*exit` then has the status.
+bool ParseSqueue(int argc, char** argv, SqueueOptions* options, int* exit);
+
+/// True if a job in this state is shown.
+bool ShowsState(const SqueueOptions& options, State state);
+
+std::string_view SqueueHelp();
+
+}  // namespace muster::slurm

@@ -1,0 +1,9 @@
+drop table secrets;
+drop table config_maps;
+drop table local_queues;
+drop table member_clusters;
+drop table priority_classes;
+drop table cohorts;
+drop table cluster_queues;
+drop table resource_flavors;
+drop table namespaces;

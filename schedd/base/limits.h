@@ -1,0 +1,74 @@
+// Every bound of Muster, each with its reason (design: "Everything has a limit").
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace muster::limits {
+
+// --- requests
+// -------------------------------------------------------------------------------------
+inline constexpr std::size_t kManifestBytes =
+    1 << 20;  // etcd refuses objects over 1.5 MiB; keep below
+inline constexpr std::size_t kRequestBytes =
+    8 << 20;  // one jobs:batch of 1,000 manifests of 4 KiB, twice over
+inline constexpr std::size_t kHeaderBytes = 16
+                                            << 10;  // what nginx and Go's net/http allow together
+inline constexpr std::size_t kBatchJobs = 1000;     // one jobs:batch request or one array
+inline constexpr std::size_t kScriptBytes =
+    512 << 10;                         // a script travels in a manifest and an environment
+inline constexpr int kJsonDepth = 64;  // the deepest real manifest seen has 23 levels
+inline constexpr std::size_t kYamlNodes =
+    200'000;  // alias bombs stop here: 1 MiB of YAML has fewer
+inline constexpr std::size_t kYamlDocuments = 1000;  // one file of `muster apply`
+inline constexpr std::size_t kIdempotencyKeyBytes =
+    255;  // Stripe's limit, which clients are written for
+inline constexpr std::size_t kPageItems =
+    1000;  // one page of a list; keeps an answer within a send
+inline constexpr std::size_t kPageItemsMax = 200'000;  // squeue of a deep queue, streamed in chunks
+
+// --- objects (kueue.md 1.5)
+// -----------------------------------------------------------------------
+inline constexpr std::size_t kPodSets = 18;
+inline constexpr std::size_t kResourceGroups = 16;
+inline constexpr std::size_t kFlavorsPerGroup = 64;
+inline constexpr std::size_t kResourcesPerGroup = 64;
+inline constexpr std::size_t kFlavorsPerQueue = 256;
+inline constexpr std::size_t kFlavorResourcesPerGroup = 512;
+inline constexpr std::size_t kFlavorLabels = 8;
+inline constexpr std::int32_t kPodsPerJob =
+    100'000;  // Kubernetes' own limit for indexed Jobs with success policy
+
+// --- engine
+// ---------------------------------------------------------------------------------------
+inline constexpr std::size_t kInboxCommands = 16'384;  // about a second of submissions at full rate
+inline constexpr std::size_t kInflightSubmissions =
+    20'000;                                     // accepted by the engine, not yet durable
+inline constexpr std::size_t kCommitDepth = 4;  // plans decided ahead of the oldest uncommitted one
+inline constexpr std::size_t kCycleHeads = 1024;  // workloads looked at in one Decide; about 5 ms
+inline constexpr std::size_t kPendingJobs = 2'000'000;  // about 2 GB of records
+inline constexpr std::int64_t kFinishedJobsKeptMs =
+    300'000;  // Slurm's MinJobAge: squeue still shows them
+inline constexpr std::size_t kFinishedJobsKept = 50'000;  // and never more than this many
+inline constexpr std::size_t kEventRing =
+    65'536;  // events served from memory before PostgreSQL is asked
+
+// --- store
+// ----------------------------------------------------------------------------------------
+inline constexpr std::size_t kGroupCommitRows =
+    1024;  // beyond 1,000 rows a commit gains nothing (cpp-stack.md 5)
+inline constexpr int kReadConnections = 4;  // readers never wait for the writer
+
+// --- backends
+// -------------------------------------------------------------------------------------
+inline constexpr std::size_t kLogBytesPerContainer = 64 << 20;  // a 100 MB log is cut, its end kept
+inline constexpr std::size_t kLogReadBytes = 8 << 20;           // one non-following log answer
+inline constexpr int kPodsPerLocalMember = 4096;                // processes of one host
+
+// --- streams
+// --------------------------------------------------------------------------------------
+inline constexpr std::size_t kStreams = 256;  // event and log followers at once
+inline constexpr std::size_t kStreamBacklogBytes =
+    200 << 10;  // a slower reader is dropped (cpp-stack.md 3)
+
+}  // namespace muster::limits

@@ -1,0 +1,176 @@
+#include "schedd/base/quantity.h"
+
+#include <cctype>
+
+namespace muster {
+namespace {
+
+struct Suffix {
+  std::string_view text;
+  bool binary;
+  int power;  // of 1024 if binary, of 10 otherwise
+};
+
+constexpr Suffix kSuffixes[] = {
+    {"", false, 0},   {"n", false, -9}, {"u", false, -6}, {"m", false, -3},
+    {"k", false, 3},  {"M", false, 6},  {"G", false, 9},  {"T", false, 12},
+    {"P", false, 15}, {"E", false, 18}, {"Ki", true, 1},  {"Mi", true, 2},
+    {"Gi", true, 3},  {"Ti", true, 4},  {"Pi", true, 5},  {"Ei", true, 6},
+};
+
+struct Decimal {
+  __int128 digits = 0;
+  int exponent = 0;  // value = digits * 10^exponent
+};
+
+constexpr __int128 kDigitsMax = (static_cast<__int128>(1) << 100);
+
+bool ReadDigits(std::string_view text, std::size_t* at, Decimal* number) {
+  bool any = false;
+  bool point = false;
+  for (; *at < text.size(); ++*at) {
+    const char c = text[*at];
+    if (c == '.' && !point) {
+      point = true;
+      continue;
+    }
+    if (c < '0' || c > '9') break;
+    any = true;
+    if (number->digits > kDigitsMax) {  // beyond any amount: further digits only matter as scale
+      if (!point) ++number->exponent;
+      continue;
+    }
+    number->digits = number->digits * 10 + (c - '0');
+    if (point) --number->exponent;
+  }
+  return any;
+}
+
+bool ReadExponent(std::string_view rest, int* exponent) {
+  if (rest.size() < 2 || (rest[0] != 'e' && rest[0] != 'E')) return false;
+  std::size_t at = 1;
+  const bool negative = rest[at] == '-';
+  if (rest[at] == '-' || rest[at] == '+') ++at;
+  if (at >= rest.size() || rest.size() - at > 3) return false;
+  int value = 0;
+  for (; at < rest.size(); ++at) {
+    if (!std::isdigit(static_cast<unsigned char>(rest[at]))) return false;
+    value = value * 10 + (rest[at] - '0');
+  }
+  *exponent = negative ? -value : value;
+  return true;
+}
+
+// digits * 10^exponent * factor, rounded up; false beyond int64.
+bool Scale(Decimal number, __int128 factor, std::int64_t* out) {
+  constexpr __int128 kMax = std::numeric_limits<std::int64_t>::max();
+  __int128 value = number.digits;
+  if (value == 0) {
+    *out = 0;
+    return true;
+  }
+  if (value > kDigitsMax / factor * 10) return false;
+  value *= factor;
+  for (; number.exponent > 0; --number.exponent) {
+    if (value > kMax) return false;
+    value *= 10;
+  }
+  bool remainder = false;
+  for (; number.exponent < 0 && value > 0; ++number.exponent) {
+    remainder = remainder || value % 10 != 0;
+    value /= 10;
+  }
+  if (remainder) ++value;
+  if (value >= kMax) return false;  // the maximum itself means "unlimited"
+  *out = static_cast<std::int64_t>(value);
+  return true;
+}
+
+std::string FormatPlain(std::int64_t amount) {
+  constexpr std::string_view kBinary[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+  int power = 0;
+  std::int64_t value = amount;
+  while (value != 0 && value % 1024 == 0 && power < 6) {
+    value /= 1024;
+    ++power;
+  }
+  return std::to_string(value) + std::string(kBinary[power]);
+}
+
+}  // namespace
+
+std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
+  if (a == kUnlimited || b == kUnlimited) return kUnlimited;
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) {
+    return a > 0 ? kUnlimited : std::numeric_limits<std::int64_t>::min();
+  }
+  return sum;
+}
+
+std::int64_t SaturatingSub(std::int64_t a, std::int64_t b) {
+  if (a == kUnlimited) return kUnlimited;
+  std::int64_t difference = 0;
+  if (__builtin_sub_overflow(a, b, &difference)) {
+    return a > 0 ? kUnlimited : std::numeric_limits<std::int64_t>::min();
+  }
+  return difference;
+}
+
+std::int64_t SaturatingMul(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) {
+    return (a > 0) == (b > 0) ? kUnlimited : std::numeric_limits<std::int64_t>::min();
+  }
+  return product;
+}
+
+Result<std::int64_t> ParseQuantity(std::string_view resource, std::string_view text) {
+  const auto malformed = [&] {
+    return InvalidArgument("\"" + std::string(text.substr(0, 64)) + "\" is not a quantity");
+  };
+  if (text.empty() || text.size() > 64) return malformed();
+  std::size_t at = 0;
+  if (text[0] == '-')
+    return InvalidArgument("must not be negative, got \"" + std::string(text) + "\"");
+  if (text[0] == '+') ++at;
+  Decimal number;
+  if (!ReadDigits(text, &at, &number)) return malformed();
+  const std::string_view rest = text.substr(at);
+  __int128 factor = IsMilliResource(resource) ? 1000 : 1;
+  int exponent = 0;
+  if (ReadExponent(rest, &exponent)) {
+    number.exponent += exponent;
+  } else {
+    const Suffix* found = nullptr;
+    for (const auto& suffix : kSuffixes) {
+      if (suffix.text == rest) found = &suffix;
+    }
+    if (found == nullptr) return malformed();
+    if (found->binary) {
+      for (int i = 0; i < found->power; ++i) factor *= 1024;
+    } else {
+      number.exponent += found->power;
+    }
+  }
+  std::int64_t amount = 0;
+  if (!Scale(number, factor, &amount)) {
+    return InvalidArgument("\"" + std::string(text) + "\" is beyond 64 bits");
+  }
+  return amount;
+}
+
+std::string FormatQuantity(std::string_view resource, std::int64_t amount) {
+  if (amount == kUnlimited) return "unlimited";
+  if (IsMilliResource(resource)) {
+    if (amount % 1000 == 0) return std::to_string(amount / 1000);
+    return std::to_string(amount) + "m";
+  }
+  if (resource == "memory" || resource == "ephemeral-storage" ||
+      resource.starts_with("hugepages-")) {
+    return FormatPlain(amount);
+  }
+  return std::to_string(amount);
+}
+
+}  // namespace muster

@@ -1,0 +1,29 @@
+// Gates: what keeps a workload out of admission before any quota is looked at: stopped or missing
+// queues, namespaces, configuration that refers to what is not there (kueue.md 2.4 "Nominate", 3.1,
+// 3.4). Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "schedd/core/quota_tree.h"
+#include "schedd/model/config.h"
+#include "schedd/model/job.h"
+
+namespace muster::core {
+
+/// Why a gate is closed.
+struct GateVerdict {
+  Reason reason = Reason::kNone;
+  std::string message;
+};
+
+/// The gate of a whole ClusterQueue; nullopt if it admits.
+std::optional<GateVerdict> QueueGate(const ConfigView& config, const QuotaTree& tree,
+                                     const std::string& cluster_queue);
+/// The gate of one workload: its LocalQueue and namespace. Such workloads are set aside even in a
+/// StrictFIFO queue: they could not enter Kueue's.
+std::optional<GateVerdict> JobGate(const ConfigView& config, const ClusterQueue& queue,
+                                   const JobRecord& job);
+
+}  // namespace muster::core

@@ -1,0 +1,44 @@
+// Placement: on which member cluster an admitted job runs. First part: eligibility and room;
+// policies come with backends/fleet. Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schedd/core/snapshot.h"
+
+namespace muster::core {
+
+/// What a job needs of a member.
+struct PlacementDemand {
+  const PodSets* pod_sets = nullptr;
+  const Admission* admission = nullptr;
+  Uid job_uid;             // stable tie-break
+  std::uint64_t seed = 0;  // the cycle's, mixed into the tie-break
+};
+
+struct ClusterVerdict {
+  std::string cluster;
+  bool eligible = false;  // could hold it if it were empty
+  bool fits_now = false;
+  std::string message;  // "needs 16 nvidia.com/gpu, 15 of 16 free"
+};
+
+struct PlacementChoice {
+  std::string cluster;            // "" if none fits now
+  Reason reason = Reason::kNone;  // kNoMemberCluster or kWaitingForCapacity if none
+  std::string message;
+  std::vector<ClusterVerdict> verdicts;  // filled only if asked for
+};
+
+/// Ties: the larger free share of the job's dominant resource after placing, then a stable hash of
+/// (job uid, cluster) (placement.md 4.4 step 5).
+PlacementChoice Place(const ConfigView& config, std::span<const ClusterView> clusters,
+                      const PlacementDemand& demand, bool want_verdicts);
+
+/// Sum over pod sets of requests x admitted count.
+ResourceList TotalRequests(const PodSets& pod_sets);
+
+}  // namespace muster::core

@@ -1,0 +1,105 @@
+// QuotaTree: the cohort forest with its quotas; Usage: what is admitted, at every node of it.
+//
+// Arithmetic: kueue.md 2.5.1 (KEP-79, KEP-1224). QuotaTree is immutable and shared; Usage is a
+// plain value (one vector), cheap to copy, bound to the tree it was made for. Neither is
+// thread-safe to mutate.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedd/model/config.h"
+#include "schedd/model/job.h"
+#include "schedd/model/workload.h"
+
+namespace muster::core {
+
+/// Index of a queue or cohort in its QuotaTree; -1: none.
+using NodeIndex = std::int32_t;
+/// Index of a (flavor, resource) pair in its QuotaTree; -1: not in any quota.
+using FlavorResourceIndex = std::int32_t;
+
+class QuotaTree {
+ public:
+  struct Node {
+    std::string name;
+    bool is_cluster_queue = false;
+    NodeIndex parent = -1;
+    NodeIndex root = -1;
+    std::int32_t height = 0;  // distance to the furthest leaf
+    bool in_cycle = false;    // its tree has a cycle of cohorts: nothing in it is
+                              // admitted; it stands alone, without parent and children
+    std::vector<NodeIndex> children;
+    std::vector<Quota> quotas;  // by FlavorResourceIndex; absent pairs: nominal 0, no limits
+    std::vector<std::int64_t> subtree;  // subtree quota
+    std::vector<std::int64_t> local;    // part not lent to the parent
+  };
+
+  /// Builds the forest of a configuration. Cohorts named but not declared exist implicitly.
+  static std::shared_ptr<const QuotaTree> Build(const ConfigView& config);
+
+  const Node& node(NodeIndex index) const { return nodes_[static_cast<std::size_t>(index)]; }
+  std::size_t node_count() const { return nodes_.size(); }
+  std::size_t flavor_resource_count() const { return flavor_resources_.size(); }
+  NodeIndex ClusterQueueIndex(std::string_view name) const;
+  NodeIndex CohortIndex(std::string_view name) const;
+  FlavorResourceIndex PairIndex(std::string_view flavor, std::string_view resource) const;
+  const std::pair<std::string, std::string>& pair(FlavorResourceIndex index) const {
+    return flavor_resources_[static_cast<std::size_t>(index)];
+  }
+
+ private:
+  friend class QuotaTreeBuilder;
+  std::vector<Node> nodes_;  // ClusterQueues by name, then cohorts by name
+  std::size_t queue_count_ = 0;
+  std::vector<std::pair<std::string, std::string>> flavor_resources_;  // sorted
+};
+using QuotaTreePtr = std::shared_ptr<const QuotaTree>;
+
+class Usage {
+ public:
+  Usage() = default;
+  explicit Usage(QuotaTreePtr tree);
+  const QuotaTree& tree() const { return *tree_; }
+  const QuotaTreePtr& tree_ptr() const { return tree_; }
+
+  /// Charges or returns an admission. Unknown queues and pairs (deleted since) are ignored:
+  /// recovery and configuration changes rebuild usage with Recompute.
+  void Add(const Admission& admission);
+  void Remove(const Admission& admission);
+  void Add(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount);
+  void Remove(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount);
+
+  std::int64_t At(NodeIndex node, FlavorResourceIndex pair) const;
+  /// kueue.md 2.5.1 available(n); may be negative at cohorts, a queue's is clamped at 0.
+  std::int64_t Available(NodeIndex node, FlavorResourceIndex pair) const;
+  /// What the node could have if nothing at all were used.
+  std::int64_t Potential(NodeIndex node, FlavorResourceIndex pair) const;
+  /// Amount above nominal (queue) or subtree quota (cohort), at least 0.
+  std::int64_t Borrowed(NodeIndex node, FlavorResourceIndex pair) const;
+  /// kueue.md "Borrowing level" of adding `amount` at a queue; 0 if it would not borrow.
+  std::int32_t BorrowingLevel(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) const;
+  /// True if the walk of BorrowingLevel ends below the root, so that reclaiming could help
+  /// (kueue.md 2.5.1 "proper subtree").
+  bool EndsBelowRoot(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) const;
+  /// True if a queue can take `amount` more now. Refuses what would leave 64 bits even under
+  /// unlimited quota: a sum that saturated could never be given back.
+  bool Fits(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) const;
+
+  bool operator==(const Usage& other) const { return values_ == other.values_; }
+
+ private:
+  NodeIndex BorrowingNode(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) const;
+  std::int64_t& Value(NodeIndex node, FlavorResourceIndex pair);
+  QuotaTreePtr tree_;
+  std::vector<std::int64_t> values_;  // node-major
+};
+
+/// Usage from nothing but the admissions of `jobs` (those without one are passed over).
+Usage Recompute(QuotaTreePtr tree, const std::vector<JobPtr>& jobs);
+
+}  // namespace muster::core

@@ -1,0 +1,153 @@
+// Usage: the arithmetic of kueue.md 2.5.1 on a QuotaTree.
+#include <algorithm>
+
+#include "schedd/base/check.h"
+#include "schedd/base/quantity.h"
+#include "schedd/core/quota_tree.h"
+
+namespace muster::core {
+namespace {
+
+std::size_t Pos(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+Usage::Usage(QuotaTreePtr tree) : tree_(std::move(tree)) {
+  values_.resize(tree_->node_count() * tree_->flavor_resource_count());
+}
+
+std::int64_t& Usage::Value(NodeIndex node, FlavorResourceIndex pair) {
+  return values_[Pos(node) * tree_->flavor_resource_count() + Pos(pair)];
+}
+
+std::int64_t Usage::At(NodeIndex node, FlavorResourceIndex pair) const {
+  return values_[Pos(node) * tree_->flavor_resource_count() + Pos(pair)];
+}
+
+namespace {
+
+// Calls `charge(queue, pair, amount)` for each pair of the admission that the tree knows.
+template <class Charge>
+void ForEachCharge(const QuotaTree& tree, const Admission& admission, const Charge& charge) {
+  const NodeIndex queue = tree.ClusterQueueIndex(admission.cluster_queue);
+  if (queue < 0) return;
+  for (const auto& pod_set : admission.pod_sets) {
+    for (const auto& [resource, flavor] : pod_set.flavors) {
+      const FlavorResourceIndex pair = tree.PairIndex(flavor, resource);
+      if (pair >= 0) charge(queue, pair, AmountOf(pod_set.usage, resource));
+    }
+  }
+}
+
+}  // namespace
+
+void Usage::Add(const Admission& admission) {
+  ForEachCharge(*tree_, admission,
+                [this](NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) {
+                  Add(queue, pair, amount);
+                });
+}
+
+void Usage::Remove(const Admission& admission) {
+  ForEachCharge(*tree_, admission,
+                [this](NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) {
+                  Remove(queue, pair, amount);
+                });
+}
+
+void Usage::Add(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) {
+  for (NodeIndex at = queue; at >= 0 && amount > 0; at = tree_->node(at).parent) {
+    std::int64_t& used = Value(at, pair);
+    const std::int64_t local_free =
+        std::max<std::int64_t>(0, SaturatingSub(tree_->node(at).local[Pos(pair)], used));
+    used = SaturatingAdd(used, amount);
+    amount = SaturatingSub(amount, local_free);
+  }
+}
+
+void Usage::Remove(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) {
+  for (NodeIndex at = queue; at >= 0 && amount > 0; at = tree_->node(at).parent) {
+    std::int64_t& used = Value(at, pair);
+    const std::int64_t stored_above = SaturatingSub(used, tree_->node(at).local[Pos(pair)]);
+    used = SaturatingSub(used, amount);
+    amount = std::min(amount, stored_above);
+  }
+}
+
+std::int64_t Usage::Available(NodeIndex node, FlavorResourceIndex pair) const {
+  const auto& at = tree_->node(node);
+  const std::int64_t used = At(node, pair);
+  const std::int64_t subtree = at.subtree[Pos(pair)];
+  std::int64_t available = 0;
+  if (at.parent < 0) {
+    available = SaturatingSub(subtree, used);
+  } else {
+    const std::int64_t local = at.local[Pos(pair)];
+    std::int64_t from_parent = Available(at.parent, pair);
+    if (const auto& limit = at.quotas[Pos(pair)].borrowing_limit) {
+      const std::int64_t lent = SaturatingSub(subtree, local);
+      const std::int64_t taken = std::max<std::int64_t>(0, SaturatingSub(used, local));
+      from_parent = std::min(from_parent, SaturatingAdd(SaturatingSub(lent, taken), *limit));
+    }
+    available = SaturatingAdd(std::max<std::int64_t>(0, SaturatingSub(local, used)), from_parent);
+  }
+  return at.is_cluster_queue ? std::max<std::int64_t>(0, available) : available;
+}
+
+std::int64_t Usage::Potential(NodeIndex node, FlavorResourceIndex pair) const {
+  const auto& at = tree_->node(node);
+  const std::int64_t subtree = at.subtree[Pos(pair)];
+  if (at.parent < 0) return subtree;
+  std::int64_t potential = SaturatingAdd(at.local[Pos(pair)], Potential(at.parent, pair));
+  if (const auto& limit = at.quotas[Pos(pair)].borrowing_limit) {
+    potential = std::min(potential, SaturatingAdd(subtree, *limit));
+  }
+  return potential;
+}
+
+std::int64_t Usage::Borrowed(NodeIndex node, FlavorResourceIndex pair) const {
+  return std::max<std::int64_t>(
+      0, SaturatingSub(At(node, pair), tree_->node(node).subtree[Pos(pair)]));
+}
+
+// The first node, from the queue up, that would not borrow with `amount` added; the root if all
+// would.
+NodeIndex Usage::BorrowingNode(NodeIndex queue, FlavorResourceIndex pair,
+                               std::int64_t amount) const {
+  NodeIndex at = queue;
+  while (true) {
+    const auto& node = tree_->node(at);
+    const bool borrows = SaturatingAdd(At(at, pair), amount) > node.subtree[Pos(pair)];
+    if (!borrows || node.parent < 0) return at;
+    amount = SaturatingSub(
+        amount, std::max<std::int64_t>(0, SaturatingSub(node.local[Pos(pair)], At(at, pair))));
+    at = node.parent;
+  }
+}
+
+std::int32_t Usage::BorrowingLevel(NodeIndex queue, FlavorResourceIndex pair,
+                                   std::int64_t amount) const {
+  return tree_->node(BorrowingNode(queue, pair, amount)).height;
+}
+
+bool Usage::EndsBelowRoot(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) const {
+  return tree_->node(BorrowingNode(queue, pair, amount)).parent >= 0;
+}
+
+bool Usage::Fits(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) const {
+  if (amount > Available(queue, pair)) return false;
+  for (NodeIndex at = queue; at >= 0; at = tree_->node(at).parent) {
+    if (SaturatingAdd(At(at, pair), amount) == kUnlimited) return false;
+  }
+  return true;
+}
+
+Usage Recompute(QuotaTreePtr tree, const std::vector<JobPtr>& jobs) {
+  Usage usage(std::move(tree));
+  for (const auto& job : jobs) {
+    if (job->admission) usage.Add(*job->admission);
+  }
+  return usage;
+}
+
+}  // namespace muster::core

@@ -1,0 +1,296 @@
+#include "schedd/daemon/config.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "schedd/base/quantity.h"
+#include "schedd/text/yaml.h"
+
+namespace muster {
+namespace {
+
+constexpr const char* kVersion = "musterd 0.1.0";
+
+// One value of one key and where it came from; later sources overwrite earlier ones.
+struct Setting {
+  std::vector<std::string> values;
+  std::string origin;
+};
+using Settings = std::map<std::string, Setting>;
+
+const std::map<std::string, std::string>& Keys() {
+  static const std::map<std::string, std::string> keys = {
+      {"data-dir",
+       "directory of all state (default: /var/lib/muster as root, else ~/.local/state/muster)"},
+      {"postgres", "libpq URL of an existing PostgreSQL; without it a private one is started"},
+      {"rest", "HOST:PORT of the REST API (default 127.0.0.1:8686)"},
+      {"grpc", "HOST:PORT of the gRPC API (default 127.0.0.1:8687)"},
+      {"local-cluster",
+       "member cluster of this host's processes: NAME[,cpu=N,memory=Q,RESOURCE=Q,label:KEY=VALUE]"},
+      {"simulated-cluster",
+       "member cluster on which jobs only sleep: NAME[,cpu=N,...,run-time-ms=N]"},
+      {"member-cluster", "Kubernetes member cluster: NAME,kubeconfig=FILE[,context=C]"},
+      {"log-level", "debug, info, warning or error (default info)"},
+      {"log-file", "file for the log (default: standard error)"},
+  };
+  return keys;
+}
+
+bool IsList(const std::string& key) { return key.ends_with("-cluster"); }
+
+void Problem(std::vector<FieldError>* problems, const std::string& where, const std::string& what) {
+  problems->push_back({where, what});
+}
+
+std::vector<std::string> ScalarOrList(const json::value& value, bool list, std::string* problem) {
+  const auto text = [](const json::value& item) -> std::optional<std::string> {
+    if (item.is_string()) return std::string(item.as_string());
+    if (item.is_int64() || item.is_uint64() || item.is_bool()) return WriteJson(item);
+    return std::nullopt;
+  };
+  std::vector<std::string> out;
+  if (value.is_array() && list) {
+    for (const auto& item : value.as_array()) {
+      const auto one = text(item);
+      if (!one) *problem = "must be a list of strings";
+      out.push_back(one.value_or(""));
+    }
+    return out;
+  }
+  const auto one = text(value);
+  if (!one) *problem = list ? "must be a list of strings" : "must be a string";
+  out.push_back(one.value_or(""));
+  return out;
+}
+
+void ReadFile(const std::string& path, Settings* settings, std::vector<FieldError>* problems) {
+  std::ifstream file(path);
+  if (!file) return Problem(problems, "--config", "cannot read " + path);
+  std::stringstream text;
+  text << file.rdbuf();
+  auto documents = ParseYaml(text.str());
+  if (!documents.ok()) return Problem(problems, path, documents.error().detail);
+  if (documents->empty()) return;
+  if (documents->size() != 1 || !(*documents)[0].is_object()) {
+    return Problem(problems, path, "must be one YAML mapping");
+  }
+  for (const auto& [name, value] : (*documents)[0].as_object()) {
+    const std::string key(name);
+    if (!Keys().contains(key)) {
+      Problem(problems, path + ": " + key, "unknown key");
+      continue;
+    }
+    std::string problem;
+    (*settings)[key] = {ScalarOrList(value, IsList(key), &problem), path + ": " + key};
+    if (!problem.empty()) Problem(problems, path + ": " + key, problem);
+  }
+}
+
+std::string EnvironmentName(const std::string& key) {
+  std::string name = "MUSTER_";
+  for (const char c : key) name += c == '-' ? '_' : static_cast<char>(std::toupper(c));
+  return name;
+}
+
+// Several clusters in one variable are separated by ';'.
+void ReadEnvironment(EnvironmentLookup env, Settings* settings) {
+  for (const auto& [key, help] : Keys()) {
+    const std::string name = EnvironmentName(key);
+    const char* value = env(name.c_str());
+    if (value == nullptr || *value == '\0') continue;
+    Setting setting{{}, name};
+    std::stringstream parts(value);
+    std::string part;
+    while (IsList(key) && std::getline(parts, part, ';')) setting.values.push_back(part);
+    if (!IsList(key)) setting.values.emplace_back(value);
+    (*settings)[key] = setting;
+  }
+}
+
+std::string DefaultDataDir(EnvironmentLookup env) {
+  if (geteuid() == 0) return "/var/lib/muster";
+  const char* state = env("XDG_STATE_HOME");
+  if (state != nullptr && *state != '\0') return std::string(state) + "/muster";
+  const char* home = env("HOME");
+  return std::string(home == nullptr ? "/tmp" : home) + "/.local/state/muster";
+}
+
+void SetHostPort(const Setting& setting, HostPort* out, std::vector<FieldError>* problems) {
+  auto parsed = ParseHostPort(setting.values.front());
+  if (parsed.ok()) {
+    *out = *parsed;
+  } else {
+    Problem(problems, setting.origin, parsed.error().detail);
+  }
+}
+
+void AddClusters(const Setting& setting, bool simulated, std::vector<DeclaredCluster>* out,
+                 std::set<std::string>* names, std::vector<FieldError>* problems) {
+  for (const auto& value : setting.values) {
+    auto cluster = ParseClusterFlag(value, simulated);
+    if (!cluster.ok()) {
+      Problem(problems, setting.origin, cluster.error().detail);
+    } else if (!names->insert(cluster->name).second) {
+      Problem(problems, setting.origin, "cluster " + cluster->name + " is declared twice");
+    } else {
+      out->push_back(*cluster);
+    }
+  }
+}
+
+DaemonConfig Build(const Settings& settings, EnvironmentLookup env,
+                   std::vector<FieldError>* problems) {
+  DaemonConfig config;
+  config.data_dir = DefaultDataDir(env);
+  std::set<std::string> names;
+  for (const auto& [key, setting] : settings) {
+    if (setting.values.empty()) continue;
+    const std::string& value = setting.values.front();
+    if (key == "data-dir") config.data_dir = value;
+    if (key == "postgres") config.postgres_url = value;
+    if (key == "rest") SetHostPort(setting, &config.rest, problems);
+    if (key == "grpc") SetHostPort(setting, &config.grpc, problems);
+    if (key == "local-cluster")
+      AddClusters(setting, false, &config.local_clusters, &names, problems);
+    if (key == "simulated-cluster")
+      AddClusters(setting, true, &config.simulated_clusters, &names, problems);
+    if (key == "log-file") config.log_file = value;
+    if (key == "member-cluster") {
+      Problem(problems, setting.origin,
+              "Kubernetes member clusters are not supported by this version; use --local-cluster");
+    }
+    if (key == "log-level") {
+      config.log_level = value;
+      if (value != "debug" && value != "info" && value != "warning" && value != "error") {
+        Problem(problems, setting.origin, "must be debug, info, warning or error");
+      }
+    }
+  }
+  if (config.data_dir.empty()) Problem(problems, "data-dir", "must not be empty");
+  return config;
+}
+
+Error AllProblems(std::vector<FieldError> problems) {
+  Error error{Code::kInvalidArgument, "", std::move(problems)};
+  for (const auto& problem : error.fields) {
+    if (!error.detail.empty()) error.detail += "\n";
+    error.detail += problem.field + ": " + problem.message;
+  }
+  return error;
+}
+
+bool IsLoopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+Status AddClusterPart(const std::string& part, bool simulated, DeclaredCluster* cluster) {
+  const auto equals = part.find('=', part.starts_with("label:") ? 6 : 0);
+  if (equals == std::string::npos || equals == 0) {
+    return InvalidArgument("\"" + part + "\" is not RESOURCE=AMOUNT");
+  }
+  const std::string key = part.substr(0, equals);
+  const std::string value = part.substr(equals + 1);
+  if (key.starts_with("label:")) {
+    cluster->labels[key.substr(6)] = value;
+    return Done{};
+  }
+  if (key == "run-time-ms" && simulated) {
+    const auto parsed =
+        std::from_chars(value.data(), value.data() + value.size(), cluster->run_time_ms);
+    if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size() ||
+        cluster->run_time_ms < 0) {
+      return InvalidArgument("run-time-ms: \"" + value + "\" is not a number of milliseconds");
+    }
+    return Done{};
+  }
+  auto amount = ParseQuantity(key, value);
+  if (!amount.ok()) return InvalidArgument(key + ": " + amount.error().detail);
+  SetAmount(&cluster->allocatable, key, *amount);
+  return Done{};
+}
+
+}  // namespace
+
+Result<DeclaredCluster> ParseClusterFlag(const std::string& text, bool simulated) {
+  DeclaredCluster cluster;
+  std::stringstream parts(text);
+  std::getline(parts, cluster.name, ',');
+  const bool good_name = !cluster.name.empty() && cluster.name.size() <= 63 &&
+                         cluster.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") ==
+                             std::string::npos &&
+                         cluster.name.front() != '-' && cluster.name.back() != '-';
+  if (!good_name)
+    return InvalidArgument("\"" + cluster.name + "\" is not a cluster name (DNS label)");
+  std::string part;
+  while (std::getline(parts, part, ',')) {
+    const auto status = AddClusterPart(part, simulated, &cluster);
+    if (!status.ok()) return status.error();
+  }
+  return cluster;
+}
+
+Result<HostPort> ParseHostPort(const std::string& text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos) return InvalidArgument("\"" + text + "\" is not HOST:PORT");
+  HostPort out{text.substr(0, colon), 0};
+  if (out.host.size() > 2 && out.host.front() == '[' && out.host.back() == ']') {
+    out.host = out.host.substr(1, out.host.size() - 2);
+  }
+  const std::string port = text.substr(colon + 1);
+  const auto parsed = std::from_chars(port.data(), port.data() + port.size(), out.port);
+  if (parsed.ec != std::errc() || parsed.ptr != port.data() + port.size() || out.port < 0 ||
+      out.port > 65535) {
+    return InvalidArgument("\"" + text + "\" is not HOST:PORT");
+  }
+  if (!IsLoopback(out.host)) {
+    return InvalidArgument(out.host +
+                           " is not a loopback address; musterd listens beyond loopback only with "
+                           "authentication, which this version does not have");
+  }
+  return out;
+}
+
+Result<ParsedCommandLine> ParseCommandLine(int argc, const char* const* argv,
+                                           EnvironmentLookup env) {
+  CLI::App app{"Muster: one batch scheduler for a fleet of clusters", "musterd"};
+  app.set_version_flag("--version", kVersion);
+  app.allow_extras();
+  std::string config_file;
+  app.add_option("--config", config_file, "YAML file with the keys below");
+  std::map<std::string, std::vector<std::string>> flags;
+  for (const auto& [key, help] : Keys()) {
+    app.add_option("--" + key, flags[key], help)->allow_extra_args(false)->type_size(1);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return ParsedCommandLine{{}, app.help()};
+  } catch (const CLI::CallForVersion&) {
+    return ParsedCommandLine{{}, std::string(kVersion) + "\n"};
+  } catch (const CLI::ParseError& error) {
+    return InvalidArgument(error.what());
+  }
+  std::vector<FieldError> problems;
+  for (const auto& extra : app.remaining()) Problem(&problems, extra, "unknown argument");
+  Settings settings;
+  if (config_file.empty() && env("MUSTER_CONFIG") != nullptr) config_file = env("MUSTER_CONFIG");
+  if (!config_file.empty()) ReadFile(config_file, &settings, &problems);
+  ReadEnvironment(env, &settings);
+  for (const auto& [key, values] : flags) {
+    if (values.empty()) continue;
+    if (!IsList(key) && values.size() > 1) Problem(&problems, "--" + key, "given more than once");
+    settings[key] = {values, "--" + key};
+  }
+  ParsedCommandLine parsed;
+  parsed.config = Build(settings, env, &problems);
+  if (!problems.empty()) return AllProblems(std::move(problems));
+  return parsed;
+}
+
+}  // namespace muster

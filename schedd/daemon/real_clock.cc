@@ -1,0 +1,96 @@
+#include "schedd/daemon/real_clock.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <thread>
+#include <unordered_map>
+
+namespace muster {
+
+Monotonic RealClock::Now() const {
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(
+              std::chrono::steady_clock::now().time_since_epoch())
+              .count()};
+}
+
+WallTime RealClock::WallNow() const {
+  return {std::chrono::duration_cast<std::chrono::microseconds>(
+              std::chrono::system_clock::now().time_since_epoch())
+              .count()};
+}
+
+struct RealTimers::Impl {
+  explicit Impl(const Clock& real_clock) : clock(real_clock) {
+    thread = std::jthread([this](std::stop_token stop) { Loop(stop); });
+  }
+
+  void Loop(std::stop_token stop) {
+    std::unique_lock lock(mutex);
+    while (!stop.stop_requested()) {
+      if (queue.empty()) {
+        changed.wait(lock, stop, [this] { return !queue.empty(); });
+        continue;
+      }
+      const auto first = queue.begin();
+      const std::int64_t wait_ns = first->first.first - clock.Now();
+      if (wait_ns > 0) {
+        const auto key = first->first;
+        changed.wait_for(lock, stop, std::chrono::nanoseconds(wait_ns),
+                         [this, key] { return queue.empty() || queue.begin()->first < key; });
+        continue;
+      }
+      auto fire = std::move(first->second);
+      due.erase(first->first.second);
+      queue.erase(first);
+      lock.unlock();
+      fire();
+      lock.lock();
+    }
+  }
+
+  const Clock& clock;
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  std::map<std::pair<Monotonic, TimerId>, std::function<void()>> queue;
+  std::unordered_map<TimerId, Monotonic> due;
+  TimerId next_id = 1;
+  std::jthread thread;  // last: starts when everything above exists
+};
+
+RealTimers::RealTimers(const Clock& clock) : impl_(std::make_unique<Impl>(clock)) {}
+RealTimers::~RealTimers() = default;
+
+TimerId RealTimers::At(Monotonic when, std::function<void()> fire) {
+  TimerId id = 0;
+  {
+    std::lock_guard lock(impl_->mutex);
+    id = impl_->next_id++;
+    impl_->queue.emplace(std::pair(when, id), std::move(fire));
+    impl_->due.emplace(id, when);
+  }
+  impl_->changed.notify_one();
+  return id;
+}
+
+void RealTimers::Cancel(TimerId id) {
+  std::lock_guard lock(impl_->mutex);
+  const auto found = impl_->due.find(id);
+  if (found == impl_->due.end()) return;
+  impl_->queue.erase({found->second, id});
+  impl_->due.erase(found);
+}
+
+RealRandom::RealRandom() {
+  std::random_device device;
+  std::seed_seq seed{device(), device(), device(), device(),
+                     device(), device(), device(), device()};
+  generator_.seed(seed);
+}
+
+std::uint64_t RealRandom::Next() {
+  std::lock_guard lock(mutex_);
+  return generator_();
+}
+
+}  // namespace muster

@@ -1,0 +1,271 @@
+#include "schedd/daemon/wiring.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <future>
+#include <thread>
+
+#include "api/auth/authorizer.h"
+#include "api/grpc/grpc_server.h"
+#include "api/rest/rest_server.h"
+#include "api/service/scheduler_service.h"
+#include "backends/local/local_backend.h"
+#include "backends/simulated/simulated_backend.h"
+#include "schedd/base/quantity.h"
+#include "schedd/daemon/real_clock.h"
+#include "schedd/dispatch/dispatcher.h"
+#include "schedd/engine/engine.h"
+#include "schedd/store/pg/embedded_postgres.h"
+#include "schedd/store/pg/pg_store.h"
+#include "schedd/telemetry/log.h"
+#include "schedd/telemetry/metrics.h"
+#include "schedd/text/json.h"
+
+namespace muster {
+namespace {
+
+constexpr std::chrono::seconds kReadyWithin{120};  // recovery of a million rows takes a minute
+
+// The MemberCluster object of a declared cluster: what `muster get memberclusters` shows.
+// A cordon is the administrator's and stays over restarts; capacity and labels are the flags'.
+ObjectChange MemberClusterChange(const DeclaredCluster& cluster, const char* backend,
+                                 const ConfigView& config) {
+  json::object allocatable;
+  for (const auto& [resource, amount] : cluster.allocatable) {
+    allocatable[resource] = FormatQuantity(resource, amount);
+  }
+  json::object labels;
+  for (const auto& [key, value] : cluster.labels) labels[key] = value;
+  const auto known = config.member_clusters.find(cluster.name);
+  const bool cordoned = known != config.member_clusters.end() && known->second.cordoned;
+  const json::object manifest{{"apiVersion", "cluster.kubernetes-fleet.io/v1beta1"},
+                              {"kind", "MemberCluster"},
+                              {"metadata",
+                               {{"name", cluster.name},
+                                {"labels", labels},
+                                {"annotations",
+                                 {{"muster.io/backend", backend},
+                                  {"muster.io/cordoned", cordoned ? "true" : "false"},
+                                  {"muster.io/any-flavor", "true"},
+                                  {"muster.io/allocatable", WriteJson(allocatable)}}}}},
+                              {"spec", json::object{}}};
+  ObjectChange change;
+  change.kind = ObjectKind::kMemberCluster;
+  change.name = cluster.name;
+  change.manifest = WriteJson(manifest);
+  return change;
+}
+
+ObjectChange NamespaceChange(const std::string& name) {
+  ObjectChange change;
+  change.kind = ObjectKind::kNamespace;
+  change.name = name;
+  change.manifest = WriteJson(
+      json::object{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}});
+  return change;
+}
+
+std::string SupervisorPath() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "muster-pod-supervisor";
+}
+
+}  // namespace
+
+struct Daemon::Impl {
+  explicit Impl(DaemonConfig daemon_config) : config(std::move(daemon_config)), timers(clock) {}
+
+  Status LockDataDir();
+  Status OpenStore();
+  Status MakeBackends();
+  Status DeclareObjects();
+  Status Serve();
+
+  DaemonConfig config;
+  int lock_fd = -1;
+  RealClock clock;
+  RealRandom random;
+  Metrics metrics;
+  auth::LoopbackAuthorizer authorizer;
+  std::unique_ptr<EmbeddedPostgres> postgres;
+  std::unique_ptr<Store> store;
+  std::vector<std::unique_ptr<Backend>> backends;
+  std::unique_ptr<dispatch::Dispatcher> dispatcher;
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<api::SchedulerService> service;
+  std::unique_ptr<api::RestServer> rest;
+  std::unique_ptr<api::GrpcServer> grpc;
+  std::atomic<bool> was_ready = false;
+  std::promise<void> recovered;
+  std::jthread engine_thread;
+  RealTimers timers;  // fires into the above: ends first
+};
+
+Status Daemon::Impl::LockDataDir() {
+  std::error_code failed;
+  std::filesystem::create_directories(config.data_dir, failed);
+  if (failed) return InvalidArgument("cannot create " + config.data_dir + ": " + failed.message());
+  const std::string path = config.data_dir + "/musterd.lock";
+  lock_fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock_fd < 0) return InvalidArgument("cannot write to " + config.data_dir);
+  if (flock(lock_fd, LOCK_EX | LOCK_NB) != 0) {
+    return Error{Code::kFailedPrecondition, "another musterd uses " + config.data_dir};
+  }
+  return Done{};
+}
+
+Status Daemon::Impl::OpenStore() {
+  std::string url = config.postgres_url;
+  if (url.empty()) {
+    auto started = EmbeddedPostgres::Start(config.data_dir);
+    if (!started.ok()) return started.error();
+    postgres = std::move(started).value();
+    url = postgres->url();
+  }
+  PgStoreOptions options;
+  options.url = url;
+  options.clock = &clock;
+  options.metrics = &metrics;
+  auto opened = OpenPgStore(options);
+  if (!opened.ok()) return opened.error();
+  store = std::move(opened).value();
+  return Done{};
+}
+
+Status Daemon::Impl::MakeBackends() {
+  if (config.local_clusters.empty() && config.simulated_clusters.empty()) {
+    config.local_clusters.push_back({.name = "local", .allocatable = {}, .labels = {}});
+  }
+  if (!config.local_clusters.empty()) {
+    LocalOptions options;
+    options.state_dir = config.data_dir + "/members";
+    options.supervisor_path = SupervisorPath();
+    for (const auto& cluster : config.local_clusters) {
+      options.clusters.push_back({cluster.name, cluster.allocatable, cluster.labels});
+    }
+    options.clock = &clock;
+    options.timers = &timers;
+    options.random = &random;
+    if (const char* path = std::getenv("PATH")) options.search_path = path;
+    if (const char* home = std::getenv("HOME")) options.home = home;
+    auto made = MakeLocalBackend(std::move(options));
+    if (!made.ok()) return made.error();
+    backends.push_back(std::move(made).value());
+  }
+  for (const auto& cluster : config.simulated_clusters) {
+    simulated::SimulatedOptions options;
+    options.clusters = {{cluster.name, cluster.allocatable}};
+    options.run_time_ms = cluster.run_time_ms;
+    backends.push_back(
+        std::make_unique<simulated::SimulatedBackend>(clock, timers, std::move(options)));
+  }
+  return Done{};
+}
+
+Status Daemon::Impl::DeclareObjects() {
+  ApplyCommand apply;
+  apply.actor = {"musterd", "start"};
+  const ConfigPtr config_now = engine->View()->config;
+  if (!config_now->namespaces.contains("default"))
+    apply.changes.push_back(NamespaceChange("default"));
+  for (const auto& cluster : config.local_clusters)
+    apply.changes.push_back(MemberClusterChange(cluster, "local", *config_now));
+  for (const auto& cluster : config.simulated_clusters)
+    apply.changes.push_back(MemberClusterChange(cluster, "simulated", *config_now));
+  std::promise<Status> promise;
+  apply.done = [&promise](Result<std::vector<ObjectApplied>> result) {
+    promise.set_value(result.ok() ? Status(Done{}) : Status(result.error()));
+  };
+  auto done = promise.get_future();
+  if (!engine->Post(std::move(apply))) return Internal("the engine refuses the member clusters");
+  return done.get();
+}
+
+Status Daemon::Impl::Serve() {
+  service = std::make_unique<api::SchedulerService>(
+      *engine, *store, clock, random, authorizer,
+      [this](const std::string& cluster) { return dispatcher->BackendOf(cluster); });
+  api::RestOptions rest_options;
+  rest_options.host = config.rest.host;
+  rest_options.port = config.rest.port;
+  rest = std::make_unique<api::RestServer>(*service, metrics, rest_options);
+  auto started = rest->Start();
+  if (!started.ok()) return started;
+  api::GrpcOptions grpc_options;
+  grpc_options.host = config.grpc.host;
+  grpc_options.port = config.grpc.port;
+  grpc = std::make_unique<api::GrpcServer>(*service, grpc_options);
+  return grpc->Start();
+}
+
+Daemon::Daemon(DaemonConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
+Daemon::~Daemon() { Stop(); }
+
+Status Daemon::Start() {
+  auto& d = *impl_;
+  Status status = d.LockDataDir();
+  if (!status.ok()) return status;
+  status = d.OpenStore();
+  if (!status.ok()) return status;
+  auto instance = d.store->InstanceId();
+  if (!instance.ok()) return instance.error();
+  status = d.MakeBackends();
+  if (!status.ok()) return status;
+  dispatch::DispatcherOptions options;
+  options.instance_id = *instance;
+  d.dispatcher = std::make_unique<dispatch::Dispatcher>(*d.store, d.clock, d.timers, d.random,
+                                                        d.metrics, options);
+  for (auto& backend : d.backends) d.dispatcher->AddBackend(*backend);
+  auto ready = d.recovered.get_future();
+  EngineOptions engine_options;
+  engine_options.on_ready = [&d] {
+    if (!d.was_ready.exchange(true)) d.recovered.set_value();
+  };
+  d.engine = std::make_unique<Engine>(*d.store, d.clock, d.random, *d.dispatcher, d.metrics,
+                                      engine_options, [&d](const std::vector<Event>& events) {
+                                        d.rest->PublishEvents(events);
+                                        d.grpc->PublishEvents(events);
+                                      });
+  status = d.Serve();  // answers /readyz with 503 until recovery is done
+  if (!status.ok()) return status;
+  d.dispatcher->Start([&d](Command command) { return d.engine->Post(std::move(command)); },
+                      [&d] { return d.engine->View(); });
+  d.engine_thread = std::jthread([&d](std::stop_token stop) { d.engine->Run(stop); });
+  if (ready.wait_for(kReadyWithin) != std::future_status::ready) {
+    return Unavailable("recovery did not finish in two minutes");
+  }
+  status = d.DeclareObjects();
+  if (!status.ok()) return status;
+  Log(LogLevel::kInfo, "daemon", "ready",
+      {{"rest_port", std::int64_t{d.rest->port()}}, {"grpc_port", std::int64_t{d.grpc->port()}}});
+  return Done{};
+}
+
+void Daemon::Stop() {
+  auto& d = *impl_;
+  if (d.rest) d.rest->Stop();
+  if (d.grpc) d.grpc->Stop();
+  if (d.engine_thread.joinable()) {
+    d.engine_thread.request_stop();
+    d.engine_thread.join();
+  }
+  if (d.dispatcher) d.dispatcher->Stop();
+  for (auto& backend : d.backends) backend->Stop();
+  d.grpc.reset();
+  d.rest.reset();
+  d.service.reset();
+  d.engine.reset();
+  d.dispatcher.reset();
+  d.backends.clear();
+  d.store.reset();
+  if (d.postgres) d.postgres->Stop();
+  d.postgres.reset();
+  if (d.lock_fd >= 0) close(d.lock_fd);
+  d.lock_fd = -1;
+}
+
+}  // namespace muster

@@ -1,0 +1,173 @@
+#include "schedd/dispatch/dispatcher.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "schedd/dispatch/impl.h"
+
+namespace muster::dispatch {
+namespace {
+
+constexpr std::int64_t kPostRetryMs = 5;  // the inbox drains some hundred commands in that time
+// Orders are bounded by admitted jobs, reports by attempts on members; neither may be lost.
+constexpr std::size_t kTasks = std::numeric_limits<std::size_t>::max();
+
+template <class... F>
+struct Overloads : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloads(F...) -> Overloads<F...>;
+
+}  // namespace
+
+Dispatcher::Impl::Impl(Store& store_in, const Clock& clock_in, TimerService& timers_in,
+                       Random& random_in, Metrics& metrics_in, DispatcherOptions options_in)
+    : store(store_in),
+      clock(clock_in),
+      timers(timers_in),
+      random(random_in),
+      options(std::move(options_in)),
+      calls_failed(metrics_in.GetCounter("muster_backend_calls_failed_total",
+                                         "Ensure, Remove and List that failed")),
+      gaps(metrics_in.GetCounter("muster_watch_gap_total", "Gaps in what members reported")),
+      tasks(kTasks) {}
+
+void Dispatcher::Impl::Work() {
+  std::deque<Task> arrived;
+  while (!stopping) {
+    tasks.PopAll(&arrived, std::chrono::hours(1));
+    for (Task& task : arrived) Handle(std::move(task));
+    arrived.clear();
+    StartEnsures();
+    FlushOutbox();
+  }
+}
+
+void Dispatcher::Impl::Handle(Task task) {
+  std::visit(Overloads{
+                 [this](EnsureTask& one) { Enqueue(std::move(one)); },
+                 [this](RemoveTask& one) { Enqueue(std::move(one)); },
+                 [this](ListTask& one) { StartList(one.cluster); },
+                 [this](FactsTask& one) {
+                   const auto backend = backends.find(one.cluster);
+                   if (backend == backends.end()) return;
+                   backend->second->Facts(one.cluster, [self = shared_from_this()](
+                                                           Result<ClusterFacts> facts) {
+                     if (facts.ok())
+                       self->tasks.PushAlways(ReportTask{FactsCommand{std::move(facts).value()}});
+                   });
+                 },
+                 [this](EnsureDone& one) { Complete(std::move(one)); },
+                 [this](RemoveDone& one) { Complete(std::move(one)); },
+                 [this](ListDone& one) { Complete(std::move(one)); },
+                 [this](RetryTask& one) {
+                   lanes[one.key].delayed = false;
+                   Advance(one.key);
+                 },
+                 [this](ReconcileTask&) {
+                   // Keys that nobody ordered again were refused for good.
+                   std::erase_if(lanes, [](const auto& one) {
+                     return !one.second.busy && !one.second.delayed && one.second.waiting.empty();
+                   });
+                   for (const auto& [cluster, backend] : backends) {
+                     Handle(ListTask{cluster});
+                     Handle(FactsTask{cluster});
+                   }
+                   At(options.reconcile_every_ms, ReconcileTask{});
+                 },
+                 [this](ReportTask& one) { Post(std::move(one.command)); },
+                 [this](PostTask&) { outbox_waits = false; },
+             },
+             task);
+}
+
+void Dispatcher::Impl::Post(Command command) { outbox.push_back(std::move(command)); }
+
+// In order and never lost: what the engine cannot take now waits here.
+void Dispatcher::Impl::FlushOutbox() {
+  while (!outbox.empty() && !outbox_waits) {
+    Command copy = outbox.front();
+    if (!post(std::move(copy))) {
+      outbox_waits = true;
+      At(kPostRetryMs, PostTask{});
+      return;
+    }
+    outbox.pop_front();
+  }
+}
+
+void Dispatcher::Impl::At(std::int64_t after_ms, Task task) {
+  auto shared = std::make_shared<Task>(std::move(task));
+  timers.At(clock.Now() + after_ms * kNanosPerMilli, [weak = weak_from_this(), shared] {
+    if (const auto self = weak.lock()) self->tasks.PushAlways(std::move(*shared));
+  });
+}
+
+std::int64_t Dispatcher::Impl::BackoffMs(int failures) {
+  std::int64_t base = options.retry_base_ms;
+  for (int i = 1; i < failures && base < options.retry_max_ms; ++i) base *= 2;
+  base = std::min(base, options.retry_max_ms);
+  return base / 2 +
+         static_cast<std::int64_t>(random.Next() % static_cast<std::uint64_t>(base / 2 + 1));
+}
+
+Dispatcher::Dispatcher(Store& store, const Clock& clock, TimerService& timers, Random& random,
+                       Metrics& metrics, DispatcherOptions options)
+    : impl_(std::make_shared<Impl>(store, clock, timers, random, metrics, std::move(options))) {}
+
+Dispatcher::~Dispatcher() { Stop(); }
+
+void Dispatcher::AddBackend(Backend& backend) {
+  impl_->all_backends.push_back(&backend);
+  for (const std::string& cluster : backend.Clusters()) impl_->backends[cluster] = &backend;
+}
+
+void Dispatcher::Start(std::function<bool(Command)> post, std::function<WorldViewPtr()> view) {
+  impl_->post = std::move(post);
+  impl_->view = std::move(view);
+  impl_->worker = std::jthread([impl = impl_.get()] { impl->Work(); });
+  for (Backend* backend : impl_->all_backends) backend->Start(*this);
+  // The engine asks for lists when it has recovered; facts are wanted at once.
+  for (const auto& [cluster, backend] : impl_->backends)
+    impl_->tasks.PushAlways(FactsTask{cluster});
+  impl_->At(impl_->options.reconcile_every_ms, ReconcileTask{});
+}
+
+void Dispatcher::Stop() {
+  if (!impl_->worker.joinable()) return;
+  for (Backend* backend : impl_->all_backends) backend->Stop();
+  impl_->stopping = true;
+  impl_->tasks.Close();
+  impl_->worker.join();
+}
+
+Backend* Dispatcher::BackendOf(const std::string& cluster) const {
+  const auto found = impl_->backends.find(cluster);
+  return found == impl_->backends.end() ? nullptr : found->second;
+}
+
+void Dispatcher::Ensure(const DispatchKey& key, JobPtr job, bool suspended) {
+  impl_->tasks.PushAlways(EnsureTask{key, std::move(job), suspended});
+}
+
+void Dispatcher::Remove(const DispatchKey& key, JobPtr, RemovePolicy policy) {
+  impl_->tasks.PushAlways(RemoveTask{key, std::move(policy)});
+}
+
+void Dispatcher::List(const std::string& cluster) { impl_->tasks.PushAlways(ListTask{cluster}); }
+
+void Dispatcher::OnObservation(Observation observation) {
+  impl_->tasks.PushAlways(ReportTask{ObservedCommand{std::move(observation)}});
+}
+
+void Dispatcher::OnFacts(ClusterFacts facts) {
+  impl_->tasks.PushAlways(ReportTask{FactsCommand{std::move(facts)}});
+}
+
+void Dispatcher::OnGap(const std::string& cluster) {
+  impl_->gaps.Add();
+  impl_->tasks.PushAlways(ListTask{cluster});
+}
+
+}  // namespace muster::dispatch

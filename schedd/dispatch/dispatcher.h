@@ -1,0 +1,56 @@
+// Dispatcher: carries the engine's committed orders to backends and their reports back as commands.
+//
+// Backend-neutral; one instance serves every member. It fetches and renders manifests off the
+// engine thread, keeps calls for one key strictly one after another, retries what failed for the
+// environment's sake with back-off and jitter, lists every member at start, after gaps and on a
+// timer (reconciliation). Whether a failure is for good is not decided here but by the engine's
+// state machine (schedd/dispatch/step): every outcome is reported, and what the engine orders again
+// is delayed by how often its key has failed. Thread-safe; owns its threads between Start and Stop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "schedd/base/clock.h"
+#include "schedd/engine/engine.h"
+
+namespace muster::dispatch {
+
+struct DispatcherOptions {
+  std::string instance_id;  // of this Muster installation, stamped on objects
+  std::int64_t reconcile_every_ms = 30'000;
+  std::int64_t retry_base_ms = 200, retry_max_ms = 30'000;
+};
+
+class Dispatcher final : public OrderSink, public ObservationSink {
+ public:
+  Dispatcher(Store& store, const Clock& clock, TimerService& timers, Random& random,
+             Metrics& metrics, DispatcherOptions options);
+  ~Dispatcher() override;
+
+  /// Before Start; backends must outlive the dispatcher's Stop.
+  void AddBackend(Backend& backend);
+  /// `post` hands commands to the engine (Engine::Post, retried here when the inbox is full);
+  /// `view` reads it.
+  void Start(std::function<bool(Command)> post, std::function<WorldViewPtr()> view);
+  void Stop();
+
+  /// The backend of a cluster, null if none.
+  Backend* BackendOf(const std::string& cluster) const;
+
+  void Ensure(const DispatchKey& key, JobPtr job, bool suspended) override;
+  void Remove(const DispatchKey& key, JobPtr job, RemovePolicy policy) override;
+  void List(const std::string& cluster) override;
+  void OnObservation(Observation observation) override;
+  void OnFacts(ClusterFacts facts) override;
+  void OnGap(const std::string& cluster) override;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;  // shared with callbacks and timers that are still to come
+};
+
+}  // namespace muster::dispatch

@@ -1,0 +1,134 @@
+// Dispatcher::Impl: one worker thread that owns all state; everybody else pushes tasks into its
+// queue.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "schedd/base/bounded_queue.h"
+#include "schedd/dispatch/dispatcher.h"
+#include "schedd/telemetry/metrics.h"
+#include "schedd/text/json.h"
+
+namespace muster::dispatch {
+
+struct EnsureTask {
+  DispatchKey key;
+  JobPtr job;
+  bool suspended = false;
+};
+struct RemoveTask {
+  DispatchKey key;
+  RemovePolicy policy;
+};
+struct ListTask {
+  std::string cluster;
+};
+struct FactsTask {
+  std::string cluster;
+};
+struct EnsureDone {
+  DispatchKey key;
+  Result<RemoteRef> outcome;
+};
+struct RemoveDone {
+  DispatchKey key;
+  Result<Removed> outcome;
+};
+struct ListDone {
+  std::string cluster;
+  Result<std::vector<Observation>> outcome;
+};
+struct RetryTask {
+  DispatchKey key;  // its lane has waited long enough
+};
+struct ReconcileTask {};  // time to list everything again
+struct ReportTask {
+  Command command;  // an observation or facts, to be posted
+};
+struct PostTask {};  // the engine's inbox was full: try again
+
+using Task = std::variant<EnsureTask, RemoveTask, ListTask, FactsTask, EnsureDone, RemoveDone,
+                          ListDone, RetryTask, ReconcileTask, ReportTask, PostTask>;
+
+/// The calls for one key, strictly one after another.
+struct Lane {
+  std::deque<std::variant<EnsureTask, RemoveTask>> waiting;
+  bool busy = false;           // a call, or the question after an unknown outcome, is under way
+  bool delayed = false;        // a RetryTask is on its way
+  bool backed_off = false;     // it has come: the next call may start
+  int failures = 0;            // in a row
+  bool remove_failed = false;  // the last of them was a Remove
+};
+
+/// Lists of one member: one at a time, asked for again if something wanted a later one.
+struct Listing {
+  bool busy = false, again = false;
+  int failures = 0;
+  std::set<DispatchKey> unsure;                        // Ensure under way at some time of this list
+  std::vector<std::pair<DispatchKey, Error>> unknown;  // outcomes to be told after a list
+  std::size_t settles = 0;  // how many of them the list under way answers
+};
+
+struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
+  Impl(Store& store_in, const Clock& clock_in, TimerService& timers_in, Random& random_in,
+       Metrics& metrics_in, DispatcherOptions options_in);
+
+  // dispatcher.cc
+  void Work();
+  void Handle(Task task);
+  void Post(Command command);
+  void FlushOutbox();
+  void At(std::int64_t after_ms, Task task);
+  std::int64_t BackoffMs(int failures);
+
+  // lanes.cc: ensure and remove, per key.
+  void Enqueue(EnsureTask task);
+  void Enqueue(RemoveTask task);
+  void Advance(const DispatchKey& key);
+  void StartRemove(RemoveTask task);
+  void Complete(EnsureDone done);
+  void Complete(RemoveDone done);
+
+  // render.cc: manifests to orders, many at a time.
+  void StartEnsures();
+  Result<DispatchOrder> MakeOrder(const EnsureTask& task, const std::string& manifest,
+                                  const WorldView& world) const;
+  Status AddReferences(const JobRecord& job, const json::value& manifest, const WorldView& world,
+                       DispatchOrder* order) const;
+
+  // listing.cc
+  void StartList(const std::string& cluster);
+  void Complete(ListDone done);
+
+  Store& store;
+  const Clock& clock;
+  TimerService& timers;
+  Random& random;
+  const DispatcherOptions options;
+  Counter& calls_failed;
+  Counter& gaps;
+
+  BoundedQueue<Task> tasks;
+  std::map<std::string, Backend*> backends;  // by cluster; fixed after Start
+  std::vector<Backend*> all_backends;
+  std::function<bool(Command)> post;
+  std::function<WorldViewPtr()> view;
+
+  // The worker's own.
+  std::map<DispatchKey, Lane> lanes;
+  std::map<std::string, Listing> listings;
+  std::vector<EnsureTask> to_render;
+  std::deque<Command> outbox;
+  bool outbox_waits = false;
+  std::atomic<bool> stopping{false};
+  std::jthread worker;
+};
+
+}  // namespace muster::dispatch

@@ -1,0 +1,116 @@
+// Ensure and Remove, one call at a time for each key.
+#include "schedd/dispatch/impl.h"
+#include "schedd/telemetry/log.h"
+
+namespace muster::dispatch {
+namespace {
+
+Error NoBackend(const std::string& cluster) {
+  return Unavailable("member cluster " + cluster + " is not served by this daemon");
+}
+
+}  // namespace
+
+void Dispatcher::Impl::Enqueue(EnsureTask task) {
+  const DispatchKey key = task.key;
+  lanes[key].waiting.emplace_back(std::move(task));
+  Advance(key);
+}
+
+void Dispatcher::Impl::Enqueue(RemoveTask task) {
+  const DispatchKey key = task.key;
+  Lane& lane = lanes[key];
+  // Whoever removes no longer wants it made: calls that have not begun do not begin.
+  std::erase_if(lane.waiting,
+                [](const auto& one) { return std::holds_alternative<EnsureTask>(one); });
+  // Nor need it wait for a back-off that was theirs.
+  if (!lane.remove_failed) {
+    lane.failures = 0;
+    lane.delayed = lane.backed_off = false;
+  }
+  lane.waiting.emplace_back(std::move(task));
+  Advance(key);
+}
+
+void Dispatcher::Impl::Advance(const DispatchKey& key) {
+  const auto found = lanes.find(key);
+  if (found == lanes.end()) return;
+  Lane& lane = found->second;
+  if (lane.busy || lane.delayed) return;
+  if (lane.waiting.empty()) {
+    if (lane.failures == 0) lanes.erase(found);
+    return;
+  }
+  if (lane.failures > 0 && !lane.backed_off) {
+    lane.delayed = lane.backed_off = true;
+    At(BackoffMs(lane.failures), RetryTask{key});
+    return;
+  }
+  lane.backed_off = false;
+  auto next = std::move(lane.waiting.front());
+  lane.waiting.pop_front();
+  lane.busy = true;
+  if (auto* ensure = std::get_if<EnsureTask>(&next)) {
+    to_render.push_back(std::move(*ensure));
+  } else {
+    StartRemove(std::move(std::get<RemoveTask>(next)));
+  }
+}
+
+void Dispatcher::Impl::StartRemove(RemoveTask task) {
+  const auto backend = backends.find(task.key.cluster);
+  if (backend == backends.end()) {
+    tasks.PushAlways(RemoveDone{task.key, NoBackend(task.key.cluster)});
+    return;
+  }
+  backend->second->Remove(task.key, task.policy,
+                          [self = shared_from_this(), key = task.key](Result<Removed> outcome) {
+                            self->tasks.PushAlways(RemoveDone{key, std::move(outcome)});
+                          });
+}
+
+void Dispatcher::Impl::Complete(EnsureDone done) {
+  Lane& lane = lanes[done.key];
+  lane.remove_failed = false;
+  if (!done.outcome.ok()) {
+    ++lane.failures;
+    calls_failed.Add();
+    Log(LogLevel::kWarning, "dispatch", "ensure_failed",
+        {{"cluster", done.key.cluster},
+         {"attempt", std::int64_t{done.key.attempt}},
+         {"reason", CodeName(done.outcome.error().code)},
+         {"err", done.outcome.error().detail}});
+    if (done.outcome.error().code == Code::kUnknown) {
+      // It may have happened: the member is asked before anything else is done for this key.
+      listings[done.key.cluster].unknown.emplace_back(done.key, done.outcome.error());
+      StartList(done.key.cluster);
+      return;
+    }
+  } else {
+    lane.failures = 0;
+  }
+  lane.busy = false;
+  Post(EnsuredCommand{done.key, std::move(done.outcome)});
+  Advance(done.key);
+}
+
+void Dispatcher::Impl::Complete(RemoveDone done) {
+  Lane& lane = lanes[done.key];
+  lane.busy = false;
+  lane.remove_failed = !done.outcome.ok();
+  if (done.outcome.ok()) {
+    lane.failures = 0;
+  } else {
+    ++lane.failures;
+    calls_failed.Add();
+    Log(LogLevel::kWarning, "dispatch", "remove_failed",
+        {{"cluster", done.key.cluster},
+         {"attempt", std::int64_t{done.key.attempt}},
+         {"reason", CodeName(done.outcome.error().code)},
+         {"err", done.outcome.error().detail}});
+  }
+  Post(RemovedCommand{done.key, std::move(done.outcome)});
+  Advance(done.key);
+}
+
+}  // namespace muster::dispatch

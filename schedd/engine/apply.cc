@@ -1,0 +1,252 @@
+// Configuration changes: all of a command or nothing, on a copy that becomes the world when every
+// change fits.
+#include <algorithm>
+
+#include "schedd/engine/impl.h"
+#include "schedd/shapes/queue_objects.h"
+#include "schedd/text/json.h"
+
+namespace muster {
+namespace {
+
+// One command's work: the configuration and the objects as they will be.
+struct Draft {
+  std::shared_ptr<ConfigView> config;
+  std::shared_ptr<ObjectTable> objects;
+};
+
+Error At(std::size_t index, Error error) {
+  const std::string document = "documents[" + std::to_string(index) + "]";
+  if (error.fields.empty()) error.fields.push_back({"", error.detail});
+  for (FieldError& field : error.fields) {
+    field.field = field.field.empty() ? document : document + "." + field.field;
+  }
+  return error;
+}
+
+std::string NameOf(const ObjectChange& change) {
+  std::string name = shapes::InfoOf(change.kind).name;
+  name += " ";
+  if (!change.ns.empty()) name += change.ns + "/";
+  return name + change.name;
+}
+
+// What a change of which makes a new generation: everything but metadata.
+bool SameSpec(const std::string& a, const std::string& b) {
+  auto left = ParseJson(a), right = ParseJson(b);
+  if (!left.ok() || !right.ok() || !left->is_object() || !right->is_object()) return false;
+  left->as_object().erase("metadata");
+  right->as_object().erase("metadata");
+  return *left == *right;
+}
+
+Status CheckPreconditions(const ObjectChange& change, const ObjectPtr& now) {
+  if (now == nullptr) {
+    if (change.remove || change.must_exist) return NotFound(NameOf(change) + " does not exist");
+    if (change.expected_resource_version != 0) return Aborted(NameOf(change) + " has been deleted");
+    return Done{};
+  }
+  if (change.must_not_exist) return AlreadyExists(NameOf(change) + " already exists");
+  if (change.expected_resource_version != 0 &&
+      change.expected_resource_version != now->resource_version) {
+    return Aborted(NameOf(change) + " has been changed since it was read: its resourceVersion is " +
+                   std::to_string(now->resource_version));
+  }
+  return Done{};
+}
+
+// Objects that live inside a namespace go with it.
+void RemoveNamespaced(const std::string& ns, Draft* draft, std::vector<ObjectPtr>* gone) {
+  for (auto it = draft->objects->begin(); it != draft->objects->end();) {
+    if (it->second->ns != ns) {
+      ++it;
+      continue;
+    }
+    shapes::RemoveFrom(draft->config.get(), it->second->kind, ns, it->second->name);
+    gone->push_back(it->second);
+    it = draft->objects->erase(it);
+  }
+}
+
+// Only these kinds take part in decisions.
+bool MattersToQueues(ObjectKind kind) {
+  return kind != ObjectKind::kConfigMap && kind != ObjectKind::kSecret &&
+         kind != ObjectKind::kWorkloadPriorityClass;
+}
+
+Result<ObjectApplied> PutObject(const ObjectChange& change, const ObjectPtr& now, WallTime time,
+                                Random& random, Draft* draft) {
+  if (now != nullptr && now->manifest == change.manifest)
+    return ObjectApplied{now, ApplyOutcome::kUnchanged};
+  const auto manifest = ParseJson(change.manifest);
+  if (!manifest.ok()) return manifest.error();
+  const Status applied = shapes::ApplyTo(draft->config.get(), change.kind, *manifest);
+  if (!applied.ok()) return applied.error();
+  auto object = std::make_shared<StoredObject>();
+  object->kind = change.kind;
+  object->ns = change.ns;
+  object->name = change.name;
+  object->manifest = change.manifest;
+  object->uid = now == nullptr ? Uid::Make(random) : now->uid;
+  object->creation_time = now == nullptr ? time : now->creation_time;
+  object->generation =
+      now == nullptr ? 1 : now->generation + (SameSpec(now->manifest, change.manifest) ? 0 : 1);
+  object->resource_version = now == nullptr ? 0 : now->resource_version;
+  (*draft->objects)[{change.kind, change.ns, change.name}] = object;
+  return ObjectApplied{object, now == nullptr ? ApplyOutcome::kCreated : ApplyOutcome::kConfigured};
+}
+
+}  // namespace
+
+Result<std::vector<ObjectApplied>> Engine::Impl::Apply(const Actor& actor,
+                                                       const std::vector<ObjectChange>& changes,
+                                                       bool dry_run) {
+  Draft draft{std::make_shared<ConfigView>(*live.config),
+              std::make_shared<ObjectTable>(*live.objects)};
+  std::vector<ObjectApplied> outcomes;
+  std::vector<ObjectPtr> cascaded;
+  bool matters = false;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const ObjectChange& change = changes[i];
+    const auto found = draft.objects->find({change.kind, change.ns, change.name});
+    const ObjectPtr now = found == draft.objects->end() ? nullptr : found->second;
+    if (const Status status = CheckPreconditions(change, now); !status.ok())
+      return At(i, status.error());
+    if (change.remove) {
+      if (const Status status = CheckRemoval(*draft.config, change); !status.ok())
+        return At(i, status.error());
+      shapes::RemoveFrom(draft.config.get(), change.kind, change.ns, change.name);
+      draft.objects->erase(found);
+      if (change.kind == ObjectKind::kNamespace) RemoveNamespaced(change.name, &draft, &cascaded);
+      outcomes.push_back({now, ApplyOutcome::kDeleted});
+    } else {
+      auto put = PutObject(change, now, clock.WallNow(), random, &draft);
+      if (!put.ok()) return At(i, put.error());
+      outcomes.push_back(std::move(put).value());
+    }
+    matters = matters ||
+              (MattersToQueues(change.kind) && outcomes.back().outcome != ApplyOutcome::kUnchanged);
+  }
+  if (dry_run) return outcomes;
+  for (const ObjectPtr& object : cascaded) {
+    AddEvent("ObjectDeleted", JobId{}, ObjectName(*object), "", "");
+    tx.objects[{object->kind, object->ns, object->name}] = {object, true};
+  }
+  bool changed = !cascaded.empty();
+  for (ObjectApplied& one : outcomes) {
+    if (one.outcome == ApplyOutcome::kUnchanged) continue;
+    changed = true;
+    const bool removed = one.outcome == ApplyOutcome::kDeleted;
+    const std::string name = ObjectName(*one.object);
+    AddAudit(actor,
+             removed                                 ? "delete"
+             : one.outcome == ApplyOutcome::kCreated ? "create"
+                                                     : "update",
+             name, "");
+    auto object = std::make_shared<StoredObject>(*one.object);
+    object->resource_version =
+        AddEvent(removed ? "ObjectDeleted" : "ObjectApplied", JobId{}, name, "", "");
+    one.object = object;
+    const ObjectKey key{object->kind, object->ns, object->name};
+    if (const auto place = draft.objects->find(key); place != draft.objects->end() && !removed)
+      place->second = object;
+    tx.objects[key] = {object, removed};
+  }
+  if (changed) {
+    draft.config->version = live.last_seq;
+    TakeConfig(std::move(draft.config), std::move(draft.objects), matters);
+  }
+  return outcomes;
+}
+
+void Engine::Impl::TakeConfig(std::shared_ptr<const ConfigView> config,
+                              std::shared_ptr<const ObjectTable> objects, bool matters) {
+  live.config = tx.config = std::move(config);
+  live.objects = tx.object_table = std::move(objects);
+  if (!matters) return;
+  tx.flush_all = true;
+  const core::QuotaTreePtr tree = core::QuotaTree::Build(*live.config);
+  Ledger planned(tree), charged(tree);
+  for (const auto& [id, job] : live.jobs) {
+    planned.Move(nullptr, job.get());
+    if (!HoldsQuota(job->state) || job->admission == nullptr) continue;
+    charged.Move(nullptr, job.get());
+    tx.Touch(*job->admission);  // pairs that left the quota, or came into it
+  }
+  // What is on its way to be released is still charged.
+  for (const SentCommit& sent : commits) {
+    for (const JobPtr& job : sent.transaction.releases) charged.Move(nullptr, job.get());
+  }
+  for (const JobPtr& job : tx.releases) charged.Move(nullptr, job.get());
+  live.planned = std::move(planned);
+  live.charged = std::move(charged);
+  ResolveQueues();
+  DrainStopped();
+}
+
+void Engine::Impl::ResolveQueues() {
+  std::vector<JobPtr> moved;
+  for (const auto& [id, job] : live.jobs) {
+    if (job->state != JobState::kPending && job->state != JobState::kHeld) continue;
+    const auto queue = live.config->local_queues.find({job->ns, job->local_queue});
+    if (queue != live.config->local_queues.end() &&
+        queue->second.cluster_queue != job->cluster_queue) {
+      moved.push_back(job);
+    }
+  }
+  std::sort(moved.begin(), moved.end(),
+            [](const JobPtr& a, const JobPtr& b) { return a->id < b->id; });
+  for (const JobPtr& job : moved) {
+    auto draft = std::make_shared<JobRecord>(*job);
+    draft->cluster_queue = live.config->local_queues.at({job->ns, job->local_queue}).cluster_queue;
+    const JobPtr now = Put(job, std::move(draft), "JobMoved");
+    if (live.pending.Contains(now->id)) live.pending.Add(now);
+  }
+}
+
+// HoldAndDrain: what runs is stopped and waits again (kueue.md 3.1, Evicted), or has ended if it
+// may not run twice (slurm.md 2.1, --no-requeue).
+void Engine::Impl::DrainStopped() {
+  std::map<JobId, std::pair<Reason, const char*>> drained;
+  for (const auto& [id, job] : live.jobs) {
+    if (!HoldsQuota(job->state) || job->admission == nullptr) continue;
+    if (changes::IsCancelling(*job) || changes::IsRequeuing(*job)) continue;
+    const auto queue = live.config->cluster_queues.find(job->admission->cluster_queue);
+    const auto local = live.config->local_queues.find({job->ns, job->local_queue});
+    if (queue != live.config->cluster_queues.end() &&
+        queue->second.stop_policy == StopPolicy::kHoldAndDrain) {
+      drained[id] = {Reason::kClusterQueueStopped, "The ClusterQueue is stopped"};
+    } else if (local != live.config->local_queues.end() &&
+               local->second.stop_policy == StopPolicy::kHoldAndDrain) {
+      drained[id] = {Reason::kLocalQueueStopped, "The LocalQueue is stopped"};
+    }
+  }
+  for (const auto& [id, why] : drained) {
+    const JobPtr job = live.jobs.at(id);
+    if (MayRequeue(*job)) {
+      StopAttempt(job, why.first, why.second, false);
+    } else {
+      StopAttempt(job, Reason::kCancelled,
+                  std::string(why.second) + ", and the job may not be requeued", true);
+    }
+  }
+}
+
+void Engine::Impl::Handle(ApplyCommand command) {
+  auto outcome = Apply(command.actor, command.changes, command.dry_run);
+  if (!outcome.ok() || command.dry_run) {
+    answers.push_back(
+        [done = std::move(command.done), outcome = std::move(outcome)] { done(outcome); });
+    return;
+  }
+  AnswerAfterCommit(
+      [done = std::move(command.done), outcome = std::move(outcome)](const Error* error) {
+        if (error != nullptr) {
+          done(*error);
+        } else {
+          done(outcome);
+        }
+      });
+}
+
+}  // namespace muster

@@ -1,0 +1,76 @@
+// What becomes of a job's current attempt: admitted, stopped, ended, run again, removed from its
+// member.
+#include "schedd/engine/impl.h"
+
+namespace muster {
+
+void Engine::Impl::Admit(const core::Admit& admit) {
+  const auto found = live.jobs.find(admit.job->id);
+  MUSTER_CHECK(found != live.jobs.end());
+  const JobPtr before = found->second;
+  const JobPtr job =
+      Put(before, changes::Admitted(*before, admit.admission, admit.cluster, clock.WallNow()),
+          "JobAdmitted");
+  DispatchRow row;
+  row.key = CurrentKey(*job);
+  row.job = job->id;
+  row.object_kind = ShapeKindName(job->shape);
+  row.ns = job->ns;
+  row.name = job->name;
+  PutRow(row);
+  tx.orders.push_back({dispatch::Action::kEnsure, row.key, job, ""});
+  metrics.OnAdmitted(*job);
+}
+
+void Engine::Impl::StopAttempt(const JobPtr& job, Reason reason, const std::string& message,
+                               bool keep_logs) {
+  const JobPtr marked = Put(job, changes::Stopping(*job, reason, message), "JobStopping");
+  StepRow(CurrentKey(*marked), dispatch::RevokeRequested{keep_logs}, nullptr);
+}
+
+JobPtr Engine::Impl::EndJob(const JobPtr& job, JobEvent how, Reason reason,
+                            const std::string& message, const Observation* seen) {
+  const char* event = how == JobEvent::kSucceed ? "JobSucceeded"
+                      : how == JobEvent::kFail  ? "JobFailed"
+                                                : "JobCancelled";
+  const JobPtr ended =
+      Put(job, changes::Ended(*job, how, reason, message, seen, clock.WallNow()), event);
+  metrics.OnFinished(*ended);
+  if (ended->deletion_requested) CleanUp(ended);
+  return ended;
+}
+
+void Engine::Impl::RequeueStopped(const JobPtr& job) {
+  metrics.OnEvicted(*job);
+  const JobEvent how = job->reason == Reason::kRequeued ? JobEvent::kRequeue : JobEvent::kEvict;
+  Put(job, changes::BackToPending(*job, how, clock.WallNow()), "JobRequeued");
+}
+
+bool Engine::Impl::HasRows(const Uid& uid) const {
+  const auto row = live.dispatches.lower_bound(DispatchKey{uid, 0, ""});
+  return row != live.dispatches.end() && row->first.job_uid == uid;
+}
+
+void Engine::Impl::CleanUp(const JobPtr& job) {
+  std::vector<DispatchKey> keys;
+  for (auto row = live.dispatches.lower_bound(DispatchKey{job->uid, 0, ""});
+       row != live.dispatches.end() && row->first.job_uid == job->uid; ++row) {
+    keys.push_back(row->first);
+  }
+  for (const DispatchKey& key : keys) StepRow(key, dispatch::CleanRequested{}, nullptr);
+  FinishDeletion(job);
+}
+
+// The name is free only when no member can hold an object of that name any more.
+void Engine::Impl::FinishDeletion(const JobPtr& job) {
+  const auto found = live.jobs.find(job->id);
+  if (found == live.jobs.end()) return;
+  const JobPtr now = found->second;
+  if (!now->deletion_requested || !IsTerminal(now->state) || HasRows(now->uid)) return;
+  AddEvent("JobDeleted", now->id, ObjectName(*now), "", "");
+  tx.deleted_jobs.push_back(now->id);
+  live.planned.Move(now.get(), nullptr);
+  live.jobs.erase(found);
+}
+
+}  // namespace muster

@@ -1,0 +1,128 @@
+// Command: everything that can be asked of the engine; a closed variant. Cancel, update, hold, a
+// quota edit, a member's report: all pass here, there is no side door. Callbacks run on the engine
+// thread after the commit and after the change is visible in View(); they must be quick and must
+// not block.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "backends/backend.h"
+#include "schedd/engine/world_view.h"
+#include "schedd/store/store.h"
+
+namespace muster {
+
+/// Who asked, for the audit trail.
+struct Actor {
+  std::string user, method;  // method: "loopback", later "jwt", "mtls"
+};
+
+/// A validated submission; the engine gives it id, event number and times, and to one without a
+/// name (a batch script) the name `job-<id>`, which its manifest does not carry.
+struct Submission {
+  std::shared_ptr<JobRecord>
+      draft;  // everything but id, accept_seq, resource_version, submit_time, state
+  std::string manifest;
+  std::optional<IdempotencyKey> idempotency;
+  /// Tasks of one array share the id of the first submission of the command when set.
+  bool array_task = false;
+};
+
+struct Submitted {
+  JobPtr job;
+  bool replayed = false;
+};
+
+struct SubmitCommand {
+  Actor actor;
+  std::vector<Submission> jobs;
+  Callback<std::vector<Result<Submitted>>> done;
+};
+
+enum class JobVerb : std::uint8_t { kCancel, kHold, kRelease, kRequeue, kDelete };
+
+/// kDelete cancels what runs and ends the object (frees its name) once it has ended.
+struct JobCommand {
+  Actor actor;
+  JobVerb verb = JobVerb::kCancel;
+  JobId id;
+  Callback<JobPtr>
+      done;  // kNotFound; kFailedPrecondition with a sentence if not allowed in its state
+};
+
+/// One configuration object to put or remove; validated by the service.
+struct ObjectChange {
+  ObjectKind kind = ObjectKind::kNamespace;
+  std::string ns, name;
+  std::string manifest;  // normalised JSON; "" to remove
+  bool remove = false;
+  bool must_not_exist = false;                 // POST
+  bool must_exist = false;                     // PUT
+  std::int64_t expected_resource_version = 0;  // 0: any; otherwise kAborted if stale
+};
+
+enum class ApplyOutcome : std::uint8_t { kCreated, kConfigured, kUnchanged, kDeleted };
+
+struct ObjectApplied {
+  ObjectPtr object;  // after the change; the last state for kDeleted
+  ApplyOutcome outcome = ApplyOutcome::kUnchanged;
+};
+
+/// All or none. Fields of the error name the change's index as `documents[i]`.
+struct ApplyCommand {
+  Actor actor;
+  std::vector<ObjectChange> changes;
+  bool dry_run = false;
+  Callback<std::vector<ObjectApplied>> done;
+};
+
+/// What an edit of a queue would do at once: for `quota set --dry-run`.
+struct EditEffect {
+  std::vector<JobPtr> would_admit;
+  std::vector<JobPtr> would_preempt;  // always empty until preemption exists
+};
+
+/// Decides on the world as it would be after `changes`, and changes nothing.
+struct PreviewCommand {
+  std::vector<ObjectChange> changes;
+  Callback<EditEffect> done;
+};
+
+struct ObservedCommand {
+  Observation observation;
+};
+struct FactsCommand {
+  ClusterFacts facts;
+};
+/// Outcome of Backend::Ensure.
+struct EnsuredCommand {
+  DispatchKey key;
+  Result<RemoteRef> outcome;
+};
+/// Outcome of Backend::Remove.
+struct RemovedCommand {
+  DispatchKey key;
+  Result<Removed> outcome;
+};
+/// A complete list of one cluster: what is live in the database and missing here is lost.
+struct ListedCommand {
+  std::string cluster;
+  std::vector<Observation> observations;
+  /// Attempts whose Ensure was under way while the list was taken: their absence proves nothing.
+  std::vector<DispatchKey> unsure;
+};
+/// Member clusters declared by flags at start; put like any object.
+struct CordonCommand {
+  Actor actor;
+  std::string cluster;
+  bool cordon = true;
+  Callback<ObjectPtr> done;
+};
+
+using Command =
+    std::variant<SubmitCommand, JobCommand, ApplyCommand, PreviewCommand, ObservedCommand,
+                 FactsCommand, EnsuredCommand, RemovedCommand, ListedCommand, CordonCommand>;
+
+}  // namespace muster

@@ -1,0 +1,190 @@
+// The commit pipeline: one transaction at a time leaves for the store, at most commit_depth are on
+// their way, and what a transaction promised happens when it is durable.
+#include <algorithm>
+
+#include "schedd/engine/impl.h"
+#include "schedd/telemetry/log.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kLazyRows = 512;  // reasons and counts written along with one commit
+
+}  // namespace
+
+bool RefusedForGood(const Error& error) {
+  return error.code == Code::kFailedPrecondition || error.code == Code::kInvalidArgument;
+}
+
+Error WriteError(const Error& error) {
+  switch (error.code) {
+    case Code::kUnknown:
+      return Unavailable(
+          "the database went away while this was being written: whether it was is not known; ask "
+          "before trying again, or repeat it under the same idempotency key");
+    case Code::kAborted:
+      return Unavailable("this daemon no longer leads; nothing was written");
+    default:
+      return Unavailable("the database is away; nothing was written");
+  }
+}
+
+void Engine::Impl::AddLazyRows() {
+  const std::size_t rows = std::min(kLazyRows, CommitRoom());
+  for (std::size_t i = 0; i < rows && !lazy.empty(); ++i) {
+    const JobId id = *lazy.begin();
+    lazy.erase(lazy.begin());
+    const auto found = live.jobs.find(id);
+    if (found == live.jobs.end()) continue;
+    const JobPtr job = found->second;
+    Put(job, std::make_shared<JobRecord>(*job),
+        job->state == JobState::kPending ? "JobPending" : "JobUpdated");
+  }
+}
+
+void Engine::Impl::SendCommit() {
+  if (commits.size() >= CommitDepth()) return;
+  // Reasons wait for company, or for a moment in which nothing else is being written.
+  if (!lazy.empty() && (!tx.Empty() || commits.empty())) AddLazyRows();
+  if (tx.Empty()) {
+    if (tx.orders.empty() && tx.waiters.empty()) return;
+    // Nothing to write: it is durable as soon as what it was based on is.
+    if (!commits.empty()) {
+      Transaction& last = commits.back().transaction;
+      std::move(tx.orders.begin(), tx.orders.end(), std::back_inserter(last.orders));
+      std::move(tx.waiters.begin(), tx.waiters.end(), std::back_inserter(last.waiters));
+    } else {
+      Absorb(tx, committed.last_seq);
+    }
+    tx = Transaction{};
+    return;
+  }
+  if (tx.config != nullptr) ++configs_in_flight;
+  PlanCommit commit = tx.MakeCommit(live.planned.usage());
+  commits.push_back({std::move(tx), clock.Now()});
+  tx = Transaction{};
+  store.Commit(epoch, std::move(commit), [box = inbox](Result<CommitVersion> outcome) {
+    box->PushAlways(CommitDone{std::move(outcome)});
+  });
+}
+
+void Engine::Impl::Complete(CommitDone done) {
+  MUSTER_CHECK(!commits.empty());
+  SentCommit sent = std::move(commits.front());
+  commits.pop_front();
+  if (sent.transaction.config != nullptr) --configs_in_flight;
+  metrics.commit_seconds.Observe(static_cast<double>(clock.Now() - sent.sent) /
+                                 static_cast<double>(kNanosPerSecond));
+  if (!done.outcome.ok()) {
+    if (!store_failed && RefusedForGood(done.outcome.error())) StopOnRefusal(done.outcome.error());
+    StoreFailed(done.outcome.error());
+    const Error error = WriteError(done.outcome.error());
+    for (Waiter& waiter : sent.transaction.waiters) {
+      answers.push_back([waiter = std::move(waiter), error] { waiter(&error); });
+    }
+    return;
+  }
+  Absorb(sent.transaction, done.outcome->last_seq);
+}
+
+void Engine::Impl::Absorb(const Transaction& done, std::int64_t last_seq) {
+  dirty = true;
+  for (const Waiter& waiter : done.waiters) {
+    answers.push_back([waiter] { waiter(nullptr); });
+  }
+  news.insert(news.end(), done.events.begin(), done.events.end());
+  if (store_failed) return;  // a former commit is lost: recovery reads what is there
+  committed.last_seq = std::max(committed.last_seq, last_seq);
+  for (const auto& [id, job] : done.jobs) {
+    const JobPtr before = committed.jobs.Find(id);
+    committed.ledger.Move(before.get(), job.get());
+    committed.jobs.Put(job);
+    if (IsTerminal(job->state) && (before == nullptr || !IsTerminal(before->state)))
+      ScheduleRetirement(*job);
+  }
+  for (const JobId id : done.deleted_jobs) {
+    if (const JobPtr gone = committed.jobs.Find(id); gone != nullptr) {
+      committed.ledger.Move(gone.get(), nullptr);
+      committed.jobs.Erase(id);
+    }
+  }
+  if (done.config != nullptr) {
+    committed.config = done.config;
+    Ledger ledger(core::QuotaTree::Build(*committed.config));
+    committed.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
+      ledger.Move(nullptr, job.get());
+      return true;
+    });
+    committed.ledger = std::move(ledger);
+  }
+  if (done.object_table != nullptr) committed.objects = done.object_table;
+  std::set<std::string> released;
+  for (const JobPtr& job : done.releases) {
+    live.charged.Move(job.get(), nullptr);
+    released.insert(job->admission->cluster_queue);
+  }
+  if (!released.empty()) FlushFor(released);
+  if (done.flush_all) FlushAll();
+  for (const JobId id : done.to_queue) {
+    const auto found = live.jobs.find(id);
+    if (found != live.jobs.end() && found->second->state == JobState::kPending)
+      live.pending.Add(found->second);
+  }
+  for (const Order& order : done.orders) SendOrder(order);
+}
+
+void Engine::Impl::SendOrder(const Order& order) {
+  using dispatch::Action;
+  const auto row = live.dispatches.find(order.key);
+  switch (order.action) {
+    case Action::kNone:
+      break;
+    case Action::kEnsure:
+    case Action::kEnsureLater:
+    case Action::kRelease:
+      // Revoked since it was decided: only Intent and Releasing permit to start anything.
+      if (row != live.dispatches.end() && order.job != nullptr &&
+          (row->second.state == DispatchState::kIntent ||
+           row->second.state == DispatchState::kReleasing)) {
+        orders.Ensure(order.key, order.job, false);
+      }
+      break;
+    case Action::kRemove:
+    case Action::kRemoveLater:
+    case Action::kRemoveKeepLogs: {
+      RemovePolicy policy;
+      policy.expected_uid = order.remote_uid;
+      policy.keep_logs = order.action == Action::kRemoveKeepLogs ||
+                         (order.action == Action::kRemoveLater && row != live.dispatches.end() &&
+                          dispatch::KeepsLogs(row->second));
+      orders.Remove(order.key, order.job, policy);
+      break;
+    }
+    case Action::kList:
+      orders.List(order.key.cluster);
+      break;
+  }
+}
+
+// What was decided contradicts what is stored: the same decision would be refused for ever. After a
+// lost write it means nothing: what the refused one was based on is not there.
+void Engine::Impl::StopOnRefusal(const Error& error) {
+  Log(LogLevel::kError, "engine", "commit_refused",
+      {{"reason", CodeName(error.code)}, {"err", error.detail}});
+  FlushLog();
+  CheckFailed(__FILE__, __LINE__, ("the store refused a commit: " + error.detail).c_str());
+}
+
+void Engine::Impl::StoreFailed(const Error& error) {
+  if (error.code == Code::kAborted) metrics.stale_epochs.Add();
+  if (store_failed) return;
+  Log(LogLevel::kError, "engine", "store_write_failed",
+      {{"reason", CodeName(error.code)}, {"err", error.detail}});
+  store_failed = true;
+  ready = false;
+  not_ready_reason = "the database refused a write: " + error.detail;
+  next_recovery = clock.Now();
+  dirty = true;
+}
+
+}  // namespace muster

@@ -1,0 +1,150 @@
+// Deciding: when, on which snapshot, and what a plan does to the live world.
+#include <algorithm>
+
+#include "schedd/core/cycle.h"
+
+#include "schedd/core/plan_check.h"
+#include "schedd/core/workload_class.h"
+#include "schedd/engine/impl.h"
+#include "schedd/telemetry/log.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kVerdicts = 10'000;     // more classes than that wait without a shared reason
+constexpr std::size_t kSweepAtOnce = 10'000;  // about 10 ms
+constexpr std::int64_t kSweepEveryNs = 5 * kNanosPerSecond;
+
+std::string VerdictKey(const JobRecord& job) {
+  std::string key = job.cluster_queue + '\n';
+  core::AppendClassKey(job, &key);
+  return key;
+}
+
+}  // namespace
+
+core::Snapshot Engine::Impl::MakeSnapshot(const ConfigPtr& config, const Ledger& ledger,
+                                          std::vector<core::QueueHeads> heads) const {
+  return {config, ledger.usage(), std::move(heads), ledger.Clusters(*config, facts)};
+}
+
+bool Engine::Impl::Cycle() {
+  const std::size_t room = CommitRoom();
+  if (!live.pending.HasActive() || commits.size() >= CommitDepth() || room == 0 ||
+      configs_in_flight > 0 || tx.config != nullptr) {
+    return false;
+  }
+  const Monotonic begin = clock.Now();
+  // Every queue gets a head, whatever its name: a total below the number of queues would starve the
+  // last ones.
+  const std::size_t queues = std::max<std::size_t>(live.config->cluster_queues.size(), 1);
+  const std::size_t wanted = std::min(options.cycle_heads, room);
+  const std::size_t per_queue = std::max<std::size_t>(wanted / queues, 1);
+  auto heads = live.pending.Heads(per_queue, std::max(wanted, queues * per_queue));
+  const core::Snapshot snapshot = MakeSnapshot(live.config, live.charged, std::move(heads));
+  core::Plan plan;
+  if (snapshot.clusters.empty()) {
+    // Decide takes "no members" for "do not place"; here it means that nothing can run.
+    for (const core::QueueHeads& queue : snapshot.heads) {
+      for (const JobPtr& job : queue.jobs) {
+        plan.not_admitted.push_back(
+            {job, Reason::kNoMemberCluster, "no member cluster is declared", true, false});
+      }
+    }
+  } else {
+    plan = core::Decide(snapshot, {begin, random.Next(), {options.cycle_heads}});
+    const std::vector<std::string> broken = core::CheckPlan(snapshot, plan);
+    for (const std::string& sentence : broken)
+      Log(LogLevel::kError, "engine", "plan_unsound", {{"err", sentence}});
+    if (!broken.empty()) FlushLog();
+    MUSTER_CHECK(broken.empty());
+  }
+  live.pending.Settle(plan);
+  for (const core::Admit& admit : plan.admits) Admit(admit);
+  for (const core::NotAdmitted& waiting : plan.not_admitted) NoteWaiting(waiting);
+  metrics.OnCycle(static_cast<double>(clock.Now() - begin) / static_cast<double>(kNanosPerSecond),
+                  !plan.admits.empty());
+  dirty = true;
+  return true;
+}
+
+void Engine::Impl::NoteWaiting(const core::NotAdmitted& waiting) {
+  const auto found = live.jobs.find(waiting.job->id);
+  if (found == live.jobs.end()) return;
+  const JobPtr job = found->second;
+  const auto change = [&](const JobRecord& one) {
+    return changes::Waiting(one, waiting.reason, waiting.message);
+  };
+  PutSoft(job, change, true);
+  if (waiting.reason == Reason::kWaitingForCapacity) waits_for_room.insert(job->cluster_queue);
+  if (!waiting.park) return;
+  if (verdicts.size() >= kVerdicts) verdicts.clear();
+  const auto [verdict, fresh] = verdicts.try_emplace(VerdictKey(*job));
+  const bool other_reason = verdict->second.reason != waiting.reason;
+  verdict->second.reason = waiting.reason;
+  verdict->second.message = waiting.message;
+  const Monotonic now = clock.Now();
+  if (fresh || other_reason || now - verdict->second.swept >= kSweepEveryNs) {
+    verdict->second.swept = now;
+    to_sweep.push_back(job->id);
+  }
+}
+
+// One class a call: what was found of its head is true of every member, and each of them says so.
+void Engine::Impl::Sweep() {
+  const JobId head = to_sweep.front();
+  to_sweep.pop_front();
+  const auto found = live.jobs.find(head);
+  if (found == live.jobs.end()) return;
+  const auto verdict = verdicts.find(VerdictKey(*found->second));
+  if (verdict == verdicts.end()) return;
+  const Reason reason = verdict->second.reason;
+  const std::string message = verdict->second.message;
+  std::vector<JobPtr> members;
+  live.pending.ForEachInClass(head, [&](const JobPtr& member) {
+    if (members.size() >= kSweepAtOnce) return;
+    const auto one = live.jobs.find(member->id);
+    if (one != live.jobs.end() &&
+        (one->second->reason != reason || one->second->message != message)) {
+      members.push_back(one->second);
+    }
+  });
+  for (const JobPtr& member : members) {
+    PutSoft(
+        member, [&](const JobRecord& one) { return changes::Waiting(one, reason, message); },
+        false);
+  }
+  if (members.size() == kSweepAtOnce) to_sweep.push_front(head);
+}
+
+const Verdict* Engine::Impl::VerdictOf(const JobRecord& job) const {
+  if (verdicts.empty()) return nullptr;
+  const auto found = verdicts.find(VerdictKey(job));
+  return found == verdicts.end() ? nullptr : &found->second;
+}
+
+void Engine::Impl::FlushAll() {
+  verdicts.clear();
+  waits_for_room.clear();
+  live.pending.FlushAll();
+}
+
+// Quota came free in these queues: everything under the same root cohorts may now fit; and room
+// came free on a member, for which jobs of any tree may wait.
+void Engine::Impl::FlushFor(const std::set<std::string>& released) {
+  const core::QuotaTree& tree = live.charged.usage().tree();
+  std::set<core::NodeIndex> roots;
+  for (const std::string& name : released) {
+    const core::NodeIndex queue = tree.ClusterQueueIndex(name);
+    if (queue >= 0) roots.insert(tree.node(queue).root);
+  }
+  std::vector<std::string> names(waits_for_room.begin(), waits_for_room.end());
+  waits_for_room.clear();
+  for (const auto& [name, one] : live.config->cluster_queues) {
+    const core::NodeIndex queue = tree.ClusterQueueIndex(name);
+    if (queue >= 0 && roots.contains(tree.node(queue).root)) names.push_back(name);
+  }
+  live.pending.Flush(names);
+}
+
+}  // namespace muster

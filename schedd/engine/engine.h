@@ -1,0 +1,67 @@
+// Engine: the single writer. All state changes happen on its thread; everyone else posts commands
+// and reads View(). It decides optimistically ahead of commits (at most limits::kCommitDepth),
+// answers only after the commit, and after a failed or unknown commit drops everything and recovers
+// from the store.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "schedd/base/clock.h"
+#include "schedd/base/random.h"
+#include "schedd/engine/command.h"
+#include "schedd/engine/world_view.h"
+#include "schedd/store/store.h"
+#include "schedd/telemetry/metrics.h"
+
+namespace muster {
+
+/// Where committed orders go; implemented by schedd/dispatch. Called on the engine thread; must
+/// only enqueue.
+class OrderSink {
+ public:
+  virtual ~OrderSink() = default;
+  /// Make it exist and run. Repeated after recovery for rows still in Intent.
+  virtual void Ensure(const DispatchKey& key, JobPtr job, bool suspended) = 0;
+  virtual void Remove(const DispatchKey& key, JobPtr job, RemovePolicy policy) = 0;
+  /// Ask the member for everything it has (after recovery and after gaps).
+  virtual void List(const std::string& cluster) = 0;
+};
+
+struct EngineOptions {
+  std::string holder = "musterd";
+  std::int64_t finished_kept_ms = 300'000;
+  std::size_t max_inflight_submissions = 20'000;
+  std::size_t commit_depth = 4;
+  std::size_t cycle_heads = 1024;
+  /// Runs on the engine thread each time a recovery is done and visible in View(); may be null.
+  std::function<void()> on_ready;
+};
+
+class Engine {
+ public:
+  /// `store`, `clock`, `random`, `orders` and `metrics` must outlive the engine. `on_events` gets
+  /// every committed event in order, on the engine thread (for streams); may be null.
+  Engine(Store& store, const Clock& clock, Random& random, OrderSink& orders, Metrics& metrics,
+         EngineOptions options, std::function<void(const std::vector<Event>&)> on_events);
+  ~Engine();
+
+  /// From any thread. False: the inbox is full or the engine stops; the callback will not be
+  /// called.
+  bool Post(Command command);
+  /// Never blocks; never null (before recovery: an empty world with ready = false).
+  WorldViewPtr View() const;
+  /// Handles what has arrived, or one cycle; false if there was nothing to do. Simulation drives
+  /// this.
+  bool Step();
+  /// The production loop: recover, then Step and wait, until stopped; finishes commits in flight.
+  void Run(std::stop_token stop);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster

@@ -1,0 +1,47 @@
+// The engine's metrics: handles made once, and gauges read from the view at scrape time. Names:
+// kueue.md 4 where Kueue has one of the same meaning, design 10 otherwise.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "schedd/engine/world_view.h"
+#include "schedd/telemetry/metrics.h"
+
+namespace muster {
+
+class EngineMetrics {
+ public:
+  /// `view` must stay callable as long as `metrics` lives.
+  EngineMetrics(Metrics& metrics, std::function<WorldViewPtr()> view);
+
+  void OnAdmitted(const JobRecord& job);
+  void OnFinished(const JobRecord& job);
+  void OnEvicted(const JobRecord& job);
+  void OnCycle(double seconds, bool admitted);
+  void OnShed(const char* where);
+
+  Gauge& inbox_depth;
+  Histogram& commit_seconds;
+  Histogram& publish_seconds;
+  Counter& corrections;
+  Counter& stale_epochs;
+
+ private:
+  struct QueueHandles {
+    Counter& admitted;
+    Counter& finished;
+    Histogram& reserved_wait;
+    Histogram& admission_wait;
+  };
+  QueueHandles& Of(const JobRecord& job);
+
+  Metrics& metrics_;
+  Histogram& cycle_seconds_;
+  std::map<std::pair<std::string, std::string>, QueueHandles>
+      queues_;  // (ClusterQueue, priority class)
+};
+
+}  // namespace muster

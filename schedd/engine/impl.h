@@ -1,0 +1,234 @@
+// Engine::Impl: the engine's state and the list of what it does; each group of functions has a file
+// of its own, named below. Everything here runs on the engine thread, apart from Post and the
+// store's callbacks, which only push into the inbox.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "schedd/base/bounded_queue.h"
+#include "schedd/engine/engine.h"
+#include "schedd/engine/engine_metrics.h"
+#include "schedd/engine/job_changes.h"
+#include "schedd/engine/live_state.h"
+#include "schedd/engine/published.h"
+#include "schedd/engine/transaction.h"
+
+namespace muster {
+
+/// The submissions of one Store::Accept, and whom to answer. The store gets `jobs`; the rest stays
+/// here.
+struct AcceptBatch {
+  struct Group {
+    Callback<std::vector<Result<Submitted>>> done;
+    std::size_t first = 0, count = 0;
+  };
+  std::vector<NewJob> jobs;
+  std::vector<JobPtr> records;
+  std::vector<Group> groups;
+  std::int64_t config_version = 0;  // whose LocalQueues resolved their ClusterQueues
+};
+
+struct SentCommit {
+  Transaction transaction;
+  Monotonic sent;
+};
+
+struct AcceptDone {
+  Result<std::vector<Result<Accepted>>> outcome;
+};
+struct CommitDone {
+  Result<CommitVersion> outcome;
+};
+struct Wake {};
+
+using Envelope = std::variant<Command, AcceptDone, CommitDone, Wake>;
+
+/// What was found of a class of waiting jobs, for its members that were not looked at themselves.
+struct Verdict {
+  Reason reason = Reason::kNone;
+  std::string message;
+  Monotonic swept;
+};
+
+struct Engine::Impl {
+  Impl(Store& store_in, const Clock& clock_in, Random& random_in, OrderSink& orders_in,
+       Metrics& metrics_in, EngineOptions options_in,
+       std::function<void(const std::vector<Event>&)> on_events_in);
+
+  // engine.cc: the loop.
+  bool Step(std::chrono::nanoseconds wait);
+  void Dispatch(Envelope envelope);
+  std::chrono::nanoseconds IdleTime() const;
+  bool Outstanding() const { return !accepts.empty() || !commits.empty(); }
+  void Run(std::stop_token stop);
+
+  // submissions.cc
+  void Handle(SubmitCommand command);
+  void SendAccepts();
+  void Complete(AcceptDone done);
+  Result<Submitted> AdoptAccepted(const JobPtr& record, const Result<Accepted>& outcome,
+                                  bool stale_config);
+
+  // job_commands.cc
+  void Handle(JobCommand command);
+  Result<JobPtr> ChangeJob(const JobCommand& command, const JobPtr& job);
+  Result<JobPtr> Cancel(const JobCommand& command, const JobPtr& job);
+  Result<JobPtr> Hold(const JobPtr& job);
+  Result<JobPtr> Release(const JobPtr& job);
+  Result<JobPtr> Requeue(const JobCommand& command, const JobPtr& job);
+  JobPtr Delete(const JobPtr& job, const std::string& by);
+  /// The job's record, read from the store if it has left memory. Null if there is none.
+  JobPtr FindOrLoad(JobId id);
+
+  // attempts.cc: what becomes of the current attempt.
+  void Admit(const core::Admit& admit);
+  void StopAttempt(const JobPtr& job, Reason reason, const std::string& message, bool keep_logs);
+  JobPtr EndJob(const JobPtr& job, JobEvent how, Reason reason, const std::string& message,
+                const Observation* seen);
+  void RequeueStopped(const JobPtr& job);
+  void CleanUp(const JobPtr& job);
+  bool HasRows(const Uid& uid) const;
+  void FinishDeletion(const JobPtr& job);
+
+  // pace.cc: how much of the writer scheduling may take while clients wait for submissions.
+  bool Crowded() const { return inflight_submissions > 0 || clock.Now() < crowded_until; }
+  std::size_t CommitDepth() const;
+  std::size_t CommitRoom() const;
+  bool HandleReports();
+
+  // reports.cc: what the members say.
+  void Handle(ObservedCommand command);
+  void Handle(FactsCommand command);
+  void Handle(EnsuredCommand command);
+  void Handle(RemovedCommand command);
+  void Handle(ListedCommand command);
+  void StepRow(const DispatchKey& key, const dispatch::StepInput& input, const Observation* seen);
+  void ApplyEffect(const dispatch::StepResult& result, const Observation* seen);
+  void HandleOrphan(const Observation& seen);
+
+  // apply.cc and apply_rules.cc: configuration.
+  void Handle(ApplyCommand command);
+  void Handle(CordonCommand command);
+  void Handle(PreviewCommand command);
+  Result<std::vector<ObjectApplied>> Apply(const Actor& actor,
+                                           const std::vector<ObjectChange>& changes, bool dry_run);
+  Status CheckRemoval(const ConfigView& config, const ObjectChange& change) const;
+  void TakeConfig(std::shared_ptr<const ConfigView> config,
+                  std::shared_ptr<const ObjectTable> objects, bool matters);
+  void ResolveQueues();
+  void DrainStopped();
+
+  // cycle.cc: deciding.
+  bool Cycle();
+  core::Snapshot MakeSnapshot(const ConfigPtr& config, const Ledger& ledger,
+                              std::vector<core::QueueHeads> heads) const;
+  void NoteWaiting(const core::NotAdmitted& waiting);
+  void Sweep();
+  void FlushFor(const std::set<std::string>& released);
+  void FlushAll();
+  const Verdict* VerdictOf(const JobRecord& job) const;
+
+  // records.cc: changing records and writing rows.
+  JobPtr Put(const JobPtr& before, changes::Draft after, const char* event);
+  void PutSoft(const JobPtr& before, const std::function<changes::Draft(const JobRecord&)>& change,
+               bool persist);
+  std::int64_t AddEvent(const char* type, JobId job, std::string object, std::string reason,
+                        std::string message);
+  void PutRow(const DispatchRow& row);
+  void AddAudit(const Actor& actor, const char* verb, std::string object, std::string detail);
+  void AnswerAfterCommit(Waiter waiter);
+
+  // commit_pipeline.cc
+  void SendCommit();
+  void AddLazyRows();
+  void Complete(CommitDone done);
+  void Absorb(const Transaction& done, std::int64_t last_seq);
+  void SendOrder(const Order& order);
+  [[noreturn]] void StopOnRefusal(const Error& error);
+  void StoreFailed(const Error& error);
+
+  // publish.cc
+  void Publish();
+
+  // recovery.cc
+  bool Recover();
+  void Rebuild(Loaded loaded);
+  void RebuildObjects(const std::vector<ObjectPtr>& objects);
+  void CorrectUsage(const std::vector<UsageRow>& stored);
+  void Redrive();
+  void RefuseWhileNotReady(Command& command);
+  void FailWaiting(const Error& error);
+
+  // retention.cc: ended jobs leave memory and, with a TTL, the world.
+  void ScheduleRetirement(const JobRecord& job);
+  bool FireTimers();
+  void Retire(JobId id);
+  bool AdoptForgotten();
+
+  Store& store;
+  const Clock& clock;
+  Random& random;
+  OrderSink& orders;
+  const EngineOptions options;
+  const std::function<void(const std::vector<Event>&)> on_events;
+  std::shared_ptr<Published> published;
+  EngineMetrics metrics;
+
+  /// Shared with the store's callbacks, of which one may come after the engine has gone.
+  std::shared_ptr<BoundedQueue<Envelope>> inbox;
+  std::atomic<bool> stopping{false};
+
+  bool ready = false;
+  bool store_failed = false;  // a write failed: recover once nothing is outstanding
+  std::string not_ready_reason = "recovery has not run yet";
+  Monotonic next_recovery;
+  int recovery_failures = 0;
+  Epoch epoch;
+
+  LiveState live;
+  CommittedState committed;
+  std::map<std::string, ClusterFacts> facts;  // survive recovery: members say them once
+
+  Transaction tx;
+  std::deque<SentCommit> commits;
+  AcceptBatch gathering;
+  std::deque<AcceptBatch> accepts;
+  std::size_t inflight_submissions = 0;
+  Monotonic crowded_until{};    // submissions came lately: commits stay short
+  std::deque<Command> reports;  // of attempts, in order, not looked at yet
+  int configs_in_flight = 0;    // no decision on a configuration that is not durable
+  std::set<JobId> lazy;         // changed in reason or counts only; written when there is time
+
+  std::vector<std::function<void()>> answers;  // after the next publication
+  std::vector<Event> news;
+  bool dirty = false;
+
+  std::unordered_map<std::string, Verdict> verdicts;  // by ClusterQueue and class; looked up only
+  std::deque<JobId> to_sweep;
+  std::set<std::string> waits_for_room;  // ClusterQueues with a job that lacks room on a member
+  std::deque<JobId> forgotten;  // ended jobs whose objects remain but whose records were not loaded
+  std::multimap<Monotonic, JobId> ttls;  // when an ended job's object is to be deleted
+  std::deque<std::pair<Monotonic, JobId>>
+      retirements;  // when an ended job leaves memory, about in order
+};
+
+/// True for what members say of attempts: it may wait, in order, for room in a commit.
+bool IsReport(const Command& command);
+/// "job/NAMESPACE/NAME", as events name it.
+std::string ObjectName(const JobRecord& job);
+/// "clusterqueue/NAME" or "localqueue/NAMESPACE/NAME".
+std::string ObjectName(const StoredObject& object);
+DispatchKey CurrentKey(const JobRecord& job);
+/// True if the store would refuse the same PlanCommit every time: a constraint or a value, not the
+/// database's health. Then an invariant is broken (design 7) and the daemon stops.
+bool RefusedForGood(const Error& error);
+/// What a user is told when a write failed: always kUnavailable, and whether anything may have been
+/// written.
+Error WriteError(const Error& error);
+
+}  // namespace muster

@@ -1,0 +1,62 @@
+#include "schedd/engine/ledger.h"
+
+#include "schedd/core/placement.h"
+
+namespace muster {
+
+void Ledger::Move(const JobRecord* before, const JobRecord* after) {
+  if (before != nullptr) Count(*before, -1);
+  if (after != nullptr) Count(*after, +1);
+}
+
+void Ledger::Count(const JobRecord& job, int sign) {
+  const auto step = static_cast<std::size_t>(sign);  // -1 wraps, which subtracts
+  if (IsTerminal(job.state)) {
+    queues_[job.cluster_queue].finished += step;
+    return;
+  }
+  if (!HoldsQuota(job.state) || job.admission == nullptr) return;
+  QueueStats& stats = queues_[job.admission->cluster_queue];
+  stats.reserving += step;
+  stats.admitted += step;
+  if (sign > 0) {
+    usage_.Add(*job.admission);
+  } else {
+    usage_.Remove(*job.admission);
+  }
+  if (job.cluster.empty()) return;
+  Held& held = held_[job.cluster];
+  held.attempts += step;
+  ResourceList amounts = core::TotalRequests(*job.pod_sets);
+  AddAmounts(&held.amounts, sign > 0 ? amounts : Scaled(amounts, -1));
+  if (held.attempts == 0) held_.erase(job.cluster);
+}
+
+std::size_t Ledger::AttemptsOn(const std::string& cluster) const {
+  const auto held = held_.find(cluster);
+  return held == held_.end() ? 0 : held->second.attempts;
+}
+
+std::vector<core::ClusterView> Ledger::Clusters(
+    const ConfigView& config, const std::map<std::string, ClusterFacts>& facts) const {
+  std::vector<core::ClusterView> views;
+  views.reserve(config.member_clusters.size());
+  for (const auto& [name, declared] : config.member_clusters) {
+    core::ClusterView view{declared, {}};
+    if (const auto seen = facts.find(name); seen != facts.end()) {
+      view.member.healthy = seen->second.healthy;
+      for (const auto& [key, value] : seen->second.labels) view.member.labels[key] = value;
+      for (const auto& one : seen->second.allocatable) {
+        SetAmount(&view.member.allocatable, one.resource, one.amount);
+      }
+    }
+    view.free = view.member.allocatable;
+    if (const auto held = held_.find(name); held != held_.end()) {
+      for (auto& one : view.free) one.amount -= AmountOf(held->second.amounts, one.resource);
+    }
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+}  // namespace muster

@@ -1,0 +1,48 @@
+// Ledger: what the jobs of one world hold: quota per ClusterQueue, room per member cluster, counts
+// per queue.
+//
+// It changes only by Move(before, after), so whatever a record charged is given back exactly once,
+// by the record that replaces it. Not thread-safe.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "backends/backend.h"
+#include "schedd/core/quota_tree.h"
+#include "schedd/core/snapshot.h"
+#include "schedd/engine/world_view.h"
+#include "schedd/model/job.h"
+
+namespace muster {
+
+class Ledger {
+ public:
+  Ledger() = default;
+  explicit Ledger(core::QuotaTreePtr tree) : usage_(std::move(tree)) {}
+
+  /// A record takes the place of another; null stands for "no such job".
+  void Move(const JobRecord* before, const JobRecord* after);
+
+  const core::Usage& usage() const { return usage_; }
+  /// Jobs by state group, per ClusterQueue; only `reserving`, `admitted` and `finished` are filled.
+  const std::map<std::string, QueueStats>& queues() const { return queues_; }
+  /// Attempts that hold room on a cluster.
+  std::size_t AttemptsOn(const std::string& cluster) const;
+  /// The members of a configuration with what is left on them. `facts` overlay what was declared.
+  std::vector<core::ClusterView> Clusters(const ConfigView& config,
+                                          const std::map<std::string, ClusterFacts>& facts) const;
+
+ private:
+  struct Held {
+    ResourceList amounts;
+    std::size_t attempts = 0;
+  };
+  void Count(const JobRecord& job, int sign);
+
+  core::Usage usage_;
+  std::map<std::string, Held> held_;
+  std::map<std::string, QueueStats> queues_;
+};
+
+}  // namespace muster

@@ -1,0 +1,43 @@
+// LiveState and CommittedState: the engine's two worlds. The live one is what has been decided; the
+// committed one is what PostgreSQL is known to hold, and all that View() shows. Plain values of the
+// engine thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "schedd/core/queue_order.h"
+#include "schedd/engine/ledger.h"
+#include "schedd/engine/world_view.h"
+
+namespace muster {
+
+struct LiveState {
+  ConfigPtr config = std::make_shared<const ConfigView>();
+  std::shared_ptr<const ObjectTable> objects = std::make_shared<const ObjectTable>();
+  std::unordered_map<JobId, JobPtr> jobs;         // looked up; never iterated where order matters
+  std::map<DispatchKey, DispatchRow> dispatches;  // not Gone; by job uid first
+  core::PendingQueues pending;
+  /// Amounts as the rows will be once everything sent is committed.
+  Ledger planned;
+  /// What a decision may count on: admissions at once, releases only when they are durable. So no
+  /// commit that fails can leave a later one above a quota.
+  Ledger charged;
+  JobId last_job_id;
+  std::int64_t last_seq = 0;
+};
+
+struct CommittedState {
+  ConfigPtr config = std::make_shared<const ConfigView>();
+  std::shared_ptr<const ObjectTable> objects = std::make_shared<const ObjectTable>();
+  JobTable jobs;
+  Ledger ledger;
+  std::int64_t last_seq = 0;
+};
+
+/// The jobs that hold quota, in id order.
+std::vector<JobPtr> Holders(const JobTable& jobs);
+
+}  // namespace muster

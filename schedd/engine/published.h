@@ -1,0 +1,33 @@
+// Published: the newest view, handed from the engine thread to any reader. The lock covers one
+// pointer copy.
+#pragma once
+
+#include <mutex>
+
+#include "schedd/engine/world_view.h"
+
+namespace muster {
+
+/// Thread-safe.
+class Published {
+ public:
+  explicit Published(WorldViewPtr first) : view_(std::move(first)) {}
+
+  WorldViewPtr Get() const {
+    std::lock_guard lock(mutex_);
+    return view_;
+  }
+  void Set(WorldViewPtr next) {
+    {
+      std::lock_guard lock(mutex_);
+      view_.swap(next);
+    }
+    next.reset();  // what was there may be large: it dies outside the lock
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  WorldViewPtr view_;
+};
+
+}  // namespace muster

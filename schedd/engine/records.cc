@@ -1,0 +1,102 @@
+// Changing records and writing rows: the only places that stamp versions and touch the transaction.
+#include <algorithm>
+#include <cctype>
+
+#include "schedd/engine/impl.h"
+#include "schedd/shapes/queue_objects.h"
+
+namespace muster {
+
+std::string ObjectName(const JobRecord& job) { return "job/" + job.ns + "/" + job.name; }
+
+std::string ObjectName(const StoredObject& object) {
+  std::string name = shapes::InfoOf(object.kind).name;
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  if (!object.ns.empty()) name += "/" + object.ns;
+  return name + "/" + object.name;
+}
+
+DispatchKey CurrentKey(const JobRecord& job) { return {job.uid, job.attempt, job.cluster}; }
+
+std::vector<JobPtr> Holders(const JobTable& jobs) {
+  std::vector<JobPtr> holders;
+  jobs.ForEach(JobId{}, [&](const JobPtr& job) {
+    if (HoldsQuota(job->state)) holders.push_back(job);
+    return true;
+  });
+  return holders;
+}
+
+std::int64_t Engine::Impl::AddEvent(const char* type, JobId job, std::string object,
+                                    std::string reason, std::string message) {
+  const std::int64_t seq = ++live.last_seq;
+  tx.events.push_back(
+      {seq, clock.WallNow(), type, job, std::move(object), std::move(reason), std::move(message)});
+  return seq;
+}
+
+JobPtr Engine::Impl::Put(const JobPtr& before, changes::Draft after, const char* event) {
+  after->resource_version = AddEvent(event, after->id, ObjectName(*after),
+                                     std::string(ReasonName(after->reason)), after->message);
+  JobPtr job = std::move(after);
+  live.planned.Move(before.get(), job.get());
+  const bool held = HoldsQuota(before->state) && before->admission != nullptr;
+  const bool holds = HoldsQuota(job->state) && job->admission != nullptr;
+  if (!held && holds) {
+    live.charged.Move(nullptr, job.get());
+    tx.Touch(*job->admission);
+  }
+  if (held && !holds) {
+    tx.releases.push_back(before);
+    tx.Touch(*before->admission);
+    tx.attempts[{before->id, before->attempt}] =
+        changes::ClosedAttempt(*before, *job, clock.WallNow());
+  }
+  const bool waited = before->state == JobState::kPending;
+  const bool waits = job->state == JobState::kPending;
+  if (waited && !waits) live.pending.Remove(job->id);
+  if (!waited && waits) tx.to_queue.push_back(job->id);
+  live.jobs[job->id] = job;
+  tx.jobs[job->id] = job;
+  lazy.erase(job->id);
+  return job;
+}
+
+// Reasons and counts describe the world rather than change it, so the view shows them before they
+// are written.
+void Engine::Impl::PutSoft(const JobPtr& before,
+                           const std::function<changes::Draft(const JobRecord&)>& change,
+                           bool persist) {
+  JobPtr next = change(*before);
+  if (next == nullptr) return;
+  const JobPtr shown = committed.jobs.Find(before->id);
+  live.jobs[next->id] = next;
+  if (persist) lazy.insert(next->id);
+  if (const auto row = tx.jobs.find(next->id); row != tx.jobs.end()) row->second = next;
+  if (shown == nullptr) return;
+  JobPtr show = shown == before ? next : JobPtr(change(*shown));
+  if (show == nullptr) return;
+  committed.jobs.Put(std::move(show));
+  dirty = true;
+}
+
+void Engine::Impl::PutRow(const DispatchRow& row) {
+  if (row.state == DispatchState::kGone) {
+    live.dispatches.erase(row.key);
+  } else {
+    live.dispatches[row.key] = row;
+  }
+  tx.dispatches[row.key] = row;
+}
+
+void Engine::Impl::AddAudit(const Actor& actor, const char* verb, std::string object,
+                            std::string detail) {
+  tx.audit.push_back(
+      {clock.WallNow(), actor.user, actor.method, verb, std::move(object), std::move(detail)});
+}
+
+void Engine::Impl::AnswerAfterCommit(Waiter waiter) { tx.waiters.push_back(std::move(waiter)); }
+
+}  // namespace muster

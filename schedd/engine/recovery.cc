@@ -1,0 +1,216 @@
+// Recovery: at start and after every failed write, everything optimistic is dropped and the world
+// is read again from the store, recomputed, compared, and its attempts are driven on from the state
+// their rows are in.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "schedd/engine/impl.h"
+#include "schedd/shapes/queue_objects.h"
+#include "schedd/telemetry/log.h"
+#include "schedd/text/json.h"
+
+namespace muster {
+namespace {
+
+constexpr std::chrono::milliseconds kLeadWait{
+    1000};  // one try; between tries the loop stays responsive
+constexpr std::int64_t kBackoffMs = 50;
+constexpr std::int64_t kBackoffMaxMs = 2000;
+
+std::int64_t Backoff(int failures, Random& random) {
+  const std::int64_t base = std::min(kBackoffMaxMs, kBackoffMs << std::min(failures, 10));
+  return (base / 2 +
+          static_cast<std::int64_t>(random.Next() % static_cast<std::uint64_t>(base / 2 + 1))) *
+         kNanosPerMilli;
+}
+
+}  // namespace
+
+bool Engine::Impl::Recover() {
+  const auto fail = [this](const char* step, const Error& error) {
+    Log(LogLevel::kWarning, "engine", "recovery_waits",
+        {{"reason", step}, {"err", error.detail}, {"attempt", std::int64_t{recovery_failures}}});
+    not_ready_reason = std::string(step) + ": " + error.detail;
+    next_recovery = clock.Now() + Backoff(recovery_failures++, random);
+    dirty = true;
+    return false;
+  };
+  const auto lease = store.Lead(options.holder, kLeadWait);
+  if (!lease.ok()) return fail("waiting for leadership", lease.error());
+  epoch = lease->epoch;
+  const WallTime since{clock.WallNow().us - options.finished_kept_ms * 1000};
+  auto loaded = store.Load(epoch, since);
+  if (!loaded.ok()) return fail("reading the database", loaded.error());
+  Rebuild(std::move(loaded).value());
+  recovery_failures = 0;
+  store_failed = false;
+  ready = true;
+  dirty = true;
+  Redrive();
+  Log(LogLevel::kInfo, "engine", "recovered",
+      {{"epoch", epoch.value},
+       {"jobs", static_cast<std::int64_t>(live.jobs.size())},
+       {"pending", static_cast<std::int64_t>(live.pending.size())}});
+  return true;
+}
+
+void Engine::Impl::Rebuild(Loaded loaded) {
+  live = LiveState{};
+  committed = CommittedState{};
+  tx = Transaction{};
+  configs_in_flight = 0;
+  reports.clear();
+  lazy.clear();
+  verdicts.clear();
+  to_sweep.clear();
+  waits_for_room.clear();
+  forgotten.clear();
+  ttls.clear();
+  retirements.clear();
+  live.last_job_id = loaded.last_job_id;
+  live.last_seq = committed.last_seq = loaded.last_seq;
+  RebuildObjects(loaded.objects);
+  const core::QuotaTreePtr tree = core::QuotaTree::Build(*live.config);
+  live.planned = live.charged = committed.ledger = Ledger(tree);
+  for (JobPtr& job : loaded.jobs) {
+    live.planned.Move(nullptr, job.get());
+    committed.jobs.Put(job);
+    if (HoldsQuota(job->state) && job->admission != nullptr) live.charged.Move(nullptr, job.get());
+    if (job->state == JobState::kPending) live.pending.Add(job);
+    if (IsTerminal(job->state)) ScheduleRetirement(*job);
+    live.jobs[job->id] = std::move(job);
+  }
+  committed.ledger = live.planned;
+  for (DispatchRow& row : loaded.dispatches) {
+    if (row.state != DispatchState::kGone) live.dispatches[row.key] = std::move(row);
+  }
+  CorrectUsage(loaded.usage);
+}
+
+void Engine::Impl::RebuildObjects(const std::vector<ObjectPtr>& objects) {
+  auto config = std::make_shared<ConfigView>();
+  auto table = std::make_shared<ObjectTable>();
+  for (const ObjectPtr& object : objects) {
+    table->emplace(ObjectKey{object->kind, object->ns, object->name}, object);
+    const auto manifest = ParseJson(object->manifest);
+    const Status applied = manifest.ok() ? shapes::ApplyTo(config.get(), object->kind, *manifest)
+                                         : Status(manifest.error());
+    if (!applied.ok()) {
+      Log(LogLevel::kError, "engine", "stored_object_unreadable",
+          {{"reason", ObjectName(*object)}, {"err", applied.error().detail}});
+    }
+  }
+  config->version = live.last_seq;
+  live.config = committed.config = std::move(config);
+  live.objects = committed.objects = std::move(table);
+}
+
+void Engine::Impl::CorrectUsage(const std::vector<UsageRow>& stored) {
+  std::map<UsagePair, std::int64_t> rows;
+  for (const UsageRow& row : stored)
+    rows[{row.cluster_queue, row.flavor, row.resource}] = row.amount;
+  const core::Usage& usage = live.planned.usage();
+  const core::QuotaTree& tree = usage.tree();
+  Transaction touched;
+  for (const JobPtr& job : Holders(committed.jobs)) {
+    if (job->admission != nullptr) touched.Touch(*job->admission);
+  }
+  for (const auto& [pair, amount] : rows) touched.usage.insert(pair);
+  for (const UsagePair& pair : touched.usage) {
+    const auto& [queue, flavor, resource] = pair;
+    const core::NodeIndex node = tree.ClusterQueueIndex(queue);
+    const core::FlavorResourceIndex index = tree.PairIndex(flavor, resource);
+    const std::int64_t actual = node < 0 || index < 0 ? 0 : usage.At(node, index);
+    const auto row = rows.find(pair);
+    const std::int64_t was = row == rows.end() ? 0 : row->second;
+    if (was == actual) continue;
+    Log(LogLevel::kError, "engine", "usage_corrected", {{"queue", queue}, {"reason", resource}});
+    metrics.corrections.Add();
+    tx.usage.insert(pair);
+  }
+}
+
+// Every attempt goes on from its row: what was decided is asked for again, what may run is looked
+// for, what was being removed is removed.
+void Engine::Impl::Redrive() {
+  std::vector<DispatchKey> keys;
+  std::set<std::string> clusters;
+  for (const auto& [name, member] : live.config->member_clusters) clusters.insert(name);
+  for (const auto& [key, row] : live.dispatches) keys.push_back(key);
+  for (const DispatchKey& key : keys) {
+    const DispatchRow row = live.dispatches.at(key);
+    const auto job = live.jobs.find(row.job);
+    if (job == live.jobs.end()) {
+      forgotten.push_back(row.job);
+    } else if (IsLive(row.state) &&
+               (!HoldsQuota(job->second->state) || CurrentKey(*job->second) != key)) {
+      StepRow(key, dispatch::RevokeRequested{true}, nullptr);
+      metrics.corrections.Add();
+      continue;
+    }
+    const dispatch::StepResult result = dispatch::Step(row, dispatch::Recovered{});
+    if (result.action == dispatch::Action::kList) {
+      clusters.insert(key.cluster);
+    } else if (result.action != dispatch::Action::kNone) {
+      tx.orders.push_back(
+          {result.action, key, job == live.jobs.end() ? nullptr : job->second, row.remote_uid});
+    }
+  }
+  for (const std::string& cluster : clusters) {
+    tx.orders.push_back({dispatch::Action::kList, DispatchKey{{}, 0, cluster}, nullptr, ""});
+  }
+  for (const JobPtr& job : Holders(committed.jobs)) {
+    const auto row = live.dispatches.find(CurrentKey(*job));
+    if (row != live.dispatches.end() && IsLive(row->second.state)) continue;
+    Log(LogLevel::kError, "engine", "attempt_without_row", {{"job", job->id.value}});
+    metrics.corrections.Add();
+    if (!MayRequeue(*job)) {
+      EndJob(job, JobEvent::kFail, Reason::kLost, "Its attempt had no record", nullptr);
+      continue;
+    }
+    RequeueStopped(Put(job, changes::Stopping(*job, Reason::kRequeued, "Its attempt had no record"),
+                       "JobStopping"));
+  }
+  std::vector<JobPtr> doomed;
+  committed.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
+    if (job->deletion_requested && IsTerminal(job->state)) doomed.push_back(job);
+    return true;
+  });
+  for (const JobPtr& job : doomed) CleanUp(job);
+  DrainStopped();
+}
+
+void Engine::Impl::RefuseWhileNotReady(Command& command) {
+  const Error error = Unavailable("not ready: " + not_ready_reason);
+  if (auto* submit = std::get_if<SubmitCommand>(&command)) {
+    answers.push_back([done = std::move(submit->done), error] { done(error); });
+  } else if (auto* job = std::get_if<JobCommand>(&command)) {
+    answers.push_back([done = std::move(job->done), error] { done(error); });
+  } else if (auto* apply = std::get_if<ApplyCommand>(&command)) {
+    answers.push_back([done = std::move(apply->done), error] { done(error); });
+  } else if (auto* preview = std::get_if<PreviewCommand>(&command)) {
+    answers.push_back([done = std::move(preview->done), error] { done(error); });
+  } else if (auto* cordon = std::get_if<CordonCommand>(&command)) {
+    answers.push_back([done = std::move(cordon->done), error] { done(error); });
+  } else if (auto* seen = std::get_if<FactsCommand>(&command)) {
+    facts[seen->facts.cluster] = std::move(seen->facts);
+    dirty = true;
+  }
+  // Reports on attempts are dropped: recovery lists every member.
+}
+
+// Answers what was decided but never sent.
+void Engine::Impl::FailWaiting(const Error& error) {
+  for (auto& group : gathering.groups) {
+    answers.push_back([done = std::move(group.done), error] { done(error); });
+    inflight_submissions -= group.count;
+  }
+  gathering = AcceptBatch{};
+  for (Waiter& waiter : tx.waiters) {
+    answers.push_back([waiter = std::move(waiter), error] { waiter(&error); });
+  }
+  tx = Transaction{};
+}
+
+}  // namespace muster

@@ -1,0 +1,85 @@
+// Retention: ended jobs leave memory after a while, and with ttlSecondsAfterFinished they and their
+// objects go.
+#include <algorithm>
+
+#include "schedd/base/limits.h"
+#include "schedd/engine/impl.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kTimersAtOnce = 1024;
+constexpr std::int64_t kTtlMaxS =
+    10LL * 365 * 86'400;  // beyond ten years means never; keeps the sums in 64 bits
+
+}  // namespace
+
+void Engine::Impl::ScheduleRetirement(const JobRecord& job) {
+  const Monotonic now = clock.Now();
+  // The stamp is only used as an age: a job that ended before a restart has spent part of its time
+  // already.
+  const std::int64_t age_ns =
+      std::max<std::int64_t>(0, clock.WallNow().us - job.end_time.us) * 1000;
+  const auto due = [&](std::int64_t after_ns) {
+    return now + std::max<std::int64_t>(0, after_ns - age_ns);
+  };
+  if (job.ttl_after_finished_s >= 0 && job.ttl_after_finished_s <= kTtlMaxS) {
+    ttls.emplace(due(job.ttl_after_finished_s * kNanosPerSecond), job.id);
+  }
+  retirements.emplace_back(due(options.finished_kept_ms * kNanosPerMilli), job.id);
+}
+
+bool Engine::Impl::FireTimers() {
+  bool fired = false;
+  const Monotonic now = clock.Now();
+  for (std::size_t i = 0; i < kTimersAtOnce && !ttls.empty() && ttls.begin()->first <= now; ++i) {
+    const JobId id = ttls.begin()->second;
+    ttls.erase(ttls.begin());
+    const JobPtr job = FindOrLoad(id);
+    if (job != nullptr && IsTerminal(job->state)) Delete(job, "ttlSecondsAfterFinished");
+    fired = true;
+  }
+  for (std::size_t i = 0; i < kTimersAtOnce && !retirements.empty(); ++i) {
+    if (retirements.front().first > now && retirements.size() <= limits::kFinishedJobsKept) break;
+    Retire(retirements.front().second);
+    retirements.pop_front();
+    fired = true;
+  }
+  return fired;
+}
+
+void Engine::Impl::Retire(JobId id) {
+  const auto found = live.jobs.find(id);
+  // One that is being deleted stays until it is gone.
+  if (found == live.jobs.end() || !IsTerminal(found->second->state) ||
+      found->second->deletion_requested)
+    return;
+  live.planned.Move(found->second.get(), nullptr);
+  if (const JobPtr shown = committed.jobs.Find(id); shown != nullptr) {
+    committed.ledger.Move(shown.get(), nullptr);
+    committed.jobs.Erase(id);
+  }
+  live.jobs.erase(found);
+  lazy.erase(id);
+  dirty = true;
+}
+
+// A job that ended long before this daemon started is read when there is time: its TTL runs on, and
+// a removal that was under way goes on.
+bool Engine::Impl::AdoptForgotten() {
+  if (forgotten.empty()) return false;
+  const JobId id = forgotten.front();
+  forgotten.pop_front();
+  const JobPtr job = FindOrLoad(id);
+  if (job == nullptr || live.jobs.contains(id)) return true;
+  if (job->deletion_requested) {
+    live.planned.Move(nullptr, job.get());
+    live.jobs[id] = job;
+    CleanUp(job);
+  } else if (job->ttl_after_finished_s >= 0) {
+    ScheduleRetirement(*job);
+  }
+  return true;
+}
+
+}  // namespace muster

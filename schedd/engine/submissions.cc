@@ -1,0 +1,146 @@
+// Submissions: whatever arrives together becomes one Store::Accept; a job enters the queue when it
+// is durable.
+#include "schedd/engine/impl.h"
+
+namespace muster {
+namespace {
+
+constexpr std::int64_t kRetryMs = 200;                    // a few group commits
+constexpr std::int64_t kCrowdedNs = 20 * kNanosPerMilli;  // a few round trips of a busy client
+constexpr const char* kEvaluationText = "Workload is pending evaluation in the scheduling queue";
+constexpr const char* kHeldText = "The job is held; release it to let it be scheduled";
+
+// Where the LocalQueue leads now; the service may have resolved it on an older configuration.
+void ResolveQueue(const ConfigView& config, JobRecord* job) {
+  const auto queue = config.local_queues.find({job->ns, job->local_queue});
+  if (queue != config.local_queues.end()) job->cluster_queue = queue->second.cluster_queue;
+}
+
+// A batch script's object is named after the job's id: `--job-name` is free text and repeats.
+void GiveName(JobRecord* job) {
+  if (job->name.empty()) job->name = "job-" + std::to_string(job->id.value);
+  if (job->display_name.empty()) job->display_name = job->name;
+}
+
+void ToWait(JobRecord* job) {
+  const bool held = job->suspended_by_user;
+  job->state = held ? JobState::kHeld : JobState::kPending;
+  job->reason = held ? Reason::kHeldByUser : Reason::kPendingEvaluation;
+  job->message = held ? kHeldText : kEvaluationText;
+}
+
+}  // namespace
+
+void Engine::Impl::Handle(SubmitCommand command) {
+  if (inflight_submissions + command.jobs.size() > options.max_inflight_submissions) {
+    metrics.OnShed("submissions");
+    answers.push_back([done = std::move(command.done)] {
+      done(Overloaded("too many submissions wait for the database", kRetryMs));
+    });
+    return;
+  }
+  AcceptBatch::Group group{std::move(command.done), gathering.jobs.size(), command.jobs.size()};
+  const WallTime now = clock.WallNow();
+  JobId array_id;
+  for (Submission& submission : command.jobs) {
+    JobRecord& job = *submission.draft;
+    job.id = JobId{++live.last_job_id.value};
+    job.accept_seq = job.resource_version = ++live.last_seq;
+    job.submit_time = now;
+    GiveName(&job);
+    ResolveQueue(*live.config, &job);
+    ToWait(&job);
+    if (submission.array_task && job.batch != nullptr) {
+      if (array_id.value == 0) array_id = job.id;
+      auto batch = std::make_shared<BatchDetails>(*job.batch);
+      batch->array_job_id = array_id;
+      job.batch = std::move(batch);
+    }
+    JobPtr record = std::move(submission.draft);
+    gathering.records.push_back(record);
+    gathering.jobs.push_back(
+        {std::move(record), std::move(submission.manifest), std::move(submission.idempotency)});
+  }
+  inflight_submissions += group.count;
+  crowded_until = clock.Now() + kCrowdedNs;
+  gathering.groups.push_back(std::move(group));
+}
+
+void Engine::Impl::SendAccepts() {
+  if (gathering.groups.empty()) return;
+  gathering.config_version = live.config->version;
+  std::vector<NewJob> jobs = std::move(gathering.jobs);
+  accepts.push_back(std::move(gathering));
+  gathering = AcceptBatch{};
+  store.Accept(epoch, std::move(jobs),
+               [box = inbox](Result<std::vector<Result<Accepted>>> outcome) {
+                 box->PushAlways(AcceptDone{std::move(outcome)});
+               });
+}
+
+void Engine::Impl::Complete(AcceptDone done) {
+  MUSTER_CHECK(!accepts.empty());
+  AcceptBatch batch = std::move(accepts.front());
+  accepts.pop_front();
+  inflight_submissions -= batch.records.size();
+  if (!done.outcome.ok()) {
+    Error error = done.outcome.error();
+    StoreFailed(error);
+    error = WriteError(error);
+    for (auto& group : batch.groups) {
+      answers.push_back([answer = std::move(group.done), error] { answer(error); });
+    }
+    return;
+  }
+  MUSTER_CHECK(done.outcome->size() == batch.records.size());
+  const bool stale = batch.config_version != live.config->version;
+  for (auto& group : batch.groups) {
+    std::vector<Result<Submitted>> results;
+    results.reserve(group.count);
+    for (std::size_t i = group.first; i < group.first + group.count; ++i) {
+      results.push_back(AdoptAccepted(batch.records[i], (*done.outcome)[i], stale));
+    }
+    answers.push_back([answer = std::move(group.done), results = std::move(results)]() mutable {
+      answer(std::move(results));
+    });
+  }
+}
+
+Result<Submitted> Engine::Impl::AdoptAccepted(const JobPtr& record, const Result<Accepted>& outcome,
+                                              bool stale_config) {
+  if (!outcome.ok()) return outcome.error();
+  if (outcome->replayed) {
+    if (const JobPtr known = committed.jobs.Find(outcome->id); known != nullptr)
+      return Submitted{known, true};
+    auto first = store.ReadJob(outcome->id);
+    if (!first.ok()) return first.error();
+    return Submitted{std::move(first).value(), true};
+  }
+  JobPtr job = record;
+  committed.last_seq = std::max(committed.last_seq, job->accept_seq);
+  if (on_events != nullptr) {
+    news.push_back(
+        {job->accept_seq, job->submit_time, "JobAccepted", job->id, ObjectName(*job), "", ""});
+  }
+  dirty = true;
+  if (!ready || store_failed) return Submitted{job, false};  // recovery will load it
+  if (stale_config || (job->state == JobState::kPending && !verdicts.empty())) {
+    auto fresh = std::make_shared<JobRecord>(*job);
+    ResolveQueue(*live.config, fresh.get());
+    const Verdict* verdict = fresh->state == JobState::kPending ? VerdictOf(*fresh) : nullptr;
+    if (verdict != nullptr) {
+      fresh->reason = verdict->reason;
+      fresh->message = verdict->message;
+    }
+    if (fresh->cluster_queue != job->cluster_queue) lazy.insert(job->id);
+    job = std::move(fresh);
+  }
+  live.jobs[job->id] = job;
+  live.planned.Move(nullptr, job.get());
+  committed.ledger.Move(nullptr, job.get());
+  committed.jobs.Put(job);
+  if (job->state == JobState::kPending) live.pending.Add(job);
+  return Submitted{job, false};
+}
+
+}  // namespace muster

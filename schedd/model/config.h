@@ -1,0 +1,25 @@
+// ConfigView: every configuration object at one version, immutable once published.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "schedd/model/queues.h"
+
+namespace muster {
+
+struct ConfigView {
+  std::map<std::string, Namespace> namespaces;
+  std::map<std::string, ResourceFlavor> flavors;
+  std::map<std::string, ClusterQueue> cluster_queues;
+  std::map<std::string, Cohort>
+      cohorts;  // declared ones; a cohort named by a queue exists implicitly
+  std::map<std::pair<std::string, std::string>, LocalQueue> local_queues;  // (namespace, name)
+  std::map<std::string, WorkloadPriorityClass> priority_classes;
+  std::map<std::string, MemberCluster> member_clusters;
+  std::int64_t version = 0;  // grows with every change
+};
+using ConfigPtr = std::shared_ptr<const ConfigView>;
+
+}  // namespace muster

@@ -1,0 +1,89 @@
+// DispatchRow and Observation: the durable side of running an attempt on a member cluster
+// (placement.md 4.3). Plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedd/base/ids.h"
+#include "schedd/base/time.h"
+#include "schedd/model/job.h"
+
+namespace muster {
+
+/// placement.md 4.3, "States". Values are stored: never renumber.
+enum class DispatchState : std::uint8_t {
+  kIntent = 1,   // decided; only this state permits a create
+  kCreated = 2,  // the object exists, suspended; its UID is recorded
+  kReleasing = 3,
+  kRunning = 4,
+  kFinishing = 5,
+  kTerminal = 6,  // result recorded; the object is kept for its logs
+  kCleaning = 7,  // being removed
+  kGone = 8,
+  kRevoking = 9,   // cancelled or requeued: must be proven gone before the next attempt
+  kUnknown = 10,   // member unreachable
+  kConflict = 11,  // a foreign object has the name
+  kLost = 12,      // confirmed missing
+  kQuarantined = 13,
+};
+std::string_view DispatchStateName(DispatchState state);
+/// True while the attempt may have running pods: at most one such row per job.
+inline bool IsLive(DispatchState state) {
+  return state != DispatchState::kTerminal && state != DispatchState::kCleaning &&
+         state != DispatchState::kGone && state != DispatchState::kLost;
+}
+
+/// Identifies one execution on one member. The backend's idempotency key.
+struct DispatchKey {
+  Uid job_uid;
+  std::int32_t attempt = 0;
+  std::string cluster;
+  auto operator<=>(const DispatchKey&) const = default;
+};
+
+struct DispatchRow {
+  DispatchKey key;
+  JobId job;
+  std::string incarnation;  // of the member, "" if unknown
+  std::string object_kind, ns, name;
+  std::string remote_uid;  // "" until recorded
+  DispatchState state = DispatchState::kIntent;
+  std::string detail;  // why, for the side states
+};
+
+/// How far the attempt has come on the member.
+enum class RemotePhase : std::uint8_t {
+  kSuspended,
+  kPending,
+  kRunning,
+  kSucceeded,
+  kFailed,
+  kMissing,
+};
+
+/// What a member reported about one attempt. Observations of one key arrive in order.
+struct Observation {
+  DispatchKey key;
+  std::string remote_uid;
+  RemotePhase phase = RemotePhase::kPending;
+  std::int32_t ready_pods = 0, active_pods = 0, succeeded_pods = 0, failed_pods = 0;
+  WallTime start_time, end_time;
+  std::optional<std::int32_t> exit_code;  // of the first failing container, or 0
+  std::int32_t exit_signal = 0;
+  Reason reason = Reason::kNone;  // why it failed
+  std::string message;
+};
+
+/// One pod of an attempt, as `muster describe job` shows it.
+struct PodStatus {
+  std::string name, pod_set, phase, message;  // phase: Pending, Running, Succeeded, Failed
+  std::int32_t index = -1;
+  std::optional<std::int32_t> exit_code;
+  std::int32_t exit_signal = 0;
+  WallTime start_time, end_time;
+};
+
+}  // namespace muster

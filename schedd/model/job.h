@@ -1,0 +1,131 @@
+// Job: what a user submitted, and its current state. JobRecord is immutable once published: a
+// change makes a new record, so readers share records with the engine without a lock.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedd/base/ids.h"
+#include "schedd/base/time.h"
+#include "schedd/model/reason.h"
+#include "schedd/model/workload.h"
+
+namespace muster {
+
+/// The job shapes that Muster accepts. Values are stored: never renumber.
+enum class ShapeKind : std::uint8_t {
+  kJob = 1,
+  kJobSet = 2,
+  kRayJob = 3,
+  kRayCluster = 4,
+  kPyTorchJob = 5,
+  kLeaderWorkerSet = 6,
+  kBatchScript = 7,
+  kWorkload = 8,
+};
+
+/// "Job", "RayJob", ...; a batch script's is "BatchScript".
+std::string_view ShapeKindName(ShapeKind kind);
+
+/// The user-visible states (contract.md, job view). Values are stored: never renumber.
+enum class JobState : std::uint8_t {
+  kHeld = 1,
+  kPending = 2,
+  kAdmitted = 3,  // quota reserved and placed; being dispatched or starting
+  kRunning = 4,
+  kSucceeded = 5,
+  kFailed = 6,
+  kCancelled = 7,
+};
+
+std::string_view JobStateName(JobState state);
+std::optional<JobState> JobStateOf(std::string_view name);
+inline bool IsTerminal(JobState state) { return state >= JobState::kSucceeded; }
+/// True while the job holds quota.
+inline bool HoldsQuota(JobState state) {
+  return state == JobState::kAdmitted || state == JobState::kRunning;
+}
+
+/// metav1.Condition.
+struct Condition {
+  std::string type, reason, message;
+  bool status = false;
+  WallTime last_transition;
+  bool operator==(const Condition&) const = default;
+};
+
+/// What only a batch script has (sbatch's options; slurm.md 2.1). All optional.
+struct BatchDetails {
+  JobId array_job_id;  // 0: not an array
+  std::int32_t array_task_id = -1;
+  std::string array_spec;  // "0-15:4" as given
+  std::string work_dir, command, std_out, std_err, comment;
+  std::int32_t nodes = 1, tasks = 1, cpus_per_task = 1;
+  std::int64_t mem_per_node_mb = 0;
+  std::string gres;     // "gpu:2"
+  bool requeue = true;  // false: one attempt only; what stops it ends it
+};
+
+struct JobRecord;
+/// False for a batch script submitted with --no-requeue.
+bool MayRequeue(const JobRecord& job);
+
+/// Everything about a job that a decision or a list needs; the manifest itself stays in PostgreSQL.
+struct JobRecord {
+  // Identity, fixed at acceptance.
+  JobId id;
+  Uid uid;
+  std::string name;  // DNS-1123; unique per (namespace, shape's kind) while the object exists
+  std::string display_name;  // a batch script's --job-name, free text; otherwise equal to name
+  std::string ns;
+  std::string user;
+  ShapeKind shape = ShapeKind::kJob;
+  std::string local_queue;
+  std::string cluster_queue;   // as resolved at acceptance from the LocalQueue
+  std::string priority_class;  // "" if none
+  std::int32_t priority = 0;
+  PodSetsPtr pod_sets;
+  std::int64_t time_limit_s = 0;           // 0: none declared
+  std::int64_t ttl_after_finished_s = -1;  // -1: keep until deleted
+  WallTime submit_time;
+  std::shared_ptr<const BatchDetails> batch;  // null unless a batch script
+
+  // State; one owner: the engine.
+  JobState state = JobState::kPending;
+  bool suspended_by_user = false;   // Held
+  bool deletion_requested = false;  // DELETE seen: the object goes once it has ended
+  Reason reason = Reason::kNone;
+  std::string message;
+  std::string cluster;       // member cluster of the current attempt
+  std::int32_t attempt = 0;  // 0: none yet
+  AdmissionPtr admission;    // set while it holds quota
+  WallTime admit_time, start_time, end_time;
+  std::optional<std::int32_t> exit_code;
+  std::int32_t exit_signal = 0;
+  std::int32_t requeues = 0;
+  std::shared_ptr<const std::vector<Condition>> conditions;  // null: none
+  std::int64_t accept_seq = 0;        // event number of its acceptance; orders equal submit times
+  std::int64_t resource_version = 0;  // event number of its last change
+  std::int32_t ready_pods = 0, succeeded_pods = 0, failed_pods = 0;
+};
+using JobPtr = std::shared_ptr<const JobRecord>;
+
+/// One ended execution, as sacct reads it.
+struct AttemptRecord {
+  JobId job;
+  std::int32_t attempt = 0;
+  std::string cluster;
+  WallTime admit_time, start_time, end_time;
+  JobState outcome = JobState::kFailed;  // or kPending when it was requeued
+  Reason reason = Reason::kNone;
+  std::string message;
+  std::optional<std::int32_t> exit_code;
+  std::int32_t exit_signal = 0;
+  AdmissionPtr admission;
+};
+
+}  // namespace muster

@@ -1,0 +1,26 @@
+// The only transition table of jobs: which state may follow which, and why.
+#pragma once
+
+#include "schedd/model/job.h"
+
+namespace muster {
+
+/// What may happen to a job.
+enum class JobEvent : std::uint8_t {
+  kAccept,
+  kHold,
+  kRelease,
+  kAdmit,
+  kStart,
+  kSucceed,
+  kFail,
+  kCancel,
+  kRequeue,
+  kEvict,
+};
+
+/// The state after `event` in `state`; nullopt if the event is not allowed there. Terminal states
+/// absorb.
+std::optional<JobState> Next(JobState state, JobEvent event);
+
+}  // namespace muster

@@ -1,0 +1,54 @@
+#include "schedd/model/reason.h"
+
+#include <array>
+#include <utility>
+
+namespace muster {
+namespace {
+
+constexpr std::array<std::pair<Reason, std::string_view>, 26> kNames = {{
+    {Reason::kPendingEvaluation, "PendingEvaluation"},
+    {Reason::kNoMatchingFlavor, "NoMatchingFlavor"},
+    {Reason::kExceedsMaxQuota, "ExceedsMaxQuota"},
+    {Reason::kWaitingForQuota, "WaitingForQuota"},
+    {Reason::kMisconfigured, "Misconfigured"},
+    {Reason::kSuspended, "Suspended"},
+    {Reason::kNoMemberCluster, "NoMemberCluster"},
+    {Reason::kWaitingForCapacity, "WaitingForCapacity"},
+    {Reason::kHeldByUser, "HeldByUser"},
+    {Reason::kBackoff, "Backoff"},
+    {Reason::kQuotaReserved, "QuotaReserved"},
+    {Reason::kAdmitted, "Admitted"},
+    {Reason::kDispatching, "Dispatching"},
+    {Reason::kRunning, "Running"},
+    {Reason::kSucceeded, "Succeeded"},
+    {Reason::kFailed, "Failed"},
+    {Reason::kCancelled, "Cancelled"},
+    {Reason::kDeadlineExceeded, "DeadlineExceeded"},
+    {Reason::kBackoffLimitExceeded, "BackoffLimitExceeded"},
+    {Reason::kPodFailurePolicy, "PodFailurePolicy"},
+    {Reason::kFailedToStart, "FailedToStart"},
+    {Reason::kLost, "Lost"},
+    {Reason::kRequeued, "Requeued"},
+    {Reason::kClusterQueueStopped, "ClusterQueueStopped"},
+    {Reason::kLocalQueueStopped, "LocalQueueStopped"},
+    {Reason::kNone, ""},
+}};
+
+}  // namespace
+
+std::string_view ReasonName(Reason reason) {
+  for (const auto& [value, name] : kNames) {
+    if (value == reason) return name;
+  }
+  return "";
+}
+
+Reason ReasonOf(std::string_view name) {
+  for (const auto& [value, text] : kNames) {
+    if (text == name) return value;
+  }
+  return Reason::kNone;
+}
+
+}  // namespace muster

@@ -1,0 +1,50 @@
+// The closed set of reasons that Muster gives for a state, with Kueue's names where Kueue has one
+// (kueue.md 3.1) and ours elsewhere.
+#pragma once
+
+#include <string_view>
+
+#include "schedd/base/result.h"
+
+namespace muster {
+
+enum class Reason : std::uint16_t {
+  kNone = 0,
+  // Waiting for quota (QuotaReserved=False).
+  kPendingEvaluation,
+  kNoMatchingFlavor,
+  kExceedsMaxQuota,
+  kWaitingForQuota,
+  kMisconfigured,
+  kSuspended,
+  // Waiting for a member cluster.
+  kNoMemberCluster,     // no member could ever hold it
+  kWaitingForCapacity,  // members could hold it, none has the room now
+  // Gates.
+  kHeldByUser,
+  kBackoff,
+  // Progress.
+  kQuotaReserved,
+  kAdmitted,
+  kDispatching,
+  kRunning,
+  // Ends.
+  kSucceeded,
+  kFailed,
+  kCancelled,
+  kDeadlineExceeded,
+  kBackoffLimitExceeded,
+  kPodFailurePolicy,
+  kFailedToStart,
+  kLost,
+  kRequeued,
+  kClusterQueueStopped,
+  kLocalQueueStopped,
+};
+
+/// CamelCase name ("WaitingForQuota"); "" for kNone.
+std::string_view ReasonName(Reason reason);
+/// The inverse; kNone for an unknown name.
+Reason ReasonOf(std::string_view name);
+
+}  // namespace muster

@@ -1,0 +1,35 @@
+// The typed readers of configuration objects, one per kind. Internal to schedd/shapes. Each checks
+// everything but the metadata and returns what a decision needs.
+#pragma once
+
+#include "schedd/model/queues.h"
+#include "schedd/shapes/field.h"
+
+namespace muster::shapes {
+
+ClusterQueue ReadClusterQueue(const Field& root);
+Cohort ReadCohort(const Field& root);
+ResourceFlavor ReadResourceFlavor(const Field& root);
+LocalQueue ReadLocalQueue(const Field& root);
+WorkloadPriorityClass ReadWorkloadPriorityClass(const Field& root);
+Namespace ReadNamespace(const Field& root);
+MemberCluster ReadMemberCluster(const Field& root);
+/// ConfigMap and Secret have no typed form: they are only checked.
+void CheckConfigMap(const Field& root);
+void CheckSecret(const Field& root);
+
+/// What resource groups may have in a queue or cohort.
+struct QuotaRules {
+  bool limits_allowed = false;          // in a cohort, or with a parent
+  const char* limits_message = "";      // Kueue's words when they are not
+  bool lending_at_most_nominal = true;  // not for cohorts
+};
+
+/// spec.resourceGroups (quota_groups.cc).
+std::vector<ResourceGroup> ReadResourceGroups(const Field& groups, const QuotaRules& rules);
+
+/// The name in metadata, "" if absent.
+std::string NameOf(const Field& root);
+StopPolicy ReadStopPolicy(const Field& field);
+
+}  // namespace muster::shapes

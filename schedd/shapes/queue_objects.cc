@@ -1,0 +1,297 @@
+#include "schedd/shapes/queue_objects.h"
+
+#include <charconv>
+
+#include "schedd/base/names.h"
+#include "schedd/shapes/metadata.h"
+#include "schedd/shapes/object_readers.h"
+#include "schedd/text/base64.h"
+
+namespace muster::shapes {
+namespace {
+
+constexpr char kKueue[] = "kueue.x-k8s.io";
+constexpr char kFleet[] = "cluster.kubernetes-fleet.io";
+
+constexpr KindInfo kKinds[] = {
+    {ObjectKind::kNamespace, "Namespace", "namespaces", "", {"v1", nullptr}, false},
+    {ObjectKind::kResourceFlavor,
+     "ResourceFlavor",
+     "resourceflavors",
+     kKueue,
+     {"v1beta1", "v1beta2"},
+     false},
+    {ObjectKind::kClusterQueue,
+     "ClusterQueue",
+     "clusterqueues",
+     kKueue,
+     {"v1beta1", "v1beta2"},
+     false},
+    {ObjectKind::kCohort, "Cohort", "cohorts", kKueue, {"v1beta1", "v1beta2"}, false},
+    {ObjectKind::kLocalQueue, "LocalQueue", "localqueues", kKueue, {"v1beta1", "v1beta2"}, true},
+    {ObjectKind::kWorkloadPriorityClass,
+     "WorkloadPriorityClass",
+     "workloadpriorityclasses",
+     kKueue,
+     {"v1beta1", "v1beta2"},
+     false},
+    {ObjectKind::kMemberCluster,
+     "MemberCluster",
+     "memberclusters",
+     kFleet,
+     {"v1beta1", nullptr},
+     false},
+    {ObjectKind::kConfigMap, "ConfigMap", "configmaps", "", {"v1", nullptr}, true},
+    {ObjectKind::kSecret, "Secret", "secrets", "", {"v1", nullptr}, true},
+};
+
+std::string_view TextAt(const json::value& document, std::string_view key) {
+  const auto* object = document.if_object();
+  const auto* value = object == nullptr ? nullptr : object->if_contains(key);
+  return value != nullptr && value->is_string() ? std::string_view(value->get_string())
+                                                : std::string_view();
+}
+
+std::string_view GroupOf(std::string_view api_version) {
+  const std::size_t slash = api_version.find('/');
+  return slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash);
+}
+std::string_view VersionOf(std::string_view api_version) {
+  const std::size_t slash = api_version.find('/');
+  return slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
+}
+
+bool Serves(const KindInfo& info, std::string_view version) {
+  return version == info.versions[0] ||
+         (info.versions[1] != nullptr && version == info.versions[1]);
+}
+
+const KindInfo* FindDocumentKind(std::string_view api_version, std::string_view kind) {
+  for (const auto& info : kKinds) {
+    if (kind == info.name && GroupOf(api_version) == info.group) return &info;
+  }
+  return nullptr;
+}
+
+Error UnknownKind(std::string_view api_version, std::string_view kind) {
+  const std::string named(kind.substr(0, 80));
+  const std::string_view group = GroupOf(api_version);
+  if (group == "placement.kubernetes-fleet.io") {
+    return InvalidField("kind", named +
+                                    ": this version of Muster has no placement objects yet; it "
+                                    "places every admitted job itself");
+  }
+  if (group == kKueue) {
+    return InvalidField("kind", named + " of " + kKueue + " is not supported by this version");
+  }
+  return InvalidField("kind", "no object of this kind is known: " +
+                                  Quoted(std::string(api_version) + ", " + std::string(kind)));
+}
+
+// Checks all but metadata.
+void ReadBody(ObjectKind kind, const Field& root) {
+  switch (kind) {
+    case ObjectKind::kNamespace:
+      ReadNamespace(root);
+      return;
+    case ObjectKind::kResourceFlavor:
+      ReadResourceFlavor(root);
+      return;
+    case ObjectKind::kClusterQueue:
+      ReadClusterQueue(root);
+      return;
+    case ObjectKind::kCohort:
+      ReadCohort(root);
+      return;
+    case ObjectKind::kLocalQueue:
+      ReadLocalQueue(root);
+      return;
+    case ObjectKind::kWorkloadPriorityClass:
+      ReadWorkloadPriorityClass(root);
+      return;
+    case ObjectKind::kMemberCluster:
+      ReadMemberCluster(root);
+      return;
+    case ObjectKind::kConfigMap:
+      CheckConfigMap(root);
+      return;
+    case ObjectKind::kSecret:
+      CheckSecret(root);
+      return;
+  }
+}
+
+void ReadMetadata(const Field& root, const KindInfo& info, ParsedObject* object) {
+  const Field metadata = root["metadata"];
+  if (!metadata.Require() || metadata.Object() == nullptr) return;
+  CheckMetadataMembers(metadata);
+  metadata["generateName"].Refuse("is for jobs; an object of this kind is named");
+  object->name = ReadObjectName(metadata);
+  CheckLabels(metadata["labels"]);
+  CheckAnnotations(metadata["annotations"]);
+  const Field ns = metadata["namespace"];
+  if (const auto text = ns.String(); text && !text->empty()) {
+    if (!info.namespaced) {
+      ns.Fail(std::string("a ") + info.name + " belongs to no namespace");
+    } else if (!IsDnsLabel(*text)) {
+      ns.Fail(kDnsLabelRule);
+    }
+    object->ns = *text;
+  }
+  const Field version = metadata["resourceVersion"];
+  if (const auto text = version.String(); text && !text->empty()) {
+    const auto [end, ec] = std::from_chars(text->data(), text->data() + text->size(),
+                                           object->expected_resource_version);
+    if (ec != std::errc() || end != text->data() + text->size())
+      version.Fail("must be a number that Muster gave");
+  }
+}
+
+// A Secret's stringData is another way to write data, and never shown again.
+void FoldStringData(json::object& secret) {
+  auto* strings = secret.if_contains("stringData");
+  if (strings == nullptr) return;
+  if (strings->is_object()) {
+    auto& data = secret["data"];
+    if (!data.is_object()) data.emplace_object();
+    // secret["data"] may have moved the members: look again.
+    for (const auto& member : secret.at("stringData").as_object()) {
+      data.get_object()[member.key()] = EncodeBase64(std::string_view(member.value().as_string()));
+    }
+  }
+  secret.erase("stringData");
+}
+
+template <class T>
+Status Store(const json::value& manifest, T (*read)(const Field&), T* out) {
+  Problems problems;
+  *out = read(Field(manifest, &problems));
+  if (!problems.empty()) return problems.ToError();
+  return Done{};
+}
+
+template <class T, class Map>
+Status Put(const json::value& manifest, T (*read)(const Field&), Map* map) {
+  T value;
+  if (auto status = Store(manifest, read, &value); !status.ok()) return status;
+  std::string name = value.name;
+  (*map)[std::move(name)] = std::move(value);
+  return Done{};
+}
+
+Status PutLocalQueue(const json::value& manifest, ConfigView* config) {
+  LocalQueue queue;
+  if (auto status = Store(manifest, ReadLocalQueue, &queue); !status.ok()) return status;
+  const std::pair key(queue.ns, queue.name);
+  const auto old = config->local_queues.find(key);
+  if (old != config->local_queues.end() && old->second.cluster_queue != queue.cluster_queue) {
+    return InvalidField("spec.clusterQueue",
+                        "field is immutable: it is " + Quoted(old->second.cluster_queue));
+  }
+  config->local_queues[key] = std::move(queue);
+  return Done{};
+}
+
+}  // namespace
+
+const KindInfo& InfoOf(ObjectKind kind) {
+  for (const auto& info : kKinds) {
+    if (info.kind == kind) return info;
+  }
+  MUSTER_CHECK(!"every ObjectKind is listed");
+  return kKinds[0];
+}
+
+const KindInfo* FindKind(std::string_view group, std::string_view plural) {
+  for (const auto& info : kKinds) {
+    if (group == info.group && plural == info.plural) return &info;
+  }
+  return nullptr;
+}
+
+bool IsConfigObject(const json::value& document) {
+  const std::string_view api_version = TextAt(document, "apiVersion");
+  const auto* info = FindDocumentKind(api_version, TextAt(document, "kind"));
+  return info != nullptr && Serves(*info, VersionOf(api_version));
+}
+
+Result<ParsedObject> ParseObject(const json::value& document) {
+  if (!document.is_object()) return InvalidArgument("a manifest must be an object");
+  const std::string_view api_version = TextAt(document, "apiVersion");
+  const std::string_view kind = TextAt(document, "kind");
+  if (api_version.empty()) return InvalidField("apiVersion", "is required");
+  if (kind.empty()) return InvalidField("kind", "is required");
+  const auto* info = FindDocumentKind(api_version, kind);
+  if (info == nullptr) return UnknownKind(api_version, kind);
+  if (!Serves(*info, VersionOf(api_version))) {
+    std::string versions = info->versions[0];
+    if (info->versions[1] != nullptr) versions += std::string(" and ") + info->versions[1];
+    return InvalidField("apiVersion", std::string(info->name) + " is served in " + versions +
+                                          ", not " + Quoted(VersionOf(api_version)));
+  }
+  ParsedObject object;
+  object.kind = info->kind;
+  Problems problems;
+  const Field root(document, &problems);
+  ReadMetadata(root, *info, &object);
+  ReadBody(info->kind, root);
+  if (!problems.empty()) return problems.ToError();
+  object.manifest = WithoutServerFields(document);
+  if (info->kind == ObjectKind::kSecret) FoldStringData(object.manifest.get_object());
+  return object;
+}
+
+Status ApplyTo(ConfigView* config, ObjectKind kind, const json::value& manifest) {
+  switch (kind) {
+    case ObjectKind::kNamespace:
+      return Put(manifest, ReadNamespace, &config->namespaces);
+    case ObjectKind::kResourceFlavor:
+      return Put(manifest, ReadResourceFlavor, &config->flavors);
+    case ObjectKind::kClusterQueue:
+      return Put(manifest, ReadClusterQueue, &config->cluster_queues);
+    case ObjectKind::kCohort:
+      return Put(manifest, ReadCohort, &config->cohorts);
+    case ObjectKind::kLocalQueue:
+      return PutLocalQueue(manifest, config);
+    case ObjectKind::kWorkloadPriorityClass:
+      return Put(manifest, ReadWorkloadPriorityClass, &config->priority_classes);
+    case ObjectKind::kMemberCluster:
+      return Put(manifest, ReadMemberCluster, &config->member_clusters);
+    case ObjectKind::kConfigMap:
+    case ObjectKind::kSecret:
+      return Done{};  // decisions do not look at them
+  }
+  return Internal("unknown kind of object");
+}
+
+void RemoveFrom(ConfigView* config, ObjectKind kind, const std::string& ns,
+                const std::string& name) {
+  switch (kind) {
+    case ObjectKind::kNamespace:
+      config->namespaces.erase(name);
+      return;
+    case ObjectKind::kResourceFlavor:
+      config->flavors.erase(name);
+      return;
+    case ObjectKind::kClusterQueue:
+      config->cluster_queues.erase(name);
+      return;
+    case ObjectKind::kCohort:
+      config->cohorts.erase(name);
+      return;
+    case ObjectKind::kLocalQueue:
+      config->local_queues.erase({ns, name});
+      return;
+    case ObjectKind::kWorkloadPriorityClass:
+      config->priority_classes.erase(name);
+      return;
+    case ObjectKind::kMemberCluster:
+      config->member_clusters.erase(name);
+      return;
+    case ObjectKind::kConfigMap:
+    case ObjectKind::kSecret:
+      return;
+  }
+}
+
+}  // namespace muster::shapes

@@ -1,0 +1,86 @@
+// The job shapes: one line each. ParseJob and IsJobShape.
+#include <array>
+
+#include "schedd/base/names.h"
+#include "schedd/shapes/metadata.h"
+#include "schedd/shapes/shape_ops.h"
+
+namespace muster::shapes {
+namespace {
+
+const std::array<const ShapeOps*, 8> kShapes = {
+    &kJobOps,        &kJobSetOps,          &kRayJobOps,      &kRayClusterOps,
+    &kPyTorchJobOps, &kLeaderWorkerSetOps, &kBatchScriptOps, &kWorkloadOps,
+};
+
+std::string_view TextAt(const json::value& manifest, std::string_view key) {
+  const auto* object = manifest.if_object();
+  const auto* value = object == nullptr ? nullptr : object->if_contains(key);
+  return value != nullptr && value->is_string() ? std::string_view(value->get_string())
+                                                : std::string_view();
+}
+
+// The versions and kinds known, for somebody who wrote another.
+Error UnknownKind(std::string_view api_version, std::string_view kind) {
+  for (const auto* ops : kShapes) {
+    if (kind == ops->name && kind != "Workload") {
+      return InvalidField("apiVersion", "a " + std::string(kind) + " must be of " +
+                                            ops->api_version + ", not " + Quoted(api_version));
+    }
+  }
+  return InvalidField(
+      "kind",
+      "no job of this kind is known: " +
+          Quoted(std::string(api_version) + ", " + std::string(kind)) +
+          "; known are Job, JobSet, RayJob, RayCluster, PyTorchJob, LeaderWorkerSet and Workload");
+}
+
+}  // namespace
+
+const ShapeOps* FindShape(std::string_view api_version, std::string_view kind) {
+  if (api_version == "kueue.x-k8s.io/v1beta2" && kind == "Workload") return &kWorkloadOps;
+  for (const auto* ops : kShapes) {
+    if (kind == ops->name && api_version == ops->api_version) return ops;
+  }
+  return nullptr;
+}
+
+const ShapeOps& OpsOf(ShapeKind kind) {
+  for (const auto* ops : kShapes) {
+    if (ops->kind == kind) return *ops;
+  }
+  MUSTER_CHECK(!"every ShapeKind is registered");
+  return *kShapes[0];
+}
+
+bool IsJobShape(const json::value& manifest) {
+  return FindShape(TextAt(manifest, "apiVersion"), TextAt(manifest, "kind")) != nullptr;
+}
+
+Result<ParsedJob> ParseJob(const json::value& manifest) {
+  if (!manifest.is_object()) return InvalidArgument("a manifest must be an object");
+  const std::string_view api_version = TextAt(manifest, "apiVersion");
+  const std::string_view kind = TextAt(manifest, "kind");
+  if (api_version.empty()) return InvalidField("apiVersion", "is required");
+  if (kind.empty()) return InvalidField("kind", "is required");
+  const ShapeOps* ops = FindShape(api_version, kind);
+  if (ops == nullptr) return UnknownKind(api_version, kind);
+  ParsedJob job;
+  job.shape = ops->kind;
+  job.api_version = api_version;
+  job.kind = kind;
+  Problems problems;
+  ops->parse(Field(manifest, &problems), &job);
+  if (!problems.empty()) return problems.ToError();
+  if (job.display_name.empty()) job.display_name = job.name;
+  job.manifest = WithoutServerFields(manifest);
+  return job;
+}
+
+void CheckManagedBy(const Field& managed_by, std::string_view own_controller) {
+  const auto text = managed_by.String();
+  if (!text || *text == own_controller || *text == "kueue.x-k8s.io/multikueue") return;
+  managed_by.Fail("names another controller, " + Quoted(*text) + "; leave it out");
+}
+
+}  // namespace muster::shapes

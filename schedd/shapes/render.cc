@@ -1,0 +1,200 @@
+// Render: from the user's manifest to what is created on a member; and the objects its pods refer
+// to.
+#include <algorithm>
+#include <set>
+
+#include "schedd/shapes/metadata.h"
+#include "schedd/shapes/shape_ops.h"
+
+namespace muster::shapes {
+namespace {
+
+constexpr char kInstanceLabel[] = "muster.io/instance";
+constexpr char kJobUidLabel[] = "muster.io/job-uid";
+constexpr char kAttemptLabel[] = "muster.io/attempt";
+
+// What the flavors of one pod set's assignment add to its template.
+struct FlavorAdditions {
+  LabelMap node_labels;
+  std::vector<Toleration> tolerations;
+};
+
+Result<FlavorAdditions> AdditionsOf(const JobRecord& job, std::string_view pod_set,
+                                    const ConfigView& config) {
+  FlavorAdditions additions;
+  if (job.admission == nullptr) return additions;
+  for (const auto& assignment : job.admission->pod_sets) {
+    if (assignment.name != pod_set) continue;
+    for (const auto& [resource, name] : assignment.flavors) {
+      const auto flavor = config.flavors.find(name);
+      if (flavor == config.flavors.end()) {
+        return Error{Code::kFailedPrecondition,
+                     "ResourceFlavor " + name + " of the admission no longer exists"};
+      }
+      additions.node_labels.insert(flavor->second.node_labels.begin(),
+                                   flavor->second.node_labels.end());
+      for (const auto& toleration : flavor->second.tolerations) {
+        auto& list = additions.tolerations;
+        if (std::find(list.begin(), list.end(), toleration) == list.end())
+          list.push_back(toleration);
+      }
+    }
+  }
+  return additions;
+}
+
+json::object AsJson(const Toleration& toleration) {
+  json::object object;
+  if (!toleration.key.empty()) object["key"] = toleration.key;
+  object["operator"] = toleration.op.empty() ? "Equal" : toleration.op;
+  if (!toleration.value.empty()) object["value"] = toleration.value;
+  if (!toleration.effect.empty()) object["effect"] = toleration.effect;
+  if (toleration.seconds) object["tolerationSeconds"] = *toleration.seconds;
+  return object;
+}
+
+void AddFlavors(const FlavorAdditions& additions, json::object& pod_spec) {
+  if (!additions.node_labels.empty()) {
+    auto& selector = ObjectAt(pod_spec, "nodeSelector");
+    for (const auto& [key, value] : additions.node_labels) selector[key] = value;
+  }
+  if (additions.tolerations.empty()) return;
+  auto& list = pod_spec["tolerations"];
+  if (!list.is_array()) list.emplace_array();
+  for (const auto& toleration : additions.tolerations) {
+    const json::value added = AsJson(toleration);
+    auto& array = list.get_array();
+    if (std::find(array.begin(), array.end(), added) == array.end()) array.push_back(added);
+  }
+}
+
+void AddLabels(const JobRecord& job, std::string_view instance_id, json::object& metadata) {
+  auto& labels = ObjectAt(metadata, "labels");
+  labels[kInstanceLabel] = instance_id;
+  labels[kJobUidLabel] = job.uid.ToString();
+  labels[kAttemptLabel] = std::to_string(job.attempt);
+}
+
+// Collects names once each, in the order met.
+class References {
+ public:
+  // {name|secretName: ..., optional: true}
+  void Add(const char* kind, const json::value* source, const char* key) {
+    if (source == nullptr || !source->is_object()) return;
+    const auto& object = source->get_object();
+    const auto* optional = object.if_contains("optional");
+    if (optional != nullptr && optional->is_bool() && optional->get_bool()) return;
+    const auto* name = object.if_contains(key);
+    if (name == nullptr || !name->is_string() || name->get_string().empty()) return;
+    ObjectReference reference{kind, std::string(std::string_view(name->get_string()))};
+    if (std::find(list_.begin(), list_.end(), reference) == list_.end())
+      list_.push_back(std::move(reference));
+  }
+  std::vector<ObjectReference> Take() { return std::move(list_); }
+
+ private:
+  std::vector<ObjectReference> list_;
+};
+
+const json::value* Get(const json::value& value, std::string_view key) {
+  const auto* object = value.if_object();
+  return object == nullptr ? nullptr : object->if_contains(key);
+}
+
+template <class F>
+void ForEach(const json::value* list, F&& visit) {
+  if (list == nullptr || !list->is_array()) return;
+  for (const auto& item : list->get_array()) visit(item);
+}
+
+void OfContainer(const json::value& container, References* out) {
+  ForEach(Get(container, "envFrom"), [&](const json::value& source) {
+    out->Add("ConfigMap", Get(source, "configMapRef"), "name");
+    out->Add("Secret", Get(source, "secretRef"), "name");
+  });
+  ForEach(Get(container, "env"), [&](const json::value& variable) {
+    const auto* from = Get(variable, "valueFrom");
+    if (from == nullptr) return;
+    out->Add("ConfigMap", Get(*from, "configMapKeyRef"), "name");
+    out->Add("Secret", Get(*from, "secretKeyRef"), "name");
+  });
+}
+
+void OfVolume(const json::value& volume, References* out) {
+  out->Add("ConfigMap", Get(volume, "configMap"), "name");
+  out->Add("Secret", Get(volume, "secret"), "secretName");
+  const auto* projected = Get(volume, "projected");
+  if (projected == nullptr) return;
+  ForEach(Get(*projected, "sources"), [&](const json::value& source) {
+    out->Add("ConfigMap", Get(source, "configMap"), "name");
+    out->Add("Secret", Get(source, "secret"), "name");
+  });
+}
+
+}  // namespace
+
+json::object& ObjectAt(json::object& parent, std::string_view key) {
+  auto& value = parent[key];
+  if (!value.is_object()) value.emplace_object();
+  return value.get_object();
+}
+
+json::object* FindObject(json::object& parent, std::string_view key) {
+  auto* value = parent.if_contains(key);
+  return value == nullptr ? nullptr : value->if_object();
+}
+
+Result<Rendered> Render(const JobRecord& job, const json::value& manifest, const ConfigView& config,
+                        std::string_view instance_id, bool suspended) {
+  if (!manifest.is_object())
+    return Internal("the stored manifest of job " + std::to_string(job.id.value) + " is no object");
+  Rendered rendered;
+  json::value copy = WithoutServerFields(manifest);
+  auto& object = copy.get_object();
+  auto& metadata = ObjectAt(object, "metadata");
+  metadata["name"] = job.name;
+  metadata["namespace"] = job.ns;
+  metadata.erase("generateName");
+  OpsOf(job.shape).prepare(object, {job, suspended}, &rendered.dependents);
+  const std::string api_version(std::string_view(object.at("apiVersion").as_string()));
+  const std::string kind(std::string_view(object.at("kind").as_string()));
+  const ShapeOps* ops = FindShape(api_version, kind);
+  MUSTER_CHECK(ops != nullptr);
+
+  std::optional<Error> failure;
+  ops->visit_templates(object, [&](std::string_view pod_set, json::object& pod_template) {
+    const auto additions = AdditionsOf(job, pod_set, config);
+    if (!additions.ok()) {
+      failure = additions.error();
+      return;
+    }
+    AddFlavors(*additions, ObjectAt(pod_template, "spec"));
+    AddLabels(job, instance_id, ObjectAt(pod_template, "metadata"));
+  });
+  if (failure) return *failure;
+  AddLabels(job, instance_id, metadata);
+  for (auto& dependent : rendered.dependents) {
+    AddLabels(job, instance_id, ObjectAt(dependent.manifest.as_object(), "metadata"));
+  }
+  rendered.object = {api_version, kind, job.ns, job.name, std::move(copy)};
+  return rendered;
+}
+
+std::vector<ObjectReference> ReferencedObjects(const JobRecord& job, const json::value& manifest) {
+  References references;
+  if (!manifest.is_object()) return {};
+  json::value copy = manifest;
+  OpsOf(job.shape).visit_templates(
+      copy.get_object(), [&](std::string_view, json::object& pod_template) {
+        const json::value spec = ObjectAt(pod_template, "spec");
+        ForEach(Get(spec, "volumes"),
+                [&](const json::value& volume) { OfVolume(volume, &references); });
+        for (const auto* list : {"initContainers", "containers"}) {
+          ForEach(Get(spec, list),
+                  [&](const json::value& container) { OfContainer(container, &references); });
+        }
+      });
+  return references.Take();
+}
+
+}  // namespace muster::shapes

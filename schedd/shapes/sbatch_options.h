@@ -1,0 +1,18 @@
+// sbatch's options inside a script, as fields of the REST form (slurm.md 2.1). Internal to
+// schedd/shapes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schedd/base/result.h"
+#include "schedd/text/json.h"
+
+namespace muster::shapes {
+
+/// The fields that the words of #SBATCH lines set, later words winning. Errors: unknown and
+/// ambiguous options, missing values, what exists in Slurm but not here (named, with what to do
+/// instead), leftover words.
+Result<json::object> FieldsOfDirectives(const std::vector<std::string>& words);
+
+}  // namespace muster::shapes

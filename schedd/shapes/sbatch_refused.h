@@ -1,0 +1,18 @@
+// Options that Slurm has and this version has not, each with what to do instead (slurm.md 2.1).
+// Internal to schedd/shapes.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace muster::shapes {
+
+struct RefusedSbatchOption {
+  std::string_view name;
+  char letter;
+  std::string_view sentence;
+};
+
+std::span<const RefusedSbatchOption> RefusedSbatchOptions();
+
+}  // namespace muster::shapes

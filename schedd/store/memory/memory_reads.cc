@@ -1,0 +1,188 @@
+// The reading half of MemoryStore.
+#include <algorithm>
+#include <utility>
+
+#include "schedd/store/memory/memory_store.h"
+
+namespace muster {
+namespace {
+
+Event AcceptedEvent(const JobRecord& job) {
+  return {job.accept_seq,
+          job.submit_time,
+          "JobAccepted",
+          job.id,
+          "job/" + job.ns + "/" + job.name,
+          "",
+          ""};
+}
+
+bool Selects(const JobQuery& query, const JobRecord& job, bool deleted) {
+  if (deleted && !query.include_deleted) return false;
+  if (!query.ns.empty() && job.ns != query.ns) return false;
+  if (!query.queue.empty() && job.local_queue != query.queue) return false;
+  if (!query.user.empty() && job.user != query.user) return false;
+  if (query.state.has_value() && job.state != *query.state) return false;
+  if (query.shape.has_value() && job.shape != *query.shape) return false;
+  return !query.ended_since.set() || (job.end_time.set() && job.end_time >= query.ended_since);
+}
+
+}  // namespace
+
+Status MemoryStore::CheckReadable() const {
+  if (away_) return Unavailable("the database cannot be reached");
+  return Done{};
+}
+
+Result<Loaded> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
+  std::lock_guard lock(mutex_);
+  const Status readable = CheckReadable();
+  if (!readable.ok()) return readable.error();
+  if (epoch != epoch_) return Aborted("this daemon no longer leads; its epoch has passed");
+  Loaded loaded;
+  for (const auto& [id, job] : tables_.jobs) {
+    loaded.last_job_id = id;
+    loaded.last_seq = std::max(loaded.last_seq, job.record->accept_seq);
+    const bool kept =
+        !IsTerminal(job.record->state) ||
+        (!job.deleted && job.record->end_time.set() && job.record->end_time >= finished_since);
+    if (!kept) continue;
+    loaded.last_seq = std::max(loaded.last_seq, job.record->resource_version);
+    loaded.jobs.push_back(job.record);
+  }
+  for (const auto& [id, object] : tables_.objects) {
+    loaded.objects.push_back(object);
+    loaded.last_seq = std::max(loaded.last_seq, object->resource_version);
+  }
+  for (const auto& [key, amount] : tables_.usage) {
+    if (amount == 0) continue;
+    loaded.usage.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), amount});
+  }
+  for (const auto& [id, row] : tables_.dispatches) {
+    if (row.state != DispatchState::kGone) loaded.dispatches.push_back(row);
+  }
+  std::stable_sort(loaded.dispatches.begin(), loaded.dispatches.end(),
+                   [](const DispatchRow& a, const DispatchRow& b) {
+                     return std::pair(a.job, a.key.attempt) < std::pair(b.job, b.key.attempt);
+                   });
+  if (!tables_.events.empty())
+    loaded.last_seq = std::max(loaded.last_seq, tables_.events.rbegin()->first);
+  return loaded;
+}
+
+Result<std::vector<std::string>> MemoryStore::ReadManifests(const std::vector<JobId>& ids) {
+  std::lock_guard lock(mutex_);
+  const Status readable = CheckReadable();
+  if (!readable.ok()) return readable.error();
+  std::vector<std::string> manifests;
+  for (const JobId id : ids) {
+    const auto found = tables_.jobs.find(id);
+    if (found == tables_.jobs.end()) return NotFound("there is no job " + std::to_string(id.value));
+    manifests.push_back(found->second.manifest);
+  }
+  return manifests;
+}
+
+Result<std::vector<JobPtr>> MemoryStore::ReadJobs(const JobQuery& query) {
+  std::lock_guard lock(mutex_);
+  const Status readable = CheckReadable();
+  if (!readable.ok()) return readable.error();
+  std::vector<JobPtr> jobs;
+  for (auto job = tables_.jobs.upper_bound(query.after); job != tables_.jobs.end(); ++job) {
+    if (jobs.size() >= query.limit) break;
+    if (Selects(query, *job->second.record, job->second.deleted))
+      jobs.push_back(job->second.record);
+  }
+  return jobs;
+}
+
+Result<JobPtr> MemoryStore::ReadJob(JobId id) {
+  std::lock_guard lock(mutex_);
+  const Status readable = CheckReadable();
+  if (!readable.ok()) return readable.error();
+  const auto found = tables_.jobs.find(id);
+  if (found == tables_.jobs.end()) return NotFound("there is no job " + std::to_string(id.value));
+  return found->second.record;
+}
+
+Result<JobId> MemoryStore::FindJob(const std::string& ns, ShapeKind shape,
+                                   const std::string& name) {
+  std::lock_guard lock(mutex_);
+  const Status readable = CheckReadable();
+  if (!readable.ok()) return readable.error();
+  const auto found = tables_.live_names.find(NameKey(ns, shape, name));
+  if (found == tables_.live_names.end()) {
+    return NotFound("there is no " + std::string(ShapeKindName(shape)) + " named \"" + name +
+                    "\" in namespace \"" + ns + "\"");
+  }
+  return found->second;
+}
+
+Result<JobId> MemoryStore::FindJob(Uid uid) {
+  std::lock_guard lock(mutex_);
+  const Status readable = CheckReadable();
+  if (!readable.ok()) return readable.error();
+  const auto found = tables_.uids.find(uid);
+  if (found == tables_.uids.end()) return NotFound("there is no job " + uid.ToString());
+  return found->second;
+}
+
+Result<std::vector<Event>> MemoryStore::ReadEvents(std::int64_t since, JobId job,
+                                                   std::size_t limit) {
+  std::lock_guard lock(mutex_);
+  const Status readable = CheckReadable();
+  if (!readable.ok()) return readable.error();
+  std::vector<Event> events;
+  for (auto event = tables_.events.upper_bound(since); event != tables_.events.end(); ++event) {
+    if (job.value == 0 || event->second.job == job) events.push_back(event->second);
+  }
+  for (const auto& [id, stored] : tables_.jobs) {
+    if (stored.record->accept_seq > since && (job.value == 0 || id == job)) {
+      events.push_back(AcceptedEvent(*stored.record));
+    }
+  }
+  std::sort(events.begin(), events.end(),
+            [](const Event& a, const Event& b) { return a.seq < b.seq; });
+  if (events.size() > limit) events.resize(limit);
+  return events;
+}
+
+Result<std::vector<AttemptRecord>> MemoryStore::ReadAttempts(const std::vector<JobId>& ids) {
+  std::lock_guard lock(mutex_);
+  const Status readable = CheckReadable();
+  if (!readable.ok()) return readable.error();
+  std::vector<JobId> sorted = ids;
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  std::vector<AttemptRecord> attempts;
+  for (const JobId id : sorted) {
+    for (auto row = tables_.attempts.lower_bound({id, 0});
+         row != tables_.attempts.end() && row->first.first == id; ++row) {
+      attempts.push_back(row->second);
+    }
+  }
+  return attempts;
+}
+
+Result<std::vector<AuditRow>> MemoryStore::ReadAudit(std::size_t limit) {
+  std::lock_guard lock(mutex_);
+  const Status readable = CheckReadable();
+  if (!readable.ok()) return readable.error();
+  const std::size_t count = std::min(limit, tables_.audit.size());
+  return std::vector<AuditRow>(tables_.audit.rbegin(),
+                               tables_.audit.rbegin() + static_cast<std::ptrdiff_t>(count));
+}
+
+Result<std::string> MemoryStore::InstanceId() {
+  std::lock_guard lock(mutex_);
+  const Status readable = CheckReadable();
+  if (!readable.ok()) return readable.error();
+  return options_.instance_id;
+}
+
+Status MemoryStore::Ping() {
+  std::lock_guard lock(mutex_);
+  return CheckReadable();
+}
+
+}  // namespace muster

@@ -1,0 +1,235 @@
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "schedd/store/pg/batch_encoding.h"
+#include "schedd/store/pg/row_json.h"
+#include "schedd/store/pg/statements.h"
+
+namespace muster::pg {
+namespace {
+
+using E = ElementType;
+
+// The last value of each key, in key order.
+template <class Key, class Row, class KeyOf>
+std::map<Key, const Row*> LastByKey(const std::vector<Row>& rows, KeyOf key_of) {
+  std::map<Key, const Row*> last;
+  for (const Row& row : rows) last[key_of(row)] = &row;
+  return last;
+}
+
+template <class... Columns>
+Params ArraysOf(Columns&... columns) {
+  Params params;
+  (params.Array(columns), ...);
+  return params;
+}
+
+void QueueJobs(const std::vector<JobPtr>& jobs, PqConnection& connection) {
+  Column id{E::kInt8}, state{E::kInt2}, suspended{E::kBool}, deletion{E::kBool}, reason{E::kText},
+      message{E::kText}, cluster{E::kText}, attempt{E::kInt4}, admission{E::kJson}, admit{E::kInt8},
+      start{E::kInt8}, end{E::kInt8}, exit_code{E::kInt4}, exit_signal{E::kInt4},
+      requeues{E::kInt4}, conditions{E::kJson}, version{E::kInt8}, ready{E::kInt4},
+      succeeded{E::kInt4}, failed{E::kInt4};
+  for (const auto& [job_id, ptr] :
+       LastByKey<JobId, JobPtr>(jobs, [](const JobPtr& job) { return job->id; })) {
+    const JobRecord& job = **ptr;
+    id.Int8(job_id.value);
+    state.Int2(static_cast<std::int16_t>(job.state));
+    suspended.Bool(job.suspended_by_user);
+    deletion.Bool(job.deletion_requested);
+    reason.Text(ReasonName(job.reason));
+    message.Text(job.message);
+    cluster.Text(job.cluster);
+    attempt.Int4(job.attempt);
+    admission.OptionalText(job.admission == nullptr ? "" : AdmissionText(*job.admission));
+    admit.Time(job.admit_time);
+    start.Time(job.start_time);
+    end.Time(job.end_time);
+    exit_code.OptionalInt4(job.exit_code);
+    exit_signal.Int4(job.exit_signal);
+    requeues.Int4(job.requeues);
+    conditions.OptionalText(job.conditions == nullptr ? "" : ConditionsText(*job.conditions));
+    version.Int8(job.resource_version);
+    ready.Int4(job.ready_pods);
+    succeeded.Int4(job.succeeded_pods);
+    failed.Int4(job.failed_pods);
+  }
+  connection.Queue(sql::kUpdateJobs.name,
+                   ArraysOf(id, state, suspended, deletion, reason, message, cluster, attempt,
+                            admission, admit, start, end, exit_code, exit_signal, requeues,
+                            conditions, version, ready, succeeded, failed));
+}
+
+void QueueDeletions(std::vector<JobId> ids, PqConnection& connection) {
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  Column id{E::kInt8};
+  for (JobId job : ids) id.Int8(job.value);
+  connection.Queue(sql::kDeleteJobs.name, ArraysOf(id));
+}
+
+void QueueUsage(const std::vector<UsageRow>& usage, PqConnection& connection) {
+  using Key = std::tuple<std::string, std::string, std::string>;
+  Column queue{E::kText}, flavor{E::kText}, resource{E::kText}, amount{E::kInt8};
+  for (const auto& [key, row] : LastByKey<Key, UsageRow>(
+           usage, [](const UsageRow& r) { return Key(r.cluster_queue, r.flavor, r.resource); })) {
+    queue.Text(row->cluster_queue);
+    flavor.Text(row->flavor);
+    resource.Text(row->resource);
+    amount.Int8(row->amount);
+  }
+  connection.Queue(sql::kPutUsage.name, ArraysOf(queue, flavor, resource, amount));
+}
+
+// Rows that give something up come first, so that a name or a job can change hands within one
+// statement.
+int Claim(DispatchState state) {
+  if (state == DispatchState::kGone) return 0;
+  return IsLive(state) ? 2 : 1;
+}
+
+void QueueDispatches(const std::vector<DispatchRow>& dispatches, PqConnection& connection) {
+  using Key = std::pair<Uid, std::int32_t>;
+  const auto last = LastByKey<Key, DispatchRow>(
+      dispatches, [](const DispatchRow& row) { return Key(row.key.job_uid, row.key.attempt); });
+  std::vector<const DispatchRow*> rows;
+  for (const auto& [key, row] : last) rows.push_back(row);
+  std::stable_sort(rows.begin(), rows.end(), [](const DispatchRow* a, const DispatchRow* b) {
+    return Claim(a->state) < Claim(b->state);
+  });
+  Column uid{E::kUuid}, attempt{E::kInt4}, job{E::kInt8}, cluster{E::kText}, incarnation{E::kText},
+      kind{E::kText}, ns{E::kText}, name{E::kText}, remote{E::kText}, state{E::kInt2},
+      detail{E::kText};
+  for (const DispatchRow* row : rows) {
+    uid.Uuid(row->key.job_uid);
+    attempt.Int4(row->key.attempt);
+    job.Int8(row->job.value);
+    cluster.Text(row->key.cluster);
+    incarnation.Text(row->incarnation);
+    kind.Text(row->object_kind);
+    ns.Text(row->ns);
+    name.Text(row->name);
+    remote.Text(row->remote_uid);
+    state.Int2(static_cast<std::int16_t>(row->state));
+    detail.Text(row->detail);
+  }
+  connection.Queue(sql::kPutDispatches.name, ArraysOf(uid, attempt, job, cluster, incarnation, kind,
+                                                      ns, name, remote, state, detail));
+}
+
+void QueueAttempts(const std::vector<AttemptRecord>& attempts, PqConnection& connection) {
+  using Key = std::pair<JobId, std::int32_t>;
+  Column job{E::kInt8}, number{E::kInt4}, cluster{E::kText}, admit{E::kInt8}, start{E::kInt8},
+      end{E::kInt8}, outcome{E::kInt2}, reason{E::kText}, message{E::kText}, exit_code{E::kInt4},
+      exit_signal{E::kInt4}, admission{E::kJson};
+  for (const auto& [key, row] : LastByKey<Key, AttemptRecord>(
+           attempts, [](const AttemptRecord& r) { return Key(r.job, r.attempt); })) {
+    job.Int8(row->job.value);
+    number.Int4(row->attempt);
+    cluster.Text(row->cluster);
+    admit.Time(row->admit_time);
+    start.Time(row->start_time);
+    end.Time(row->end_time);
+    outcome.Int2(static_cast<std::int16_t>(row->outcome));
+    reason.Text(ReasonName(row->reason));
+    message.Text(row->message);
+    exit_code.OptionalInt4(row->exit_code);
+    exit_signal.Int4(row->exit_signal);
+    admission.OptionalText(row->admission == nullptr ? "" : AdmissionText(*row->admission));
+  }
+  connection.Queue(sql::kPutAttempts.name,
+                   ArraysOf(job, number, cluster, admit, start, end, outcome, reason, message,
+                            exit_code, exit_signal, admission));
+}
+
+void QueueObjects(const sql::ObjectTable& table, const std::vector<ObjectWrite>& objects,
+                  PqConnection& connection) {
+  using Key = std::pair<std::string, std::string>;
+  std::map<Key, const ObjectWrite*> last;
+  for (const ObjectWrite& write : objects) {
+    if (write.object->kind == table.kind) last[Key(write.object->ns, write.object->name)] = &write;
+  }
+  Column gone_name{E::kText}, gone_ns{E::kText}, name{E::kText}, uid{E::kUuid},
+      generation{E::kInt8}, version{E::kInt8}, created{E::kInt8}, manifest{E::kJson}, ns{E::kText};
+  bool removes = false, puts = false;
+  for (const auto& [key, write] : last) {
+    const StoredObject& object = *write->object;
+    if (write->remove) {
+      removes = true;
+      gone_name.Text(object.name);
+      gone_ns.Text(object.ns);
+      continue;
+    }
+    puts = true;
+    name.Text(object.name);
+    uid.Uuid(object.uid);
+    generation.Int8(object.generation);
+    version.Int8(object.resource_version);
+    created.Int8(object.creation_time.us);
+    manifest.Text(object.manifest);
+    ns.Text(object.ns);
+  }
+  if (removes) {
+    Params params = ArraysOf(gone_name);
+    if (table.namespaced) params.Array(gone_ns);
+    connection.QueueSql(sql::DeleteObjects(table), params);
+  }
+  if (puts) {
+    Params params = ArraysOf(name, uid, generation, version, created, manifest);
+    if (table.namespaced) params.Array(ns);
+    connection.QueueSql(sql::PutObjects(table), params);
+  }
+}
+
+void QueueEvents(const std::vector<Event>& events, PqConnection& connection) {
+  Column seq{E::kInt8}, time{E::kInt8}, type{E::kText}, job{E::kInt8}, object{E::kText},
+      reason{E::kText}, message{E::kText};
+  for (const Event& event : events) {
+    seq.Int8(event.seq);
+    time.Int8(event.time.us);
+    type.Text(event.type);
+    if (event.job.value == 0) {
+      job.Null();
+    } else {
+      job.Int8(event.job.value);
+    }
+    object.Text(event.object);
+    reason.Text(event.reason);
+    message.Text(event.message);
+  }
+  connection.Queue(sql::kAddEvents.name, ArraysOf(seq, time, type, job, object, reason, message));
+}
+
+void QueueAudit(const std::vector<AuditRow>& rows, PqConnection& connection) {
+  Column time{E::kInt8}, user{E::kText}, method{E::kText}, verb{E::kText}, object{E::kText},
+      detail{E::kText};
+  for (const AuditRow& row : rows) {
+    time.Int8(row.time.us);
+    user.Text(row.user);
+    method.Text(row.method);
+    verb.Text(row.verb);
+    object.Text(row.object);
+    detail.Text(row.detail);
+  }
+  connection.Queue(sql::kAddAudit.name, ArraysOf(time, user, method, verb, object, detail));
+}
+
+}  // namespace
+
+void QueueCommit(const PlanCommit& commit, PqConnection& connection) {
+  if (!commit.jobs.empty()) QueueJobs(commit.jobs, connection);
+  if (!commit.deleted_jobs.empty()) QueueDeletions(commit.deleted_jobs, connection);
+  if (!commit.usage.empty()) QueueUsage(commit.usage, connection);
+  if (!commit.attempts.empty()) QueueAttempts(commit.attempts, connection);
+  if (!commit.dispatches.empty()) QueueDispatches(commit.dispatches, connection);
+  if (!commit.objects.empty()) {
+    for (const sql::ObjectTable& table : sql::kObjectTables)
+      QueueObjects(table, commit.objects, connection);
+  }
+  if (!commit.events.empty()) QueueEvents(commit.events, connection);
+  if (!commit.audit.empty()) QueueAudit(commit.audit, connection);
+}
+
+}  // namespace muster::pg

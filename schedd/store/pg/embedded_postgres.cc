@@ -1,0 +1,288 @@
+#include "schedd/store/pg/embedded_postgres.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include <pqxx/pqxx>
+
+#include "schedd/store/pg/read_pool.h"
+#include "schedd/store/pg/server_files.h"
+#include "schedd/store/pg/server_process.h"
+#include "schedd/store/pg/statements_read.h"
+#include "schedd/telemetry/log.h"
+
+namespace muster {
+namespace {
+
+using pg::Account;
+using pg::Child;
+using pg::ServerBinaries;
+using pg::ServerLayout;
+
+constexpr int kReadyWaitMs = 120'000;  // recovery after a crash replays at most max_wal_size
+constexpr int kFastStopMs = 8'000, kHardStopMs = 2'000;
+constexpr int kBackoffMs = 50, kBackoffMaxMs = 5'000;
+constexpr off_t kLogBytes = 16 << 20;
+
+// Settings for fast durable commits on a small private server.
+constexpr const char* kSettings[] = {"listen_addresses=",
+                                     "unix_socket_permissions=0700",
+                                     "port=5432",
+                                     "max_connections=100",
+                                     "shared_buffers=64MB",
+                                     "fsync=on",
+                                     "synchronous_commit=on",
+                                     "full_page_writes=on",
+                                     "wal_compression=lz4",
+                                     "default_toast_compression=lz4",
+                                     "max_wal_size=2GB",
+                                     "min_wal_size=256MB",
+                                     "checkpoint_timeout=15min",
+                                     "checkpoint_completion_target=0.9",
+                                     "wal_buffers=16MB",
+                                     "jit=off",
+                                     "max_parallel_workers_per_gather=0",
+                                     "autovacuum=on",
+                                     "autovacuum_naptime=15s",
+                                     "autovacuum_vacuum_scale_factor=0.05",
+                                     "autovacuum_vacuum_insert_scale_factor=0.2",
+                                     "cluster_name=muster",
+                                     "log_timezone=UTC",
+                                     "timezone=UTC"};
+
+std::string Escaped(const std::string& path) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.') {
+      out += c;
+    } else {
+      out += {'%', kHex[byte >> 4], kHex[byte & 15]};
+    }
+  }
+  return out;
+}
+
+std::string UrlOf(const ServerLayout& layout, const std::string& database) {
+  return "postgresql://muster@/" + database + "?host=" + Escaped(layout.socket) +
+         "&port=5432&connect_timeout=10";
+}
+
+Status CreateDatabase(const ServerLayout& layout) {
+  try {
+    const auto connection =
+        pg::OpenConnection(UrlOf(layout, "postgres"), pg::sql::kMigratorSettings);
+    pqxx::nontransaction work(*connection);
+    if (work.exec_params(pg::sql::kDatabaseExists, "muster").empty())
+      work.exec(pg::sql::kCreateDatabase);
+    return Done{};
+  } catch (...) {
+    return pg::ErrorOfException();
+  }
+}
+
+// Closes on scope's end.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+int OpenLog(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && status.st_size > kLogBytes) {
+    rename(path.c_str(), (path + ".1").c_str());
+  }
+  return open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+}
+
+}  // namespace
+
+struct EmbeddedPostgres::Impl {
+  Impl(ServerLayout server_layout, ServerBinaries server_binaries, Account server_account, int lock)
+      : layout(std::move(server_layout)),
+        binaries(std::move(server_binaries)),
+        account(std::move(server_account)),
+        lock_fd(lock),
+        stop_fd(eventfd(0, EFD_CLOEXEC)),
+        url(UrlOf(layout, "muster")) {}
+
+  // The watching thread. The server is its child, so that it outlives every start and ends with
+  // this process.
+  void Watch(std::promise<Status> first_start);
+  Status StartServer(Child* server);
+  Status AwaitReady(const Child& server, int inotify_fd);
+  void StopServer(Child* server);
+  void Request(std::uint64_t stop) { (void)!write(stop_fd.get(), &stop, sizeof(stop)); }
+
+  const ServerLayout layout;
+  const ServerBinaries binaries;
+  const Account account;
+  const Descriptor lock_fd, stop_fd;
+  const std::string url;
+  std::atomic<int> pid{0};
+  std::atomic<std::int64_t> restarts{0};
+  std::thread watcher;
+};
+
+Status EmbeddedPostgres::Impl::StartServer(Child* server) {
+  Status clean = pg::CleanLeftovers(layout);
+  if (!clean.ok()) return clean;
+  const Descriptor inotify(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (inotify_add_watch(inotify.get(), layout.data.c_str(), IN_CLOSE_WRITE | IN_MODIFY) < 0) {
+    return Error{Code::kFailedPrecondition,
+                 std::string("cannot watch the database: ") + std::strerror(errno)};
+  }
+  const Descriptor log(OpenLog(layout.log));
+  if (log.get() < 0) return Error{Code::kFailedPrecondition, "cannot write " + layout.log};
+  std::vector<std::string> argv = {binaries.dir + "/postgres", "-D", layout.data};
+  for (const char* setting : kSettings) argv.insert(argv.end(), {"-c", setting});
+  argv.insert(argv.end(), {"-c", "unix_socket_directories=" + layout.socket});
+  Result<Child> child = pg::StartChild(argv, account, log.get());
+  if (!child.ok()) return child.error();
+  *server = std::move(child).value();
+  Status ready = AwaitReady(*server, inotify.get());
+  if (!ready.ok()) {
+    StopServer(server);
+    return ready;
+  }
+  pid = server->pid();
+  return Done{};
+}
+
+Status EmbeddedPostgres::Impl::AwaitReady(const Child& server, int inotify_fd) {
+  // The server notes its progress in postmaster.pid: each change is looked at, nothing is polled.
+  while (!pg::SaysReady(layout.data, server.pid())) {
+    const int woken = pg::WaitReadable(server.pidfd(), inotify_fd, kReadyWaitMs);
+    if (woken == server.pidfd()) {
+      return Error{Code::kUnavailable, "the private PostgreSQL does not start; see " + layout.log};
+    }
+    if (woken < 0 && errno != EINTR) {
+      return Error{Code::kUnavailable,
+                   "the private PostgreSQL is not ready in time; see " + layout.log};
+    }
+    std::array<char, 4096> events{};
+    (void)!read(inotify_fd, events.data(), events.size());
+  }
+  return Done{};
+}
+
+void EmbeddedPostgres::Impl::StopServer(Child* server) {
+  pid = 0;
+  if (server->pid() == 0) return;
+  kill(server->pid(), SIGINT);
+  if (pg::WaitReadable(server->pidfd(), -1, kFastStopMs) < 0) {
+    kill(server->pid(), SIGQUIT);
+    if (pg::WaitReadable(server->pidfd(), -1, kHardStopMs) < 0) kill(server->pid(), SIGKILL);
+  }
+  server->Reap();
+  *server = Child();
+}
+
+void EmbeddedPostgres::Impl::Watch(std::promise<Status> first_start) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);  // signals are the daemon's own threads' business
+  Child server;
+  Status started = StartServer(&server);
+  const bool up = started.ok();
+  first_start.set_value(std::move(started));
+  if (!up) return;
+  int backoff_ms = kBackoffMs;
+  for (;;) {
+    const int woken = pg::WaitReadable(stop_fd.get(), server.pidfd(), -1);
+    if (woken == stop_fd.get()) break;
+    if (woken < 0) continue;  // interrupted
+    pid = 0;
+    const int status = server.Reap();
+    server = Child();
+    Log(LogLevel::kError, "postgres", "server_died", {{"status", std::int64_t{status}}});
+    for (bool again = true; again;) {
+      const Status restarted = StartServer(&server);
+      again = !restarted.ok();
+      if (!again) break;
+      Log(LogLevel::kError, "postgres", "server_start_failed", {{"err", restarted.error().detail}});
+      if (pg::WaitReadable(stop_fd.get(), -1, backoff_ms) == stop_fd.get()) return;
+      backoff_ms = std::min(backoff_ms * 2, kBackoffMaxMs);
+    }
+    backoff_ms = kBackoffMs;
+    ++restarts;
+    Log(LogLevel::kInfo, "postgres", "server_restarted", {{"pid", std::int64_t{server.pid()}}});
+  }
+  StopServer(&server);
+}
+
+Result<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const std::string& data_dir) {
+  Result<ServerLayout> layout = pg::LayoutFor(data_dir);
+  if (!layout.ok()) return layout.error();
+  Result<Account> account = pg::ServerAccount(layout->data);
+  if (!account.ok()) return account.error();
+  Status status = pg::MakeDirectories(data_dir, *layout, *account);
+  if (!status.ok()) return status.error();
+  const int lock = open((layout->home + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    if (lock >= 0) close(lock);
+    return Error{Code::kFailedPrecondition, "another daemon uses the database in " + layout->home};
+  }
+  const std::vector<ServerBinaries> installed = pg::FindBinaries(*account);
+  Result<ServerBinaries> binaries = pg::ChooseBinaries(installed, layout->data);
+  if (!binaries.ok()) {
+    close(lock);
+    return binaries.error();
+  }
+  auto impl = std::make_unique<Impl>(*layout, *binaries, *account, lock);
+  status = pg::MakeCluster(*binaries, *layout, *account);
+  if (!status.ok()) return status.error();
+  std::promise<Status> first_start;
+  std::future<Status> started = first_start.get_future();
+  Impl* watched = impl.get();
+  impl->watcher = std::thread([watched, promise = std::move(first_start)]() mutable {
+    watched->Watch(std::move(promise));
+  });
+  status = started.get();
+  std::unique_ptr<EmbeddedPostgres> server(new EmbeddedPostgres(std::move(impl)));
+  if (status.ok()) status = CreateDatabase(*layout);
+  if (!status.ok()) return status.error();
+  return server;
+}
+
+EmbeddedPostgres::EmbeddedPostgres(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+EmbeddedPostgres::~EmbeddedPostgres() { Stop(); }
+
+const std::string& EmbeddedPostgres::url() const { return impl_->url; }
+
+void EmbeddedPostgres::Stop() {
+  if (!impl_->watcher.joinable()) return;
+  impl_->Request(1);
+  impl_->watcher.join();
+}
+
+int EmbeddedPostgres::pid() const { return impl_->pid; }
+
+std::int64_t EmbeddedPostgres::restarts() const { return impl_->restarts; }
+
+}  // namespace muster

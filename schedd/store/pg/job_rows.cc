@@ -1,0 +1,217 @@
+#include "schedd/store/pg/job_rows.h"
+
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+namespace muster::pg {
+namespace {
+
+// Takes the fields of one row from left to right.
+class RowReader {
+ public:
+  explicit RowReader(const pqxx::row& row) : row_(row) {}
+
+  bool null() const { return row_[column_].is_null(); }
+  void Skip() { ++column_; }
+  std::string_view View() {
+    const pqxx::field field = row_[column_++];
+    return {field.c_str(), field.size()};  // the result owns the bytes and outlives the row
+  }
+  std::string Text() { return std::string(View()); }
+  bool Bool() { return View() == "t"; }
+  template <class Int = std::int64_t>
+  Int Number() {
+    const std::string_view text = View();
+    Int value = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
+      throw std::runtime_error("not a number");
+    }
+    return value;
+  }
+  WallTime Time() {
+    if (!null()) return {Number()};
+    Skip();
+    return {};
+  }
+  std::optional<std::int32_t> OptionalInt4() {
+    if (!null()) return Number<std::int32_t>();
+    Skip();
+    return std::nullopt;
+  }
+  Uid Uuid() {
+    Uid uid;
+    if (!Uid::Parse(View(), &uid)) throw std::runtime_error("not a uuid");
+    return uid;
+  }
+
+ private:
+  const pqxx::row& row_;
+  pqxx::row::size_type column_ = 0;
+};
+
+// Puts a parsed JSON column into `out`, or leaves it alone when the column is null.
+template <class T, class ParseColumn>
+Status Take(RowReader* row, T* out, ParseColumn parse) {
+  if (row->null()) {
+    row->Skip();
+    return Done{};
+  }
+  Result<T> parsed = parse(row->View());
+  if (!parsed.ok()) return parsed.error();
+  *out = std::move(parsed).value();
+  return Done{};
+}
+
+Status TakeSpec(RowReader* row, JobRecord* job, Interner* interner) {
+  job->id.value = row->Number();
+  job->uid = row->Uuid();
+  job->ns = row->Text();
+  job->shape = static_cast<ShapeKind>(row->Number<std::int16_t>());
+  job->name = row->Text();
+  job->display_name = row->null() ? job->name : std::string();
+  const std::string display_name = row->Text();
+  if (!display_name.empty()) job->display_name = display_name;
+  job->user = row->Text();
+  job->local_queue = row->Text();
+  job->cluster_queue = row->Text();
+  job->priority_class = row->Text();
+  job->priority = row->Number<std::int32_t>();
+  Status status =
+      Take(row, &job->pod_sets, [&](std::string_view text) { return interner->PodSetsOf(text); });
+  if (!status.ok()) return status;
+  status = Take(row, &job->batch, [](std::string_view text) { return ParseBatch(text); });
+  if (!status.ok()) return status;
+  job->time_limit_s = row->Number();
+  job->ttl_after_finished_s = row->Number();
+  job->submit_time = row->Time();
+  job->accept_seq = row->Number();
+  return Done{};
+}
+
+Status TakeState(RowReader* row, JobRecord* job, Interner* interner) {
+  job->state = static_cast<JobState>(row->Number<std::int16_t>());
+  job->suspended_by_user = row->Bool();
+  job->deletion_requested = row->Bool();
+  job->reason = ReasonOf(row->View());
+  job->message = row->Text();
+  job->cluster = row->Text();
+  job->attempt = row->Number<std::int32_t>();
+  Status status = Take(row, &job->admission,
+                       [&](std::string_view text) { return interner->AdmissionOf(text); });
+  if (!status.ok()) return status;
+  job->admit_time = row->Time();
+  job->start_time = row->Time();
+  job->end_time = row->Time();
+  job->exit_code = row->OptionalInt4();
+  job->exit_signal = row->Number<std::int32_t>();
+  job->requeues = row->Number<std::int32_t>();
+  status = Take(row, &job->conditions, [](std::string_view text) { return ParseConditions(text); });
+  if (!status.ok()) return status;
+  job->resource_version = row->Number();
+  job->ready_pods = row->Number<std::int32_t>();
+  job->succeeded_pods = row->Number<std::int32_t>();
+  job->failed_pods = row->Number<std::int32_t>();
+  return Done{};
+}
+
+}  // namespace
+
+Result<JobPtr> JobOfRow(const pqxx::row& row, Interner* interner) {
+  RowReader reader(row);
+  auto job = std::make_shared<JobRecord>();
+  Status status = TakeSpec(&reader, job.get(), interner);
+  if (status.ok()) status = TakeState(&reader, job.get(), interner);
+  if (!status.ok()) return status.error();
+  return JobPtr(std::move(job));
+}
+
+DispatchRow DispatchOfRow(const pqxx::row& row) {
+  RowReader reader(row);
+  DispatchRow dispatch;
+  dispatch.key.job_uid = reader.Uuid();
+  dispatch.key.attempt = reader.Number<std::int32_t>();
+  dispatch.job.value = reader.Number();
+  dispatch.key.cluster = reader.Text();
+  dispatch.incarnation = reader.Text();
+  dispatch.object_kind = reader.Text();
+  dispatch.ns = reader.Text();
+  dispatch.name = reader.Text();
+  dispatch.remote_uid = reader.Text();
+  dispatch.state = static_cast<DispatchState>(reader.Number<std::int16_t>());
+  dispatch.detail = reader.Text();
+  return dispatch;
+}
+
+Result<AttemptRecord> AttemptOfRow(const pqxx::row& row, Interner* interner) {
+  RowReader reader(row);
+  AttemptRecord attempt;
+  attempt.job.value = reader.Number();
+  attempt.attempt = reader.Number<std::int32_t>();
+  attempt.cluster = reader.Text();
+  attempt.admit_time = reader.Time();
+  attempt.start_time = reader.Time();
+  attempt.end_time = reader.Time();
+  attempt.outcome = static_cast<JobState>(reader.Number<std::int16_t>());
+  attempt.reason = ReasonOf(reader.View());
+  attempt.message = reader.Text();
+  attempt.exit_code = reader.OptionalInt4();
+  attempt.exit_signal = reader.Number<std::int32_t>();
+  const Status status = Take(&reader, &attempt.admission,
+                             [&](std::string_view text) { return interner->AdmissionOf(text); });
+  if (!status.ok()) return status.error();
+  return attempt;
+}
+
+Event EventOfRow(const pqxx::row& row) {
+  RowReader reader(row);
+  Event event;
+  event.seq = reader.Number();
+  event.time = reader.Time();
+  event.type = reader.Text();
+  event.job.value = reader.null() ? 0 : reader.Number();
+  if (event.job.value == 0) reader.Skip();
+  event.object = reader.Text();
+  event.reason = reader.Text();
+  event.message = reader.Text();
+  return event;
+}
+
+ObjectPtr ObjectOfRow(ObjectKind kind, const pqxx::row& row) {
+  RowReader reader(row);
+  auto object = std::make_shared<StoredObject>();
+  object->kind = kind;
+  object->ns = reader.Text();
+  object->name = reader.Text();
+  object->uid = reader.Uuid();
+  object->generation = reader.Number();
+  object->resource_version = reader.Number();
+  object->creation_time = reader.Time();
+  object->manifest = reader.Text();
+  return object;
+}
+
+UsageRow UsageOfRow(const pqxx::row& row) {
+  RowReader reader(row);
+  UsageRow usage;
+  usage.cluster_queue = reader.Text();
+  usage.flavor = reader.Text();
+  usage.resource = reader.Text();
+  usage.amount = reader.Number();
+  return usage;
+}
+
+AuditRow AuditOfRow(const pqxx::row& row) {
+  RowReader reader(row);
+  AuditRow audit;
+  audit.time = reader.Time();
+  audit.user = reader.Text();
+  audit.method = reader.Text();
+  audit.verb = reader.Text();
+  audit.object = reader.Text();
+  audit.detail = reader.Text();
+  return audit;
+}
+
+}  // namespace muster::pg

@@ -1,0 +1,27 @@
+// Rows as libpqxx returns them, as values of the model. Functions throw what libpqxx's conversions
+// throw; a JSON column that cannot be read is an Error.
+#pragma once
+
+#include <string_view>
+
+#include <pqxx/pqxx>
+
+#include "schedd/store/pg/row_json.h"
+#include "schedd/store/store.h"
+
+namespace muster::pg {
+
+/// A row of MUSTER_JOB_SELECT.
+Result<JobPtr> JobOfRow(const pqxx::row& row, Interner* interner);
+/// A row of kLoadDispatches.
+DispatchRow DispatchOfRow(const pqxx::row& row);
+/// A row of kReadAttempts.
+Result<AttemptRecord> AttemptOfRow(const pqxx::row& row, Interner* interner);
+/// A row of kReadEvents.
+Event EventOfRow(const pqxx::row& row);
+/// A row of ReadObjects.
+ObjectPtr ObjectOfRow(ObjectKind kind, const pqxx::row& row);
+UsageRow UsageOfRow(const pqxx::row& row);
+AuditRow AuditOfRow(const pqxx::row& row);
+
+}  // namespace muster::pg

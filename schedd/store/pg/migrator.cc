@@ -1,0 +1,128 @@
+#include "schedd/store/pg/migrator.h"
+
+#include <map>
+
+#include <pqxx/pqxx>
+
+#include "schedd/store/pg/read_pool.h"
+#include "schedd/store/pg/statements_read.h"
+#include "schedd/telemetry/log.h"
+
+namespace muster::pg {
+namespace {
+
+struct AppliedMigration {
+  std::string name, checksum;
+};
+
+constexpr int kOldestServer = 150000;  // PostgreSQL 15
+
+std::map<int, AppliedMigration> Applied(pqxx::transaction_base& work) {
+  std::map<int, AppliedMigration> applied;
+  for (const pqxx::row& row : work.exec(sql::kMigrationsApplied)) {
+    applied[row[0].as<int>()] = {row[1].as<std::string>(), row[2].as<std::string>()};
+  }
+  return applied;
+}
+
+std::string ChecksumOf(pqxx::transaction_base& work, const Migration& migration) {
+  return work.exec_params1(sql::kChecksum, std::string(migration.up))[0].as<std::string>();
+}
+
+Status CheckHistory(pqxx::transaction_base& work, const std::vector<Migration>& migrations) {
+  const std::map<int, AppliedMigration> applied = Applied(work);
+  for (const Migration& migration : migrations) {
+    const auto found = applied.find(migration.number);
+    if (found != applied.end() && found->second.checksum != ChecksumOf(work, migration)) {
+      return Error{Code::kFailedPrecondition, "migration " + std::to_string(migration.number) +
+                                                  " (" + found->second.name +
+                                                  ") was applied in another version than this "
+                                                  "program's; use the program that applied it"};
+    }
+  }
+  const int newest = migrations.empty() ? 0 : migrations.back().number;
+  if (!applied.empty() && applied.rbegin()->first > newest) {
+    return Error{Code::kFailedPrecondition, "the database's schema is newer (" +
+                                                std::to_string(applied.rbegin()->first) +
+                                                ") than this program knows (" +
+                                                std::to_string(newest) + "); upgrade the program"};
+  }
+  return Done{};
+}
+
+Status CheckServer(pqxx::transaction_base& work) {
+  const int version = work.exec1(sql::kServerVersion)[0].as<int>();
+  if (version >= kOldestServer) return Done{};
+  return Error{
+      Code::kFailedPrecondition,
+      "PostgreSQL 15 or newer is needed; the server is version " + std::to_string(version / 10000)};
+}
+
+// One step under the lock; `changed` says whether there was anything to do.
+using Step = Status (*)(pqxx::transaction_base& work, const std::vector<Migration>& migrations,
+                        int target, bool* changed);
+
+Status UpOne(pqxx::transaction_base& work, const std::vector<Migration>& migrations, int,
+             bool* changed) {
+  Status status = CheckServer(work);
+  if (status.ok()) status = CheckHistory(work, migrations);
+  if (!status.ok()) return status;
+  const std::map<int, AppliedMigration> applied = Applied(work);
+  for (const Migration& migration : migrations) {
+    if (applied.contains(migration.number)) continue;
+    work.exec(migration.up);
+    work.exec_params0(sql::kRecordMigration, migration.number, std::string(migration.name),
+                      ChecksumOf(work, migration));
+    Log(LogLevel::kInfo, "store", "migration_applied",
+        {{"number", std::int64_t{migration.number}}, {"name", std::string_view(migration.name)}});
+    *changed = true;
+    break;
+  }
+  return Done{};
+}
+
+Status DownOne(pqxx::transaction_base& work, const std::vector<Migration>& migrations, int target,
+               bool* changed) {
+  const Status status = CheckHistory(work, migrations);
+  if (!status.ok()) return status;
+  const std::map<int, AppliedMigration> applied = Applied(work);
+  for (auto migration = migrations.rbegin(); migration != migrations.rend(); ++migration) {
+    if (migration->number <= target || !applied.contains(migration->number)) continue;
+    work.exec(migration->down);
+    work.exec_params0(sql::kForgetMigration, migration->number);
+    *changed = true;
+    break;
+  }
+  return Done{};
+}
+
+Status Repeat(const std::string& url, const std::vector<Migration>& migrations, int target,
+              Step step) {
+  try {
+    const auto connection = OpenConnection(url, sql::kMigratorSettings);
+    for (bool changed = true; changed;) {
+      changed = false;
+      pqxx::work work(*connection);
+      work.exec(sql::kMigrationLock);
+      work.exec(sql::kMigrationTable);
+      const Status status = step(work, migrations, target, &changed);
+      if (!status.ok()) return status;
+      work.commit();
+    }
+    return Done{};
+  } catch (...) {
+    return ErrorOfException();
+  }
+}
+
+}  // namespace
+
+Status MigrateUp(const std::string& url, const std::vector<Migration>& migrations) {
+  return Repeat(url, migrations, 0, UpOne);
+}
+
+Status MigrateDown(const std::string& url, int target, const std::vector<Migration>& migrations) {
+  return Repeat(url, migrations, target, DownOne);
+}
+
+}  // namespace muster::pg

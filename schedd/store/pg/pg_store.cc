@@ -1,0 +1,318 @@
+#include "schedd/store/pg/pg_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schedd/store/pg/group_commit.h"
+#include "schedd/store/pg/job_rows.h"
+#include "schedd/store/pg/migrator.h"
+#include "schedd/store/pg/read_pool.h"
+#include "schedd/store/pg/statements_read.h"
+
+namespace muster {
+namespace {
+
+using pg::sql::kReadJobs;
+
+class AcceptCall final : public pg::WriteCall {
+ public:
+  AcceptCall(Epoch epoch, std::vector<NewJob> jobs, Callback<std::vector<Result<Accepted>>> done)
+      : epoch_(epoch), jobs_(std::move(jobs)), done_(std::move(done)) {}
+
+  Epoch epoch() const override { return epoch_; }
+  std::size_t rows() const override { return jobs_.size(); }
+  std::vector<pg::WriteUnit> Units() const override {
+    std::vector<pg::WriteUnit> units(jobs_.size());
+    for (std::size_t i = 0; i < jobs_.size(); ++i) units[i].job = &jobs_[i];
+    return units;
+  }
+  void Answer(std::span<pg::WriteUnit> units) override {
+    // What hit every item alike (no database, no lead) is the call's own failure.
+    std::vector<Result<Accepted>> answers;
+    answers.reserve(units.size());
+    for (pg::WriteUnit& unit : units) answers.push_back(std::move(*unit.accepted));
+    const auto whole = [](const Result<Accepted>& answer) {
+      return !answer.ok() &&
+             (answer.error().code == Code::kAborted || answer.error().code == Code::kUnavailable ||
+              answer.error().code == Code::kUnknown);
+    };
+    bool all = !answers.empty();
+    for (const Result<Accepted>& answer : answers) all = all && whole(answer);
+    if (all) {
+      done_(answers.front().error());
+    } else {
+      done_(std::move(answers));
+    }
+  }
+  void Refuse(Error error) override { done_(std::move(error)); }
+
+ private:
+  const Epoch epoch_;
+  const std::vector<NewJob> jobs_;
+  const Callback<std::vector<Result<Accepted>>> done_;
+};
+
+class CommitCall final : public pg::WriteCall {
+ public:
+  CommitCall(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done)
+      : epoch_(epoch), commit_(std::move(commit)), done_(std::move(done)) {}
+
+  Epoch epoch() const override { return epoch_; }
+  std::size_t rows() const override { return 1; }
+  std::vector<pg::WriteUnit> Units() const override {
+    std::vector<pg::WriteUnit> units(1);
+    units[0].commit = &commit_;
+    return units;
+  }
+  void Answer(std::span<pg::WriteUnit> units) override { done_(std::move(*units[0].committed)); }
+  void Refuse(Error error) override { done_(std::move(error)); }
+
+ private:
+  const Epoch epoch_;
+  const PlanCommit commit_;
+  const Callback<CommitVersion> done_;
+};
+
+// "{1,2,3}": an array parameter as libpqxx 6 takes it.
+std::string ArrayText(const std::vector<JobId>& ids) {
+  std::string text = "{";
+  for (const JobId id : ids) {
+    if (text.size() > 1) text += ',';
+    text += std::to_string(id.value);
+  }
+  return text + '}';
+}
+
+// Null for an empty filter.
+const char* Filter(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
+
+class PgStore final : public Store {
+ public:
+  explicit PgStore(const PgStoreOptions& options)
+      : readers_(options.url, static_cast<std::size_t>(options.read_connections)),
+        writer_(options.url, options.resolve_ms, options.clock, options.metrics) {}
+
+  Result<Lease> Lead(const std::string& holder, std::chrono::milliseconds wait) override {
+    return writer_.Lead(holder, wait);
+  }
+  Result<Loaded> Load(Epoch epoch, WallTime finished_since) override;
+  void Accept(Epoch epoch, std::vector<NewJob> batch,
+              Callback<std::vector<Result<Accepted>>> done) override {
+    writer_.Post(std::make_unique<AcceptCall>(epoch, std::move(batch), std::move(done)));
+  }
+  void Commit(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done) override {
+    writer_.Post(std::make_unique<CommitCall>(epoch, std::move(commit), std::move(done)));
+  }
+  Result<std::vector<std::string>> ReadManifests(const std::vector<JobId>& ids) override;
+  Result<std::vector<JobPtr>> ReadJobs(const JobQuery& query) override;
+  Result<JobPtr> ReadJob(JobId id) override;
+  Result<JobId> FindJob(const std::string& ns, ShapeKind shape, const std::string& name) override;
+  Result<JobId> FindJob(Uid uid) override;
+  Result<std::vector<Event>> ReadEvents(std::int64_t since, JobId job, std::size_t limit) override;
+  Result<std::vector<AttemptRecord>> ReadAttempts(const std::vector<JobId>& ids) override;
+  Result<std::vector<AuditRow>> ReadAudit(std::size_t limit) override;
+  Result<std::string> InstanceId() override;
+  Status Ping() override;
+
+ private:
+  // Runs `read` on the pool; it fills a value of T.
+  template <class T, class Read>
+  Result<T> Query(Read read) {
+    T value{};
+    const Status status = readers_.Run([&](pqxx::transaction_base& snapshot) {
+      value = T{};
+      return Status(read(snapshot, &value));
+    });
+    if (!status.ok()) return status.error();
+    return value;
+  }
+
+  pg::ReadPool readers_;
+  pg::GroupCommitter writer_;
+};
+
+constexpr std::int64_t kLoadPage = 20'000;  // bounds the memory that one answer takes
+
+// Appends one family of jobs page by page.
+template <class Exec>
+Status LoadPages(Exec exec, pg::Interner* interner, Loaded* loaded) {
+  std::int64_t after = 0;
+  for (;;) {
+    const pqxx::result rows = exec(after);
+    for (const pqxx::row& row : rows) {
+      Result<JobPtr> job = pg::JobOfRow(row, interner);
+      if (!job.ok()) return job.error();
+      after = (*job)->id.value;
+      loaded->last_seq = std::max(loaded->last_seq, (*job)->resource_version);
+      loaded->jobs.push_back(std::move(job).value());
+    }
+    if (static_cast<std::int64_t>(rows.size()) < kLoadPage) return Done{};
+  }
+}
+
+Result<Loaded> PgStore::Load(Epoch epoch, WallTime finished_since) {
+  return Query<Loaded>([&](pqxx::transaction_base& snapshot, Loaded* loaded) -> Status {
+    if (snapshot.exec1(pg::sql::kEpochOf)[0].as<std::int64_t>() != epoch.value) {
+      return Aborted("this daemon no longer leads; its epoch has passed");
+    }
+    const pqxx::row numbers = snapshot.exec1(pg::sql::kLastNumbers);
+    loaded->last_job_id.value = numbers[0].as<std::int64_t>();
+    loaded->last_seq = numbers[1].as<std::int64_t>();
+    pg::Interner interner;
+    Status status = LoadPages(
+        [&](std::int64_t after) {
+          return snapshot.exec_params(pg::sql::kLoadLiveJobs, after, kLoadPage);
+        },
+        &interner, loaded);
+    if (!status.ok()) return status;
+    status = LoadPages(
+        [&](std::int64_t after) {
+          return snapshot.exec_params(pg::sql::kLoadEndedJobs, after, kLoadPage, finished_since.us);
+        },
+        &interner, loaded);
+    if (!status.ok()) return status;
+    std::sort(loaded->jobs.begin(), loaded->jobs.end(),
+              [](const JobPtr& a, const JobPtr& b) { return a->id < b->id; });
+    for (const pg::sql::ObjectTable& table : pg::sql::kObjectTables) {
+      for (const pqxx::row& row : snapshot.exec(pg::sql::ReadObjects(table))) {
+        loaded->objects.push_back(pg::ObjectOfRow(table.kind, row));
+        loaded->last_seq = std::max(loaded->last_seq, loaded->objects.back()->resource_version);
+      }
+    }
+    for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadUsage)) {
+      loaded->usage.push_back(pg::UsageOfRow(row));
+    }
+    for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadDispatches)) {
+      loaded->dispatches.push_back(pg::DispatchOfRow(row));
+    }
+    return Done{};
+  });
+}
+
+Result<std::vector<std::string>> PgStore::ReadManifests(const std::vector<JobId>& ids) {
+  using Texts = std::vector<std::string>;
+  return Query<Texts>([&](pqxx::transaction_base& snapshot, Texts* texts) -> Status {
+    std::size_t at = 0;
+    for (const pqxx::row& row : snapshot.exec_params(pg::sql::kReadManifests, ArrayText(ids))) {
+      if (row[0].is_null()) return NotFound("there is no job " + std::to_string(ids[at].value));
+      texts->emplace_back(row[0].c_str(), row[0].size());
+      ++at;
+    }
+    return Done{};
+  });
+}
+
+Result<std::vector<JobPtr>> PgStore::ReadJobs(const JobQuery& query) {
+  using Jobs = std::vector<JobPtr>;
+  const std::string state = query.state ? std::to_string(static_cast<int>(*query.state)) : "";
+  const std::string shape = query.shape ? std::to_string(static_cast<int>(*query.shape)) : "";
+  const std::string ended = query.ended_since.set() ? std::to_string(query.ended_since.us) : "";
+  return Query<Jobs>([&](pqxx::transaction_base& snapshot, Jobs* jobs) -> Status {
+    pg::Interner interner;
+    const pqxx::result rows =
+        snapshot.exec_params(kReadJobs, query.after.value, Filter(query.ns), Filter(query.queue),
+                             Filter(query.user), Filter(state), Filter(shape), Filter(ended),
+                             query.include_deleted, static_cast<std::int64_t>(query.limit));
+    for (const pqxx::row& row : rows) {
+      Result<JobPtr> job = pg::JobOfRow(row, &interner);
+      if (!job.ok()) return job.error();
+      jobs->push_back(std::move(job).value());
+    }
+    return Done{};
+  });
+}
+
+Result<JobPtr> PgStore::ReadJob(JobId id) {
+  return Query<JobPtr>([&](pqxx::transaction_base& snapshot, JobPtr* found) -> Status {
+    pg::Interner interner;
+    for (const pqxx::row& row : snapshot.exec_params(pg::sql::kReadJob, id.value)) {
+      Result<JobPtr> job = pg::JobOfRow(row, &interner);
+      if (!job.ok()) return job.error();
+      *found = std::move(job).value();
+      return Done{};
+    }
+    return NotFound("there is no job " + std::to_string(id.value));
+  });
+}
+
+Result<JobId> PgStore::FindJob(const std::string& ns, ShapeKind shape, const std::string& name) {
+  const std::string live_name = ns + '/' + std::to_string(static_cast<int>(shape)) + '/' + name;
+  return Query<JobId>([&](pqxx::transaction_base& snapshot, JobId* id) -> Status {
+    for (const pqxx::row& row : snapshot.exec_params(pg::sql::kFindLiveJob, live_name)) {
+      id->value = row[0].as<std::int64_t>();
+      return Done{};
+    }
+    return NotFound("there is no " + std::string(ShapeKindName(shape)) + " named \"" + name +
+                    "\" in namespace \"" + ns + "\"");
+  });
+}
+
+Result<JobId> PgStore::FindJob(Uid uid) {
+  return Query<JobId>([&](pqxx::transaction_base& snapshot, JobId* id) -> Status {
+    for (const pqxx::row& row : snapshot.exec_params(pg::sql::kFindJobByUid, uid.ToString())) {
+      id->value = row[0].as<std::int64_t>();
+      return Done{};
+    }
+    return NotFound("there is no job " + uid.ToString());
+  });
+}
+
+Result<std::vector<Event>> PgStore::ReadEvents(std::int64_t since, JobId job, std::size_t limit) {
+  using Events = std::vector<Event>;
+  return Query<Events>([&](pqxx::transaction_base& snapshot, Events* events) -> Status {
+    const auto count = static_cast<std::int64_t>(limit);
+    const pqxx::result rows =
+        job.value == 0 ? snapshot.exec_params(pg::sql::kReadEvents, since, count)
+                       : snapshot.exec_params(pg::sql::kReadJobEvents, since, count, job.value);
+    for (const pqxx::row& row : rows) events->push_back(pg::EventOfRow(row));
+    return Done{};
+  });
+}
+
+Result<std::vector<AttemptRecord>> PgStore::ReadAttempts(const std::vector<JobId>& ids) {
+  using Attempts = std::vector<AttemptRecord>;
+  return Query<Attempts>([&](pqxx::transaction_base& snapshot, Attempts* attempts) -> Status {
+    pg::Interner interner;
+    for (const pqxx::row& row : snapshot.exec_params(pg::sql::kReadAttempts, ArrayText(ids))) {
+      Result<AttemptRecord> attempt = pg::AttemptOfRow(row, &interner);
+      if (!attempt.ok()) return attempt.error();
+      attempts->push_back(std::move(attempt).value());
+    }
+    return Done{};
+  });
+}
+
+Result<std::vector<AuditRow>> PgStore::ReadAudit(std::size_t limit) {
+  using Rows = std::vector<AuditRow>;
+  return Query<Rows>([&](pqxx::transaction_base& snapshot, Rows* audit) -> Status {
+    for (const pqxx::row& row :
+         snapshot.exec_params(pg::sql::kReadAudit, static_cast<std::int64_t>(limit))) {
+      audit->push_back(pg::AuditOfRow(row));
+    }
+    return Done{};
+  });
+}
+
+Result<std::string> PgStore::InstanceId() {
+  return Query<std::string>([](pqxx::transaction_base& snapshot, std::string* instance) -> Status {
+    *instance = snapshot.exec1(pg::sql::kInstance)[0].as<std::string>();
+    return Done{};
+  });
+}
+
+Status PgStore::Ping() {
+  return readers_.Run([](pqxx::transaction_base& snapshot) -> Status {
+    snapshot.exec1(pg::sql::kPing);
+    return Done{};
+  });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> OpenPgStore(PgStoreOptions options) {
+  const Status migrated = pg::MigrateUp(options.url);
+  if (!migrated.ok()) return migrated.error();
+  return std::unique_ptr<Store>(std::make_unique<PgStore>(options));
+}
+
+}  // namespace muster

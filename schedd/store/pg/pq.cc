@@ -1,0 +1,177 @@
+#include "schedd/store/pg/pq.h"
+
+#include <utility>
+
+namespace muster::pg {
+namespace {
+
+PgResult Own(PGresult* result) { return {result, &PQclear}; }
+
+std::string Field(const PGresult* result, int code) {
+  const char* text = PQresultErrorField(result, code);
+  return text == nullptr ? "" : text;
+}
+
+bool StartsWith(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
+
+struct ConstraintText {
+  const char* constraint;
+  const char* sentence;
+};
+constexpr ConstraintText kConstraintTexts[] = {
+    {"dispatches_one_live", "the job already has a live attempt"},
+    {"dispatches_name", "another attempt still holds this object name on the member cluster"},
+    {"job_state_live_name", "a job of this name and kind exists in the namespace"},
+    {"jobs_pkey", "the job number is taken"},
+    {"jobs_uid_key", "the job's uid is taken"},
+    {"jobs_accept_seq_key", "the event number is taken"},
+    {"events_pkey", "the event number is taken"},
+    {"quota_usage_amount_check", "quota usage cannot be negative"},
+};
+
+std::string ConstraintSentence(const std::string& constraint) {
+  for (const ConstraintText& known : kConstraintTexts) {
+    if (constraint == known.constraint) return known.sentence;
+  }
+  return "the database refused the change by its rule " + constraint;
+}
+
+}  // namespace
+
+Failure FailureOf(const std::string& sqlstate, const std::string& message,
+                  const std::string& constraint) {
+  const auto environment = [](const char* sentence) {
+    return Failure{FailureKind::kEnvironment, Unavailable(sentence)};
+  };
+  if (sqlstate == "MU001") {
+    return {FailureKind::kFenced, Aborted("this daemon no longer leads; its epoch has passed")};
+  }
+  if (sqlstate == "MU002") {
+    return {FailureKind::kItem, {Code::kFailedPrecondition, message}};
+  }
+  if (sqlstate == "53100") return environment("the database's disk is full; nothing was written");
+  if (sqlstate == "25006") return environment("the database is read-only; nothing was written");
+  if (StartsWith(sqlstate, "53"))
+    return environment("the database is out of a resource; nothing was written");
+  if (StartsWith(sqlstate, "57P")) return environment("the database is stopping or starting");
+  if (StartsWith(sqlstate, "58"))
+    return environment("the database cannot use its files; nothing was written");
+  if (StartsWith(sqlstate, "40") || sqlstate == "55P03" || sqlstate == "57014") {
+    return environment("the database gave up a conflicting change; nothing was written");
+  }
+  if (StartsWith(sqlstate, "23")) {
+    return {FailureKind::kItem, {Code::kFailedPrecondition, ConstraintSentence(constraint)}};
+  }
+  if (StartsWith(sqlstate, "22")) {
+    return {FailureKind::kItem, InvalidArgument("a value cannot be stored: " + message)};
+  }
+  return {FailureKind::kItem,
+          Internal("the database refused a change (SQLSTATE " + sqlstate + ")")};
+}
+
+Result<std::unique_ptr<PqConnection>> PqConnection::Open(const std::string& url) {
+  Handle handle(PQconnectdb(url.c_str()), &PQfinish);
+  if (handle == nullptr) return Unavailable("no memory for a database connection");
+  if (PQstatus(handle.get()) != CONNECTION_OK) return Unavailable("the database cannot be reached");
+  PQsetNoticeProcessor(
+      handle.get(), [](void*, const char*) {}, nullptr);
+  return std::unique_ptr<PqConnection>(new PqConnection(std::move(handle)));
+}
+
+Failure PqConnection::Lost() const {
+  return {FailureKind::kConnection, Unavailable("the connection to the database was lost")};
+}
+
+Failure PqConnection::FailureOfResult(const PGresult* result) const {
+  const std::string sqlstate = Field(result, PG_DIAG_SQLSTATE);
+  // Without a code it is libpq itself that failed; after a FATAL one the server has closed the
+  // session.
+  if (sqlstate.empty() || !alive()) return Lost();
+  return FailureOf(sqlstate, Field(result, PG_DIAG_MESSAGE_PRIMARY),
+                   Field(result, PG_DIAG_CONSTRAINT_NAME));
+}
+
+Failure PqConnection::Execute(const char* sql) {
+  const PgResult result = Own(PQexec(connection_.get(), sql));
+  const ExecStatusType status = PQresultStatus(result.get());
+  if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) return {};
+  return FailureOfResult(result.get());
+}
+
+Failure PqConnection::Prepare(const char* name, const char* sql) {
+  const PgResult result = Own(PQprepare(connection_.get(), name, sql, 0, nullptr));
+  if (PQresultStatus(result.get()) == PGRES_COMMAND_OK) return {};
+  return FailureOfResult(result.get());
+}
+
+Failure PqConnection::Query(const char* sql, const Params& params, PgResult* rows) {
+  const ParamView view = params.View();
+  PgResult result = Own(PQexecParams(connection_.get(), sql, view.count, view.types, view.values,
+                                     view.lengths, view.formats, 0));
+  const ExecStatusType status = PQresultStatus(result.get());
+  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) return FailureOfResult(result.get());
+  if (rows != nullptr) *rows = std::move(result);
+  return {};
+}
+
+void PqConnection::Begin() {
+  handlers_.clear();
+  send_failed_ = PQenterPipelineMode(connection_.get()) != 1;
+  QueueSql("begin", Params());
+}
+
+void PqConnection::Sent(int ok, std::function<void(const PGresult&)> on_rows) {
+  if (ok != 1) send_failed_ = true;
+  handlers_.push_back(std::move(on_rows));
+}
+
+void PqConnection::Queue(const char* prepared, const Params& params,
+                         std::function<void(const PGresult&)> on_rows) {
+  if (send_failed_) return;
+  const ParamView view = params.View();
+  Sent(PQsendQueryPrepared(connection_.get(), prepared, view.count, view.values, view.lengths,
+                           view.formats, 0),
+       std::move(on_rows));
+}
+
+void PqConnection::QueueSql(const std::string& sql, const Params& params) {
+  if (send_failed_) return;
+  const ParamView view = params.View();
+  Sent(PQsendQueryParams(connection_.get(), sql.c_str(), view.count, view.types, view.values,
+                         view.lengths, view.formats, 0),
+       {});
+}
+
+Failure PqConnection::Drain() {
+  Failure first;
+  for (const auto& on_rows : handlers_) {
+    const PgResult result = Own(PQgetResult(connection_.get()));
+    if (result == nullptr) return Lost();
+    const ExecStatusType status = PQresultStatus(result.get());
+    if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
+      if (on_rows && first.kind == FailureKind::kNone) on_rows(*result);
+    } else if (status != PGRES_PIPELINE_ABORTED && first.kind == FailureKind::kNone) {
+      first = FailureOfResult(result.get());
+      if (first.kind == FailureKind::kConnection) return first;
+    }
+    const PgResult end =
+        Own(PQgetResult(connection_.get()));  // null: the end of this statement's results
+    if (end != nullptr) return Lost();
+  }
+  const PgResult sync = Own(PQgetResult(connection_.get()));
+  if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC) return Lost();
+  if (PQexitPipelineMode(connection_.get()) != 1) return Lost();
+  return first;
+}
+
+Failure PqConnection::Commit() {
+  QueueSql("commit", Params());
+  if (send_failed_ || PQpipelineSync(connection_.get()) != 1) return Lost();
+  Failure failure = Drain();
+  if (failure.kind == FailureKind::kNone || failure.kind == FailureKind::kConnection)
+    return failure;
+  const Failure rolled_back = Execute("rollback");
+  return rolled_back.kind == FailureKind::kConnection ? rolled_back : failure;
+}
+
+}  // namespace muster::pg

@@ -1,0 +1,78 @@
+// A thin owner of one libpq connection: the writer's hot path, where a transaction is one pipelined
+// round trip.
+//
+// Not thread-safe: one connection, one thread. Nothing throws.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "schedd/base/result.h"
+#include "schedd/store/pg/pq_params.h"
+
+namespace muster::pg {
+
+using PgResult = std::unique_ptr<PGresult, decltype(&PQclear)>;
+
+/// What a failure means to the caller of a write.
+enum class FailureKind {
+  kNone,
+  kItem,         // the statement's own fault: a constraint, a malformed value
+  kFenced,       // the epoch does not lead
+  kEnvironment,  // the database refuses for now: disk full, read-only, shutting down; nothing was
+                 // written
+  kConnection,   // the connection is gone; the outcome of a COMMIT in flight is not known
+};
+
+struct Failure {
+  FailureKind kind = FailureKind::kNone;
+  Error error;
+};
+
+/// Sorts an SQLSTATE and renders one sentence without SQL in it. `constraint` may be empty.
+Failure FailureOf(const std::string& sqlstate, const std::string& message,
+                  const std::string& constraint);
+
+class PqConnection {
+ public:
+  /// Connects; kUnavailable if the database cannot be reached or refuses.
+  static Result<std::unique_ptr<PqConnection>> Open(const std::string& url);
+
+  bool alive() const { return PQstatus(connection_.get()) == CONNECTION_OK; }
+
+  /// One or more commands without parameters or results of interest.
+  Failure Execute(const char* sql);
+  /// Prepares a named statement.
+  Failure Prepare(const char* name, const char* sql);
+  /// One command with its rows in text; `rows` may be null.
+  Failure Query(const char* sql, const Params& params, PgResult* rows);
+
+  /// Starts a pipelined transaction: what is queued is sent without waiting.
+  void Begin();
+  /// Queues a prepared statement; `on_rows` gets its rows when the transaction finishes.
+  void Queue(const char* prepared, const Params& params,
+             std::function<void(const PGresult&)> on_rows = {});
+  /// Queues a statement that is not prepared (rare ones).
+  void QueueSql(const std::string& sql, const Params& params);
+  /// Queues COMMIT, waits for every answer and calls the handlers in order. After a failure nothing
+  /// is written, except that kConnection leaves the outcome open.
+  Failure Commit();
+
+ private:
+  using Handle = std::unique_ptr<PGconn, decltype(&PQfinish)>;
+  explicit PqConnection(Handle connection) : connection_(std::move(connection)) {}
+  Failure Lost() const;
+  Failure FailureOfResult(const PGresult* result) const;
+  void Sent(int ok, std::function<void(const PGresult&)> on_rows);
+  Failure Drain();
+
+  Handle connection_;
+  std::vector<std::function<void(const PGresult&)>> handlers_;
+  bool send_failed_ = false;
+};
+
+}  // namespace muster::pg

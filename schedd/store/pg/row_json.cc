@@ -1,0 +1,292 @@
+#include "schedd/store/pg/row_json.h"
+
+#include <utility>
+
+#include "schedd/text/json.h"
+
+namespace muster::pg {
+namespace {
+
+Error Unreadable(const char* column) {
+  return {Code::kDataLoss, std::string("the stored ") + column + " of a job cannot be read"};
+}
+
+// Readers that take what is there and leave the rest at its default; wrong types throw and are
+// caught in Parse.
+std::string TextOf(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  return value == nullptr ? std::string() : std::string(value->as_string());
+}
+
+template <class Int>
+Int IntOf(const json::object& object, std::string_view key, Int fallback = 0) {
+  const json::value* value = object.if_contains(key);
+  return value == nullptr ? fallback : value->to_number<Int>();
+}
+
+const json::array& ArrayOf(const json::object& object, std::string_view key) {
+  static const json::array empty;
+  const json::value* value = object.if_contains(key);
+  return value == nullptr ? empty : value->as_array();
+}
+
+void PutText(json::object* object, std::string_view key, const std::string& text) {
+  if (!text.empty()) (*object)[key] = text;
+}
+
+json::object Amounts(const ResourceList& list) {
+  json::object object;
+  for (const ResourceAmount& entry : list) object[entry.resource] = entry.amount;
+  return object;
+}
+
+ResourceList AmountsOf(const json::object& owner, std::string_view key) {
+  ResourceList list;
+  const json::value* value = owner.if_contains(key);
+  if (value == nullptr) return list;
+  for (const auto& [resource, amount] : value->as_object()) {
+    list.push_back({std::string(resource), amount.to_number<std::int64_t>()});
+  }
+  return list;
+}
+
+json::object Strings(const std::map<std::string, std::string>& map) {
+  json::object object;
+  for (const auto& [key, value] : map) object[key] = value;
+  return object;
+}
+
+std::map<std::string, std::string> StringsOf(const json::object& owner, std::string_view key) {
+  std::map<std::string, std::string> map;
+  const json::value* value = owner.if_contains(key);
+  if (value == nullptr) return map;
+  for (const auto& [name, text] : value->as_object())
+    map[std::string(name)] = std::string(text.as_string());
+  return map;
+}
+
+json::object RequirementJson(const Requirement& requirement) {
+  json::object object{{"key", requirement.key}, {"op", requirement.op}};
+  json::array values;
+  for (const std::string& value : requirement.values) values.emplace_back(value);
+  object["values"] = std::move(values);
+  return object;
+}
+
+Requirement RequirementOf(const json::object& object) {
+  Requirement requirement{TextOf(object, "key"), TextOf(object, "op"), {}};
+  for (const json::value& value : ArrayOf(object, "values")) {
+    requirement.values.emplace_back(value.as_string());
+  }
+  return requirement;
+}
+
+json::object ConstraintsJson(const SchedulingConstraints& constraints) {
+  json::object object;
+  if (!constraints.node_selector.empty())
+    object["nodeSelector"] = Strings(constraints.node_selector);
+  if (constraints.has_required_affinity) {
+    json::array terms;
+    for (const NodeSelectorTerm& term : constraints.required_terms) {
+      json::array expressions;
+      for (const Requirement& requirement : term.match_expressions) {
+        expressions.emplace_back(RequirementJson(requirement));
+      }
+      terms.emplace_back(std::move(expressions));
+    }
+    object["requiredTerms"] = std::move(terms);
+  }
+  json::array tolerations;
+  for (const Toleration& toleration : constraints.tolerations) {
+    json::object entry;
+    PutText(&entry, "key", toleration.key);
+    PutText(&entry, "op", toleration.op);
+    PutText(&entry, "value", toleration.value);
+    PutText(&entry, "effect", toleration.effect);
+    if (toleration.seconds.has_value()) entry["seconds"] = *toleration.seconds;
+    tolerations.emplace_back(std::move(entry));
+  }
+  if (!tolerations.empty()) object["tolerations"] = std::move(tolerations);
+  return object;
+}
+
+SchedulingConstraints ConstraintsOf(const json::object& object) {
+  SchedulingConstraints constraints;
+  constraints.node_selector = StringsOf(object, "nodeSelector");
+  constraints.has_required_affinity = object.contains("requiredTerms");
+  for (const json::value& term : ArrayOf(object, "requiredTerms")) {
+    NodeSelectorTerm parsed;
+    for (const json::value& expression : term.as_array()) {
+      parsed.match_expressions.push_back(RequirementOf(expression.as_object()));
+    }
+    constraints.required_terms.push_back(std::move(parsed));
+  }
+  for (const json::value& value : ArrayOf(object, "tolerations")) {
+    const json::object& entry = value.as_object();
+    Toleration toleration{TextOf(entry, "key"), TextOf(entry, "op"), TextOf(entry, "value"),
+                          TextOf(entry, "effect"), std::nullopt};
+    if (entry.contains("seconds")) toleration.seconds = IntOf<std::int64_t>(entry, "seconds");
+    constraints.tolerations.push_back(std::move(toleration));
+  }
+  return constraints;
+}
+
+// Runs `read` on the parsed text; anything unexpected in it is kDataLoss.
+template <class T, class Read>
+Result<T> Parse(std::string_view text, const char* column, Read read) {
+  try {
+    return read(json::parse(json::string_view(text.data(), text.size())));
+  } catch (const std::exception&) {
+    return Unreadable(column);
+  }
+}
+
+template <class T, class Make>
+Result<T> Interned(std::unordered_map<std::string, T>* known, std::string_view text, Make make) {
+  std::string key(text);
+  const auto found = known->find(key);
+  if (found != known->end()) return found->second;
+  Result<T> made = make(text);
+  if (made.ok()) known->emplace(std::move(key), *made);
+  return made;
+}
+
+}  // namespace
+
+std::string PodSetsText(const PodSets& pod_sets) {
+  json::array array;
+  for (const PodSet& pod_set : pod_sets) {
+    json::object object{{"name", pod_set.name}, {"count", pod_set.count}};
+    object["requests"] = Amounts(pod_set.requests);
+    if (pod_set.constraints != nullptr)
+      object["constraints"] = ConstraintsJson(*pod_set.constraints);
+    array.emplace_back(std::move(object));
+  }
+  return json::serialize(array);
+}
+
+Result<PodSetsPtr> ParsePodSets(std::string_view text) {
+  return Parse<PodSetsPtr>(text, "pod sets", [](const json::value& root) {
+    auto pod_sets = std::make_shared<PodSets>();
+    for (const json::value& value : root.as_array()) {
+      const json::object& object = value.as_object();
+      PodSet pod_set;
+      pod_set.name = TextOf(object, "name");
+      pod_set.count = IntOf<std::int32_t>(object, "count");
+      pod_set.requests = AmountsOf(object, "requests");
+      if (const json::value* constraints = object.if_contains("constraints")) {
+        pod_set.constraints =
+            std::make_shared<const SchedulingConstraints>(ConstraintsOf(constraints->as_object()));
+      }
+      pod_sets->push_back(std::move(pod_set));
+    }
+    return PodSetsPtr(std::move(pod_sets));
+  });
+}
+
+std::string BatchText(const BatchDetails& batch) {
+  json::object object{
+      {"nodes", batch.nodes}, {"tasks", batch.tasks}, {"cpusPerTask", batch.cpus_per_task}};
+  if (batch.array_job_id.value != 0) object["arrayJobId"] = batch.array_job_id.value;
+  if (batch.array_task_id >= 0) object["arrayTaskId"] = batch.array_task_id;
+  if (batch.mem_per_node_mb != 0) object["memPerNodeMb"] = batch.mem_per_node_mb;
+  PutText(&object, "arraySpec", batch.array_spec);
+  PutText(&object, "workDir", batch.work_dir);
+  PutText(&object, "command", batch.command);
+  PutText(&object, "stdOut", batch.std_out);
+  PutText(&object, "stdErr", batch.std_err);
+  PutText(&object, "comment", batch.comment);
+  PutText(&object, "gres", batch.gres);
+  if (!batch.requeue) object["requeue"] = false;
+  return json::serialize(object);
+}
+
+Result<std::shared_ptr<const BatchDetails>> ParseBatch(std::string_view text) {
+  using Ptr = std::shared_ptr<const BatchDetails>;
+  return Parse<Ptr>(text, "batch details", [](const json::value& root) {
+    const json::object& object = root.as_object();
+    auto batch = std::make_shared<BatchDetails>();
+    batch->array_job_id.value = IntOf<std::int64_t>(object, "arrayJobId");
+    batch->array_task_id = IntOf<std::int32_t>(object, "arrayTaskId", -1);
+    batch->array_spec = TextOf(object, "arraySpec");
+    batch->work_dir = TextOf(object, "workDir");
+    batch->command = TextOf(object, "command");
+    batch->std_out = TextOf(object, "stdOut");
+    batch->std_err = TextOf(object, "stdErr");
+    batch->comment = TextOf(object, "comment");
+    batch->nodes = IntOf<std::int32_t>(object, "nodes");
+    batch->tasks = IntOf<std::int32_t>(object, "tasks");
+    batch->cpus_per_task = IntOf<std::int32_t>(object, "cpusPerTask");
+    batch->mem_per_node_mb = IntOf<std::int64_t>(object, "memPerNodeMb");
+    batch->gres = TextOf(object, "gres");
+    const json::value* requeue = object.if_contains("requeue");
+    batch->requeue = requeue == nullptr || requeue->as_bool();
+    return Ptr(std::move(batch));
+  });
+}
+
+std::string AdmissionText(const Admission& admission) {
+  json::array pod_sets;
+  for (const PodSetAssignment& assignment : admission.pod_sets) {
+    pod_sets.emplace_back(json::object{{"name", assignment.name},
+                                       {"count", assignment.count},
+                                       {"flavors", Strings(assignment.flavors)},
+                                       {"usage", Amounts(assignment.usage)}});
+  }
+  return json::serialize(
+      json::object{{"clusterQueue", admission.cluster_queue}, {"podSets", std::move(pod_sets)}});
+}
+
+Result<AdmissionPtr> ParseAdmission(std::string_view text) {
+  return Parse<AdmissionPtr>(text, "admission", [](const json::value& root) {
+    const json::object& object = root.as_object();
+    auto admission = std::make_shared<Admission>();
+    admission->cluster_queue = TextOf(object, "clusterQueue");
+    for (const json::value& value : ArrayOf(object, "podSets")) {
+      const json::object& entry = value.as_object();
+      admission->pod_sets.push_back({TextOf(entry, "name"), IntOf<std::int32_t>(entry, "count"),
+                                     StringsOf(entry, "flavors"), AmountsOf(entry, "usage")});
+    }
+    return AdmissionPtr(std::move(admission));
+  });
+}
+
+std::string ConditionsText(const std::vector<Condition>& conditions) {
+  json::array array;
+  for (const Condition& condition : conditions) {
+    array.emplace_back(json::object{{"type", condition.type},
+                                    {"status", condition.status},
+                                    {"reason", condition.reason},
+                                    {"message", condition.message},
+                                    {"at", condition.last_transition.us}});
+  }
+  return json::serialize(array);
+}
+
+Result<std::shared_ptr<const std::vector<Condition>>> ParseConditions(std::string_view text) {
+  using Ptr = std::shared_ptr<const std::vector<Condition>>;
+  return Parse<Ptr>(text, "conditions", [](const json::value& root) {
+    auto conditions = std::make_shared<std::vector<Condition>>();
+    for (const json::value& value : root.as_array()) {
+      const json::object& object = value.as_object();
+      Condition condition;
+      condition.type = TextOf(object, "type");
+      condition.status = object.at("status").as_bool();
+      condition.reason = TextOf(object, "reason");
+      condition.message = TextOf(object, "message");
+      condition.last_transition.us = IntOf<std::int64_t>(object, "at");
+      conditions->push_back(std::move(condition));
+    }
+    return Ptr(std::move(conditions));
+  });
+}
+
+Result<PodSetsPtr> Interner::PodSetsOf(std::string_view text) {
+  return Interned(&pod_sets_, text, [](std::string_view t) { return ParsePodSets(t); });
+}
+
+Result<AdmissionPtr> Interner::AdmissionOf(std::string_view text) {
+  return Interned(&admissions_, text, [](std::string_view t) { return ParseAdmission(t); });
+}
+
+}  // namespace muster::pg

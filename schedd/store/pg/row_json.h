@@ -1,0 +1,39 @@
+// The JSON columns of jobs: pod sets, batch details, admission, conditions. Text in, values out,
+// and back.
+//
+// Pure functions. A column that cannot be read is kDataLoss: the row was not written by this
+// program.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "schedd/model/job.h"
+
+namespace muster::pg {
+
+std::string PodSetsText(const PodSets& pod_sets);
+std::string BatchText(const BatchDetails& batch);
+std::string AdmissionText(const Admission& admission);
+std::string ConditionsText(const std::vector<Condition>& conditions);
+
+Result<PodSetsPtr> ParsePodSets(std::string_view text);
+Result<std::shared_ptr<const BatchDetails>> ParseBatch(std::string_view text);
+Result<AdmissionPtr> ParseAdmission(std::string_view text);
+Result<std::shared_ptr<const std::vector<Condition>>> ParseConditions(std::string_view text);
+
+/// Shares equal pod sets and admissions between the jobs of one load: most jobs look alike.
+/// Not thread-safe.
+class Interner {
+ public:
+  Result<PodSetsPtr> PodSetsOf(std::string_view text);
+  Result<AdmissionPtr> AdmissionOf(std::string_view text);
+
+ private:
+  std::unordered_map<std::string, PodSetsPtr> pod_sets_;
+  std::unordered_map<std::string, AdmissionPtr> admissions_;
+};
+
+}  // namespace muster::pg

@@ -1,0 +1,161 @@
+#include "schedd/store/pg/server_process.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace muster::pg {
+namespace {
+
+Error Cannot(const std::string& what) {
+  return {Code::kFailedPrecondition, "cannot " + what + ": " + std::strerror(errno)};
+}
+
+struct passwd* Lookup(const char* name, uid_t uid, struct passwd* entry,
+                      std::array<char, 4096>* buffer) {
+  struct passwd* found = nullptr;
+  if (name != nullptr) {
+    getpwnam_r(name, entry, buffer->data(), buffer->size(), &found);
+  } else {
+    getpwuid_r(uid, entry, buffer->data(), buffer->size(), &found);
+  }
+  return found;
+}
+
+// Between fork and exec: only calls that are safe there.
+[[noreturn]] void BecomeChild(char* const* argv, const Account& account, int output_fd,
+                              pid_t parent) {
+  setpgid(0, 0);  // a terminal's Ctrl-C is for the daemon, which then stops its server in order
+  umask(077);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD, SIGUSR1, SIGUSR2}) {
+    signal(number, SIG_DFL);
+  }
+  const int null_fd = open("/dev/null", O_RDONLY);
+  const bool piped = dup2(null_fd, 0) == 0 && dup2(output_fd, 1) == 1 && dup2(output_fd, 2) == 2;
+  syscall(SYS_close_range, 3U, ~0U, 0U);
+  bool ready = piped && chdir("/") == 0;
+  if (account.switch_user) {
+    ready = ready && setgroups(1, &account.gid) == 0 && setgid(account.gid) == 0 &&
+            setuid(account.uid) == 0;
+  }
+  // After the change of user, which clears it.
+  ready = ready && prctl(PR_SET_PDEATHSIG, SIGINT) == 0 && getppid() == parent;
+  static char language[] = "LC_ALL=C";
+  static char path[] = "PATH=/usr/bin:/bin";
+  char* const environment[] = {language, path, nullptr};
+  if (ready) execve(argv[0], argv, environment);
+  _exit(127);
+}
+
+}  // namespace
+
+Result<Account> ServerAccount(const std::string& data) {
+  struct passwd entry {};
+  std::array<char, 4096> buffer{};
+  struct stat status {};
+  const uid_t self = geteuid();
+  const bool exists = stat(data.c_str(), &status) == 0;
+  if (exists && self != 0 && status.st_uid != self) {
+    return Error{Code::kFailedPrecondition, data + " belongs to another user"};
+  }
+  if (self != 0) return Account{self, getegid(), "", false};
+  const struct passwd* found = nullptr;
+  if (exists && status.st_uid != 0) {
+    found = Lookup(nullptr, status.st_uid, &entry, &buffer);
+  } else {
+    found = Lookup("postgres", 0, &entry, &buffer);
+    if (found == nullptr) found = Lookup("nobody", 0, &entry, &buffer);
+  }
+  if (found == nullptr || found->pw_uid == 0) {
+    return Error{Code::kFailedPrecondition,
+                 "PostgreSQL does not run as root, and there is no user to run it as; create the "
+                 "user postgres"};
+  }
+  return Account{found->pw_uid, found->pw_gid, found->pw_name, true};
+}
+
+Child::Child(Child&& other) noexcept
+    : pid_(std::exchange(other.pid_, 0)), pidfd_(std::exchange(other.pidfd_, -1)) {}
+
+Child& Child::operator=(Child&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(pidfd_, other.pidfd_);
+  return *this;
+}
+
+Child::~Child() {
+  if (pidfd_ >= 0) close(pidfd_);
+}
+
+int Child::Reap() {
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+Result<Child> StartChild(const std::vector<std::string>& argv, const Account& account,
+                         int output_fd) {
+  std::vector<char*> arguments;
+  for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) return Cannot("start a process");
+  if (pid == 0) BecomeChild(arguments.data(), account, output_fd, parent);
+  Child child(pid, OpenPidfd(pid));
+  if (child.pidfd() < 0) {
+    const Error error = Cannot("watch a process");
+    kill(pid, SIGKILL);
+    child.Reap();
+    return error;
+  }
+  return child;
+}
+
+Result<std::string> RunTool(const std::vector<std::string>& argv, const Account& account) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return Cannot("make a pipe");
+  Result<Child> child = StartChild(argv, account, ends[1]);
+  close(ends[1]);
+  std::string output;
+  std::array<char, 4096> chunk{};
+  for (ssize_t got = 0; child.ok() && (got = read(ends[0], chunk.data(), chunk.size())) != 0;) {
+    if (got > 0) output.append(chunk.data(), static_cast<std::size_t>(got));
+    if (got < 0 && errno != EINTR) break;
+  }
+  close(ends[0]);
+  if (!child.ok()) return child.error();
+  const int status = child->Reap();
+  while (!output.empty() && output.back() == '\n') output.pop_back();
+  if (status == 0) return output;
+  const std::string name = argv[0].substr(argv[0].rfind('/') + 1);
+  return Error{Code::kFailedPrecondition, name + " failed (" + std::to_string(status) +
+                                              "): " + output.substr(output.rfind('\n') + 1)};
+}
+
+int WaitReadable(int fd, int other, int timeout_ms) {
+  struct pollfd waits[] = {{fd, POLLIN, 0}, {other, POLLIN, 0}};  // poll leaves out negative ones
+  const int ready = poll(waits, 2, timeout_ms);
+  if (ready <= 0) return -1;
+  return waits[0].revents != 0 ? fd : other;
+}
+
+int OpenPidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
+
+}  // namespace muster::pg

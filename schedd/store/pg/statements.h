@@ -1,0 +1,249 @@
+// Every SQL statement of the C++ side, in one place. Nothing else of schedd/ contains SQL
+// (db/migrations has the schema). Columns travel as arrays, one array a column, so that a batch is
+// one statement.
+#pragma once
+
+#include <string>
+
+#include "schedd/model/queues.h"
+
+namespace muster::pg::sql {
+
+/// A prepared statement of the writer.
+struct Prepared {
+  const char* name;
+  const char* text;
+};
+
+// --- sessions
+// ---------------------------------------------------------------------------------------------
+
+/// The key of the session lock that the leader holds; any fixed number of ours.
+#define MUSTER_LEADER_LOCK "7205759403792793600"
+
+/// Plans are made once, on tables that may still be empty: they must use the keys nevertheless.
+inline constexpr const char* kWriterSettings =
+    "set synchronous_commit = on; set plan_cache_mode = force_generic_plan; "
+    "set enable_seqscan = off; set work_mem = '32MB'; "
+    "set jit = off; set client_min_messages = warning; set application_name = 'musterd writer'; "
+    "set idle_in_transaction_session_timeout = '60s'";
+inline constexpr const char* kReaderSettings =
+    "set default_transaction_read_only = on; set jit = off; set client_min_messages = warning; "
+    "set application_name = 'musterd reader'";
+inline constexpr const char* kTryLeaderLock = "select pg_try_advisory_lock(" MUSTER_LEADER_LOCK ")";
+inline constexpr const char* kLeaderLock = "select pg_advisory_lock(" MUSTER_LEADER_LOCK ")";
+inline constexpr const char* kSetLockTimeout =
+    "select set_config('lock_timeout', $1, false)";  // milliseconds; 0: none
+inline constexpr const char* kLeaderHolder = "select holder from leader";
+inline constexpr const char* kNewEpoch =
+    "update leader set epoch = epoch + 1, holder = $1 returning epoch, last_group";
+/// Ends our own epoch after a lost answer and tells which group was the last to be committed in it:
+/// waits for a transaction that is still under way and fences one that has not begun.
+inline constexpr const char* kCloseEpoch =
+    "update leader set epoch = epoch + 1 where epoch = $1 returning last_group";
+
+// --- accepting
+// --------------------------------------------------------------------------------------------
+
+inline constexpr Prepared kFence = {"fence", "select muster_fence($1::bigint, $2::bigint)"};
+
+#define MUSTER_NEW_JOB_COLUMNS                                                               \
+  "id, uid, namespace, kind, name, display_name, user_name, local_queue, cluster_queue, "    \
+  "priority_class, "                                                                         \
+  "priority, pod_sets, batch, time_limit_s, ttl_after_finished_s, submit_time, accept_seq, " \
+  "manifest"
+#define MUSTER_NEW_JOB_ARRAYS                                                                     \
+  "$1::bigint[], $2::uuid[], $3::text[], $4::smallint[], $5::text[], $6::text[], $7::text[], "    \
+  "$8::text[], "                                                                                  \
+  "$9::text[], $10::text[], $11::int[], $12::json[], $13::json[], $14::bigint[], $15::bigint[], " \
+  "$16::bigint[], $17::bigint[], $18::json[], $19::smallint[], $20::boolean[], $21::text[], "     \
+  "$22::text[], "                                                                                 \
+  "$23::json[], $24::bigint[]"
+#define MUSTER_NEW_JOB_FIELDS                                                        \
+  MUSTER_NEW_JOB_COLUMNS ", state, suspended_by_user, reason, message, conditions, " \
+                         "resource_version"
+#define MUSTER_INSERT_NAMED                                                               \
+  "insert into job_state (job_id, live_name, state, suspended_by_user, reason, message, " \
+  "conditions, "                                                                          \
+  "resource_version) select id, namespace || '/' || kind || '/' || name, state, "         \
+  "suspended_by_user, reason, "                                                           \
+  "message, conditions, resource_version from t "
+#define MUSTER_INSERT_JOBS                                                                 \
+  "on conflict (live_name) where live_name is not null do nothing returning job_id), "     \
+  "added as (insert into jobs (" MUSTER_NEW_JOB_COLUMNS ") select " MUSTER_NEW_JOB_COLUMNS \
+  " from t "                                                                               \
+  "where id in (select job_id from named)) select job_id from named"
+
+/// Returns the ids that were inserted; the others' names are taken.
+inline constexpr Prepared kAcceptJobs = {
+    "accept_jobs", "with t as materialized (select * from unnest(" MUSTER_NEW_JOB_ARRAYS
+                   ") as t (" MUSTER_NEW_JOB_FIELDS
+                   ")), "
+                   "named as (" MUSTER_INSERT_NAMED MUSTER_INSERT_JOBS};
+/// The same for jobs that may carry a key ($25 scope, $26 key; null: none): only those whose key is
+/// theirs.
+inline constexpr Prepared kAcceptKeyedJobs = {
+    "accept_keyed_jobs",
+    "with t as materialized (select * from unnest(" MUSTER_NEW_JOB_ARRAYS
+    ", $25::text[], $26::text[]) "
+    "as t (" MUSTER_NEW_JOB_FIELDS
+    ", key_scope, key_text)), "
+    "named as (" MUSTER_INSERT_NAMED
+    "where key_text is null or exists (select from idempotency_keys k where k.scope = key_scope "
+    "and k.key = key_text and k.job_id = t.id) " MUSTER_INSERT_JOBS};
+
+#define MUSTER_KEY_ROWS                                                                        \
+  "unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) as t (scope, key, fingerprint, " \
+  "job_id)"
+inline constexpr Prepared kClaimKeys = {"claim_keys",
+                                        "insert into idempotency_keys (scope, key, fingerprint, "
+                                        "job_id) select scope, key, fingerprint, job_id "
+                                        "from " MUSTER_KEY_ROWS
+                                        " on conflict (scope, key) do nothing"};
+/// A key whose job was refused (its name is taken) is free again.
+inline constexpr Prepared kFreeKeys = {
+    "free_keys",
+    "delete from idempotency_keys k using " MUSTER_KEY_ROWS
+    " where k.scope = t.scope and k.key = t.key "
+    "and k.job_id = t.job_id and not exists (select from job_state s where s.job_id = t.job_id)"};
+/// For each key that another job holds: the asking job, the holder, the holder's request.
+inline constexpr Prepared kForeignKeys = {
+    "foreign_keys", "select t.job_id, k.job_id, k.fingerprint from " MUSTER_KEY_ROWS
+                    " join idempotency_keys k "
+                    "on k.scope = t.scope and k.key = t.key where k.job_id <> t.job_id"};
+/// After a lost answer: which of these jobs are there.
+inline constexpr const char* kExistingJobs = "select id from jobs where id = any ($1::bigint[])";
+
+// --- committing
+// -------------------------------------------------------------------------------------------
+
+inline constexpr Prepared kUpdateJobs = {
+    "update_jobs",
+    "with t as (select * from unnest($1::bigint[], $2::smallint[], $3::boolean[], $4::boolean[], "
+    "$5::text[], "
+    "$6::text[], $7::text[], $8::int[], $9::json[], $10::bigint[], $11::bigint[], $12::bigint[], "
+    "$13::int[], "
+    "$14::int[], $15::int[], $16::json[], $17::bigint[], $18::int[], $19::int[], $20::int[]) as t "
+    "(job_id, state, "
+    "suspended_by_user, deletion_requested, reason, message, cluster, attempt, admission, "
+    "admit_time, start_time, "
+    "end_time, exit_code, exit_signal, requeues, conditions, resource_version, ready_pods, "
+    "succeeded_pods, "
+    "failed_pods)), "
+    "changed as (update job_state s set state = t.state, suspended_by_user = t.suspended_by_user, "
+    "deletion_requested = t.deletion_requested, reason = t.reason, message = t.message, cluster = "
+    "t.cluster, "
+    "attempt = t.attempt, admission = t.admission, admit_time = t.admit_time, start_time = "
+    "t.start_time, "
+    "end_time = t.end_time, exit_code = t.exit_code, exit_signal = t.exit_signal, requeues = "
+    "t.requeues, "
+    "conditions = t.conditions, resource_version = t.resource_version, ready_pods = t.ready_pods, "
+    "succeeded_pods = t.succeeded_pods, failed_pods = t.failed_pods from t where s.job_id = "
+    "t.job_id returning 1) "
+    "select muster_expect(cardinality($1), (select count(*) from changed), 'a job of this change "
+    "does not exist')"};
+inline constexpr Prepared kDeleteJobs = {
+    "delete_jobs",
+    "with gone as (update job_state set live_name = null, "
+    "deleted_at = coalesce(deleted_at, (extract(epoch from clock_timestamp()) * 1000000)::bigint) "
+    "where job_id = any ($1::bigint[]) returning 1) "
+    "select muster_expect(cardinality($1), (select count(*) from gone), 'a job of this change does "
+    "not exist')"};
+inline constexpr Prepared kPutUsage = {
+    "put_usage",
+    "insert into quota_usage as u (cluster_queue, flavor, resource, amount) "
+    "select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) "
+    "on conflict (cluster_queue, flavor, resource) do update set amount = excluded.amount, version "
+    "= u.version + 1"};
+inline constexpr Prepared kPutDispatches = {
+    "put_dispatches",
+    "with changed as (insert into dispatches as d (job_uid, attempt, job_id, cluster, incarnation, "
+    "object_kind, "
+    "namespace, name, remote_uid, state, detail) select * from unnest($1::uuid[], $2::int[], "
+    "$3::bigint[], "
+    "$4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::smallint[], "
+    "$11::text[]) "
+    "on conflict (job_uid, attempt) do update set incarnation = excluded.incarnation, "
+    "object_kind = excluded.object_kind, namespace = excluded.namespace, name = excluded.name, "
+    "remote_uid = excluded.remote_uid, state = excluded.state, detail = excluded.detail "
+    "where d.cluster = excluded.cluster returning 1) "
+    "select muster_expect(cardinality($1), (select count(*) from changed), "
+    "'the attempt was dispatched to another member cluster')"};
+inline constexpr Prepared kPutAttempts = {
+    "put_attempts",
+    "insert into attempts as a (job_id, attempt, cluster, admit_time, start_time, end_time, "
+    "outcome, reason, "
+    "message, exit_code, exit_signal, admission) select * from unnest($1::bigint[], $2::int[], "
+    "$3::text[], "
+    "$4::bigint[], $5::bigint[], $6::bigint[], $7::smallint[], $8::text[], $9::text[], $10::int[], "
+    "$11::int[], "
+    "$12::json[]) on conflict (job_id, attempt) do update set cluster = excluded.cluster, "
+    "admit_time = excluded.admit_time, start_time = excluded.start_time, end_time = "
+    "excluded.end_time, "
+    "outcome = excluded.outcome, reason = excluded.reason, message = excluded.message, "
+    "exit_code = excluded.exit_code, exit_signal = excluded.exit_signal, admission = "
+    "excluded.admission "
+    "where a.end_time is null"};
+inline constexpr Prepared kAddEvents = {
+    "add_events",
+    "insert into events (seq, time, type, job_id, object, reason, message) select * from "
+    "unnest($1::bigint[], "
+    "$2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[])"};
+inline constexpr Prepared kAddAudit = {
+    "add_audit",
+    "insert into audit (time, user_name, method, verb, object, detail) select * from "
+    "unnest($1::bigint[], "
+    "$2::text[], $3::text[], $4::text[], $5::text[], $6::text[])"};
+
+inline constexpr Prepared kWriterStatements[] = {
+    kFence,      kAcceptJobs, kAcceptKeyedJobs, kClaimKeys,   kFreeKeys,  kForeignKeys, kUpdateJobs,
+    kDeleteJobs, kPutUsage,   kPutDispatches,   kPutAttempts, kAddEvents, kAddAudit};
+
+/// The table of a kind of configuration objects.
+struct ObjectTable {
+  ObjectKind kind;
+  const char* name;
+  bool namespaced;
+};
+inline constexpr ObjectTable kObjectTables[] = {
+    {ObjectKind::kNamespace, "namespaces", false},
+    {ObjectKind::kResourceFlavor, "resource_flavors", false},
+    {ObjectKind::kClusterQueue, "cluster_queues", false},
+    {ObjectKind::kCohort, "cohorts", false},
+    {ObjectKind::kLocalQueue, "local_queues", true},
+    {ObjectKind::kWorkloadPriorityClass, "priority_classes", false},
+    {ObjectKind::kMemberCluster, "member_clusters", false},
+    {ObjectKind::kConfigMap, "config_maps", true},
+    {ObjectKind::kSecret, "secrets", true},
+};
+
+/// $1 name, $2 uid, $3 generation, $4 resource_version, $5 creation_time, $6 manifest, $7 namespace
+/// if namespaced.
+inline std::string PutObjects(const ObjectTable& table) {
+  const std::string key = table.namespaced ? "namespace, name" : "name";
+  return std::string("insert into ") + table.name +
+         " (name, uid, generation, resource_version, creation_time, manifest" +
+         (table.namespaced ? ", namespace" : "") +
+         ") select * from unnest($1::text[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], "
+         "$6::json[]" +
+         (table.namespaced ? ", $7::text[]" : "") + ") on conflict (" + key +
+         ") do update set uid = excluded.uid, generation = excluded.generation, resource_version = "
+         "excluded.resource_version, creation_time = excluded.creation_time, manifest = "
+         "excluded.manifest";
+}
+/// $1 name, $2 namespace if namespaced.
+inline std::string DeleteObjects(const ObjectTable& table) {
+  return table.namespaced
+             ? std::string("delete from ") + table.name +
+                   " o using unnest($1::text[], $2::text[]) as t (name, "
+                   "namespace) where o.name = t.name and o.namespace = t.namespace"
+             : std::string("delete from ") + table.name + " where name = any ($1::text[])";
+}
+inline std::string ReadObjects(const ObjectTable& table) {
+  const std::string ns = table.namespaced ? "namespace" : "''";
+  return "select " + ns +
+         ", name, uid, generation, resource_version, creation_time, manifest from " + table.name +
+         " order by 1, 2";
+}
+
+}  // namespace muster::pg::sql

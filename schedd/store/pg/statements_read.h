@@ -1,0 +1,100 @@
+// The reading half of statements.h, and what migrations and the embedded server ask.
+#pragma once
+
+#include <string>
+
+#include "schedd/store/pg/statements.h"
+
+namespace muster::pg::sql {
+
+// --- reading
+// ----------------------------------------------------------------------------------------------
+
+/// In the order of job_rows.cc's JobColumn.
+#define MUSTER_JOB_SELECT                                                                         \
+  "select j.id, j.uid, j.namespace, j.kind, j.name, j.display_name, j.user_name, j.local_queue, " \
+  "j.cluster_queue, j.priority_class, j.priority, j.pod_sets, j.batch, j.time_limit_s, "          \
+  "j.ttl_after_finished_s, j.submit_time, j.accept_seq, s.state, s.suspended_by_user, "           \
+  "s.deletion_requested, "                                                                        \
+  "s.reason, s.message, s.cluster, s.attempt, s.admission, s.admit_time, s.start_time, "          \
+  "s.end_time, "                                                                                  \
+  "s.exit_code, s.exit_signal, s.requeues, s.conditions, s.resource_version, s.ready_pods, "      \
+  "s.succeeded_pods, s.failed_pods from job_state s join jobs j on j.id = s.job_id "
+
+inline constexpr const char* kEpochOf = "select epoch from leader";
+inline constexpr const char* kLoadLiveJobs =
+    MUSTER_JOB_SELECT "where not s.terminal and s.job_id > $1 order by s.job_id limit $2";
+inline constexpr const char* kLoadEndedJobs = MUSTER_JOB_SELECT
+    "where s.terminal and s.end_time >= $3 and s.deleted_at is null and s.job_id > $1 order by "
+    "s.job_id limit $2";
+inline constexpr const char* kLoadUsage =
+    "select cluster_queue, flavor, resource, amount from quota_usage where amount <> 0 order by 1, "
+    "2, 3";
+inline constexpr const char* kLoadDispatches =
+    "select job_uid, attempt, job_id, cluster, incarnation, object_kind, namespace, name, "
+    "remote_uid, state, detail "
+    "from dispatches where not gone order by job_id, attempt";
+inline constexpr const char* kLastNumbers =
+    "select coalesce((select max(id) from jobs), 0), greatest(coalesce((select max(seq) from "
+    "events), 0), "
+    "coalesce((select max(accept_seq) from jobs), 0))";
+inline constexpr const char* kReadManifests =
+    "select j.manifest from unnest($1::bigint[]) with ordinality as t (id, n) left join jobs j on "
+    "j.id = t.id "
+    "order by t.n";
+inline constexpr const char* kReadJob = MUSTER_JOB_SELECT "where j.id = $1";
+/// A filter whose parameter is null does not apply.
+inline constexpr const char* kReadJobs = MUSTER_JOB_SELECT
+    "where j.id > $1 and ($2::text is null or j.namespace = $2) and ($3::text is null or "
+    "j.local_queue = $3) "
+    "and ($4::text is null or j.user_name = $4) and ($5::smallint is null or s.state = $5) "
+    "and ($6::smallint is null or j.kind = $6) and ($7::bigint is null or s.end_time >= $7) "
+    "and ($8::boolean or s.deleted_at is null) order by j.id limit $9";
+inline constexpr const char* kFindLiveJob = "select job_id from job_state where live_name = $1";
+inline constexpr const char* kFindJobByUid = "select id from jobs where uid = $1";
+/// Acceptance is an event too, kept as the job's row.
+#define MUSTER_EVENT_SELECT \
+  "select seq, time, type, job_id, object, reason, message from events where seq > $1 "
+#define MUSTER_ACCEPTED_SELECT                                                                     \
+  "select accept_seq, submit_time, 'JobAccepted', id, 'job/' || namespace || '/' || name, '', '' " \
+  "from jobs where accept_seq > $1 "
+inline constexpr const char* kReadEvents =
+    "(" MUSTER_EVENT_SELECT "order by seq limit $2) union all (" MUSTER_ACCEPTED_SELECT
+    "order by accept_seq limit $2) order by 1 limit $2";
+inline constexpr const char* kReadJobEvents =
+    "(" MUSTER_EVENT_SELECT "and job_id = $3) union all (" MUSTER_ACCEPTED_SELECT
+    "and id = $3) order by 1 limit $2";
+inline constexpr const char* kReadAttempts =
+    "select job_id, attempt, cluster, admit_time, start_time, end_time, outcome, reason, message, "
+    "exit_code, "
+    "exit_signal, admission from attempts where job_id = any ($1::bigint[]) order by job_id, "
+    "attempt";
+inline constexpr const char* kReadAudit =
+    "select time, user_name, method, verb, object, detail from audit order by id desc limit $1";
+inline constexpr const char* kInstance = "select instance from installation";
+inline constexpr const char* kPing = "select 1";
+
+// --- migrations
+// -------------------------------------------------------------------------------------------
+
+inline constexpr const char* kMigratorSettings =
+    "set client_min_messages = warning; set application_name = 'musterd migrator'";
+inline constexpr const char* kMigrationLock = "select pg_advisory_xact_lock(7205759403792793601)";
+inline constexpr const char* kMigrationTable =
+    "create table if not exists schema_migrations (number integer primary key, name text not null, "
+    "checksum text not null, applied_at timestamptz not null default now())";
+inline constexpr const char* kMigrationsApplied =
+    "select number, name, checksum from schema_migrations order by number";
+inline constexpr const char* kChecksum = "select encode(sha256(convert_to($1, 'UTF8')), 'hex')";
+inline constexpr const char* kRecordMigration =
+    "insert into schema_migrations (number, name, checksum) values ($1, $2, $3)";
+inline constexpr const char* kForgetMigration = "delete from schema_migrations where number = $1";
+inline constexpr const char* kServerVersion = "show server_version_num";
+
+// --- the embedded server
+// ----------------------------------------------------------------------------------
+
+inline constexpr const char* kDatabaseExists = "select 1 from pg_database where datname = $1";
+inline constexpr const char* kCreateDatabase = "create database muster";
+
+}  // namespace muster::pg::sql

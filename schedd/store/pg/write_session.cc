@@ -1,0 +1,267 @@
+#include "schedd/store/pg/write_session.h"
+
+#include <algorithm>
+#include <charconv>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "schedd/store/pg/statements.h"
+#include "schedd/telemetry/log.h"
+
+namespace muster::pg {
+namespace {
+
+std::int64_t IntAt(const PGresult& rows, int row, int column) {
+  const char* text = PQgetvalue(&rows, row, column);
+  std::int64_t value = 0;
+  std::from_chars(text, text + std::strlen(text), value);
+  return value;
+}
+
+std::vector<const NewJob*> JobsOf(std::span<const WriteUnit> units) {
+  std::vector<const NewJob*> jobs;
+  for (const WriteUnit& unit : units) {
+    if (unit.job != nullptr) jobs.push_back(unit.job);
+  }
+  return jobs;
+}
+
+// Waits unless `stop` comes first.
+void Pause(std::int64_t ms, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any woken;
+  std::unique_lock lock(mutex);
+  woken.wait_for(lock, stop, std::chrono::milliseconds(ms), [] { return false; });
+}
+
+const Error kLostLead = Aborted("this daemon lost its lead with its database session");
+
+}  // namespace
+
+void WriteUnit::Fail(const Error& error) {
+  if (job != nullptr) {
+    accepted = error;
+  } else {
+    committed = error;
+  }
+}
+
+WriteSession::WriteSession(std::string url, std::int64_t resolve_ms)
+    : url_(std::move(url)), resolve_ms_(resolve_ms) {}
+
+Failure WriteSession::Connect() {
+  if (connection_ != nullptr && connection_->alive()) return {};
+  connection_.reset();
+  locked_ = false;
+  epoch_ = Epoch{};
+  auto opened = PqConnection::Open(url_);
+  if (!opened.ok()) return {FailureKind::kConnection, opened.error()};
+  Failure failure = (*opened)->Execute(sql::kWriterSettings);
+  for (const sql::Prepared& statement : sql::kWriterStatements) {
+    if (failure.kind != FailureKind::kNone) return failure;
+    failure = (*opened)->Prepare(statement.name, statement.text);
+  }
+  if (failure.kind == FailureKind::kNone) connection_ = std::move(opened).value();
+  return failure;
+}
+
+Failure WriteSession::TakeLock(std::chrono::milliseconds wait) {
+  if (locked_) return {};
+  PgResult rows(nullptr, &PQclear);
+  Failure failure = connection_->Query(sql::kTryLeaderLock, Params(), &rows);
+  if (failure.kind != FailureKind::kNone) return failure;
+  locked_ = std::string_view(PQgetvalue(rows.get(), 0, 0)) == "t";
+  if (!locked_ && wait.count() > 0) {
+    failure = connection_->Query(sql::kSetLockTimeout, Params().Text(std::to_string(wait.count())),
+                                 nullptr);
+    if (failure.kind != FailureKind::kNone) return failure;
+    failure = connection_->Execute(sql::kLeaderLock);
+    if (failure.kind == FailureKind::kConnection) return failure;
+    locked_ = failure.kind == FailureKind::kNone;
+    failure = connection_->Query(sql::kSetLockTimeout, Params().Text("0"), nullptr);
+    if (failure.kind != FailureKind::kNone) return failure;
+  }
+  if (locked_) return {};
+  failure = connection_->Query(sql::kLeaderHolder, Params(), &rows);
+  if (failure.kind != FailureKind::kNone) return failure;
+  const std::string holder = PQntuples(rows.get()) == 1 ? PQgetvalue(rows.get(), 0, 0) : "";
+  return {FailureKind::kEnvironment, Unavailable("another daemon leads: " + holder)};
+}
+
+Failure WriteSession::TakeLead(const std::string& holder, std::chrono::milliseconds wait,
+                               PgResult* rows) {
+  Failure failure = Connect();
+  if (failure.kind == FailureKind::kNone) failure = TakeLock(wait);
+  if (failure.kind != FailureKind::kNone) return failure;
+  return connection_->Query(sql::kNewEpoch, Params().Text(holder), rows);
+}
+
+Result<Lease> WriteSession::Lead(const std::string& holder, std::chrono::milliseconds wait) {
+  PgResult rows(nullptr, &PQclear);
+  const bool had_session = connection_ != nullptr;
+  Failure failure = TakeLead(holder, wait, &rows);
+  if (failure.kind == FailureKind::kConnection && had_session) {
+    failure = TakeLead(holder, wait, &rows);  // the old session was dead without our knowing
+  }
+  if (failure.kind != FailureKind::kNone) return failure.error;
+  if (PQntuples(rows.get()) != 1) {
+    return Error{Code::kDataLoss, "the database has lost its leader row"};
+  }
+  epoch_.value = IntAt(*rows, 0, 0);
+  last_group_ = IntAt(*rows, 0, 1);
+  return Lease{epoch_};
+}
+
+void WriteSession::Write(Epoch epoch, std::span<WriteUnit> units, std::stop_token stop) {
+  for (WriteUnit& unit : units) {
+    if (unit.job == nullptr) continue;
+    const Status sound = CheckNewJob(*unit.job);
+    if (!sound.ok()) unit.accepted = sound.error();
+  }
+  const Failure connected = Connect();
+  const Error* refusal = nullptr;
+  if (connected.kind != FailureKind::kNone) {
+    refusal = &connected.error;
+  } else if (epoch_.value == 0 || epoch != epoch_) {
+    refusal = &kLostLead;
+  }
+  if (refusal != nullptr) {
+    for (WriteUnit& unit : units) {
+      if (!unit.answered()) unit.Fail(*refusal);
+    }
+    return;
+  }
+  // Units refused above are few: they only split the group around them.
+  std::size_t start = 0;
+  for (std::size_t i = 0; i <= units.size(); ++i) {
+    if (i < units.size() && !units[i].answered()) continue;
+    if (i > start) WriteGroup(units.subspan(start, i - start), stop);
+    start = i + 1;
+  }
+}
+
+void WriteSession::WriteGroup(std::span<WriteUnit> units, const std::stop_token& stop) {
+  if (epoch_.value == 0) {
+    for (WriteUnit& unit : units) unit.Fail(kLostLead);
+    return;
+  }
+  AcceptFindings findings;
+  const Failure failure = Transact(units, &findings);
+  switch (failure.kind) {
+    case FailureKind::kNone:
+      Answer(units, findings);
+      return;
+    case FailureKind::kConnection:
+      Resolve(units, stop);
+      return;
+    case FailureKind::kItem:
+      if (units.size() > 1) {
+        const std::size_t half = units.size() / 2;
+        WriteGroup(units.first(half), stop);
+        WriteGroup(units.subspan(half), stop);
+        return;
+      }
+      break;
+    case FailureKind::kFenced:
+      epoch_ = Epoch{};
+      break;
+    case FailureKind::kEnvironment:
+      break;
+  }
+  for (WriteUnit& unit : units) unit.Fail(failure.error);
+}
+
+Failure WriteSession::Transact(std::span<WriteUnit> units, AcceptFindings* findings) {
+  ++last_group_;
+  connection_->Begin();
+  connection_->Queue(sql::kFence.name, Params().Int8(epoch_.value).Int8(last_group_));
+  std::vector<const NewJob*> run;  // consecutive new jobs, one statement
+  std::set<std::pair<std::string_view, std::string_view>> keys;
+  const auto flush = [&] {
+    if (!run.empty()) QueueAccept(run, *connection_, findings);
+    run.clear();
+    keys.clear();
+  };
+  for (const WriteUnit& unit : units) {
+    if (unit.commit != nullptr) {
+      flush();
+      QueueCommit(*unit.commit, *connection_);
+      continue;
+    }
+    const auto& key = unit.job->idempotency;
+    if (key.has_value() && !keys.emplace(key->scope, key->key).second) {
+      flush();  // the second use of a key must see the first one's outcome
+      keys.emplace(key->scope, key->key);
+    }
+    run.push_back(unit.job);
+  }
+  flush();
+  return connection_->Commit();
+}
+
+void WriteSession::Answer(std::span<WriteUnit> units, const AcceptFindings& findings) {
+  for (WriteUnit& unit : units) {
+    if (unit.job != nullptr) {
+      unit.accepted = AnswerFor(*unit.job, findings);
+      continue;
+    }
+    for (const Event& event : unit.commit->events) last_seq_ = std::max(last_seq_, event.seq);
+    unit.committed = CommitVersion{last_seq_};
+  }
+}
+
+void WriteSession::Resolve(std::span<WriteUnit> units, const std::stop_token& stop) {
+  const std::int64_t group = last_group_;
+  const Epoch epoch = epoch_;
+  std::int64_t waited = 0, pause = 20;
+  for (;;) {
+    connection_.reset();
+    Failure failure = Connect();
+    if (failure.kind == FailureKind::kNone) {
+      epoch_ = epoch;
+      last_group_ = group;
+      failure = AskOutcome(units);
+      epoch_ = Epoch{};
+    }
+    if (failure.kind == FailureKind::kNone) return;
+    if (waited >= resolve_ms_ || stop.stop_requested()) break;
+    Pause(pause, stop);
+    waited += pause;
+    pause = std::min<std::int64_t>(pause * 2, 500);
+  }
+  const Error unknown{
+      Code::kUnknown, "the database went away during the commit; ask before you retry", {}, 1000};
+  for (WriteUnit& unit : units) unit.Fail(unknown);
+}
+
+Failure WriteSession::AskOutcome(std::span<WriteUnit> units) {
+  PgResult rows(nullptr, &PQclear);
+  Failure failure = connection_->Query(sql::kCloseEpoch, Params().Int8(epoch_.value), &rows);
+  if (failure.kind != FailureKind::kNone) return failure;
+  const bool known = PQntuples(rows.get()) == 1;
+  const bool ours = known && IntAt(*rows, 0, 0) == last_group_;
+  AcceptFindings findings;
+  const std::vector<const NewJob*> jobs = JobsOf(units);
+  if (!jobs.empty()) {
+    failure = FindOutcome(jobs, *connection_, &findings);
+    if (failure.kind != FailureKind::kNone) return failure;
+  }
+  Log(LogLevel::kWarning, "store", "commit_answer_lost",
+      {{"epoch", epoch_.value}, {"committed", ours || !findings.inserted.empty()}});
+  if (ours || !findings.inserted.empty()) {
+    Answer(units, findings);
+    return {};
+  }
+  // Not the last group of its epoch: not written. Under another leader's epoch only new jobs can
+  // tell that.
+  const Error nothing = Unavailable("the connection to the database was lost; nothing was written");
+  const Error unknown{Code::kUnknown,
+                      "another daemon leads; whether this change was written is not known"};
+  for (WriteUnit& unit : units) unit.Fail(unit.commit == nullptr || known ? nothing : unknown);
+  return {};
+}
+
+}  // namespace muster::pg

@@ -1,0 +1,32 @@
+// Structured logs: one JSON object a line on stderr or a file (design 10).
+//
+// Thread-safe. Keys are fixed: ts level component event plus the fields given; `event` is a stable
+// snake_case verb phrase. User text is always a JSON value. Never logs secrets: callers pass none.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace muster {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+
+struct LogField {
+  std::string_view key;
+  std::variant<std::string_view, std::int64_t, double, bool> value;
+};
+
+/// Where and what to log; called once at start. `path` empty: stderr.
+void InitLog(LogLevel level, const std::string& path);
+
+/// Writes one line if `level` is enabled.
+void Log(LogLevel level, std::string_view component, std::string_view event,
+         std::initializer_list<LogField> fields = {});
+
+/// Flushes what is buffered.
+void FlushLog();
+
+}  // namespace muster

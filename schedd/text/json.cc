@@ -1,0 +1,362 @@
+#include "schedd/text/json.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/json/basic_parser_impl.hpp>
+#include <boost/json/monotonic_resource.hpp>
+#include <charconv>
+#include <set>
+
+#include "schedd/base/limits.h"
+#include "schedd/base/names.h"
+
+namespace muster {
+namespace {
+
+using boost::json::error_code;
+using boost::json::string_view;
+
+// Builds the value on Boost's own stack and watches for what Boost lets pass. It only counts keys:
+// an object that lost one to a duplicate is searched for afterwards, so that good input pays
+// nothing.
+struct StrictHandler {
+  static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
+  static constexpr std::size_t max_array_size = static_cast<std::size_t>(-1);
+  static constexpr std::size_t max_key_size = static_cast<std::size_t>(-1);
+  static constexpr std::size_t max_string_size = static_cast<std::size_t>(-1);
+
+  unsigned char first_values[8192];  // the stack's, before it asks for more
+  boost::json::value_stack stack{{}, first_values, sizeof first_values};
+  std::size_t keys = 0;
+  const char* refusal = nullptr;
+
+  bool Refuse(const char* why, error_code& ec) {
+    refusal = why;
+    ec = boost::json::error::syntax;
+    return false;
+  }
+  bool Text(string_view text, error_code& ec) {
+    if (text.find('\0') != string_view::npos) return Refuse("a string contains NUL", ec);
+    return true;
+  }
+
+  bool on_document_begin(error_code&) { return true; }
+  bool on_document_end(error_code&) { return true; }
+  bool on_object_begin(error_code&) { return true; }
+  bool on_object_end(std::size_t n, error_code&) {
+    keys += n;
+    stack.push_object(n);
+    return true;
+  }
+  bool on_array_begin(error_code&) { return true; }
+  bool on_array_end(std::size_t n, error_code&) {
+    stack.push_array(n);
+    return true;
+  }
+  bool on_key_part(string_view s, std::size_t, error_code& ec) {
+    if (!Text(s, ec)) return false;
+    stack.push_chars(s);
+    return true;
+  }
+  bool on_key(string_view s, std::size_t, error_code& ec) {
+    if (!Text(s, ec)) return false;
+    stack.push_key(s);
+    return true;
+  }
+  bool on_string_part(string_view s, std::size_t, error_code& ec) {
+    if (!Text(s, ec)) return false;
+    stack.push_chars(s);
+    return true;
+  }
+  bool on_string(string_view s, std::size_t, error_code& ec) {
+    if (!Text(s, ec)) return false;
+    stack.push_string(s);
+    return true;
+  }
+  bool on_number_part(string_view, error_code&) { return true; }
+  bool on_int64(std::int64_t i, string_view, error_code&) {
+    stack.push_int64(i);
+    return true;
+  }
+  bool on_uint64(std::uint64_t u, string_view, error_code&) {
+    stack.push_uint64(u);
+    return true;
+  }
+  bool on_double(double, string_view text, error_code& ec) {
+    if (text.find_first_of(".eE") == string_view::npos) {
+      return Refuse("an integer is beyond 64 bits (quote it to keep it as a string)", ec);
+    }
+    double exact = 0;  // Boost's own may be off by the last bit
+    if (std::from_chars(text.data(), text.data() + text.size(), exact).ec != std::errc()) {
+      return Refuse("a number is beyond the range of a double", ec);
+    }
+    stack.push_double(exact);
+    return true;
+  }
+  bool on_bool(bool b, error_code&) {
+    stack.push_bool(b);
+    return true;
+  }
+  bool on_null(error_code&) {
+    stack.push_null();
+    return true;
+  }
+  bool on_comment_part(string_view, error_code&) { return true; }
+  bool on_comment(string_view, error_code&) { return true; }
+};
+
+std::string Position(std::string_view text, std::size_t at) {
+  const std::string_view before = text.substr(0, std::min(at, text.size()));
+  const auto lines = std::count(before.begin(), before.end(), '\n');
+  const std::size_t line_start =
+      before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+  return "line " + std::to_string(lines + 1) + ", column " +
+         std::to_string(before.size() - line_start + 1);
+}
+
+std::size_t CountKeys(const json::value& value) {
+  std::size_t n = 0;
+  if (const auto* object = value.if_object()) {
+    n = object->size();
+    for (const auto& member : *object) n += CountKeys(member.value());
+  } else if (const auto* array = value.if_array()) {
+    for (const auto& item : *array) n += CountKeys(item);
+  }
+  return n;
+}
+
+// Second pass over text known to be good JSON with a repeated key somewhere: finds the first one's
+// path.
+struct DuplicateFinder : StrictHandler {
+  struct Frame {
+    std::set<std::string> keys;
+    std::string key;
+    std::int64_t index = -1;  // of an array
+  };
+  std::vector<Frame> frames;
+  std::string partial, found;
+
+  void Advance() {
+    if (!frames.empty() && frames.back().index >= 0) ++frames.back().index;
+  }
+  std::string PathTo(const std::string& key) const {
+    std::string path;
+    for (std::size_t i = 0; i + 1 < frames.size(); ++i) {
+      if (frames[i].index >= 0) {
+        path += "[" + std::to_string(frames[i].index) + "]";
+      } else {
+        path += (path.empty() ? "" : ".") + frames[i].key;
+      }
+    }
+    return path + (path.empty() ? "" : ".") + key;
+  }
+  bool on_object_begin(error_code&) {
+    frames.emplace_back();
+    return true;
+  }
+  bool on_object_end(std::size_t, error_code&) {
+    frames.pop_back();
+    Advance();
+    return true;
+  }
+  bool on_array_begin(error_code&) {
+    frames.emplace_back().index = 0;
+    return true;
+  }
+  bool on_array_end(std::size_t, error_code&) {
+    frames.pop_back();
+    Advance();
+    return true;
+  }
+  bool on_key_part(string_view s, std::size_t, error_code&) {
+    partial.append(s.data(), s.size());
+    return true;
+  }
+  bool on_key(string_view s, std::size_t, error_code& ec) {
+    partial.append(s.data(), s.size());
+    frames.back().key = std::move(partial);
+    partial.clear();
+    if (!frames.back().keys.insert(frames.back().key).second) {
+      found = PathTo(frames.back().key);
+      return Refuse("duplicate", ec);
+    }
+    return true;
+  }
+  bool Scalar() {
+    Advance();
+    return true;
+  }
+  bool on_string_part(string_view, std::size_t, error_code&) { return true; }
+  bool on_string(string_view, std::size_t, error_code&) { return Scalar(); }
+  bool on_int64(std::int64_t, string_view, error_code&) { return Scalar(); }
+  bool on_uint64(std::uint64_t, string_view, error_code&) { return Scalar(); }
+  bool on_double(double, string_view, error_code&) { return Scalar(); }
+  bool on_bool(bool, error_code&) { return Scalar(); }
+  bool on_null(error_code&) { return Scalar(); }
+};
+
+boost::json::parse_options Options() {
+  boost::json::parse_options options;
+  options.max_depth = limits::kJsonDepth;
+  return options;
+}
+
+Error DuplicateKey(std::string_view text) {
+  boost::json::basic_parser<DuplicateFinder> parser(Options());
+  error_code ec;
+  const std::size_t at = parser.write_some(false, text.data(), text.size(), ec);
+  Error error = InvalidArgument("JSON: the key " + Quoted(parser.handler().found) +
+                                " is given twice, at " + Position(text, at));
+  error.fields.push_back({parser.handler().found, "is given twice"});
+  return error;
+}
+
+std::string Message(const StrictHandler& handler, const error_code& ec) {
+  if (handler.refusal != nullptr) return handler.refusal;
+  if (ec == boost::json::error::too_deep) {
+    return "nested deeper than " + std::to_string(limits::kJsonDepth) + " levels";
+  }
+  if (ec == boost::json::error::incomplete) return "the text ends too early";
+  return ec.message();
+}
+
+void AppendString(std::string* out, std::string_view text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  out->push_back('"');
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x20 && c != '"' && c != '\\') continue;
+    out->append(text, from, i - from);
+    from = i + 1;
+    out->push_back('\\');
+    switch (c) {
+      case '"':
+        out->push_back('"');
+        break;
+      case '\\':
+        out->push_back('\\');
+        break;
+      case '\n':
+        out->push_back('n');
+        break;
+      case '\r':
+        out->push_back('r');
+        break;
+      case '\t':
+        out->push_back('t');
+        break;
+      default:
+        out->append("u00");
+        out->push_back(kHex[c >> 4]);
+        out->push_back(kHex[c & 15]);
+    }
+  }
+  out->append(text, from);
+  out->push_back('"');
+}
+
+template <class Number>
+void AppendNumber(std::string* out, Number number) {
+  std::array<char, 40> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr;
+  out->append(buffer.data(), end);
+}
+
+void AppendDouble(std::string* out, double number) {
+  const std::size_t from = out->size();
+  AppendNumber(out, number);
+  // A whole number stays a fraction in the text, so that its type survives.
+  if (out->find_first_of(".en", from) == std::string::npos) out->append(".0");
+}
+
+// indent < 0: compact.
+void Append(std::string* out, const json::value& value, int indent) {
+  const auto line = [&](int level) {
+    if (indent < 0) return;
+    out->push_back('\n');
+    out->append(static_cast<std::size_t>(level) * 2, ' ');
+  };
+  const int inner = indent < 0 ? -1 : indent + 1;
+  switch (value.kind()) {
+    case json::kind::null:
+      out->append("null");
+      return;
+    case json::kind::bool_:
+      out->append(value.get_bool() ? "true" : "false");
+      return;
+    case json::kind::int64:
+      AppendNumber(out, value.get_int64());
+      return;
+    case json::kind::uint64:
+      AppendNumber(out, value.get_uint64());
+      return;
+    case json::kind::double_:
+      AppendDouble(out, value.get_double());
+      return;
+    case json::kind::string:
+      AppendString(out, value.get_string());
+      return;
+    case json::kind::array: {
+      const auto& array = value.get_array();
+      out->push_back('[');
+      for (std::size_t i = 0; i < array.size(); ++i) {
+        if (i > 0) out->push_back(',');
+        line(inner);
+        Append(out, array[i], inner);
+      }
+      if (!array.empty()) line(indent);
+      out->push_back(']');
+      return;
+    }
+    case json::kind::object: {
+      out->push_back('{');
+      bool first = true;
+      for (const auto& member : value.get_object()) {
+        if (!first) out->push_back(',');
+        first = false;
+        line(inner);
+        AppendString(out, member.key());
+        out->append(indent < 0 ? ":" : ": ");
+        Append(out, member.value(), inner);
+      }
+      if (!first) line(indent);
+      out->push_back('}');
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+Result<json::value> ParseJson(std::string_view text) {
+  boost::json::basic_parser<StrictHandler> parser(Options());
+  auto& handler = parser.handler();
+  error_code ec;
+  // All values of a document live and die together: one block, not an allocation each.
+  handler.stack.reset(boost::json::make_shared_resource<boost::json::monotonic_resource>(
+      std::clamp<std::size_t>(text.size() * 4, 1 << 10, 64 << 10)));
+  std::size_t used = parser.write_some(false, text.data(), text.size(), ec);
+  if (!ec && used < text.size()) {
+    return InvalidArgument("JSON: text after the end of the document at " + Position(text, used));
+  }
+  if (ec) return InvalidArgument("JSON: " + Message(handler, ec) + " at " + Position(text, used));
+  json::value value = handler.stack.release();
+  if (CountKeys(value) != handler.keys) return DuplicateKey(text);
+  return value;
+}
+
+std::string WriteJson(const json::value& value) {
+  std::string out;
+  out.reserve(256);
+  Append(&out, value, -1);
+  return out;
+}
+
+std::string WriteJsonPretty(const json::value& value) {
+  std::string out;
+  Append(&out, value, 0);
+  return out;
+}
+
+}  // namespace muster

@@ -1,0 +1,142 @@
+#include "tests/bench/http_load.h"
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+
+namespace muster::bench {
+namespace {
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+struct Connection {
+  int fd = -1;
+  std::string name, in;
+  double sent_at = 0;
+};
+
+int Dial(int port) {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+// Bytes of the whole answer at the start of `in`, 0 while incomplete.
+std::size_t AnswerSize(const std::string& in) {
+  const auto end = in.find("\r\n\r\n");
+  if (end == std::string::npos) return 0;
+  std::size_t length = 0;
+  for (std::size_t at = in.find("\r\n"); at < end; at = in.find("\r\n", at + 2)) {
+    if (strncasecmp(in.c_str() + at + 2, "content-length:", 15) == 0)
+      length = std::strtoul(in.c_str() + at + 17, nullptr, 10);
+  }
+  return in.size() >= end + 4 + length ? end + 4 + length : 0;
+}
+
+class Load {
+ public:
+  explicit Load(const LoadOptions& options)
+      : options_(options), connections_(static_cast<std::size_t>(options.connections)) {}
+
+  LoadResult Run() {
+    epoll_ = epoll_create1(0);
+    begun_ = Now();
+    for (auto& connection : connections_) {
+      connection.fd = Dial(options_.port);
+      if (connection.fd < 0) continue;
+      epoll_event event{};
+      event.events = EPOLLIN;
+      event.data.ptr = &connection;
+      epoll_ctl(epoll_, EPOLL_CTL_ADD, connection.fd, &event);
+      ++open_;
+      SendNext(&connection);
+    }
+    epoll_event events[64];
+    while (open_ > 0) {
+      const int n = epoll_wait(epoll_, events, 64, 10'000);
+      if (n <= 0) break;
+      for (int i = 0; i < n; ++i) Receive(static_cast<Connection*>(events[i].data.ptr));
+    }
+    close(epoll_);
+    for (auto& connection : connections_) {
+      if (connection.fd >= 0) close(connection.fd);
+    }
+    result_.seconds = Now() - begun_;
+    return std::move(result_);
+  }
+
+ private:
+  void Drop(Connection* connection) {
+    close(connection->fd);
+    connection->fd = -1;
+    --open_;
+  }
+
+  void SendNext(Connection* connection) {
+    const bool spent =
+        options_.requests > 0 ? next_ >= options_.requests : Now() - begun_ >= options_.seconds;
+    if (spent) return Drop(connection);
+    std::string path, body;
+    options_.make(next_++, &connection->name, &path, &body);
+    const std::string request = options_.method + " " + path +
+                                " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                                "Content-Length: " +
+                                std::to_string(body.size()) + "\r\n\r\n" + body;
+    connection->sent_at = Now();
+    std::size_t sent = 0;
+    while (sent < request.size()) {
+      const auto n =
+          send(connection->fd, request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
+      if (n <= 0) return Drop(connection);
+      sent += static_cast<std::size_t>(n);
+    }
+  }
+
+  void Receive(Connection* connection) {
+    char buffer[65536];
+    const auto n = recv(connection->fd, buffer, sizeof buffer, 0);
+    if (n <= 0) return Drop(connection);
+    connection->in.append(buffer, static_cast<std::size_t>(n));
+    const auto size = AnswerSize(connection->in);
+    if (size == 0) return;
+    if (connection->in.size() > 9 && connection->in[9] == '2') {
+      ++result_.answered;
+      result_.latencies.push_back(Now() - connection->sent_at);
+      if (options_.remember) result_.acknowledged.push_back(connection->name);
+    } else {
+      if (result_.refused++ == 0) result_.first_refusal = connection->in.substr(0, 600);
+    }
+    connection->in.erase(0, size);
+    SendNext(connection);
+  }
+
+  const LoadOptions& options_;
+  std::vector<Connection> connections_;
+  LoadResult result_;
+  std::size_t next_ = 0;
+  int epoll_ = -1, open_ = 0;
+  double begun_ = 0;
+};
+
+}  // namespace
+
+LoadResult RunLoad(const LoadOptions& options) { return Load(options).Run(); }
+
+}  // namespace muster::bench

@@ -1,0 +1,46 @@
+// muster-bench: submit, schedule, query, recover. Each prints its figures, the machine, and the
+// ceiling or bar.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+
+#include "tests/bench/benchmarks.h"
+
+using muster::Result;
+
+int main(int argc, char** argv) {
+  using namespace muster::bench;
+  CLI::App app{"Muster's figures beside their ceilings, measured in the same run", "muster-bench"};
+  app.require_subcommand(1);
+  BenchOptions options;
+  options.bin_dir = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  bool json = false;
+  Result<std::vector<Figure>> (*run)(const BenchOptions&) = nullptr;
+  const auto add = [&](const char* name, const char* help,
+                       Result<std::vector<Figure>> (*function)(const BenchOptions&)) {
+    auto* sub = app.add_subcommand(name, help);
+    sub->add_flag("--json", json, "print JSON");
+    sub->add_option("--seconds", options.seconds, "length of each timed stretch")
+        ->check(CLI::PositiveNumber);
+    sub->add_option("--runs", options.runs, "repetitions; medians are printed")
+        ->check(CLI::PositiveNumber);
+    sub->add_option("--jobs", options.jobs, "size of the backlog")->check(CLI::PositiveNumber);
+    sub->add_option("--big", options.big, "size of the deep queue, a multiple of 1000")
+        ->check(CLI::PositiveNumber);
+    sub->add_option("--kills", options.kills, "crashes of the recovery benchmark")
+        ->check(CLI::PositiveNumber);
+    sub->callback([&run, function] { run = function; });
+  };
+  add("submit", "durable submission over REST, jobs:batch, sbatch", BenchSubmit);
+  add("schedule", "a backlog released at once; submission meanwhile", BenchSchedule);
+  add("query", "squeue and get over a deep queue; memory", BenchQuery);
+  add("recover", "kill -9 under load: lost, doubled, time to ready", BenchRecover);
+  CLI11_PARSE(app, argc, argv);
+  auto figures = run(options);
+  if (!figures.ok()) {
+    std::fprintf(stderr, "muster-bench: %s\n", figures.error().detail.c_str());
+    return 1;
+  }
+  Print(std::string("muster-bench ") + app.get_subcommands().front()->get_name(), *figures, json);
+  return 0;
+}

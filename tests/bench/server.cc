@@ -1,0 +1,224 @@
+#include "tests/bench/server.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace muster::bench {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+double Now() { return Seconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+int FreePort() {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  int port = 0;
+  if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
+    port = ntohs(address.sin_port);
+  }
+  close(fd);
+  return port;
+}
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// Postmasters started by the daemon: their command line names the data directory.
+std::vector<pid_t> Postmasters(const std::string& data_dir) {
+  std::vector<pid_t> out;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    if (pid <= 0) continue;
+    const std::string command = ReadAll(entry.path() / "cmdline");
+    if (command.find("postgres") != std::string::npos &&
+        command.find(data_dir) != std::string::npos)
+      out.push_back(pid);
+  }
+  return out;
+}
+
+}  // namespace
+
+Server::Server(std::string bin_dir, std::vector<std::string> flags)
+    : bin_dir_(std::move(bin_dir)), flags_(std::move(flags)) {
+  std::string pattern = "/tmp/muster-bench-XXXXXX";
+  data_dir_ = mkdtemp(pattern.data());
+  std::filesystem::permissions(data_dir_, std::filesystem::perms(0755));
+  port_ = FreePort();
+  grpc_port_ = FreePort();
+}
+
+Server::~Server() {
+  Stop();
+  std::error_code ignored;
+  std::filesystem::remove_all(data_dir_, ignored);
+}
+
+Result<double> Server::Start() {
+  const double begun = Now();
+  std::vector<std::string> words = {bin_dir_ + "/musterd",
+                                    "--data-dir",
+                                    data_dir_,
+                                    "--rest",
+                                    "127.0.0.1:" + std::to_string(port_),
+                                    "--grpc",
+                                    "127.0.0.1:" + std::to_string(grpc_port_),
+                                    "--log-file",
+                                    data_dir_ + "/musterd.log",
+                                    "--log-level",
+                                    "warning"};
+  words.insert(words.end(), flags_.begin(), flags_.end());
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_ = fork();
+  if (pid_ == 0) {
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+  for (;;) {
+    if (Call("GET", "/readyz").ok()) return Now() - begun;
+    if (waitpid(pid_, nullptr, WNOHANG) == pid_) {
+      pid_ = -1;
+      return Internal("musterd ended; see its log:\n" + ReadAll(data_dir_ + "/musterd.log"));
+    }
+    if (Now() - begun > 120) return Internal("musterd is not ready after 120 s");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+void Server::Stop() {
+  if (pid_ <= 0) return;
+  kill(pid_, SIGTERM);
+  waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+void Server::Kill(bool database) {
+  const auto postmasters = database ? Postmasters(data_dir_) : std::vector<pid_t>{};
+  kill(pid_, SIGKILL);
+  for (const pid_t pid : postmasters) kill(pid, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+Result<std::string> Server::PostgresUrl() const {
+  for (const pid_t pid : Postmasters(data_dir_)) {
+    std::string command = ReadAll("/proc/" + std::to_string(pid) + "/cmdline");
+    for (auto& c : command) c = c == '\0' ? ' ' : c;
+    const auto data = command.find("-D ");
+    if (data == std::string::npos) continue;
+    const std::string dir = command.substr(data + 3, command.find(' ', data + 3) - data - 3);
+    std::ifstream lock(dir + "/postmaster.pid");
+    std::string line;
+    for (int i = 0; i < 5 && std::getline(lock, line); ++i) {
+    }
+    if (!line.empty()) return "host=" + line + " user=muster dbname=muster";
+  }
+  return NotFound("the daemon's PostgreSQL is not running");
+}
+
+std::int64_t Server::ResidentBytes() const {
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) return std::atoll(line.c_str() + 6) * 1024;
+  }
+  return 0;
+}
+
+Result<std::string> Server::Call(const std::string& method, const std::string& path,
+                                 const std::string& body) const {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port_));
+  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    close(fd);
+    return Unavailable("no connection");
+  }
+  const std::string request =  // 1.0: an answer ends with its connection, never in chunks
+      method + " " + path + " HTTP/1.0\r\nHost: localhost\r\nContent-Type: " +
+      (body.starts_with("apiVersion") ? "application/yaml" : "application/json") +
+      "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  for (std::size_t sent = 0; sent < request.size();) {
+    const auto n = send(fd, request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
+    if (n <= 0) break;
+    sent += static_cast<std::size_t>(n);
+  }
+  std::string answer;
+  char buffer[65536];
+  for (ssize_t n = 0; (n = recv(fd, buffer, sizeof buffer, 0)) > 0;)
+    answer.append(buffer, static_cast<std::size_t>(n));
+  close(fd);
+  const auto head_end = answer.find("\r\n\r\n");
+  if (answer.size() < 12 || head_end == std::string::npos) return Unavailable("no answer");
+  const std::string content = answer.substr(head_end + 4);
+  if (answer[9] != '2') return Internal(answer.substr(9, 3) + " " + content);
+  return content;
+}
+
+std::string QueueManifests(const std::string& cpu, bool hold) {
+  return R"(apiVersion: v1
+kind: Namespace
+metadata: {name: bench}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ResourceFlavor
+metadata: {name: bench}
+spec: {}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: bench}
+spec:
+  namespaceSelector: {}
+  stopPolicy: )" +
+         std::string(hold ? "Hold" : "None") + R"(
+  resourceGroups:
+  - coveredResources: ["cpu", "memory"]
+    flavors:
+    - name: bench
+      resources:
+      - {name: cpu, nominalQuota: ")" +
+         cpu + R"("}
+      - {name: memory, nominalQuota: 100000Ti}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: LocalQueue
+metadata: {name: bench, namespace: bench}
+spec: {clusterQueue: bench}
+)";
+}
+
+std::string JobManifest(const std::string& name) {
+  static const std::string comment(760, 'x');
+  return R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":")" + name +
+         R"(","namespace":"bench","labels":{"kueue.x-k8s.io/queue-name":"bench","app":"bench"},"annotations":{"example.com/note":")" +
+         comment +
+         R"("}},"spec":{"parallelism":1,"completions":1,"suspend":true,"backoffLimit":0,"template":{"metadata":{"labels":{"app":"bench"}},)"
+         R"("spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"debian:12","command":["/bin/sh","-c","true"],)"
+         R"("env":[{"name":"LEARNING_RATE","value":"0.003"},{"name":"EPOCHS","value":"12"}],)"
+         R"("resources":{"requests":{"cpu":"1","memory":"256Mi"},"limits":{"cpu":"1","memory":"256Mi"}}}]}}}})";
+}
+
+}  // namespace muster::bench

@@ -1,0 +1,54 @@
+// Server: a musterd of the benchmark's own, in a fresh data directory, ended with the benchmark.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "schedd/base/result.h"
+#include "schedd/text/json.h"
+
+namespace muster::bench {
+
+class Server {
+ public:
+  /// `bin_dir` holds musterd; `clusters` are further flags such as --simulated-cluster=....
+  Server(std::string bin_dir, std::vector<std::string> flags);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Starts it and waits for /readyz; seconds it took.
+  Result<double> Start();
+  void Stop();
+  /// SIGKILL to the daemon and, with `database`, to its PostgreSQL as well; reaps the daemon.
+  void Kill(bool database);
+
+  int port() const { return port_; }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  const std::string& bin_dir() const { return bin_dir_; }
+  /// libpq connection string of its private PostgreSQL.
+  Result<std::string> PostgresUrl() const;
+  /// Resident memory of the daemon alone, in bytes.
+  std::int64_t ResidentBytes() const;
+
+  /// One request on a connection of its own; the body of the answer. Errors: status over 299 or no
+  /// answer.
+  Result<std::string> Call(const std::string& method, const std::string& path,
+                           const std::string& body = "") const;
+
+ private:
+  std::string bin_dir_, data_dir_;
+  std::vector<std::string> flags_;
+  int port_ = 0, grpc_port_ = 0;
+  pid_t pid_ = -1;
+};
+
+/// Queue objects every benchmark uses: one flavor, one ClusterQueue with `cpu` and `memory` to
+/// spare, LocalQueue bench/bench.
+std::string QueueManifests(const std::string& cpu, bool hold);
+/// A Job manifest of about 1.4 KB, as users send them.
+std::string JobManifest(const std::string& name);
+
+}  // namespace muster::bench

@@ -1,0 +1,253 @@
+// The contract of backends/backend.h, for every backend that can be made here.
+#include <algorithm>
+
+#include "backends/local/local_backend.h"
+#include "backends/simulated/simulated_backend.h"
+#include "tests/contract/backend/backend_fixture.h"
+
+namespace muster::testing {
+namespace {
+
+/// How one backend is made, and made again on the same state.
+class BackendFactory {
+ public:
+  virtual ~BackendFactory() = default;
+  virtual std::unique_ptr<Backend> Make() = 0;
+  virtual bool keeps_state() const = 0;  // what ran is found again by a new object
+  virtual bool keeps_logs() const = 0;
+};
+
+class LocalFactory final : public BackendFactory {
+ public:
+  std::unique_ptr<Backend> Make() override {
+    LocalOptions options;
+    options.state_dir = directory_.path() + "/state";
+    options.supervisor_path = MUSTER_SUPERVISOR;
+    options.clusters = {{"alpha", {{"nvidia.com/gpu", 8}}, {{"zone", "a"}}}, {"beta", {}, {}}};
+    options.clock = &clock_;
+    options.timers = &timers_;
+    options.random = &random_;
+    Result<std::unique_ptr<Backend>> backend = MakeLocalBackend(options);
+    EXPECT_TRUE(backend.ok()) << backend.error().detail;
+    return std::move(backend).value();
+  }
+  bool keeps_state() const override { return true; }
+  bool keeps_logs() const override { return true; }
+
+ private:
+  TemporaryDirectory directory_;
+  TestClock clock_;
+  TestTimers timers_;
+  TestRandom random_;
+};
+
+class SimulatedFactory final : public BackendFactory {
+ public:
+  std::unique_ptr<Backend> Make() override {
+    simulated::SimulatedOptions options;
+    options.clusters = {{"alpha", {{"cpu", 4000}, {"memory", 1 << 30}, {"nvidia.com/gpu", 8}}},
+                        {"beta", {}}};
+    options.run_time_ms = 300;
+    return std::make_unique<simulated::SimulatedBackend>(clock_, timers_, options);
+  }
+  bool keeps_state() const override { return false; }
+  bool keeps_logs() const override { return false; }
+
+ private:
+  TestClock clock_;
+  TestTimers timers_;
+};
+
+struct Case {
+  std::string name;
+  std::function<std::unique_ptr<BackendFactory>()> make;
+};
+
+class BackendContract : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    factory_ = GetParam().make();
+    backend_ = factory_->Make();
+    backend_->Start(sink_);
+  }
+  void TearDown() override {
+    for (const DispatchKey& key : keys_) {
+      RemovePolicy at_once;
+      at_once.grace_period_s = 0;
+      EXPECT_TRUE(Remove(*backend_, key, at_once).ok());
+    }
+    backend_->Stop();
+  }
+  DispatchKey Key() {
+    keys_.push_back(NewKey("alpha"));
+    return keys_.back();
+  }
+
+  std::unique_ptr<BackendFactory> factory_;
+  RecordingSink sink_;
+  std::unique_ptr<Backend> backend_;
+  std::vector<DispatchKey> keys_;
+};
+
+TEST_P(BackendContract, Ensure_Twice_GivesTheSameObject) {
+  const DispatchKey key = Key();
+  const Result<RemoteRef> first = Ensure(*backend_, ShellJob(key, "sleep 0.2"));
+  const Result<RemoteRef> again = Ensure(*backend_, ShellJob(key, "sleep 0.2"));
+  ASSERT_TRUE(first.ok() && again.ok());
+  EXPECT_FALSE(first->remote_uid.empty());
+  EXPECT_EQ(first->remote_uid, again->remote_uid);
+  EXPECT_EQ(first->incarnation, again->incarnation);
+  EXPECT_EQ(List(*backend_, "alpha")->size(), 1u);
+  EXPECT_TRUE(List(*backend_, "beta")->empty());
+}
+
+TEST_P(BackendContract, Ensure_Suspended_RunsNothingUntilReleased) {
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Ensure(*backend_, ShellJob(key, "true"), true).ok());
+  const Result<std::vector<Observation>> listed = List(*backend_, "alpha");
+  ASSERT_EQ(listed->size(), 1u);
+  EXPECT_EQ(listed->front().phase, RemotePhase::kSuspended);
+  EXPECT_EQ(listed->front().active_pods, 0);
+  ASSERT_TRUE(Ensure(*backend_, ShellJob(key, "true"), false).ok());
+  const Observation end = sink_.AwaitEnd(key);
+  EXPECT_EQ(end.phase, RemotePhase::kSucceeded);
+  EXPECT_EQ(end.exit_code, 0);
+}
+
+TEST_P(BackendContract, Observations_OfOneAttempt_NeverGoBack) {
+  const DispatchKey key = Key();
+  const Result<RemoteRef> ref = Ensure(*backend_, ShellJob(key, "sleep 0.2"));
+  sink_.AwaitEnd(key);
+  int last = 0;
+  for (const Observation& seen : sink_.Of(key)) {
+    EXPECT_EQ(seen.remote_uid, ref->remote_uid);
+    EXPECT_GE(static_cast<int>(seen.phase), last);
+    last = static_cast<int>(seen.phase);
+  }
+  const Observation end = sink_.Of(key).back();
+  EXPECT_TRUE(end.end_time.set());
+  EXPECT_GE(end.end_time, end.start_time);
+}
+
+TEST_P(BackendContract, Remove_OfWhatIsNotThere_SaysSo) {
+  const Result<Removed> removed = Remove(*backend_, NewKey("alpha"));
+  ASSERT_TRUE(removed.ok());
+  EXPECT_FALSE(removed->existed);
+}
+
+TEST_P(BackendContract, Remove_Twice_IsIdempotent) {
+  const DispatchKey key = NewKey("alpha");
+  ASSERT_TRUE(Ensure(*backend_, ShellJob(key, "sleep 60")).ok());
+  EXPECT_TRUE(Remove(*backend_, key)->existed);
+  EXPECT_FALSE(Remove(*backend_, key)->existed);
+  EXPECT_TRUE(List(*backend_, "alpha")->empty());
+}
+
+TEST_P(BackendContract, Remove_WithAnotherUid_TouchesNothing) {
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Ensure(*backend_, ShellJob(key, "sleep 60"), true).ok());
+  RemovePolicy policy;
+  policy.expected_uid = "00000000-0000-4000-8000-000000000000";
+  EXPECT_FALSE(Remove(*backend_, key, policy)->existed);
+  EXPECT_EQ(List(*backend_, "alpha")->size(), 1u);
+}
+
+TEST_P(BackendContract, Remove_KeepingLogs_StopsAndKeepsTheRecord) {
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Ensure(*backend_, ShellJob(key, "echo before; sleep 60")).ok());
+  sink_.AwaitPhase(key, RemotePhase::kRunning);
+  RemovePolicy policy;
+  policy.keep_logs = true;
+  EXPECT_TRUE(Remove(*backend_, key, policy)->existed);
+  const Result<std::vector<Observation>> listed = List(*backend_, "alpha");
+  ASSERT_EQ(listed->size(), 1u);
+  EXPECT_EQ(listed->front().phase, RemotePhase::kFailed);
+  EXPECT_EQ(listed->front().reason, Reason::kCancelled);
+  EXPECT_EQ(listed->front().active_pods, 0);
+  if (factory_->keeps_logs()) {
+    EXPECT_EQ(backend_->ReadLog(key, {})->data, "before\n");
+  }
+}
+
+TEST_P(BackendContract, Facts_TellOfCapacityAndIncarnation) {
+  const Result<ClusterFacts> facts =
+      Wait<ClusterFacts>([&](auto done) { backend_->Facts("alpha", std::move(done)); });
+  ASSERT_TRUE(facts.ok());
+  EXPECT_EQ(facts->cluster, "alpha");
+  EXPECT_TRUE(facts->healthy);
+  EXPECT_FALSE(facts->incarnation.empty());
+  EXPECT_EQ(AmountOf(facts->allocatable, "nvidia.com/gpu"), 8);
+  EXPECT_GT(AmountOf(facts->allocatable, "cpu"), 0);
+  EXPECT_GT(AmountOf(facts->allocatable, "memory"), 0);
+  EXPECT_EQ(sink_.AllFacts().size(), 2u);
+}
+
+TEST_P(BackendContract, ReadLog_OfAnUnknownAttempt_IsNotFound) {
+  const Result<LogChunk> log = backend_->ReadLog(NewKey("alpha"), {});
+  ASSERT_FALSE(log.ok());
+  EXPECT_EQ(log.error().code, Code::kNotFound);
+}
+
+TEST_P(BackendContract, Logs_AreReadByOffset) {
+  if (!factory_->keeps_logs()) return;
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Ensure(*backend_, ShellJob(key, "printf abcdefgh")).ok());
+  sink_.AwaitEnd(key);
+  LogQuery query;
+  query.max_bytes = 3;
+  EXPECT_EQ(backend_->ReadLog(key, query)->data, "abc");
+  query.offset = 3;
+  query.max_bytes = 100;
+  const Result<LogChunk> rest = backend_->ReadLog(key, query);
+  EXPECT_EQ(rest->data, "defgh");
+  EXPECT_EQ(rest->next_offset, 8);
+  EXPECT_TRUE(rest->ended);
+  query.offset = -2;
+  EXPECT_EQ(backend_->ReadLog(key, query)->data, "gh");
+  query.container = "nobody";
+  EXPECT_EQ(backend_->ReadLog(key, query).error().code, Code::kNotFound);
+}
+
+TEST_P(BackendContract, Restart_OnTheSameState_FindsTheSameAttempts) {
+  if (!factory_->keeps_state()) return;
+  const DispatchKey runs = Key(), ended = Key(), waits = Key();
+  const Result<RemoteRef> ref = Ensure(*backend_, ShellJob(runs, "echo once; sleep 1; echo twice"));
+  ASSERT_TRUE(Ensure(*backend_, ShellJob(ended, "exit 3")).ok());
+  ASSERT_TRUE(Ensure(*backend_, ShellJob(waits, "true"), true).ok());
+  sink_.AwaitPhase(runs, RemotePhase::kRunning);
+  sink_.AwaitEnd(ended);
+  backend_->Stop();
+  backend_.reset();
+  backend_ = factory_->Make();
+  RecordingSink later;
+  backend_->Start(later);
+  const Result<std::vector<Observation>> listed = List(*backend_, "alpha");
+  ASSERT_EQ(listed->size(), 3u);
+  for (const Observation& seen : *listed) {
+    if (seen.key == waits) {
+      EXPECT_EQ(seen.phase, RemotePhase::kSuspended);
+    }
+    if (seen.key == ended) {
+      EXPECT_EQ(seen.exit_code, 3);
+    }
+    if (seen.key == runs) {
+      EXPECT_EQ(seen.remote_uid, ref->remote_uid);
+    }
+  }
+  EXPECT_EQ(later.AwaitEnd(runs).phase, RemotePhase::kSucceeded);
+  EXPECT_EQ(backend_->ReadLog(runs, {})->data, "once\ntwice\n");
+  EXPECT_EQ(backend_->Pods(runs)->size(), 1u);
+  backend_->Stop();
+  backend_ = nullptr;
+  backend_ = factory_->Make();
+  backend_->Start(sink_);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Backends, BackendContract,
+    ::testing::Values(Case{"local", [] { return std::make_unique<LocalFactory>(); }},
+                      Case{"simulated", [] { return std::make_unique<SimulatedFactory>(); }}),
+    [](const auto& one) { return one.param.name; });
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,232 @@
+// What every backend is tested with: a clock and timers that are real, a sink that waits, orders of
+// small Jobs, and the factories of the backends that take part in the contract.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backends/backend.h"
+#include "schedd/base/clock.h"
+#include "schedd/base/random.h"
+
+namespace muster::testing {
+
+class TestClock final : public Clock {
+ public:
+  Monotonic Now() const override {
+    return {std::chrono::steady_clock::now().time_since_epoch().count()};
+  }
+  WallTime WallNow() const override {
+    return {std::chrono::duration_cast<std::chrono::microseconds>(
+                std::chrono::system_clock::now().time_since_epoch())
+                .count()};
+  }
+};
+
+/// One thread; good enough for a test.
+class TestTimers final : public TimerService {
+ public:
+  TestTimers() : thread_([this](std::stop_token stop) { Loop(stop); }) {}
+  TimerId At(Monotonic when, std::function<void()> fire) override {
+    std::lock_guard lock(mutex_);
+    due_[next_] = {when, std::move(fire)};
+    changed_.notify_all();
+    return next_++;
+  }
+  void Cancel(TimerId id) override {
+    std::lock_guard lock(mutex_);
+    due_.erase(id);
+  }
+
+ private:
+  void Loop(std::stop_token stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+      changed_.wait_for(lock, stop, std::chrono::milliseconds(5), [] { return false; });
+      for (auto it = due_.begin(); it != due_.end();) {
+        if (it->second.first > TestClock().Now()) {
+          ++it;
+          continue;
+        }
+        auto fire = std::move(it->second.second);
+        due_.erase(it);
+        lock.unlock();
+        fire();
+        lock.lock();
+        it = due_.begin();
+      }
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<TimerId, std::pair<Monotonic, std::function<void()>>> due_;
+  TimerId next_ = 1;
+  std::jthread thread_;
+};
+
+class TestRandom final : public Random {
+ public:
+  std::uint64_t Next() override {
+    std::lock_guard lock(mutex_);
+    return generator_();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::mt19937_64 generator_{std::random_device{}()};
+};
+
+/// Remembers everything; Await blocks until something wished for has been seen.
+class RecordingSink final : public ObservationSink {
+ public:
+  void OnObservation(Observation seen) override {
+    std::lock_guard lock(mutex_);
+    seen_.push_back(std::move(seen));
+    changed_.notify_all();
+  }
+  void OnFacts(ClusterFacts facts) override {
+    std::lock_guard lock(mutex_);
+    facts_.push_back(std::move(facts));
+    changed_.notify_all();
+  }
+  void OnGap(const std::string&) override {}
+
+  /// The first observation of `key` that `wanted` accepts; fails the test after 20 s.
+  Observation Await(const DispatchKey& key, const std::function<bool(const Observation&)>& wanted) {
+    std::unique_lock lock(mutex_);
+    Observation found;
+    const bool met = changed_.wait_for(lock, std::chrono::seconds(20), [&] {
+      for (const Observation& seen : seen_) {
+        if (seen.key == key && wanted(seen)) {
+          found = seen;
+          return true;
+        }
+      }
+      return false;
+    });
+    EXPECT_TRUE(met) << "the observation never came; last phase "
+                     << (seen_.empty() ? -1 : static_cast<int>(seen_.back().phase))
+                     << ", message: " << (seen_.empty() ? "" : seen_.back().message);
+    return found;
+  }
+  Observation AwaitPhase(const DispatchKey& key, RemotePhase phase) {
+    return Await(key, [phase](const Observation& seen) { return seen.phase == phase; });
+  }
+  Observation AwaitEnd(const DispatchKey& key) {
+    return Await(key, [](const Observation& seen) {
+      return seen.phase == RemotePhase::kSucceeded || seen.phase == RemotePhase::kFailed;
+    });
+  }
+  std::vector<Observation> Of(const DispatchKey& key) {
+    std::lock_guard lock(mutex_);
+    std::vector<Observation> all;
+    for (const Observation& seen : seen_) {
+      if (seen.key == key) all.push_back(seen);
+    }
+    return all;
+  }
+  std::vector<ClusterFacts> AllFacts() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(5), [&] { return !facts_.empty(); });
+    return facts_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Observation> seen_;
+  std::vector<ClusterFacts> facts_;
+};
+
+/// Waits for the answer of a call with a callback.
+template <class T>
+Result<T> Wait(const std::function<void(Callback<T>)>& call) {
+  auto answer = std::make_shared<std::promise<Result<T>>>();
+  std::future<Result<T>> waiting = answer->get_future();
+  call([answer](Result<T> result) { answer->set_value(std::move(result)); });
+  if (waiting.wait_for(std::chrono::seconds(60)) != std::future_status::ready) {
+    return Internal("no answer in 60 s");
+  }
+  return waiting.get();
+}
+
+inline DispatchKey NewKey(const std::string& cluster) {
+  TestRandom random;
+  return {Uid::Make(random), 1, cluster};
+}
+
+inline DispatchOrder OrderOf(const DispatchKey& key, const std::string& api_version,
+                             const std::string& kind, const std::string& name,
+                             const std::string& json) {
+  DispatchOrder order;
+  order.key = key;
+  order.job = {1};
+  order.object = {api_version, kind, "default", name, json};
+  order.pod_sets = {{"main", 1, {}, {}}};
+  return order;
+}
+
+/// A Job of one pod that runs `script` with /bin/sh.
+inline DispatchOrder ShellJob(const DispatchKey& key, const std::string& script, int grace_s = 1,
+                              const std::string& more_spec = "") {
+  std::string quoted;
+  for (const char c : script) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (c == '\n') {
+      quoted += "\\n";
+    } else {
+      quoted += c;
+    }
+  }
+  return OrderOf(
+      key, "batch/v1", "Job", "shell",
+      R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"shell","namespace":"default"},"spec":{)" +
+          more_spec +
+          R"("backoffLimit":0,"template":{"spec":{"restartPolicy":"Never","terminationGracePeriodSeconds":)" +
+          std::to_string(grace_s) + R"(,"containers":[{"name":"main","command":["/bin/sh","-c",")" +
+          quoted + R"("]}]}}}})");
+}
+
+inline Result<RemoteRef> Ensure(Backend& backend, DispatchOrder order, bool suspended = false) {
+  order.suspended = suspended;
+  return Wait<RemoteRef>([&](Callback<RemoteRef> done) { backend.Ensure(order, std::move(done)); });
+}
+inline Result<Removed> Remove(Backend& backend, const DispatchKey& key, RemovePolicy policy = {}) {
+  return Wait<Removed>(
+      [&](Callback<Removed> done) { backend.Remove(key, policy, std::move(done)); });
+}
+inline Result<std::vector<Observation>> List(Backend& backend, const std::string& cluster) {
+  return Wait<std::vector<Observation>>([&](auto done) { backend.List(cluster, std::move(done)); });
+}
+
+/// A directory that goes with the test.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "muster-local-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace muster::testing

@@ -1,0 +1,57 @@
+// The suite's fixture: each test runs against the memory store and against PostgreSQL.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "schedd/store/memory/memory_store.h"
+#include "schedd/store/pg/pg_store.h"
+#include "tests/contract/store/store_fixtures.h"
+#include "tests/contract/store/test_server.h"
+
+namespace muster::test {
+
+class StoreContract : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (std::string(GetParam()) == "memory") {
+      store_ = std::make_unique<MemoryStore>();
+    } else {
+      PgStoreOptions options;
+      options.url = FreshDatabase(SharedServer());
+      auto opened = OpenPgStore(options);
+      ASSERT_TRUE(opened.ok()) << opened.error().detail;
+      store_ = std::move(opened).value();
+    }
+    NewLead();
+  }
+  /// Leads anew; what was said under the epoch before is refused from here on.
+  void NewLead() {
+    auto lease = store_->Lead("test", std::chrono::milliseconds(1000));
+    ASSERT_TRUE(lease.ok()) << lease.error().detail;
+    epoch_ = lease->epoch;
+  }
+  Store& store() { return *store_; }
+  Epoch epoch() const { return epoch_; }
+  Loaded LoadAll(WallTime finished_since = {1}) {
+    auto loaded = store_->Load(epoch_, finished_since);
+    if (!loaded.ok()) {
+      ADD_FAILURE() << loaded.error().detail;
+      return {};
+    }
+    return std::move(loaded).value();
+  }
+  /// Commits and expects success.
+  void MustCommit(PlanCommit commit) {
+    const auto version = CommitNow(store(), epoch(), std::move(commit));
+    ASSERT_TRUE(version.ok()) << version.error().detail;
+  }
+
+ private:
+  std::unique_ptr<Store> store_;
+  Epoch epoch_;
+};
+
+}  // namespace muster::test

@@ -1,0 +1,94 @@
+// Store::Load: what recovery starts from.
+#include "tests/contract/store/contract.h"
+
+namespace muster::test {
+namespace {
+
+using LoadContract = StoreContract;
+
+TEST_P(LoadContract, AnEmptyStoreLoadsEmpty) {
+  const Loaded loaded = LoadAll();
+  EXPECT_TRUE(loaded.jobs.empty());
+  EXPECT_TRUE(loaded.objects.empty());
+  EXPECT_EQ(loaded.last_job_id, JobId{0});
+  EXPECT_EQ(loaded.last_seq, 0);
+}
+
+TEST_P(LoadContract, LiveJobsAndLateEndsComeByNumberOldEndsAndDeletedOnesDoNot) {
+  for (std::int64_t id = 1; id <= 6; ++id) MustAccept(store(), epoch(), DraftJob(id));
+  auto early = EndedCopy(**store().ReadJob(JobId{2}), JobState::kSucceeded, 0);
+  early->end_time.us = 1000;
+  auto late = EndedCopy(**store().ReadJob(JobId{1}), JobState::kSucceeded, 0);
+  late->end_time.us = 2000;
+  auto deleted = EndedCopy(**store().ReadJob(JobId{6}), JobState::kCancelled, 0);
+  deleted->end_time.us = 3000;
+  PlanCommit commit;
+  commit.jobs = {early, late, deleted, AdmittedCopy(**store().ReadJob(JobId{4}), "east")};
+  commit.deleted_jobs = {JobId{6}};
+  MustCommit(commit);
+  const Loaded loaded = LoadAll({2000});
+  std::vector<std::int64_t> ids;
+  for (const JobPtr& job : loaded.jobs) ids.push_back(job->id.value);
+  EXPECT_EQ(ids, (std::vector<std::int64_t>{1, 3, 4, 5}));
+  EXPECT_EQ(loaded.jobs[2]->state, JobState::kAdmitted);
+  EXPECT_EQ(*loaded.jobs[2]->admission, *SomeAdmission());
+  EXPECT_EQ(loaded.last_job_id, JobId{6}) << "a deleted job's number is never given out again";
+}
+
+TEST_P(LoadContract, NumbersGoOnAfterTheHighestEverUsed) {
+  MustAccept(store(), epoch(), DraftJob(10));  // accept_seq 10
+  EXPECT_EQ(LoadAll().last_seq, 10);
+  PlanCommit commit;
+  commit.events = {{25, {1}, "ObjectApplied", JobId{}, "cohort/a", "", ""}};
+  MustCommit(commit);
+  EXPECT_EQ(LoadAll().last_seq, 25);
+  commit.events.clear();
+  commit.objects = {{SomeObject(ObjectKind::kCohort, "", "a", 30), false}};
+  MustCommit(commit);
+  EXPECT_EQ(LoadAll().last_seq, 30);
+  auto changed = std::make_shared<JobRecord>(**store().ReadJob(JobId{10}));
+  changed->resource_version = 40;
+  commit.objects.clear();
+  commit.jobs = {changed};
+  MustCommit(commit);
+  EXPECT_EQ(LoadAll().last_seq, 40);
+  EXPECT_EQ(LoadAll().last_job_id, JobId{10});
+}
+
+TEST_P(LoadContract, GoneDispatchesAreLeftOut) {
+  const JobPtr job = MustAccept(store(), epoch(), DraftJob(1));
+  PlanCommit commit;
+  commit.dispatches = {SomeDispatch(*job, 1, "east", DispatchState::kGone)};
+  MustCommit(commit);
+  EXPECT_TRUE(LoadAll().dispatches.empty());
+  DispatchRow kept = SomeDispatch(*job, 2, "east", DispatchState::kTerminal);
+  commit.dispatches = {kept};
+  MustCommit(commit);
+  ASSERT_EQ(LoadAll().dispatches.size(), 1U);
+  EXPECT_EQ(LoadAll().dispatches[0].state, DispatchState::kTerminal);
+}
+
+TEST_P(LoadContract, APassedEpochCannotLoad) {
+  const Epoch old = epoch();
+  NewLead();
+  const auto loaded = store().Load(old, {});
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.error().code, Code::kAborted);
+}
+
+TEST_P(LoadContract, ManyJobsOfOneKindAreAllLoaded) {
+  std::vector<NewJob> batch;
+  for (std::int64_t id = 1; id <= 3000; ++id) batch.push_back(MakeNew(DraftJob(id)));
+  const auto answers = AcceptNow(store(), epoch(), std::move(batch));
+  ASSERT_TRUE(answers.ok()) << answers.error().detail;
+  const Loaded loaded = LoadAll();
+  ASSERT_EQ(loaded.jobs.size(), 3000U);
+  for (std::size_t i = 0; i < 3000; ++i)
+    ASSERT_EQ(loaded.jobs[i]->id.value, static_cast<std::int64_t>(i) + 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, LoadContract, ::testing::Values("memory", "postgres"),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+}  // namespace
+}  // namespace muster::test

@@ -1,0 +1,174 @@
+"""A musterd of a test's own: fresh data directory, free ports, real commands. Ended with the test."""
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+BIN = os.environ["MUSTER_BIN"]
+SOURCE = os.environ["MUSTER_SOURCE"]
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Server:
+    """flags: further musterd flags; two local clusters unless given."""
+
+    def __init__(self, flags=None):
+        self.dir = tempfile.mkdtemp(prefix="muster-e2e-", dir="/tmp")
+        os.chmod(self.dir, 0o755)
+        self.port, self.grpc_port = free_port(), free_port()
+        self.flags = flags or ["--local-cluster", "east,cpu=32,memory=128Gi,nvidia.com/gpu=16",
+                               "--local-cluster", "west,cpu=32,memory=128Gi,nvidia.com/gpu=4"]
+        self.process = None
+        self.env = dict(os.environ, MUSTER_URL=self.url(), HOME=self.dir, MUSTER_GRPC=f"127.0.0.1:{self.grpc_port}",
+                        PATH=f"{BIN}:{BIN}/slurm:{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1")
+
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self, timeout=60):
+        with open(os.path.join(self.dir, "musterd.out"), "ab") as log:
+            self.process = subprocess.Popen(
+                [f"{BIN}/musterd", "--data-dir", self.dir, "--rest", f"127.0.0.1:{self.port}", "--grpc",
+                 f"127.0.0.1:{self.grpc_port}", "--log-file", os.path.join(self.dir, "musterd.log"), *self.flags],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=self.env)
+        self.wait(lambda: self.get("/readyz")[0] == 200, timeout, "musterd is not ready")
+        return self
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            return self.process.wait(timeout=15)
+        return None
+
+    def close(self):
+        """Ends every job, then the daemon, then its directory."""
+        try:
+            if self.process and self.process.poll() is None:
+                for job in self.jobs():
+                    if job["state"] in ("Pending", "Held", "Admitted", "Running"):
+                        self.call("DELETE", f"/v1/jobs/{job['id']}")
+                self.wait(lambda: not [j for j in self.jobs() if j["state"] in ("Admitted", "Running")], 60, "jobs end")
+            self.stop()
+        finally:
+            if self.process and self.process.poll() is None:
+                self.kill()
+            shutil.rmtree(self.dir, ignore_errors=True)
+
+    def log(self):
+        with open(os.path.join(self.dir, "musterd.log"), encoding="utf-8") as file:
+            return file.read()
+
+    def call(self, method, path, body=None, content_type="application/json", headers=None):
+        """(status, parsed body or text); status 0 when nobody answers."""
+        data = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else \
+            None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url() + path, data=data, method=method, headers={
+            "Content-Type": content_type, **(headers or {})})
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.status, parse(answer.read())
+        except urllib.error.HTTPError as error:
+            return error.code, parse(error.read())
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            return 0, None
+
+    def get(self, path):
+        return self.call("GET", path)
+
+    def jobs(self, query=""):
+        return self.get("/v1/jobs?limit=1000" + query)[1]["items"]
+
+    def job(self, job_id):
+        return self.get(f"/v1/jobs/{job_id}")[1]
+
+    def run(self, *words, stdin=None, check=True, env=None):
+        """Runs a command of ours; its standard output (or the whole result with check=False)."""
+        result = subprocess.run(words, env=dict(self.env, **(env or {})), input=stdin, capture_output=True, text=True,
+                                timeout=120, cwd=self.dir)
+        if not check:
+            return result
+        assert result.returncode == 0, f"{words}: exit {result.returncode}\n{result.stdout}\n{result.stderr}"
+        return result.stdout
+
+    def wait(self, condition, timeout=30, what="condition"):
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            value = condition()
+            if value:
+                return value
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        with open(os.path.join(self.dir, "musterd.out"), encoding="utf-8", errors="replace") as file:
+            out = file.read()[-2000:]
+        raise AssertionError(f"{what}: not within {timeout} s; daemon exit {self.process.poll()}; {out}")
+
+    def wait_state(self, job_id, *states, timeout=60):
+        self.wait(lambda: self.job(job_id)["state"] in states, timeout, f"job {job_id} in {states}, is {self.job(job_id)}")
+        return self.job(job_id)
+
+
+def parse(raw):
+    try:
+        return json.loads(raw)
+    except ValueError:
+        return raw.decode(errors="replace")
+
+
+def example(*parts):
+    return os.path.join(SOURCE, "examples", *parts)
+
+
+QUEUES = """
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ResourceFlavor
+metadata: {name: standard}
+spec: {}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: main}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+  - coveredResources: ["cpu", "memory", "nvidia.com/gpu"]
+    flavors:
+    - name: standard
+      resources:
+      - {name: cpu, nominalQuota: 32}
+      - {name: memory, nominalQuota: 128Gi}
+      - {name: nvidia.com/gpu, nominalQuota: 16}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: LocalQueue
+metadata: {name: default, namespace: default}
+spec: {clusterQueue: main}
+"""
+
+
+def shell_job(name, script, **spec):
+    """A Job of one shell container; spec overrides, `requests` for resources."""
+    requests = spec.pop("requests", {"cpu": "100m"})
+    pod = spec.pop("pod", {})
+    # An extended resource is never overcommitted: Kubernetes wants its limit equal to its request.
+    limits = {name: amount for name, amount in requests.items() if "/" in name}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+            "spec": {"backoffLimit": 0, **spec, "template": {"spec": {
+                "restartPolicy": "Never", "containers": [{
+                    "name": "main", "image": "debian:12", "command": ["/bin/sh", "-c", script],
+                    "resources": {"requests": requests, "limits": limits}}], **pod}}}}

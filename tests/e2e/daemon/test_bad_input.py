@@ -1,0 +1,134 @@
+"""Bad input gets one clear sentence, loses nothing, changes nothing, and the daemon lives."""
+import copy
+import os
+import unittest
+
+from muster_server import QUEUES, Server, shell_job
+
+
+def with_field(job, path, value):
+    job = copy.deepcopy(job)
+    at = job
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    return job
+
+
+GOOD = shell_job("good", "true")
+CONTAINER = ["spec", "template", "spec", "containers", 0]
+
+
+class BadInput(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server().start()
+        cls.server.run("muster", "apply", "-f", "-", stdin=QUEUES)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.close()
+
+    def refused(self, body, status, *words, content_type="application/json", path="/v1/namespaces/default/jobs"):
+        before = len(self.server.jobs())
+        got, problem = self.server.call("POST", path, body, content_type)
+        self.assertEqual(got, status, problem)
+        text = str(problem)
+        for word in words:
+            self.assertIn(word, text)
+        for leak in ("SELECT", "INSERT", "pqxx", "std::", "/work"):
+            self.assertNotIn(leak, text)
+        self.assertEqual(len(self.server.jobs()), before)
+        return problem
+
+    def test_documents_that_do_not_parse(self):
+        self.refused("{", 400)
+        self.refused('{"a":1,"a":2}', 400, "a")
+        self.refused("a: b: c", 400, content_type="application/yaml")
+        self.refused("[" * 100_000, 400)
+        self.refused("a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(f"{chr(98+i)}: &{chr(98+i)} [{','.join(['*'+chr(97+i)]*9)}]\n" for i in range(9)),
+                     400, content_type="application/yaml")
+
+    def test_a_body_of_ten_megabytes(self):
+        status, _ = self.server.call("POST", "/v1/namespaces/default/jobs", "x" * 10_000_000)
+        self.assertIn(status, (0, 413))
+        self.assertEqual(self.server.get("/livez")[0], 200)
+
+    def test_unknown_kind_and_missing_queue(self):
+        self.refused({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x"}}, 400, "Deployment")
+        nowhere = with_field(GOOD, ["metadata", "labels"], {"kueue.x-k8s.io/queue-name": "nowhere"})
+        self.refused(nowhere, 400, "nowhere")
+
+    def test_amounts_and_counts(self):
+        for value in ("-1", "99999999999999999999", "1x", ""):
+            self.refused(with_field(GOOD, CONTAINER + ["resources", "requests", "cpu"], value), 400, "spec.template.spec.containers[0].resources.requests")
+        for value in (-1, 10**12):
+            self.refused(with_field(GOOD, ["spec", "parallelism"], value), 400, "spec.parallelism")
+
+    def test_a_resource_no_flavor_covers_waits_with_its_reason(self):
+        status, job = self.server.call("POST", "/v1/namespaces/default/jobs", shell_job("uncovered", "true", requests={"example.com/fpga": "1"}))
+        self.assertEqual(status, 201)
+        seen = self.server.wait(lambda: (j := self.server.job(job["id"]))["message"] and j, 10, "a message")
+        self.assertIn("resource example.com/fpga unavailable in ClusterQueue", seen["message"])
+
+    def test_names(self):
+        for name in ("a/b", "a\nb", "A", "-a", "x" * 300):
+            self.refused(with_field(GOOD, ["metadata", "name"], name), 400, "metadata.name")
+        self.refused(with_field(GOOD, ["metadata", "name"], "a\0b"), 400, "NUL")
+
+    def test_a_duplicate_name_is_a_conflict(self):
+        self.assertEqual(self.server.call("POST", "/v1/namespaces/default/jobs", shell_job("twin", "true"))[0], 201)
+        self.refused(shell_job("twin", "true"), 409, "twin")
+
+    def test_a_file_with_one_bad_document_changes_nothing(self):
+        text = "apiVersion: v1\nkind: Namespace\nmetadata: {name: never}\n---\napiVersion: kueue.x-k8s.io/v1beta1\nkind: LocalQueue\nmetadata: {name: q}\nspec: {clusterqueue: x}\n"
+        result = self.server.run("muster", "apply", "-f", "-", stdin=text, check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("clusterqueue", result.stderr)
+        self.assertEqual(self.server.get("/api/v1/namespaces/never")[0], 404)
+
+    def test_scripts(self):
+        result = self.server.run("sbatch", stdin="echo no shebang\n", check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("sbatch: error:", result.stderr)
+        self.refused({"script": "echo no shebang\n"}, 400, "script")
+
+    def test_sbatch_says_what_slurm_says(self):
+        for words, exit_code, sentence in (
+                (["-p", "nope", "--wrap", "true"], 1, "invalid partition specified: nope"),
+                (["-p", "nope", "--wrap", "true"], 1, "Batch job submission failed: Invalid partition name specified"),
+                (["-A", "nope", "--wrap", "true"], 1, "Invalid account or account/partition combination specified"),
+                (["-q", "nope", "--wrap", "true"], 1, "Invalid qos specification"),
+                (["--frobnicate"], 255, "unrecognized option '--frobnicate'"),
+                (["nofile.sh"], 1, "Unable to open file nofile.sh"),
+                (["--mem=1G", "--mem-per-cpu=1G", "--wrap", "true"], 1, "mutually exclusive"),
+                (["-d", "afterok:1", "--wrap", "true"], 1, "dependency")):
+            result = self.server.run("sbatch", *words, check=False)
+            self.assertEqual(result.returncode, exit_code, result.stderr)
+            self.assertIn(sentence, result.stderr)
+            self.assertEqual(result.stdout, "")
+
+    def test_a_client_that_goes_away_at_any_byte(self):
+        import json
+        import socket
+        body = json.dumps(shell_job("half", "true")).encode()
+        request = b"POST /v1/namespaces/default/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        for cut in range(1, len(request), 7):
+            with socket.create_connection(("127.0.0.1", self.server.port)) as s:
+                s.sendall(request[:cut])
+        self.assertEqual(self.server.get("/livez")[0], 200)
+        self.assertEqual([j for j in self.server.jobs() if j["name"] == "half"], [])
+
+    def test_a_hundred_megabyte_log_and_a_fork_bomb_are_bounded(self):
+        _, loud = self.server.call("POST", "/v1/namespaces/default/jobs", shell_job("loud", "head -c 104857600 /dev/zero | tr '\\0' x; echo the end"))
+        ended = self.server.wait_state(loud["id"], "Succeeded", "Failed", timeout=120)
+        self.assertEqual(ended["state"], "Succeeded")
+        size = sum(os.path.getsize(os.path.join(root, f)) for root, _, files in os.walk(os.path.join(self.server.dir, "members")) for f in files)
+        self.assertLess(size, 90 << 20)
+        _, bomb = self.server.call("POST", "/v1/namespaces/default/jobs", shell_job("bomb", "bomb() { bomb | bomb & }; bomb; sleep 2", activeDeadlineSeconds=5))
+        self.server.wait_state(bomb["id"], "Succeeded", "Failed", timeout=120)
+        self.assertEqual(self.server.get("/livez")[0], 200)
+
+
+if __name__ == "__main__":
+    unittest.main()

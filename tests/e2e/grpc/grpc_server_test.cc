@@ -1,0 +1,440 @@
+// A real gRPC server on a free loopback port over a running engine, and real clients: the generated
+// stubs, and bare bytes for reflection and health, as a client without our files would send them.
+#include "api/grpc/grpc_server.h"
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <thread>
+
+#include "muster/v1/clusters.grpc.pb.h"
+#include "muster/v1/jobs.grpc.pb.h"
+#include "muster/v1/queues.grpc.pb.h"
+#include "muster/v1/quota.grpc.pb.h"
+#include "schedd/store/memory/memory_store.h"
+#include "tests/support/builders.h"
+#include "tests/support/fake_clock.h"
+
+namespace muster::test {
+namespace {
+
+/// Members that take every order and never report.
+class SilentMembers final : public OrderSink {
+ public:
+  void Ensure(const DispatchKey&, JobPtr, bool) override {}
+  void Remove(const DispatchKey&, JobPtr, RemovePolicy) override {}
+  void List(const std::string&) override {}
+};
+
+std::string JobText(const std::string& name, const std::string& queue = "queue",
+                    const std::string& cpu = "1") {
+  return R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":")" + name +
+         R"(","labels":{"kueue.x-k8s.io/queue-name":")" + queue +
+         R"("}},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"busybox",)" +
+         R"("resources":{"requests":{"cpu":")" + cpu + R"("}}}]}}}})";
+}
+
+class GrpcServerTest : public ::testing::Test {
+ protected:
+  GrpcServerTest()
+      : random_(1),
+        engine_(store_, clock_, random_, members_, metrics_, {},
+                [this](const std::vector<Event>& events) { Publish(events); }),
+        service_(engine_, store_, clock_, random_, authorizer_, {}),
+        server_(std::make_unique<api::GrpcServer>(service_, api::GrpcOptions{"127.0.0.1", 0})),
+        loop_([this](std::stop_token stop) { engine_.Run(stop); }) {
+    while (!engine_.View()->ready) std::this_thread::yield();
+    Apply({NamespaceObject("default"), FlavorObject("default"),
+           ClusterQueueObject({.name = "cq", .cohort = "all"}), LocalQueueObject("queue", "cq"),
+           MemberObject("east", {{"cpu", 64000}})});
+    const Status started = server_->Start();
+    EXPECT_TRUE(started.ok());
+    channel_ = grpc::CreateChannel("127.0.0.1:" + std::to_string(server_->port()),
+                                   grpc::InsecureChannelCredentials());
+    jobs_ = v1::JobService::NewStub(channel_);
+    queues_ = v1::QueueService::NewStub(channel_);
+    clusters_ = v1::ClusterService::NewStub(channel_);
+    quotas_ = v1::QuotaAdminService::NewStub(channel_);
+  }
+
+  ~GrpcServerTest() override {
+    server_->Stop();
+    loop_.request_stop();
+    loop_.join();
+    server_.reset();
+  }
+
+  void Publish(const std::vector<Event>& events) {
+    if (server_started_) server_->PublishEvents(events);
+  }
+
+  void Apply(std::vector<ObjectChange> changes) {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool done = false;
+    ApplyCommand command;
+    command.changes = std::move(changes);
+    command.done = [&](Result<std::vector<ObjectApplied>> result) {
+      EXPECT_TRUE(result.ok());
+      std::lock_guard lock(mutex);
+      done = true;
+      changed.notify_all();
+    };
+    ASSERT_TRUE(engine_.Post(std::move(command)));
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return done; });
+  }
+
+  grpc::Status Submit(const std::string& manifest, v1::SubmitJobResponse* response,
+                      grpc::ClientContext* context) {
+    v1::SubmitJobRequest request;
+    request.set_manifest(manifest);
+    return jobs_->SubmitJob(context, request, response);
+  }
+
+  std::int64_t MustSubmit(const std::string& manifest) {
+    grpc::ClientContext context;
+    v1::SubmitJobResponse response;
+    const grpc::Status status = Submit(manifest, &response, &context);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response.job().id();
+  }
+
+  /// One bare call of one message each way, streamed or not; the answer's bytes.
+  std::string BareCall(const std::string& method, const std::string& bytes) {
+    grpc::GenericStub stub(channel_);
+    grpc::ClientContext context;
+    grpc::CompletionQueue queue;
+    auto call = stub.PrepareCall(&context, method, &queue);
+    const auto wait = [&queue] {
+      void* tag = nullptr;
+      bool ok = false;
+      return queue.Next(&tag, &ok) && ok;
+    };
+    call->StartCall(nullptr);
+    EXPECT_TRUE(wait());
+    const grpc::Slice slice(bytes);
+    call->WriteLast(grpc::ByteBuffer(&slice, 1), {}, nullptr);
+    EXPECT_TRUE(wait());
+    grpc::ByteBuffer answer;
+    call->Read(&answer, nullptr);
+    EXPECT_TRUE(wait()) << method;
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    wait();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    std::vector<grpc::Slice> slices;
+    EXPECT_TRUE(answer.Dump(&slices).ok());
+    std::string out;
+    for (const grpc::Slice& part : slices)
+      out.append(reinterpret_cast<const char*>(part.begin()), part.size());
+    return out;
+  }
+
+  FakeClock clock_;
+  SeededRandom random_;
+  MemoryStore store_;
+  SilentMembers members_;
+  Metrics metrics_;
+  auth::LoopbackAuthorizer authorizer_;
+  std::atomic<bool> server_started_{false};
+  Engine engine_;
+  api::SchedulerService service_;
+  std::unique_ptr<api::GrpcServer> server_;
+  std::jthread loop_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::JobService::Stub> jobs_;
+  std::unique_ptr<v1::QueueService::Stub> queues_;
+  std::unique_ptr<v1::ClusterService::Stub> clusters_;
+  std::unique_ptr<v1::QuotaAdminService::Stub> quotas_;
+};
+
+TEST_F(GrpcServerTest, Submit_AnswersTheJob_OfTheUserInTheMetadata) {
+  grpc::ClientContext context;
+  context.AddMetadata("x-muster-user", "carol");
+  v1::SubmitJobResponse response;
+  const grpc::Status status = Submit(JobText("a"), &response, &context);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_GT(response.job().id(), 0);
+  EXPECT_EQ(response.job().user(), "carol");
+  EXPECT_EQ(response.job().cluster_queue(), "cq");
+  EXPECT_EQ(response.job().pod_sets(0).requests().at("cpu"), "1");
+
+  grpc::ClientContext get_context;
+  v1::GetJobRequest get;
+  get.set_id("default/a");
+  v1::Job job;
+  ASSERT_TRUE(jobs_->GetJob(&get_context, get, &job).ok());
+  EXPECT_EQ(job.uid(), response.job().uid());
+}
+
+TEST_F(GrpcServerTest, Refusals_HaveTheirCodeSentenceAndFields) {
+  grpc::ClientContext context;
+  v1::SubmitJobResponse response;
+  const grpc::Status status = Submit(JobText("a", "nope"), &response, &context);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(status.error_message().find("LocalQueue \"nope\" does not exist"), std::string::npos);
+  const auto trailers = context.GetServerTrailingMetadata();
+  const auto found = trailers.find("muster-problem-bin");
+  ASSERT_NE(found, trailers.end());
+  v1::Problem problem;
+  ASSERT_TRUE(problem.ParseFromArray(found->second.data(), static_cast<int>(found->second.size())));
+  EXPECT_EQ(problem.errors(0).field(), "metadata.labels[kueue.x-k8s.io/queue-name]");
+
+  grpc::ClientContext get_context;
+  v1::GetJobRequest get;
+  get.set_id("4711");
+  v1::Job job;
+  EXPECT_EQ(jobs_->GetJob(&get_context, get, &job).error_code(), grpc::StatusCode::NOT_FOUND);
+
+  grpc::ClientContext bad_user;
+  bad_user.AddMetadata("x-muster-user", "a b");
+  EXPECT_EQ(jobs_->GetJob(&bad_user, get, &job).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+TEST_F(GrpcServerTest, BatchAndStream_AnswerEveryItemInOrder) {
+  grpc::ClientContext batch_context;
+  v1::BatchSubmitJobsRequest batch;
+  batch.add_manifests(JobText("a"));
+  batch.add_manifests("{");
+  batch.add_manifests(JobText("b", "nope"));
+  batch.add_manifests(JobText("c"));
+  v1::BatchSubmitJobsResponse answer;
+  ASSERT_TRUE(jobs_->BatchSubmitJobs(&batch_context, batch, &answer).ok());
+  ASSERT_EQ(answer.items_size(), 4);
+  EXPECT_EQ(answer.items(0).job().name(), "a");
+  EXPECT_TRUE(answer.items(1).has_problem());
+  EXPECT_TRUE(answer.items(2).has_problem());
+  EXPECT_EQ(answer.items(3).job().name(), "c");
+
+  grpc::ClientContext stream_context;
+  v1::BatchSubmitJobsResponse streamed;
+  auto writer = jobs_->StreamSubmitJobs(&stream_context, &streamed);
+  constexpr int kJobs = 1500;  // more than may be in flight
+  for (int i = 0; i < kJobs; ++i) {
+    v1::SubmitJobRequest request;
+    request.set_manifest(i == 7 ? "{" : JobText("s" + std::to_string(i)));
+    ASSERT_TRUE(writer->Write(request));
+  }
+  writer->WritesDone();
+  ASSERT_TRUE(writer->Finish().ok());
+  ASSERT_EQ(streamed.items_size(), kJobs);
+  for (int i = 0; i < kJobs; ++i) {
+    if (i == 7) {
+      EXPECT_TRUE(streamed.items(i).has_problem());
+    } else {
+      ASSERT_EQ(streamed.items(i).job().name(), "s" + std::to_string(i));
+    }
+  }
+}
+
+TEST_F(GrpcServerTest, List_PagesThroughEverything) {
+  for (int i = 0; i < 5; ++i) MustSubmit(JobText("j" + std::to_string(i)));
+  v1::ListJobsRequest request;
+  request.set_page_size(2);
+  int seen = 0;
+  do {
+    grpc::ClientContext context;
+    v1::ListJobsResponse response;
+    ASSERT_TRUE(jobs_->ListJobs(&context, request, &response).ok());
+    EXPECT_LE(response.items_size(), 2);
+    seen += response.items_size();
+    request.set_page_token(response.next_page_token());
+  } while (!request.page_token().empty() && seen < 100);
+  EXPECT_EQ(seen, 5);
+  grpc::ClientContext context;
+  v1::ListJobsResponse response;
+  request.add_states("Sleeping");
+  EXPECT_EQ(jobs_->ListJobs(&context, request, &response).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(GrpcServerTest, HoldReleaseExplainAndCancel_ReachTheEngine) {
+  MustSubmit(JobText("a", "queue", "40"));
+  v1::JobActionRequest action;
+  action.set_id("default/a");
+  v1::Job job;
+  grpc::ClientContext hold, release, cancel, explain_context;
+  ASSERT_TRUE(jobs_->HoldJob(&hold, action, &job).ok());
+  EXPECT_EQ(job.state(), "Held");
+  ASSERT_TRUE(jobs_->ReleaseJob(&release, action, &job).ok());
+  EXPECT_EQ(job.state(), "Pending");
+  v1::ExplainJobRequest explain;
+  explain.set_id("default/a");
+  v1::Explanation explanation;
+  ASSERT_TRUE(jobs_->ExplainJob(&explain_context, explain, &explanation).ok());
+  EXPECT_EQ(explanation.position(), 1);
+  EXPECT_FALSE(explanation.summary().empty());
+  ASSERT_TRUE(jobs_->CancelJob(&cancel, action, &job).ok());
+  EXPECT_EQ(job.state(), "Cancelled");
+}
+
+TEST_F(GrpcServerTest, WatchEvents_GivesThePastThenTheFuture_WithoutGapsOrRepeats) {
+  server_started_ = true;
+  MustSubmit(JobText("before"));
+  grpc::ClientContext context;
+  auto reader = jobs_->WatchEvents(&context, v1::WatchEventsRequest());
+  std::int64_t last = 0;
+  const auto until = [&](const std::string& object) {
+    v1::Event event;
+    while (reader->Read(&event)) {
+      EXPECT_GT(event.seq(), last);
+      last = event.seq();
+      if (event.type() == "JobAccepted" && event.object().find(object) != std::string::npos)
+        return true;
+    }
+    return false;
+  };
+  ASSERT_TRUE(until("before"));
+  MustSubmit(JobText("after"));
+  ASSERT_TRUE(until("after"));
+  server_->Stop();
+  v1::Event event;
+  while (reader->Read(&event)) {
+  }
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(GrpcServerTest, WatchEvents_OfASlowReader_MissNothing) {
+  server_started_ = true;
+  grpc::ClientContext context;
+  auto reader = jobs_->WatchEvents(&context, v1::WatchEventsRequest());
+  constexpr int kJobs = 3000;  // far beyond the buffer of one watch
+  for (int base = 0; base < kJobs; base += 1000) {
+    grpc::ClientContext batch_context;
+    v1::BatchSubmitJobsRequest batch;
+    for (int i = 0; i < 1000; ++i) batch.add_manifests(JobText("w" + std::to_string(base + i)));
+    v1::BatchSubmitJobsResponse answer;
+    ASSERT_TRUE(jobs_->BatchSubmitJobs(&batch_context, batch, &answer).ok());
+  }
+  int accepted = 0;
+  std::int64_t last = 0;
+  v1::Event event;
+  while (accepted < kJobs && reader->Read(&event)) {
+    ASSERT_GT(event.seq(), last);
+    last = event.seq();
+    if (event.type() == "JobAccepted") ++accepted;
+  }
+  EXPECT_EQ(accepted, kJobs);
+  context.TryCancel();
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(GrpcServerTest, Quota_ReadEditDryRunAndEtag) {
+  MustSubmit(JobText("big", "queue", "6"));
+  v1::GetQuotaRequest get;
+  get.set_cluster_queue("cq");
+  get.set_flavor("default");
+  get.set_resource("cpu");
+  v1::Quota quota;
+  grpc::ClientContext get_context;
+  ASSERT_TRUE(quotas_->GetQuota(&get_context, get, &quota).ok());
+  EXPECT_EQ(quota.nominal_quota(), "4");
+
+  v1::SetQuotaRequest set;
+  *set.mutable_quota() = quota;
+  set.mutable_quota()->set_nominal_quota("8");
+  set.mutable_update_mask()->add_paths("nominal_quota");
+  set.set_dry_run(true);
+  v1::SetQuotaResponse response;
+  grpc::ClientContext dry_context;
+  ASSERT_TRUE(quotas_->SetQuota(&dry_context, set, &response).ok());
+  ASSERT_EQ(response.admissions_size(), 1);
+  EXPECT_EQ(response.admissions(0).name(), "big");
+  EXPECT_EQ(response.preemptions_size(), 0);
+
+  set.set_dry_run(false);
+  response.Clear();
+  grpc::ClientContext set_context;
+  ASSERT_TRUE(quotas_->SetQuota(&set_context, set, &response).ok());
+  EXPECT_EQ(response.quota().nominal_quota(), "8");
+  grpc::ClientContext stale_context;
+  EXPECT_EQ(quotas_->SetQuota(&stale_context, set, &response).error_code(),
+            grpc::StatusCode::ABORTED);
+  grpc::ClientContext list_context;
+  v1::ListQuotasResponse list;
+  ASSERT_TRUE(quotas_->ListQuotas(&list_context, v1::ListQuotasRequest(), &list).ok());
+  ASSERT_EQ(list.items_size(), 1);
+  EXPECT_EQ(list.items(0).nominal_quota(), "8");
+}
+
+TEST_F(GrpcServerTest, QueueAndClusterServices_ApplyListAndCordon) {
+  v1::ApplyRequest apply;
+  apply.set_documents(
+      "apiVersion: kueue.x-k8s.io/v1beta1\nkind: ResourceFlavor\nmetadata: {name: spot}\n---\n" +
+      JobText("a") + "\n");
+  v1::ApplyResponse applied;
+  grpc::ClientContext apply_context;
+  const grpc::Status status = queues_->Apply(&apply_context, apply, &applied);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(applied.items_size(), 2);
+  EXPECT_EQ(applied.items(0).outcome(), "created");
+  EXPECT_GT(applied.items(1).job().id(), 0);
+
+  v1::GetObjectRequest get;
+  get.set_kind("clusterqueues");
+  get.set_name("cq");
+  v1::QueueObject object;
+  grpc::ClientContext get_context;
+  ASSERT_TRUE(queues_->GetObject(&get_context, get, &object).ok());
+  EXPECT_EQ(object.kind(), "ClusterQueue");
+  EXPECT_GT(object.resource_version(), 0);
+  EXPECT_NE(object.object().find("admittedWorkloads"), std::string::npos);
+
+  v1::DeleteObjectRequest remove;
+  remove.set_kind("ResourceFlavor");
+  remove.set_name("spot");
+  grpc::ClientContext remove_context;
+  EXPECT_TRUE(queues_->DeleteObject(&remove_context, remove, &object).ok());
+
+  v1::CordonClusterRequest cordon;
+  cordon.set_name("east");
+  cordon.set_cordon(true);
+  v1::Cluster cluster;
+  grpc::ClientContext cordon_context;
+  ASSERT_TRUE(clusters_->CordonCluster(&cordon_context, cordon, &cluster).ok());
+  EXPECT_TRUE(cluster.cordoned());
+  EXPECT_EQ(cluster.allocatable().at("cpu"), "64");
+}
+
+TEST_F(GrpcServerTest, Reflection_ListsOurServices_ToAClientWithoutOurFiles) {
+  // ServerReflectionRequest{list_services: ""}: field 7, length 0.
+  const std::string answer = BareCall(
+      "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", std::string("\x3a\x00", 2));
+  for (const char* name :
+       {"muster.v1.JobService", "muster.v1.QueueService", "muster.v1.ClusterService",
+        "muster.v1.QuotaAdminService", "grpc.health.v1.Health"}) {
+    EXPECT_NE(answer.find(name), std::string::npos) << name;
+  }
+}
+
+TEST_F(GrpcServerTest, Health_SaysServing_ForTheServerAndEachService) {
+  const std::string serving("\x08\x01", 2);  // HealthCheckResponse{status: SERVING}
+  EXPECT_EQ(BareCall("/grpc.health.v1.Health/Check", ""), serving);
+  const std::string service = "muster.v1.JobService";
+  EXPECT_EQ(BareCall("/grpc.health.v1.Health/Check",
+                     "\x0a" + std::string(1, static_cast<char>(service.size())) + service),
+            serving);
+}
+
+TEST_F(GrpcServerTest, AMessageOverTheLimit_IsRefused_AndTheServerGoesOn) {
+  grpc::ClientContext context;
+  v1::SubmitJobResponse response;
+  const grpc::Status status = Submit(std::string(9 << 20, 'x'), &response, &context);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  MustSubmit(JobText("after"));
+}
+
+TEST_F(GrpcServerTest, AHostBeyondLoopback_AndAPortInUse_AreRefusedAtStart) {
+  api::GrpcServer open(service_, {"0.0.0.0", 0});
+  const Status refused = open.Start();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().detail.find("loopback"), std::string::npos);
+  api::GrpcServer taken(service_, {"127.0.0.1", server_->port()});
+  EXPECT_EQ(taken.Start().error().code, Code::kUnavailable);
+}
+
+}  // namespace
+}  // namespace muster::test

@@ -1,0 +1,135 @@
+// PostgreSQL goes away at any moment: what was acknowledged stays, what was refused is not there.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "schedd/store/pg/pg_store.h"
+#include "tests/contract/store/store_fixtures.h"
+#include "tests/contract/store/test_server.h"
+
+namespace muster::test {
+namespace {
+
+// Leads again as the engine does after a failure.
+Epoch MustLead(Store& store) {
+  for (int i = 0; i < 400; ++i) {
+    const auto lease = store.Lead("crash test", std::chrono::milliseconds(1000));
+    if (lease.ok()) return lease->epoch;
+    usleep(50'000);
+  }
+  ADD_FAILURE() << "the store never led again";
+  return {};
+}
+
+TEST(PostgresCrash, KillNineUnderLoadLosesNoAcknowledgedJobAndInventsNone) {
+  const TempDir dir;
+  auto started = EmbeddedPostgres::Start(dir.path());
+  ASSERT_TRUE(started.ok()) << started.error().detail;
+  EmbeddedPostgres& postgres = **started;
+  PgStoreOptions options;
+  options.url = postgres.url();
+  auto opened = OpenPgStore(options);
+  ASSERT_TRUE(opened.ok()) << opened.error().detail;
+  Store& store = **opened;
+
+  std::set<std::int64_t> acknowledged, refused;
+  std::int64_t next = 1;
+  std::atomic<bool> killed{false};
+  for (int round = 0; round < 4; ++round) {
+    const Epoch epoch = MustLead(store);
+    killed = false;
+    std::thread killer([&, round] {
+      usleep(60'000 + 37'000 * static_cast<unsigned>(round));
+      kill(postgres.pid(), SIGKILL);
+      killed = true;
+    });
+    bool alive = true;
+    while (alive || !killed) {
+      std::vector<NewJob> batch;
+      for (int i = 0; i < 50; ++i, ++next) {
+        batch.push_back(MakeKeyed(DraftJob(next), "key-" + std::to_string(next), 1));
+      }
+      const std::int64_t first = batch.front().record->id.value;
+      const auto answers = AcceptNow(store, epoch, std::move(batch));
+      for (int i = 0; i < 50; ++i) {
+        const bool taken = answers.ok() && (*answers)[static_cast<std::size_t>(i)].ok();
+        const Code code = answers.ok() ? Code::kOk : answers.error().code;
+        if (taken) acknowledged.insert(first + i);
+        if (!taken && code != Code::kUnknown) refused.insert(first + i);
+      }
+      alive = answers.ok();
+      if (!alive && !killed) break;
+    }
+    killer.join();
+  }
+  ASSERT_GT(acknowledged.size(), 100U);
+  const Epoch epoch = MustLead(store);
+  const auto loaded = store.Load(epoch, {1});
+  ASSERT_TRUE(loaded.ok()) << loaded.error().detail;
+  std::set<std::int64_t> there;
+  for (const JobPtr& job : loaded->jobs) there.insert(job->id.value);
+  for (const std::int64_t id : acknowledged) EXPECT_TRUE(there.contains(id)) << "lost job " << id;
+  for (const std::int64_t id : refused)
+    EXPECT_FALSE(there.contains(id)) << "refused, yet there: " << id;
+  EXPECT_GE(loaded->last_job_id.value, *acknowledged.rbegin());
+}
+
+TEST(PostgresCrash, AfterARestartWritesAreAbortedUntilItLeadsAgainAndReadsHealAlone) {
+  const TempDir dir;
+  auto started = EmbeddedPostgres::Start(dir.path());
+  ASSERT_TRUE(started.ok());
+  EmbeddedPostgres& postgres = **started;
+  PgStoreOptions options;
+  options.url = postgres.url();
+  auto opened = OpenPgStore(options);
+  ASSERT_TRUE(opened.ok());
+  Store& store = **opened;
+  const Epoch epoch = MustLead(store);
+  MustAccept(store, epoch, DraftJob(1));
+  ASSERT_TRUE(store.Ping().ok());
+  kill(postgres.pid(), SIGKILL);
+  for (int i = 0; i < 600 && postgres.restarts() == 0; ++i) usleep(50'000);
+  ASSERT_EQ(postgres.restarts(), 1);
+  EXPECT_EQ((*store.ReadJob(JobId{1}))->name, "job-1") << "the pool replaces broken connections";
+  const auto first = AcceptNow(store, epoch, {MakeNew(DraftJob(2))});
+  ASSERT_FALSE(first.ok()) << "the session that led is gone";
+  const auto second = AcceptNow(store, epoch, {MakeNew(DraftJob(3))});
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code, Code::kAborted);
+  MustAccept(store, MustLead(store), DraftJob(4));
+}
+
+TEST(PostgresCrash, WhileItIsAwayEveryCallIsUnavailable) {
+  const TempDir dir;
+  auto started = EmbeddedPostgres::Start(dir.path());
+  ASSERT_TRUE(started.ok());
+  PgStoreOptions options;
+  options.url = (*started)->url();
+  options.resolve_ms = 200;
+  auto opened = OpenPgStore(options);
+  ASSERT_TRUE(opened.ok());
+  Store& store = **opened;
+  const Epoch epoch = MustLead(store);
+  (*started)->Stop();
+  const auto lost = AcceptNow(store, epoch, {MakeNew(DraftJob(1))});
+  ASSERT_FALSE(lost.ok());
+  EXPECT_EQ(lost.error().code, Code::kUnknown) << "sent, and nobody left to ask";
+  const auto away = AcceptNow(store, epoch, {MakeNew(DraftJob(2))});
+  ASSERT_FALSE(away.ok());
+  EXPECT_EQ(away.error().code, Code::kUnavailable);
+  EXPECT_GT(away.error().retry_after_ms, 0);
+  EXPECT_EQ(CommitNow(store, epoch, {}).error().code, Code::kUnavailable);
+  EXPECT_EQ(store.Lead("x", std::chrono::milliseconds(0)).error().code, Code::kUnavailable);
+  EXPECT_EQ(store.Ping().error().code, Code::kUnavailable);
+  EXPECT_EQ(store.ReadJob(JobId{1}).error().code, Code::kUnavailable);
+  const auto unopened = OpenPgStore(options);
+  ASSERT_FALSE(unopened.ok());
+  EXPECT_EQ(unopened.error().code, Code::kUnavailable);
+}
+
+}  // namespace
+}  // namespace muster::test

@@ -1,0 +1,217 @@
+// Properties of Decide on random worlds: soundness, gangs, determinism, and that the budget only
+// cuts time.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+
+#include "schedd/core/cycle.h"
+#include "schedd/core/flavor_assigner.h"
+#include "schedd/core/gates.h"
+#include "schedd/core/plan_check.h"
+#include "tests/property/core/random_world.h"
+
+namespace muster::core::testing {
+namespace {
+
+struct Game {
+  ConfigPtr config;
+  Usage usage;
+  PendingQueues pending;
+  std::vector<ClusterView> clusters;
+  std::vector<JobPtr> jobs;
+
+  Snapshot Take(std::size_t per_queue, std::size_t total = 100000) const {
+    return {config, usage, pending.Heads(per_queue, total), clusters};
+  }
+};
+
+Game RandomGame(std::uint64_t seed) {
+  Dice dice(seed);
+  Shape shape;
+  shape.queues = static_cast<int>(dice.Roll(1, 10));
+  shape.cohorts = static_cast<int>(dice.Roll(0, 6));
+  shape.jobs = static_cast<int>(dice.Roll(1, 80));
+  shape.members = static_cast<int>(dice.Roll(0, 4));
+  Game game;
+  auto config = std::make_shared<ConfigView>(RandomConfig(&dice, shape));
+  game.jobs = RandomJobs(&dice, shape, *config);
+  game.clusters = RandomMembers(&dice, shape);
+  game.usage = Usage(QuotaTree::Build(*config));
+  game.config = config;
+  for (const auto& job : game.jobs) game.pending.Add(job);
+  return game;
+}
+
+CycleInput Budget(std::size_t heads) {
+  CycleInput input;
+  input.seed = 42;
+  input.budget.heads = heads;
+  return input;
+}
+
+std::string Text(const std::vector<std::string>& sentences) {
+  std::string text;
+  for (const auto& sentence : sentences) text += sentence + "\n";
+  return text;
+}
+
+using Placements = std::vector<std::pair<std::int64_t, std::string>>;
+
+// Decides until nothing moves, as an engine does; every plan is checked on its way.
+Placements PlayOut(Game* game, std::size_t heads, std::size_t per_queue, std::size_t total) {
+  Placements placements;
+  std::vector<JobPtr> admitted;
+  for (int cycle = 0; game->pending.HasActive(); ++cycle) {
+    RC_ASSERT(cycle < 1000);
+    const Snapshot snapshot = game->Take(per_queue, total);
+    const Plan plan = Decide(snapshot, Budget(heads));
+    const auto problems = CheckPlan(snapshot, plan);
+    if (!problems.empty()) RC_FAIL(Text(problems));
+    const Snapshot after = Apply(snapshot, plan);
+    game->usage = after.usage;
+    game->clusters = after.clusters;
+    game->pending.Settle(plan);
+    for (const auto& admit : plan.admits) {
+      placements.emplace_back(admit.job->id.value, admit.cluster);
+      auto job = std::make_shared<JobRecord>(*admit.job);
+      job->admission = admit.admission;
+      admitted.push_back(job);
+    }
+  }
+  const auto differences = UsageDifferences(game->usage, admitted);
+  if (!differences.empty()) RC_FAIL(Text(differences));
+  return placements;
+}
+
+RC_GTEST_PROP(CycleProperty, EveryPlanIsSound_AndUsageIsThatOfTheAdmitted, (std::uint64_t seed)) {
+  Game game = RandomGame(seed);
+  PlayOut(&game, 1000, 1000, 100000);
+}
+
+RC_GTEST_PROP(CycleProperty, AdmittedJobs_AreWholeGangs, (std::uint64_t seed)) {
+  Game game = RandomGame(seed);
+  const Plan plan = Decide(game.Take(1000), Budget(100000));
+  for (const auto& admit : plan.admits) {
+    const auto& pod_sets = *admit.job->pod_sets;
+    RC_ASSERT(admit.admission->pod_sets.size() == pod_sets.size());
+    for (std::size_t i = 0; i < pod_sets.size(); ++i) {
+      RC_ASSERT(admit.admission->pod_sets[i].count == pod_sets[i].count);
+      for (const auto& [resource, amount] : pod_sets[i].requests) {
+        RC_ASSERT(AmountOf(admit.admission->pod_sets[i].usage, resource) ==
+                  amount * pod_sets[i].count);
+      }
+    }
+  }
+}
+
+RC_GTEST_PROP(CycleProperty, EqualInputs_GiveEqualPlans, (std::uint64_t seed)) {
+  const Plan a = Decide(RandomGame(seed).Take(1000), Budget(100000));
+  const Plan b = Decide(RandomGame(seed).Take(1000), Budget(100000));
+  RC_ASSERT(a.admits.size() == b.admits.size());
+  for (std::size_t i = 0; i < a.admits.size(); ++i) {
+    RC_ASSERT(a.admits[i].job->id == b.admits[i].job->id);
+    RC_ASSERT(a.admits[i].cluster == b.admits[i].cluster);
+    RC_ASSERT(*a.admits[i].admission == *b.admits[i].admission);
+  }
+  RC_ASSERT(a.not_admitted.size() == b.not_admitted.size());
+  for (std::size_t i = 0; i < a.not_admitted.size(); ++i) {
+    RC_ASSERT(a.not_admitted[i].job->id == b.not_admitted[i].job->id);
+    RC_ASSERT(a.not_admitted[i].message == b.not_admitted[i].message);
+  }
+}
+
+RC_GTEST_PROP(CycleProperty, BudgetAndWindow_ChangeNothingButTheNumberOfCycles,
+              (std::uint64_t seed)) {
+  Game whole = RandomGame(seed);
+  Game stepwise = RandomGame(seed);
+  Game narrow = RandomGame(seed);
+  const Placements expected = PlayOut(&whole, 100000, 1000, 100000);
+  RC_ASSERT(PlayOut(&stepwise, 1, 1000, 100000) == expected);
+  RC_ASSERT(PlayOut(&narrow, 7, 2, 100000) == expected);
+}
+
+// P4: whoever still waits has a reason, and it is true: its head really does not fit the final
+// world.
+RC_GTEST_PROP(CycleProperty, WhoeverWaits_CouldNotHaveBeenAdmitted, (std::uint64_t seed)) {
+  Game game = RandomGame(seed);
+  PlayOut(&game, 100000, 1000, 100000);
+  game.pending.FlushAll();
+  const Plan again = Decide(game.Take(1000), Budget(100000));
+  RC_ASSERT(again.admits.empty());
+  for (const auto& waiting : again.not_admitted) {
+    RC_ASSERT(waiting.reason != Reason::kNone);
+    RC_ASSERT(!waiting.message.empty());
+    RC_ASSERT(waiting.park || waiting.block);
+  }
+}
+
+// A naive scheduler for one class-free queue: no indices, no parking, the same rules spelled out
+// again.
+RC_GTEST_PROP(CycleProperty, SingleQueue_AgreesWithANaiveScheduler, (std::uint64_t seed)) {
+  Dice dice(seed);
+  Shape shape;
+  shape.queues = 1;
+  shape.cohorts = 0;
+  shape.members = 0;
+  shape.jobs = 40;
+  auto config = std::make_shared<ConfigView>(RandomConfig(&dice, shape));
+  auto jobs = RandomJobs(&dice, shape, *config);
+  const auto& queue = config->cluster_queues.begin()->second;
+  Usage usage(QuotaTree::Build(*config));
+  Game game;
+  game.config = config;
+  game.usage = usage;
+  for (const auto& job : jobs) game.pending.Add(job);
+  std::sort(jobs.begin(), jobs.end(),
+            [](const JobPtr& a, const JobPtr& b) { return Before(*a, *b); });
+  std::vector<std::int64_t> expected;
+  for (const auto& job : jobs) {
+    if (QueueGate(*config, usage.tree(), queue.name)) break;
+    if (JobGate(*config, queue, *job)) continue;
+    const auto assignment = AssignFlavors(*config, usage, queue, *job->pod_sets, false);
+    if (assignment.fits) {
+      usage.Add(*assignment.admission);
+      expected.push_back(job->id.value);
+    } else if (queue.strategy == QueueingStrategy::kStrictFifo) {
+      break;
+    }
+  }
+  std::vector<std::int64_t> actual;
+  for (const auto& admit : Decide(game.Take(1000), Budget(100000)).admits) {
+    actual.push_back(admit.job->id.value);
+  }
+  RC_ASSERT(actual == expected);
+}
+
+// CheckPlan must notice what a faulty planner could do.
+RC_GTEST_PROP(CycleProperty, SeededViolations_AreCaught, (std::uint64_t seed)) {
+  Game game = RandomGame(seed);
+  const Snapshot snapshot = game.Take(1000);
+  const Plan plan = Decide(snapshot, Budget(100000));
+  if (plan.admits.empty()) return;
+  Dice dice(seed + 1);
+  const auto at =
+      static_cast<std::size_t>(dice.Roll(0, static_cast<std::int64_t>(plan.admits.size()) - 1));
+  const auto broken = [&](auto change) {
+    Plan copy = plan;
+    Admission admission = *copy.admits[at].admission;
+    change(&copy, &admission);
+    copy.admits[at].admission = std::make_shared<const Admission>(admission);
+    return !CheckPlan(snapshot, copy).empty();
+  };
+  RC_ASSERT(broken([](Plan*, Admission* admission) { admission->pod_sets.pop_back(); }));
+  RC_ASSERT(broken([](Plan*, Admission* admission) { ++admission->pod_sets[0].count; }));
+  RC_ASSERT(broken([&](Plan* copy, Admission*) { copy->admits.push_back(copy->admits[at]); }));
+  RC_ASSERT(broken([&](Plan* copy, Admission*) { copy->admits[at].cluster = "nowhere"; }));
+  RC_ASSERT(broken([](Plan*, Admission* admission) { admission->cluster_queue = "other"; }));
+  for (const auto& [resource, amount] : (*plan.admits[at].job->pod_sets)[0].requests) {
+    if (amount == 0) continue;
+    const std::string name = resource;
+    RC_ASSERT(broken([&](Plan*, Admission* a) { a->pod_sets[0].flavors[name] = "nothing"; }));
+    RC_ASSERT(broken([&](Plan*, Admission* a) { SetAmount(&a->pod_sets[0].usage, name, 0); }));
+  }
+}
+
+}  // namespace
+}  // namespace muster::core::testing

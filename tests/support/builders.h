@@ -1,0 +1,53 @@
+// Builders: the smallest valid jobs and queue objects, as manifests and as records.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schedd/engine/command.h"
+
+namespace muster::test {
+
+/// A pod set's shape: how many pods, of what each.
+struct Pods {
+  std::int32_t count = 1;
+  ResourceList each = {{"cpu", 1000}};
+  std::string name = "main";
+};
+
+struct JobSpec {
+  std::string name = "job";
+  std::string ns = "default";
+  std::string queue = "queue";
+  std::string cluster_queue = "cq";
+  std::vector<Pods> pods = {Pods{}};
+  std::int32_t priority = 0;
+  std::int64_t ttl_s = -1;
+  bool held = false;
+  std::string uid_seed = "";  // makes another uid for a name that was there before
+  bool no_requeue = false;    // a batch script that may not run twice
+};
+
+/// A submission as the service would post it. Its uid is made from the namespace and name.
+Submission MakeSubmission(const JobSpec& spec);
+Uid UidOf(const std::string& text);
+
+/// Objects, each as one change that puts it.
+ObjectChange NamespaceObject(const std::string& name);
+ObjectChange FlavorObject(const std::string& name);
+ObjectChange LocalQueueObject(const std::string& name, const std::string& cluster_queue,
+                              const std::string& stop_policy = "None");
+ObjectChange MemberObject(const std::string& name, const ResourceList& allocatable);
+
+struct QueueSpec {
+  std::string name = "cq";
+  std::string cohort = "";
+  ResourceList nominal = {{"cpu", 4000}};
+  std::string flavor = "default";
+  std::string strategy = "BestEffortFIFO";
+  std::string stop_policy = "None";
+};
+ObjectChange ClusterQueueObject(const QueueSpec& spec);
+ObjectChange Removal(ObjectKind kind, const std::string& ns, const std::string& name);
+
+}  // namespace muster::test

@@ -1,0 +1,61 @@
+// EngineWorld: one engine on a memory store with fake members, driven step by step on one thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedd/engine/engine.h"
+#include "schedd/store/memory/memory_store.h"
+#include "tests/support/builders.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/fake_members.h"
+
+namespace muster::test {
+
+class EngineWorld {
+ public:
+  explicit EngineWorld(std::uint64_t seed = 1, EngineOptions options = {},
+                       MemoryStoreOptions store_options = {});
+
+  /// Steps until there is nothing to do; orders to members stay where they are.
+  void Settle();
+  /// Steps and carries out orders until neither has anything to do.
+  void Run();
+  /// The daemon dies (whatever is in memory and not committed is lost) and starts again.
+  void Restart();
+
+  /// Namespace, flavor `default`, ClusterQueue `cq`, LocalQueue `queue` and member `east` with
+  /// these amounts.
+  void Declare(const ResourceList& nominal, const ResourceList& room);
+  /// The outcome, after settling.
+  Result<std::vector<ObjectApplied>> Apply(std::vector<ObjectChange> changes, bool dry_run = false);
+  /// Submits one and settles; null if refused.
+  JobPtr Submit(const JobSpec& spec);
+  Result<JobPtr> Do(JobVerb verb, JobId id);
+  Result<EditEffect> Preview(std::vector<ObjectChange> changes);
+
+  JobPtr Job(JobId id) const { return engine->View()->jobs.Find(id); }
+  JobState StateOf(JobId id) const;
+  DispatchKey KeyOf(JobId id) const;
+  /// The row of a job's attempt as stored; null if it is Gone.
+  std::optional<DispatchRow> StoredRow(JobId id);
+  std::int64_t UsedCpu(const std::string& cluster_queue = "cq") const;
+  Loaded Stored();
+
+  FakeClock clock;
+  SeededRandom random;
+  MemoryStore store;
+  FakeMembers members;
+  std::unique_ptr<Metrics> metrics;
+  std::unique_ptr<Engine> engine;
+  std::vector<Event> events;
+
+ private:
+  void Start();
+  EngineOptions options_;
+  Epoch epoch_{1};
+};
+
+}  // namespace muster::test

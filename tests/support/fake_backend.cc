@@ -1,0 +1,60 @@
+#include "tests/support/fake_backend.h"
+
+namespace muster::test {
+
+BackendCall FakeBackend::Take() {
+  std::unique_lock lock(mutex_);
+  const bool came =
+      arrived_.wait_for(lock, std::chrono::seconds(10), [this] { return !calls_.empty(); });
+  MUSTER_CHECK(came);
+  BackendCall call = std::move(calls_.front());
+  calls_.pop_front();
+  return call;
+}
+
+std::size_t FakeBackend::waiting() const {
+  std::lock_guard lock(mutex_);
+  return calls_.size();
+}
+
+void FakeBackend::Push(BackendCall call) {
+  {
+    std::lock_guard lock(mutex_);
+    calls_.push_back(std::move(call));
+  }
+  arrived_.notify_one();
+}
+
+void FakeBackend::Ensure(const DispatchOrder& order, Callback<RemoteRef> done) {
+  BackendCall call;
+  call.key = order.key;
+  call.order = order;
+  call.ensured = std::move(done);
+  Push(std::move(call));
+}
+
+void FakeBackend::Remove(const DispatchKey& key, const RemovePolicy& policy,
+                         Callback<Removed> done) {
+  BackendCall call;
+  call.kind = BackendCall::Kind::kRemove;
+  call.key = key;
+  call.policy = policy;
+  call.removed = std::move(done);
+  Push(std::move(call));
+}
+
+void FakeBackend::List(const std::string& cluster, Callback<std::vector<Observation>> done) {
+  BackendCall call;
+  call.kind = BackendCall::Kind::kList;
+  call.key.cluster = cluster;
+  call.listed = std::move(done);
+  Push(std::move(call));
+}
+
+void FakeBackend::Facts(const std::string& cluster, Callback<ClusterFacts> done) {
+  ClusterFacts facts;
+  facts.cluster = cluster;
+  done(std::move(facts));
+}
+
+}  // namespace muster::test

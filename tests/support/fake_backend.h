@@ -1,0 +1,56 @@
+// FakeBackend: a member for tests of the dispatcher. Calls wait until the test answers them, with
+// whatever outcome.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+
+namespace muster::test {
+
+/// One call that waits for its answer.
+struct BackendCall {
+  enum class Kind { kEnsure, kRemove, kList };
+  Kind kind = Kind::kEnsure;
+  DispatchKey key;  // of a List only the cluster
+  DispatchOrder order;
+  RemovePolicy policy;
+  Callback<RemoteRef> ensured;
+  Callback<Removed> removed;
+  Callback<std::vector<Observation>> listed;
+};
+
+/// Thread-safe.
+class FakeBackend final : public Backend {
+ public:
+  explicit FakeBackend(std::string cluster) : cluster_(std::move(cluster)) {}
+
+  /// Waits for the next call and takes it. CHECKs that one comes within ten seconds.
+  BackendCall Take();
+  std::size_t waiting() const;
+
+  std::vector<std::string> Clusters() const override { return {cluster_}; }
+  void Ensure(const DispatchOrder& order, Callback<RemoteRef> done) override;
+  void Remove(const DispatchKey& key, const RemovePolicy& policy, Callback<Removed> done) override;
+  void List(const std::string& cluster, Callback<std::vector<Observation>> done) override;
+  void Start(ObservationSink&) override {}
+  void Stop() override {}
+  void Facts(const std::string& cluster, Callback<ClusterFacts> done) override;
+  Result<std::vector<PodStatus>> Pods(const DispatchKey&) override {
+    return std::vector<PodStatus>{};
+  }
+  Result<LogChunk> ReadLog(const DispatchKey&, const LogQuery&) override { return LogChunk{}; }
+
+ private:
+  void Push(BackendCall call);
+  const std::string cluster_;
+  mutable std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<BackendCall> calls_;
+};
+
+}  // namespace muster::test

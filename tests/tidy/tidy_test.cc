@@ -1,0 +1,282 @@
+// The style guide as a test: who may include whom, what pure rooms may not contain, how long things
+// may grow.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Source {
+  std::string path;  // relative to the root
+  std::vector<std::string> lines;
+};
+
+bool IsCode(const fs::path& path) { return path.extension() == ".cc" || path.extension() == ".h"; }
+
+std::vector<Source> Sources() {
+  std::vector<Source> out;
+  const fs::path root = MUSTER_SOURCE_DIR;
+  for (const char* top : {"schedd", "api", "backends", "clients", "tests"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+      if (!entry.is_regular_file() || !IsCode(entry.path())) continue;
+      Source source{fs::relative(entry.path(), root).string(), {}};
+      std::ifstream file(entry.path());
+      for (std::string line; std::getline(file, line);) source.lines.push_back(line);
+      out.push_back(std::move(source));
+    }
+  }
+  return out;
+}
+
+bool Below(const std::string& path, const std::string& directory) {
+  return path.starts_with(directory + "/");
+}
+
+bool IsPure(const std::string& path) {
+  for (const char* room :
+       {"schedd/core", "schedd/model", "schedd/shapes", "schedd/dispatch/step"}) {
+    if (Below(path, room)) return true;
+  }
+  return false;
+}
+
+// The longest matching key decides; what a directory may include from this tree, beside itself.
+const std::map<std::string, std::vector<std::string>>& Arrows() {
+  static const std::map<std::string, std::vector<std::string>> arrows = {
+      {"schedd/base", {}},
+      {"schedd/text", {"schedd/base"}},
+      {"schedd/telemetry", {"schedd/base"}},
+      {"schedd/model", {"schedd/base"}},
+      {"schedd/shapes", {"schedd/base", "schedd/text", "schedd/model"}},
+      {"schedd/core", {"schedd/base", "schedd/model"}},
+      {"schedd/store", {"schedd/base", "schedd/model"}},
+      {"schedd/store/pg",
+       {"schedd/base", "schedd/model", "schedd/text", "schedd/telemetry", "schedd/store/store.h"}},
+      {"schedd/store/memory", {"schedd/base", "schedd/model", "schedd/store/store.h"}},
+      {"schedd/dispatch/step", {"schedd/base", "schedd/model"}},
+      {"schedd/engine",
+       {"schedd/base", "schedd/text", "schedd/telemetry", "schedd/model", "schedd/core",
+        "schedd/shapes", "schedd/store/store.h", "schedd/dispatch/step", "backends/backend.h"}},
+      {"schedd/dispatch",
+       {"schedd/base", "schedd/text", "schedd/telemetry", "schedd/model", "schedd/core",
+        "schedd/shapes", "schedd/store/store.h", "schedd/engine", "backends/backend.h"}},
+      {"backends", {"schedd/base", "schedd/model"}},
+      {"backends/local",
+       {"schedd/base", "schedd/text", "schedd/telemetry", "schedd/model", "backends/backend.h"}},
+      {"backends/simulated", {"schedd/base", "schedd/model", "backends/backend.h"}},
+      {"api/auth", {"schedd/base"}},
+      {"api/service",
+       {"schedd/base", "schedd/text", "schedd/model", "schedd/core", "schedd/shapes",
+        "schedd/engine", "schedd/store/store.h", "schedd/telemetry", "backends/backend.h",
+        "api/auth"}},
+      {"api/rest",
+       {"schedd/base", "schedd/text", "schedd/model", "schedd/core", "schedd/shapes",
+        "schedd/engine", "schedd/store/store.h", "schedd/telemetry", "backends/backend.h",
+        "api/auth", "api/service"}},
+      {"api/grpc",
+       {"schedd/base", "schedd/text", "schedd/model", "schedd/core", "schedd/shapes",
+        "schedd/engine", "schedd/store/store.h", "schedd/telemetry", "backends/backend.h",
+        "api/auth", "api/service"}},
+      {"clients/lib", {"schedd/base", "schedd/text"}},
+      {"clients/cli", {"schedd/base", "schedd/text", "clients/lib"}},
+      {"clients/slurm",
+       {"schedd/base", "schedd/text", "schedd/model", "schedd/shapes", "clients/lib"}},
+  };
+  return arrows;
+}
+
+const std::pair<const std::string, std::vector<std::string>>* RuleOf(const std::string& path) {
+  const std::pair<const std::string, std::vector<std::string>>* found = nullptr;
+  for (const auto& rule : Arrows()) {
+    if (Below(path, rule.first) && (found == nullptr || rule.first.size() > found->first.size()))
+      found = &rule;
+  }
+  return found;
+}
+
+std::string Location(const Source& source, std::size_t line) {
+  return source.path + ":" + std::to_string(line + 1) + ": ";
+}
+
+bool IsComment(const std::string& line) {
+  const auto at = line.find_first_not_of(" \t");
+  return at != std::string::npos && line.compare(at, 2, "//") == 0;
+}
+
+// Lines of every function body at namespace or class level: from its opening brace to its closing
+// one.
+std::vector<std::pair<std::size_t, std::size_t>> Functions(const Source& source) {
+  static const std::regex opens(
+      R"(^[A-Za-z~].*\)( const)?( noexcept)?( override)?( &&?)? \{$|^  [A-Za-z~].*\)( const)?( noexcept)?( override)? \{$)");
+  // What looks like a method and is a lambda or a statement of a body that is counted already.
+  static const std::regex inner(R"(^  (if|for|while|switch|do|else)\b|[=(,] ?\[)");
+  std::vector<std::pair<std::size_t, std::size_t>> out;
+  for (std::size_t i = 0; i < source.lines.size(); ++i) {
+    const std::string& line = source.lines[i];
+    if (!std::regex_match(line, opens) || line.starts_with("TEST") || line.starts_with("namespace"))
+      continue;
+    if (std::regex_search(line, inner)) continue;
+    const std::string close = line.starts_with("  ") ? "  }" : "}";
+    std::size_t end = i + 1;
+    while (end < source.lines.size() && source.lines[end] != close) ++end;
+    out.emplace_back(i, end);
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST(Tidy, EveryIncludeFollowsAnArrowOfTheHouse) {
+  static const std::regex include(R"x(^#include "((?:schedd|api|backends|clients|tests)/[^"]+)")x");
+  for (const auto& source : Sources()) {
+    if (Below(source.path, "tests") || Below(source.path, "schedd/daemon")) continue;
+    const auto* rule = RuleOf(source.path);
+    ASSERT_NE(rule, nullptr) << source.path << " is in no room of the house";
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+      std::smatch match;
+      if (!std::regex_search(source.lines[i], match, include)) continue;
+      const std::string target = match[1];
+      bool allowed = Below(target, rule->first);
+      for (const auto& to : rule->second) allowed = allowed || target == to || Below(target, to);
+      EXPECT_TRUE(allowed) << Location(source, i) << "may not include " << target;
+    }
+  }
+}
+
+TEST(Tidy, LibrariesStayBehindTheirOneDoor) {
+  const std::vector<std::pair<std::regex, std::vector<std::string>>> doors = {
+      {std::regex("#include <pistache/"), {"api/rest"}},
+      {std::regex("#include <grpc"), {"api/grpc", "clients/cli", "tests"}},
+      {std::regex("#include <(pqxx|libpq)"), {"schedd/store/pg", "tests"}},
+      {std::regex("#include <boost/(asio|beast)"),
+       {"api/rest", "clients/lib", "backends/k8s", "tests"}},
+      {std::regex("#include <spdlog"), {"schedd/telemetry"}},
+      {std::regex("#include <prometheus"), {"schedd/telemetry"}},
+      {std::regex("#include <yaml"), {"schedd/text"}},
+      {std::regex("#include <CLI/"), {"schedd/daemon", "clients/cli", "tests/bench"}},
+  };
+  for (const auto& source : Sources()) {
+    if (source.path == "tests/tidy/tidy_test.cc") continue;
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+      for (const auto& [pattern, rooms] : doors) {
+        if (!std::regex_search(source.lines[i], pattern)) continue;
+        bool allowed = false;
+        for (const auto& room : rooms) allowed = allowed || Below(source.path, room);
+        EXPECT_TRUE(allowed) << Location(source, i) << source.lines[i];
+      }
+    }
+  }
+}
+
+TEST(Tidy, PureRoomsHoldNoClockThreadFileOrLog) {
+  static const std::regex banned(
+      R"(system_clock|steady_clock|std::thread|std::jthread|std::mutex|std::atomic|random_device|mt19937|getenv|gettimeofday|)"
+      R"(<(filesystem|fstream|iostream|thread|mutex|chrono)>|telemetry/)");
+  for (const auto& source : Sources()) {
+    if (!IsPure(source.path)) continue;
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+      if (IsComment(source.lines[i])) continue;
+      EXPECT_FALSE(std::regex_search(source.lines[i], banned))
+          << Location(source, i) << source.lines[i];
+    }
+  }
+}
+
+TEST(Tidy, ProductCodeReadsNoClockOutsideTheRealOne) {
+  static const std::regex banned(
+      R"(system_clock::now|steady_clock::now|random_device|std::rand\b|sleep_for|sleep_until|\busleep\()");
+  // What is its own process (clients, the pod supervisor) has a clock of its own; the daemon's
+  // parts are handed one.
+  const std::set<std::string> own_process = {"backends/local/supervisor"};
+  for (const auto& source : Sources()) {
+    const bool daemon_part =
+        Below(source.path, "schedd") || Below(source.path, "api") || Below(source.path, "backends");
+    bool exempt = Below(source.path, "schedd/daemon");
+    for (const auto& room : own_process) exempt = exempt || source.path.starts_with(room);
+    if (!daemon_part || exempt) continue;
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+      if (IsComment(source.lines[i])) continue;
+      EXPECT_FALSE(std::regex_search(source.lines[i], banned))
+          << Location(source, i) << source.lines[i];
+    }
+  }
+}
+
+TEST(Tidy, FilesAndFunctionsStaySmall) {
+  for (const auto& source : Sources()) {
+    const bool test = Below(source.path, "tests");
+    const std::size_t most = test ? 1200 : source.path.ends_with(".h") ? 250 : 500;
+    EXPECT_LE(source.lines.size(), most) << source.path;
+    if (test) continue;
+    for (const auto& [begin, end] : Functions(source)) {
+      EXPECT_LE(end - begin, 70u) << Location(source, begin) << source.lines[begin];
+    }
+  }
+}
+
+TEST(Tidy, LinesFitAHundredColumns) {
+  for (const auto& source : Sources()) {
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+      const std::string& line = source.lines[i];
+      const bool literal = line.find("R\"") != std::string::npos ||
+                           line.find("http") != std::string::npos || line.starts_with("#include") ||
+                           line.find('"') != std::string::npos;
+      if (literal) continue;
+      EXPECT_LE(line.size(), 100u) << Location(source, i) << line;
+    }
+  }
+}
+
+TEST(Tidy, SqlStandsInOneFile) {
+  static const std::regex sql(R"("\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE TABLE|COPY) )");
+  for (const auto& source : Sources()) {
+    if (Below(source.path, "tests") || source.path == "schedd/store/pg/statements.h") continue;
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+      EXPECT_FALSE(std::regex_search(source.lines[i], sql))
+          << Location(source, i) << source.lines[i];
+    }
+  }
+}
+
+TEST(Tidy, EveryHeaderSaysWhatItIsFor) {
+  for (const auto& source : Sources()) {
+    if (!source.path.ends_with(".h") || source.lines.empty()) continue;
+    EXPECT_TRUE(IsComment(source.lines.front())) << source.path << " begins without a comment";
+    bool once = false;
+    for (const auto& line : source.lines) once = once || line == "#pragma once";
+    EXPECT_TRUE(once) << source.path << " has no #pragma once";
+  }
+}
+
+TEST(Tidy, EveryRoomHasAReadme) {
+  std::set<std::string> rooms;
+  for (const auto& source : Sources()) {
+    if (!Below(source.path, "tests")) rooms.insert(fs::path(source.path).parent_path().string());
+  }
+  for (const auto& room : rooms) {
+    const fs::path directory = fs::path(MUSTER_SOURCE_DIR) / room;
+    EXPECT_TRUE(fs::exists(directory / "README.md") ||
+                fs::exists(directory.parent_path() / "README.md"))
+        << room;
+  }
+}
+
+TEST(Tidy, NothingIsLeftUnfinished) {
+  static const std::regex marks(R"(\b(TODO|FIXME|XXX|HACK)\b|GTEST_SKIP|DISABLED_)");
+  for (const auto& source : Sources()) {
+    if (source.path == "tests/tidy/tidy_test.cc") continue;
+    for (std::size_t i = 0; i < source.lines.size(); ++i) {
+      EXPECT_FALSE(std::regex_search(source.lines[i], marks))
+          << Location(source, i) << source.lines[i];
+    }
+  }
+}

@@ -1,0 +1,165 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/completion.h"
+#include "clients/cli/durations.h"
+#include "clients/cli/kinds.h"
+#include "clients/cli/text_table.h"
+#include "tests/unit/clients/fake_server.h"
+#include "tests/unit/clients/job_samples.h"
+
+namespace muster::cli {
+namespace {
+
+using testing::Capture;
+using testing::FakeAnswer;
+using testing::FakeRequest;
+using testing::FakeServer;
+using testing::Ran;
+
+class Cli : public ::testing::Test {
+ protected:
+  Cli()
+      : file_(::testing::TempDir() + "cli-" + std::to_string(::getpid()) + ".yaml"),
+        server_([this](const FakeRequest& request) { return answer_(request); }) {}
+  ~Cli() override { ::unlink(file_.c_str()); }
+  Session Connect() {
+    client::Settings settings;
+    settings.server.port = server_.port();
+    settings.user = "alice";
+    return Session(settings);
+  }
+  std::string file_;
+  std::function<FakeAnswer(const FakeRequest&)> answer_;
+  FakeServer server_;
+};
+
+TEST_F(Cli, ApplySendsAllDocumentsAtOnceAndPrintsEachOutcome) {
+  std::ofstream(file_) << "kind: A\n---\nkind: B\n";
+  answer_ = [](const FakeRequest&) {
+    return FakeAnswer{
+        200,
+        R"({"items":[{"kind":"ClusterQueue","name":"q","outcome":"created"},{"kind":"Job","name":"j","outcome":"unchanged"}]})"};
+  };
+  Session session = Connect();
+  const Ran ran = Capture([&] { return Apply(session, {{file_}, false}); });
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.out, "clusterqueue/q created\njob/j unchanged\n");
+  EXPECT_EQ(server_.requests().at(0).target, "/v1/apply?namespace=default");
+  EXPECT_EQ(server_.requests().at(0).body, R"([{"kind":"A"},{"kind":"B"}])");
+}
+
+TEST_F(Cli, ApplyNamesFileDocumentAndFieldOfEveryError) {
+  std::ofstream(file_) << "kind: A\n---\nkind: B\n";
+  answer_ = [](const FakeRequest&) {
+    return testing::Problem(422, "must not be negative", "documents[1].spec.x");
+  };
+  Session session = Connect();
+  const Ran ran = Capture([&] { return Apply(session, {{file_}, false}); });
+  EXPECT_EQ(ran.exit, 1);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_NE(ran.err.find(file_ + ": document 2: spec.x: must not be negative"), std::string::npos)
+      << ran.err;
+}
+
+TEST_F(Cli, SubmitWaitExitsByHowTheJobEnded) {
+  const std::tuple<const char*, int, const char*> cases[] = {
+      {"Succeeded", 0, "job 17 submitted\njob 17 succeeded\n"},
+      {"Failed", 1, "job 17 submitted\njob 17 failed: exit code 3\n"},
+      {"Cancelled", 2, "job 17 submitted\njob 17 cancelled\n"}};
+  std::ofstream(file_) << "kind: Job\nmetadata: {name: j, namespace: team}\n";
+  for (const auto& [state, exit, out] : cases) {
+    answer_ = [state = std::string(state)](const FakeRequest& request) {
+      FakeAnswer answer{200, testing::ViewOf({.id = 17, .state = state, .exit_code = "3"})};
+      answer.stream = request.target == "/v1/events";
+      if (answer.stream) answer.body.clear();
+      return answer;
+    };
+    Session session = Connect();
+    SubmitOptions options;
+    options.file = file_;
+    options.wait = true;
+    const Ran ran = Capture([&] { return Submit(session, options); });
+    EXPECT_EQ(ran.exit, exit) << state << ran.err;
+    EXPECT_EQ(ran.out, out);
+  }
+  EXPECT_EQ(server_.requests().at(0).target, "/v1/namespaces/team/jobs");
+}
+
+TEST_F(Cli, SubmitWaitTimesOutWithItsOwnStatus) {
+  std::ofstream(file_) << "kind: Job\n";
+  answer_ = [](const FakeRequest& request) {
+    FakeAnswer answer{200, testing::ViewOf({.id = 17})};
+    answer.stream = request.target == "/v1/events";
+    if (answer.stream) answer.body.clear();
+    return answer;
+  };
+  Session session = Connect();
+  SubmitOptions options;
+  options.file = file_;
+  options.wait = true;
+  options.wait_timeout = "100ms";
+  EXPECT_EQ(Capture([&] { return Submit(session, options); }).exit, 124);
+  options.wait_timeout = "soon";
+  EXPECT_EQ(Capture([&] { return Submit(session, options); }).exit, 2);
+}
+
+TEST_F(Cli, GetPrintsAnAlignedTableAndRefusesKindsThatAreNotServed) {
+  answer_ = [](const FakeRequest&) {
+    return FakeAnswer{200, testing::ListOf(testing::SampleJob{.id = 9, .name = "train"})};
+  };
+  Session session = Connect();
+  GetOptions options;
+  options.kind = "jobs";
+  options.output = "name";
+  EXPECT_EQ(Capture([&] { return Get(session, options); }).out, "job/9\n");
+  options.output = "";
+  const Ran table = Capture([&] { return Get(session, options); });
+  EXPECT_TRUE(table.out.starts_with(
+      "ID   NAME    KIND          QUEUE     STATE     REASON    CLUSTER   AGE\n"
+      "9    train   BatchScript   default   Running   Running   alpha     "))
+      << table.out;
+  options.kind = "crp";
+  EXPECT_EQ(Capture([&] { return Get(session, options); }).exit, 1);
+  options.kind = "nonsense";
+  EXPECT_EQ(Capture([&] { return Get(session, options); }).exit, 2);
+}
+
+TEST(Durations, AreReadInKubectlsForm) {
+  EXPECT_EQ(ParseDurationMs("90"), 90'000);
+  EXPECT_EQ(ParseDurationMs("1h30m"), 5'400'000);
+  EXPECT_EQ(ParseDurationMs("150ms"), 150);
+  for (const char* bad : {"", "x", "1h30", "5w", "-1s", "99999999999999d"})
+    EXPECT_FALSE(ParseDurationMs(bad)) << bad;
+  EXPECT_EQ(ShortDuration(119), "119s");
+  EXPECT_EQ(ShortDuration(270), "4m30s");
+  EXPECT_EQ(ShortDuration(172'800), "2d");
+}
+
+TEST(Kinds, AreFoundByAnyOfTheirNames) {
+  for (const char* name : {"clusterqueues", "ClusterQueue", "cq"})
+    EXPECT_STREQ(FindKind(name)->plural, "clusterqueues");
+  EXPECT_EQ(FindKind(""), nullptr);
+  EXPECT_EQ(ObjectPath(*FindKind("lq"), "team", "q"),
+            "/apis/kueue.x-k8s.io/v1beta1/namespaces/team/localqueues/q");
+  EXPECT_EQ(ObjectPath(*FindKind("cq"), "team", ""), "/apis/kueue.x-k8s.io/v1beta1/clusterqueues");
+}
+
+TEST(Completion, KnowsEveryCommandOfTheTree) {
+  const CommandNode root{
+      "muster",
+      "",
+      {"--server"},
+      {},
+      {{"quota", "quotas", {}, {}, {{"set", "it's set", {"--nominal"}, {}, {}}}}}};
+  const std::string bash = CompletionScript(root, "bash");
+  EXPECT_NE(bash.find("'quota set') candidates='--nominal'"), std::string::npos);
+  EXPECT_NE(CompletionScript(root, "fish").find("-a quota -d 'quotas'"), std::string::npos);
+  EXPECT_EQ(CompletionScript(root, "tcsh"), "");
+}
+
+}  // namespace
+}  // namespace muster::cli

@@ -1,0 +1,73 @@
+#include "clients/lib/event_stream.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/clients/fake_server.h"
+
+namespace muster::client {
+namespace {
+
+std::vector<ServerEvent> Parse(std::string_view text, std::size_t cut) {
+  std::vector<ServerEvent> out;
+  EventParser parser;
+  for (std::size_t at = 0; at < text.size(); at += cut) {
+    parser.Feed(text.substr(at, cut),
+                [&](const ServerEvent& event) { return out.push_back(event), true; });
+  }
+  return out;
+}
+
+TEST(EventParser, GivesTheSameEventsHoweverTheBytesAreCut) {
+  const std::string text =
+      ": hello\nid: 4\nevent: JobStarted\ndata: {\"a\":\ndata: 1}\n\n\r\nid: "
+      "5\r\ndata:x\r\n\r\n:ping\n\ndata: y\n\n";
+  for (const std::size_t cut : {1, 2, 3, 7, 1000}) {
+    const auto events = Parse(text, cut);
+    ASSERT_EQ(events.size(), 3u) << cut;
+    EXPECT_EQ(events[0].id, "4");
+    EXPECT_EQ(events[0].type, "JobStarted");
+    EXPECT_EQ(events[0].data, "{\"a\":\n1}");
+    EXPECT_EQ(events[1].data, "x");
+    EXPECT_EQ(events[2].data, "y");
+    EXPECT_EQ(events[2].id, "5") << "the last id stays";
+  }
+}
+
+TEST(EventParser, StopsWhenTheReceiverHasEnough) {
+  EventParser parser;
+  int seen = 0;
+  EXPECT_FALSE(
+      parser.Feed("data: 1\n\ndata: 2\n\n", [&](const ServerEvent&) { return ++seen, false; }));
+  EXPECT_EQ(seen, 1);
+}
+
+TEST(FollowEvents, ResumesAfterABreakFromTheLastEventSeen) {
+  std::atomic<int> connections = 0;
+  testing::FakeServer server([&](const testing::FakeRequest&) {
+    testing::FakeAnswer out;
+    out.stream = true;
+    out.close = ++connections == 1;
+    out.body = connections == 1 ? "data: {\"seq\":41,\"job\":1,\"type\":\"A\"}\n\n"
+                                : "data: {\"seq\":42,\"job\":1,\"type\":\"B\"}\n\n";
+    return out;
+  });
+  Settings settings;
+  settings.server.port = server.port();
+  ApiClient api(settings);
+  std::vector<std::string> types;
+  int told = 0;
+  EventHandlers handlers;
+  handlers.on_connect = [&] { return ++told, true; };
+  handlers.on_event = [&](const JobEventNote& note) {
+    return types.push_back(note.type), note.seq < 42;
+  };
+  const auto done = FollowEvents(api, NowMs() + 10'000, handlers);
+  ASSERT_TRUE(done.ok()) << done.failure().detail;
+  EXPECT_EQ(types, (std::vector<std::string>{"A", "B"}));
+  EXPECT_EQ(told, 2) << "the current state is looked at again after a break";
+  EXPECT_EQ(server.requests().at(0).target, "/v1/events");
+  EXPECT_EQ(server.requests().at(1).target, "/v1/events?since=41");
+}
+
+}  // namespace
+}  // namespace muster::client

@@ -1,0 +1,314 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "clients/slurm/command.h"
+#include "schedd/shapes/batch_script.h"
+#include "schedd/text/json.h"
+#include "tests/unit/clients/fake_server.h"
+#include "tests/unit/clients/job_samples.h"
+
+namespace muster::slurm {
+namespace {
+
+using testing::FakeAnswer;
+using testing::FakeRequest;
+using testing::FakeServer;
+using testing::Problem;
+using testing::Ran;
+using testing::ScopedEnv;
+
+class Sbatch : public ::testing::Test {
+ protected:
+  Sbatch()
+      : script_(::testing::TempDir() + "sbatch-test-" + std::to_string(::getpid()) + ".sh"),
+        server_([this](const FakeRequest& request) { return answer_(request); }),
+        url_("MUSTER_URL", server_.url()),
+        config_("XDG_CONFIG_HOME", "/nonexistent") {
+    WriteScript("#!/bin/sh\necho hi\n");
+  }
+  ~Sbatch() override { ::unlink(script_.c_str()); }
+
+  void WriteScript(const std::string& text) { std::ofstream(script_, std::ios::binary) << text; }
+
+  Ran Run(std::vector<std::string> words) {
+    words.insert(words.begin(), "sbatch");
+    return testing::Capture([&] {
+      std::vector<char*> argv;
+      for (std::string& word : words) argv.push_back(word.data());
+      argv.push_back(nullptr);
+      return RunSbatch(static_cast<int>(words.size()), argv.data());
+    });
+  }
+
+  json::object Body(std::size_t request = 0) {
+    return ParseJson(server_.requests().at(request).body)->get_object();
+  }
+
+  std::string script_;
+  std::function<FakeAnswer(const FakeRequest&)> answer_ = [](const FakeRequest&) {
+    return FakeAnswer{201, testing::ViewOf({.id = 300001})};
+  };
+  FakeServer server_;
+  ScopedEnv url_, config_;
+};
+
+TEST_F(Sbatch, SubmitsAScriptAndPrintsItsId) {
+  const Ran ran = Run({script_, "one", "two words"});
+  EXPECT_EQ(ran.exit, 0);
+  EXPECT_EQ(ran.out, "Submitted batch job 300001\n");
+  EXPECT_EQ(ran.err, "") << "nothing on stderr on success";
+  const FakeRequest request = server_.requests().at(0);
+  EXPECT_EQ(request.method, "POST");
+  EXPECT_EQ(request.target, "/v1/namespaces/default/jobs");
+  EXPECT_EQ(request.Header("idempotency-key").size(), 36u);
+  const json::object body = Body();
+  EXPECT_EQ(body.at("script").as_string(), "#!/bin/sh\necho hi\n");
+  EXPECT_EQ(body.at("arguments"), (json::value{"one", "two words"}));
+  EXPECT_FALSE(body.contains("queue")) << "the server resolves the default";
+}
+
+TEST_F(Sbatch, SendsNothingThatTheServersParserRefuses) {
+  WriteScript("#!/bin/sh\n#SBATCH -J dir -t 10\n");
+  Run({"-p",
+       "team",
+       "-A",
+       "acc",
+       "-q",
+       "high",
+       "-N",
+       "1",
+       "-n",
+       "2",
+       "-c",
+       "3",
+       "--mem=4G",
+       "--gres=gpu:1",
+       "-a",
+       "0-3",
+       "-o",
+       "o-%j",
+       "-e",
+       "e",
+       "-i",
+       "/dev/null",
+       "-D",
+       "/tmp",
+       "--export=ALL,A=1",
+       "-H",
+       "--comment=c d",
+       "--no-requeue",
+       "--open-mode=append",
+       "--hint=nomultithread",
+       "--mail-type=NONE",
+       script_,
+       "x"});
+  ASSERT_EQ(server_.requests().size(), 1u);
+  const auto manifest = shapes::BatchScriptManifest(Body(), "default");
+  EXPECT_TRUE(manifest.ok()) << manifest.error().detail;
+}
+
+TEST_F(Sbatch, TakesEachOptionIntoItsField) {
+  Run({"-J",    "my job", "-p",          "team/long", "-A",        "acc", "-q",
+       "high",  "-t",     "1:30:00",     "-n",        "4",         "-c2", "--mem-per-cpu=512MB",
+       "-G",    "2",      "--array=1-3", "--hold",    "--comment", "x y", "-D",
+       "/data", script_});
+  EXPECT_EQ(server_.requests().at(0).target, "/v1/namespaces/team/jobs");
+  const json::object body = Body();
+  const std::pair<const char*, const char*> texts[] = {{"name", "my job"},
+                                                       {"queue", "long"},
+                                                       {"account", "acc"},
+                                                       {"priorityClass", "high"},
+                                                       {"timeLimit", "1:30:00"},
+                                                       {"memoryPerCpu", "512MB"},
+                                                       {"gpus", "2"},
+                                                       {"array", "1-3"},
+                                                       {"comment", "x y"},
+                                                       {"workDir", "/data"}};
+  for (const auto& [key, text] : texts) EXPECT_EQ(body.at(key).as_string(), text) << key;
+  EXPECT_EQ(body.at("tasks").as_int64(), 4);
+  EXPECT_EQ(body.at("cpusPerTask").as_int64(), 2);
+  EXPECT_TRUE(body.at("hold").as_bool());
+}
+
+TEST_F(Sbatch, CommandLineBeatsEnvironmentBeatsScript) {
+  WriteScript(
+      "#!/bin/sh\n#SBATCH -J script --time=10\n#SBATCH -c 2 -p script\necho\n#SBATCH -n 9\n");
+  const ScopedEnv name("SBATCH_JOB_NAME", "environment"), queue("SBATCH_PARTITION", "env");
+  Run({"-J", "line", script_});
+  const json::object body = Body();
+  EXPECT_EQ(body.at("name").as_string(), "line");
+  EXPECT_EQ(body.at("queue").as_string(), "env");
+  EXPECT_EQ(body.at("timeLimit").as_string(), "10");
+  EXPECT_EQ(body.at("cpusPerTask").as_int64(), 2);
+  EXPECT_FALSE(body.contains("tasks")) << "directives end at the first command";
+}
+
+TEST_F(Sbatch, MemoryOfTheCommandLineReplacesTheScriptsOther) {
+  WriteScript("#!/bin/sh\n#SBATCH --mem=4G\n");
+  EXPECT_EQ(Run({"--mem-per-cpu=1G", script_}).exit, 0);
+  EXPECT_FALSE(Body().contains("memoryPerNode"));
+}
+
+TEST_F(Sbatch, ReadsNoStdinWhenAFileIsGiven_AndWrapsCommands) {
+  EXPECT_EQ(Run({"--wrap", "echo $HOME", "--parsable"}).out, "300001\n");
+  const json::object body = Body();
+  EXPECT_TRUE(body.at("script").as_string().starts_with("#!/bin/sh\n"));
+  EXPECT_NE(std::string(body.at("script").as_string()).find("\necho $HOME\n"), std::string::npos);
+  EXPECT_EQ(body.at("name").as_string(), "wrap");
+  EXPECT_EQ(Run({"-Q", "--wrap", "true"}).out, "");
+}
+
+TEST_F(Sbatch, FirstIdOfAnArrayIsPrinted) {
+  answer_ = [](const FakeRequest&) {
+    return FakeAnswer{201, R"({"id":36,"items":[{"id":36},{"id":37},{"id":38}]})"};
+  };
+  EXPECT_EQ(Run({"--array=0-2", script_}).out, "Submitted batch job 36\n");
+}
+
+TEST_F(Sbatch, ExportsWhatIsAskedFor) {
+  const ScopedEnv mine("MY_VARIABLE", "v"), secret("MUSTER_TOKEN", "hidden"),
+      slurm("SLURM_JOB_ID", "5");
+  Run({script_});
+  Run({"--export=NONE", script_});
+  Run({"--export=MY_VARIABLE,B=2", script_});
+  EXPECT_EQ(Body(0).at("environment").at("MY_VARIABLE").as_string(), "v");
+  EXPECT_FALSE(Body(0).at("environment").as_object().contains("MUSTER_TOKEN"))
+      << "stored manifests hold no token";
+  EXPECT_FALSE(Body(1).at("environment").as_object().contains("MY_VARIABLE"));
+  EXPECT_TRUE(Body(1).at("environment").as_object().contains("SLURM_JOB_ID"));
+  EXPECT_EQ(Body(2).at("environment").at("B").as_string(), "2");
+  EXPECT_EQ(Body(2).at("environment").at("MY_VARIABLE").as_string(), "v");
+  EXPECT_FALSE(Body(2).at("environment").as_object().contains("PATH"));
+}
+
+struct BadCase {
+  const char* what;
+  std::vector<std::string> words;  // @ is the script
+  int exit;
+  const char* message;
+};
+
+TEST_F(Sbatch, RefusesAsSlurmDoesAndSubmitsNothing) {
+  const std::vector<BadCase> cases = {
+      {"unknown option",
+       {"--frobnicate", "@"},
+       255,
+       "sbatch: unrecognized option '--frobnicate'\nTry \"sbatch --help\" for more information\n"},
+      {"bad time", {"--time=soon", "@"}, 255, "sbatch: error: Invalid --time specification\n"},
+      {"bad memory", {"--mem=1.5G", "@"}, 255, "sbatch: error: Invalid --mem specification\n"},
+      {"bad count", {"-n", "0", "@"}, 255, "sbatch: error: Invalid --ntasks specification\n"},
+      {"bad array",
+       {"--array=3-1", "@"},
+       1,
+       "sbatch: error: Batch job submission failed: Invalid job array specification\n"},
+      {"two memory options",
+       {"--mem=1G", "--mem-per-cpu=1G", "@"},
+       1,
+       "sbatch: error: fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.\n"},
+      {"missing file", {"nofile.sh"}, 1, "sbatch: error: Unable to open file nofile.sh\n"},
+      {"wrap with a script",
+       {"--wrap=x", "@"},
+       1,
+       "sbatch: error: Script arguments not permitted with --wrap option\n"},
+      {"dependency",
+       {"-d", "afterok:1", "@"},
+       1,
+       "sbatch: error: --dependency: job dependencies are not supported by this version\n"},
+      {"mail",
+       {"--mail-type=END", "@"},
+       1,
+       "sbatch: error: --mail-type: this version sends no mail; use --mail-type=NONE or leave it "
+       "out\n"},
+  };
+  for (BadCase bad : cases) {
+    for (std::string& word : bad.words) word = word == "@" ? script_ : word;
+    const Ran ran = Run(bad.words);
+    EXPECT_EQ(ran.exit, bad.exit) << bad.what;
+    EXPECT_EQ(ran.err, bad.message) << bad.what;
+    EXPECT_EQ(ran.out, "") << bad.what;
+  }
+  EXPECT_TRUE(server_.requests().empty());
+}
+
+TEST_F(Sbatch, RefusesScriptsThatAreNone) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "Batch script is empty!"},
+      {"echo\n", "This does not look like a batch script.  The first"},
+      {"#!/bin/sh\r\necho\r\n", "DOS line breaks"},
+      {"#!/bin/sh\n#SBATCH --comment='x\n", "quot"},
+      {"#!/bin/sh\n#SBATCH word\n", "Invalid directive found in batch script: word"}};
+  for (const auto& [text, message] : cases) {
+    WriteScript(text);
+    const Ran ran = Run({script_});
+    EXPECT_EQ(ran.exit, 1) << text;
+    EXPECT_NE(ran.err.find(message), std::string::npos) << ran.err;
+  }
+  WriteScript("#!/bin/sh\n#SBATCH --bogus\n");
+  EXPECT_EQ(Run({script_}).exit, 255);
+  EXPECT_TRUE(server_.requests().empty());
+}
+
+TEST_F(Sbatch, WordsTheServersRefusalAsSlurmWould) {
+  answer_ = [](const FakeRequest&) { return Problem(404, "no LocalQueue nope", "queue"); };
+  const Ran ran = Run({"-p", "nope", script_});
+  EXPECT_EQ(ran.exit, 1);
+  EXPECT_EQ(ran.err,
+            "sbatch: error: invalid partition specified: nope\nsbatch: error: no LocalQueue nope\n"
+            "sbatch: error: Batch job submission failed: Invalid partition name specified\n");
+  answer_ = [](const FakeRequest&) { return Problem(400, "no such class", "priorityClass"); };
+  EXPECT_EQ(Run({"-q", "vip", script_}).err,
+            "sbatch: error: Batch job submission failed: Invalid qos specification: vip\n");
+  const ScopedEnv replaced("SLURM_EXIT_ERROR", "77");
+  EXPECT_EQ(Run({"-q", "vip", script_}).exit, 77);
+}
+
+TEST_F(Sbatch, SaysThatTheControllerIsAway) {
+  int free_port = 0;
+  {
+    free_port = FakeServer([](const FakeRequest&) { return FakeAnswer{}; }).port();
+  }
+  const ScopedEnv url("MUSTER_URL", "http://127.0.0.1:" + std::to_string(free_port));
+  const Ran ran = Run({script_});
+  EXPECT_EQ(ran.exit, 1);
+  EXPECT_NE(
+      ran.err.find(
+          "Batch job submission failed: Unable to contact slurm controller (connect failure)"),
+      std::string::npos);
+}
+
+TEST_F(Sbatch, WaitEndsWithTheHighestCodeOfAnArray) {
+  answer_ = [](const FakeRequest& request) {
+    FakeAnswer out{200, R"({"id":36,"items":[{"id":36},{"id":37},{"id":38}]})"};
+    out.stream = request.target == "/v1/events";
+    if (out.stream)
+      out.body.clear();
+    else if (request.target == "/v1/jobs/36")
+      out.body = testing::ViewOf({.id = 36, .state = "Succeeded", .exit_code = "0"});
+    else if (request.target == "/v1/jobs/37")
+      out.body = testing::ViewOf({.id = 37, .state = "Failed", .exit_code = "3"});
+    else if (request.target == "/v1/jobs/38")
+      out.body =
+          testing::ViewOf({.id = 38, .state = "Failed", .exit_code = "137", .exit_signal = 9});
+    return out;
+  };
+  const Ran ran = Run({"-W", "-a", "0-2", script_});
+  EXPECT_EQ(ran.exit, 3) << ran.err;
+  EXPECT_EQ(ran.out, "Submitted batch job 36\n");
+}
+
+TEST_F(Sbatch, TestOnlyAsksForADryRun) {
+  answer_ = [](const FakeRequest&) { return FakeAnswer{200, R"({"items":[]})"}; };
+  const Ran ran = Run({"--test-only", script_});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.out, "");
+  ASSERT_EQ(server_.requests().size(), 1u);
+  EXPECT_EQ(server_.requests()[0].target, "/v1/apply?namespace=default&dryRun=true");
+  EXPECT_EQ(ParseJson(server_.requests()[0].body)->as_array().at(0).at("kind").as_string(),
+            "BatchScript");
+}
+
+}  // namespace
+}  // namespace muster::slurm

@@ -1,0 +1,117 @@
+#include <gtest/gtest.h>
+
+#include "clients/slurm/command.h"
+#include "tests/unit/clients/fake_server.h"
+#include "tests/unit/clients/job_samples.h"
+
+namespace muster::slurm {
+namespace {
+
+using testing::FakeAnswer;
+using testing::FakeRequest;
+using testing::FakeServer;
+using testing::ListOf;
+using testing::Ran;
+using testing::SampleJob;
+using testing::ScopedEnv;
+
+class SlurmCommands : public ::testing::Test {
+ protected:
+  SlurmCommands()
+      : server_([this](const FakeRequest& request) { return answer_(request); }),
+        url_("MUSTER_URL", server_.url()),
+        config_("XDG_CONFIG_HOME", "/nonexistent"),
+        zone_("TZ", "UTC") {}
+  Ran Run(int (*command)(int, char**), std::vector<std::string> words) {
+    return testing::Capture([&] {
+      std::vector<char*> argv;
+      for (std::string& word : words) argv.push_back(word.data());
+      argv.push_back(nullptr);
+      return command(static_cast<int>(words.size()), argv.data());
+    });
+  }
+  std::function<FakeAnswer(const FakeRequest&)> answer_;
+  FakeServer server_;
+  ScopedEnv url_, config_, zone_;
+};
+
+TEST_F(SlurmCommands, SqueuePrintsSlurmsTable) {
+  answer_ = [](const FakeRequest&) {
+    return FakeAnswer{200, ListOf(SampleJob{.id = 7,
+                                            .name = "averylongname",
+                                            .user = "root",
+                                            .state = "Pending",
+                                            .reason = "WaitingForQuota",
+                                            .cluster = "",
+                                            .start = ""})};
+  };
+  const Ran ran = Run(RunSqueue, {"squeue"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.out,
+            "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n"
+            "                 7   default averylon     root PD       0:00      1 (Resources)\n");
+}
+
+TEST_F(SlurmCommands, SqueueFoldsPendingTasksUnlessToldNotTo) {
+  answer_ = [](const FakeRequest&) {
+    SampleJob task{.id = 36,
+                   .user = "root",
+                   .state = "Pending",
+                   .reason = "WaitingForQuota",
+                   .start = "",
+                   .array_id = 36,
+                   .array_task = 0,
+                   .array_spec = "0-2"};
+    SampleJob second = task, third = task;
+    second.id = 37;
+    second.array_task = 1;
+    third.id = 38;
+    third.array_task = 2;
+    return FakeAnswer{200, ListOf(task, second, third)};
+  };
+  EXPECT_EQ(Run(RunSqueue, {"squeue", "-h", "-o", "%i"}).out, "36_[0-2]\n");
+  EXPECT_EQ(Run(RunSqueue, {"squeue", "-h", "-r", "-o", "%i"}).out, "36_0\n36_1\n36_2\n");
+}
+
+TEST_F(SlurmCommands, SqueueSaysThatAnIdIsUnknown) {
+  answer_ = [](const FakeRequest&) { return testing::Problem(404, "no such job"); };
+  const Ran one = Run(RunSqueue, {"squeue", "-j", "99"});
+  EXPECT_EQ(one.exit, 1);
+  EXPECT_EQ(one.err, "slurm_load_jobs error: Invalid job id specified\n");
+  EXPECT_EQ(Run(RunSqueue, {"squeue", "-h", "-j", "98,99"}).exit, 0);
+}
+
+TEST_F(SlurmCommands, ScancelIsSilentAboutJobsThatAreGone_AndRefusesWords) {
+  answer_ = [](const FakeRequest&) { return testing::Problem(404, "no such job"); };
+  const Ran gone = Run(RunScancel, {"scancel", "5"});
+  EXPECT_EQ(gone.exit, 0);
+  EXPECT_EQ(gone.err, "");
+  const Ran word = Run(RunScancel, {"scancel", "abc"});
+  EXPECT_EQ(word.exit, 1);
+  EXPECT_EQ(word.err, "scancel: error: Invalid job id abc\n");
+}
+
+TEST_F(SlurmCommands, SacctPrintsJobsAndTheirBatchSteps) {
+  answer_ = [](const FakeRequest&) {
+    return FakeAnswer{200, testing::ViewOf(SampleJob{.id = 5,
+                                                     .state = "Failed",
+                                                     .reason = "Failed",
+                                                     .end = "2026-11-21T10:00:05Z",
+                                                     .exit_code = "3"})};
+  };
+  const Ran ran =
+      Run(RunSacct, {"sacct", "-j", "5", "-P", "-o", "jobid,State,ExitCode,Elapsed,MaxRSS"});
+  EXPECT_EQ(
+      ran.out,
+      "JobID|State|ExitCode|Elapsed|MaxRSS\n5|FAILED|3:0|00:00:05|\n5.batch|FAILED|3:0|00:00:05|\n")
+      << ran.err;
+  EXPECT_EQ(Run(RunSacct, {"sacct", "-o", "Nope"}).exit, 1);
+}
+
+TEST_F(SlurmCommands, ScontrolExpandsHostnamesWithoutAServer) {
+  EXPECT_EQ(Run(RunScontrol, {"scontrol", "show", "hostnames", "n[1-2]"}).out, "n1\nn2\n");
+  EXPECT_EQ(Run(RunScontrol, {"scontrol", "frob"}).exit, 1);
+}
+
+}  // namespace
+}  // namespace muster::slurm

@@ -1,0 +1,344 @@
+// The dispatcher against a fake backend: order per key, back-off, unknown outcomes, nothing lost.
+#include "schedd/dispatch/dispatcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <deque>
+
+#include "schedd/store/memory/memory_store.h"
+#include "tests/support/builders.h"
+#include "tests/support/fake_backend.h"
+#include "tests/support/fake_clock.h"
+
+namespace muster::test {
+namespace {
+
+constexpr std::int64_t kReconcileMs = 86'400'000;  // no list comes between the calls under test
+
+// What the engine gets; it can be made to refuse.
+class Inbox {
+ public:
+  bool Post(Command command) {
+    {
+      std::lock_guard lock(mutex_);
+      if (refusing_) {
+        ++refused_;
+        changed_.notify_all();
+        return false;
+      }
+      if (std::holds_alternative<FactsCommand>(command)) return true;
+      commands_.push_back(std::move(command));
+    }
+    changed_.notify_all();
+    return true;
+  }
+
+  template <class T>
+  T Take() {
+    std::unique_lock lock(mutex_);
+    const bool came =
+        changed_.wait_for(lock, std::chrono::seconds(10), [this] { return !commands_.empty(); });
+    MUSTER_CHECK(came);
+    Command command = std::move(commands_.front());
+    commands_.pop_front();
+    MUSTER_CHECK(std::holds_alternative<T>(command));
+    return std::get<T>(std::move(command));
+  }
+
+  bool Has() {
+    std::lock_guard lock(mutex_);
+    return !commands_.empty();
+  }
+
+  void SetRefusing(bool refusing) {
+    std::lock_guard lock(mutex_);
+    refusing_ = refusing;
+  }
+
+  void WaitForRefusal() {
+    std::unique_lock lock(mutex_);
+    MUSTER_CHECK(
+        changed_.wait_for(lock, std::chrono::seconds(10), [this] { return refused_ > 0; }));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Command> commands_;
+  bool refusing_ = false;
+  int refused_ = 0;
+};
+
+class DispatcherTest : public testing::Test {
+ protected:
+  DispatcherTest() : timers_(clock_), random_(1), backend_("east") {
+    view_ = std::make_shared<WorldView>();
+    auto config = std::make_shared<ConfigView>();
+    config->flavors["default"].name = "default";
+    view_->config = std::move(config);
+    view_->objects = std::make_shared<const ObjectTable>();
+    const auto lease = store_.Lead("test", std::chrono::milliseconds(0));
+    epoch_ = lease->epoch;
+    dispatch::DispatcherOptions options;
+    options.instance_id = "test-instance";
+    options.reconcile_every_ms = kReconcileMs;
+    dispatcher_ =
+        std::make_unique<dispatch::Dispatcher>(store_, clock_, timers_, random_, metrics_, options);
+    dispatcher_->AddBackend(backend_);
+  }
+  ~DispatcherTest() override { dispatcher_->Stop(); }
+
+  void Start() {
+    dispatcher_->Start([this](Command command) { return inbox_.Post(std::move(command)); },
+                       [this]() -> WorldViewPtr { return view_; });
+  }
+
+  // An accepted and admitted job, as the engine would order it.
+  JobPtr Accepted(const std::string& name, const std::string& manifest = "") {
+    Submission submission = MakeSubmission({.name = name});
+    auto job = submission.draft;
+    job->id = JobId{++last_id_};
+    job->accept_seq = last_id_;
+    NewJob accepted{job, manifest.empty() ? submission.manifest : manifest, {}};
+    store_.Accept(epoch_, {accepted}, [](Result<std::vector<Result<Accepted_>>>) {});
+    auto admitted = std::make_shared<JobRecord>(*job);
+    admitted->state = JobState::kAdmitted;
+    admitted->attempt = 1;
+    admitted->cluster = "east";
+    admitted->admission = std::make_shared<const Admission>(
+        Admission{"cq", {{"main", 1, {{"cpu", "default"}}, {{"cpu", 1000}}}}});
+    return admitted;
+  }
+  using Accepted_ = muster::Accepted;
+
+  static DispatchKey KeyOf(const JobPtr& job) { return {job->uid, job->attempt, job->cluster}; }
+
+  // Lets time pass until a delayed call has come. Only back-offs are let pass: the worker may not
+  // have set its timer yet, and the next one is then the list of everything, a day away.
+  BackendCall TakeLater() {
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (backend_.waiting() == 0 && std::chrono::steady_clock::now() < give_up) {
+      Monotonic due;
+      if (timers_.Next(&due) && due > clock_.Now()) {
+        const std::int64_t ahead_ms = (due - clock_.Now()) / kNanosPerMilli + 1;
+        if (ahead_ms < kReconcileMs / 2) clock_.Advance(ahead_ms);
+      }
+      timers_.FireDue();
+      std::this_thread::yield();
+    }
+    return backend_.Take();
+  }
+
+  FakeClock clock_;
+  ManualTimers timers_;
+  SeededRandom random_;
+  MemoryStore store_;
+  Metrics metrics_;
+  FakeBackend backend_;
+  Inbox inbox_;
+  std::shared_ptr<WorldView> view_;
+  Epoch epoch_;
+  std::int64_t last_id_ = 0;
+  std::unique_ptr<dispatch::Dispatcher> dispatcher_;
+};
+
+TEST_F(DispatcherTest, AnOrderIsRenderedSentAndReported) {
+  Start();
+  const JobPtr job = Accepted("train");
+  dispatcher_->Ensure(KeyOf(job), job, false);
+  BackendCall call = backend_.Take();
+  EXPECT_EQ(call.key, KeyOf(job));
+  EXPECT_EQ(call.order.object.kind, "Job");
+  EXPECT_EQ(call.order.object.name, "train");
+  EXPECT_FALSE(call.order.suspended);
+  EXPECT_THAT(call.order.object.json, testing::HasSubstr("test-instance"));
+  ASSERT_EQ(call.order.pod_sets.size(), 1U);
+  call.ensured(RemoteRef{"uid", "incarnation"});
+  const auto report = inbox_.Take<EnsuredCommand>();
+  EXPECT_EQ(report.key, KeyOf(job));
+  EXPECT_EQ(report.outcome->remote_uid, "uid");
+}
+
+TEST_F(DispatcherTest, CallsForOneKeyAreNeverConcurrent) {
+  Start();
+  const JobPtr job = Accepted("a");
+  const JobPtr other = Accepted("b");
+  dispatcher_->Ensure(KeyOf(job), job, false);
+  BackendCall ensure = backend_.Take();
+  dispatcher_->Remove(KeyOf(job), job, {});
+  dispatcher_->Ensure(KeyOf(other), other, false);
+  BackendCall second = backend_.Take();
+  EXPECT_EQ(second.key, KeyOf(other)) << "another key does not wait";
+  EXPECT_EQ(backend_.waiting(), 0U) << "the removal waits for the answer of Ensure";
+  ensure.ensured(RemoteRef{"uid", ""});
+  BackendCall removal = backend_.Take();
+  EXPECT_EQ(removal.kind, BackendCall::Kind::kRemove);
+  removal.removed(Removed{true});
+  inbox_.Take<EnsuredCommand>();
+  EXPECT_TRUE(inbox_.Take<RemovedCommand>().outcome->existed);
+}
+
+TEST_F(DispatcherTest, ARemovalTakesThePlaceOfAnEnsureThatHasNotBegun) {
+  Start();
+  const JobPtr job = Accepted("a");
+  dispatcher_->Ensure(KeyOf(job), job, false);
+  BackendCall first = backend_.Take();
+  first.ensured(Unavailable("away"));
+  inbox_.Take<EnsuredCommand>();
+  dispatcher_->Ensure(KeyOf(job), job, false);  // delayed by its failure
+  dispatcher_->Remove(KeyOf(job), job, {});
+  BackendCall next = backend_.Take();
+  EXPECT_EQ(next.kind, BackendCall::Kind::kRemove) << "at once: the back-off was the Ensure's";
+  next.removed(Removed{false});
+  inbox_.Take<RemovedCommand>();
+  EXPECT_EQ(backend_.waiting(), 0U);
+}
+
+TEST_F(DispatcherTest, WhatFailedIsTriedAgainOnlyAfterABackOff) {
+  Start();
+  const JobPtr job = Accepted("a");
+  dispatcher_->Ensure(KeyOf(job), job, false);
+  backend_.Take().ensured(Unavailable("away"));
+  EXPECT_EQ(inbox_.Take<EnsuredCommand>().outcome.error().code, Code::kUnavailable);
+  dispatcher_->Ensure(KeyOf(job), job, false);
+  timers_.FireDue();
+  EXPECT_EQ(backend_.waiting(), 0U);
+  TakeLater().ensured(RemoteRef{"uid", ""});
+  EXPECT_TRUE(inbox_.Take<EnsuredCommand>().outcome.ok());
+}
+
+TEST_F(DispatcherTest, AnUnknownOutcomeIsListedBeforeItIsReported) {
+  Start();
+  const JobPtr job = Accepted("a");
+  dispatcher_->Ensure(KeyOf(job), job, false);
+  backend_.Take().ensured(Error{Code::kUnknown, "timed out"});
+  BackendCall list = backend_.Take();
+  ASSERT_EQ(list.kind, BackendCall::Kind::kList);
+  Observation seen;
+  seen.key = KeyOf(job);
+  seen.phase = RemotePhase::kRunning;
+  list.listed(std::vector<Observation>{seen});
+  const auto listed = inbox_.Take<ListedCommand>();
+  EXPECT_EQ(listed.observations.size(), 1U);
+  EXPECT_TRUE(listed.unsure.empty()) << "the list was taken after the outcome";
+  EXPECT_EQ(inbox_.Take<EnsuredCommand>().outcome.error().code, Code::kUnknown);
+}
+
+TEST_F(DispatcherTest, AListMarksWhatWasUnderWayAsUnsure) {
+  Start();
+  const JobPtr before = Accepted("before");
+  const JobPtr during = Accepted("during");
+  dispatcher_->Ensure(KeyOf(before), before, false);
+  BackendCall first = backend_.Take();
+  dispatcher_->List("east");
+  BackendCall list = backend_.Take();
+  dispatcher_->Ensure(KeyOf(during), during, false);
+  BackendCall second = backend_.Take();
+  first.ensured(RemoteRef{"uid-1", ""});
+  inbox_.Take<EnsuredCommand>();
+  list.listed(std::vector<Observation>{});
+  const auto listed = inbox_.Take<ListedCommand>();
+  EXPECT_THAT(listed.unsure, testing::UnorderedElementsAre(KeyOf(before), KeyOf(during)));
+  second.ensured(RemoteRef{"uid-2", ""});
+}
+
+TEST_F(DispatcherTest, AListThatFailsIsAskedForAgain) {
+  Start();
+  dispatcher_->List("east");
+  backend_.Take().listed(Unavailable("away"));
+  TakeLater().listed(std::vector<Observation>{});
+  EXPECT_EQ(inbox_.Take<ListedCommand>().cluster, "east");
+}
+
+TEST_F(DispatcherTest, AGapAndTheReconcileTimerList) {
+  Start();
+  dispatcher_->OnGap("east");
+  backend_.Take().listed(std::vector<Observation>{});
+  inbox_.Take<ListedCommand>();
+  clock_.Advance(kReconcileMs + 1);
+  timers_.FireDue();
+  EXPECT_EQ(backend_.Take().kind, BackendCall::Kind::kList);
+}
+
+TEST_F(DispatcherTest, NothingIsLostWhileTheInboxIsFull) {
+  Start();
+  inbox_.SetRefusing(true);
+  for (int i = 0; i < 100; ++i) {
+    Observation seen;
+    seen.succeeded_pods = i;
+    dispatcher_->OnObservation(seen);
+  }
+  inbox_.WaitForRefusal();
+  inbox_.SetRefusing(false);
+  while (timers_.FireDue() == 0) {  // the worker may not have set the timer yet
+    clock_.Advance(10);
+    std::this_thread::yield();
+  }
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(inbox_.Take<ObservedCommand>().observation.succeeded_pods, i);
+}
+
+TEST_F(DispatcherTest, AMissingConfigMapIsWaitedForAndThenRefused) {
+  Start();
+  const JobPtr job = Accepted(
+      "a", R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"a","namespace":"default"},
+    "spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"busybox",
+    "envFrom":[{"configMapRef":{"name":"settings"}}]}]}}}})");
+  Code last = Code::kOk;
+  int tries = 0;
+  do {
+    dispatcher_->Ensure(KeyOf(job), job, false);
+    for (int i = 0; i < 100; ++i) {
+      clock_.Advance(60'000);
+      timers_.FireDue();
+      while (backend_.waiting() > 0) {  // the reconcile timer's lists
+        backend_.Take().listed(Unavailable("not asked for"));
+      }
+      std::this_thread::yield();
+      if (inbox_.Has()) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    const auto report = inbox_.Take<EnsuredCommand>();
+    ASSERT_FALSE(report.outcome.ok());
+    last = report.outcome.error().code;
+    EXPECT_THAT(report.outcome.error().detail,
+                testing::HasSubstr("ConfigMap default/settings does not exist"));
+  } while (last == Code::kUnavailable && ++tries < 20);
+  EXPECT_EQ(last, Code::kFailedPrecondition);
+  EXPECT_GE(tries, 3);
+}
+
+TEST_F(DispatcherTest, AConfigMapThatExistsGoesAlong) {
+  auto objects = std::make_shared<ObjectTable>();
+  auto settings = std::make_shared<StoredObject>();
+  settings->manifest = "{\"data\":{\"a\":\"b\"}}";
+  (*objects)[{ObjectKind::kConfigMap, "default", "settings"}] = settings;
+  view_->objects = objects;
+  Start();
+  const JobPtr job = Accepted(
+      "a", R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"a","namespace":"default"},
+    "spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"busybox",
+    "envFrom":[{"configMapRef":{"name":"settings"}}]}]}}}})");
+  dispatcher_->Ensure(KeyOf(job), job, false);
+  BackendCall call = backend_.Take();
+  ASSERT_EQ(call.order.dependents.size(), 1U);
+  EXPECT_EQ(call.order.dependents[0].name, "settings");
+  EXPECT_EQ(call.order.dependents[0].json, settings->manifest);
+  call.ensured(RemoteRef{"uid", ""});
+}
+
+TEST_F(DispatcherTest, AClusterWithoutABackendIsSaidToBeAway) {
+  Start();
+  const JobPtr job = Accepted("a");
+  DispatchKey key = KeyOf(job);
+  key.cluster = "west";
+  dispatcher_->Ensure(key, job, false);
+  EXPECT_EQ(inbox_.Take<EnsuredCommand>().outcome.error().code, Code::kUnavailable);
+  EXPECT_EQ(dispatcher_->BackendOf("west"), nullptr);
+  EXPECT_EQ(dispatcher_->BackendOf("east"), &backend_);
+}
+
+}  // namespace
+}  // namespace muster::test

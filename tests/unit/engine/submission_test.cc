@@ -1,0 +1,172 @@
+// Submissions: together, bounded, once per key, arrays.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/engine_world.h"
+
+namespace muster::test {
+namespace {
+
+using Answer = std::optional<Result<std::vector<Result<Submitted>>>>;
+
+SubmitCommand Command(std::vector<Submission> jobs, Answer* answer) {
+  SubmitCommand command;
+  command.jobs = std::move(jobs);
+  command.done = [answer](Result<std::vector<Result<Submitted>>> result) {
+    *answer = std::move(result);
+  };
+  return command;
+}
+
+TEST(SubmissionBatch, WhatArrivesTogetherIsOneWriteAndEachIsAnsweredItself) {
+  EngineWorld world(1, {}, {.manual = true});
+  std::vector<Answer> answers(64);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    world.engine->Post(Command({MakeSubmission({.name = "job" + std::to_string(i)})}, &answers[i]));
+  }
+  world.Settle();
+  EXPECT_EQ(world.store.waiting(), 1U);
+  world.store.DrainOne();
+  world.Settle();
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    ASSERT_TRUE(answers[i].has_value() && answers[i]->ok());
+    EXPECT_EQ((**answers[i])[0]->job->name, "job" + std::to_string(i));
+    EXPECT_EQ((**answers[i])[0]->job->id.value, static_cast<std::int64_t>(i) + 1);
+  }
+}
+
+TEST(SubmissionBatch, ATakenNameIsRefusedAndHarmsNoOther) {
+  EngineWorld world;
+  world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+  Answer answer;
+  Submission same = MakeSubmission({.name = "a"});
+  same.draft->uid = UidOf("another job of this name");
+  world.engine->Post(Command(
+      {MakeSubmission({.name = "a"}), std::move(same), MakeSubmission({.name = "b"})}, &answer));
+  world.Settle();
+  ASSERT_TRUE(answer.has_value() && answer->ok());
+  const auto& results = **answer;
+  EXPECT_TRUE(results[0].ok());
+  ASSERT_FALSE(results[1].ok());
+  EXPECT_EQ(results[1].error().code, Code::kAlreadyExists);
+  EXPECT_TRUE(results[2].ok());
+  EXPECT_EQ(world.store.accepted_jobs(), 2U);
+  EXPECT_EQ(world.UsedCpu(), 2000);
+}
+
+TEST(SubmissionBatch, TheSameKeyGivesTheSameJobEvenLongAfterItsEnd) {
+  EngineWorld world;
+  world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+  const auto submit = [&] {
+    Answer answer;
+    Submission submission = MakeSubmission({});
+    submission.idempotency = IdempotencyKey{"alice/default", "key", 1};
+    world.engine->Post(Command({std::move(submission)}, &answer));
+    world.Settle();
+    MUSTER_CHECK(answer.has_value() && answer->ok() && (**answer)[0].ok());
+    return *(**answer)[0];
+  };
+  const Submitted first = submit();
+  EXPECT_FALSE(first.replayed);
+  const Submitted second = submit();
+  EXPECT_TRUE(second.replayed);
+  EXPECT_EQ(second.job->id, first.job->id);
+  world.Run();
+  world.members.End(world.KeyOf(first.job->id), RemotePhase::kSucceeded);
+  world.Run();
+  world.clock.Advance(3'600'000);
+  world.Run();
+  ASSERT_EQ(world.Job(first.job->id), nullptr);
+  const Submitted third = submit();
+  EXPECT_TRUE(third.replayed);
+  EXPECT_EQ(third.job->state, JobState::kSucceeded);
+  EXPECT_EQ(world.store.accepted_jobs(), 1U);
+}
+
+TEST(SubmissionBatch, TooManyInFlightAreRefusedWithARetryTime) {
+  EngineOptions options;
+  options.max_inflight_submissions = 2;
+  EngineWorld world(1, options, {.manual = true});
+  Answer first, second;
+  world.engine->Post(
+      Command({MakeSubmission({.name = "a"}), MakeSubmission({.name = "b"})}, &first));
+  world.engine->Post(Command({MakeSubmission({.name = "c"})}, &second));
+  world.Settle();
+  ASSERT_TRUE(second.has_value());
+  ASSERT_FALSE(second->ok());
+  EXPECT_EQ(second->error().code, Code::kResourceExhausted);
+  EXPECT_GT(second->error().retry_after_ms, 0);
+  EXPECT_THAT(world.metrics->Expose(),
+              testing::HasSubstr("muster_shed_total{where=\"submissions\"} 1"));
+  world.store.DrainOne();
+  world.Settle();
+  ASSERT_TRUE(first.has_value() && first->ok());
+  Answer third;
+  world.engine->Post(Command({MakeSubmission({.name = "c"})}, &third));
+  do {
+    world.Settle();
+  } while (world.store.DrainOne());
+  EXPECT_TRUE(third.has_value() && third->ok());
+}
+
+TEST(SubmissionBatch, AFullInboxIsSaidAtOnce) {
+  EngineWorld world;
+  std::size_t taken = 0;
+  while (world.engine->Post(FactsCommand{})) ++taken;
+  EXPECT_GE(taken, 1000U);
+  EXPECT_THAT(world.metrics->Expose(), testing::HasSubstr("muster_shed_total{where=\"inbox\"} 1"));
+  world.Settle();
+  EXPECT_TRUE(world.engine->Post(FactsCommand{}));
+}
+
+TEST(SubmissionBatch, TasksOfAnArrayShareTheIdOfTheFirst) {
+  EngineWorld world;
+  world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+  std::vector<Submission> tasks;
+  for (int i = 0; i < 3; ++i) {
+    Submission task = MakeSubmission({.name = "task" + std::to_string(i)});
+    auto batch = std::make_shared<BatchDetails>();
+    batch->array_task_id = i;
+    task.draft->batch = std::move(batch);
+    task.array_task = true;
+    tasks.push_back(std::move(task));
+  }
+  Answer answer;
+  world.engine->Post(Command(std::move(tasks), &answer));
+  world.Settle();
+  ASSERT_TRUE(answer.has_value() && answer->ok());
+  const JobId first = (**answer)[0]->job->id;
+  for (const auto& one : **answer) EXPECT_EQ(one->job->batch->array_job_id, first);
+}
+
+TEST(SubmissionBatch, ANewMemberOfAParkedClassKnowsItsReasonAtOnce) {
+  EngineWorld world;
+  world.Declare({{"cpu", 0}}, {{"cpu", 8000}});
+  const JobPtr first = world.Submit({.name = "first"});
+  const std::string why = world.Job(first->id)->message;
+  const JobPtr second = world.Submit({.name = "second"});
+  EXPECT_EQ(second->message, why);
+  EXPECT_EQ(second->reason, Reason::kExceedsMaxQuota);
+}
+
+TEST(SubmissionBatch, MetricsCountWhatHappened) {
+  EngineWorld world;
+  world.Declare({{"cpu", 2000}}, {{"cpu", 8000}});
+  std::vector<JobId> ids;
+  for (int i = 0; i < 3; ++i) ids.push_back(world.Submit({.name = "job" + std::to_string(i)})->id);
+  world.Run();
+  world.members.End(world.KeyOf(ids[0]), RemotePhase::kSucceeded);
+  world.Run();
+  const std::string text = world.metrics->Expose();
+  for (const char* line :
+       {"kueue_admitted_workloads_total{cluster_queue=\"cq\",priority_class=\"\"} 3",
+        "kueue_finished_workloads_total{cluster_queue=\"cq\",priority_class=\"\"} 1",
+        "kueue_reserving_active_workloads{cluster_queue=\"cq\"} 2",
+        "kueue_admitted_active_workloads{cluster_queue=\"cq\"} 2",
+        "muster_jobs{state=\"Running\"} 2", "muster_jobs{state=\"Succeeded\"} 1"}) {
+    EXPECT_THAT(text, testing::HasSubstr(line));
+  }
+}
+
+}  // namespace
+}  // namespace muster::test

@@ -1,0 +1,285 @@
+// The pure controllers: a small world that starts what they wish and lets pods end as a test says.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backends/local/controllers/controller.h"
+#include "backends/local/controllers/job_run.h"
+#include "backends/local/pods/variables.h"
+
+namespace muster::local {
+namespace {
+
+/// Steps a controller; pods run at once and end when told.
+class World {
+ public:
+  World(const std::string& api_version, const std::string& kind, const std::string& spec)
+      : controller_(FindController(api_version, kind)),
+        object_(json::parse(R"({"spec":)" + spec + "}").as_object()) {}
+
+  ControllerOutput Step() {
+    for (int round = 0; round < 20; ++round) {
+      ControllerInput input;
+      input.name = "j";
+      input.ns = "default";
+      input.object = &object_;
+      input.pods = &pods;
+      input.memo = &memo_;
+      input.ports = {4711, 4712, 4713};
+      input.now = now;
+      input.started = {1};
+      last = controller_->step(input);
+      if (!last.memo.empty()) memo_ = last.memo;
+      for (const PodWish& wish : last.start) {
+        wishes.push_back(wish);
+        PodRecord pod;
+        pod.identity = wish.identity;
+        pod.phase = PodPhase::kRunning;
+        pod.created = pod.started = now;
+        pods.push_back(pod);
+      }
+      for (const std::string& id : last.stop) Find(id).stopping = true;
+      bool changed = !last.start.empty();
+      for (PodRecord& pod : pods) {
+        if (!pod.stopping || !pod.live()) continue;
+        pod.phase = PodPhase::kFailed;
+        pod.ended = now;
+        changed = true;
+      }
+      if (!changed && !(last.wake_at.set() && last.wake_at <= now)) break;
+      if (last.phase == RemotePhase::kSucceeded || last.phase == RemotePhase::kFailed) break;
+    }
+    return last;
+  }
+  PodRecord& Find(const std::string& id) {
+    return *std::find_if(pods.begin(), pods.end(),
+                         [&](const PodRecord& pod) { return pod.identity.id == id; });
+  }
+  void End(std::size_t pod, int code, const std::string& container = "main") {
+    pods[pod].phase = code == 0 ? PodPhase::kSucceeded : PodPhase::kFailed;
+    pods[pod].exit_code = code;
+    pods[pod].exit_codes = {{container, code}};
+    pods[pod].ended = now;
+    now.us += 1;
+  }
+  int Live() const {
+    return static_cast<int>(
+        std::count_if(pods.begin(), pods.end(), [](const PodRecord& p) { return p.live(); }));
+  }
+  static std::string Variable(const PodWish& wish, const std::string& name) {
+    for (const auto& [key, value] : wish.environment) {
+      if (key == name) return value;
+    }
+    return "";
+  }
+
+  std::vector<PodRecord> pods;
+  std::vector<PodWish> wishes;
+  WallTime now{1'000'000'000};
+  ControllerOutput last;
+
+ private:
+  const Controller* controller_;
+  json::object object_;
+  json::object memo_;
+};
+
+World Job(const std::string& spec) { return World("batch/v1", "Job", spec); }
+
+TEST(JobController, RunsNoMoreThanParallelism_UntilCompletions) {
+  World world = Job(R"({"parallelism":2,"completions":3})");
+  world.Step();
+  EXPECT_EQ(world.Live(), 2);
+  world.End(0, 0);
+  world.Step();
+  EXPECT_EQ(world.Live(), 2);
+  world.End(1, 0);
+  world.Step();
+  EXPECT_EQ(world.Live(), 1) << "a fourth pod was started";
+  world.End(2, 0);
+  EXPECT_EQ(world.Step().phase, RemotePhase::kSucceeded);
+  EXPECT_EQ(world.pods.size(), 3u);
+}
+
+TEST(JobController, AnIndexedJob_GivesEachPodItsIndex_AndReplacesTheFailedOne) {
+  World world = Job(R"({"parallelism":2,"completions":2,"completionMode":"Indexed"})");
+  world.Step();
+  ASSERT_EQ(world.wishes.size(), 2u);
+  EXPECT_EQ(World::Variable(world.wishes[1], "JOB_COMPLETION_INDEX"), "1");
+  EXPECT_EQ(world.wishes[1].host_name, "j-1");
+  world.End(1, 9);
+  world.Step();
+  EXPECT_EQ(world.pods.size(), 2u) << "no back-off before the retry";
+  EXPECT_TRUE(world.last.wake_at.set());
+  world.now = world.last.wake_at;
+  world.Step();
+  ASSERT_EQ(world.pods.size(), 3u);
+  EXPECT_EQ(world.pods[2].identity.index, 1);
+  EXPECT_NE(world.pods[2].identity.id, world.pods[1].identity.id);
+}
+
+TEST(JobController, BackoffLimit_FailsTheJob_AndStopsTheRest) {
+  World world = Job(R"({"parallelism":2,"completions":2,"backoffLimit":0})");
+  world.Step();
+  world.End(0, 1);
+  EXPECT_EQ(world.Step().phase, RemotePhase::kFailed);
+  EXPECT_EQ(world.last.reason, Reason::kBackoffLimitExceeded);
+  EXPECT_EQ(world.Live(), 0);
+}
+
+TEST(JobController, PodFailurePolicy_DecidesByExitCode) {
+  const std::string spec = R"({"backoffLimit":3,"podFailurePolicy":{"rules":[
+    {"action":"FailJob","onExitCodes":{"operator":"In","values":[42]}},
+    {"action":"Ignore","onPodConditions":[{"type":"DisruptionTarget"}]}]}})";
+  World fails = Job(spec);
+  fails.Step();
+  fails.End(0, 42);
+  EXPECT_EQ(fails.Step().reason, Reason::kPodFailurePolicy);
+  World ignores = Job(spec);
+  for (int i = 0; i < 6; ++i) {
+    ignores.now.us += 3600 * kMicrosPerSecond;
+    ignores.Step();
+    ignores.End(ignores.pods.size() - 1, 137);
+    ignores.pods.back().lost = true;
+  }
+  EXPECT_NE(ignores.Step().phase, RemotePhase::kFailed) << "ignored failures were counted";
+}
+
+TEST(JobController, BackoffLimitPerIndex_FailsAtTheEnd_AfterTheOthersRan) {
+  World world = Job(
+      R"({"parallelism":1,"completions":2,"completionMode":"Indexed","backoffLimitPerIndex":0})");
+  world.Step();
+  world.End(0, 1);
+  world.Step();
+  ASSERT_EQ(world.pods.size(), 2u);
+  EXPECT_EQ(world.pods[1].identity.index, 1);
+  world.End(1, 0);
+  EXPECT_EQ(world.Step().phase, RemotePhase::kFailed);
+}
+
+TEST(JobController, SuccessPolicy_EndsTheJobEarly) {
+  World world = Job(R"({"parallelism":3,"completions":3,"completionMode":"Indexed",
+    "successPolicy":{"rules":[{"succeededIndexes":"0"}]}})");
+  world.Step();
+  world.End(0, 0);
+  EXPECT_EQ(world.Step().phase, RemotePhase::kSucceeded);
+  EXPECT_EQ(world.Live(), 0);
+}
+
+TEST(JobController, ActiveDeadline_FailsTheJob) {
+  World world = Job(R"({"activeDeadlineSeconds":5})");
+  world.now = {1};
+  world.Step();
+  EXPECT_EQ(world.last.wake_at.us, 1 + 5 * kMicrosPerSecond);
+  world.now = world.last.wake_at;
+  EXPECT_EQ(world.Step().reason, Reason::kDeadlineExceeded);
+}
+
+World Set(const std::string& more, const std::string& depends = "") {
+  const std::string job = R"("template":{"spec":{"backoffLimit":0,"template":{"spec":{}}}})";
+  return World("jobset.x-k8s.io/v1alpha2", "JobSet",
+               "{" + more + R"("replicatedJobs":[{"name":"a","replicas":2,)" + job +
+                   R"(},{"name":"b",)" + depends + job + "}]}");
+}
+
+TEST(JobSetController, DependsOn_WaitsForCompletion) {
+  World world = Set("", R"("dependsOn":[{"name":"a","status":"Complete"}],)");
+  world.Step();
+  EXPECT_EQ(world.Live(), 2);
+  world.End(0, 0);
+  world.End(1, 0);
+  world.Step();
+  ASSERT_EQ(world.pods.size(), 3u);
+  EXPECT_EQ(world.pods[2].identity.owner, "j-b-0");
+  world.End(2, 0);
+  EXPECT_EQ(world.Step().phase, RemotePhase::kSucceeded);
+}
+
+TEST(JobSetController, AFailedJob_FailsTheSet_OrRestartsAllOfIt) {
+  World strict = Set("");
+  strict.Step();
+  strict.End(0, 1);
+  EXPECT_EQ(strict.Step().phase, RemotePhase::kFailed);
+  World patient = Set(R"("failurePolicy":{"maxRestarts":1},)");
+  patient.Step();
+  ASSERT_EQ(patient.pods.size(), 3u);
+  patient.End(0, 1);
+  EXPECT_NE(patient.Step().phase, RemotePhase::kFailed);
+  EXPECT_EQ(patient.pods.size(), 6u) << "all three jobs start over";
+  EXPECT_EQ(patient.Live(), 3);
+  EXPECT_EQ(World::Variable(patient.wishes[4], "JOBSET_RESTART_ATTEMPT"), "1");
+  patient.End(3, 1);
+  EXPECT_EQ(patient.Step().phase, RemotePhase::kFailed);
+}
+
+TEST(RayJobController, Submits_WhenTheClusterRuns_AndTearsItDown) {
+  World world("ray.io/v1", "RayJob", R"({"entrypoint":"python x.py","rayClusterSpec":{
+    "headGroupSpec":{"template":{"spec":{"containers":[{"name":"h"}]}}},
+    "workerGroupSpecs":[{"groupName":"w","replicas":2,"template":{"spec":{"containers":[{"name":"w"}]}}}]}})");
+  world.Step();
+  ASSERT_EQ(world.pods.size(), 4u);
+  EXPECT_EQ(world.pods[3].identity.pod_set, "submitter") << "the submitter comes last";
+  EXPECT_EQ(World::Variable(world.wishes[3], "RAY_ADDRESS"), "127.0.0.1:4711");
+  EXPECT_EQ(world.last.phase, RemotePhase::kRunning);
+  world.End(3, 0);
+  EXPECT_EQ(world.Step().phase, RemotePhase::kSucceeded);
+  EXPECT_EQ(world.Live(), 0) << "the cluster outlived its job";
+}
+
+TEST(PyTorchController, RanksAndRendezvous_AreEachPodsOwn) {
+  World world("kubeflow.org/v1", "PyTorchJob", R"({"nprocPerNode":"2","pytorchReplicaSpecs":{
+    "Master":{"restartPolicy":"Never","template":{"spec":{}}},
+    "Worker":{"replicas":2,"restartPolicy":"ExitCode","template":{"spec":{}}}}})");
+  world.Step();
+  ASSERT_EQ(world.wishes.size(), 3u);
+  EXPECT_EQ(world.wishes[2].identity.name, "j-worker-1");
+  EXPECT_EQ(World::Variable(world.wishes[2], "RANK"), "2");
+  EXPECT_EQ(World::Variable(world.wishes[2], "WORLD_SIZE"), "6");
+  EXPECT_EQ(World::Variable(world.wishes[2], "MASTER_PORT"), "4711");
+  world.End(1, 137);
+  world.now.us += 3600 * kMicrosPerSecond;
+  world.Step();
+  EXPECT_EQ(world.pods.size(), 4u) << "ExitCode: a killed worker comes back";
+  world.End(2, 1);
+  EXPECT_EQ(world.Step().phase, RemotePhase::kFailed) << "ExitCode: exit 1 is for good";
+}
+
+TEST(LeaderWorkerSetController, OneBrokenPod_RecreatesItsGroupOnly) {
+  World world("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet",
+              R"({"replicas":2,"leaderWorkerTemplate":{"size":2,"workerTemplate":{"spec":{}}}})");
+  EXPECT_EQ(world.Step().phase, RemotePhase::kRunning);
+  ASSERT_EQ(world.pods.size(), 4u);
+  EXPECT_EQ(world.pods[1].identity.name, "j-0-1");
+  EXPECT_EQ(World::Variable(world.wishes[1], "LWS_WORKER_INDEX"), "1");
+  EXPECT_EQ(World::Variable(world.wishes[1], "LWS_GROUP_SIZE"), "2");
+  world.pods[1].restarts = 1;
+  world.Step();
+  EXPECT_EQ(world.pods.size(), 6u);
+  EXPECT_EQ(world.Live(), 4);
+  EXPECT_FALSE(world.pods[0].live()) << "the leader goes with its worker";
+  EXPECT_TRUE(world.pods[2].live()) << "the other group was touched";
+}
+
+TEST(Variables, ExpandAsKubernetesDoes) {
+  Environment environment;
+  environment.Set("A", "1");
+  environment.SetExpanded("B", "$(A)$(A)");
+  struct Row {
+    std::string text, expanded;
+  };
+  for (const Row& row : std::vector<Row>{{"$(B)", "11"},
+                                         {"$$(B)", "$(B)"},
+                                         {"$(NO)", "$(NO)"},
+                                         {"$", "$"},
+                                         {"a$b", "a$b"},
+                                         {"$(A", "$(A"},
+                                         {"$$$(A)", "$1"}}) {
+    EXPECT_EQ(environment.Expand(row.text), row.expanded) << row.text;
+  }
+}
+
+}  // namespace
+}  // namespace muster::local

@@ -1,0 +1,169 @@
+#include <gtest/gtest.h>
+
+#include "api/service/object_versions.h"
+#include "tests/unit/service/service_world.h"
+
+namespace muster::test {
+namespace {
+
+json::value Get(ServiceWorld& w, ObjectKind kind, const std::string& ns, const std::string& name,
+                const std::string& version = "") {
+  const Result<json::value> object = w.service.GetObject(w.alice, kind, ns, name, version);
+  EXPECT_TRUE(object.ok()) << (object.ok() ? "" : object.error().detail);
+  return object.ok() ? *object : json::value();
+}
+
+TEST(Objects, AClusterQueue_AnswersAsKubernetesWould_WithUsageAndCounts) {
+  ServiceWorld w;
+  ASSERT_TRUE(w.Submit(JobManifest("a", "queue", "3")).ok());
+  ASSERT_TRUE(w.Submit(JobManifest("b", "queue", "3")).ok());
+  const json::value queue = Get(w, ObjectKind::kClusterQueue, "", "cq");
+  EXPECT_EQ(queue.at("kind"), "ClusterQueue");
+  EXPECT_TRUE(queue.at_pointer("/metadata/uid").is_string());
+  EXPECT_NE(queue.at_pointer("/metadata/resourceVersion"), "0");
+  EXPECT_EQ(queue.at_pointer("/metadata/generation"), 1);
+  EXPECT_EQ(queue.at_pointer("/status/conditions/0/reason"), "Ready");
+  EXPECT_EQ(queue.at_pointer("/status/flavorsReservation/0/name"), "default");
+  EXPECT_EQ(queue.at_pointer("/status/flavorsReservation/0/resources/0/total"), "3");
+  EXPECT_EQ(queue.at_pointer("/status/flavorsReservation/0/resources/0/borrowed"), "0");
+  EXPECT_EQ(queue.at_pointer("/status/pendingWorkloads"), 1);
+  EXPECT_EQ(queue.at_pointer("/status/reservingWorkloads"), 1);
+  EXPECT_EQ(queue.at_pointer("/status/admittedWorkloads"), 1);
+}
+
+TEST(Objects, ALocalQueue_CountsOnlyItsOwnJobs) {
+  ServiceWorld w;
+  ASSERT_TRUE(w.world.Apply({LocalQueueObject("other", "cq")}).ok());
+  ASSERT_TRUE(w.Submit(JobManifest("a", "queue", "3")).ok());
+  ASSERT_TRUE(w.Submit(JobManifest("b", "other", "3")).ok());
+  const json::value queue = Get(w, ObjectKind::kLocalQueue, "default", "queue");
+  EXPECT_EQ(queue.at_pointer("/status/conditions/0/message"),
+            "Can submit new workloads to localQueue");
+  EXPECT_EQ(queue.at_pointer("/status/admittedWorkloads"), 1);
+  EXPECT_EQ(queue.at_pointer("/status/pendingWorkloads"), 0);
+  EXPECT_EQ(queue.at_pointer("/status/flavorsReservation/0/resources/0/total"), "3");
+  const json::value other = Get(w, ObjectKind::kLocalQueue, "default", "other");
+  EXPECT_EQ(other.at_pointer("/status/pendingWorkloads"), 1);
+}
+
+TEST(Objects, InactiveQueues_SayWhyInKueuesWords) {
+  ServiceWorld w;
+  ASSERT_TRUE(w.world
+                  .Apply({ClusterQueueObject({.name = "stopped", .stop_policy = "Hold"}),
+                          ClusterQueueObject({.name = "lost", .flavor = "gone"}),
+                          LocalQueueObject("a", "nowhere"), LocalQueueObject("b", "stopped"),
+                          LocalQueueObject("c", "cq", "Hold")})
+                  .ok());
+  struct Case {
+    ObjectKind kind;
+    const char* ns;
+    const char* name;
+    const char* reason;
+    const char* message;
+  };
+  const Case cases[] = {
+      {ObjectKind::kClusterQueue, "", "stopped", "Stopped",
+       "Can't admit new workloads: is stopped."},
+      {ObjectKind::kClusterQueue, "", "lost", "FlavorNotFound",
+       "Can't admit new workloads: references missing ResourceFlavor(s): gone."},
+      {ObjectKind::kLocalQueue, "default", "a", "ClusterQueueDoesNotExist",
+       "Can't submit new workloads to clusterQueue"},
+      {ObjectKind::kLocalQueue, "default", "b", "ClusterQueueIsInactive",
+       "Can't submit new workloads to clusterQueue"},
+      {ObjectKind::kLocalQueue, "default", "c", "Stopped", "LocalQueue is stopped"},
+  };
+  for (const Case& one : cases) {
+    const json::value object = Get(w, one.kind, one.ns, one.name);
+    EXPECT_EQ(object.at_pointer("/status/conditions/0/status"), "False") << one.name;
+    EXPECT_EQ(object.at_pointer("/status/conditions/0/reason"), one.reason) << one.name;
+    EXPECT_EQ(object.at_pointer("/status/conditions/0/message"), one.message) << one.name;
+  }
+}
+
+TEST(Objects, BothServedVersions_AreAnsweredInTheirOwnSpelling) {
+  ServiceWorld w;
+  ASSERT_TRUE(w.world.Apply({ClusterQueueObject({.name = "lent", .cohort = "all"})}).ok());
+  const json::value old = Get(w, ObjectKind::kClusterQueue, "", "lent", "v1beta1");
+  EXPECT_EQ(old.at("apiVersion"), "kueue.x-k8s.io/v1beta1");
+  EXPECT_EQ(old.at_pointer("/spec/cohort"), "all");
+  const json::value fresh = Get(w, ObjectKind::kClusterQueue, "", "lent", "v1beta2");
+  EXPECT_EQ(fresh.at("apiVersion"), "kueue.x-k8s.io/v1beta2");
+  EXPECT_EQ(fresh.at_pointer("/spec/cohortName"), "all");
+  EXPECT_FALSE(fresh.at("spec").as_object().contains("cohort"));
+}
+
+TEST(Objects, PostPutAndDelete_KeepKubernetesPreconditions) {
+  ServiceWorld w;
+  ObjectChange post = FlavorObject("spot");
+  post.must_not_exist = true;
+  const auto created = w.Change(post);
+  ASSERT_TRUE(created.ok()) << created.error().detail;
+  EXPECT_EQ(w.Change(post).error().code, Code::kAlreadyExists);
+
+  ObjectChange put = FlavorObject("spot");
+  put.manifest =
+      R"({"apiVersion":"kueue.x-k8s.io/v1beta1","kind":"ResourceFlavor","metadata":{"name":"spot",
+      "resourceVersion":")" +
+      std::to_string((*created)[0].object->resource_version) +
+      R"("},"spec":{"nodeLabels":{"a":"b"}}})";
+  put.must_exist = true;
+  ASSERT_TRUE(w.Change(put).ok());
+  const auto stale = w.Change(put);
+  ASSERT_FALSE(stale.ok());
+  EXPECT_EQ(stale.error().code, Code::kAborted);
+
+  ObjectChange misnamed = FlavorObject("spot");
+  misnamed.name = "other";
+  EXPECT_EQ(FieldsOf(w.Change(misnamed).error()), "metadata.name");
+  ASSERT_TRUE(w.Change(Removal(ObjectKind::kResourceFlavor, "", "spot")).ok());
+  EXPECT_EQ(w.Change(Removal(ObjectKind::kResourceFlavor, "", "spot")).error().code,
+            Code::kNotFound);
+}
+
+TEST(Objects, Lists_AreOfOneKindAndNamespace) {
+  ServiceWorld w;
+  ASSERT_TRUE(w.world.Apply({LocalQueueObject("z", "cq")}).ok());
+  EXPECT_EQ(w.service.ListObjects(w.alice, ObjectKind::kLocalQueue, "default")->size(), 2u);
+  EXPECT_EQ(w.service.ListObjects(w.alice, ObjectKind::kLocalQueue, "nowhere")->size(), 0u);
+  EXPECT_EQ(w.service.ListObjects(w.alice, ObjectKind::kClusterQueue, "")->size(), 1u);
+  EXPECT_EQ(w.service.GetObject(w.alice, ObjectKind::kCohort, "", "none").error().code,
+            Code::kNotFound);
+}
+
+TEST(JobObject, ShowsTheManifestWithKubernetesMetadataAndStatus) {
+  ServiceWorld w;
+  const Result<Submitted> submitted = w.Submit(JobManifest("a"));
+  ASSERT_TRUE(submitted.ok());
+  const JobId id = submitted->job->id;
+  w.world.Run();
+  const JobPtr running = w.world.Job(id);
+  const json::value manifest = *w.service.JobManifest(w.alice, id);
+  const json::value object = w.service.JobObject(*running, manifest);
+  EXPECT_EQ(object.at_pointer("/metadata/uid"), json::value(running->uid.ToString()));
+  EXPECT_EQ(object.at_pointer("/spec/suspend"), false);
+  ASSERT_TRUE(w.world.members.End(w.world.KeyOf(id), RemotePhase::kSucceeded));
+  w.world.Run();
+  const json::value ended = w.service.JobObject(*w.world.Job(id), manifest);
+  EXPECT_EQ(ended.at_pointer("/status/conditions/0/type"), "Complete");
+  const json::value workload = w.service.WorkloadObject(*running);
+  EXPECT_EQ(workload.at_pointer("/status/admission/clusterQueue"), "cq");
+  EXPECT_EQ(workload.at_pointer("/status/admission/podSetAssignments/0/flavors/cpu"), "default");
+}
+
+TEST(Clusters, FactsShowRoom_AndCordonShowsAtOnce) {
+  ServiceWorld w;
+  ASSERT_TRUE(w.Submit(JobManifest("a", "queue", "3")).ok());
+  const json::value facts = *w.service.ClusterFactsOf(w.alice, "east");
+  EXPECT_EQ(facts.at_pointer("/allocatable/cpu"), "4");
+  EXPECT_EQ(facts.at_pointer("/free/cpu"), "1");
+  std::optional<Result<ObjectPtr>> answer;
+  w.service.Cordon(w.alice, "east", true,
+                   [&](Result<ObjectPtr> done) { answer = std::move(done); });
+  w.world.Settle();
+  ASSERT_TRUE(answer && answer->ok());
+  EXPECT_EQ(w.service.ClusterFactsOf(w.alice, "east")->at("cordoned"), true);
+  EXPECT_EQ(w.service.ClusterFactsOf(w.alice, "west").error().code, Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace muster::test

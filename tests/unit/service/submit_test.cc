@@ -1,0 +1,272 @@
+#include <gtest/gtest.h>
+
+#include "api/service/submission.h"
+#include "tests/unit/service/service_world.h"
+
+namespace muster::test {
+namespace {
+
+json::value WithLabel(json::value manifest, const char* key, const char* value) {
+  json::value& labels = manifest.at("metadata").as_object()["labels"];
+  if (!labels.is_object()) labels = json::object();
+  labels.as_object()[key] = value;
+  return manifest;
+}
+
+json::value PriorityClass(const std::string& name, int value) {
+  json::value manifest = Json(
+      R"({"apiVersion":"kueue.x-k8s.io/v1beta1","kind":"WorkloadPriorityClass","metadata":{}})");
+  manifest.at("metadata").as_object()["name"] = name;
+  manifest.as_object()["value"] = value;
+  return manifest;
+}
+
+TEST(Submit, AJob_IsAnsweredWithItsRecord_AndItsManifestIsKept) {
+  ServiceWorld w;
+  const Result<Submitted> submitted = w.Submit(JobManifest("train"));
+  ASSERT_TRUE(submitted.ok()) << submitted.error().detail;
+  const JobRecord& job = *submitted->job;
+  EXPECT_EQ(job.name, "train");
+  EXPECT_EQ(job.ns, "default");
+  EXPECT_EQ(job.user, "alice");
+  EXPECT_EQ(job.local_queue, "queue");
+  EXPECT_EQ(job.cluster_queue, "cq");
+  EXPECT_EQ(AmountOf(job.pod_sets->front().requests, "cpu"), 1000);
+  EXPECT_FALSE(submitted->replayed);
+  const Result<json::value> manifest = w.service.JobManifest(w.alice, job.id);
+  ASSERT_TRUE(manifest.ok());
+  EXPECT_EQ(manifest->at("spec"), JobManifest("train").at("spec"));
+}
+
+TEST(Submit, SuspendTrue_IsHowQueuedJobsCome_AndNotAHold) {
+  ServiceWorld w;
+  const Result<Submitted> submitted = w.Submit(JobManifest("train"));
+  ASSERT_TRUE(submitted.ok());
+  EXPECT_EQ(w.world.StateOf(submitted->job->id), JobState::kAdmitted);
+}
+
+struct Refusal {
+  const char* name;
+  json::value body;
+  const char* ns;
+  Code code;
+  const char* field;
+  const char* says;
+};
+
+TEST(Submit, BadRequests_AreRefusedWithOneSentenceThatNamesTheField_AndLeaveNothing) {
+  json::value elsewhere = JobManifest("a");
+  elsewhere.at("metadata").as_object()["namespace"] = "other";
+  json::value zero = JobManifest("a", "queue", "-1");
+  json::value nameless = JobManifest("");
+  const char* queue_field = "metadata.labels[kueue.x-k8s.io/queue-name]";
+  const char* class_field = "metadata.labels[kueue.x-k8s.io/priority-class]";
+  const Refusal refusals[] = {
+      {"no queue", JobManifest("a", ""), "", Code::kInvalidArgument, queue_field,
+       "names no queue, and namespace \"default\" has no LocalQueue named \"default\""},
+      {"unknown queue", JobManifest("a", "nope"), "", Code::kInvalidArgument, queue_field,
+       "LocalQueue \"nope\" does not exist in namespace \"default\""},
+      {"unknown namespace", JobManifest("a"), "nope", Code::kNotFound, "metadata.namespace",
+       "namespace \"nope\" does not exist"},
+      {"path and manifest differ", elsewhere, "default", Code::kInvalidArgument,
+       "metadata.namespace", "other"},
+      {"unknown priority class",
+       WithLabel(JobManifest("a"), "kueue.x-k8s.io/priority-class", "nope"), "",
+       Code::kInvalidArgument, class_field, "WorkloadPriorityClass \"nope\" does not exist"},
+      {"negative amount", zero, "", Code::kInvalidArgument, "cpu", ""},
+      {"no name", nameless, "", Code::kInvalidArgument, "metadata.name", ""},
+      {"not an object", json::value(3), "", Code::kInvalidArgument, "", "JSON object"},
+      {"unknown kind",
+       Json(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a"}})"), "",
+       Code::kInvalidArgument, "kind", ""},
+  };
+  ServiceWorld w;
+  for (const Refusal& refusal : refusals) {
+    const Result<Submitted> submitted = w.Submit(refusal.body, refusal.ns);
+    ASSERT_FALSE(submitted.ok()) << refusal.name;
+    EXPECT_EQ(submitted.error().code, refusal.code) << refusal.name;
+    EXPECT_NE(FieldsOf(submitted.error()).find(refusal.field), std::string::npos)
+        << refusal.name << ": " << FieldsOf(submitted.error());
+    EXPECT_NE(submitted.error().detail.find(refusal.says), std::string::npos)
+        << refusal.name << ": " << submitted.error().detail;
+  }
+  EXPECT_EQ(w.Jobs(), 0u);
+}
+
+TEST(Submit, LocalQueueDefault_TakesJobsThatNameNoQueue) {
+  ServiceWorld w;
+  ASSERT_TRUE(w.world.Apply({LocalQueueObject("default", "cq")}).ok());
+  const Result<Submitted> submitted = w.Submit(JobManifest("a", ""));
+  ASSERT_TRUE(submitted.ok()) << submitted.error().detail;
+  EXPECT_EQ(submitted->job->local_queue, "default");
+}
+
+TEST(Submit, AQueueWithoutItsClusterQueue_AcceptsAndTheJobWaits) {
+  ServiceWorld w;
+  ASSERT_TRUE(w.world.Apply({LocalQueueObject("lost", "gone")}).ok());
+  const Result<Submitted> submitted = w.Submit(JobManifest("a", "lost"));
+  ASSERT_TRUE(submitted.ok()) << submitted.error().detail;
+  EXPECT_EQ(submitted->job->cluster_queue, "gone");
+  EXPECT_EQ(w.world.StateOf(submitted->job->id), JobState::kPending);
+}
+
+TEST(Submit, PriorityClass_GivesTheValue_AndDefaultFillsIn) {
+  ServiceWorld w;
+  ASSERT_TRUE(w.Apply({PriorityClass("high", 100)}).ok());
+  EXPECT_EQ((*w.Submit(WithLabel(JobManifest("a"), "kueue.x-k8s.io/priority-class", "high")))
+                .job->priority,
+            100);
+  EXPECT_EQ((*w.Submit(JobManifest("b"))).job->priority, 0);
+  ASSERT_TRUE(w.Apply({PriorityClass("default", 7)}).ok());
+  const Result<Submitted> filled = w.Submit(JobManifest("c"));
+  EXPECT_EQ(filled->job->priority, 7);
+  EXPECT_EQ(filled->job->priority_class, "default");
+}
+
+TEST(Submit, GenerateName_IsResolvedToDifferentNames) {
+  ServiceWorld w;
+  json::value manifest = JobManifest("");
+  manifest.at("metadata").as_object()["generateName"] = "sweep-";
+  const Result<Submitted> a = w.Submit(manifest);
+  const Result<Submitted> b = w.Submit(manifest);
+  ASSERT_TRUE(a.ok()) << a.error().detail;
+  ASSERT_TRUE(b.ok());
+  EXPECT_EQ(a->job->name.substr(0, 6), "sweep-");
+  EXPECT_EQ(a->job->name.size(), 11u);
+  EXPECT_NE(a->job->name, b->job->name);
+  EXPECT_EQ(w.service.JobManifest(w.alice, a->job->id)->at_pointer("/metadata/name"),
+            json::value(a->job->name));
+}
+
+TEST(Submit, ATakenName_IsAlreadyExists) {
+  ServiceWorld w;
+  ASSERT_TRUE(w.Submit(JobManifest("a")).ok());
+  const Result<Submitted> again = w.Submit(JobManifest("a", "queue", "2"));
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, Code::kAlreadyExists);
+}
+
+TEST(Submit, ARepeatedKey_GivesTheFirstJob_AndAnotherRequestUnderItIsRefused) {
+  ServiceWorld w;
+  const Result<Submitted> first = w.Submit(JobManifest("a"), "", "key-1");
+  const Result<Submitted> again = w.Submit(JobManifest("a"), "", "key-1");
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE(again.ok()) << again.error().detail;
+  EXPECT_EQ(first->job->id, again->job->id);
+  EXPECT_TRUE(again->replayed);
+  const Result<Submitted> other = w.Submit(JobManifest("b"), "", "key-1");
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(w.Jobs(), 1u);
+}
+
+TEST(Submit, ABatchScript_IsNamedAfterItsId_AndKeepsItsJobName) {
+  ServiceWorld w;
+  const Result<Submitted> submitted = w.Submit(json::object{
+      {"script", "#!/bin/sh\n#SBATCH --job-name='My run'\ntrue\n"}, {"queue", "queue"}});
+  ASSERT_TRUE(submitted.ok()) << submitted.error().detail;
+  const JobRecord& job = *submitted->job;
+  const std::string name = "job-" + std::to_string(job.id.value);
+  EXPECT_EQ(job.name, name);
+  EXPECT_EQ(job.display_name, "My run");
+  const Result<json::value> manifest = w.service.JobManifest(w.alice, job.id);
+  ASSERT_TRUE(manifest.ok());
+  EXPECT_EQ(manifest->at_pointer("/metadata/name"), json::value(name));
+  EXPECT_EQ(w.service.JobObject(job, *manifest).at_pointer("/metadata/name"), json::value(name));
+  EXPECT_EQ(*w.world.store.FindJob("default", ShapeKind::kBatchScript, name), job.id);
+}
+
+TEST(Submit, AJobMayHaveTheNameThatAScriptGets_ButNoScriptMayTakeIt) {
+  ServiceWorld w;
+  ASSERT_TRUE(w.Submit(JobManifest("job-2")).ok());
+  const json::object script{{"script", "#!/bin/sh\ntrue\n"}, {"queue", "queue"}};
+  const Result<Submitted> second = w.Submit(script);
+  ASSERT_TRUE(second.ok()) << second.error().detail;
+  EXPECT_EQ(second->job->name, "job-2");
+  w.world.Run();
+  EXPECT_EQ(w.world.StateOf(second->job->id), JobState::kRunning);
+  json::value manifest = *w.service.JobManifest(w.alice, second->job->id);
+  manifest.at("metadata").as_object()["name"] = "job-77";
+  const Result<Submitted> taken = w.Submit(manifest);
+  ASSERT_FALSE(taken.ok());
+  EXPECT_EQ(taken.error().fields.at(0).field, "metadata.name");
+  manifest.at("metadata").as_object()["name"] = "job-x";
+  EXPECT_EQ(w.Submit(manifest)->job->name, "job-x");
+}
+
+TEST(Submit, AnArrayWithANameOfItsOwn_IsRefused) {
+  ServiceWorld w;
+  const Result<Submitted> one =
+      w.Submit(json::object{{"script", "#!/bin/sh\ntrue\n"}, {"queue", "queue"}, {"hold", true}});
+  ASSERT_TRUE(one.ok());
+  json::value manifest = *w.service.JobManifest(w.alice, one->job->id);
+  manifest.at("metadata").as_object()["name"] = "many";
+  manifest.at("spec").as_object()["array"] = "0-1";
+  const auto outcomes = w.Apply({manifest});
+  ASSERT_FALSE(outcomes.ok());
+  EXPECT_NE(outcomes.error().detail.find("named after their ids"), std::string::npos)
+      << outcomes.error().detail;
+}
+
+TEST(Submit, AnArrayScript_GivesOneJobPerTask_AllOfOneArray) {
+  ServiceWorld w;
+  std::optional<Result<std::vector<JobPtr>>> answer;
+  const json::object body{{"script", "#!/bin/sh\n#SBATCH --array=1-3\ntrue\n"}, {"queue", "queue"}};
+  w.service.SubmitArray(w.alice, {"", body, "k"},
+                        [&](Result<std::vector<JobPtr>> jobs) { answer = std::move(jobs); });
+  w.world.Settle();
+  ASSERT_TRUE(answer && answer->ok()) << (answer ? answer->error().detail : "no answer");
+  ASSERT_EQ((*answer)->size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const JobRecord& job = *(**answer)[i];
+    EXPECT_EQ(job.batch->array_task_id, static_cast<std::int32_t>(i + 1));
+    EXPECT_EQ(job.batch->array_job_id, (**answer)[0]->id);
+    EXPECT_EQ(job.name, "job-" + std::to_string(job.id.value));
+    EXPECT_EQ(w.service.JobManifest(w.alice, job.id)->at_pointer("/metadata/name"),
+              json::value(job.name));
+  }
+  w.service.SubmitArray(w.alice, {"", body, "k"},
+                        [&](Result<std::vector<JobPtr>> jobs) { answer = std::move(jobs); });
+  w.world.Settle();
+  ASSERT_TRUE(answer->ok());
+  EXPECT_EQ(w.Jobs(), 3u) << "a repeated key makes no further tasks";
+}
+
+TEST(SubmitBatch, AnswersEveryItemInOrder_AndBadOnesHarmNoOther) {
+  ServiceWorld w;
+  std::optional<Result<std::vector<Result<Submitted>>>> answer;
+  w.service.SubmitBatch(w.alice, "default",
+                        {JobManifest("a"), JobManifest("b", "nope"), JobManifest("c")},
+                        [&](auto results) { answer = std::move(results); });
+  w.world.Settle();
+  ASSERT_TRUE(answer && answer->ok());
+  ASSERT_EQ((*answer)->size(), 3u);
+  EXPECT_EQ((**answer)[0]->job->name, "a");
+  EXPECT_EQ((**answer)[1].error().code, Code::kInvalidArgument);
+  EXPECT_EQ((**answer)[2]->job->name, "c");
+}
+
+TEST(Submit, ARefusedPrincipal_IsDenied_AndNothingHappens) {
+  ServiceWorld w;
+  w.authorizer.refused_user = "alice";
+  const Result<Submitted> submitted = w.Submit(JobManifest("a"));
+  ASSERT_FALSE(submitted.ok());
+  EXPECT_EQ(submitted.error().code, Code::kPermissionDenied);
+  EXPECT_EQ(w.service.ListJobs(w.alice, {}, "", 10).error().code, Code::kPermissionDenied);
+  EXPECT_EQ(w.service.GetObject(w.alice, ObjectKind::kClusterQueue, "", "cq").error().code,
+            Code::kPermissionDenied);
+  EXPECT_EQ(w.Jobs(), 0u);
+}
+
+TEST(LoopbackPrincipal, TakesPlainNames_AndRefusesOthers) {
+  EXPECT_EQ(auth::LoopbackPrincipal("")->user, "anonymous");
+  EXPECT_EQ(auth::LoopbackPrincipal("a.b_c@d-1")->user, "a.b_c@d-1");
+  for (const std::string& bad :
+       {std::string("a b"), std::string("a\n"), std::string(65, 'a'), std::string("a/b")}) {
+    ASSERT_FALSE(auth::LoopbackPrincipal(bad).ok()) << bad;
+    EXPECT_EQ(auth::LoopbackPrincipal(bad).error().code, Code::kUnauthenticated);
+  }
+}
+
+}  // namespace
+}  // namespace muster::test

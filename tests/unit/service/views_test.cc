@@ -1,0 +1,153 @@
+#include "api/service/views.h"
+
+#include <gtest/gtest.h>
+
+#include "api/service/fingerprint.h"
+#include "api/service/json_append.h"
+#include "api/service/pod_set_cache.h"
+#include "tests/unit/service/service_world.h"
+
+namespace muster::api {
+namespace {
+
+JobRecord FullJob() {
+  JobRecord job;
+  job.id = JobId{17};
+  job.uid = Uid{0x0123456789abcdefULL, 0xfedcba9876543210ULL};
+  job.name = "train";
+  job.display_name = "My \"train\"\njob\x01 \\ \xc3\xa9";
+  job.ns = "team";
+  job.user = "alice";
+  job.shape = ShapeKind::kBatchScript;
+  job.local_queue = "lq";
+  job.cluster_queue = "cq";
+  job.priority_class = "high";
+  job.priority = -3;
+  auto sets = std::make_shared<PodSets>();
+  sets->push_back({"a", 2, {{"cpu", 1500}, {"memory", 1 << 30}}, nullptr});
+  sets->push_back({"b", 1, {}, nullptr});
+  job.pod_sets = sets;
+  job.state = JobState::kRunning;
+  job.reason = Reason::kRunning;
+  job.message = "runs";
+  job.cluster = "east";
+  job.attempt = 2;
+  auto admission = std::make_shared<Admission>();
+  admission->pod_sets.push_back({"a", 2, {{"cpu", "spot"}, {"memory", "spot"}}, {{"cpu", 3000}}});
+  job.admission = admission;
+  job.submit_time = {1'767'225'600'000'001};
+  job.admit_time = {951'782'400'999'999};  // 2000-02-29
+  job.exit_code = 3;
+  job.exit_signal = 9;
+  job.time_limit_s = 60;
+  job.conditions = std::make_shared<std::vector<Condition>>(
+      std::vector<Condition>{{"Admitted", "Admitted", "yes", true, {1'767'225'600'000'000}},
+                             {"Evicted", "", "", false, {}}});
+  auto batch = std::make_shared<BatchDetails>();
+  batch->array_spec = "0-3";
+  batch->comment = "a \"b\"";
+  batch->requeue = false;
+  job.batch = batch;
+  return job;
+}
+
+json::value Appended(const JobRecord& job) {
+  std::string text;
+  AppendJobView(job, &text);
+  const Result<json::value> parsed = ParseJson(text);
+  EXPECT_TRUE(parsed.ok()) << text;
+  return parsed.ok() ? *parsed : json::value();
+}
+
+TEST(JobView, AppendedText_OfAFullJob_IsTheJsonView) {
+  EXPECT_EQ(Appended(FullJob()), json::value(JobViewJson(FullJob())));
+}
+
+TEST(JobView, AppendedText_OfAnEmptyJob_IsTheJsonView) {
+  EXPECT_EQ(Appended(JobRecord{}), json::value(JobViewJson(JobRecord{})));
+}
+
+TEST(JobView, HasEveryKeyOfTheContract_EvenWhenNothingIsKnown) {
+  const json::object view = JobViewJson(JobRecord{});
+  for (const char* key :
+       {"id",       "uid",          "name",       "namespace", "kind",      "user",
+        "queue",    "clusterQueue", "priority",   "state",     "reason",    "message",
+        "cluster",  "attempt",      "submitTime", "admitTime", "startTime", "endTime",
+        "exitCode", "podSets",      "conditions"}) {
+    EXPECT_TRUE(view.contains(key)) << key;
+  }
+  EXPECT_TRUE(view.at("startTime").is_null());
+  EXPECT_TRUE(view.at("exitCode").is_null());
+}
+
+TEST(JobView, ShowsQuantitiesFlavorsAndTimesAsUsersWriteThem) {
+  const json::value view = JobViewJson(FullJob());
+  EXPECT_EQ(view.at_pointer("/podSets/0/requests/cpu"), "1500m");
+  EXPECT_EQ(view.at_pointer("/podSets/0/requests/memory"), "1Gi");
+  EXPECT_EQ(view.at_pointer("/podSets/0/flavors/cpu"), "spot");
+  EXPECT_EQ(view.at("submitTime"), "2026-01-01T00:00:00.000001Z");
+  EXPECT_EQ(view.at("admitTime"), "2000-02-29T00:00:00.999999Z");
+  EXPECT_EQ(view.at("uid"), "01234567-89ab-cdef-fedc-ba9876543210");
+  EXPECT_EQ(view.at_pointer("/conditions/0/status"), "True");
+  EXPECT_EQ(view.at_pointer("/conditions/1/status"), "False");
+}
+
+TEST(JsonTime, AgreesWithTheSharedFormatter_OnEveryDayOfFourCenturies) {
+  for (std::int64_t day = -80'000; day < 80'000; ++day) {
+    const WallTime time{(day * 86'400 + (day * 7919) % 86'400) * kMicrosPerSecond + 123'456};
+    std::string text;
+    AppendJsonTime(time, &text);
+    ASSERT_EQ(text, "\"" + FormatRfc3339Micros(time) + "\"") << day;
+  }
+}
+
+TEST(Problem, CarriesStatusFieldsAndRetryHint) {
+  Error error = InvalidField("spec.x", "is wrong");
+  json::value problem = ProblemJson(error);
+  EXPECT_EQ(problem.at("status"), 400);
+  EXPECT_EQ(problem.at("title"), "Invalid argument");
+  EXPECT_EQ(problem.at("type"), "urn:muster:problem:invalid-argument");
+  EXPECT_EQ(problem.at("detail"), "spec.x: is wrong");
+  EXPECT_EQ(problem.at_pointer("/errors/0/field"), "spec.x");
+  EXPECT_EQ(json::value(ProblemJson(Overloaded("busy", 700))).at("retryAfterMs"), 700);
+}
+
+TEST(KubernetesStatus, NamesReasonAndCauses) {
+  const json::value status = StatusJson(InvalidField("spec.x", "is wrong"));
+  EXPECT_EQ(status.at("kind"), "Status");
+  EXPECT_EQ(status.at("status"), "Failure");
+  EXPECT_EQ(status.at("code"), 400);
+  EXPECT_EQ(status.at_pointer("/details/causes/0/field"), "spec.x");
+  EXPECT_EQ(json::value(StatusJson(NotFound("x"))).at("reason"), "NotFound");
+  EXPECT_EQ(json::value(StatusJson(AlreadyExists("x"))).at("reason"), "AlreadyExists");
+  EXPECT_EQ(json::value(StatusJson(Aborted("x"))).at("reason"), "Conflict");
+  EXPECT_EQ(json::value(StatusJson(Overloaded("x", 1500))).at_pointer("/details/retryAfterSeconds"),
+            2);
+}
+
+TEST(Fingerprint, IgnoresTheOrderOfMembers_AndNothingElse) {
+  const std::uint64_t base = FingerprintOf(test::Json(R"({"a":1,"b":[1,2]})"));
+  EXPECT_EQ(base, FingerprintOf(test::Json(R"({"b":[1,2],"a":1})")));
+  for (const char* other :
+       {R"({"a":1,"b":[2,1]})", R"({"a":"1","b":[1,2]})", R"({"a":2,"b":[1,2]})",
+        R"({"a":1,"b":[1,2],"c":null})", R"({"b":1,"a":[1,2]})"}) {
+    EXPECT_NE(base, FingerprintOf(test::Json(other))) << other;
+  }
+}
+
+TEST(PodSetCache, SharesEqualPodSets_AndOnlyThose) {
+  PodSetCache cache;
+  const auto sets = [](std::int64_t cpu, const char* zone) {
+    auto constraints = std::make_shared<SchedulingConstraints>();
+    constraints->node_selector["zone"] = zone;
+    return PodSets{{"main", 1, {{"cpu", cpu}}, constraints}};
+  };
+  const PodSetsPtr first = cache.Share(sets(1, "a"));
+  EXPECT_EQ(first, cache.Share(sets(1, "a")));
+  EXPECT_NE(first, cache.Share(sets(2, "a")));
+  EXPECT_NE(first, cache.Share(sets(1, "b")));
+  EXPECT_NE(first, cache.Share({{"main", 1, {{"cpu", 1}}, nullptr}}));
+}
+
+}  // namespace
+}  // namespace muster::api

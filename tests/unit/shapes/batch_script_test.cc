@@ -1,0 +1,336 @@
+// Batch scripts: the #SBATCH parser, the REST form, and the Job they become.
+#include "schedd/shapes/batch_script.h"
+
+#include "schedd/base/limits.h"
+#include "tests/unit/shapes/support.h"
+
+namespace muster::shapes {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> Words(const std::string& script) {
+  const auto words = DirectiveWords(script);
+  EXPECT_TRUE(words.ok()) << (words.ok() ? "" : words.error().detail);
+  return words.ok() ? *words : std::vector<std::string>{};
+}
+
+TEST(DirectiveWords, FollowsSbatchsRules) {
+  EXPECT_THAT(Words("#!/bin/sh\n#SBATCH -J a -c4\n#SBATCH --mem=4G\necho\n"),
+              ElementsAre("-J", "a", "-c4", "--mem=4G"));
+  EXPECT_THAT(Words("#!/bin/sh\n #SBATCH -J a\n##SBATCH -J b\n"), ElementsAre());
+  EXPECT_THAT(Words("#!/bin/sh\n\n# comment\n   # comment\n#SBATCH -J a\n"),
+              ElementsAre("-J", "a"));
+  EXPECT_THAT(Words("#!/bin/sh\necho\n#SBATCH -J late\n"), ElementsAre());
+  EXPECT_THAT(Words("#!/bin/sh\n#SBATCH --comment='x y' -J \"a b\"\n"),
+              ElementsAre("--comment=x y", "-J", "a b"));
+  EXPECT_THAT(Words("#!/bin/sh\n#SBATCH --comment=a#b -J c\n#SBATCH -n 2 # two\n"),
+              ElementsAre("--comment=a", "-n", "2"));
+  EXPECT_THAT(Words("#!/bin/sh\n#SBATCH -o $USER\\ x.out\n"), ElementsAre("-o", "$USER x.out"));
+  EXPECT_THAT(Words("#!/bin/sh\n#SBATCH -J ''\n"), ElementsAre("-J", ""));
+  EXPECT_THAT(Words("#!/bin/sh\n#SBATCH"), ElementsAre());
+}
+
+TEST(DirectiveWords, RefusesWhatIsNoScript) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "Batch script is empty!"},
+      {"echo\n", "the first line must start with #!"},
+      {"#!/bin/sh\r\necho\r\n", "DOS line breaks"},
+      {std::string("#!/bin/sh\n\0", 11), "NUL"},
+      {"#!/bin/sh\n" + std::string(limits::kScriptBytes, 'x'), "is longer than"},
+      {"#!/bin/sh\n#\n#SBATCH -J 'a\n", "line 3 has an unmatched quote"},
+  };
+  for (const auto& [script, problem] : cases)
+    EXPECT_THAT(ProblemsOf(DirectiveWords(script)), HasSubstr(problem));
+}
+
+/// The job of a request with these fields (flow YAML) and these directives.
+Result<ParsedJob> Submit(const std::string& fields, const std::string& directives = "") {
+  json::value request = Yaml("{" + fields + "}");
+  request.as_object()["script"] = "#!/bin/sh\n" + directives + "echo hello\n";
+  auto manifest = BatchScriptManifest(request.as_object(), "team");
+  if (!manifest.ok()) return manifest.error();
+  return ParseJob(*manifest);
+}
+
+std::string Amounts(const std::string& fields, const std::string& directives = "") {
+  const auto job = Submit(fields, directives);
+  return job.ok() ? PodSetsText(job->pod_sets) : "error: " + job.error().detail;
+}
+
+TEST(BatchScript, AsksForWhatItsOptionsSay) {
+  const std::vector<std::array<std::string, 3>> cases = {
+      {"", "", "main x1 cpu=1"},
+      {"cpusPerTask: 4", "", "main x1 cpu=4"},
+      {"tasks: 3, cpusPerTask: 2", "", "main x1 cpu=6"},
+      {"tasksPerNode: 3", "", "main x1 cpu=3"},
+      {"", "#SBATCH -n 3 -c 2 --mem=4G --gres=gpu:2\n",
+       "main x1 cpu=6 memory=4Gi nvidia.com/gpu=2"},
+      {"cpusPerTask: 8", "#SBATCH -n 2 -c 2\n", "main x1 cpu=16"},
+      {"", "#SBATCH --mem-per-cpu=512 -c 4\n", "main x1 cpu=4 memory=2Gi"},
+      {"memoryPerNode: 1G", "#SBATCH --mem-per-cpu=512 -c 4\n", "main x1 cpu=4 memory=1Gi"},
+      {"memoryPerNode: 2000", "", "main x1 cpu=1 memory=2000Mi"},
+      {"gres: gpu", "", "main x1 cpu=1 nvidia.com/gpu=1"},
+      {"gres: \"example.com/fpga:2,gpu:1\"", "",
+       "main x1 cpu=1 example.com/fpga=2 nvidia.com/gpu=1"},
+      {"gpus: 2", "#SBATCH --gres=gpu:4\n", "main x1 cpu=1 nvidia.com/gpu=2"},
+      {"gpusPerTask: 2, tasks: 3", "", "main x1 cpu=3 nvidia.com/gpu=6"},
+      {"", "#SBATCH --gpus-per-node=2\n", "main x1 cpu=1 nvidia.com/gpu=2"},
+      {"gres: \"gpu:2\", gpus: 2", "", "main x1 cpu=1 nvidia.com/gpu=2"},
+      {"resources: {cpu: 500m, memory: 1Gi}", "#SBATCH -c 4 --mem=8G\n",
+       "main x1 cpu=500m memory=1Gi"},
+      {"nodes: 1-4", "", "main x1 cpu=1"},
+  };
+  for (const auto& [fields, directives, wanted] : cases)
+    EXPECT_EQ(Amounts(fields, directives), wanted) << fields << directives;
+}
+
+TEST(BatchScript, RefusesWrongFieldsAsTheCallerNamedThem) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"nodes: 2", "nodes: a batch script of this version runs on one node"},
+      {"nodes: x", "nodes: Invalid --nodes specification"},
+      {"tasks: 0", "tasks: must be at least 1"},
+      {"tasks: 4, tasksPerNode: 2", "tasks: needs more than one node"},
+      {"cpusPerTask: -1", "cpusPerTask: must be at least 1"},
+      {"cpusPerTask: 4000000000", "cpusPerTask: must be at most"},
+      {"memoryPerNode: 0", "memoryPerNode: 0 (all memory of the node) is not supported"},
+      {"memoryPerNode: 4X", "memoryPerNode: Invalid --mem specification"},
+      {"memoryPerNode: 999999999999T", "memoryPerNode: Invalid --mem specification"},
+      {"memoryPerNode: 1G, memoryPerCpu: 1G",
+       "memoryPerCpu: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive."},
+      {"gres: \"gpu:a100:2\"", "gres: types of \"gpu\" are chosen by the queue's flavors"},
+      {"gres: craynetwork", "gres: Invalid generic resource (gres) specification"},
+      {"gpus: \"a100:2\"", "gpus: GPU types are chosen"},
+      {"gpus: 2, gres: \"gpu:1\"", "gpus: asks for 2 GPUs, another option for 1"},
+      {"gpusPerTask: 2", "gpusPerTask: --gpus-per-task needs --ntasks"},
+      {"resources: {cpu: 2}, cpusPerTask: 2", "resources[cpu]: is given in two ways"},
+      {"resources: {cpu: 0}", "resources[cpu]: must be greater than zero"},
+      {"timeLimit: soon", "timeLimit: Invalid --time specification"},
+      {"array: 1-x", "array: Invalid job array specification"},
+      {"workDir: here", "workDir: must be an absolute path"},
+      {"openMode: both", "openMode: Invalid --open-mode specification"},
+      {"environment: {\"A=B\": x}", "environment[A=B]: a variable's name"},
+      {"environment: {A: 1}", "environment[A]: must be a string"},
+      {"arguments: [1]", "arguments[0]: must be a string"},
+      {"name: \"a\\nb\"", "name: must not contain control characters"},
+      {"queue: \"a,b\"", "queue: a choice of several partitions"},
+      {"queue: Bad_Queue", "queue: invalid partition specified"},
+      {"queue: other/gpu", "queue: \"other/gpu\" is a queue of another namespace"},
+      {"qos: \"a b\"", "priorityClass: Invalid qos specification"},
+      {"jobName: x", "jobName: unknown field"},
+      {"cpus: 4", "cpus: unknown field"},
+      {"hold: \"yes\"", "hold: must be true or false"},
+  };
+  for (const auto& [fields, problem] : cases)
+    EXPECT_THAT(ProblemsOf(Submit(fields)), HasSubstr(problem)) << fields;
+  EXPECT_THAT(ProblemsOf(BatchScriptManifest({}, "team")), HasSubstr("script: is required"));
+  EXPECT_THAT(ProblemsOf(BatchScriptManifest({{"script", 1}}, "team")),
+              HasSubstr("script: must be a string"));
+}
+
+TEST(BatchScript, RefusesDirectivesInSbatchsWords) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"--frobnicate", "unrecognized option '--frobnicate'"},
+      {"--me=1", "option '--me' is ambiguous"},
+      {"-y", "invalid option -- 'y'"},
+      {"train.py", "Invalid directive found in batch script: train.py"},
+      {"--time", "option '--time' requires an argument"},
+      {"-t", "option requires an argument -- 't'"},
+      {"--hold=yes", "option '--hold' doesn't allow an argument"},
+      {"-n two", "Invalid --ntasks specification"},
+      {"--dependency=afterok:1", "--dependency: job dependencies are not supported"},
+      {"-d afterok:1", "--dependency: job dependencies are not supported"},
+      {"--exclusive", "--exclusive: whole nodes"},
+      {"--constraint=a", "--constraint: machines cannot be chosen"},
+      {"--mail-type=END", "--mail-type: this version sends no mail"},
+      {"hetjob", "heterogeneous jobs"},
+      {"--nice=5", "--nice: priority comes from the priority class"},
+  };
+  for (const auto& [words, problem] : cases) {
+    EXPECT_THAT(ProblemsOf(Submit("", "#SBATCH " + words + "\n")), HasSubstr(problem)) << words;
+  }
+}
+
+TEST(BatchScript, ReadsEverythingASubmissionSays) {
+  const auto job = Submit(
+      "command: /home/ada/train.sh, queue: team/gpu, priorityClass: urgent, account: team-a, "
+      "workDir: /home/ada, hold: true",
+      "#SBATCH --job-name='my run' --time=1-0 --err=%x.err --array=0-4:2 --no-requeue --comment=hi "
+      "--mail-user=a --hint=nomultithread\n");
+  ASSERT_TRUE(job.ok()) << job.error().detail;
+  EXPECT_EQ(job->name, "");
+  EXPECT_EQ(job->display_name, "my run");
+  EXPECT_EQ(job->ns, "team");
+  EXPECT_EQ(job->queue, "gpu");
+  EXPECT_EQ(job->priority_class, "urgent");
+  EXPECT_EQ(job->expected_cluster_queue, "team-a");
+  EXPECT_EQ(job->time_limit_s, 86400);
+  EXPECT_TRUE(job->hold);
+  EXPECT_EQ(job->batch->array_spec, "0-4:2");
+  EXPECT_FALSE(job->batch->requeue);
+  EXPECT_TRUE(Submit("")->batch->requeue);
+  EXPECT_EQ(job->batch->std_out, "/home/ada/slurm-%A_%a.out");
+  EXPECT_EQ(job->batch->std_err, "/home/ada/%x.err");
+  EXPECT_EQ(job->batch->command, "/home/ada/train.sh");
+  EXPECT_EQ(Submit("command: /x/run.sh")->display_name, "run.sh");
+  EXPECT_EQ(Submit("")->display_name, "sbatch");
+  EXPECT_EQ(Submit("name: explicit", "#SBATCH -J directive\n")->display_name, "explicit");
+}
+
+TEST(BatchScript, ReadsTimesAsSlurmWritesThem) {
+  const std::vector<std::pair<std::string, std::int64_t>> cases = {
+      {"30", 1800},        {"30:00", 1800},     {"1:00:00", 3600}, {"0:30", 60},    {"1-0", 86400},
+      {"1-12:30", 131400}, {"2-0:0:1", 172860}, {"UNLIMITED", 0},  {"infinite", 0}, {"0", 0},
+  };
+  for (const auto& [text, seconds] : cases)
+    EXPECT_EQ(Submit("timeLimit: \"" + text + "\"")->time_limit_s, seconds) << text;
+  EXPECT_EQ(Submit("timeLimit: 5")->time_limit_s, 300);
+  for (const std::string bad : {"-", "1:2:3:4", "1-2-3", "a", "1:", "99999999999999"}) {
+    EXPECT_FALSE(Submit("timeLimit: \"" + bad + "\"").ok()) << bad;
+  }
+}
+
+TEST(ParseArraySpec, RefusesALimitOfRunningTasksThatNothingWouldKeep) {
+  EXPECT_THAT(ProblemsOf(ParseArraySpec("0-15%4")), HasSubstr("(%4) is not supported"));
+  EXPECT_THAT(ProblemsOf(Submit("array: \"0-3%2\"")), HasSubstr("(%2) is not supported"));
+  EXPECT_THAT(ProblemsOf(Submit("", "#SBATCH -a 1-3%1\n")), HasSubstr("(%1) is not supported"));
+}
+
+TEST(ParseArraySpec, ReadsIndexes) {
+  EXPECT_THAT(*ParseArraySpec("0-3"), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(*ParseArraySpec("5,1,3"), ElementsAre(1, 3, 5));
+  EXPECT_THAT(*ParseArraySpec("0-15:4"), ElementsAre(0, 4, 8, 12));
+  EXPECT_THAT(*ParseArraySpec("0-6:3,9-10"), ElementsAre(0, 3, 6, 9, 10));
+  EXPECT_EQ(ParseArraySpec("1-1000")->size(), 1000U);
+  for (const std::string bad : {"", "a", "1-", "-1", "3-1", "1,,2", "1-4:0", "4:2", "1-4%0",
+                                "1-4%x", "1-99999999999", "5000000"}) {
+    EXPECT_THAT(ProblemsOf(ParseArraySpec(bad)),
+                HasSubstr("array: Invalid job array specification"))
+        << bad;
+  }
+  EXPECT_THAT(ProblemsOf(ParseArraySpec("0-1000")), HasSubstr("more than 1000 tasks"));
+}
+
+JobRecord Record(const ParsedJob& parsed) {
+  JobRecord job;
+  job.id = {41};
+  job.name = "job-41";
+  job.display_name = parsed.display_name;
+  job.ns = "team";
+  job.user = "ada";
+  job.shape = ShapeKind::kBatchScript;
+  job.local_queue = "gpu";
+  job.cluster_queue = "team-a";
+  job.cluster = "east";
+  job.attempt = 1;
+  job.time_limit_s = parsed.time_limit_s;
+  job.batch = parsed.batch;
+  return job;
+}
+
+std::string Env(const json::value& manifest, const std::string& name) {
+  for (const auto& item :
+       At(manifest, {"spec", "template", "spec", "containers", "0", "env"})->as_array()) {
+    if (item.at("name").as_string() == name)
+      return std::string(std::string_view(item.at("value").as_string()));
+  }
+  return "unset";
+}
+
+TEST(BatchScript, BecomesAJobThatRunsTheScriptFromAConfigMap) {
+  const auto parsed = Submit(
+      "workDir: /w, arguments: [a, $(X)], environment: {HOME: /h, SLURM_JOB_ID: \"1\", P: $y}, "
+      "timeLimit: 2, output: \"out/%x-%4j.log\", openMode: append",
+      "#SBATCH -n 2 -c 3 --mem=1G -J train\n");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().detail;
+  const auto rendered = Render(Record(*parsed), parsed->manifest, ConfigView{}, "inst", false);
+  ASSERT_TRUE(rendered.ok()) << rendered.error().detail;
+  const json::value& job = rendered->object.manifest;
+  EXPECT_EQ(rendered->object.kind, "Job");
+  EXPECT_EQ(TextAt(job, {"spec", "activeDeadlineSeconds"}), "120");
+  EXPECT_EQ(TextAt(job, {"spec", "backoffLimit"}), "0");
+  const auto* pod = At(job, {"spec", "template"});
+  EXPECT_EQ(TextAt(*pod, {"metadata", "annotations", "muster.io/stdout-path"}),
+            "\"/w/out/train-0041.log\"");
+  EXPECT_EQ(TextAt(*pod, {"metadata", "annotations", "muster.io/open-mode"}), "\"append\"");
+  EXPECT_EQ(TextAt(*pod, {"metadata", "annotations", "muster.io/stderr-path"}), "absent");
+  EXPECT_EQ(TextAt(*pod, {"spec", "containers", "0", "command", "4"}), "\"a\"");
+  EXPECT_EQ(TextAt(*pod, {"spec", "containers", "0", "command", "5"}), "\"$$(X)\"");
+  EXPECT_EQ(TextAt(*pod, {"spec", "containers", "0", "workingDir"}), "\"/w\"");
+  EXPECT_EQ(TextAt(*pod, {"spec", "containers", "0", "resources", "limits"}),
+            R"({"cpu":"6","memory":"1Gi"})");
+  EXPECT_EQ(Env(job, "SLURM_JOB_ID"), "41");
+  EXPECT_EQ(Env(job, "HOME"), "/h");
+  EXPECT_EQ(Env(job, "P"), "$$y");
+  EXPECT_EQ(Env(job, "SLURM_JOB_NAME"), "train");
+  EXPECT_EQ(Env(job, "SLURM_JOB_PARTITION"), "gpu");
+  EXPECT_EQ(Env(job, "SLURM_JOB_ACCOUNT"), "team-a");
+  EXPECT_EQ(Env(job, "SLURM_NTASKS"), "2");
+  EXPECT_EQ(Env(job, "SLURM_CPUS_PER_TASK"), "3");
+  EXPECT_EQ(Env(job, "SLURM_CPUS_ON_NODE"), "6");
+  EXPECT_EQ(Env(job, "SLURM_MEM_PER_NODE"), "1024");
+  EXPECT_EQ(Env(job, "SLURM_SUBMIT_DIR"), "/w");
+  EXPECT_EQ(Env(job, "SLURM_JOB_NODELIST"), "east");
+  EXPECT_EQ(Env(job, "SLURM_ARRAY_TASK_ID"), "unset");
+  EXPECT_EQ(Env(job, "SLURM_GPUS_ON_NODE"), "unset");
+  ASSERT_EQ(rendered->dependents.size(), 1U);
+  EXPECT_EQ(rendered->dependents[0].name, "job-41-script");
+  EXPECT_THAT(TextAt(rendered->dependents[0].manifest, {"data", "script"}),
+              HasSubstr("echo hello"));
+  EXPECT_TRUE(ParseObject(rendered->dependents[0].manifest).ok());
+}
+
+TEST(BatchScript, CountsItsDevicesFromZero) {
+  const auto parsed =
+      Submit("environment: {CUDA_VISIBLE_DEVICES: \"7\"}", "#SBATCH --gres=gpu:3\n");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().detail;
+  const auto rendered = Render(Record(*parsed), parsed->manifest, ConfigView{}, "inst", false);
+  ASSERT_TRUE(rendered.ok());
+  EXPECT_EQ(Env(rendered->object.manifest, "CUDA_VISIBLE_DEVICES"), "0,1,2");
+  EXPECT_EQ(Env(rendered->object.manifest, "SLURM_JOB_GPUS"), "0,1,2");
+  const auto none = Submit("");
+  const auto plain = Render(Record(*none), none->manifest, ConfigView{}, "inst", false);
+  EXPECT_EQ(Env(plain->object.manifest, "CUDA_VISIBLE_DEVICES"), "unset");
+}
+
+TEST(BatchScript, AnArrayTaskKnowsItsArray) {
+  const auto parsed = Submit("array: \"2-8:2\", workDir: /w");
+  ASSERT_TRUE(parsed.ok());
+  JobRecord record = Record(*parsed);
+  auto details = std::make_shared<BatchDetails>(*parsed->batch);
+  details->array_job_id = {40};
+  details->array_task_id = 4;
+  record.batch = details;
+  const auto rendered = Render(record, parsed->manifest, ConfigView{}, "inst", false);
+  ASSERT_TRUE(rendered.ok());
+  const json::value& job = rendered->object.manifest;
+  EXPECT_EQ(TextAt(job, {"spec", "template", "metadata", "annotations", "muster.io/stdout-path"}),
+            "\"/w/slurm-40_4.out\"");
+  EXPECT_EQ(Env(job, "SLURM_ARRAY_JOB_ID"), "40");
+  EXPECT_EQ(Env(job, "SLURM_ARRAY_TASK_ID"), "4");
+  EXPECT_EQ(Env(job, "SLURM_ARRAY_TASK_COUNT"), "4");
+  EXPECT_EQ(Env(job, "SLURM_ARRAY_TASK_MIN"), "2");
+  EXPECT_EQ(Env(job, "SLURM_ARRAY_TASK_MAX"), "8");
+  EXPECT_EQ(Env(job, "SLURM_ARRAY_TASK_STEP"), "2");
+}
+
+TEST(BatchScript, ScriptsOfRandomBytesNeverBreakTheParser) {
+  const std::string pieces[] = {"#SBATCH ", "\n", "-J", " ",  "'",  "\"", "\\",   "#",  "--mem=",
+                                "4G",       "x",  "-c", "\t", "--", "=",  "\xff", "-N1"};
+  std::uint64_t state = 20261121;
+  for (int i = 0; i < 20000; ++i) {
+    std::string script = "#!/bin/sh\n";
+    for (int k = 0; k < 12; ++k) {
+      state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+      script += pieces[(state >> 33) % std::size(pieces)];
+    }
+    const auto manifest = BatchScriptManifest({{"script", script}}, "team");
+    if (manifest.ok()) {
+      EXPECT_TRUE(ParseJob(*manifest).ok()) << script;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace muster::shapes

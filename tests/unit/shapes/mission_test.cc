@@ -1,0 +1,116 @@
+// What the three texts of examples/mission print is taken as it stands.
+#include "tests/unit/shapes/support.h"
+
+namespace muster::shapes {
+namespace {
+
+TEST(Mission, TheGuidesQueuesParseIntoTheirQuotas) {
+  ConfigView config;
+  for (const auto& document : DocumentsOf("examples/mission/guide-queues.yaml")) {
+    ASSERT_TRUE(IsConfigObject(document));
+    const auto object = ParseObject(document);
+    ASSERT_TRUE(object.ok()) << object.error().detail;
+    ASSERT_TRUE(ApplyTo(&config, object->kind, object->manifest).ok());
+  }
+  ASSERT_TRUE(config.flavors.contains("default-flavor"));
+  const ClusterQueue& queue = config.cluster_queues.at("cluster-queue");
+  EXPECT_EQ(queue.cohort, "compute-workload");
+  EXPECT_EQ(queue.strategy, QueueingStrategy::kBestEffortFifo);
+  EXPECT_TRUE(queue.namespace_selector.has_value());
+  const auto& quotas = queue.resource_groups.at(0).flavors.at(0).resources;
+  EXPECT_EQ(quotas.at(0).second.nominal, 32'000);
+  EXPECT_EQ(quotas.at(1).second.nominal, 128LL << 30);
+  EXPECT_EQ(config.namespaces.at("compute-jobs").labels.at("app"), "compute-workload");
+  EXPECT_EQ(config.local_queues.at({"compute-jobs", "local-queue"}).cluster_queue, "cluster-queue");
+}
+
+TEST(Mission, TheGuidesJobsQueueByAnnotation) {
+  const auto documents = DocumentsOf("examples/mission/guide-jobs.yaml");
+  ASSERT_EQ(documents.size(), 2U);
+  const ParsedJob mock = Job(documents[0]);
+  EXPECT_EQ(mock.name, "mock-workload");
+  EXPECT_EQ(mock.ns, "compute-jobs");
+  EXPECT_EQ(mock.queue, "local-queue");
+  EXPECT_EQ(mock.ttl_after_finished_s, 60);
+  EXPECT_FALSE(mock.hold);  // suspend: true is how Kueue's users submit, not a hold
+  EXPECT_EQ(PodSetsText(mock.pod_sets), "main x3 cpu=1 memory=2Gi");
+  EXPECT_THAT(TextAt(documents[0], {"spec", "template", "spec", "containers", "0", "command", "2"}),
+              testing::HasSubstr("Epoch 3/3: Processing accuracy: 95%"));
+  const ParsedJob evaluation = Job(documents[1]);
+  EXPECT_EQ(evaluation.name, "model-evaluation");
+  EXPECT_EQ(PodSetsText(evaluation.pod_sets), "main x3 cpu=1 memory=1Gi");
+}
+
+TEST(Mission, TheArticlesJobIsOneGangOfSixteen) {
+  ConfigView config;
+  for (const auto& document : DocumentsOf("examples/mission/gang-queues.yaml")) {
+    const auto object = ParseObject(document);
+    ASSERT_TRUE(object.ok()) << object.error().detail;
+    ASSERT_TRUE(ApplyTo(&config, object->kind, object->manifest).ok());
+  }
+  EXPECT_EQ(config.flavors.at("gpu-a100").node_labels.at("gpu-type"), "a100");
+  const Quota& quota = config.cluster_queues.at("team-research")
+                           .resource_groups.at(0)
+                           .flavors.at(0)
+                           .resources.at(0)
+                           .second;
+  EXPECT_EQ(quota.nominal, 16);
+  EXPECT_EQ(quota.borrowing_limit, 8);
+  ASSERT_TRUE(config.cluster_queues.at("team-research").namespace_selector.has_value())
+      << "its selector is left out: every namespace may use it";
+  const ParsedJob job = Job(DocumentsOf("examples/mission/gang-train-llm.yaml").at(0));
+  EXPECT_EQ(job.queue, "research");
+  EXPECT_EQ(PodSetsText(job.pod_sets), "main x16 nvidia.com/gpu=1");
+}
+
+TEST(Mission, TheNewslettersJobAndWorkloadAreTheSamePods) {
+  const ParsedJob job = Job(DocumentsOf("examples/mission/newsletter-job.yaml").at(0));
+  EXPECT_EQ(job.queue, "");
+  const ParsedJob workload = Job(DocumentsOf("examples/mission/newsletter-workload.yaml").at(0));
+  EXPECT_EQ(workload.shape, ShapeKind::kWorkload);
+  EXPECT_EQ(workload.queue, "gpu-workload-queue");
+  EXPECT_EQ(workload.expected_cluster_queue, "gpu-cluster-queue");
+  EXPECT_EQ(PodSetsText(job.pod_sets), "main x3 nvidia.com/gpu=1");
+  EXPECT_EQ(PodSetsText(workload.pod_sets), PodSetsText(job.pod_sets));
+}
+
+TEST(Mission, TheQuickstartsManifestsParse) {
+  for (const auto& document : DocumentsOf("examples/quickstart/queues.yaml")) {
+    const auto object = ParseObject(document);
+    EXPECT_TRUE(object.ok()) << (object.ok() ? "" : object.error().detail);
+  }
+  const std::vector<std::pair<std::string, std::string>> jobs = {
+      {"job", "main x3 cpu=500m memory=256Mi nvidia.com/gpu=1"},
+      {"jobset", "map x2 cpu=250m memory=128Mi; reduce x1 cpu=250m memory=128Mi"},
+      {"rayjob",
+       "head x1 cpu=500m memory=256Mi; gpu-workers x1 cpu=500m memory=256Mi nvidia.com/gpu=1; "
+       "submitter x1 cpu=500m memory=200Mi"},
+      {"pytorchjob",
+       "master x1 cpu=500m memory=256Mi nvidia.com/gpu=1; worker x2 cpu=500m memory=256Mi "
+       "nvidia.com/gpu=1"},
+      {"leaderworkerset", "leader x1 cpu=250m memory=128Mi; worker x1 cpu=250m memory=128Mi"},
+  };
+  for (const auto& [file, pod_sets] : jobs) {
+    EXPECT_EQ(
+        PodSetsText(Job(DocumentsOf("examples/quickstart/jobs/" + file + ".yaml").at(0)).pod_sets),
+        pod_sets)
+        << file;
+  }
+}
+
+TEST(Mission, ThePlacementKindsAreRefusedByName) {
+  for (const std::string kind : {"ClusterResourcePlacement", "ResourcePlacement"}) {
+    const json::value manifest =
+        json::object{{"apiVersion", "placement.kubernetes-fleet.io/v1beta1"},
+                     {"kind", kind},
+                     {"metadata", {{"name", "sample-kueue"}}}};
+    EXPECT_FALSE(IsConfigObject(manifest));
+    const auto refused = ParseObject(manifest);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.error().detail,
+                testing::HasSubstr(kind + ": this version of Muster has no placement objects yet"));
+  }
+}
+
+}  // namespace
+}  // namespace muster::shapes

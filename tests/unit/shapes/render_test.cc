@@ -1,0 +1,251 @@
+// What is dispatched: suspension, flavors, labels, and nothing of what only the hub understands.
+#include "tests/unit/shapes/support.h"
+
+namespace muster::shapes {
+namespace {
+
+JobRecord Record(const ParsedJob& parsed, const std::string& flavor = "") {
+  JobRecord job;
+  job.id = {17};
+  job.uid = {0x0123456789abcdefULL, 0x0fedcba987654321ULL};
+  job.name = parsed.name.empty() ? "job-17" : parsed.name;
+  job.display_name = parsed.display_name;
+  job.ns = "team";
+  job.user = "ada";
+  job.shape = parsed.shape;
+  job.local_queue = "gpu";
+  job.cluster_queue = "team-a";
+  job.cluster = "east";
+  job.attempt = 2;
+  job.time_limit_s = parsed.time_limit_s;
+  job.batch = parsed.batch;
+  auto admission = std::make_shared<Admission>();
+  for (const auto& pod_set : parsed.pod_sets) {
+    PodSetAssignment assignment{pod_set.name, pod_set.count, {}, {}};
+    if (!flavor.empty()) assignment.flavors["cpu"] = flavor;
+    admission->pod_sets.push_back(std::move(assignment));
+  }
+  job.admission = admission;
+  return job;
+}
+
+ConfigView Config() {
+  ConfigView config;
+  ResourceFlavor spot;
+  spot.name = "spot";
+  spot.node_labels = {{"pool", "spot"}, {"zone", "a"}};
+  spot.tolerations = {{"spot", "Exists", "", "NoSchedule", std::nullopt}};
+  config.flavors["spot"] = spot;
+  return config;
+}
+
+RenderedObject Rendered_(const json::value& manifest, bool suspended = false,
+                         const std::string& flavor = "spot") {
+  const ParsedJob parsed = Job(manifest);
+  auto rendered = Render(Record(parsed, flavor), parsed.manifest, Config(), "inst", suspended);
+  EXPECT_TRUE(rendered.ok()) << (rendered.ok() ? "" : rendered.error().detail);
+  return std::move(rendered->object);
+}
+
+const char kPod[] = "{spec: {restartPolicy: Never, containers: [{name: pytorch, image: i}]}}";
+
+struct ShapeCase {
+  std::string name, manifest;
+  std::vector<std::string> templates;  // dotted paths of every pod template
+  std::string suspend, ttl;            // paths
+};
+
+std::vector<ShapeCase> Shapes() {
+  const std::string pod = kPod;
+  const std::string serving = "{spec: {containers: [{name: c, image: i}]}}";
+  return {
+      {"Job",
+       "{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {ttlSecondsAfterFinished: 5, "
+       "template: " +
+           pod + "}}",
+       {"spec.template"},
+       "spec.suspend",
+       "spec.ttlSecondsAfterFinished"},
+      {"JobSet",
+       "{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: a}, spec: "
+       "{ttlSecondsAfterFinished: 5, replicatedJobs: [{name: x, template: {spec: {template: " +
+           pod + "}}}, {name: y, template: {spec: {template: " + pod + "}}}]}}",
+       {"spec.replicatedJobs.0.template.spec.template",
+        "spec.replicatedJobs.1.template.spec.template"},
+       "spec.suspend",
+       "spec.ttlSecondsAfterFinished"},
+      {"PyTorchJob",
+       "{apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: a}, spec: {runPolicy: "
+       "{ttlSecondsAfterFinished: 5}, pytorchReplicaSpecs: {Master: {template: " +
+           pod + "}, Worker: {template: " + pod + "}}}}",
+       {"spec.pytorchReplicaSpecs.Master.template", "spec.pytorchReplicaSpecs.Worker.template"},
+       "spec.runPolicy.suspend",
+       "spec.runPolicy.ttlSecondsAfterFinished"},
+      {"RayJob",
+       "{apiVersion: ray.io/v1, kind: RayJob, metadata: {name: a}, spec: {entrypoint: e, "
+       "shutdownAfterJobFinishes: true, ttlSecondsAfterFinished: 5, rayClusterSpec: "
+       "{headGroupSpec: {template: " +
+           serving + "}, workerGroupSpecs: [{groupName: g, template: " + serving + "}]}}}",
+       {"spec.rayClusterSpec.headGroupSpec.template",
+        "spec.rayClusterSpec.workerGroupSpecs.0.template", "spec.submitterPodTemplate"},
+       "spec.suspend",
+       "spec.ttlSecondsAfterFinished"},
+      {"RayCluster",
+       "{apiVersion: ray.io/v1, kind: RayCluster, metadata: {name: a}, spec: {headGroupSpec: "
+       "{template: " +
+           serving + "}}}",
+       {"spec.headGroupSpec.template"},
+       "spec.suspend",
+       "spec.none"},
+      {"LeaderWorkerSet",
+       "{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, metadata: {name: a}, "
+       "spec: {leaderWorkerTemplate: {size: 2, leaderTemplate: " +
+           serving + ", workerTemplate: " + serving + "}}}",
+       {"spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate"},
+       "",
+       "spec.none"},
+      {"Workload",
+       "{apiVersion: kueue.x-k8s.io/v1beta1, kind: Workload, metadata: {name: a}, spec: "
+       "{queueName: q, podSets: [{name: main, count: 3, template: {containers: [{name: c, image: "
+       "i}]}}]}}",
+       {"spec.replicatedJobs.0.template.spec.template"},
+       "spec.suspend",
+       "spec.queueName"},
+      {"BatchScript",
+       R"({apiVersion: muster.io/v1, kind: BatchScript, metadata: {name: a}, spec: {script: "#!/bin/sh\n"}})",
+       {"spec.template"},
+       "spec.suspend",
+       "spec.script"},
+  };
+}
+
+const json::value* AtPath(const json::value& value, const std::string& path) {
+  const json::value* at = &value;
+  std::stringstream parts(path);
+  for (std::string part; at != nullptr && std::getline(parts, part, '.');)
+    at = At(*at, {part.c_str()});
+  return at;
+}
+
+TEST(Render, EveryShapeGetsLabelsFlavorsAndSuspension) {
+  for (const auto& shape : Shapes()) {
+    const json::value manifest = Yaml(shape.manifest);
+    const RenderedObject object = Rendered_(manifest);
+    for (const auto& path : shape.templates) {
+      const json::value* pod = AtPath(object.manifest, path);
+      ASSERT_NE(pod, nullptr) << shape.name << " " << path;
+      EXPECT_EQ(TextAt(*pod, {"spec", "nodeSelector"}), R"({"pool":"spot","zone":"a"})")
+          << shape.name << " " << path;
+      EXPECT_EQ(TextAt(*pod, {"spec", "tolerations"}),
+                R"([{"key":"spot","operator":"Exists","effect":"NoSchedule"}])")
+          << shape.name;
+      EXPECT_EQ(TextAt(*pod, {"metadata", "labels", "muster.io/job-uid"}),
+                "\"01234567-89ab-cdef-0fed-cba987654321\"")
+          << shape.name;
+      EXPECT_EQ(TextAt(*pod, {"metadata", "labels", "muster.io/attempt"}), "\"2\"") << shape.name;
+    }
+    EXPECT_EQ(TextAt(object.manifest, {"metadata", "labels", "muster.io/instance"}), "\"inst\"")
+        << shape.name;
+    EXPECT_EQ(AtPath(object.manifest, shape.ttl), nullptr) << shape.name;
+    EXPECT_EQ(object.ns, "team");
+    EXPECT_EQ(object.name, "a");
+    if (shape.suspend.empty()) continue;
+    EXPECT_EQ(*AtPath(object.manifest, shape.suspend), json::value(false)) << shape.name;
+    EXPECT_EQ(*AtPath(Rendered_(manifest, true).manifest, shape.suspend), json::value(true))
+        << shape.name;
+  }
+}
+
+TEST(Render, KeepsWhatTheUserWroteAndAddsNothingElse) {
+  const json::value manifest = Yaml(
+      "{apiVersion: batch/v1, kind: Job, metadata: {name: a, uid: u, finalizers: [x], labels: "
+      "{mine: x}, annotations: {note: y}}, status: {active: 1}, spec: {"
+      "managedBy: kueue.x-k8s.io/multikueue, selector: {matchLabels: {controller-uid: z}}, "
+      "parallelism: 2, suspend: true, template: {metadata: {labels: {app: t, controller-uid: z}}, "
+      "spec: {restartPolicy: Never, nodeSelector: {own: z}, tolerations: [{key: spot, operator: "
+      "Exists, effect: NoSchedule}], containers: [{name: c, image: i, new: 1}]}}}}");
+  EXPECT_EQ(
+      Rendered_(manifest).manifest,
+      Yaml(
+          R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"a","annotations":{"note":"y"},"labels":{"mine":"x","muster.io/instance":"inst",)"
+          R"("muster.io/job-uid":"01234567-89ab-cdef-0fed-cba987654321","muster.io/attempt":"2"},"namespace":"team"},"spec":{)"
+          R"("template":{"metadata":{"labels":{"app":"t","muster.io/instance":"inst","muster.io/job-uid":"01234567-89ab-cdef-0fed-cba987654321","muster.io/attempt":"2"}},)"
+          R"("spec":{"restartPolicy":"Never","nodeSelector":{"own":"z","pool":"spot","zone":"a"},"tolerations":[{"key":"spot","operator":"Exists","effect":"NoSchedule"}],)"
+          R"("containers":[{"name":"c","image":"i","new":1}]}},"parallelism":2,"suspend":false}})"));
+}
+
+TEST(Render, LeaderWorkerSetsAreHeldBackByHavingNoReplicas) {
+  const json::value manifest = Yaml(Shapes()[5].manifest);
+  EXPECT_EQ(TextAt(Rendered_(manifest, true).manifest, {"spec", "replicas"}), "0");
+  EXPECT_EQ(TextAt(Rendered_(manifest, false).manifest, {"spec", "replicas"}), "absent");
+}
+
+TEST(Render, AWorkloadBecomesAJobSetOfIndexedJobs) {
+  const RenderedObject object = Rendered_(Yaml(Shapes()[6].manifest));
+  EXPECT_EQ(object.api_version, "jobset.x-k8s.io/v1alpha2");
+  EXPECT_EQ(object.kind, "JobSet");
+  const auto* spec = At(object.manifest, {"spec", "replicatedJobs", "0", "template", "spec"});
+  ASSERT_NE(spec, nullptr);
+  EXPECT_EQ(TextAt(*spec, {"parallelism"}), "3");
+  EXPECT_EQ(TextAt(*spec, {"completions"}), "3");
+  EXPECT_EQ(TextAt(*spec, {"completionMode"}), "\"Indexed\"");
+  EXPECT_EQ(TextAt(*spec, {"template", "spec", "restartPolicy"}), "\"Never\"");
+  EXPECT_TRUE(ParseJob(object.manifest).ok()) << ParseJob(object.manifest).error().detail;
+}
+
+TEST(Render, EveryRenderedObjectIsAGoodManifestOfItsKind) {
+  for (const auto& shape : Shapes()) {
+    const RenderedObject object = Rendered_(Yaml(shape.manifest), false);
+    const auto again = ParseJob(object.manifest);
+    EXPECT_TRUE(again.ok()) << shape.name << ": " << again.error().detail;
+  }
+}
+
+TEST(Render, WritesTheTimeLimitThatMaxExecTimeAsked) {
+  const RenderedObject object =
+      Rendered_(Yaml("{apiVersion: batch/v1, kind: Job, metadata: {name: a, labels: "
+                     "{kueue.x-k8s.io/max-exec-time-seconds: \"30\"}}, spec: "
+                     "{activeDeadlineSeconds: 90, template: " +
+                     std::string(kPod) + "}}"));
+  EXPECT_EQ(TextAt(object.manifest, {"spec", "activeDeadlineSeconds"}), "30");
+}
+
+TEST(Render, AFlavorThatIsGoneIsAnErrorAndNotASilentOmission) {
+  const ParsedJob parsed = Job(Yaml(Shapes()[0].manifest));
+  const auto rendered = Render(Record(parsed, "gone"), parsed.manifest, Config(), "inst", false);
+  ASSERT_FALSE(rendered.ok());
+  EXPECT_EQ(rendered.error().code, Code::kFailedPrecondition);
+}
+
+TEST(Render, RayWorkersGetTheCountThatAdmissionReliedOn) {
+  const RenderedObject object = Rendered_(Yaml(Shapes()[3].manifest));
+  EXPECT_EQ(
+      TextAt(object.manifest, {"spec", "rayClusterSpec", "workerGroupSpecs", "0", "replicas"}),
+      "1");
+  EXPECT_EQ(
+      TextAt(object.manifest, {"spec", "submitterPodTemplate", "spec", "containers", "0", "image"}),
+      "\"i\"");
+}
+
+TEST(ReferencedObjects, FindsEveryMapAndSecretThatMustExist) {
+  const json::value manifest = Yaml(
+      "{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: {spec: "
+      "{restartPolicy: Never, "
+      "volumes: [{name: v, configMap: {name: files}}, {name: o, configMap: {name: perhaps, "
+      "optional: true}}, {name: s, secret: {secretName: key}}, "
+      "{name: p, projected: {sources: [{secret: {name: token}}, {configMap: {name: files}}]}}], "
+      "initContainers: [{name: i, image: i, envFrom: [{configMapRef: {name: settings}}, "
+      "{secretRef: {name: no, optional: true}}]}], "
+      "containers: [{name: c, image: i, env: [{name: A, valueFrom: {secretKeyRef: {name: password, "
+      "key: k}}}, {name: B, valueFrom: {configMapKeyRef: {name: settings, key: k}}}]}]}}}}");
+  const ParsedJob parsed = Job(manifest);
+  const std::vector<ObjectReference> wanted = {{"ConfigMap", "files"},
+                                               {"Secret", "key"},
+                                               {"Secret", "token"},
+                                               {"ConfigMap", "settings"},
+                                               {"Secret", "password"}};
+  EXPECT_EQ(ReferencedObjects(Record(parsed), parsed.manifest), wanted);
+}
+
+}  // namespace
+}  // namespace muster::shapes

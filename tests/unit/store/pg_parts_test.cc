@@ -1,0 +1,131 @@
+// The parts of the PostgreSQL store that need no server.
+#include <gtest/gtest.h>
+
+#include "schedd/store/pg/pq.h"
+#include "schedd/store/pg/pq_params.h"
+#include "schedd/store/pg/row_json.h"
+
+namespace muster::pg {
+namespace {
+
+std::string Hex(const std::string& bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : bytes) {
+    out += kDigits[static_cast<unsigned char>(c) >> 4];
+    out += kDigits[static_cast<unsigned char>(c) & 15];
+  }
+  return out;
+}
+
+TEST(BinaryParameters, AnArrayIsItsHeaderAndItsElements) {
+  Column column(ElementType::kInt4);
+  column.Int4(-2);
+  column.OptionalInt4(std::nullopt);
+  EXPECT_EQ(column.array_oid(), 1007U);
+  EXPECT_EQ(Hex(column.Bytes()),
+            "00000001"  // dimensions
+            "00000001"  // has nulls
+            "00000017"  // int4
+            "00000002"
+            "00000001"
+            "00000004"
+            "fffffffe"
+            "ffffffff");
+}
+
+TEST(BinaryParameters, AnEmptyArrayHasNoDimension) {
+  Column column(ElementType::kText);
+  EXPECT_EQ(Hex(column.Bytes()),
+            "00000000"
+            "00000000"
+            "00000019");
+}
+
+TEST(BinaryParameters, UnsetTimesAndEmptyOptionalTextsAreNull) {
+  Column times(ElementType::kInt8), texts(ElementType::kText);
+  times.Time({});
+  texts.OptionalText("");
+  EXPECT_EQ(Hex(times.Bytes()).substr(40), "ffffffff");
+  EXPECT_EQ(Hex(texts.Bytes()).substr(40), "ffffffff");
+}
+
+TEST(BinaryParameters, AUuidIsSixteenBytesHighPartFirst) {
+  Column column(ElementType::kUuid);
+  column.Uuid(Uid{0x0011223344556677ULL, 0x8899aabbccddeeffULL});
+  EXPECT_EQ(Hex(column.Bytes()).substr(40), "0000001000112233445566778899aabbccddeeff");
+}
+
+struct StateCase {
+  const char* sqlstate;
+  const char* constraint;
+  FailureKind kind;
+  Code code;
+};
+
+TEST(FailureOf, EverySqlstateMeansOneThingToTheCaller) {
+  const StateCase cases[] = {
+      {"MU001", "", FailureKind::kFenced, Code::kAborted},
+      {"MU002", "", FailureKind::kItem, Code::kFailedPrecondition},
+      {"53100", "", FailureKind::kEnvironment, Code::kUnavailable},  // disk full
+      {"53300", "", FailureKind::kEnvironment, Code::kUnavailable},  // too many connections
+      {"25006", "", FailureKind::kEnvironment, Code::kUnavailable},  // read-only
+      {"57P01", "", FailureKind::kEnvironment, Code::kUnavailable},  // shutting down
+      {"58030", "", FailureKind::kEnvironment, Code::kUnavailable},  // I/O error
+      {"40P01", "", FailureKind::kEnvironment, Code::kUnavailable},  // deadlock
+      {"23505", "dispatches_one_live", FailureKind::kItem, Code::kFailedPrecondition},
+      {"23514", "quota_usage_amount_check", FailureKind::kItem, Code::kFailedPrecondition},
+      {"22021", "", FailureKind::kItem, Code::kInvalidArgument},  // bytes that are no UTF-8
+      {"22P02", "", FailureKind::kItem, Code::kInvalidArgument},  // no JSON
+      {"42601", "", FailureKind::kItem, Code::kInternal},
+  };
+  for (const StateCase& state : cases) {
+    const Failure failure = FailureOf(state.sqlstate, "text of the server", state.constraint);
+    EXPECT_EQ(failure.kind, state.kind) << state.sqlstate;
+    EXPECT_EQ(failure.error.code, state.code) << state.sqlstate;
+  }
+  EXPECT_EQ(FailureOf("53100", "", "").error.detail,
+            "the database's disk is full; nothing was written");
+  EXPECT_EQ(FailureOf("23505", "", "dispatches_one_live").error.detail,
+            "the job already has a live attempt");
+}
+
+TEST(RowJson, TextThatIsNotOursIsDataLossAndNeverThrows) {
+  for (const char* text :
+       {"", "{", "[1]", "{\"a\":1}", "null", "[{\"name\":7}]", "[{\"count\":99999999999}]"}) {
+    EXPECT_FALSE(ParsePodSets(text).ok()) << text;
+  }
+  EXPECT_EQ(ParsePodSets("{").error().code, Code::kDataLoss);
+  EXPECT_EQ(ParseAdmission("[]").error().code, Code::kDataLoss);
+  EXPECT_EQ(ParseConditions("[{\"type\":\"A\"}]").error().code, Code::kDataLoss);
+  EXPECT_EQ(ParseBatch("7").error().code, Code::kDataLoss);
+}
+
+TEST(RowJson, RequiredAffinityWithoutTermsIsNotTheSameAsNone) {
+  SchedulingConstraints constraints;
+  constraints.has_required_affinity = true;
+  PodSets pod_sets{{"a", 1, {}, std::make_shared<const SchedulingConstraints>(constraints)}};
+  const auto back = ParsePodSets(PodSetsText(pod_sets));
+  ASSERT_TRUE(back.ok());
+  EXPECT_TRUE((**back)[0].constraints->has_required_affinity);
+  EXPECT_TRUE((**back)[0].constraints->required_terms.empty());
+}
+
+TEST(RowJson, UnlimitedAmountsSurvive) {
+  const auto back = ParsePodSets(
+      PodSetsText({{"a", 1, {{"cpu", std::numeric_limits<std::int64_t>::max()}}, nullptr}}));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ((**back)[0].requests[0].amount, std::numeric_limits<std::int64_t>::max());
+}
+
+TEST(Interner, EqualPodSetsAreOneObject) {
+  Interner interner;
+  const auto first = interner.PodSetsOf(R"([{"name":"a","count":1,"requests":{}}])");
+  const auto second = interner.PodSetsOf(R"([{"name":"a","count":1,"requests":{}}])");
+  const auto other = interner.PodSetsOf(R"([{"name":"b","count":1,"requests":{}}])");
+  EXPECT_EQ(first->get(), second->get());
+  EXPECT_NE(first->get(), other->get());
+}
+
+}  // namespace
+}  // namespace muster::pg
