@@ -51,16 +51,17 @@ std::string ListTail(const std::string& token) {
 }
 
 /// {"items":[...],"next_page_token":...}, a line per item; long ones are rendered while they leave.
-Response PageResponse(api::JobPage page) {
+Response PageResponse(api::JobPage page, api::JobMembers members) {
   struct Rendering {
     api::JobPage page;
+    api::JobMembers members;
     std::size_t next = 0;
     bool Step(std::string* out) {
       if (next == 0) *out += "{\"items\":[";
       const std::size_t begin = out->size();
       while (next < page.items.size() && out->size() - begin < kPieceBytes) {
         *out += next == 0 ? "\n" : ",\n";
-        api::AppendJobView(*page.items[next], out);
+        api::AppendJobView(*page.items[next], members, out);
         page.items[next++].reset();
       }
       if (next < page.items.size()) return true;
@@ -70,6 +71,7 @@ Response PageResponse(api::JobPage page) {
   };
   auto rendering = std::make_shared<Rendering>();
   rendering->page = std::move(page);
+  rendering->members = members;
   Response response;
   if (rendering->page.items.size() <= kWholeItems) {
     while (rendering->Step(&response.body)) {
@@ -134,15 +136,19 @@ Result<api::JobPage> AccountedJobs(ApiContext& api, const Who& who, const QueryR
 Response ListJobs(ApiContext& api, const Who& who, Request& request) {
   const QueryReader query(request);
   const Status known =
-      query.Only({"namespace", "queue", "state", "user", "kind", "limit", "page_token"});
+      query.Only({"namespace", "queue", "state", "user", "kind", "fields", "limit", "page_token"});
   if (!known.ok()) return ErrorResponse(request, known.error());
   const Result<api::JobFilter> filter = ReadFilter(query);
   if (!filter.ok()) return ErrorResponse(request, filter.error());
+  Result<api::JobMembers> members = api::JobMembers().set();
+  if (request.Query("fields") != nullptr) members = api::JobMembersOf(query.List("fields"));
+  if (!members.ok()) return ErrorResponse(request, members.error());
   const auto limit = query.Number("limit", limits::kPageItems, 1, limits::kPageItemsMax);
   if (!limit.ok()) return ErrorResponse(request, limit.error());
   Result<api::JobPage> page = api.service.ListJobs(who, *filter, query.Text("page_token"),
                                                    static_cast<std::size_t>(*limit));
-  return page.ok() ? PageResponse(std::move(*page)) : ErrorResponse(request, page.error());
+  return page.ok() ? PageResponse(std::move(*page), *members)
+                   : ErrorResponse(request, page.error());
 }
 
 Response GetJob(ApiContext& api, const Who& who, Request& request) {

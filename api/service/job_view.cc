@@ -1,7 +1,11 @@
 // The job view twice: as a value, and as text appended without building one (lists of 100,000
 // jobs). A test holds the two equal.
+#include <algorithm>
+#include <iterator>
+
 #include "api/service/json_append.h"
 #include "api/service/views.h"
+#include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
 #include "schedd/shapes/batch_spec.h"
 
@@ -70,13 +74,8 @@ void AppendKeyNumber(std::string_view key_and_colon, std::int64_t number, std::s
   AppendJsonNumber(number, out);
 }
 
-void AppendKeyTime(std::string_view key_and_colon, WallTime time, std::string* out) {
-  out->append(key_and_colon);
-  AppendJsonTime(time, out);
-}
-
 void AppendPodSets(const JobRecord& job, std::string* out) {
-  out->append(",\"podSets\":[");
+  out->push_back('[');
   bool first_set = true;
   if (job.pod_sets != nullptr) {
     for (const PodSet& pod_set : *job.pod_sets) {
@@ -108,7 +107,7 @@ void AppendPodSets(const JobRecord& job, std::string* out) {
 }
 
 void AppendConditions(const JobRecord& job, std::string* out) {
-  out->append(",\"conditions\":[");
+  out->push_back('[');
   if (job.conditions != nullptr) {
     bool first = true;
     for (const Condition& condition : *job.conditions) {
@@ -124,6 +123,78 @@ void AppendConditions(const JobRecord& job, std::string* out) {
   }
   out->push_back(']');
 }
+
+void AppendBatch(const JobRecord& job, std::string* out) {
+  if (job.batch == nullptr) {
+    out->append("null");
+  } else {
+    out->append(json::serialize(BatchJson(job)));
+  }
+}
+
+struct Member {
+  std::string_view key;  // with its quotes and colon
+  void (*append)(const JobRecord& job, std::string* out);
+
+  std::string_view name() const { return key.substr(1, key.size() - 3); }
+};
+
+template <auto kText>
+void AppendText(const JobRecord& job, std::string* out) {
+  AppendJsonString(job.*kText, out);
+}
+template <auto kNumber>
+void AppendNumber(const JobRecord& job, std::string* out) {
+  AppendJsonNumber(job.*kNumber, out);
+}
+template <auto kTime>
+void AppendTime(const JobRecord& job, std::string* out) {
+  AppendJsonTime(job.*kTime, out);
+}
+
+// The members of the job view in their order.
+constexpr Member kMembers[] = {
+    {"\"id\":",
+     [](const JobRecord& job, std::string* out) { AppendJsonNumber(job.id.value, out); }},
+    {"\"uid\":", [](const JobRecord& job, std::string* out) { AppendJsonUid(job.uid, out); }},
+    {"\"name\":", AppendText<&JobRecord::name>},
+    {"\"namespace\":", AppendText<&JobRecord::ns>},
+    {"\"kind\":", [](const JobRecord& job,
+                     std::string* out) { AppendJsonString(ShapeKindName(job.shape), out); }},
+    {"\"apiVersion\":", [](const JobRecord& job,
+                           std::string* out) { AppendJsonString(ApiVersionOf(job.shape), out); }},
+    {"\"displayName\":", AppendText<&JobRecord::display_name>},
+    {"\"user\":", AppendText<&JobRecord::user>},
+    {"\"queue\":", AppendText<&JobRecord::local_queue>},
+    {"\"clusterQueue\":", AppendText<&JobRecord::cluster_queue>},
+    {"\"priority\":", AppendNumber<&JobRecord::priority>},
+    {"\"priorityClass\":", AppendText<&JobRecord::priority_class>},
+    {"\"state\":", [](const JobRecord& job,
+                      std::string* out) { AppendJsonString(JobStateName(job.state), out); }},
+    {"\"reason\":",
+     [](const JobRecord& job, std::string* out) { AppendJsonString(ReasonName(job.reason), out); }},
+    {"\"message\":", AppendText<&JobRecord::message>},
+    {"\"cluster\":", AppendText<&JobRecord::cluster>},
+    {"\"attempt\":", AppendNumber<&JobRecord::attempt>},
+    {"\"submitTime\":", AppendTime<&JobRecord::submit_time>},
+    {"\"admitTime\":", AppendTime<&JobRecord::admit_time>},
+    {"\"startTime\":", AppendTime<&JobRecord::start_time>},
+    {"\"endTime\":", AppendTime<&JobRecord::end_time>},
+    {"\"exitCode\":",
+     [](const JobRecord& job, std::string* out) {
+       if (job.exit_code) {
+         AppendJsonNumber(*job.exit_code, out);
+       } else {
+         out->append("null");
+       }
+     }},
+    {"\"exitSignal\":", AppendNumber<&JobRecord::exit_signal>},
+    {"\"timeLimitSeconds\":", AppendNumber<&JobRecord::time_limit_s>},
+    {"\"podSets\":", AppendPodSets},
+    {"\"conditions\":", AppendConditions},
+    {"\"batch\":", AppendBatch},
+};
+static_assert(std::size(kMembers) == JobMembers().size());
 
 }  // namespace
 
@@ -203,45 +274,35 @@ json::object JobViewJson(const JobRecord& job) {
   return out;
 }
 
+void AppendJobView(const JobRecord& job, JobMembers members, std::string* out) {
+  out->push_back('{');
+  bool first = true;
+  for (std::size_t i = 0; i < std::size(kMembers); ++i) {
+    if (!members.test(i)) continue;
+    if (!first) out->push_back(',');
+    first = false;
+    out->append(kMembers[i].key);
+    kMembers[i].append(job, out);
+  }
+  out->push_back('}');
+}
+
 void AppendJobView(const JobRecord& job, std::string* out) {
-  AppendKeyNumber("{\"id\":", job.id.value, out);
-  out->append(",\"uid\":");
-  AppendJsonUid(job.uid, out);
-  AppendKeyText(",\"name\":", job.name, out);
-  AppendKeyText(",\"namespace\":", job.ns, out);
-  AppendKeyText(",\"kind\":", ShapeKindName(job.shape), out);
-  AppendKeyText(",\"apiVersion\":", ApiVersionOf(job.shape), out);
-  AppendKeyText(",\"displayName\":", job.display_name, out);
-  AppendKeyText(",\"user\":", job.user, out);
-  AppendKeyText(",\"queue\":", job.local_queue, out);
-  AppendKeyText(",\"clusterQueue\":", job.cluster_queue, out);
-  AppendKeyNumber(",\"priority\":", job.priority, out);
-  AppendKeyText(",\"priorityClass\":", job.priority_class, out);
-  AppendKeyText(",\"state\":", JobStateName(job.state), out);
-  AppendKeyText(",\"reason\":", ReasonName(job.reason), out);
-  AppendKeyText(",\"message\":", job.message, out);
-  AppendKeyText(",\"cluster\":", job.cluster, out);
-  AppendKeyNumber(",\"attempt\":", job.attempt, out);
-  AppendKeyTime(",\"submitTime\":", job.submit_time, out);
-  AppendKeyTime(",\"admitTime\":", job.admit_time, out);
-  AppendKeyTime(",\"startTime\":", job.start_time, out);
-  AppendKeyTime(",\"endTime\":", job.end_time, out);
-  if (job.exit_code) {
-    AppendKeyNumber(",\"exitCode\":", *job.exit_code, out);
-  } else {
-    out->append(",\"exitCode\":null");
+  AppendJobView(job, JobMembers().set(), out);
+}
+
+Result<JobMembers> JobMembersOf(const std::vector<std::string>& names) {
+  if (names.empty()) return InvalidField("fields", "names no member of a job view");
+  JobMembers members;
+  for (const std::string& name : names) {
+    const auto* found = std::find_if(std::begin(kMembers), std::end(kMembers),
+                                     [&](const Member& member) { return member.name() == name; });
+    if (found == std::end(kMembers)) {
+      return InvalidField("fields", Quoted(name) + " is not a member of a job view");
+    }
+    members.set(static_cast<std::size_t>(found - std::begin(kMembers)));
   }
-  AppendKeyNumber(",\"exitSignal\":", job.exit_signal, out);
-  AppendKeyNumber(",\"timeLimitSeconds\":", job.time_limit_s, out);
-  AppendPodSets(job, out);
-  AppendConditions(job, out);
-  if (job.batch == nullptr) {
-    out->append(",\"batch\":null}");
-  } else {
-    out->append(",\"batch\":");
-    out->append(json::serialize(BatchJson(job)));
-    out->push_back('}');
-  }
+  return members;
 }
 
 }  // namespace muster::api

@@ -7,64 +7,6 @@ namespace {
 
 constexpr char kHex[] = "0123456789abcdef";
 
-bool NeedsEscape(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; }
-
-void AppendEscaped(char c, std::string* out) {
-  switch (c) {
-    case '"':
-      out->append("\\\"");
-      return;
-    case '\\':
-      out->append("\\\\");
-      return;
-    case '\n':
-      out->append("\\n");
-      return;
-    case '\r':
-      out->append("\\r");
-      return;
-    case '\t':
-      out->append("\\t");
-      return;
-    case '\b':
-      out->append("\\b");
-      return;
-    case '\f':
-      out->append("\\f");
-      return;
-    default:
-      break;
-  }
-  const auto byte = static_cast<unsigned char>(c);
-  out->append("\\u00");
-  out->push_back(kHex[byte >> 4]);
-  out->push_back(kHex[byte & 15]);
-}
-
-constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
-constexpr std::uint64_t kTops = 0x8080808080808080ULL;
-
-/// True if one of eight bytes may need an escape: below 0x20, a quote or a backslash (never false
-/// wrongly).
-bool EightMayNeedEscape(std::uint64_t bytes) {
-  const std::uint64_t quote = bytes ^ (kOnes * '"');
-  const std::uint64_t backslash = bytes ^ (kOnes * '\\');
-  return (((bytes - kOnes * 0x20) & ~bytes) | ((quote - kOnes) & ~quote) |
-          ((backslash - kOnes) & ~backslash)) &
-         kTops;
-}
-
-/// The first position from `at` on whose character needs an escape; the size if none does.
-std::size_t NextEscape(std::string_view text, std::size_t at) {
-  for (; at + 8 <= text.size(); at += 8) {
-    std::uint64_t bytes = 0;
-    std::memcpy(&bytes, text.data() + at, 8);
-    if (EightMayNeedEscape(bytes)) break;
-  }
-  while (at < text.size() && !NeedsEscape(text[at])) ++at;
-  return at;
-}
-
 void PutDigits(std::int64_t value, int width, char* at) {
   for (int i = width - 1; i >= 0; --i) {
     at[i] = static_cast<char>('0' + value % 10);
@@ -124,18 +66,6 @@ void AppendTime(WallTime time, bool with_micros, std::string* out) {
 }
 
 }  // namespace
-
-void AppendJsonString(std::string_view text, std::string* out) {
-  out->push_back('"');
-  std::size_t clean = 0;
-  for (std::size_t at = NextEscape(text, 0); at < text.size(); at = NextEscape(text, clean)) {
-    out->append(text.substr(clean, at - clean));
-    AppendEscaped(text[at], out);
-    clean = at + 1;
-  }
-  out->append(text.substr(clean));
-  out->push_back('"');
-}
 
 void AppendJsonTime(WallTime time, std::string* out) {
   if (time.set()) {

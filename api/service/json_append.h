@@ -1,4 +1,5 @@
-// Appends JSON tokens to a text buffer: the building stones of the fast job view.
+// Appends JSON tokens to a text buffer: the building stones of the fast job view, beside
+// AppendJsonString of schedd/text.
 //
 // Pure functions, thread-safe.
 #pragma once
@@ -6,15 +7,12 @@
 #include <charconv>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "schedd/base/ids.h"
 #include "schedd/base/time.h"
 
 namespace muster::api {
 
-/// A quoted and escaped string. `text` is UTF-8 (everything that entered through ParseJson is).
-void AppendJsonString(std::string_view text, std::string* out);
 /// "2026-11-21T10:00:00.123456Z" in quotes, or null if not set.
 void AppendJsonTime(WallTime time, std::string* out);
 /// "2026-11-21T10:00:00Z" in quotes, as conditions have it; "" in quotes if not set.

@@ -5,11 +5,10 @@
 
 namespace muster::api {
 
-SchedulerService::SchedulerService(Engine& engine, Store& store, const Clock& clock, Random& random,
+SchedulerService::SchedulerService(Engine& engine, Store& store, Random& random,
                                    const auth::Authorizer& authorizer, BackendLookup backends)
     : engine_(engine),
       store_(store),
-      clock_(clock),
       random_(random),
       authorizer_(authorizer),
       backends_(std::move(backends)) {}

@@ -74,8 +74,8 @@ using BackendLookup = std::function<Backend*(const std::string& cluster)>;
 
 class SchedulerService {
  public:
-  SchedulerService(Engine& engine, Store& store, const Clock& clock, Random& random,
-                   const auth::Authorizer& authorizer, BackendLookup backends);
+  SchedulerService(Engine& engine, Store& store, Random& random, const auth::Authorizer& authorizer,
+                   BackendLookup backends);
 
   /// An array script gives its first task.
   void SubmitJob(const auth::Principal& who, SubmitRequest request, Callback<Submitted> done);
@@ -161,7 +161,6 @@ class SchedulerService {
 
   Engine& engine_;
   Store& store_;
-  const Clock& clock_;
   Random& random_;
   const auth::Authorizer& authorizer_;
   BackendLookup backends_;

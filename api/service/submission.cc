@@ -46,15 +46,17 @@ bool IsGivenName(std::string_view name) {
          name.find_first_not_of("0123456789", 4) == std::string_view::npos;
 }
 
-Result<shapes::ParsedJob> ParseBody(const json::value& body, std::string_view ns) {
+Result<shapes::ParsedJob> ParseBody(json::value body, std::string_view ns) {
   if (!body.is_object())
     return InvalidArgument("a job is a JSON object: a manifest, or {\"script\": ...}");
   const json::object& object = body.get_object();
-  if (!object.contains("script") || object.contains("kind")) return shapes::ParseJob(body);
+  if (!object.contains("script") || object.contains("kind")) {
+    return shapes::ParseJob(std::move(body));
+  }
   Result<json::value> manifest =
       shapes::BatchScriptManifest(object, ns.empty() ? std::string_view(kDefault) : ns);
   if (!manifest.ok()) return manifest.error();
-  return shapes::ParseJob(*manifest);
+  return shapes::ParseJob(std::move(*manifest));
 }
 
 Result<std::string> ResolveNamespace(const ConfigView& config, const std::string& of_path,
@@ -111,20 +113,20 @@ Result<QueueChoice> ResolveQueue(const ConfigView& config, const std::string& ns
   return choice;
 }
 
-Result<std::vector<Submission>> SubmissionBuilder::Build(const std::string& ns,
-                                                         const json::value& body,
+Result<std::vector<Submission>> SubmissionBuilder::Build(const std::string& ns, json::value body,
                                                          const std::string& idempotency_key) {
   if (idempotency_key.size() > limits::kIdempotencyKeyBytes) {
     return InvalidArgument("the idempotency key is longer than " +
                            std::to_string(limits::kIdempotencyKeyBytes) + " bytes");
   }
-  Result<shapes::ParsedJob> parsed = ParseBody(body, ns);
+  const std::uint64_t body_fingerprint = idempotency_key.empty() ? 0 : FingerprintOf(body);
+  Result<shapes::ParsedJob> parsed = ParseBody(std::move(body), ns);
   if (!parsed.ok()) return parsed.error();
   Result<std::vector<Submission>> built = BuildParsed(ns, std::move(parsed).value());
   if (!built.ok() || idempotency_key.empty()) return built;
 
   const std::string scope = who_.user + "/" + built->front().draft->ns;
-  const std::uint64_t fingerprint = AddFingerprint(FingerprintOf(body), scope);
+  const std::uint64_t fingerprint = AddFingerprint(body_fingerprint, scope);
   for (std::size_t i = 0; i < built->size(); ++i) {
     // Tasks of an array share the client's key; each has a scope of its own, the first one the
     // plain scope.

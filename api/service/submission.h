@@ -42,7 +42,7 @@ class SubmissionBuilder {
   /// One submission, or one for each task of an array script. A batch script without a name gets
   /// it from the engine. `ns` is the path's namespace, "" for
   /// none. `idempotency_key` "" for none.
-  Result<std::vector<Submission>> Build(const std::string& ns, const json::value& body,
+  Result<std::vector<Submission>> Build(const std::string& ns, json::value body,
                                         const std::string& idempotency_key);
   /// The same from a manifest that ParseJob has already taken.
   Result<std::vector<Submission>> BuildParsed(const std::string& ns, shapes::ParsedJob parsed);
@@ -60,7 +60,7 @@ class SubmissionBuilder {
 
 /// A manifest from a request's body: a {"script": ...} form becomes a BatchScript manifest, the
 /// rest is as it is.
-Result<shapes::ParsedJob> ParseBody(const json::value& body, std::string_view ns);
+Result<shapes::ParsedJob> ParseBody(json::value body, std::string_view ns);
 
 /// metadata.generateName resolved as Kubernetes does: the base cut to 58 characters and five random
 /// ones of an alphabet without vowels.

@@ -40,7 +40,7 @@ void SchedulerService::SubmitAll(const auth::Principal& who, SubmitRequest reque
   if (!view.ok()) return done(view.error());
   SubmissionBuilder builder(*(*view)->config, random_, pod_sets_, who);
   Result<std::vector<Submission>> jobs =
-      builder.Build(request.ns, request.body, request.idempotency_key);
+      builder.Build(request.ns, std::move(request.body), request.idempotency_key);
   if (!jobs.ok()) return done(jobs.error());
   const JobRecord& first = *jobs->front().draft;
   const Status allowed = Allow(who, auth::Verb::kCreate, "jobs", first.ns, first.name);
@@ -84,8 +84,7 @@ void SchedulerService::SubmitBatch(const auth::Principal& who, std::string ns,
   jobs.reserve(bodies.size());
   std::vector<std::size_t> slots;  // jobs[i] answers item slots[i]
   for (std::size_t i = 0; i < bodies.size(); ++i) {
-    Result<std::vector<Submission>> built = builder.Build(ns, bodies[i], "");
-    bodies[i] = nullptr;  // its memory is not needed beside its text
+    Result<std::vector<Submission>> built = builder.Build(ns, std::move(bodies[i]), "");
     if (built.ok() && built->size() != 1) {
       built = InvalidField("array", "an array cannot be an item of a batch; submit it on its own");
     }

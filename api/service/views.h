@@ -4,6 +4,10 @@
 // or empty.
 #pragma once
 
+#include <bitset>
+#include <string>
+#include <vector>
+
 #include "schedd/core/explain.h"
 #include "schedd/model/dispatch.h"
 #include "schedd/model/event.h"
@@ -20,6 +24,12 @@ std::string_view ApiVersionOf(ShapeKind shape);
 json::object JobViewJson(const JobRecord& job);
 /// Appends the same as text; the fast path of long lists.
 void AppendJobView(const JobRecord& job, std::string* out);
+/// Which members of the job view an answer carries: bit i stands for the i-th one.
+using JobMembers = std::bitset<27>;
+/// kInvalidArgument on `fields`: there is no name, or one that is no member of the job view.
+Result<JobMembers> JobMembersOf(const std::vector<std::string>& names);
+/// The same with these members only, in the view's order.
+void AppendJobView(const JobRecord& job, JobMembers members, std::string* out);
 json::object EventJson(const Event& event);
 json::object ExplanationJson(const core::Explanation& explanation);
 json::object AttemptJson(const AttemptRecord& attempt);

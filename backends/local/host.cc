@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 #include <sstream>
 
 #include "backends/local/process/files.h"
@@ -38,6 +39,25 @@ bool Declares(const ResourceList& list, std::string_view resource) {
     if (one.resource == resource) return true;
   }
   return false;
+}
+
+constexpr int kFirstServerPort = 20'000;  // above what services are usually given
+constexpr int kFewestServerPorts = 1'000;
+
+/// Ports first, first + 1, ..., end - 1.
+struct PortRange {
+  int first = 0, end = 0;
+  std::uint64_t size() const { return static_cast<std::uint64_t>(end - first); }
+};
+
+/// Below the range from which the kernel gives outgoing connections theirs: between our look and a
+/// pod's bind no client can take one of these. Empty if this host leaves no room there.
+PortRange ServerPorts() {
+  std::ifstream file("/proc/sys/net/ipv4/ip_local_port_range");
+  int first_outgoing = 0;
+  file >> first_outgoing;
+  if (first_outgoing < kFirstServerPort + kFewestServerPorts) return {};
+  return {kFirstServerPort, first_outgoing};
 }
 
 }  // namespace
@@ -74,20 +94,26 @@ HostAbilities FindAbilities(const std::string& supervisor_path, bool use_cgroups
   return found;
 }
 
-std::vector<int> FreePorts(int count) {
+std::vector<int> FreePorts(int count, Random& random) {
+  const PortRange range = ServerPorts();
   std::vector<int> ports, sockets;
-  for (int i = 0; i < count; ++i) {
+  for (int tries = 0; tries < 64 * count && static_cast<int>(ports.size()) < count; ++tries) {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) break;
-    sockets.push_back(fd);  // held until all are found, so that they differ
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (range.size() > 0) {
+      address.sin_port =
+          htons(static_cast<std::uint16_t>(range.first + random.Next() % range.size()));
+    }
     socklen_t size = sizeof address;
     if (::bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
         ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-      break;
+      ::close(fd);
+      continue;
     }
+    sockets.push_back(fd);  // held until all are found, so that they differ
     ports.push_back(ntohs(address.sin_port));
   }
   for (const int fd : sockets) ::close(fd);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/local/process/cgroup.h"
+#include "schedd/base/random.h"
 #include "schedd/model/resources.h"
 
 namespace muster::local {
@@ -22,7 +23,8 @@ ResourceList WithHostDefaults(ResourceList declared);
 /// `cgroup_name` names this installation's groups.
 HostAbilities FindAbilities(const std::string& supervisor_path, bool use_cgroups,
                             bool use_namespaces, const std::string& cgroup_name);
-/// TCP ports that were free a moment ago; fewer than `count` if the kernel has no more.
-std::vector<int> FreePorts(int count);
+/// Different TCP ports that were free a moment ago, at random so that two members rarely meet;
+/// fewer than `count` if too few are free.
+std::vector<int> FreePorts(int count, Random& random);
 
 }  // namespace muster::local

@@ -190,7 +190,8 @@ Result<std::vector<int>> LocalBackend::PortsFor(const DispatchOrder& order) {
   }
   std::vector<int> ports;
   for (int tries = 0; tries < 16 && ports.size() < needed; ++tries) {
-    for (const int port : FreePorts(static_cast<int>(needed - ports.size()))) {
+    for (const int port :
+         FreePorts(static_cast<int>(needed - ports.size()), *world_.options.random)) {
       if (taken.insert(port).second) ports.push_back(port);
     }
   }

@@ -67,6 +67,21 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
     for (Observation& seen : ended) to->OnObservation(std::move(seen));
   }
 
+  // What an attempt is now, never after a later state of it has been told.
+  void ReportNow(const DispatchKey& key) {
+    std::lock_guard delivering(delivery);
+    Observation seen;
+    ObservationSink* to = nullptr;
+    {
+      std::lock_guard lock(mutex);
+      const auto found = attempts.find(key);
+      if (found == attempts.end()) return;
+      seen = found->second.seen;
+      to = sink;
+    }
+    if (to != nullptr) to->OnObservation(std::move(seen));
+  }
+
   void EndLocked(Attempt* attempt) {
     Observation& seen = attempt->seen;
     const bool fails = Fails(seen.key, options.failure_percent);
@@ -126,8 +141,6 @@ void SimulatedBackend::Ensure(const DispatchOrder& order, Callback<RemoteRef> do
   if (!impl_->Serves(order.key.cluster))
     return done(NotFound("no simulated member " + order.key.cluster));
   RemoteRef ref{"", kIncarnation};
-  Observation seen;
-  ObservationSink* to = nullptr;
   {
     std::lock_guard lock(impl_->mutex);
     const auto [found, fresh] = impl_->attempts.try_emplace(order.key);
@@ -142,11 +155,9 @@ void SimulatedBackend::Ensure(const DispatchOrder& order, Callback<RemoteRef> do
     }
     if (attempt.suspended && !order.suspended && !Ended(attempt.seen)) impl_->RunLocked(&attempt);
     ref.remote_uid = attempt.seen.remote_uid;
-    seen = attempt.seen;
-    to = impl_->sink;
   }
   done(std::move(ref));
-  if (to != nullptr) to->OnObservation(std::move(seen));
+  impl_->ReportNow(order.key);
 }
 
 void SimulatedBackend::Remove(const DispatchKey& key, const RemovePolicy& policy,

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "clients/slurm/command.h"
@@ -43,19 +44,44 @@ bool Shown(const SqueueOptions& options, const JobRow& row, const std::string& d
          InPartitions(options.partitions, row, default_ns);
 }
 
+bool ShowsEnded(const SqueueOptions& options) {
+  return ShowsState(options, State::kCompleted) || ShowsState(options, State::kFailed) ||
+         ShowsState(options, State::kCancelled) || ShowsState(options, State::kTimeout) ||
+         ShowsState(options, State::kOutOfMemory);
+}
+
+/// The members of a job view that the rows, their filters, order and columns look at: a long list
+/// is three times as long with all of them.
+std::string WantedMembers(const SqueueOptions& options) {
+  std::set<std::string> wanted = {"id", "state", "reason"};
+  const auto add = [&](std::string_view members) {
+    for (std::string& member : SplitList(members)) wanted.insert(std::move(member));
+  };
+  if (ShowsEnded(options)) add("message");  // tells out of memory from other failures
+  if (!options.one_line_per_task && !options.steps) add("batch");
+  if (!options.users.empty()) add("user");
+  if (!options.names.empty()) add("name,displayName");
+  if (!options.accounts.empty()) add("clusterQueue");
+  if (!options.qos.empty()) add("priorityClass");
+  if (!options.nodes.empty()) add("cluster");
+  if (!options.partitions.empty()) add("namespace,queue");
+  for (const Column& column : options.format.columns) add(SqueueMembers(column.field));
+  for (const SortKey& key : options.sort) add(SqueueMembers(key.field));
+  std::string list;
+  for (const std::string& member : wanted) list += (list.empty() ? "" : ",") + member;
+  return list;
+}
+
 /// Filters that the server can apply; everything is checked again here.
 client::Query ServerFilters(const SqueueOptions& options, const std::string& default_ns) {
   client::Query query;
+  if (!options.json) query.Add("fields", WantedMembers(options));
   if (options.users.size() == 1) query.Add("user", options.users[0]);
   if (options.partitions.size() == 1) {
     const Partition partition = SplitPartition(options.partitions[0], default_ns);
     query.Add("namespace", partition.ns).Add("queue", partition.queue);
   }
-  if (!ShowsState(options, State::kCompleted) && !ShowsState(options, State::kFailed) &&
-      !ShowsState(options, State::kCancelled) && !ShowsState(options, State::kTimeout) &&
-      !ShowsState(options, State::kOutOfMemory)) {
-    query.Add("state", "Held,Pending,Admitted,Running");
-  }
+  if (!ShowsEnded(options)) query.Add("state", "Held,Pending,Admitted,Running");
   return query;
 }
 

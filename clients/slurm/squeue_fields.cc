@@ -23,6 +23,7 @@ struct Field {
   char letter;  // 0: only by name
   const char* name;
   const char* header;
+  const char* members;  // of the job view, beside those of every row
   Cell cell;
 };
 
@@ -133,14 +134,14 @@ std::string_view Uid(const JobRow& row, const RowContext&, std::string* out) {
 }
 
 constexpr Field kFields[] = {
-    {'i', "JobArrayID", "JOBID", Id},
-    {'A', "JobID", "JOBID",
+    {'i', "JobArrayID", "JOBID", "id,batch", Id},
+    {'A', "JobID", "JOBID", "id",
      [](const JobRow& r, const RowContext&, std::string* s) { return Number(r.id, s); }},
-    {'F', "ArrayJobID", "ARRAY_JOB_ID",
+    {'F', "ArrayJobID", "ARRAY_JOB_ID", "id,batch",
      [](const JobRow& r, const RowContext&, std::string* s) {
        return Number(r.array_job_id != 0 ? r.array_job_id : r.id, s);
      }},
-    {'K', "ArrayTaskID", "ARRAY_TASK_ID",
+    {'K', "ArrayTaskID", "ARRAY_TASK_ID", "batch",
      [](const JobRow& r, const RowContext& c, std::string* s) -> std::string_view {
        if (r.array_job_id == 0) return kNotKnown;
        const std::size_t split = c.array_text.find('_');
@@ -150,116 +151,117 @@ constexpr Field kFields[] = {
        }
        return Number(r.array_task_id, s);
      }},
-    {'j', "Name", "NAME", [](const JobRow& r, const RowContext&, std::string*) { return r.name; }},
-    {'u', "UserName", "USER",
+    {'j', "Name", "NAME", "name,displayName",
+     [](const JobRow& r, const RowContext&, std::string*) { return r.name; }},
+    {'u', "UserName", "USER", "user",
      [](const JobRow& r, const RowContext&, std::string*) { return r.user; }},
-    {'U', "UserID", "UID", Uid},
-    {'a', "Account", "ACCOUNT",
+    {'U', "UserID", "UID", "user", Uid},
+    {'a', "Account", "ACCOUNT", "clusterQueue",
      [](const JobRow& r, const RowContext&, std::string*) { return OrNull(r.cluster_queue); }},
-    {'P', "Partition", "PARTITION",
+    {'P', "Partition", "PARTITION", "queue,namespace",
      [](const JobRow& r, const RowContext& c, std::string* s) {
        return PartitionOf(r, c.default_ns, s);
      }},
-    {'q', "QOS", "QOS",
+    {'q', "QOS", "QOS", "priorityClass",
      [](const JobRow& r, const RowContext&, std::string*) { return OrNull(r.priority_class); }},
-    {'t', "StateCompact", "ST",
+    {'t', "StateCompact", "ST", "",
      [](const JobRow& r, const RowContext&, std::string*) { return CompactName(r.state); }},
-    {'T', "State", "STATE",
+    {'T', "State", "STATE", "",
      [](const JobRow& r, const RowContext&, std::string*) { return LongName(r.state); }},
-    {'r', "Reason", "REASON",
+    {'r', "Reason", "REASON", "",
      [](const JobRow& r, const RowContext&, std::string*) { return SlurmReason(r); }},
-    {'R', "ReasonList", "NODELIST(REASON)", NodesOrReason},
-    {'N', "NodeList", "NODELIST", Nodes},
-    {'B', "BatchHost", "EXEC_HOST",
+    {'R', "ReasonList", "NODELIST(REASON)", "cluster", NodesOrReason},
+    {'N', "NodeList", "NODELIST", "cluster", Nodes},
+    {'B', "BatchHost", "EXEC_HOST", "cluster",
      [](const JobRow& r, const RowContext& c, std::string* s) -> std::string_view {
        const std::string_view node = Nodes(r, c, s);
        return node.empty() ? "n/a" : node;
      }},
-    {'D', "NumNodes", "NODES",
+    {'D', "NumNodes", "NODES", "podSets,batch",
      [](const JobRow& r, const RowContext&, std::string* s) { return Number(NodeCount(r), s); }},
-    {'C', "NumCPUs", "CPUS",
+    {'C', "NumCPUs", "CPUS", "podSets",
      [](const JobRow& r, const RowContext&, std::string* s) { return Number(CpuCount(r), s); }},
-    {0, "NumTasks", "TASKS",
+    {0, "NumTasks", "TASKS", "podSets,batch",
      [](const JobRow& r, const RowContext&, std::string* s) {
        return Number(r.is_batch ? r.tasks : r.pods, s);
      }},
-    {'c', "MinCPUs", "MIN_CPUS",
+    {'c', "MinCPUs", "MIN_CPUS", "batch",
      [](const JobRow& r, const RowContext&, std::string* s) {
        return Number(r.cpus_per_task > 0 ? r.cpus_per_task : 1, s);
      }},
-    {'m', "MinMemory", "MIN_MEMORY", Memory},
-    {'b', "tres-per-node", "TRES_PER_NODE", TresPerNode},
-    {0, "gres", "GRES", TresPerNode},
-    {0, "tres", "TRES", Tres},
-    {0, "tres-alloc", "TRES_ALLOC",
+    {'m', "MinMemory", "MIN_MEMORY", "podSets,batch", Memory},
+    {'b', "tres-per-node", "TRES_PER_NODE", "podSets,batch", TresPerNode},
+    {0, "gres", "GRES", "podSets,batch", TresPerNode},
+    {0, "tres", "TRES", "podSets,batch", Tres},
+    {0, "tres-alloc", "TRES_ALLOC", "podSets,batch",
      [](const JobRow& r, const RowContext& c, std::string* s) -> std::string_view {
        return r.state == State::kPending ? kNotKnown : Tres(r, c, s);
      }},
-    {'M', "TimeUsed", "TIME",
+    {'M', "TimeUsed", "TIME", "startTime,endTime",
      [](const JobRow& r, const RowContext& c, std::string* s) -> std::string_view {
        if (r.start_time.empty()) return "0:00";
        return AppendShortDuration(ElapsedSeconds(r, c.now), s), *s;
      }},
-    {'l', "TimeLimit", "TIME_LIMIT", Limit},
-    {'L', "TimeLeft", "TIME_LEFT", Left},
-    {'S', "StartTime", "START_TIME",
+    {'l', "TimeLimit", "TIME_LIMIT", "timeLimitSeconds", Limit},
+    {'L', "TimeLeft", "TIME_LEFT", "timeLimitSeconds,startTime,endTime", Left},
+    {'S', "StartTime", "START_TIME", "startTime",
      [](const JobRow& r, const RowContext& c, std::string* s) { return Time(r.start_time, c, s); }},
-    {'e', "EndTime", "END_TIME", End},
-    {'V', "SubmitTime", "SUBMIT_TIME",
+    {'e', "EndTime", "END_TIME", "endTime,timeLimitSeconds,startTime", End},
+    {'V', "SubmitTime", "SUBMIT_TIME", "submitTime",
      [](const JobRow& r, const RowContext& c, std::string* s) {
        return Time(r.submit_time, c, s);
      }},
-    {0, "EligibleTime", "ELIGIBLE_TIME",
+    {0, "EligibleTime", "ELIGIBLE_TIME", "submitTime",
      [](const JobRow& r, const RowContext& c, std::string* s) {
        return r.held ? kNotKnown : Time(r.submit_time, c, s);
      }},
-    {0, "PendingTime", "PENDING_TIME",
+    {0, "PendingTime", "PENDING_TIME", "submitTime,startTime",
      [](const JobRow& r, const RowContext& c, std::string* s) {
        const std::int64_t until = r.start_time.empty() ? c.now : ParseStamp(r.start_time);
        return Number(until - ParseStamp(r.submit_time), s);
      }},
-    {'Q', "Priority", "PRIORITY",
+    {'Q', "Priority", "PRIORITY", "priority",
      [](const JobRow& r, const RowContext&, std::string* s) {
        return Number(r.held ? 0 : r.priority, s);
      }},
-    {'p', "PriorityFloat", "PRIORITY",
+    {'p', "PriorityFloat", "PRIORITY", "priority",
      [](const JobRow& r, const RowContext&, std::string* s) -> std::string_view {
        char text[40];  // a share of the whole range, as Slurm shows it
        std::snprintf(text, sizeof(text), "%.14f",
                      r.held ? 0.0 : static_cast<double>(r.priority) / 4294967295.0);
        return *s = text, *s;
      }},
-    {0, "PriorityLong", "PRIORITY",
+    {0, "PriorityLong", "PRIORITY", "priority",
      [](const JobRow& r, const RowContext&, std::string* s) {
        return Number(r.held ? 0 : r.priority, s);
      }},
-    {'E', "Dependency", "DEPENDENCY",
+    {'E', "Dependency", "DEPENDENCY", "",
      [](const JobRow&, const RowContext&, std::string*) { return kNull; }},
-    {'k', "Comment", "COMMENT",
+    {'k', "Comment", "COMMENT", "batch",
      [](const JobRow& r, const RowContext&, std::string*) { return OrNull(r.comment); }},
-    {'Z', "WorkDir", "WORK_DIR",
+    {'Z', "WorkDir", "WORK_DIR", "batch",
      [](const JobRow& r, const RowContext&, std::string*) { return OrNull(r.work_dir); }},
-    {'o', "Command", "COMMAND",
+    {'o', "Command", "COMMAND", "batch",
      [](const JobRow& r, const RowContext&, std::string*) { return OrNull(r.command); }},
-    {0, "STDOUT", "STDOUT",
+    {0, "STDOUT", "STDOUT", "batch",
      [](const JobRow& r, const RowContext&, std::string*) { return r.std_out; }},
-    {0, "STDERR", "STDERR",
+    {0, "STDERR", "STDERR", "batch",
      [](const JobRow& r, const RowContext&, std::string*) { return r.std_err; }},
-    {0, "RestartCnt", "RESTART_COUNT",
+    {0, "RestartCnt", "RESTART_COUNT", "attempt",
      [](const JobRow& r, const RowContext&, std::string* s) {
        return Number(r.attempt > 1 ? r.attempt - 1 : 0, s);
      }},
-    {'y', "Nice", "NICE",
+    {'y', "Nice", "NICE", "",
      [](const JobRow&, const RowContext&, std::string*) -> std::string_view { return "0"; }},
-    {'v', "Reservation", "RESERVATION",
+    {'v', "Reservation", "RESERVATION", "",
      [](const JobRow&, const RowContext&, std::string*) { return kNull; }},
-    {'f', "Feature", "FEATURES",
+    {'f', "Feature", "FEATURES", "",
      [](const JobRow&, const RowContext&, std::string*) { return kNull; }},
-    {'W', "Licenses", "LICENSES",
+    {'W', "Licenses", "LICENSES", "",
      [](const JobRow&, const RowContext&, std::string*) { return kNull; }},
-    {'Y', "SchedNodes", "SCHEDNODES",
+    {'Y', "SchedNodes", "SCHEDNODES", "",
      [](const JobRow&, const RowContext&, std::string*) { return kNull; }},
-    {0, "Cluster", "CLUSTER",
+    {0, "Cluster", "CLUSTER", "cluster",
      [](const JobRow& r, const RowContext&, std::string*) { return OrNull(r.cluster); }},
 };
 
@@ -287,6 +289,8 @@ std::optional<std::size_t> SqueueFieldByName(std::string_view name) {
   }
   return std::nullopt;
 }
+
+std::string_view SqueueMembers(std::size_t field) { return kFields[field].members; }
 
 std::string_view SqueueHeader(std::size_t field) { return kFields[field].header; }
 

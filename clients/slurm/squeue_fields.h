@@ -23,6 +23,9 @@ std::optional<std::size_t> SqueueFieldByLetter(char letter);
 std::optional<std::size_t> SqueueFieldByName(std::string_view name);
 /// The column's title.
 std::string_view SqueueHeader(std::size_t field);
+/// The members of the job view that the cell is made of, comma-separated, beside `state` and
+/// `reason`, which tell a row's state.
+std::string_view SqueueMembers(std::size_t field);
 /// The cell; the text is in the row, in static storage or in `scratch`, which is cleared first.
 std::string_view SqueueCell(std::size_t field, const JobRow& row, const RowContext& context,
                             std::string* scratch);

@@ -46,12 +46,16 @@ inline constexpr std::size_t kInflightSubmissions =
     20'000;                                     // accepted by the engine, not yet durable
 inline constexpr std::size_t kCommitDepth = 4;  // plans decided ahead of the oldest uncommitted one
 inline constexpr std::size_t kCycleHeads = 1024;  // workloads looked at in one Decide; about 5 ms
-inline constexpr std::size_t kPendingJobs = 2'000'000;  // about 2 GB of records
+inline constexpr std::size_t kPendingJobs =
+    2'000'000;  // waiting at once, held ones too: about 2 GB of records
 inline constexpr std::int64_t kFinishedJobsKeptMs =
     300'000;  // Slurm's MinJobAge: squeue still shows them
 inline constexpr std::size_t kFinishedJobsKept = 50'000;  // and never more than this many
-inline constexpr std::size_t kEventRing =
-    65'536;  // events served from memory before PostgreSQL is asked
+inline constexpr std::int64_t kIdempotencyKeysKeptMs =
+    86'400'000;  // Stripe's day: who retries later than that means a new request
+inline constexpr std::int64_t kForgetKeysEveryMs = 60'000;
+inline constexpr std::size_t kForgottenKeys =
+    5000;  // at once: about 20 ms of the writer, and 7 million a day
 
 // --- store
 // ----------------------------------------------------------------------------------------

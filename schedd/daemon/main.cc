@@ -3,15 +3,21 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <future>
+#include <thread>
 
 #include "schedd/daemon/config.h"
 #include "schedd/daemon/wiring.h"
 #include "schedd/telemetry/log.h"
 
 namespace {
+
+constexpr std::chrono::seconds kCancelWithin{9};  // of the ten that SIGTERM gives us
 
 // Signals are taken by sigwait on the main thread; every other thread inherits the blocked mask.
 sigset_t BlockSignals() {
@@ -20,6 +26,7 @@ sigset_t BlockSignals() {
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGHUP);
+  sigaddset(&set, SIGUSR1);  // our own: the start has ended
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);  // a client that goes away is an error return, not our end
   return set;
@@ -40,6 +47,54 @@ muster::LogLevel LevelOf(const std::string& name) {
   return muster::LogLevel::kInfo;
 }
 
+bool IsStop(int signal) { return signal == SIGTERM || signal == SIGINT; }
+
+int NextSignal(const sigset_t& signals) {
+  int received = 0;
+  sigwait(&signals, &received);
+  return received;
+}
+
+enum class Started { kReady, kFailed, kStopped };
+
+// A start can take long (a database that recovers, another daemon that migrates, a million jobs to
+// read): it has a thread of its own, so that a stop signal is heard meanwhile. The two meet in one
+// promise, which the thread keeps when the start has ended.
+Started StartUnlessStopped(muster::Daemon& daemon, const sigset_t& signals) {
+  std::promise<muster::Status> outcome;
+  std::future<muster::Status> ended = outcome.get_future();
+  const pthread_t main_thread = pthread_self();
+  std::thread starter([&] {
+    outcome.set_value(daemon.Start());
+    pthread_kill(main_thread, SIGUSR1);  // wakes the wait below
+  });
+  bool stopped = false;
+  while (!stopped && ended.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    stopped = IsStop(NextSignal(signals));
+  }
+  if (stopped) {
+    daemon.CancelStart();
+    if (ended.wait_for(kCancelWithin) != std::future_status::ready) {
+      // Nothing was acknowledged, and the private PostgreSQL ends with us: leaving is safe.
+      muster::Log(muster::LogLevel::kError, "daemon", "start_stuck", {});
+      muster::FlushLog();
+      _exit(1);
+    }
+  }
+  starter.join();
+  const muster::Status status = ended.get();
+  if (stopped) {
+    muster::Log(muster::LogLevel::kInfo, "daemon", "start_given_up", {});
+    return Started::kStopped;
+  }
+  if (status.ok()) return Started::kReady;
+  std::fprintf(stderr, "musterd: %s\n", status.error().detail.c_str());
+  muster::Log(muster::LogLevel::kError, "daemon", "start_failed",
+              {{"err", std::string_view(status.error().detail)}});
+  muster::FlushLog();
+  return Started::kFailed;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -58,19 +113,13 @@ int main(int argc, char** argv) {
   const sigset_t signals = BlockSignals();
   muster::InitLog(LevelOf(parsed->config.log_level), parsed->config.log_file);
   muster::Daemon daemon(parsed->config);
-  const auto started = daemon.Start();
-  if (!started.ok()) {
-    std::fprintf(stderr, "musterd: %s\n", started.error().detail.c_str());
-    muster::Log(muster::LogLevel::kError, "daemon", "start_failed",
-                {{"err", std::string_view(started.error().detail)}});
-    muster::FlushLog();
-    return 1;
+  const Started started = StartUnlessStopped(daemon, signals);
+  if (started == Started::kFailed) return 1;
+  if (started == Started::kReady) {
+    sd_notify(0, "READY=1");
+    while (!IsStop(NextSignal(signals))) {  // a closed terminal is no reason to stop
+    }
   }
-  sd_notify(0, "READY=1");
-  int received = 0;
-  do {
-    sigwait(&signals, &received);
-  } while (received == SIGHUP);  // a closed terminal is no reason to stop
   sd_notify(0, "STOPPING=1");
   daemon.Stop();
   muster::FlushLog();

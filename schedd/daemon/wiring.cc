@@ -84,6 +84,9 @@ struct Daemon::Impl {
   Status MakeBackends();
   Status DeclareObjects();
   Status Serve();
+  void EndRecoveryWait() {
+    if (!was_ready.exchange(true)) recovered.set_value();
+  }
 
   DaemonConfig config;
   int lock_fd = -1;
@@ -99,8 +102,9 @@ struct Daemon::Impl {
   std::unique_ptr<api::SchedulerService> service;
   std::unique_ptr<api::RestServer> rest;
   std::unique_ptr<api::GrpcServer> grpc;
+  std::stop_source start;  // a stop is requested to give up the start
   std::atomic<bool> was_ready = false;
-  std::promise<void> recovered;
+  std::promise<void> recovered;  // or given up
   std::jthread engine_thread;
   RealTimers timers;  // fires into the above: ends first
 };
@@ -121,13 +125,14 @@ Status Daemon::Impl::LockDataDir() {
 Status Daemon::Impl::OpenStore() {
   std::string url = config.postgres_url;
   if (url.empty()) {
-    auto started = EmbeddedPostgres::Start(config.data_dir);
+    auto started = EmbeddedPostgres::Start(config.data_dir, start.get_token());
     if (!started.ok()) return started.error();
     postgres = std::move(started).value();
     url = postgres->url();
   }
   PgStoreOptions options;
   options.url = url;
+  options.stop = start.get_token();
   options.clock = &clock;
   options.metrics = &metrics;
   auto opened = OpenPgStore(options);
@@ -187,7 +192,7 @@ Status Daemon::Impl::DeclareObjects() {
 
 Status Daemon::Impl::Serve() {
   service = std::make_unique<api::SchedulerService>(
-      *engine, *store, clock, random, authorizer,
+      *engine, *store, random, authorizer,
       [this](const std::string& cluster) { return dispatcher->BackendOf(cluster); });
   api::RestOptions rest_options;
   rest_options.host = config.rest.host;
@@ -222,9 +227,7 @@ Status Daemon::Start() {
   for (auto& backend : d.backends) d.dispatcher->AddBackend(*backend);
   auto ready = d.recovered.get_future();
   EngineOptions engine_options;
-  engine_options.on_ready = [&d] {
-    if (!d.was_ready.exchange(true)) d.recovered.set_value();
-  };
+  engine_options.on_ready = [&d] { d.EndRecoveryWait(); };
   d.engine = std::make_unique<Engine>(*d.store, d.clock, d.random, *d.dispatcher, d.metrics,
                                       engine_options, [&d](const std::vector<Event>& events) {
                                         d.rest->PublishEvents(events);
@@ -238,11 +241,17 @@ Status Daemon::Start() {
   if (ready.wait_for(kReadyWithin) != std::future_status::ready) {
     return Unavailable("recovery did not finish in two minutes");
   }
+  if (d.start.stop_requested()) return Error{Code::kCancelled, "the start was given up"};
   status = d.DeclareObjects();
   if (!status.ok()) return status;
   Log(LogLevel::kInfo, "daemon", "ready",
       {{"rest_port", std::int64_t{d.rest->port()}}, {"grpc_port", std::int64_t{d.grpc->port()}}});
   return Done{};
+}
+
+void Daemon::CancelStart() {
+  impl_->start.request_stop();
+  impl_->EndRecoveryWait();
 }
 
 void Daemon::Stop() {

@@ -17,6 +17,8 @@ class Daemon {
   /// declares the member clusters and serves. Returns once it is ready; on an error everything
   /// begun is ended again.
   Status Start();
+  /// From another thread, once: a Start under way ends soon, with an error, and Stop is still due.
+  void CancelStart();
   /// Stops accepting, finishes commits in flight, ends the private PostgreSQL. What runs on members
   /// goes on.
   void Stop();

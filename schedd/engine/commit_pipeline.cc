@@ -43,7 +43,7 @@ void Engine::Impl::AddLazyRows() {
 }
 
 void Engine::Impl::SendCommit() {
-  if (commits.size() >= CommitDepth()) return;
+  if (commits.size() >= CommitDepth() || Resting()) return;
   // Reasons wait for company, or for a moment in which nothing else is being written.
   if (!lazy.empty() && (!tx.Empty() || commits.empty())) AddLazyRows();
   if (tx.Empty()) {
@@ -73,6 +73,7 @@ void Engine::Impl::Complete(CommitDone done) {
   SentCommit sent = std::move(commits.front());
   commits.pop_front();
   if (sent.transaction.config != nullptr) --configs_in_flight;
+  RestAfter(sent.sent);
   metrics.commit_seconds.Observe(static_cast<double>(clock.Now() - sent.sent) /
                                  static_cast<double>(kNanosPerSecond));
   if (!done.outcome.ok()) {

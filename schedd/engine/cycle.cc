@@ -30,7 +30,7 @@ core::Snapshot Engine::Impl::MakeSnapshot(const ConfigPtr& config, const Ledger&
 
 bool Engine::Impl::Cycle() {
   const std::size_t room = CommitRoom();
-  if (!live.pending.HasActive() || commits.size() >= CommitDepth() || room == 0 ||
+  if (!live.pending.HasActive() || commits.size() >= CommitDepth() || Resting() || room == 0 ||
       configs_in_flight > 0 || tx.config != nullptr) {
     return false;
   }

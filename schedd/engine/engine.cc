@@ -86,8 +86,10 @@ std::chrono::nanoseconds Engine::Impl::IdleTime() const {
   };
   if (!ready) return Outstanding() ? kIdle : until(next_recovery);
   std::chrono::nanoseconds idle = kIdle;
+  if (Resting()) idle = std::min(idle, until(rest_until));
   if (!ttls.empty()) idle = std::min(idle, until(ttls.begin()->first));
   if (!retirements.empty()) idle = std::min(idle, until(retirements.front().first));
+  idle = std::min(idle, until(next_forgetting));
   return idle;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "schedd/base/clock.h"
+#include "schedd/base/limits.h"
 #include "schedd/base/random.h"
 #include "schedd/engine/command.h"
 #include "schedd/engine/world_view.h"
@@ -32,10 +33,12 @@ class OrderSink {
 
 struct EngineOptions {
   std::string holder = "musterd";
-  std::int64_t finished_kept_ms = 300'000;
-  std::size_t max_inflight_submissions = 20'000;
-  std::size_t commit_depth = 4;
-  std::size_t cycle_heads = 1024;
+  std::int64_t finished_kept_ms = limits::kFinishedJobsKeptMs;
+  std::size_t max_inflight_submissions = limits::kInflightSubmissions;
+  /// Pending and held together; beyond it submissions are refused with kResourceExhausted.
+  std::size_t max_waiting_jobs = limits::kPendingJobs;
+  std::size_t commit_depth = limits::kCommitDepth;
+  std::size_t cycle_heads = limits::kCycleHeads;
   /// Runs on the engine thread each time a recovery is done and visible in View(); may be null.
   std::function<void()> on_ready;
 };

@@ -26,6 +26,7 @@ struct AcceptBatch {
   struct Group {
     Callback<std::vector<Result<Submitted>>> done;
     std::size_t first = 0, count = 0;
+    std::size_t refused = 0;  // the last of the command, for which the queue had no room
   };
   std::vector<NewJob> jobs;
   std::vector<JobPtr> records;
@@ -69,6 +70,7 @@ struct Engine::Impl {
 
   // submissions.cc
   void Handle(SubmitCommand command);
+  std::size_t RoomFor(const SubmitCommand& command) const;
   void SendAccepts();
   void Complete(AcceptDone done);
   Result<Submitted> AdoptAccepted(const JobPtr& record, const Result<Accepted>& outcome,
@@ -97,6 +99,9 @@ struct Engine::Impl {
 
   // pace.cc: how much of the writer scheduling may take while clients wait for submissions.
   bool Crowded() const { return inflight_submissions > 0 || clock.Now() < crowded_until; }
+  /// True while no transaction is to be sent or decided, for the sake of submissions.
+  bool Resting() const;
+  void RestAfter(Monotonic sent);
   std::size_t CommitDepth() const;
   std::size_t CommitRoom() const;
   bool HandleReports();
@@ -164,7 +169,7 @@ struct Engine::Impl {
   void RefuseWhileNotReady(Command& command);
   void FailWaiting(const Error& error);
 
-  // retention.cc: ended jobs leave memory and, with a TTL, the world.
+  // retention.cc: ended jobs leave memory and, with a TTL, the world; idempotency keys expire.
   void ScheduleRetirement(const JobRecord& job);
   bool FireTimers();
   void Retire(JobId id);
@@ -200,6 +205,7 @@ struct Engine::Impl {
   std::deque<AcceptBatch> accepts;
   std::size_t inflight_submissions = 0;
   Monotonic crowded_until{};    // submissions came lately: commits stay short
+  Monotonic rest_until{};       // and leave time between them
   std::deque<Command> reports;  // of attempts, in order, not looked at yet
   int configs_in_flight = 0;    // no decision on a configuration that is not durable
   std::set<JobId> lazy;         // changed in reason or counts only; written when there is time
@@ -214,7 +220,8 @@ struct Engine::Impl {
   std::deque<JobId> forgotten;  // ended jobs whose objects remain but whose records were not loaded
   std::multimap<Monotonic, JobId> ttls;  // when an ended job's object is to be deleted
   std::deque<std::pair<Monotonic, JobId>>
-      retirements;  // when an ended job leaves memory, about in order
+      retirements;            // when an ended job leaves memory, about in order
+  Monotonic next_forgetting;  // of idempotency keys
 };
 
 /// True for what members say of attempts: it may wait, in order, for room in a commit.

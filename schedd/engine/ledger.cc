@@ -15,6 +15,7 @@ void Ledger::Count(const JobRecord& job, int sign) {
     queues_[job.cluster_queue].finished += step;
     return;
   }
+  if (job.state == JobState::kPending || job.state == JobState::kHeld) waiting_ += step;
   if (!HoldsQuota(job.state) || job.admission == nullptr) return;
   QueueStats& stats = queues_[job.admission->cluster_queue];
   stats.reserving += step;

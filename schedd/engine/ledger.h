@@ -27,6 +27,8 @@ class Ledger {
   const core::Usage& usage() const { return usage_; }
   /// Jobs by state group, per ClusterQueue; only `reserving`, `admitted` and `finished` are filled.
   const std::map<std::string, QueueStats>& queues() const { return queues_; }
+  /// Pending and held jobs.
+  std::size_t waiting() const { return waiting_; }
   /// Attempts that hold room on a cluster.
   std::size_t AttemptsOn(const std::string& cluster) const;
   /// The members of a configuration with what is left on them. `facts` overlay what was declared.
@@ -43,6 +45,7 @@ class Ledger {
   core::Usage usage_;
   std::map<std::string, Held> held_;
   std::map<std::string, QueueStats> queues_;
+  std::size_t waiting_ = 0;
 };
 
 }  // namespace muster

@@ -1,6 +1,7 @@
 // Pace: one writer serves both submissions and scheduling, and whoever submits waits for whatever
-// was sent before. So commits are bounded in rows, and while submissions come they are short and
-// sent one at a time. Reports of members wait here until a commit has room for them.
+// was sent before. So commits are bounded in rows; while submissions come they are short, sent one
+// at a time, and with a rest between two, so that clients keep most of the writer and of the
+// processors. Reports of members wait here until a commit has room for them.
 #include <algorithm>
 
 #include "schedd/engine/impl.h"
@@ -9,7 +10,9 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kCommitRows = 256;  // about 25 ms of the writer
-constexpr std::size_t kCrowdedRows = 8;  // about 1 ms; more once more submissions share a commit
+constexpr std::size_t kCrowdedRows = 32;  // about 3 ms; more once more submissions share a commit
+constexpr std::int64_t kRestShare = 3;    // a rest is this many times as long as the commit before
+constexpr std::int64_t kLongestRestNs = 50 * kNanosPerMilli;  // a slow database starts jobs too
 
 }  // namespace
 
@@ -22,6 +25,16 @@ bool IsReport(const Command& command) {
 
 std::size_t Engine::Impl::CommitDepth() const {
   return Crowded() ? std::min<std::size_t>(options.commit_depth, 1) : options.commit_depth;
+}
+
+// Whoever waits for a change (a cancel, a new quota) is not kept waiting by it.
+bool Engine::Impl::Resting() const {
+  return Crowded() && tx.waiters.empty() && clock.Now() < rest_until;
+}
+
+void Engine::Impl::RestAfter(Monotonic sent) {
+  const Monotonic now = clock.Now();
+  rest_until = now + std::min(kRestShare * (now - sent), kLongestRestNs);
 }
 
 std::size_t Engine::Impl::CommitRoom() const {

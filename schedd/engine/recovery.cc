@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "schedd/base/limits.h"
 #include "schedd/engine/impl.h"
 #include "schedd/shapes/queue_objects.h"
 #include "schedd/telemetry/log.h"
@@ -70,6 +71,7 @@ void Engine::Impl::Rebuild(Loaded loaded) {
   retirements.clear();
   live.last_job_id = loaded.last_job_id;
   live.last_seq = committed.last_seq = loaded.last_seq;
+  next_forgetting = clock.Now() + limits::kForgetKeysEveryMs * kNanosPerMilli;
   RebuildObjects(loaded.objects);
   const core::QuotaTreePtr tree = core::QuotaTree::Build(*live.config);
   live.planned = live.charged = committed.ledger = Ledger(tree);

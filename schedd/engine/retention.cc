@@ -1,5 +1,5 @@
 // Retention: ended jobs leave memory after a while, and with ttlSecondsAfterFinished they and their
-// objects go.
+// objects go; idempotency keys are forgotten after a day.
 #include <algorithm>
 
 #include "schedd/base/limits.h"
@@ -43,6 +43,11 @@ bool Engine::Impl::FireTimers() {
     if (retirements.front().first > now && retirements.size() <= limits::kFinishedJobsKept) break;
     Retire(retirements.front().second);
     retirements.pop_front();
+    fired = true;
+  }
+  if (now >= next_forgetting) {
+    next_forgetting = now + limits::kForgetKeysEveryMs * kNanosPerMilli;
+    tx.forget_keys_before = {clock.WallNow().us - limits::kIdempotencyKeysKeptMs * 1000};
     fired = true;
   }
   return fired;

@@ -6,6 +6,7 @@ namespace muster {
 namespace {
 
 constexpr std::int64_t kRetryMs = 200;                    // a few group commits
+constexpr std::int64_t kFullRetryMs = 10'000;             // a queue this long drains slowly
 constexpr std::int64_t kCrowdedNs = 20 * kNanosPerMilli;  // a few round trips of a busy client
 constexpr const char* kEvaluationText = "Workload is pending evaluation in the scheduling queue";
 constexpr const char* kHeldText = "The job is held; release it to let it be scheduled";
@@ -22,6 +23,12 @@ void GiveName(JobRecord* job) {
   if (job->display_name.empty()) job->display_name = job->name;
 }
 
+Error QueueIsFull(std::size_t most) {
+  return Overloaded("the scheduler keeps at most " + std::to_string(most) +
+                        " waiting jobs, and has as many; submit again when some have started",
+                    kFullRetryMs);
+}
+
 void ToWait(JobRecord* job) {
   const bool held = job->suspended_by_user;
   job->state = held ? JobState::kHeld : JobState::kPending;
@@ -31,6 +38,14 @@ void ToWait(JobRecord* job) {
 
 }  // namespace
 
+/// How many of the command's jobs may still wait; of an array all or none.
+std::size_t Engine::Impl::RoomFor(const SubmitCommand& command) const {
+  const std::size_t waiting = live.planned.waiting() + inflight_submissions;
+  const std::size_t room = options.max_waiting_jobs - std::min(options.max_waiting_jobs, waiting);
+  if (command.jobs.size() <= room) return command.jobs.size();
+  return command.jobs.front().array_task ? 0 : room;
+}
+
 void Engine::Impl::Handle(SubmitCommand command) {
   if (inflight_submissions + command.jobs.size() > options.max_inflight_submissions) {
     metrics.OnShed("submissions");
@@ -39,7 +54,17 @@ void Engine::Impl::Handle(SubmitCommand command) {
     });
     return;
   }
-  AcceptBatch::Group group{std::move(command.done), gathering.jobs.size(), command.jobs.size()};
+  const std::size_t taken = RoomFor(command);
+  const std::size_t refused = command.jobs.size() - taken;
+  if (refused > 0) metrics.OnShed("queue");
+  if (taken == 0) {
+    answers.push_back([done = std::move(command.done), refused, most = options.max_waiting_jobs] {
+      done(std::vector<Result<Submitted>>(refused, QueueIsFull(most)));
+    });
+    return;
+  }
+  AcceptBatch::Group group{std::move(command.done), gathering.jobs.size(), taken, refused};
+  command.jobs.erase(command.jobs.begin() + static_cast<std::ptrdiff_t>(taken), command.jobs.end());
   const WallTime now = clock.WallNow();
   JobId array_id;
   for (Submission& submission : command.jobs) {
@@ -96,9 +121,12 @@ void Engine::Impl::Complete(AcceptDone done) {
   const bool stale = batch.config_version != live.config->version;
   for (auto& group : batch.groups) {
     std::vector<Result<Submitted>> results;
-    results.reserve(group.count);
+    results.reserve(group.count + group.refused);
     for (std::size_t i = group.first; i < group.first + group.count; ++i) {
       results.push_back(AdoptAccepted(batch.records[i], (*done.outcome)[i], stale));
+    }
+    for (std::size_t i = 0; i < group.refused; ++i) {
+      results.push_back(QueueIsFull(options.max_waiting_jobs));
     }
     answers.push_back([answer = std::move(group.done), results = std::move(results)]() mutable {
       answer(std::move(results));

@@ -4,7 +4,8 @@ namespace muster {
 
 bool Transaction::Empty() const {
   return jobs.empty() && deleted_jobs.empty() && usage.empty() && dispatches.empty() &&
-         attempts.empty() && objects.empty() && events.empty() && audit.empty();
+         attempts.empty() && objects.empty() && events.empty() && audit.empty() &&
+         !forget_keys_before.set();
 }
 
 void Transaction::Touch(const Admission& admission) {
@@ -32,6 +33,7 @@ PlanCommit Transaction::MakeCommit(const core::Usage& planned) const {
   for (const auto& [key, write] : objects) commit.objects.push_back(write);
   commit.events = events;
   commit.audit = audit;
+  commit.forget_keys_before = forget_keys_before;
   return commit;
 }
 

@@ -44,6 +44,7 @@ struct Transaction {
   std::map<ObjectKey, ObjectWrite> objects;
   std::vector<Event> events;
   std::vector<AuditRow> audit;
+  WallTime forget_keys_before;  // set: older idempotency keys go
 
   // Becomes visible with the commit.
   ConfigPtr config;  // null: unchanged

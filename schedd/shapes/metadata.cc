@@ -168,16 +168,15 @@ void RefuseTopologyAnnotations(const Field& pod_metadata) {
   }
 }
 
-json::value WithoutServerFields(const json::value& manifest) {
-  json::value copy = manifest;
-  if (auto* root = copy.if_object()) {
+json::value WithoutServerFields(json::value manifest) {
+  if (auto* root = manifest.if_object()) {
     EraseMember(root, "status");
     auto* metadata = root->if_contains("metadata");
     if (metadata != nullptr && metadata->is_object()) {
       for (const auto key : kServerFields) EraseMember(&metadata->get_object(), key);
     }
   }
-  return copy;
+  return manifest;
 }
 
 }  // namespace muster::shapes

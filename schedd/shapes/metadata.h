@@ -41,6 +41,6 @@ void CheckMetadataMembers(const Field& metadata);
 void RefuseTopologyAnnotations(const Field& pod_metadata);
 
 /// `manifest` without status and what only a server writes into metadata (managedFields, uid, ...).
-json::value WithoutServerFields(const json::value& manifest);
+json::value WithoutServerFields(json::value manifest);
 
 }  // namespace muster::shapes

@@ -57,7 +57,7 @@ bool IsJobShape(const json::value& manifest) {
   return FindShape(TextAt(manifest, "apiVersion"), TextAt(manifest, "kind")) != nullptr;
 }
 
-Result<ParsedJob> ParseJob(const json::value& manifest) {
+Result<ParsedJob> ParseJob(json::value manifest) {
   if (!manifest.is_object()) return InvalidArgument("a manifest must be an object");
   const std::string_view api_version = TextAt(manifest, "apiVersion");
   const std::string_view kind = TextAt(manifest, "kind");
@@ -65,15 +65,16 @@ Result<ParsedJob> ParseJob(const json::value& manifest) {
   if (kind.empty()) return InvalidField("kind", "is required");
   const ShapeOps* ops = FindShape(api_version, kind);
   if (ops == nullptr) return UnknownKind(api_version, kind);
-  ParsedJob job;
+  const std::string version_text(api_version), kind_text(kind);
+  // Constructed, not assigned: Boost.JSON copies where the memory resources differ.
+  ParsedJob job{.manifest = WithoutServerFields(std::move(manifest))};
   job.shape = ops->kind;
-  job.api_version = api_version;
-  job.kind = kind;
+  job.api_version = version_text;
+  job.kind = kind_text;
   Problems problems;
-  ops->parse(Field(manifest, &problems), &job);
+  ops->parse(Field(job.manifest, &problems), &job);
   if (!problems.empty()) return problems.ToError();
   if (job.display_name.empty()) job.display_name = job.name;
-  job.manifest = WithoutServerFields(manifest);
   return job;
 }
 

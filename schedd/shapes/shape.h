@@ -18,26 +18,28 @@ namespace muster::shapes {
 /// A manifest, validated: what the service needs to accept a job.
 struct ParsedJob {
   ShapeKind shape = ShapeKind::kJob;
-  std::string api_version, kind;  // "batch/v1", "Job"
-  std::string name,
-      ns;  // metadata; ns "" if absent; name "" only for a batch script or generateName
-  std::string generate_name;  // metadata.generateName, resolved by the service
-  std::string display_name;   // batch script: its --job-name
-  std::string
-      queue;  // label, then annotation kueue.x-k8s.io/queue-name, spec.queueName; "" if none
-  std::string priority_class;                         // kueue.x-k8s.io/priority-class
-  std::optional<std::string> expected_cluster_queue;  // a Workload's spec.admission.clusterQueue
-  PodSets pod_sets;
+  std::string api_version = {}, kind = {};  // "batch/v1", "Job"
+  // metadata; ns "" if absent; name "" only for a batch script or generateName
+  std::string name = {}, ns = {};
+  std::string generate_name = {};  // metadata.generateName, resolved by the service
+  std::string display_name = {};   // batch script: its --job-name
+  // label, then annotation kueue.x-k8s.io/queue-name, spec.queueName; "" if none
+  std::string queue = {};
+  std::string priority_class = {};  // kueue.x-k8s.io/priority-class
+  // a Workload's spec.admission.clusterQueue
+  std::optional<std::string> expected_cluster_queue = {};
+  PodSets pod_sets = {};
   std::int64_t time_limit_s = 0;
   std::int64_t ttl_after_finished_s = -1;
   bool hold = false;  // batch script --hold
-  std::shared_ptr<const BatchDetails> batch;
+  std::shared_ptr<const BatchDetails> batch = {};
   json::value manifest;  // as submitted, without status and managedFields
 };
 
 /// Every wrong field at once (Error.fields), each with its path, judged as the kind's own API
-/// would. Unknown apiVersion/kind: kInvalidArgument naming `kind`.
-Result<ParsedJob> ParseJob(const json::value& manifest);
+/// would. Unknown apiVersion/kind: kInvalidArgument naming `kind`. A manifest that is moved in is
+/// not copied.
+Result<ParsedJob> ParseJob(json::value manifest);
 
 /// True if the document's apiVersion and kind are a job shape of this registry.
 bool IsJobShape(const json::value& manifest);

@@ -28,7 +28,7 @@ struct Lease {
   Epoch epoch;
 };
 
-/// A client's retry token: the same (scope, key) gives the same job.
+/// A client's retry token: the same (scope, key) gives the same job until it is forgotten.
 struct IdempotencyKey {
   std::string scope;  // user and namespace
   std::string key;
@@ -74,6 +74,9 @@ struct PlanCommit {
   std::vector<ObjectWrite> objects;
   std::vector<Event> events;
   std::vector<AuditRow> audit;
+  /// Set: idempotency keys whose jobs were submitted before it are forgotten, the oldest first, at
+  /// most limits::kForgottenKeys of them; their jobs stay.
+  WallTime forget_keys_before;
 };
 
 struct CommitVersion {

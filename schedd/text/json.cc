@@ -5,6 +5,8 @@
 #include <boost/json/basic_parser_impl.hpp>
 #include <boost/json/monotonic_resource.hpp>
 #include <charconv>
+#include <cstdint>
+#include <cstring>
 #include <set>
 
 #include "schedd/base/limits.h"
@@ -220,40 +222,64 @@ std::string Message(const StrictHandler& handler, const error_code& ec) {
   return ec.message();
 }
 
-void AppendString(std::string* out, std::string_view text) {
-  constexpr char kHex[] = "0123456789abcdef";
-  out->push_back('"');
-  std::size_t from = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c != '"' && c != '\\') continue;
-    out->append(text, from, i - from);
-    from = i + 1;
-    out->push_back('\\');
-    switch (c) {
-      case '"':
-        out->push_back('"');
-        break;
-      case '\\':
-        out->push_back('\\');
-        break;
-      case '\n':
-        out->push_back('n');
-        break;
-      case '\r':
-        out->push_back('r');
-        break;
-      case '\t':
-        out->push_back('t');
-        break;
-      default:
-        out->append("u00");
-        out->push_back(kHex[c >> 4]);
-        out->push_back(kHex[c & 15]);
-    }
+constexpr char kHex[] = "0123456789abcdef";
+
+bool NeedsEscape(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; }
+
+void AppendEscaped(char c, std::string* out) {
+  switch (c) {
+    case '"':
+      out->append("\\\"");
+      return;
+    case '\\':
+      out->append("\\\\");
+      return;
+    case '\n':
+      out->append("\\n");
+      return;
+    case '\r':
+      out->append("\\r");
+      return;
+    case '\t':
+      out->append("\\t");
+      return;
+    case '\b':
+      out->append("\\b");
+      return;
+    case '\f':
+      out->append("\\f");
+      return;
+    default:
+      break;
   }
-  out->append(text, from);
-  out->push_back('"');
+  const auto byte = static_cast<unsigned char>(c);
+  out->append("\\u00");
+  out->push_back(kHex[byte >> 4]);
+  out->push_back(kHex[byte & 15]);
+}
+
+constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
+constexpr std::uint64_t kTops = 0x8080808080808080ULL;
+
+/// True if one of eight bytes may need an escape: below 0x20, a quote or a backslash (never false
+/// wrongly).
+bool EightMayNeedEscape(std::uint64_t bytes) {
+  const std::uint64_t quote = bytes ^ (kOnes * '"');
+  const std::uint64_t backslash = bytes ^ (kOnes * '\\');
+  return (((bytes - kOnes * 0x20) & ~bytes) | ((quote - kOnes) & ~quote) |
+          ((backslash - kOnes) & ~backslash)) &
+         kTops;
+}
+
+/// The first position from `at` on whose character needs an escape; the size if none does.
+std::size_t NextEscape(std::string_view text, std::size_t at) {
+  for (; at + 8 <= text.size(); at += 8) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data() + at, 8);
+    if (EightMayNeedEscape(bytes)) break;
+  }
+  while (at < text.size() && !NeedsEscape(text[at])) ++at;
+  return at;
 }
 
 template <class Number>
@@ -295,7 +321,7 @@ void Append(std::string* out, const json::value& value, int indent) {
       AppendDouble(out, value.get_double());
       return;
     case json::kind::string:
-      AppendString(out, value.get_string());
+      AppendJsonString(value.get_string(), out);
       return;
     case json::kind::array: {
       const auto& array = value.get_array();
@@ -316,7 +342,7 @@ void Append(std::string* out, const json::value& value, int indent) {
         if (!first) out->push_back(',');
         first = false;
         line(inner);
-        AppendString(out, member.key());
+        AppendJsonString(member.key(), out);
         out->append(indent < 0 ? ":" : ": ");
         Append(out, member.value(), inner);
       }
@@ -344,6 +370,18 @@ Result<json::value> ParseJson(std::string_view text) {
   json::value value = handler.stack.release();
   if (CountKeys(value) != handler.keys) return DuplicateKey(text);
   return value;
+}
+
+void AppendJsonString(std::string_view text, std::string* out) {
+  out->push_back('"');
+  std::size_t clean = 0;
+  for (std::size_t at = NextEscape(text, 0); at < text.size(); at = NextEscape(text, clean)) {
+    out->append(text.substr(clean, at - clean));
+    AppendEscaped(text[at], out);
+    clean = at + 1;
+  }
+  out->append(text.substr(clean));
+  out->push_back('"');
 }
 
 std::string WriteJson(const json::value& value) {

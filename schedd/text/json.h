@@ -22,6 +22,9 @@ Result<json::value> ParseJson(std::string_view text);
 /// Compact text of a value; members stay in their order.
 std::string WriteJson(const json::value& value);
 
+/// Appends a quoted and escaped string. `text` is UTF-8 (everything that ParseJson took is).
+void AppendJsonString(std::string_view text, std::string* out);
+
 /// Indented text (two spaces), for people.
 std::string WriteJsonPretty(const json::value& value);
 

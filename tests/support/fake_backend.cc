@@ -5,7 +5,7 @@ namespace muster::test {
 BackendCall FakeBackend::Take() {
   std::unique_lock lock(mutex_);
   const bool came =
-      arrived_.wait_for(lock, std::chrono::seconds(10), [this] { return !calls_.empty(); });
+      arrived_.wait_for(lock, std::chrono::seconds(60), [this] { return !calls_.empty(); });
   MUSTER_CHECK(came);
   BackendCall call = std::move(calls_.front());
   calls_.pop_front();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "schedd/base/limits.h"
+
 namespace muster {
 namespace {
 
@@ -204,7 +206,20 @@ Status MemoryStore::Apply(const PlanCommit& commit, UndoLog* undo) {
   status = ApplyEvents(commit, undo);
   if (!status.ok()) return status;
   tables_.audit.insert(tables_.audit.end(), commit.audit.begin(), commit.audit.end());
+  if (commit.forget_keys_before.set()) ForgetKeys(commit.forget_keys_before, undo);
   return Done{};
+}
+
+void MemoryStore::ForgetKeys(WallTime before, UndoLog* undo) {
+  std::map<JobId, std::pair<std::string, std::string>> by_age;
+  for (const auto& [key, held] : tables_.keys) {
+    if (tables_.jobs.at(held.job).record->submit_time < before) by_age.emplace(held.job, key);
+  }
+  std::size_t forgotten = 0;
+  for (const auto& [job, key] : by_age) {
+    if (++forgotten > limits::kForgottenKeys) return;
+    Erase(&tables_.keys, key, undo);
+  }
 }
 
 Status MemoryStore::ApplyJobs(const PlanCommit& commit, UndoLog* undo) {

@@ -111,6 +111,7 @@ class MemoryStore final : public Store {
   Status PutDispatch(const DispatchRow& row, UndoLog* undo);
   void ApplyObjects(const PlanCommit& commit, UndoLog* undo);
   Status ApplyEvents(const PlanCommit& commit, UndoLog* undo);
+  void ForgetKeys(WallTime before, UndoLog* undo);
   Status CheckReadable() const;
 
   const MemoryStoreOptions options_;

@@ -2,6 +2,7 @@
 #include <map>
 #include <tuple>
 
+#include "schedd/base/limits.h"
 #include "schedd/store/pg/batch_encoding.h"
 #include "schedd/store/pg/row_json.h"
 #include "schedd/store/pg/statements.h"
@@ -230,6 +231,12 @@ void QueueCommit(const PlanCommit& commit, PqConnection& connection) {
   }
   if (!commit.events.empty()) QueueEvents(commit.events, connection);
   if (!commit.audit.empty()) QueueAudit(commit.audit, connection);
+  if (commit.forget_keys_before.set()) {
+    connection.Queue(sql::kForgetKeys.name,
+                     Params()
+                         .Int8(commit.forget_keys_before.us)
+                         .Int8(static_cast<std::int64_t>(limits::kForgottenKeys)));
+  }
 }
 
 }  // namespace muster::pg

@@ -13,7 +13,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <future>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -96,6 +98,10 @@ Status CreateDatabase(const ServerLayout& layout) {
   }
 }
 
+Error StartCancelled() {
+  return {Code::kCancelled, "the start was given up before PostgreSQL was ready"};
+}
+
 // Closes on scope's end.
 class Descriptor {
  public:
@@ -146,6 +152,7 @@ struct EmbeddedPostgres::Impl {
   std::atomic<int> pid{0};
   std::atomic<std::int64_t> restarts{0};
   std::thread watcher;
+  std::optional<std::stop_callback<std::function<void()>>> on_stop;  // the last to come and go
 };
 
 Status EmbeddedPostgres::Impl::StartServer(Child* server) {
@@ -176,7 +183,8 @@ Status EmbeddedPostgres::Impl::StartServer(Child* server) {
 Status EmbeddedPostgres::Impl::AwaitReady(const Child& server, int inotify_fd) {
   // The server notes its progress in postmaster.pid: each change is looked at, nothing is polled.
   while (!pg::SaysReady(layout.data, server.pid())) {
-    const int woken = pg::WaitReadable(server.pidfd(), inotify_fd, kReadyWaitMs);
+    const int woken = pg::WaitReadable({stop_fd.get(), server.pidfd(), inotify_fd}, kReadyWaitMs);
+    if (woken == stop_fd.get()) return StartCancelled();
     if (woken == server.pidfd()) {
       return Error{Code::kUnavailable, "the private PostgreSQL does not start; see " + layout.log};
     }
@@ -194,9 +202,9 @@ void EmbeddedPostgres::Impl::StopServer(Child* server) {
   pid = 0;
   if (server->pid() == 0) return;
   kill(server->pid(), SIGINT);
-  if (pg::WaitReadable(server->pidfd(), -1, kFastStopMs) < 0) {
+  if (pg::WaitReadable({server->pidfd()}, kFastStopMs) < 0) {
     kill(server->pid(), SIGQUIT);
-    if (pg::WaitReadable(server->pidfd(), -1, kHardStopMs) < 0) kill(server->pid(), SIGKILL);
+    if (pg::WaitReadable({server->pidfd()}, kHardStopMs) < 0) kill(server->pid(), SIGKILL);
   }
   server->Reap();
   *server = Child();
@@ -213,7 +221,7 @@ void EmbeddedPostgres::Impl::Watch(std::promise<Status> first_start) {
   if (!up) return;
   int backoff_ms = kBackoffMs;
   for (;;) {
-    const int woken = pg::WaitReadable(stop_fd.get(), server.pidfd(), -1);
+    const int woken = pg::WaitReadable({stop_fd.get(), server.pidfd()}, -1);
     if (woken == stop_fd.get()) break;
     if (woken < 0) continue;  // interrupted
     pid = 0;
@@ -225,7 +233,7 @@ void EmbeddedPostgres::Impl::Watch(std::promise<Status> first_start) {
       again = !restarted.ok();
       if (!again) break;
       Log(LogLevel::kError, "postgres", "server_start_failed", {{"err", restarted.error().detail}});
-      if (pg::WaitReadable(stop_fd.get(), -1, backoff_ms) == stop_fd.get()) return;
+      if (pg::WaitReadable({stop_fd.get()}, backoff_ms) == stop_fd.get()) return;
       backoff_ms = std::min(backoff_ms * 2, kBackoffMaxMs);
     }
     backoff_ms = kBackoffMs;
@@ -235,7 +243,8 @@ void EmbeddedPostgres::Impl::Watch(std::promise<Status> first_start) {
   StopServer(&server);
 }
 
-Result<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const std::string& data_dir) {
+Result<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const std::string& data_dir,
+                                                                  std::stop_token stop) {
   Result<ServerLayout> layout = pg::LayoutFor(data_dir);
   if (!layout.ok()) return layout.error();
   Result<Account> account = pg::ServerAccount(layout->data);
@@ -256,9 +265,11 @@ Result<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const std::str
   auto impl = std::make_unique<Impl>(*layout, *binaries, *account, lock);
   status = pg::MakeCluster(*binaries, *layout, *account);
   if (!status.ok()) return status.error();
+  if (stop.stop_requested()) return StartCancelled();
   std::promise<Status> first_start;
   std::future<Status> started = first_start.get_future();
   Impl* watched = impl.get();
+  impl->on_stop.emplace(std::move(stop), [watched] { watched->Request(1); });
   impl->watcher = std::thread([watched, promise = std::move(first_start)]() mutable {
     watched->Watch(std::move(promise));
   });

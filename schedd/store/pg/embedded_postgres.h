@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "schedd/base/result.h"
@@ -21,8 +22,10 @@ class EmbeddedPostgres {
   /// Starts the server below `data_dir` (made if missing) and waits until it answers; its database
   /// `muster` exists then. Errors (kFailedPrecondition, kUnavailable) are sentences for the
   /// administrator: no PostgreSQL >= 15 installed, a data directory of another version, in use by
-  /// another daemon, not reachable for the unprivileged user.
-  static Result<std::unique_ptr<EmbeddedPostgres>> Start(const std::string& data_dir);
+  /// another daemon, not reachable for the unprivileged user. `stop`, requested at any time, ends
+  /// the server as Stop does without waiting for its end, and a start under way with kCancelled.
+  static Result<std::unique_ptr<EmbeddedPostgres>> Start(const std::string& data_dir,
+                                                         std::stop_token stop = {});
   /// Stops.
   ~EmbeddedPostgres();
   EmbeddedPostgres(const EmbeddedPostgres&) = delete;

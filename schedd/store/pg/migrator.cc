@@ -16,6 +16,7 @@ struct AppliedMigration {
 };
 
 constexpr int kOldestServer = 150000;  // PostgreSQL 15
+constexpr const char* kLockNotAvailable = "55P03";
 
 std::map<int, AppliedMigration> Applied(pqxx::transaction_base& work) {
   std::map<int, AppliedMigration> applied;
@@ -96,14 +97,33 @@ Status DownOne(pqxx::transaction_base& work, const std::vector<Migration>& migra
   return Done{};
 }
 
+// False if another session still holds it; asked again, so that a stop is noticed meanwhile.
+bool TakeLock(pqxx::transaction_base& work) {
+  try {
+    work.exec(sql::kMigrationLock);
+    return true;
+  } catch (const pqxx::sql_error& error) {
+    if (error.sqlstate() != kLockNotAvailable) throw;
+    return false;
+  }
+}
+
 Status Repeat(const std::string& url, const std::vector<Migration>& migrations, int target,
-              Step step) {
+              Step step, const std::stop_token& stop) {
   try {
     const auto connection = OpenConnection(url, sql::kMigratorSettings);
+    bool waited = false;
     for (bool changed = true; changed;) {
-      changed = false;
+      if (stop.stop_requested()) {
+        return Error{Code::kCancelled, "the start was given up before the schema was complete"};
+      }
       pqxx::work work(*connection);
-      work.exec(sql::kMigrationLock);
+      if (!TakeLock(work)) {
+        if (!waited) Log(LogLevel::kInfo, "store", "migration_waits", {});
+        waited = true;
+        continue;
+      }
+      changed = false;
       work.exec(sql::kMigrationTable);
       const Status status = step(work, migrations, target, &changed);
       if (!status.ok()) return status;
@@ -117,12 +137,13 @@ Status Repeat(const std::string& url, const std::vector<Migration>& migrations, 
 
 }  // namespace
 
-Status MigrateUp(const std::string& url, const std::vector<Migration>& migrations) {
-  return Repeat(url, migrations, 0, UpOne);
+Status MigrateUp(const std::string& url, const std::vector<Migration>& migrations,
+                 const std::stop_token& stop) {
+  return Repeat(url, migrations, 0, UpOne, stop);
 }
 
 Status MigrateDown(const std::string& url, int target, const std::vector<Migration>& migrations) {
-  return Repeat(url, migrations, target, DownOne);
+  return Repeat(url, migrations, target, DownOne, {});
 }
 
 }  // namespace muster::pg

@@ -5,6 +5,7 @@
 // Thread-safe, also between processes: the lock is PostgreSQL's.
 #pragma once
 
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,11 @@ struct Migration {
 const std::vector<Migration>& EmbeddedMigrations();
 
 /// Applies what is missing, each migration in its own transaction. kUnavailable;
-/// kFailedPrecondition with what to do.
+/// kFailedPrecondition with what to do; kCancelled if `stop` is requested while another session
+/// migrates or between two migrations.
 Status MigrateUp(const std::string& url,
-                 const std::vector<Migration>& migrations = EmbeddedMigrations());
+                 const std::vector<Migration>& migrations = EmbeddedMigrations(),
+                 const std::stop_token& stop = {});
 
 /// Takes back everything above `target`. For development and tests: it destroys data.
 Status MigrateDown(const std::string& url, int target,

@@ -310,7 +310,7 @@ Status PgStore::Ping() {
 }  // namespace
 
 Result<std::unique_ptr<Store>> OpenPgStore(PgStoreOptions options) {
-  const Status migrated = pg::MigrateUp(options.url);
+  const Status migrated = pg::MigrateUp(options.url, pg::EmbeddedMigrations(), options.stop);
   if (!migrated.ok()) return migrated.error();
   return std::unique_ptr<Store>(std::make_unique<PgStore>(options));
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "schedd/base/clock.h"
@@ -19,7 +20,8 @@ struct PgStoreOptions {
   std::string url;  // a libpq URL or connection string
   int read_connections = limits::kReadConnections;
   std::int64_t resolve_ms =
-      15'000;  // how long a lost answer to COMMIT is asked for before it is kUnknown
+      15'000;            // how long a lost answer to COMMIT is asked for before it is kUnknown
+  std::stop_token stop;  // requested while the store is being opened: kCancelled
   /// Both set: commit times and group sizes are measured. They must outlive the store.
   const Clock* clock = nullptr;
   Metrics* metrics = nullptr;

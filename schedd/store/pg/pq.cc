@@ -117,7 +117,6 @@ Failure PqConnection::Query(const char* sql, const Params& params, PgResult* row
 void PqConnection::Begin() {
   handlers_.clear();
   send_failed_ = PQenterPipelineMode(connection_.get()) != 1;
-  QueueSql("begin", Params());
 }
 
 void PqConnection::Sent(int ok, std::function<void(const PGresult&)> on_rows) {
@@ -165,13 +164,8 @@ Failure PqConnection::Drain() {
 }
 
 Failure PqConnection::Commit() {
-  QueueSql("commit", Params());
   if (send_failed_ || PQpipelineSync(connection_.get()) != 1) return Lost();
-  Failure failure = Drain();
-  if (failure.kind == FailureKind::kNone || failure.kind == FailureKind::kConnection)
-    return failure;
-  const Failure rolled_back = Execute("rollback");
-  return rolled_back.kind == FailureKind::kConnection ? rolled_back : failure;
+  return Drain();
 }
 
 }  // namespace muster::pg

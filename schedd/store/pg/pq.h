@@ -51,15 +51,17 @@ class PqConnection {
   /// One command with its rows in text; `rows` may be null.
   Failure Query(const char* sql, const Params& params, PgResult* rows);
 
-  /// Starts a pipelined transaction: what is queued is sent without waiting.
+  /// Starts a pipelined transaction: what is queued is sent without waiting. It needs no BEGIN and
+  /// no COMMIT: everything up to the pipeline's sync point is one transaction (PostgreSQL
+  /// documentation, "Pipeline Mode"), which saves the server two statements a group.
   void Begin();
   /// Queues a prepared statement; `on_rows` gets its rows when the transaction finishes.
   void Queue(const char* prepared, const Params& params,
              std::function<void(const PGresult&)> on_rows = {});
   /// Queues a statement that is not prepared (rare ones).
   void QueueSql(const std::string& sql, const Params& params);
-  /// Queues COMMIT, waits for every answer and calls the handlers in order. After a failure nothing
-  /// is written, except that kConnection leaves the outcome open.
+  /// Ends the transaction, waits for every answer and calls the handlers in order. After a failure
+  /// nothing is written, except that kConnection leaves the outcome open.
   Failure Commit();
 
  private:

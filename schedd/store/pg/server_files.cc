@@ -79,7 +79,7 @@ Status MakeDirectory(const std::string& path, const Account& account) {
   return Done{};
 }
 
-bool Ended(int pidfd, int timeout_ms) { return WaitReadable(pidfd, -1, timeout_ms) == pidfd; }
+bool Ended(int pidfd, int timeout_ms) { return WaitReadable({pidfd}, timeout_ms) == pidfd; }
 
 // Asks a server process of ours to end: fast, then at once.
 Status End(pid_t pid) {

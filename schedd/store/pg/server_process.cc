@@ -149,11 +149,16 @@ Result<std::string> RunTool(const std::vector<std::string>& argv, const Account&
                                               "): " + output.substr(output.rfind('\n') + 1)};
 }
 
-int WaitReadable(int fd, int other, int timeout_ms) {
-  struct pollfd waits[] = {{fd, POLLIN, 0}, {other, POLLIN, 0}};  // poll leaves out negative ones
-  const int ready = poll(waits, 2, timeout_ms);
-  if (ready <= 0) return -1;
-  return waits[0].revents != 0 ? fd : other;
+int WaitReadable(std::initializer_list<int> fds, int timeout_ms) {
+  std::array<struct pollfd, 4> waits{};
+  MUSTER_CHECK(fds.size() <= waits.size());
+  nfds_t count = 0;
+  for (const int fd : fds) waits[count++] = {fd, POLLIN, 0};
+  if (poll(waits.data(), count, timeout_ms) <= 0) return -1;
+  for (nfds_t i = 0; i < count; ++i) {
+    if (waits[i].revents != 0) return waits[i].fd;
+  }
+  return -1;
 }
 
 int OpenPidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }

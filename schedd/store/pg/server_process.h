@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,10 +58,9 @@ Result<Child> StartChild(const std::vector<std::string>& argv, const Account& ac
 /// failed.
 Result<std::string> RunTool(const std::vector<std::string>& argv, const Account& account);
 
-/// Waits until `fd` is readable (for a pidfd: ended), or `other` is, or `timeout_ms` passed.
-/// Returns the readable one, or -1. A negative `other` is left out; a negative timeout waits for
-/// good.
-int WaitReadable(int fd, int other, int timeout_ms);
+/// Waits until one of `fds` (at most four) is readable (for a pidfd: ended), or `timeout_ms`
+/// passed. Returns the first readable one, or -1. A negative timeout waits for good.
+int WaitReadable(std::initializer_list<int> fds, int timeout_ms);
 
 /// A descriptor of a running process that is not our child; -1 if there is no such process.
 int OpenPidfd(pid_t pid);

@@ -59,9 +59,10 @@ inline constexpr Prepared kFence = {"fence", "select muster_fence($1::bigint, $2
   "$16::bigint[], $17::bigint[], $18::json[], $19::smallint[], $20::boolean[], $21::text[], "     \
   "$22::text[], "                                                                                 \
   "$23::json[], $24::bigint[]"
-#define MUSTER_NEW_JOB_FIELDS                                                        \
-  MUSTER_NEW_JOB_COLUMNS ", state, suspended_by_user, reason, message, conditions, " \
-                         "resource_version"
+#define MUSTER_NEW_JOB_FIELDS                                 \
+  MUSTER_NEW_JOB_COLUMNS                                      \
+  ", state, suspended_by_user, reason, message, conditions, " \
+  "resource_version"
 #define MUSTER_INSERT_NAMED                                                               \
   "insert into job_state (job_id, live_name, state, suspended_by_user, reason, message, " \
   "conditions, "                                                                          \
@@ -120,84 +121,75 @@ inline constexpr const char* kExistingJobs = "select id from jobs where id = any
 inline constexpr Prepared kUpdateJobs = {
     "update_jobs",
     "with t as (select * from unnest($1::bigint[], $2::smallint[], $3::boolean[], $4::boolean[], "
-    "$5::text[], "
-    "$6::text[], $7::text[], $8::int[], $9::json[], $10::bigint[], $11::bigint[], $12::bigint[], "
-    "$13::int[], "
-    "$14::int[], $15::int[], $16::json[], $17::bigint[], $18::int[], $19::int[], $20::int[]) as t "
-    "(job_id, state, "
-    "suspended_by_user, deletion_requested, reason, message, cluster, attempt, admission, "
-    "admit_time, start_time, "
-    "end_time, exit_code, exit_signal, requeues, conditions, resource_version, ready_pods, "
-    "succeeded_pods, "
-    "failed_pods)), "
-    "changed as (update job_state s set state = t.state, suspended_by_user = t.suspended_by_user, "
-    "deletion_requested = t.deletion_requested, reason = t.reason, message = t.message, cluster = "
-    "t.cluster, "
-    "attempt = t.attempt, admission = t.admission, admit_time = t.admit_time, start_time = "
-    "t.start_time, "
-    "end_time = t.end_time, exit_code = t.exit_code, exit_signal = t.exit_signal, requeues = "
-    "t.requeues, "
-    "conditions = t.conditions, resource_version = t.resource_version, ready_pods = t.ready_pods, "
-    "succeeded_pods = t.succeeded_pods, failed_pods = t.failed_pods from t where s.job_id = "
-    "t.job_id returning 1) "
+    "$5::text[], $6::text[], $7::text[], $8::int[], $9::json[], $10::bigint[], $11::bigint[], "
+    "$12::bigint[], $13::int[], $14::int[], $15::int[], $16::json[], $17::bigint[], $18::int[], "
+    "$19::int[], $20::int[]) as t (job_id, state, suspended_by_user, deletion_requested, reason, "
+    "message, cluster, attempt, admission, admit_time, start_time, end_time, exit_code, "
+    "exit_signal, requeues, conditions, resource_version, ready_pods, succeeded_pods, "
+    "failed_pods)), changed as (update job_state s set state = t.state, suspended_by_user = "
+    "t.suspended_by_user, deletion_requested = t.deletion_requested, reason = t.reason, message "
+    "= t.message, cluster = t.cluster, attempt = t.attempt, admission = t.admission, admit_time "
+    "= t.admit_time, start_time = t.start_time, end_time = t.end_time, exit_code = t.exit_code, "
+    "exit_signal = t.exit_signal, requeues = t.requeues, conditions = t.conditions, "
+    "resource_version = t.resource_version, ready_pods = t.ready_pods, succeeded_pods = "
+    "t.succeeded_pods, failed_pods = t.failed_pods from t where s.job_id = t.job_id returning 1) "
     "select muster_expect(cardinality($1), (select count(*) from changed), 'a job of this change "
     "does not exist')"};
 inline constexpr Prepared kDeleteJobs = {
     "delete_jobs",
-    "with gone as (update job_state set live_name = null, "
-    "deleted_at = coalesce(deleted_at, (extract(epoch from clock_timestamp()) * 1000000)::bigint) "
-    "where job_id = any ($1::bigint[]) returning 1) "
-    "select muster_expect(cardinality($1), (select count(*) from gone), 'a job of this change does "
-    "not exist')"};
+    "with gone as (update job_state set live_name = null, deleted_at = coalesce(deleted_at, "
+    "(extract(epoch from clock_timestamp()) * 1000000)::bigint) where job_id = any "
+    "($1::bigint[]) returning 1) select muster_expect(cardinality($1), (select count(*) from "
+    "gone), 'a job of this change does not exist')"};
 inline constexpr Prepared kPutUsage = {
     "put_usage",
-    "insert into quota_usage as u (cluster_queue, flavor, resource, amount) "
-    "select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) "
-    "on conflict (cluster_queue, flavor, resource) do update set amount = excluded.amount, version "
-    "= u.version + 1"};
+    "insert into quota_usage as u (cluster_queue, flavor, resource, amount) select * from "
+    "unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) on conflict (cluster_queue, "
+    "flavor, resource) do update set amount = excluded.amount, version = u.version + 1"};
 inline constexpr Prepared kPutDispatches = {
     "put_dispatches",
-    "with changed as (insert into dispatches as d (job_uid, attempt, job_id, cluster, incarnation, "
-    "object_kind, "
-    "namespace, name, remote_uid, state, detail) select * from unnest($1::uuid[], $2::int[], "
-    "$3::bigint[], "
-    "$4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::smallint[], "
-    "$11::text[]) "
-    "on conflict (job_uid, attempt) do update set incarnation = excluded.incarnation, "
-    "object_kind = excluded.object_kind, namespace = excluded.namespace, name = excluded.name, "
-    "remote_uid = excluded.remote_uid, state = excluded.state, detail = excluded.detail "
-    "where d.cluster = excluded.cluster returning 1) "
-    "select muster_expect(cardinality($1), (select count(*) from changed), "
-    "'the attempt was dispatched to another member cluster')"};
+    "with changed as (insert into dispatches as d (job_uid, attempt, job_id, cluster, "
+    "incarnation, object_kind, namespace, name, remote_uid, state, detail) select * from "
+    "unnest($1::uuid[], $2::int[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], "
+    "$8::text[], $9::text[], $10::smallint[], $11::text[]) on conflict (job_uid, attempt) do "
+    "update set incarnation = excluded.incarnation, object_kind = excluded.object_kind, "
+    "namespace = excluded.namespace, name = excluded.name, remote_uid = excluded.remote_uid, "
+    "state = excluded.state, detail = excluded.detail where d.cluster = excluded.cluster "
+    "returning 1) select muster_expect(cardinality($1), (select count(*) from changed), 'the "
+    "attempt was dispatched to another member cluster')"};
 inline constexpr Prepared kPutAttempts = {
     "put_attempts",
     "insert into attempts as a (job_id, attempt, cluster, admit_time, start_time, end_time, "
-    "outcome, reason, "
-    "message, exit_code, exit_signal, admission) select * from unnest($1::bigint[], $2::int[], "
-    "$3::text[], "
-    "$4::bigint[], $5::bigint[], $6::bigint[], $7::smallint[], $8::text[], $9::text[], $10::int[], "
-    "$11::int[], "
-    "$12::json[]) on conflict (job_id, attempt) do update set cluster = excluded.cluster, "
-    "admit_time = excluded.admit_time, start_time = excluded.start_time, end_time = "
-    "excluded.end_time, "
-    "outcome = excluded.outcome, reason = excluded.reason, message = excluded.message, "
-    "exit_code = excluded.exit_code, exit_signal = excluded.exit_signal, admission = "
-    "excluded.admission "
+    "outcome, reason, message, exit_code, exit_signal, admission) select * from "
+    "unnest($1::bigint[], $2::int[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], "
+    "$7::smallint[], $8::text[], $9::text[], $10::int[], $11::int[], $12::json[]) on conflict "
+    "(job_id, attempt) do update set cluster = excluded.cluster, admit_time = "
+    "excluded.admit_time, start_time = excluded.start_time, end_time = excluded.end_time, "
+    "outcome = excluded.outcome, reason = excluded.reason, message = excluded.message, exit_code "
+    "= excluded.exit_code, exit_signal = excluded.exit_signal, admission = excluded.admission "
     "where a.end_time is null"};
 inline constexpr Prepared kAddEvents = {
     "add_events",
     "insert into events (seq, time, type, job_id, object, reason, message) select * from "
-    "unnest($1::bigint[], "
-    "$2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[])"};
+    "unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::text[], "
+    "$7::text[])"};
 inline constexpr Prepared kAddAudit = {
     "add_audit",
     "insert into audit (time, user_name, method, verb, object, detail) select * from "
-    "unnest($1::bigint[], "
-    "$2::text[], $3::text[], $4::text[], $5::text[], $6::text[])"};
+    "unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])"};
+/// $1 time, $2 how many at most. The oldest key alone says whether there is anything to do.
+inline constexpr Prepared kForgetKeys = {
+    "forget_keys",
+    "with old as (select k.scope, k.key, j.submit_time from idempotency_keys k join jobs j on "
+    "j.id = k.job_id where (select o.submit_time < $1::bigint from idempotency_keys f join jobs "
+    "o on o.id = f.job_id order by f.job_id limit 1) order by k.job_id limit $2::bigint) delete "
+    "from idempotency_keys k using old where k.scope = old.scope and k.key = old.key and "
+    "old.submit_time < $1::bigint"};
 
 inline constexpr Prepared kWriterStatements[] = {
-    kFence,      kAcceptJobs, kAcceptKeyedJobs, kClaimKeys,   kFreeKeys,  kForeignKeys, kUpdateJobs,
-    kDeleteJobs, kPutUsage,   kPutDispatches,   kPutAttempts, kAddEvents, kAddAudit};
+    kFence,       kAcceptJobs, kAcceptKeyedJobs, kClaimKeys, kFreeKeys,
+    kForeignKeys, kUpdateJobs, kDeleteJobs,      kPutUsage,  kPutDispatches,
+    kPutAttempts, kAddEvents,  kAddAudit,        kForgetKeys};
 
 /// The table of a kind of configuration objects.
 struct ObjectTable {

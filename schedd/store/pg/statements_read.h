@@ -79,7 +79,10 @@ inline constexpr const char* kPing = "select 1";
 
 inline constexpr const char* kMigratorSettings =
     "set client_min_messages = warning; set application_name = 'musterd migrator'";
-inline constexpr const char* kMigrationLock = "select pg_advisory_xact_lock(7205759403792793601)";
+/// Fails with lock_not_available when another session has it for longer.
+inline constexpr const char* kMigrationLock =
+    "set local lock_timeout = '500ms'; select pg_advisory_xact_lock(7205759403792793601); "
+    "set local lock_timeout = 0";
 inline constexpr const char* kMigrationTable =
     "create table if not exists schema_migrations (number integer primary key, name text not null, "
     "checksum text not null, applied_at timestamptz not null default now())";

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <map>
@@ -23,6 +24,9 @@
 #include "schedd/base/random.h"
 
 namespace muster::testing {
+
+/// How long a test waits for what must come: far beyond what a loaded machine takes.
+inline constexpr std::chrono::seconds kPatience{60};
 
 class TestClock final : public Clock {
  public:
@@ -104,11 +108,11 @@ class RecordingSink final : public ObservationSink {
   }
   void OnGap(const std::string&) override {}
 
-  /// The first observation of `key` that `wanted` accepts; fails the test after 20 s.
+  /// The first observation of `key` that `wanted` accepts; fails the test after a minute.
   Observation Await(const DispatchKey& key, const std::function<bool(const Observation&)>& wanted) {
     std::unique_lock lock(mutex_);
     Observation found;
-    const bool met = changed_.wait_for(lock, std::chrono::seconds(20), [&] {
+    const bool met = changed_.wait_for(lock, kPatience, [&] {
       for (const Observation& seen : seen_) {
         if (seen.key == key && wanted(seen)) {
           found = seen;
@@ -138,9 +142,10 @@ class RecordingSink final : public ObservationSink {
     }
     return all;
   }
-  std::vector<ClusterFacts> AllFacts() {
+  /// The facts told so far, once there are `count` of them or nothing more is expected to come.
+  std::vector<ClusterFacts> AwaitFacts(std::size_t count) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(5), [&] { return !facts_.empty(); });
+    changed_.wait_for(lock, kPatience, [&] { return facts_.size() >= count; });
     return facts_;
   }
 
@@ -157,8 +162,8 @@ Result<T> Wait(const std::function<void(Callback<T>)>& call) {
   auto answer = std::make_shared<std::promise<Result<T>>>();
   std::future<Result<T>> waiting = answer->get_future();
   call([answer](Result<T> result) { answer->set_value(std::move(result)); });
-  if (waiting.wait_for(std::chrono::seconds(60)) != std::future_status::ready) {
-    return Internal("no answer in 60 s");
+  if (waiting.wait_for(kPatience) != std::future_status::ready) {
+    return Internal("no answer in a minute");
   }
   return waiting.get();
 }
@@ -212,6 +217,24 @@ inline Result<std::vector<Observation>> List(Backend& backend, const std::string
   return Wait<std::vector<Observation>>([&](auto done) { backend.List(cluster, std::move(done)); });
 }
 
+/// Waits until the log that `query` asks for begins with `text`: a container runs before its first
+/// byte is written. False if it has not after 20 s.
+inline bool AwaitLog(Backend& backend, const DispatchKey& key, const std::string& text,
+                     const LogQuery& query = {}) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (std::chrono::steady_clock::now() < give_up) {
+    const Result<LogChunk> log = backend.ReadLog(key, query);
+    if (log.ok() && log->data.starts_with(text)) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
+/// Shell words that wait until `path` exists: a pod goes on when its test says so.
+inline std::string UntilExists(const std::string& path) {
+  return "while [ ! -e " + path + " ]; do sleep 0.05; done";
+}
+
 /// A directory that goes with the test.
 class TemporaryDirectory {
  public:
@@ -224,6 +247,12 @@ class TemporaryDirectory {
     std::filesystem::remove_all(path_, ignored);
   }
   const std::string& path() const { return path_; }
+  /// Makes an empty file.
+  std::string Touch(const std::string& name) const {
+    const std::string file = path_ + "/" + name;
+    std::ofstream made(file);
+    return file;
+  }
 
  private:
   std::string path_;

@@ -221,6 +221,28 @@ TEST_P(AcceptContract, AKeyWhoseJobWasRefusedIsFreeAgain) {
   EXPECT_FALSE((*answers)[0]->replayed);
 }
 
+TEST_P(AcceptContract, KeysOfOldJobsAreForgotten_AndTheirJobsStay) {
+  const auto replayed = [&](std::int64_t id, const std::string& key) {
+    const auto answers = AcceptNow(store(), epoch(), {MakeKeyed(DraftJob(id), key, 1)});
+    MUSTER_CHECK(answers.ok() && (*answers)[0].ok());
+    return (*answers)[0]->replayed;
+  };
+  for (std::int64_t id = 1; id <= 3; ++id) {
+    ASSERT_FALSE(replayed(id, "k" + std::to_string(id)));
+  }
+  PlanCommit commit;
+  commit.forget_keys_before = DraftJob(1)->submit_time;
+  MustCommit(commit);
+  EXPECT_TRUE(replayed(11, "k1")) << "submitted at that time, not before it";
+  commit.forget_keys_before = DraftJob(3)->submit_time;
+  MustCommit(commit);
+  EXPECT_FALSE(replayed(21, "k1"));
+  EXPECT_FALSE(replayed(22, "k2"));
+  EXPECT_TRUE(replayed(23, "k3"));
+  EXPECT_TRUE(replayed(31, "k1")) << "the key has a new job";
+  EXPECT_EQ((*store().ReadJob(JobId{1}))->name, "job-1");
+}
+
 TEST_P(AcceptContract, OneBadItemHarmsNoOther) {
   MustAccept(store(), epoch(), DraftJob(1));
   auto same_uid = DraftJob(20);

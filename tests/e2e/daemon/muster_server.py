@@ -1,9 +1,9 @@
-"""A musterd of a test's own: fresh data directory, free ports, real commands. Ended with the test."""
+"""A musterd of a test's own: fresh data directory, ports of its own choice, real commands. Ended with the test."""
+import http.client
 import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -14,10 +14,7 @@ BIN = os.environ["MUSTER_BIN"]
 SOURCE = os.environ["MUSTER_SOURCE"]
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+PATIENCE = 120  # seconds for what must come, on a loaded machine too
 
 
 class Server:
@@ -26,33 +23,43 @@ class Server:
     def __init__(self, flags=None):
         self.dir = tempfile.mkdtemp(prefix="muster-e2e-", dir="/tmp")
         os.chmod(self.dir, 0o755)
-        self.port, self.grpc_port = free_port(), free_port()
+        self.port = self.grpc_port = 0  # known once it is ready, others after each start
         self.flags = flags or ["--local-cluster", "east,cpu=32,memory=128Gi,nvidia.com/gpu=16",
                                "--local-cluster", "west,cpu=32,memory=128Gi,nvidia.com/gpu=4"]
         self.process = None
-        self.env = dict(os.environ, MUSTER_URL=self.url(), HOME=self.dir, MUSTER_GRPC=f"127.0.0.1:{self.grpc_port}",
-                        PATH=f"{BIN}:{BIN}/slurm:{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1")
+
+    def environment(self):
+        return dict(os.environ, MUSTER_URL=self.url(), HOME=self.dir, MUSTER_GRPC=f"127.0.0.1:{self.grpc_port}",
+                    PATH=f"{BIN}:{BIN}/slurm:{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1")
 
     def url(self):
         return f"http://127.0.0.1:{self.port}"
 
-    def start(self, timeout=60):
+    def launch(self):
+        """Starts the program and waits for nothing."""
         with open(os.path.join(self.dir, "musterd.out"), "ab") as log:
             self.process = subprocess.Popen(
-                [f"{BIN}/musterd", "--data-dir", self.dir, "--rest", f"127.0.0.1:{self.port}", "--grpc",
-                 f"127.0.0.1:{self.grpc_port}", "--log-file", os.path.join(self.dir, "musterd.log"), *self.flags],
-                stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=self.env)
-        self.wait(lambda: self.get("/readyz")[0] == 200, timeout, "musterd is not ready")
+                [f"{BIN}/musterd", "--data-dir", self.dir, "--rest", "127.0.0.1:0", "--grpc", "127.0.0.1:0",
+                 "--log-file", os.path.join(self.dir, "musterd.log"), *self.flags],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=self.environment())
+
+    def start(self):
+        told = len(self.log())
+        self.launch()
+        ready = self.wait(lambda: self.logged("ready", told), what="musterd is not ready")
+        self.port, self.grpc_port = ready["rest_port"], ready["grpc_port"]
+        self.wait(lambda: self.get("/readyz")[0] == 200, what="musterd is not ready")
         return self
 
     def kill(self):
         self.process.kill()
         self.process.wait()
 
-    def stop(self):
+    def stop(self, timeout=PATIENCE):
+        """SIGTERM; the exit status, None if it was not running."""
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            return self.process.wait(timeout=15)
+            return self.process.wait(timeout=timeout)
         return None
 
     def close(self):
@@ -62,7 +69,7 @@ class Server:
                 for job in self.jobs():
                     if job["state"] in ("Pending", "Held", "Admitted", "Running"):
                         self.call("DELETE", f"/v1/jobs/{job['id']}")
-                self.wait(lambda: not [j for j in self.jobs() if j["state"] in ("Admitted", "Running")], 60, "jobs end")
+                self.wait(lambda: not [j for j in self.jobs() if j["state"] in ("Admitted", "Running")], what="jobs end")
             self.stop()
         finally:
             if self.process and self.process.poll() is None:
@@ -70,8 +77,18 @@ class Server:
             shutil.rmtree(self.dir, ignore_errors=True)
 
     def log(self):
-        with open(os.path.join(self.dir, "musterd.log"), encoding="utf-8") as file:
-            return file.read()
+        try:
+            with open(os.path.join(self.dir, "musterd.log"), encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def logged(self, event, after=0):
+        """The first whole line of this event beyond so many characters of the log; None if there is none."""
+        for line in self.log()[after:].split("\n")[:-1]:
+            if (entry := json.loads(line))["event"] == event:
+                return entry
+        return None
 
     def call(self, method, path, body=None, content_type="application/json", headers=None):
         """(status, parsed body or text); status 0 when nobody answers."""
@@ -80,11 +97,11 @@ class Server:
         request = urllib.request.Request(self.url() + path, data=data, method=method, headers={
             "Content-Type": content_type, **(headers or {})})
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 return answer.status, parse(answer.read())
         except urllib.error.HTTPError as error:
             return error.code, parse(error.read())
-        except (urllib.error.URLError, ConnectionError, TimeoutError):
+        except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError):
             return 0, None
 
     def get(self, path):
@@ -98,14 +115,14 @@ class Server:
 
     def run(self, *words, stdin=None, check=True, env=None):
         """Runs a command of ours; its standard output (or the whole result with check=False)."""
-        result = subprocess.run(words, env=dict(self.env, **(env or {})), input=stdin, capture_output=True, text=True,
-                                timeout=120, cwd=self.dir)
+        result = subprocess.run(words, env=dict(self.environment(), **(env or {})), input=stdin, capture_output=True, text=True,
+                                timeout=PATIENCE, cwd=self.dir)
         if not check:
             return result
         assert result.returncode == 0, f"{words}: exit {result.returncode}\n{result.stdout}\n{result.stderr}"
         return result.stdout
 
-    def wait(self, condition, timeout=30, what="condition"):
+    def wait(self, condition, timeout=PATIENCE, what="condition"):
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             value = condition()
@@ -118,9 +135,17 @@ class Server:
             out = file.read()[-2000:]
         raise AssertionError(f"{what}: not within {timeout} s; daemon exit {self.process.poll()}; {out}")
 
-    def wait_state(self, job_id, *states, timeout=60):
-        self.wait(lambda: self.job(job_id)["state"] in states, timeout, f"job {job_id} in {states}, is {self.job(job_id)}")
+    def wait_state(self, job_id, *states):
+        self.wait(lambda: self.job(job_id)["state"] in states, what=f"job {job_id} in {states}, was {self.job(job_id)}")
         return self.job(job_id)
+
+    def gate(self, name):
+        """Shell words that wait until open_gate(name): a pod goes on when its test says so."""
+        return f"while [ ! -e {self.dir}/{name}.gate ]; do sleep 0.05; done"
+
+    def open_gate(self, name):
+        with open(f"{self.dir}/{name}.gate", "w", encoding="utf-8"):
+            pass
 
 
 def parse(raw):

@@ -68,7 +68,7 @@ class BadInput(unittest.TestCase):
     def test_a_resource_no_flavor_covers_waits_with_its_reason(self):
         status, job = self.server.call("POST", "/v1/namespaces/default/jobs", shell_job("uncovered", "true", requests={"example.com/fpga": "1"}))
         self.assertEqual(status, 201)
-        seen = self.server.wait(lambda: (j := self.server.job(job["id"]))["message"] and j, 10, "a message")
+        seen = self.server.wait(lambda: (j := self.server.job(job["id"]))["message"] and j, what="a message")
         self.assertIn("resource example.com/fpga unavailable in ClusterQueue", seen["message"])
 
     def test_names(self):
@@ -121,12 +121,12 @@ class BadInput(unittest.TestCase):
 
     def test_a_hundred_megabyte_log_and_a_fork_bomb_are_bounded(self):
         _, loud = self.server.call("POST", "/v1/namespaces/default/jobs", shell_job("loud", "head -c 104857600 /dev/zero | tr '\\0' x; echo the end"))
-        ended = self.server.wait_state(loud["id"], "Succeeded", "Failed", timeout=120)
+        ended = self.server.wait_state(loud["id"], "Succeeded", "Failed")
         self.assertEqual(ended["state"], "Succeeded")
         size = sum(os.path.getsize(os.path.join(root, f)) for root, _, files in os.walk(os.path.join(self.server.dir, "members")) for f in files)
         self.assertLess(size, 90 << 20)
         _, bomb = self.server.call("POST", "/v1/namespaces/default/jobs", shell_job("bomb", "bomb() { bomb | bomb & }; bomb; sleep 2", activeDeadlineSeconds=5))
-        self.server.wait_state(bomb["id"], "Succeeded", "Failed", timeout=120)
+        self.server.wait_state(bomb["id"], "Succeeded", "Failed")
         self.assertEqual(self.server.get("/livez")[0], 200)
 
 

@@ -1,11 +1,13 @@
 """kill -9 of the daemon and of its PostgreSQL: nothing acknowledged is lost, nothing runs twice, pods are adopted."""
+import glob
+import json
 import os
 import signal
 import threading
 import time
 import unittest
 
-from muster_server import QUEUES, Server, shell_job
+from muster_server import PATIENCE, QUEUES, Server, shell_job
 
 
 def postmaster_pid(server):
@@ -14,6 +16,15 @@ def postmaster_pid(server):
             with open(os.path.join(root, "postmaster.pid"), encoding="utf-8") as file:
                 return int(file.readline())
     raise AssertionError("no postmaster.pid")
+
+
+def phases_on_disk(server):
+    """What the supervisors have written of their pods."""
+    phases = []
+    for path in glob.glob(os.path.join(server.dir, "members", "*", "*", "pods", "*", "status.json")):
+        with open(path, encoding="utf-8") as file:
+            phases.append(json.load(file)["phase"])
+    return phases
 
 
 class Crash(unittest.TestCase):
@@ -39,7 +50,10 @@ class Crash(unittest.TestCase):
             clients = [threading.Thread(target=self.submit_until_killed, args=(f"r{round_number}c{c}", acknowledged)) for c in range(4)]
             for client in clients:
                 client.start()
-            time.sleep(0.4 + 0.2 * round_number)
+            # In the midst of the load, at another point of it each time.
+            enough = len(acknowledged) + 20
+            self.server.wait(lambda: len(acknowledged) >= enough, what="acknowledged jobs")
+            time.sleep(0.1 * round_number)
             if round_number % 2:
                 os.kill(postmaster_pid(self.server), signal.SIGKILL)
             self.server.kill()
@@ -53,17 +67,18 @@ class Crash(unittest.TestCase):
             token = page.get("next_page_token")
             if not token:
                 break
-        self.assertGreater(len(acknowledged), 50)
+        self.assertGreaterEqual(len(acknowledged), 80)
         self.assertEqual([name for name in acknowledged if name not in set(names)], [])
         self.assertEqual(len(names), len(set(names)))
 
     def test_a_running_pod_is_adopted_and_runs_once(self):
         marker = os.path.join(self.server.dir, "starts")
-        _, job = self.server.call("POST", "/v1/namespaces/default/jobs", shell_job("survivor", f"echo start >> {marker}; sleep 6; echo survived; exit 4"))
+        _, job = self.server.call("POST", "/v1/namespaces/default/jobs", shell_job("survivor", f"echo start >> {marker}; {self.server.gate('end')}; echo survived; exit 4"))
         self.server.wait_state(job["id"], "Running")
         self.server.kill()
         self.server.start()
         self.assertEqual(self.server.job(job["id"])["state"], "Running")
+        self.server.open_gate("end")
         ended = self.server.wait_state(job["id"], "Failed", "Succeeded")
         self.assertEqual((ended["state"], ended["exitCode"]), ("Failed", 4))
         self.assertIn("survived", self.server.run("muster", "logs", str(job["id"])))
@@ -71,19 +86,23 @@ class Crash(unittest.TestCase):
             self.assertEqual(file.read(), "start\n")
 
     def test_a_pod_that_ends_while_the_daemon_is_away_is_accounted(self):
-        _, job = self.server.call("POST", "/v1/namespaces/default/jobs", shell_job("unseen", "sleep 1; exit 5"))
+        _, job = self.server.call("POST", "/v1/namespaces/default/jobs", shell_job("unseen", self.server.gate("end") + "; exit 5"))
         self.server.wait_state(job["id"], "Running")
         self.server.kill()
-        time.sleep(2)
+        self.server.open_gate("end")
+        deadline = time.monotonic() + PATIENCE
+        while phases_on_disk(self.server) != ["Failed"] and time.monotonic() < deadline:
+            time.sleep(0.05)
         self.server.start()
         self.assertEqual(self.server.wait_state(job["id"], "Failed")["exitCode"], 5)
 
     def test_the_daemon_lives_through_the_death_of_its_postgresql(self):
-        _, before = self.server.call("POST", "/v1/namespaces/default/jobs", shell_job("before", "sleep 3"))
+        _, before = self.server.call("POST", "/v1/namespaces/default/jobs", shell_job("before", self.server.gate("end")))
         self.server.wait_state(before["id"], "Running")
         os.kill(postmaster_pid(self.server), signal.SIGKILL)
         self.server.wait(lambda: self.server.call("POST", "/v1/namespaces/default/jobs", shell_job(f"after-{time.time_ns()}", "true"))[0] == 201,
-                         30, "submission works again")
+                         what="submission works again")
+        self.server.open_gate("end")
         self.assertEqual(self.server.wait_state(before["id"], "Succeeded", "Failed")["state"], "Succeeded")
 
     def test_a_repeated_idempotency_key_gives_the_first_job_even_after_a_crash(self):

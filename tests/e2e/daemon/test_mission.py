@@ -20,12 +20,15 @@ class Guide(unittest.TestCase):
         self.assertEqual(len(jobs), 1, name)
         return jobs[0]
 
+    def phases(self, job_id):
+        return [pod["phase"] for pod in self.server.get(f"/v1/jobs/{job_id}/pods")[1]["items"]]
+
     def test_the_guides_two_jobs_run_and_print_what_they_say(self):
         self.apply("guide-queues.yaml")
         self.apply("guide-jobs.yaml")
         for name, last in (("mock-workload", "Processing completed successfully!"), ("model-evaluation", "Evaluation completed successfully!")):
             job = self.job_named(name)
-            ended = self.server.wait_state(job["id"], "Succeeded", "Failed", timeout=90)
+            ended = self.server.wait_state(job["id"], "Succeeded", "Failed")
             self.assertEqual(ended["state"], "Succeeded", ended)
             self.assertIn(last, self.server.run("muster", "logs", str(job["id"])))
         again = self.apply("guide-queues.yaml").splitlines()
@@ -41,15 +44,15 @@ class Guide(unittest.TestCase):
         # Its image has no command here: a stand-in holds each container's place until it is cancelled.
         self.apply("gang-train-llm.yaml")
         gang = self.job_named("train-llm")
-        waiting = self.server.wait(lambda: (j := self.server.job(gang["id"]))["state"] == "Pending" and j["message"] and j, 10, "a reason")
+        waiting = self.server.wait(lambda: (j := self.server.job(gang["id"]))["state"] == "Pending" and j["message"] and j, what="a reason")
         self.assertIn("nvidia.com/gpu", waiting["message"])
         self.assertEqual(self.server.get(f"/v1/jobs/{gang['id']}/pods")[1]["items"], [])
         explained = self.server.get(f"/v1/jobs/{gang['id']}/explain")[1]
         self.assertIn("nvidia.com/gpu", json.dumps(explained))
         self.server.call("DELETE", f"/v1/jobs/{job['id']}")
-        self.server.wait_state(gang["id"], "Running", timeout=60)
-        pods = self.server.get(f"/v1/jobs/{gang['id']}/pods")[1]["items"]
-        self.assertEqual([pod["phase"] for pod in pods], ["Running"] * 16)
+        self.server.wait_state(gang["id"], "Running")
+        # It is said to run when its pods have been started, a moment before the last of them says so itself.
+        self.server.wait(lambda: self.phases(gang["id"]) == ["Running"] * 16, what="sixteen running pods")
 
     def test_the_newsletters_job_and_workload(self):
         with open(example("mission", "newsletter-job.yaml"), encoding="utf-8") as file:
@@ -62,7 +65,7 @@ class Guide(unittest.TestCase):
         job = self.job_named("gpu-intensive-job")
         self.assertEqual(job["clusterQueue"], "gpu-cluster-queue")
         # Its program is not on this host: the pods start, fail with 2, and are tried again (OnFailure) until it is cancelled.
-        self.server.wait(lambda: self.server.job(job["id"])["state"] in ("Running", "Failed"), 30, "it starts")
+        self.server.wait(lambda: self.server.job(job["id"])["state"] in ("Running", "Failed"), what="it starts")
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ class Shapes(unittest.TestCase):
 
     def ends_well(self, shape):
         job_id = self.submit(shape)
-        job = self.server.wait_state(job_id, "Succeeded", "Failed", "Cancelled", timeout=90)
+        job = self.server.wait_state(job_id, "Succeeded", "Failed", "Cancelled")
         self.assertEqual(job["state"], "Succeeded", job)
         self.assertEqual(job["exitCode"], 0)
         self.assertIn(job["cluster"], ("east", "west"))

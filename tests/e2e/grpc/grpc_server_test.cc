@@ -38,11 +38,11 @@ std::string JobText(const std::string& name, const std::string& queue = "queue",
 
 class GrpcServerTest : public ::testing::Test {
  protected:
-  GrpcServerTest()
+  explicit GrpcServerTest(EngineOptions options = {})
       : random_(1),
-        engine_(store_, clock_, random_, members_, metrics_, {},
+        engine_(store_, clock_, random_, members_, metrics_, std::move(options),
                 [this](const std::vector<Event>& events) { Publish(events); }),
-        service_(engine_, store_, clock_, random_, authorizer_, {}),
+        service_(engine_, store_, random_, authorizer_, {}),
         server_(std::make_unique<api::GrpcServer>(service_, api::GrpcOptions{"127.0.0.1", 0})),
         loop_([this](std::stop_token stop) { engine_.Run(stop); }) {
     while (!engine_.View()->ready) std::this_thread::yield();
@@ -150,6 +150,28 @@ class GrpcServerTest : public ::testing::Test {
   std::unique_ptr<v1::ClusterService::Stub> clusters_;
   std::unique_ptr<v1::QuotaAdminService::Stub> quotas_;
 };
+
+class GrpcFullQueueTest : public GrpcServerTest {
+ protected:
+  GrpcFullQueueTest() : GrpcServerTest(OneMayWait()) {}
+  static EngineOptions OneMayWait() {
+    EngineOptions options;
+    options.max_waiting_jobs = 1;
+    return options;
+  }
+};
+
+TEST_F(GrpcFullQueueTest, AFullQueue_IsResourceExhausted_WithARetryTime) {
+  MustSubmit(JobText("a", "queue", "40"));
+  grpc::ClientContext context;
+  v1::SubmitJobResponse response;
+  const grpc::Status status = Submit(JobText("b"), &response, &context);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  const auto trailers = context.GetServerTrailingMetadata();
+  const auto retry = trailers.find("retry-after-ms");
+  ASSERT_NE(retry, trailers.end());
+  EXPECT_EQ(std::string(retry->second.data(), retry->second.size()), "10000");
+}
 
 TEST_F(GrpcServerTest, Submit_AnswersTheJob_OfTheUserInTheMetadata) {
   grpc::ClientContext context;

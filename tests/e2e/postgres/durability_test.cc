@@ -31,11 +31,12 @@ class Durability : public ::testing::Test {
     ASSERT_TRUE(lease.ok()) << lease.error().detail;
     epoch_ = lease->epoch;
   }
-  // The writer's server process.
-  std::string WriterPid() {
-    return RunSql(url_,
-                  "select pid from pg_stat_activity where application_name = 'musterd writer' "
-                  "and datname = current_database()");
+  // Ends the writer's session and waits until its server process is gone.
+  void EndWriter() {
+    EXPECT_EQ(RunSql(url_,
+                     "select bool_and(pg_terminate_backend(pid, 60000)) from pg_stat_activity "
+                     "where application_name = 'musterd writer' and datname = current_database()"),
+              "t");
   }
   std::string url_;
   std::unique_ptr<Store> store_;
@@ -116,9 +117,9 @@ TEST_F(Durability, ALostSessionIsResolvedByAskingTheDatabase) {
   const std::string waits =
       "select count(*) from pg_stat_activity where application_name = 'musterd writer' "
       "and wait_event_type = 'Lock' and datname = current_database()";
-  while (RunSql(url_, waits) != "1") {
+  for (int i = 0; i < 100'000 && RunSql(url_, waits) != "1"; ++i) {
   }
-  RunSql(url_, "select pg_terminate_backend(" + WriterPid() + ")");
+  EndWriter();
   blocker.reset();
   const auto answers = future.get();
   ASSERT_FALSE(answers.ok());
@@ -132,7 +133,7 @@ TEST_F(Durability, ALostSessionIsResolvedByAskingTheDatabase) {
 TEST_F(Durability, ADatabaseThatTurnsReadOnlyIsUnavailableAndHealsByItself) {
   RunSql(url_, "alter role muster in database " + RunSql(url_, "select current_database()") +
                    " set default_transaction_read_only = on");
-  RunSql(url_, "select pg_terminate_backend(" + WriterPid() + ")");
+  EndWriter();
   EXPECT_FALSE(AcceptNow(*store_, epoch_, {MakeNew(DraftJob(1))}).ok());
   const auto lease = store_->Lead("durability", std::chrono::milliseconds(0));
   ASSERT_FALSE(lease.ok());
@@ -142,7 +143,7 @@ TEST_F(Durability, ADatabaseThatTurnsReadOnlyIsUnavailableAndHealsByItself) {
   RunSql(SharedServer().url(), "alter role muster in database " +
                                    RunSql(url_, "select current_database()") +
                                    " reset default_transaction_read_only");
-  RunSql(url_, "select pg_terminate_backend(" + WriterPid() + ")");
+  EndWriter();
   Lead();
   MustAccept(*store_, epoch_, DraftJob(1));
 }

@@ -38,7 +38,7 @@ bool AwaitEnd(int pidfd, int timeout_ms) {
 
 // Waits until the supervisor has another server up.
 bool AwaitRestart(const EmbeddedPostgres& postgres, std::int64_t restarts) {
-  for (int i = 0; i < 600 && postgres.restarts() < restarts; ++i) usleep(50'000);
+  for (int i = 0; i < 1200 && postgres.restarts() < restarts; ++i) usleep(50'000);
   return postgres.restarts() >= restarts;
 }
 
@@ -115,13 +115,30 @@ TEST(EmbeddedPostgres, TheServerEndsWithAnOwnerThatIsKilledAndTheNextOwnerGoesOn
       << "while its owner lives the directory is taken";
   kill(owner, SIGKILL);
   waitpid(owner, nullptr, 0);
-  EXPECT_TRUE(AwaitEnd(pidfd, 20'000)) << "the server outlived its owner";
+  EXPECT_TRUE(AwaitEnd(pidfd, 60'000)) << "the server outlived its owner";
   close(pidfd);
   close(ends[0]);
   close(ends[1]);
   const auto postgres = MustStart(dir.path());
   ASSERT_NE(postgres, nullptr);
   EXPECT_EQ(RunSql(postgres->url(), "select n from t"), "9");
+}
+
+TEST(EmbeddedPostgres, AStopThatIsRequestedGivesUpTheStartAndEndsARunningServer) {
+  const TempDir dir;
+  std::stop_source early;
+  early.request_stop();
+  const auto given_up = EmbeddedPostgres::Start(dir.path(), early.get_token());
+  ASSERT_FALSE(given_up.ok());
+  EXPECT_EQ(given_up.error().code, Code::kCancelled);
+  std::stop_source stop;
+  const auto started = EmbeddedPostgres::Start(dir.path(), stop.get_token());
+  ASSERT_TRUE(started.ok()) << started.error().detail;
+  const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, (*started)->pid(), 0));
+  ASSERT_GE(pidfd, 0);
+  stop.request_stop();
+  EXPECT_TRUE(AwaitEnd(pidfd, 60'000));
+  close(pidfd);
 }
 
 TEST(EmbeddedPostgres, ALockFileThatNamesAForeignProcessIsRemovedAndTheProcessLeftAlone) {

@@ -29,7 +29,10 @@ class ProbeServer {
   rest::HttpServer& server() { return server_; }
   Metrics& metrics() { return metrics_; }
   /// Responders that /never keeps.
-  std::vector<rest::Responder>& kept() { return kept_; }
+  std::vector<rest::Responder> Kept() {
+    const std::lock_guard lock(mutex_);
+    return kept_;
+  }
   /// Streams that /stream opened.
   std::vector<std::shared_ptr<rest::StreamSink>> Streams() {
     const std::lock_guard lock(mutex_);
@@ -116,8 +119,10 @@ class ProbeServer {
       late_.emplace_back(
           [respond, body = request.body] { respond([body] { return Text(body); }); });
     });
-    async(Method::kPost, "/never", 1 << 20,
-          [this](rest::Request&, rest::Responder respond) { kept_.push_back(std::move(respond)); });
+    async(Method::kPost, "/never", 1 << 20, [this](rest::Request&, rest::Responder respond) {
+      const std::lock_guard lock(mutex_);
+      kept_.push_back(std::move(respond));
+    });
     async(Method::kPost, "/dropped", 1 << 20, [](rest::Request&, rest::Responder) {});
     async(Method::kPost, "/latethrow", 1 << 20, [](rest::Request&, rest::Responder respond) {
       respond([]() -> rest::Response { throw std::runtime_error("the secret inside"); });

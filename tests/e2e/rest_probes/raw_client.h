@@ -60,7 +60,7 @@ class RawClient {
   }
 
   /// Reads some bytes into the buffer; false at the end or after `wait_ms`.
-  bool Fill(int wait_ms = 10'000) {
+  bool Fill(int wait_ms = 60'000) {
     pollfd waiting{fd_, POLLIN, 0};
     if (::poll(&waiting, 1, wait_ms) <= 0) return false;
     char bytes[65536];

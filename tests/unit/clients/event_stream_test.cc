@@ -61,7 +61,7 @@ TEST(FollowEvents, ResumesAfterABreakFromTheLastEventSeen) {
   handlers.on_event = [&](const JobEventNote& note) {
     return types.push_back(note.type), note.seq < 42;
   };
-  const auto done = FollowEvents(api, NowMs() + 10'000, handlers);
+  const auto done = FollowEvents(api, NowMs() + 60'000, handlers);
   ASSERT_TRUE(done.ok()) << done.failure().detail;
   EXPECT_EQ(types, (std::vector<std::string>{"A", "B"}));
   EXPECT_EQ(told, 2) << "the current state is looked at again after a break";

@@ -64,6 +64,19 @@ std::string Hex(std::size_t number) {
   return text;
 }
 
+/// A socket bound to a free loopback port, which is stored in `*port`.
+int BoundSocket(int* port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  if (::bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0) std::abort();
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  *port = ntohs(address.sin_port);
+  return fd;
+}
+
 }  // namespace
 
 std::string FakeRequest::Header(const std::string& name) const {
@@ -73,17 +86,13 @@ std::string FakeRequest::Header(const std::string& name) const {
   return "";
 }
 
+ClosedPort::ClosedPort() : fd_(BoundSocket(&port_)) {}
+
+ClosedPort::~ClosedPort() { ::close(fd_); }
+
 FakeServer::FakeServer(Handler handler) : handler_(std::move(handler)) {
-  listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  if (::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      ::listen(listener_, 64) != 0)
-    std::abort();
-  ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
-  port_ = ntohs(address.sin_port);
+  listener_ = BoundSocket(&port_);
+  if (::listen(listener_, 64) != 0) std::abort();
   acceptor_ = std::thread([this] { AcceptLoop(); });
 }
 

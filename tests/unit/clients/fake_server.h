@@ -55,6 +55,20 @@ class FakeServer {
   std::thread acceptor_;
 };
 
+/// A port at which nobody listens, and nobody else can while this lives.
+class ClosedPort {
+ public:
+  ClosedPort();
+  ~ClosedPort();
+  ClosedPort(const ClosedPort&) = delete;
+  ClosedPort& operator=(const ClosedPort&) = delete;
+  int port() const { return port_; }
+
+ private:
+  int port_ = 0;
+  const int fd_;
+};
+
 /// A 4xx/5xx answer as problem+json.
 FakeAnswer Problem(int status, const std::string& detail, const std::string& field = "");
 

@@ -266,11 +266,8 @@ TEST_F(Sbatch, WordsTheServersRefusalAsSlurmWould) {
 }
 
 TEST_F(Sbatch, SaysThatTheControllerIsAway) {
-  int free_port = 0;
-  {
-    free_port = FakeServer([](const FakeRequest&) { return FakeAnswer{}; }).port();
-  }
-  const ScopedEnv url("MUSTER_URL", "http://127.0.0.1:" + std::to_string(free_port));
+  const testing::ClosedPort closed;
+  const ScopedEnv url("MUSTER_URL", "http://127.0.0.1:" + std::to_string(closed.port()));
   const Ran ran = Run({script_});
   EXPECT_EQ(ran.exit, 1);
   EXPECT_NE(

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "clients/slurm/command.h"
+#include "schedd/text/json.h"
 #include "tests/unit/clients/fake_server.h"
 #include "tests/unit/clients/job_samples.h"
 
@@ -71,6 +74,65 @@ TEST_F(SlurmCommands, SqueueFoldsPendingTasksUnlessToldNotTo) {
   };
   EXPECT_EQ(Run(RunSqueue, {"squeue", "-h", "-o", "%i"}).out, "36_[0-2]\n");
   EXPECT_EQ(Run(RunSqueue, {"squeue", "-h", "-r", "-o", "%i"}).out, "36_0\n36_1\n36_2\n");
+}
+
+/// A list as the server cuts it to `?fields=`.
+std::string OnlyFields(const FakeRequest& request, const std::string& list) {
+  const std::size_t at = request.target.find("fields=");
+  if (at == std::string::npos) return list;
+  std::string names = "," + request.target.substr(at + 7);
+  names.resize(std::min(names.find('&'), names.size()));
+  for (std::size_t comma; (comma = names.find("%2C")) != std::string::npos;)
+    names.replace(comma, 3, ",");
+  names += ",";
+  json::value document = json::parse(list);
+  for (json::value& item : document.as_object().at("items").as_array()) {
+    json::object kept;
+    for (const auto& [key, value] : item.as_object()) {
+      if (names.find("," + std::string(key) + ",") != std::string::npos) kept[key] = value;
+    }
+    item = kept;
+  }
+  return json::serialize(document);
+}
+
+TEST_F(SlurmCommands, SqueueAsksForWhatItShows_AndEveryColumnIsAsOfTheWholeView) {
+  const SampleJob running{.id = 7, .user = "root", .limit = 600, .array_id = 7, .array_task = 3};
+  const SampleJob killed{.id = 8,
+                         .state = "Failed",
+                         .reason = "Failed",
+                         .message = "OOMKilled",
+                         .end = "2026-11-21T10:00:05Z",
+                         .exit_code = "137"};
+  const SampleJob waiting{
+      .id = 9, .state = "Held", .reason = "HeldByUser", .start = "", .priority = 5, .batch = false};
+  const std::string list = ListOf(running, killed, waiting);
+  bool cut = true, asked = false;
+  answer_ = [&](const FakeRequest& request) {
+    asked = request.target.find("fields=") != std::string::npos;
+    return FakeAnswer{200, cut ? OnlyFields(request, list) : list};
+  };
+  for (const char letter : std::string("iAFKjuUaPqtTrRNBDCcmbMlLSeVQpEkZoyvfWY")) {
+    for (const char* filter : {"-a", "-uroot,alice", "-pdefault", "-nother,train"}) {
+      const std::string format = std::string("%") + letter;
+      cut = true;
+      const Ran some = Run(RunSqueue, {"squeue", "-t", "all", filter, "-o", format});
+      EXPECT_TRUE(asked) << format;
+      cut = false;
+      const Ran whole = Run(RunSqueue, {"squeue", "-t", "all", filter, "-o", format});
+      EXPECT_EQ(some.out, whole.out) << format << " " << filter;
+    }
+  }
+  cut = true;
+  for (const char* sorted : {"P", "u", "-p,i", "M", "C", "D", "j"}) {
+    const Ran some = Run(RunSqueue, {"squeue", "-h", "-t", "all", "-S", sorted, "-o", "%A"});
+    cut = !cut;
+    EXPECT_EQ(some.out, Run(RunSqueue, {"squeue", "-h", "-t", "all", "-S", sorted, "-o", "%A"}).out)
+        << sorted;
+    cut = !cut;
+  }
+  Run(RunSqueue, {"squeue", "--json"});
+  EXPECT_FALSE(asked) << "JSON shows nearly all of a job";
 }
 
 TEST_F(SlurmCommands, SqueueSaysThatAnIdIsUnknown) {

@@ -59,6 +59,34 @@ TEST(Retention, TtlLongerThanMemoryStillFires) {
   EXPECT_TRUE(world.members.objects.empty());
 }
 
+TEST(Retention, AnIdempotencyKeyIsForgottenADayAfterItsSubmission) {
+  EngineWorld world;
+  world.Declare({{"cpu", 0}}, {{"cpu", 8000}});
+  const auto submit = [&](const std::string& name) {
+    std::optional<Submitted> answer;
+    SubmitCommand command;
+    command.jobs.push_back(MakeSubmission({.name = name}));
+    command.jobs[0].idempotency = IdempotencyKey{"alice/default", "key", 1};
+    command.done = [&answer](Result<std::vector<Result<Submitted>>> result) {
+      answer = *(*result)[0];
+    };
+    MUSTER_CHECK(world.engine->Post(std::move(command)));
+    world.Settle();
+    return *answer;
+  };
+  const JobId first = submit("first").job->id;
+  world.clock.Advance(23 * 3'600'000);
+  world.Run();
+  EXPECT_TRUE(submit("again").replayed);
+  world.Restart();
+  world.clock.Advance(3'600'000 + 60'000);
+  world.Run();
+  const Submitted later = submit("later");
+  EXPECT_FALSE(later.replayed);
+  EXPECT_NE(later.job->id, first);
+  EXPECT_NE(world.Job(first), nullptr) << "only the key is forgotten";
+}
+
 TEST(Retention, TtlRunsOnOverARestart) {
   EngineWorld world;
   Ended(&world, 3600);

@@ -109,6 +109,92 @@ TEST(SubmissionBatch, TooManyInFlightAreRefusedWithARetryTime) {
   EXPECT_TRUE(third.has_value() && third->ok());
 }
 
+std::vector<Code> CodesOf(const Answer& answer) {
+  MUSTER_CHECK(answer.has_value() && answer->ok());
+  std::vector<Code> codes;
+  for (const auto& one : **answer) codes.push_back(one.ok() ? Code::kOk : one.error().code);
+  return codes;
+}
+
+/// At most three jobs may wait, and nothing is ever admitted.
+struct SmallQueue {
+  SmallQueue() : world(1, Options()) { world.Declare({{"cpu", 0}}, {{"cpu", 8000}}); }
+  static EngineOptions Options() {
+    EngineOptions options;
+    options.max_waiting_jobs = 3;
+    return options;
+  }
+  std::vector<Code> Submit(const std::vector<std::string>& names, bool array = false) {
+    std::vector<Submission> jobs;
+    for (const std::string& name : names) {
+      jobs.push_back(MakeSubmission({.name = name}));
+      jobs.back().array_task = array;
+    }
+    Answer answer;
+    world.engine->Post(Command(std::move(jobs), &answer));
+    world.Settle();
+    if ((*answer)->back().ok()) return CodesOf(answer);
+    EXPECT_GT((*answer)->back().error().retry_after_ms, 0);
+    return CodesOf(answer);
+  }
+  EngineWorld world;
+};
+
+constexpr Code kFull = Code::kResourceExhausted;
+
+TEST(SubmissionLimit, JobsBeyondTheMostThatMayWaitAreRefusedOneByOne) {
+  SmallQueue queue;
+  const JobPtr held = queue.world.Submit({.name = "held"});
+  ASSERT_TRUE(queue.world.Do(JobVerb::kHold, held->id).ok());
+  EXPECT_EQ(queue.Submit({"a", "b", "c", "d"}),
+            (std::vector<Code>{Code::kOk, Code::kOk, kFull, kFull}))
+      << "a held job waits too";
+  EXPECT_EQ(queue.Submit({"e"}), std::vector<Code>{kFull});
+  EXPECT_EQ(queue.world.store.accepted_jobs(), 3U);
+  EXPECT_THAT(queue.world.metrics->Expose(),
+              testing::HasSubstr("muster_shed_total{where=\"queue\"} 2"));
+}
+
+TEST(SubmissionLimit, AJobThatNoLongerWaitsMakesRoom_AndARestartChangesNothing) {
+  SmallQueue queue;
+  const JobPtr first = queue.world.Submit({.name = "first"});
+  ASSERT_EQ(queue.Submit({"a", "b"}), (std::vector<Code>{Code::kOk, Code::kOk}));
+  queue.world.Restart();
+  EXPECT_EQ(queue.Submit({"c"}), std::vector<Code>{kFull});
+  ASSERT_TRUE(queue.world.Do(JobVerb::kCancel, first->id).ok());
+  EXPECT_EQ(queue.Submit({"c", "d"}), (std::vector<Code>{Code::kOk, kFull}));
+}
+
+TEST(SubmissionLimit, RunningJobsDoNotWait) {
+  EngineWorld world(1, SmallQueue::Options());
+  world.Declare({{"cpu", 64000}}, {{"cpu", 64000}});
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_NE(world.Submit({.name = "job" + std::to_string(i)}), nullptr) << i;
+    world.Run();
+  }
+}
+
+TEST(SubmissionLimit, AnArrayIsTakenWholeOrNotAtAll) {
+  SmallQueue queue;
+  ASSERT_EQ(queue.Submit({"a"}), std::vector<Code>{Code::kOk});
+  EXPECT_EQ(queue.Submit({"t0", "t1", "t2"}, true), (std::vector<Code>{kFull, kFull, kFull}));
+  EXPECT_EQ(queue.Submit({"t0", "t1"}, true), (std::vector<Code>{Code::kOk, Code::kOk}));
+}
+
+TEST(SubmissionLimit, WhatIsOnItsWayToTheStoreCountsToo) {
+  EngineWorld world(1, SmallQueue::Options(), {.manual = true});
+  Answer first, second;
+  world.engine->Post(
+      Command({MakeSubmission({.name = "a"}), MakeSubmission({.name = "b"})}, &first));
+  world.engine->Post(
+      Command({MakeSubmission({.name = "c"}), MakeSubmission({.name = "d"})}, &second));
+  do {
+    world.Settle();
+  } while (world.store.DrainOne());
+  EXPECT_EQ(CodesOf(first), (std::vector<Code>{Code::kOk, Code::kOk}));
+  EXPECT_EQ(CodesOf(second), (std::vector<Code>{Code::kOk, kFull}));
+}
+
 TEST(SubmissionBatch, AFullInboxIsSaidAtOnce) {
   EngineWorld world;
   std::size_t taken = 0;

@@ -41,6 +41,21 @@ class LocalPods : public ::testing::Test {
     at_once.grace_period_s = 0;
     for (const DispatchKey& key : keys_) EXPECT_TRUE(Remove(*backend_, key, at_once).ok());
     backend_->Stop();
+    EXPECT_EQ(AwaitNoSupervisor(), "");
+  }
+  /// The command line of a supervisor of this test that goes on without a pod; "" if none does.
+  std::string AwaitNoSupervisor() const {
+    const auto give_up = std::chrono::steady_clock::now() + kPatience;
+    for (;;) {
+      std::string left;
+      for (const local::ProcessInfo& process : local::AllProcesses()) {
+        const Result<std::string> line =
+            local::ReadWholeFile("/proc/" + std::to_string(process.pid) + "/cmdline");
+        if (line.ok() && line->find(directory_.path()) != std::string::npos) left = *line;
+      }
+      if (left.empty() || std::chrono::steady_clock::now() > give_up) return left;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
   }
   DispatchKey Key() {
     keys_.push_back(NewKey("alpha"));
@@ -162,7 +177,7 @@ TEST_F(LocalPods, TwoTorchWorkers_MeetOverTcp) {
       "  print('met',c.recv(99).decode(),'of',os.environ['WORLD_SIZE'])\\n"
       "else:\\n"
       "  import time\\n"
-      "  for i in range(200):\\n"
+      "  for i in range(1200):\\n"
       "    try: c=socket.create_connection(at); break\\n"
       "    except OSError: time.sleep(0.05)\\n"
       "  c.send(b'rank1')\\n";
@@ -185,6 +200,7 @@ TEST_F(LocalPods, TwoTorchWorkers_MeetOverTcp) {
 
 TEST_F(LocalPods, ADaemonKilledOutright_LeavesItsPods_AndTheNextOneAdoptsThem) {
   const DispatchKey key = Key();
+  const std::string go = directory_.path() + "/go";
   const pid_t owner = ::fork();
   ASSERT_GE(owner, 0);
   if (owner == 0) {
@@ -195,7 +211,7 @@ TEST_F(LocalPods, ADaemonKilledOutright_LeavesItsPods_AndTheNextOneAdoptsThem) {
     Result<std::unique_ptr<Backend>> made = MakeLocalBackend(options);
     RecordingSink sink;
     (*made)->Start(sink);
-    (void)Ensure(**made, ShellJob(key, "echo started; sleep 1; echo done; exit 5"));
+    (void)Ensure(**made, ShellJob(key, "echo started; " + UntilExists(go) + "; echo done; exit 5"));
     sink.AwaitPhase(key, RemotePhase::kRunning);
     ::kill(::getpid(), SIGKILL);
   }
@@ -203,6 +219,7 @@ TEST_F(LocalPods, ADaemonKilledOutright_LeavesItsPods_AndTheNextOneAdoptsThem) {
   ASSERT_EQ(::waitpid(owner, &status, 0), owner);
   ASSERT_TRUE(WIFSIGNALED(status));
   Open(Options());
+  directory_.Touch("go");
   const Observation end = sink_.AwaitEnd(key);
   EXPECT_EQ(end.exit_code, 5);
   EXPECT_EQ(Log(), "started\ndone\n") << "it ran twice, or lost output";
@@ -224,12 +241,11 @@ TEST_F(LocalPods, Cancel_TermsFirst_AndKillsWhatIgnoresIt) {
           .ok());
   sink_.AwaitPhase(polite, RemotePhase::kRunning);
   sink_.AwaitPhase(stubborn, RemotePhase::kRunning);
-  LogQuery query;
-  while (backend_->ReadLog(polite, query)->data.empty()) std::this_thread::yield();
+  ASSERT_TRUE(AwaitLog(*backend_, polite, "up\n"));
   RemovePolicy policy;
   policy.keep_logs = true;
   EXPECT_TRUE(Remove(*backend_, polite, policy)->existed);
-  EXPECT_TRUE(backend_->ReadLog(polite, query)->data.ends_with("asked\n"));
+  EXPECT_TRUE(backend_->ReadLog(polite, {})->data.ends_with("asked\n"));
   EXPECT_TRUE(Remove(*backend_, stubborn, policy)->existed);
   for (const local::ProcessInfo& process : local::AllProcesses()) {
     const Result<std::string> environment =
@@ -246,7 +262,7 @@ TEST_F(LocalPods, AKilledSupervisor_FailsItsPod_AndLeavesNoProcess) {
   const DispatchKey key = Key();
   ASSERT_TRUE(Ensure(*backend_, ShellJob(key, "setsid sleep 444 & echo up; sleep 444")).ok());
   sink_.AwaitPhase(key, RemotePhase::kRunning);
-  while (backend_->ReadLog(key, {})->data.empty()) std::this_thread::yield();
+  ASSERT_TRUE(AwaitLog(*backend_, key, "up\n"));
   const std::string pods = directory_.path() + "/state/alpha/" + key.job_uid.ToString() + "-1/pods";
   const std::string pod = local::ListDirectory(pods).at(0);
   const std::string status = *local::ReadWholeFile(pods + "/" + pod + "/status.json");

@@ -60,8 +60,9 @@ class LogBackend final : public Backend {
 
 class ApiWorld {
  public:
-  ApiWorld()
-      : service(*w.world.engine, w.world.store, w.world.clock, w.world.random, w.authorizer,
+  explicit ApiWorld(EngineOptions options = {})
+      : w(std::move(options)),
+        service(*w.world.engine, w.world.store, w.world.random, w.authorizer,
                 [this](const std::string&) { return &backend; }),
         server(service, *w.world.metrics, {"127.0.0.1", 0, 2}) {
     const Status started = server.Start();

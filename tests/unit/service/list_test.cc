@@ -63,8 +63,7 @@ TEST(ListJobs, JobsThatLeftMemory_AreStillListedInTheirPlace) {
   w.world.Restart();  // what ended long ago is not loaded again
   w.world.Run();
   ASSERT_EQ(w.world.engine->View()->jobs.Find(first), nullptr);
-  api::SchedulerService service(*w.world.engine, w.world.store, w.world.clock, w.world.random,
-                                w.authorizer, {});
+  api::SchedulerService service(*w.world.engine, w.world.store, w.world.random, w.authorizer, {});
   const auto page = service.ListJobs(w.alice, {}, "", 10);
   ASSERT_TRUE(page.ok());
   ASSERT_EQ(page->items.size(), 2u);
@@ -156,7 +155,7 @@ TEST(NotReady, Writes_AreUnavailable) {
   Metrics metrics;
   Engine engine(store, world.clock, world.random, world.members, metrics, {}, nullptr);
   ListAuthorizer authorizer;
-  api::SchedulerService service(engine, store, world.clock, world.random, authorizer, {});
+  api::SchedulerService service(engine, store, world.random, authorizer, {});
   std::optional<Result<Submitted>> answer;
   service.SubmitJob({}, {"", JobManifest("a"), ""},
                     [&](Result<Submitted> result) { answer = std::move(result); });

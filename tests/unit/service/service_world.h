@@ -51,8 +51,9 @@ inline json::value JobManifest(const std::string& name, const std::string& queue
 
 class ServiceWorld {
  public:
-  ServiceWorld()
-      : service(*world.engine, world.store, world.clock, world.random, authorizer,
+  explicit ServiceWorld(EngineOptions options = {})
+      : world(1, std::move(options)),
+        service(*world.engine, world.store, world.random, authorizer,
                 [](const std::string&) { return nullptr; }) {
     world.Declare({{"cpu", 4000}}, {{"cpu", 4000}});
   }

@@ -67,6 +67,29 @@ TEST(JobView, AppendedText_OfAnEmptyJob_IsTheJsonView) {
   EXPECT_EQ(Appended(JobRecord{}), json::value(JobViewJson(JobRecord{})));
 }
 
+TEST(JobView, AppendedMembers_AreThoseOfTheViewInItsOrder_WhicheverAreAskedFor) {
+  const json::object whole = JobViewJson(FullJob());
+  for (const auto& [key, value] : whole) {
+    const Result<JobMembers> members = JobMembersOf({"state", std::string(key), "id"});
+    ASSERT_TRUE(members.ok()) << key;
+    json::object expected;
+    for (const auto& [name, other] : whole) {
+      if (name == "id" || name == key || name == "state") expected[name] = other;
+    }
+    std::string text;
+    AppendJobView(FullJob(), *members, &text);
+    EXPECT_EQ(text, WriteJson(expected));
+  }
+}
+
+TEST(JobView, MembersThatAJobViewHasNot_AreRefusedByName) {
+  const Error unknown = JobMembersOf({"id", "nmae"}).error();
+  EXPECT_EQ(unknown.code, Code::kInvalidArgument);
+  EXPECT_EQ(unknown.fields.front().field, "fields");
+  EXPECT_NE(unknown.detail.find("nmae"), std::string::npos);
+  EXPECT_FALSE(JobMembersOf({}).ok());
+}
+
 TEST(JobView, HasEveryKeyOfTheContract_EvenWhenNothingIsKnown) {
   const json::object view = JobViewJson(JobRecord{});
   for (const char* key :

@@ -1,0 +1,1 @@
+drop index idempotency_keys_age;
