@@ -74,7 +74,6 @@ KindColumn Created() { return AgeAt("metadata.creationTimestamp"); }
 
 constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta1";
 constexpr char kPlacement[] = "placement objects are not supported by this version";
-constexpr char kNotYet[] = "not supported by this version";
 
 std::vector<KindColumn> JobColumns() {
   return {At("ID", "id"),
@@ -163,8 +162,25 @@ std::vector<Kind> BuildKinds() {
                  false,
                  "",
                  {Name(), At("VALUE", "value"), Created()}});
-  out.push_back({"admissionchecks", "admissioncheck", "", kKueue, false, kNotYet, {}});
-  out.push_back({"topologies", "topology", "", kKueue, false, kNotYet, {}});
+  out.push_back({"admissionchecks",
+                 "admissioncheck",
+                 "",
+                 kKueue,
+                 false,
+                 "",
+                 {Name(),
+                  At("CONTROLLER", "spec.controllerName"),
+                  {"ACTIVE", false, [](const json::value& o) { return ConditionOf(o, "Active"); }},
+                  Created()}});
+  out.push_back({"topologies", "topology", "", kKueue, false, "", {Name(), Created()}});
+  out.push_back({"limitranges", "limitrange", "limits", "/api/v1", true, "", {Name(), Created()}});
+  out.push_back({"runtimeclasses",
+                 "runtimeclass",
+                 "",
+                 "/apis/node.k8s.io/v1",
+                 false,
+                 "",
+                 {Name(), At("HANDLER", "handler"), Created()}});
   out.push_back({"memberclusters", "membercluster", "mc",
                  "/apis/cluster.kubernetes-fleet.io/v1beta1", false, "", ClusterColumns()});
   out.push_back(

@@ -62,7 +62,8 @@ void PlaceVerdict(const Snapshot& snapshot, const JobRecord& job, const Assignme
   if (snapshot.clusters.empty()) return;
   PlacementDemand demand;
   demand.pod_sets = job.pod_sets.get();
-  demand.admission = assignment.admission.get();
+  const AdmissionPtr admission = assignment.ToAdmission(job.cluster_queue);
+  demand.admission = admission.get();
   demand.job_uid = job.uid;
   PlacementChoice choice = Place(*snapshot.config, snapshot.clusters, demand, true);
   explanation->clusters = std::move(choice.verdicts);
@@ -102,10 +103,12 @@ void ExplainPending(const Snapshot& snapshot, const JobRecord& job, Explanation*
     return;
   }
   if (!job.pod_sets) return;
-  Assignment assignment = AssignFlavors(config, snapshot.usage, queue->second, *job.pod_sets, true);
-  explanation->flavors = std::move(assignment.verdicts);
-  if (!assignment.fits) {
-    SetVerdict(explanation, assignment.reason, assignment.message);
+  AssignRequest request;
+  request.verdicts = &explanation->flavors;
+  const Assignment assignment = AssignFlavors(config, *snapshot.settings, snapshot.usage,
+                                              queue->second, job, nullptr, request);
+  if (assignment.Mode() != FlavorMode::kFit) {
+    SetVerdict(explanation, assignment.no_fit_reason, assignment.Message());
     QuotaRemedies(queue->second, explanation);
     return;
   }

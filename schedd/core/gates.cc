@@ -43,6 +43,16 @@ std::optional<GateVerdict> QueueGate(const ConfigView& config, const QuotaTree& 
   return std::nullopt;
 }
 
+bool NamespaceMatches(const ConfigView& config, const ClusterQueue& queue, const std::string& ns) {
+  if (!queue.namespace_selector) return false;
+  const LabelSelector& selector = *queue.namespace_selector;
+  if (selector.match_labels.empty() && selector.match_expressions.empty()) return true;
+  const auto space = config.namespaces.find(ns);
+  LabelMap labels = space == config.namespaces.end() ? LabelMap{} : space->second.labels;
+  labels.emplace(kNamespaceNameLabel, ns);  // as Kubernetes sets it
+  return Matches(selector, labels);
+}
+
 std::optional<GateVerdict> JobGate(const ConfigView& config, const ClusterQueue& queue,
                                    const JobRecord& job) {
   const auto local = config.local_queues.find({job.ns, job.local_queue});
@@ -57,11 +67,9 @@ std::optional<GateVerdict> JobGate(const ConfigView& config, const ClusterQueue&
     return GateVerdict{Reason::kMisconfigured,
                        "workload namespace \"" + job.ns + "\" does not exist"};
   }
-  LabelMap labels = space == config.namespaces.end() ? LabelMap{} : space->second.labels;
-  labels.emplace(kNamespaceNameLabel, job.ns);  // as Kubernetes sets it
-  if (!queue.namespace_selector || !Matches(*queue.namespace_selector, labels)) {
+  if (!NamespaceMatches(config, queue, job.ns)) {
     return GateVerdict{Reason::kMisconfigured,
-                       "workload namespace doesn't match ClusterQueue selector"};
+                       "workload namespace doesn't match ClusterQueue selector", true};
   }
   return std::nullopt;
 }

@@ -57,9 +57,8 @@ void Usage::Remove(const Admission& admission) {
 
 void Usage::Add(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) {
   for (NodeIndex at = queue; at >= 0 && amount > 0; at = tree_->node(at).parent) {
+    const std::int64_t local_free = LocalAvailable(at, pair);
     std::int64_t& used = Value(at, pair);
-    const std::int64_t local_free =
-        std::max<std::int64_t>(0, SaturatingSub(tree_->node(at).local[Pos(pair)], used));
     used = SaturatingAdd(used, amount);
     amount = SaturatingSub(amount, local_free);
   }
@@ -89,20 +88,25 @@ std::int64_t Usage::Available(NodeIndex node, FlavorResourceIndex pair) const {
       const std::int64_t taken = std::max<std::int64_t>(0, SaturatingSub(used, local));
       from_parent = std::min(from_parent, SaturatingAdd(SaturatingSub(lent, taken), *limit));
     }
-    available = SaturatingAdd(std::max<std::int64_t>(0, SaturatingSub(local, used)), from_parent);
+    available = SaturatingAdd(LocalAvailable(node, pair), from_parent);
   }
   return at.is_cluster_queue ? std::max<std::int64_t>(0, available) : available;
 }
 
 std::int64_t Usage::Potential(NodeIndex node, FlavorResourceIndex pair) const {
-  const auto& at = tree_->node(node);
-  const std::int64_t subtree = at.subtree[Pos(pair)];
-  if (at.parent < 0) return subtree;
-  std::int64_t potential = SaturatingAdd(at.local[Pos(pair)], Potential(at.parent, pair));
-  if (const auto& limit = at.quotas[Pos(pair)].borrowing_limit) {
-    potential = std::min(potential, SaturatingAdd(subtree, *limit));
-  }
-  return potential;
+  return tree_->node(node).potential[Pos(pair)];
+}
+
+std::int64_t Usage::LocalAvailable(NodeIndex node, FlavorResourceIndex pair) const {
+  return std::max<std::int64_t>(0,
+                                SaturatingSub(tree_->node(node).local[Pos(pair)], At(node, pair)));
+}
+
+bool Usage::WithinQuota(NodeIndex node, std::span<const FlavorResourceIndex> pairs) const {
+  const auto& subtree = tree_->node(node).subtree;
+  return std::all_of(pairs.begin(), pairs.end(), [&](FlavorResourceIndex pair) {
+    return At(node, pair) <= subtree[Pos(pair)];
+  });
 }
 
 std::int64_t Usage::Borrowed(NodeIndex node, FlavorResourceIndex pair) const {
@@ -119,8 +123,7 @@ NodeIndex Usage::BorrowingNode(NodeIndex queue, FlavorResourceIndex pair,
     const auto& node = tree_->node(at);
     const bool borrows = SaturatingAdd(At(at, pair), amount) > node.subtree[Pos(pair)];
     if (!borrows || node.parent < 0) return at;
-    amount = SaturatingSub(
-        amount, std::max<std::int64_t>(0, SaturatingSub(node.local[Pos(pair)], At(at, pair))));
+    amount = SaturatingSub(amount, LocalAvailable(at, pair));
     at = node.parent;
   }
 }

@@ -71,7 +71,8 @@ void RemoveNamespaced(const std::string& ns, Draft* draft, std::vector<ObjectPtr
 // Only these kinds take part in decisions.
 bool MattersToQueues(ObjectKind kind) {
   return kind != ObjectKind::kConfigMap && kind != ObjectKind::kSecret &&
-         kind != ObjectKind::kWorkloadPriorityClass;
+         kind != ObjectKind::kWorkloadPriorityClass && kind != ObjectKind::kLimitRange &&
+         kind != ObjectKind::kRuntimeClass;
 }
 
 Result<ObjectApplied> PutObject(const ObjectChange& change, const ObjectPtr& now, WallTime time,
@@ -180,6 +181,7 @@ void Engine::Impl::TakeConfig(std::shared_ptr<const ConfigView> config,
   for (const JobPtr& job : tx.releases) charged.Move(nullptr, job.get());
   live.planned = std::move(planned);
   live.charged = std::move(charged);
+  live.pending.Configure(live.config, tree, options.settings);
   ResolveQueues();
   DrainStopped();
 }
@@ -200,7 +202,7 @@ void Engine::Impl::ResolveQueues() {
     auto draft = std::make_shared<JobRecord>(*job);
     draft->cluster_queue = live.config->local_queues.at({job->ns, job->local_queue}).cluster_queue;
     const JobPtr now = Put(job, std::move(draft), "JobMoved");
-    if (live.pending.Contains(now->id)) live.pending.Add(now);
+    if (live.pending.Contains(now->id)) live.pending.Add(now, clock.WallNow());
   }
 }
 

@@ -115,14 +115,19 @@ void Engine::Impl::Handle(PreviewCommand command) {
   // Everything that waits is looked at, parked or not: the edit is there to move it.
   std::vector<core::QueueHeads> heads;
   for (const auto& [name, queue] : config->cluster_queues) {
-    auto waiting = live.pending.Ordered(name, options.cycle_heads);
-    if (!waiting.empty()) heads.push_back({name, std::move(waiting), false});
+    core::QueueHeads waiting;
+    waiting.cluster_queue = name;
+    waiting.jobs = live.pending.Ordered(name, options.cycle_heads);
+    if (!waiting.jobs.empty()) heads.push_back(std::move(waiting));
   }
   EditEffect effect;
   const core::Snapshot snapshot = MakeSnapshot(config, ledger, std::move(heads));
   if (!snapshot.clusters.empty()) {
-    const core::Plan plan =
-        core::Decide(snapshot, {clock.Now(), random.Next(), {options.cycle_heads}});
+    core::CycleInput input;
+    input.now = clock.Now();
+    input.seed = random.Next();
+    input.budget.heads = options.cycle_heads;
+    const core::Plan plan = core::Decide(snapshot, input);
     for (const core::Admit& admit : plan.admits) effect.would_admit.push_back(admit.job);
   }
   answer(std::move(effect));

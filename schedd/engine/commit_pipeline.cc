@@ -128,7 +128,7 @@ void Engine::Impl::Absorb(const Transaction& done, std::int64_t last_seq) {
   for (const JobId id : done.to_queue) {
     const auto found = live.jobs.find(id);
     if (found != live.jobs.end() && found->second->state == JobState::kPending)
-      live.pending.Add(found->second);
+      live.pending.Add(found->second, clock.WallNow());
   }
   for (const Order& order : done.orders) SendOrder(order);
 }

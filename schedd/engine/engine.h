@@ -36,6 +36,8 @@ struct EngineOptions {
   std::size_t max_inflight_submissions = 20'000;
   std::size_t commit_depth = 4;
   std::size_t cycle_heads = 1024;
+  /// The switches that change decisions; never null.
+  AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
   /// Runs on the engine thread each time a recovery is done and visible in View(); may be null.
   std::function<void()> on_ready;
 };

@@ -199,16 +199,17 @@ struct Engine::Impl {
   AcceptBatch gathering;
   std::deque<AcceptBatch> accepts;
   std::size_t inflight_submissions = 0;
-  Monotonic crowded_until{};    // submissions came lately: commits stay short
-  std::deque<Command> reports;  // of attempts, in order, not looked at yet
-  int configs_in_flight = 0;    // no decision on a configuration that is not durable
-  std::set<JobId> lazy;         // changed in reason or counts only; written when there is time
+  Monotonic crowded_until{};        // submissions came lately: commits stay short
+  std::deque<Command> reports;      // of attempts, in order, not looked at yet
+  std::int64_t decided_cycles = 0;  // single-head cycles so far
+  int configs_in_flight = 0;        // no decision on a configuration that is not durable
+  std::set<JobId> lazy;             // changed in reason or counts only; written when there is time
 
   std::vector<std::function<void()>> answers;  // after the next publication
   std::vector<Event> news;
   bool dirty = false;
 
-  std::unordered_map<std::string, Verdict> verdicts;  // by ClusterQueue and class; looked up only
+  std::unordered_map<std::string, Verdict> verdicts;  // by group or class; looked up only
   std::deque<JobId> to_sweep;
   std::set<std::string> waits_for_room;  // ClusterQueues with a job that lacks room on a member
   std::deque<JobId> forgotten;  // ended jobs whose objects remain but whose records were not loaded

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "schedd/base/check.h"
-#include "schedd/engine/conditions.h"
+#include "schedd/model/admission_lifecycle.h"
 
 namespace muster::changes {
 namespace {

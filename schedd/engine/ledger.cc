@@ -27,7 +27,7 @@ void Ledger::Count(const JobRecord& job, int sign) {
   if (job.cluster.empty()) return;
   Held& held = held_[job.cluster];
   held.attempts += step;
-  ResourceList amounts = core::TotalRequests(*job.pod_sets);
+  ResourceList amounts = core::RequestsOf(*job.pod_sets, job.admission.get());
   AddAmounts(&held.amounts, sign > 0 ? amounts : Scaled(amounts, -1));
   if (held.attempts == 0) held_.erase(job.cluster);
 }

@@ -9,7 +9,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kCommitRows = 256;  // about 25 ms of the writer
-constexpr std::size_t kCrowdedRows = 8;  // about 1 ms; more once more submissions share a commit
+constexpr std::size_t kCrowdedRows = 8;   // about 1 ms; more once more submissions share a commit
 
 }  // namespace
 

@@ -73,11 +73,12 @@ void Engine::Impl::Rebuild(Loaded loaded) {
   RebuildObjects(loaded.objects);
   const core::QuotaTreePtr tree = core::QuotaTree::Build(*live.config);
   live.planned = live.charged = committed.ledger = Ledger(tree);
+  live.pending.Configure(live.config, tree, options.settings);
   for (JobPtr& job : loaded.jobs) {
     live.planned.Move(nullptr, job.get());
     committed.jobs.Put(job);
     if (HoldsQuota(job->state) && job->admission != nullptr) live.charged.Move(nullptr, job.get());
-    if (job->state == JobState::kPending) live.pending.Add(job);
+    if (job->state == JobState::kPending) live.pending.Add(job, clock.WallNow());
     if (IsTerminal(job->state)) ScheduleRetirement(*job);
     live.jobs[job->id] = std::move(job);
   }

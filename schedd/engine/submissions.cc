@@ -139,7 +139,7 @@ Result<Submitted> Engine::Impl::AdoptAccepted(const JobPtr& record, const Result
   live.planned.Move(nullptr, job.get());
   committed.ledger.Move(nullptr, job.get());
   committed.jobs.Put(job);
-  if (job->state == JobState::kPending) live.pending.Add(job);
+  if (job->state == JobState::kPending) live.pending.Add(job, clock.WallNow());
   return Submitted{job, false};
 }
 

@@ -61,6 +61,7 @@ struct QueueStats {
 
 struct WorldView {
   ConfigPtr config;
+  AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
   std::shared_ptr<const ObjectTable> objects;
   JobTable jobs;  // live ones and those ended lately
   core::Usage usage;

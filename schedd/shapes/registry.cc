@@ -70,7 +70,12 @@ Result<ParsedJob> ParseJob(const json::value& manifest) {
   job.api_version = api_version;
   job.kind = kind;
   Problems problems;
-  ops->parse(Field(manifest, &problems), &job);
+  const Field root(manifest, &problems);
+  ops->parse(root, &job);
+  if (ops->kind != ShapeKind::kJob) {
+    for (const auto key : {kMinParallelismKey, kSyncCompletionsKey})
+      root["metadata"]["annotations"].Named(key).Refuse("is for Jobs of batch/v1 alone");
+  }
   if (!problems.empty()) return problems.ToError();
   if (job.display_name.empty()) job.display_name = job.name;
   job.manifest = WithoutServerFields(manifest);

@@ -133,6 +133,14 @@ void OfVolume(const json::value& volume, References* out) {
 
 }  // namespace
 
+std::int32_t AdmittedCount(const JobRecord& job, std::string_view pod_set, std::int32_t declared) {
+  if (job.admission == nullptr) return declared;
+  for (const auto& assignment : job.admission->pod_sets) {
+    if (assignment.name == pod_set) return std::min(declared, assignment.count);
+  }
+  return declared;
+}
+
 json::object& ObjectAt(json::object& parent, std::string_view key) {
   auto& value = parent[key];
   if (!value.is_object()) value.emplace_object();

@@ -59,9 +59,10 @@ inline constexpr Prepared kFence = {"fence", "select muster_fence($1::bigint, $2
   "$16::bigint[], $17::bigint[], $18::json[], $19::smallint[], $20::boolean[], $21::text[], "     \
   "$22::text[], "                                                                                 \
   "$23::json[], $24::bigint[]"
-#define MUSTER_NEW_JOB_FIELDS                                                        \
-  MUSTER_NEW_JOB_COLUMNS ", state, suspended_by_user, reason, message, conditions, " \
-                         "resource_version"
+#define MUSTER_NEW_JOB_FIELDS                                     \
+  MUSTER_NEW_JOB_COLUMNS                                          \
+      ", state, suspended_by_user, reason, message, conditions, " \
+      "resource_version"
 #define MUSTER_INSERT_NAMED                                                               \
   "insert into job_state (job_id, live_name, state, suspended_by_user, reason, message, " \
   "conditions, "                                                                          \
@@ -215,6 +216,10 @@ inline constexpr ObjectTable kObjectTables[] = {
     {ObjectKind::kMemberCluster, "member_clusters", false},
     {ObjectKind::kConfigMap, "config_maps", true},
     {ObjectKind::kSecret, "secrets", true},
+    {ObjectKind::kTopology, "topologies", false},
+    {ObjectKind::kAdmissionCheck, "admission_checks", false},
+    {ObjectKind::kLimitRange, "limit_ranges", true},
+    {ObjectKind::kRuntimeClass, "runtime_classes", false},
 };
 
 /// $1 name, $2 uid, $3 generation, $4 resource_version, $5 creation_time, $6 manifest, $7 namespace
