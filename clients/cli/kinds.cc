@@ -105,17 +105,7 @@ std::vector<KindColumn> ClusterColumns() {
       {"LABELS", true, [](const json::value& o) { return Pairs(FindPath(o, "metadata.labels")); }}};
 }
 
-std::vector<Kind> BuildKinds() {
-  std::vector<Kind> out;
-  out.push_back({"jobs", "job", "", "", true, "", JobColumns()});
-  out.push_back({"workloads",
-                 "workload",
-                 "wl",
-                 kKueue,
-                 true,
-                 "",
-                 {Name(), At("QUEUE", "spec.queueName"),
-                  At("ADMITTED BY", "status.admission.clusterQueue"), Created()}});
+void AddQueues(std::vector<Kind>& out) {
   out.push_back({"clusterqueues",
                  "clusterqueue",
                  "cq",
@@ -148,6 +138,9 @@ std::vector<Kind> BuildKinds() {
                   {"NODE LABELS", true,
                    [](const json::value& o) { return Pairs(FindPath(o, "spec.nodeLabels")); }},
                   Created()}});
+}
+
+void AddAdmission(std::vector<Kind>& out) {
   out.push_back({"cohorts",
                  "cohort",
                  "",
@@ -181,6 +174,21 @@ std::vector<Kind> BuildKinds() {
                  false,
                  "",
                  {Name(), At("HANDLER", "handler"), Created()}});
+}
+
+std::vector<Kind> BuildKinds() {
+  std::vector<Kind> out;
+  out.push_back({"jobs", "job", "", "", true, "", JobColumns()});
+  out.push_back({"workloads",
+                 "workload",
+                 "wl",
+                 kKueue,
+                 true,
+                 "",
+                 {Name(), At("QUEUE", "spec.queueName"),
+                  At("ADMITTED BY", "status.admission.clusterQueue"), Created()}});
+  AddQueues(out);
+  AddAdmission(out);
   out.push_back({"memberclusters", "membercluster", "mc",
                  "/apis/cluster.kubernetes-fleet.io/v1beta1", false, "", ClusterColumns()});
   out.push_back(

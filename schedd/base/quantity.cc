@@ -132,24 +132,6 @@ std::string FormatPlain(std::int64_t amount) {
 
 }  // namespace
 
-std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
-  if (a == kUnlimited || b == kUnlimited) return kUnlimited;
-  std::int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) {
-    return a > 0 ? kUnlimited : std::numeric_limits<std::int64_t>::min();
-  }
-  return sum;
-}
-
-std::int64_t SaturatingSub(std::int64_t a, std::int64_t b) {
-  if (a == kUnlimited) return kUnlimited;
-  std::int64_t difference = 0;
-  if (__builtin_sub_overflow(a, b, &difference)) {
-    return a > 0 ? kUnlimited : std::numeric_limits<std::int64_t>::min();
-  }
-  return difference;
-}
-
 std::int64_t SaturatingMul(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) {

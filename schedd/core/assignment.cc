@@ -53,7 +53,7 @@ std::string AttemptText(const FlavorAttempt& attempt) {
 FlavorMode PodSetFlavors::Mode() const {
   if (!error.empty()) return FlavorMode::kNoFit;
   if (reasons.empty()) return FlavorMode::kFit;
-  if (flavors.empty()) return FlavorMode::kNoFit;
+  if (flavors.empty()) return requests.empty() ? FlavorMode::kFit : FlavorMode::kNoFit;
   FlavorMode worst = FlavorMode::kFit;
   for (const auto& [resource, flavor] : flavors) worst = std::min(worst, flavor.mode);
   return worst;

@@ -48,7 +48,7 @@ struct PodSetFlavors {
   bool topology_delayed = false;
   std::vector<FlavorAttempt> attempts;  // by flavor name
 
-  /// The worst of its flavors; kNoFit after an error.
+  /// The worst of its flavors; kNoFit after an error or without the flavors that it needs.
   FlavorMode Mode() const;
 };
 

@@ -9,9 +9,11 @@
 namespace muster::core {
 namespace {
 
-// Rounds in a row in which only flavor scans moved on; more than any queue has flavors would mean
-// that they go round in circles.
-constexpr int kIdleRounds = 64;
+std::size_t MostFlavors(const ClusterQueue& queue) {
+  std::size_t most = 0;
+  for (const auto& group : queue.resource_groups) most = std::max(most, group.flavors.size());
+  return most;
+}
 
 }  // namespace
 
@@ -38,10 +40,14 @@ CycleQueue* Cycle::QueueOf(const std::string& cluster_queue) {
   if (!fresh) return entry->second;
   CycleQueue* queue = queues_.emplace_back(std::make_unique<CycleQueue>()).get();
   entry->second = queue;
-  queue->gate = QueueGate(config_, usage_.tree(), cluster_queue);
+  queue->gate = QueueGate(config_, settings_, usage_.tree(), cluster_queue);
   queue->node = usage_.tree().ClusterQueueIndex(cluster_queue);
   const auto spec = config_.cluster_queues.find(cluster_queue);
-  if (spec != config_.cluster_queues.end()) queue->spec = &spec->second;
+  if (spec != config_.cluster_queues.end()) {
+    queue->spec = &spec->second;
+    queue->most_flavors = MostFlavors(spec->second);
+    most_flavors_ = std::max(most_flavors_, queue->most_flavors);
+  }
   return queue;
 }
 
@@ -106,8 +112,9 @@ Plan Cycle::Run() {
       Close(!stopped_);
       break;
     }
+    // As many rounds as there are flavors without anything else moving: each head has tried all.
     idle_rounds_ = progress_ ? 0 : idle_rounds_ + 1;
-    if (!progress_ && (!scans_pending_ || idle_rounds_ > kIdleRounds)) {
+    if (!progress_ && (!scans_pending_ || idle_rounds_ >= most_flavors_)) {
       Close(false);
       break;
     }
@@ -144,8 +151,20 @@ bool Cycle::Round() {
   }
   ++plan_.rounds;
   nominated_on_ = usage_;
+  taken_.clear();
   ProcessAll();
+  GiveBackReserved();
   return true;
+}
+
+// Room that was kept for who waits is kept for one cycle only.
+void Cycle::GiveBackReserved() {
+  if (!reserved_) return;
+  reserved_ = false;
+  usage_ = nominated_on_;
+  for (const auto& [queue, charge] : taken_) usage_.Add(queue, charge.pair, charge.amount);
+  for (const TopologyCharges& machines : reserved_machines_) topology_.usage()->Release(machines);
+  reserved_machines_.clear();
 }
 
 bool Cycle::MustBeFirstRound() const {
@@ -176,7 +195,8 @@ void Cycle::ProcessAll() {
 }
 
 // One entry of each queue takes part; a second pass beside a head is tried again later. What does
-// not fit anyhow takes nothing from others, so it needs no place in the order.
+// not fit takes nothing from others, but it may win its cohort and lose above it, and then another
+// one goes first: so it takes part wherever something fits in its tree.
 void Cycle::ProcessFairly() {
   std::map<NodeIndex, std::size_t> of_queue;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -186,12 +206,17 @@ void Cycle::ProcessFairly() {
     Wait(passed_over.queue, Verdict(passed_over, Reason::kNone, "", RequeueReason::kGeneric));
     entry->second = i;
   }
+  const auto root_of = [this](NodeIndex node) { return usage_.tree().node(node).root; };
+  std::set<NodeIndex> contested;
+  for (const auto& [node, i] : of_queue) {
+    if (entries_[i].mode != FlavorMode::kNoFit) contested.insert(root_of(node));
+  }
   std::vector<FairTournament::Entrant> entrants;
   for (const auto& [node, i] : of_queue) {
-    if (entries_[i].mode == FlavorMode::kNoFit) {
-      Process(&entries_[i]);
-    } else {
+    if (contested.contains(root_of(node))) {
       entrants.push_back({i, node, &entries_[i].rank, entries_[i].Adds()});
+    } else {
+      Process(&entries_[i]);
     }
   }
   FairTournament tournament(settings_, &usage_, std::move(entrants));

@@ -33,6 +33,7 @@ struct CycleQueue {
   const QueueHeads* heads = nullptr;   // null: only second passes
   const ClusterQueue* spec = nullptr;  // null: it does not exist
   NodeIndex node = -1;
+  std::size_t most_flavors = 0;  // of any of its resource groups
   std::optional<GateVerdict> gate;
   std::size_t next = 0;                                 // of heads->jobs
   bool ended = false;                                   // no further head in this plan
@@ -55,6 +56,7 @@ struct CycleEntry {
   bool second_pass = false;
   EntryRank rank;
   Preemptor preemptor;
+  LastAssignmentPtr resumed;  // where its search went on; null: from the start
   // Either a choice of the plan that fits ...
   const FlavorChoice* choice = nullptr;
   // ... or all that a search found.

@@ -27,6 +27,7 @@ class Cycle {
   bool MustBeFirstRound() const;
   void ProcessAll();
   void ProcessFairly();
+  void GiveBackReserved();
   void Close(bool more_work);
   CycleClass& ClassOf(CycleQueue* queue, const JobPtr& job);
   CycleQueue* QueueOf(const std::string& cluster_queue);
@@ -43,8 +44,8 @@ class Cycle {
   void NominateSecondPass(const JobPtr& job);
   bool Closed(CycleQueue* queue, const CycleClass* of, const JobPtr& job, bool second_pass);
   CycleEntry MakeEntry(CycleQueue* queue, CycleClass* of, const JobPtr& job) const;
-  const ScanPosition* ResumeFrom(const CycleQueue& queue, const JobPtr& job);
-  void Assign(CycleEntry* entry, const ScanPosition* resume);
+  LastAssignmentPtr ResumeFrom(const CycleQueue& queue, const JobPtr& job) const;
+  void Assign(CycleEntry* entry);
   void Search(CycleEntry* entry, AssignRequest* request, const Holders& holders);
   bool Try(CycleEntry* entry, const AssignRequest& request, VictimSearch* search,
            std::span<const std::int32_t> counts);
@@ -67,7 +68,8 @@ class Cycle {
   void RecomputeWithoutVictims(CycleEntry* entry);
   void Recompute(CycleEntry* entry, const Holders& holders);
   bool VariantIsDone(CycleEntry* entry, HolderPtr* less_favorable) const;
-  void TakeFromSnapshot(const CycleEntry& entry);
+  void Take(const CycleEntry& entry);
+  void KeepFromOthers(const CycleEntry& entry, std::span<const Charge> charges);
   void Reserve(const CycleEntry& entry);
   void Preempt(CycleEntry* entry);
   void Migrate(CycleEntry* entry, const HolderPtr& sibling);
@@ -95,12 +97,16 @@ class Cycle {
   std::size_t overlaid_ = 0;          // of admitted_
   std::set<JobId> evicted_;           // marked by this plan
   bool pods_not_ready_ = false;
-  int idle_rounds_ = 0;
+  std::size_t most_flavors_ = 0;  // of any resource group of its queues
+  std::size_t idle_rounds_ = 0;   // in a row in which nothing but flavor scans moved
 
   // Of the current round.
   std::int64_t number_ = 0;  // of the single-head cycle that it stands for
   std::vector<CycleEntry> entries_;
-  Usage nominated_on_;                    // the usage that they were nominated on
+  Usage nominated_on_;                               // the usage that they were nominated on
+  std::vector<std::pair<NodeIndex, Charge>> taken_;  // by those admitted in it
+  bool reserved_ = false;                            // room is kept for some that are not admitted
+  std::vector<TopologyCharges> reserved_machines_;
   std::map<JobId, HolderPtr> preempted_;  // victims chosen so far
   bool progress_ = false;                 // something moved: another round may go otherwise
   bool scans_pending_ = false;            // some head has flavors left to try

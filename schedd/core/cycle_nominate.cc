@@ -29,10 +29,11 @@ void Cycle::NominateHead(CycleQueue* queue) {
   if (Closed(queue, of, job, false)) return;
   CycleEntry entry = MakeEntry(queue, of, job);
   entry.rank.preemptor = queue->preemptor == job->id;
-  const ScanPosition* resume = ResumeFrom(*queue, job);
+  entry.resumed = ResumeFrom(*queue, job);
   const bool plain = StateOf(*job).replaces_slice.empty() && !input_.keep_assignments;
   if (plain) {
-    const QuickVerdict quick = of->plan->Choose(usage_, resume);
+    const QuickVerdict quick =
+        of->plan->Choose(usage_, entry.resumed ? &entry.resumed->tried : nullptr);
     if (quick.kind == QuickVerdict::Kind::kFits) {
       entry.choice = quick.choice;
       entry.mode = FlavorMode::kFit;
@@ -42,7 +43,7 @@ void Cycle::NominateHead(CycleQueue* queue) {
       return;
     }
   }
-  Assign(&entry, resume);
+  Assign(&entry);
   entries_.push_back(std::move(entry));
 }
 
@@ -57,7 +58,7 @@ void Cycle::NominateSecondPass(const JobPtr& job) {
                                           topology_.placer());
   CycleEntry entry = MakeEntry(queue, of, job);
   entry.second_pass = entry.rank.holds_quota = true;
-  Assign(&entry, nullptr);
+  Assign(&entry);
   entries_.push_back(std::move(entry));
 }
 
@@ -101,17 +102,16 @@ CycleEntry Cycle::MakeEntry(CycleQueue* queue, CycleClass* of, const JobPtr& job
 
 // Where its flavor search goes on: it is forgotten once the queue may allocate more, but not in the
 // very next cycle (gate FlavorFungibilityPreserveScanProgress; kueue.md 2.4 "Assignment").
-const ScanPosition* Cycle::ResumeFrom(const CycleQueue& queue, const JobPtr& job) {
-  const LastAssignment* last = nullptr;
+LastAssignmentPtr Cycle::ResumeFrom(const CycleQueue& queue, const JobPtr& job) const {
+  LastAssignmentPtr last;
   if (queue.tried) {
-    last = queue.last.get();
+    last = queue.last;
   } else if (const auto found = queue.heads->last.find(job->id); found != queue.heads->last.end()) {
-    last = found->second.get();
+    last = found->second;
   }
   if (last == nullptr) return nullptr;
   const bool fresh = settings_.preserve_scan_progress && number_ - last->cycle <= 1;
-  if (!fresh && queue.heads->generation > last->generation) return nullptr;
-  return &last->tried;
+  return !fresh && queue.heads->generation > last->generation ? nullptr : last;
 }
 
 const Holders& Cycle::HoldersNow() {
@@ -135,10 +135,10 @@ HolderPtr Cycle::ReplacedSlice(const CycleEntry& entry) const {
   return nullptr;
 }
 
-void Cycle::Assign(CycleEntry* entry, const ScanPosition* resume) {
+void Cycle::Assign(CycleEntry* entry) {
   entry->replaced = ReplacedSlice(*entry);
   AssignRequest request;
-  request.resume = resume;
+  if (entry->resumed != nullptr) request.resume = &entry->resumed->tried;
   Search(entry, &request, HoldersNow());
 }
 

@@ -72,7 +72,7 @@ void Cycle::Process(CycleEntry* entry) {
     return;
   }
   if (entry->deferred) {  // g
-    TakeFromSnapshot(*entry);
+    KeepFromOthers(*entry, entry->Adds());
     NotAdmitted verdict = Verdict(*entry, Reason::kWaitingForPreemptedWorkloads, kDeferredFit,
                                   RequeueReason::kPendingPreemption);
     verdict.last.reset();
@@ -209,9 +209,10 @@ bool Cycle::ReplaceNodeFailed(CycleEntry* entry) {
   return true;
 }
 
-void Cycle::TakeFromSnapshot(const CycleEntry& entry) {
+void Cycle::Take(const CycleEntry& entry) {
   for (const Charge& charge : entry.Adds()) {
     usage_.Add(entry.queue->node, charge.pair, charge.amount);
+    taken_.emplace_back(entry.queue->node, charge);
   }
   topology_.usage()->Charge(entry.machines);
 }
@@ -219,17 +220,24 @@ void Cycle::TakeFromSnapshot(const CycleEntry& entry) {
 // e: what it waits for is kept from later entries, unless its queue can always take it back.
 void Cycle::Reserve(const CycleEntry& entry) {
   if (entry.queue->spec->preemption.reclaim_within_cohort == PreemptionPolicy::kAny) return;
-  for (const Charge& charge : ResourcesToReserve(usage_, entry.queue->node, *entry.assignment)) {
+  KeepFromOthers(entry, ResourcesToReserve(usage_, entry.queue->node, *entry.assignment));
+}
+
+// Until the end of the round.
+void Cycle::KeepFromOthers(const CycleEntry& entry, std::span<const Charge> charges) {
+  for (const Charge& charge : charges) {
     usage_.Add(entry.queue->node, charge.pair, charge.amount);
   }
   topology_.usage()->Charge(entry.machines);
+  reserved_ = true;
+  if (!entry.machines.empty()) reserved_machines_.push_back(entry.machines);
 }
 
 void Cycle::Preempt(CycleEntry* entry) {
   for (const Victim& victim : entry->victims) {
     preempted_.emplace(victim.holder->job->id, victim.holder);
   }
-  TakeFromSnapshot(*entry);
+  KeepFromOthers(*entry, entry->Adds());
   const QuotaTree& tree = usage_.tree();
   for (const Victim& victim : entry->victims) {
     if (victim.holder->evicted) continue;  // on its way out already
@@ -251,7 +259,7 @@ void Cycle::Preempt(CycleEntry* entry) {
 }
 
 void Cycle::Migrate(CycleEntry* entry, const HolderPtr& sibling) {
-  TakeFromSnapshot(*entry);
+  KeepFromOthers(*entry, entry->Adds());
   if (!sibling->evicted) {
     Eviction eviction;
     eviction.victim = sibling->job;
@@ -277,7 +285,7 @@ void Cycle::Admit(CycleEntry* entry) {
   }
   std::string cluster;
   if (!Place(entry, &cluster)) return;
-  TakeFromSnapshot(*entry);
+  Take(*entry);
   core::Admit admit;
   admit.job = entry->job;
   admit.admission = entry->admission;
@@ -292,6 +300,8 @@ void Cycle::Admit(CycleEntry* entry) {
   pods_not_ready_ = true;
   auto holder = std::make_shared<Holder>();
   holder->job = entry->job;
+  holder->uid = entry->job->uid;
+  holder->id = entry->job->id;
   holder->queue = entry->queue->node;
   holder->charges.assign(entry->Adds().begin(), entry->Adds().end());
   holder->priority = entry->preemptor.priority;

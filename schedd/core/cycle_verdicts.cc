@@ -54,7 +54,12 @@ NotAdmitted Cycle::Verdict(const CycleEntry& entry, Reason reason, std::string m
     last.tried = entry.assignment->last_tried;
     last.generation = entry.queue->heads->generation;
     last.cycle = number_;
-    if (last.Pending()) verdict.last = std::make_shared<const LastAssignment>(std::move(last));
+    last.tries = entry.resumed == nullptr ? 1 : entry.resumed->tries + 1;
+    // Resources whose scans are out of step would go round for ever; after as many tries as there
+    // are flavors each has looked at all of its own.
+    if (last.Pending() && last.tries < entry.queue->most_flavors) {
+      verdict.last = std::make_shared<const LastAssignment>(std::move(last));
+    }
   }
   return verdict;
 }
@@ -64,7 +69,7 @@ void Cycle::Skip(CycleEntry* entry, Reason reason, const char* message) {
   if (entry->choice != nullptr && !entry->second_pass) {
     // It fitted at first sight; where its scan would go on is worked out only now.
     AssignRequest request;
-    request.resume = ResumeFrom(*entry->queue, entry->job);
+    if (entry->resumed != nullptr) request.resume = &entry->resumed->tried;
     entry->assignment =
         std::make_shared<Assignment>(entry->of->plan->Assign(nominated_on_, *entry->job, request));
   }

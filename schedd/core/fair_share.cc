@@ -50,10 +50,8 @@ std::int64_t Share::Rounded() const {
 }
 
 int Compare(const Share& a, const Share& b) {
-  if (a.Infinite() != b.Infinite()) return a.Infinite() ? 1 : -1;
-  const double left = a.Infinite() ? a.unweighted : a.Weighted();
-  const double right = a.Infinite() ? b.unweighted : b.Weighted();
-  return left < right ? -1 : (left > right ? 1 : 0);
+  const auto order = a.Rank() <=> b.Rank();
+  return order < 0 ? -1 : (order > 0 ? 1 : 0);
 }
 
 Share ShareWith(const Usage& usage, NodeIndex node, std::span<const Charge> more) {

@@ -2,6 +2,7 @@
 // Pure functions of a Usage.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -10,6 +11,13 @@
 #include "schedd/core/quota_tree.h"
 
 namespace muster::core {
+
+/// A share as what it is compared by: infinite ones are above all others.
+struct ShareRank {
+  bool infinite = false;
+  double value = 0;  // weighted; of an infinite share unweighted
+  auto operator<=>(const ShareRank&) const = default;
+};
 
 /// The dominant resource share of a node of the cohort tree.
 struct Share {
@@ -22,6 +30,7 @@ struct Share {
   bool Infinite() const { return weight == 0 && (borrowing || unweighted > 0); }
   /// unweighted / weight; infinity for Infinite().
   double Weighted() const;
+  ShareRank Rank() const { return {Infinite(), Infinite() ? unweighted : Weighted()}; }
   /// What a status shows: rounded up; the largest int64 for Infinite().
   std::int64_t Rounded() const;
 };

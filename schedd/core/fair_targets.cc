@@ -4,15 +4,6 @@
 #include <utility>
 
 namespace muster::core {
-namespace {
-
-bool CohortBelow(const Share& a, NodeIndex node_a, const Share& b, NodeIndex node_b) {
-  const int order = Compare(a, b);
-  return order != 0 ? order < 0 : node_a < node_b;  // the last one of equals is taken
-}
-
-}  // namespace
-
 FairTargets::FairTargets(const Usage& usage, NodeIndex preemptor_queue)
     : usage_(usage),
       tree_(usage.tree()),
@@ -20,46 +11,51 @@ FairTargets::FairTargets(const Usage& usage, NodeIndex preemptor_queue)
       root_(tree_.node(preemptor_queue).root),
       on_path_(tree_.node_count()),
       slot_of_(tree_.node_count(), -1) {
-  for (NodeIndex at = tree_.node(own_).parent; at >= 0; at = tree_.node(at).parent) {
+  for (NodeIndex at = tree_.parent(own_); at >= 0; at = tree_.parent(at)) {
     on_path_[static_cast<std::size_t>(at)] = true;
   }
+  Enter(own_);
+  Enter(root_);
 }
 
-FairTargets::Slot& FairTargets::SlotOf(NodeIndex node) {
+// Slots come only here, before the first Next: what points to them stays good.
+void FairTargets::Enter(NodeIndex node) {
   std::int32_t& at = slot_of_[static_cast<std::size_t>(node)];
-  if (at < 0) {
-    at = static_cast<std::int32_t>(slots_.size());
-    slots_.emplace_back().node = node;
-  }
-  return slots_[static_cast<std::size_t>(at)];
+  if (at >= 0) return;
+  at = static_cast<std::int32_t>(slots_.size());
+  slots_.emplace_back().node = node;
 }
 
 void FairTargets::Add(CandidateList list) {
   if (list.empty()) return;
   const NodeIndex queue = list.queue();
+  for (NodeIndex at = queue; at >= 0; at = tree_.parent(at)) Enter(at);
   SlotOf(queue).list = std::move(list);
-  for (NodeIndex at = tree_.node(queue).parent; at >= 0; at = tree_.node(at).parent) SlotOf(at);
 }
 
 void FairTargets::Drop(NodeIndex queue) { SlotOf(queue).dropped = true; }
 
 NodeIndex FairTargets::SideOf(NodeIndex queue) const {
   NodeIndex at = queue;
-  while (tree_.node(at).parent >= 0 && !OnPath(tree_.node(at).parent)) at = tree_.node(at).parent;
+  while (tree_.parent(at) >= 0 && !OnPath(tree_.parent(at))) at = tree_.parent(at);
   return at;
 }
 
 NodeIndex FairTargets::PreemptorSide(NodeIndex queue) const {
-  const NodeIndex common = tree_.node(SideOf(queue)).parent;
+  const NodeIndex common = tree_.parent(SideOf(queue));
   NodeIndex at = own_;
-  while (tree_.node(at).parent != common) at = tree_.node(at).parent;
+  while (tree_.parent(at) != common) at = tree_.parent(at);
   return at;
 }
 
 bool FairTargets::QueueBelow(const Entry& a, const Entry& b) const {
-  const int order = Compare(a.share, b.share);
-  if (order != 0) return order < 0;
+  if (a.rank != b.rank) return a.rank < b.rank;
   return LookedAtBefore(*b.first, b.node == own_ ? 1 : 0, *a.first, a.node == own_ ? 1 : 0);
+}
+
+bool FairTargets::CohortBelow(const Entry& a, const Entry& b) {
+  if (a.rank != b.rank) return a.rank < b.rank;
+  return a.node < b.node;  // the last one of equals is taken
 }
 
 // Enters a node with its present share among the children of its parent, or drops it for good: what
@@ -69,13 +65,14 @@ void FairTargets::Offer(NodeIndex node) {
   ++slot.version;
   if (slot.dropped || node == root_) return;
   const bool queue = tree_.node(node).is_cluster_queue;
-  Entry entry{ShareOf(usage_, node), nullptr, node, slot.version};
-  const bool kept = entry.share.borrowing || (queue ? node == own_ : OnPath(node));
+  const Share share = ShareOf(usage_, node);
+  Entry entry{share.Rank(), nullptr, node, slot.version};
+  const bool kept = share.borrowing || (queue ? node == own_ : OnPath(node));
   if (!kept || (queue && slot.list.empty())) {
     slot.dropped = true;
     return;
   }
-  Slot& parent = SlotOf(tree_.node(node).parent);
+  Slot& parent = SlotOf(tree_.parent(node));
   if (queue) {
     entry.first = slot.list.head().get();
     parent.queues.push_back(entry);
@@ -83,15 +80,12 @@ void FairTargets::Offer(NodeIndex node) {
                    [this](const Entry& a, const Entry& b) { return QueueBelow(a, b); });
   } else {
     parent.cohorts.push_back(entry);
-    std::push_heap(parent.cohorts.begin(), parent.cohorts.end(),
-                   [](const Entry& a, const Entry& b) {
-                     return CohortBelow(a.share, a.node, b.share, b.node);
-                   });
+    std::push_heap(parent.cohorts.begin(), parent.cohorts.end(), CohortBelow);
   }
 }
 
 void FairTargets::Refresh(NodeIndex queue) {
-  for (NodeIndex at = queue; at >= 0; at = tree_.node(at).parent) Offer(at);
+  for (NodeIndex at = queue; at >= 0; at = tree_.parent(at)) Offer(at);
 }
 
 const FairTargets::Entry* FairTargets::TopQueue(Slot* cohort) {
@@ -111,9 +105,7 @@ const FairTargets::Entry* FairTargets::TopCohort(Slot* cohort) {
   while (!heap.empty()) {
     const Slot& slot = SlotOf(heap.front().node);
     if (!slot.dropped && slot.version == heap.front().version) return &heap.front();
-    std::pop_heap(heap.begin(), heap.end(), [](const Entry& a, const Entry& b) {
-      return CohortBelow(a.share, a.node, b.share, b.node);
-    });
+    std::pop_heap(heap.begin(), heap.end(), CohortBelow);
     heap.pop_back();
   }
   return nullptr;
@@ -142,7 +134,7 @@ CandidateList* FairTargets::Next() {
         break;
       }
       // On equal shares the cohort: it may hold a queue with a higher one.
-      if (below != nullptr && (queue == nullptr || Compare(below->share, queue->share) >= 0)) {
+      if (below != nullptr && (queue == nullptr || below->rank >= queue->rank)) {
         cohort = &SlotOf(below->node);
         continue;
       }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "schedd/core/fair_share.h"
@@ -31,7 +30,7 @@ class FairTargets {
 
  private:
   struct Entry {
-    Share share;
+    ShareRank rank;
     const Holder* first = nullptr;  // of a queue: its next candidate
     NodeIndex node = -1;
     std::uint32_t version = 0;  // stale if the slot has moved on
@@ -45,11 +44,15 @@ class FairTargets {
     Heap queues, cohorts;  // the children of a cohort that can still give
   };
 
-  Slot& SlotOf(NodeIndex node);
+  Slot& SlotOf(NodeIndex node) {
+    return slots_[static_cast<std::size_t>(slot_of_[static_cast<std::size_t>(node)])];
+  }
+  void Enter(NodeIndex node);
   bool OnPath(NodeIndex cohort) const { return on_path_[static_cast<std::size_t>(cohort)]; }
   void Offer(NodeIndex node);
   void Refresh(NodeIndex queue);
   bool QueueBelow(const Entry& a, const Entry& b) const;
+  static bool CohortBelow(const Entry& a, const Entry& b);
   const Entry* TopQueue(Slot* cohort);
   const Entry* TopCohort(Slot* cohort);
 
@@ -58,7 +61,7 @@ class FairTargets {
   const NodeIndex own_;
   const NodeIndex root_;
   std::vector<bool> on_path_;          // by node: above the preemptor's queue
-  std::deque<Slot> slots_;             // of nodes with candidates in or below them
+  std::vector<Slot> slots_;            // of nodes with candidates in or below them
   std::vector<std::int32_t> slot_of_;  // by node; -1: none
   NodeIndex last_ = -1;                // what the last Next gave
   bool ready_ = false;

@@ -122,7 +122,9 @@ void FlavorReport::WriteStep(const FlavorBatch& sets, const FlavorStep& step,
     flavor.tried_flavor_idx = trace.tried_idx;
     flavor.borrowing_level = chosen.needs[n].level;
   }
-  if (chosen.score.grade == Grade::kFit) return;
+  const bool fits = std::all_of(chosen.needs.begin(), chosen.needs.end(),
+                                [](const NeedTrace& need) { return need.grade == Grade::kFit; });
+  if (fits) return;
   std::move(reasons.begin(), reasons.end(), std::back_inserter(batch->reasons));
 }
 
@@ -168,9 +170,9 @@ FlavorAttempt FlavorReport::WriteOption(const FlavorBatch& sets, const FlavorSte
     const FlavorResourceIndex pair = option.pairs[n];
     attempt.borrowing_level = std::max(attempt.borrowing_level, need.level);
     if (need.other_flavor) {
-      attempt.reasons.push_back(
-          "could not assign " + option.flavor +
-          " flavor since the original workload is assigned: " + need.replaced_flavor);
+      attempt.reasons.push_back("could not assign " + option.flavor +
+                                " flavor since the original workload is assigned: " +
+                                (need.replaced_flavor == nullptr ? "" : *need.replaced_flavor));
       attempt.no_fit_reason = MoreSevere(attempt.no_fit_reason, Reason::kNoMatchingFlavor);
     }
     if (need.grade != Grade::kFit) {
@@ -224,8 +226,8 @@ std::map<std::string, FlavorAssignment> FlavorReport::FlavorsOf(std::size_t inde
                                                                 const Batch& batch) const {
   std::map<std::string, FlavorAssignment> flavors;
   const PodSet& spec = *plan_.demand_[index].pod_set;
-  const bool follows =
-      requests.empty() && spec.topology != nullptr && !spec.topology->pod_set_group.empty();
+  const bool follows = plan_.topology_ != nullptr && requests.empty() && spec.topology != nullptr &&
+                       !spec.topology->pod_set_group.empty();
   for (const auto& [resource, flavor] : batch.flavors) {
     const bool requested =
         std::any_of(requests.begin(), requests.end(),

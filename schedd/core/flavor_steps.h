@@ -53,9 +53,9 @@ struct NeedTrace {
   std::int64_t assumed = 0;  // taken by earlier batches
   Grade grade = Grade::kNoFit;
   std::int32_t level = 0;
-  bool exceeds = false;         // more than there ever is
-  bool other_flavor = false;    // the replaced slice runs on another flavor:
-  std::string replaced_flavor;  // this one
+  bool exceeds = false;                          // more than there ever is
+  bool other_flavor = false;                     // the replaced slice runs on another flavor:
+  const std::string* replaced_flavor = nullptr;  // this one, of the request's slice; null: none
 };
 
 struct OptionTrace {

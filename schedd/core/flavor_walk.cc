@@ -16,6 +16,12 @@ const PodSetAssignment* FindPodSet(const Admission& admission, const std::string
   return nullptr;
 }
 
+// Null if the resource has none.
+const std::string* FlavorOf(const PodSetAssignment& pod_set, const std::string& resource) {
+  const auto found = pod_set.flavors.find(resource);
+  return found == pod_set.flavors.end() ? nullptr : &found->second;
+}
+
 std::int64_t AssumedFor(const Charges& assumed, FlavorResourceIndex pair) {
   for (const auto& charge : assumed) {
     if (charge.pair == pair) return charge.amount;
@@ -129,17 +135,20 @@ FlavorWalk::End FlavorWalk::Scan(const FlavorBatch& batch, const FlavorStep& ste
   if (best.unknown) return End::kNeedsSearch;
   options_->push_back(static_cast<std::int16_t>(chosen));
   level_ = std::max(level_, best.level);
-  all_fit_ = all_fit_ && best.score.grade == Grade::kFit;
+  all_fit_ = all_fit_ && best.fits;
   if (trace != nullptr && fungible) {
     trace->tried_idx = last + 1 == step.options.size() ? -1 : static_cast<std::int32_t>(last);
   }
   return End::kServed;
 }
 
-// The score of a flavor is that of the resource it serves worst; all resources are looked at.
+// The score of a flavor is that of the resource it serves worst; all resources are looked at. Where
+// borrowing counts before preemption, a resource that fits far away may be that one: then the score
+// is a fit and the flavor yet needs victims for another resource.
 FlavorWalk::Judgement FlavorWalk::JudgeOption(const FlavorBatch& batch, const FlavorStep& step,
                                               std::size_t option, OptionTrace* trace) {
-  Judgement result{{Grade::kFit, 0}, 0, false};
+  Judgement result;
+  result.score = {Grade::kFit, 0};
   const FlavorOption& flavor = step.options[option];
   for (std::size_t n = 0; n < step.needs.size(); ++n) {
     NeedTrace need;
@@ -149,9 +158,10 @@ FlavorWalk::Judgement FlavorWalk::JudgeOption(const FlavorBatch& batch, const Fl
     if (need.other_flavor) result.score = {};
     JudgeNeed(flavor.pairs[n], &need, &result.unknown);
     result.level = std::max(result.level, need.level);
+    result.fits = result.fits && need.grade == Grade::kFit;
     const FlavorScore score{need.grade, need.level};
     if (Better(result.score, score, plan_.spec_.preference)) result.score = score;
-    if (trace != nullptr) trace->needs.push_back(std::move(need));
+    if (trace != nullptr) trace->needs.push_back(need);
   }
   if (result.score.grade == Grade::kNoFit) result.unknown = false;
   if (trace != nullptr) trace->score = result.score;
@@ -217,17 +227,13 @@ void FlavorWalk::NoteReplaced(const FlavorBatch& batch, const FlavorNeed& need,
                               const std::string& flavor, NeedTrace* trace) const {
   for (const std::size_t pod_set : batch.pod_sets) {
     const PodSetAssignment* before = replaced_[pod_set];
-    if (before != nullptr) {
-      const auto found = before->flavors.find(need.resource);
-      if (found != before->flavors.end()) trace->replaced_flavor = found->second;
-      if (trace->replaced_flavor == flavor) {
-        trace->amount = SaturatingSub(trace->amount, AmountOf(before->usage, need.resource));
-        trace->replaced_flavor.clear();
-        continue;
-      }
+    const std::string* runs_on = before == nullptr ? nullptr : FlavorOf(*before, need.resource);
+    if (runs_on == nullptr || *runs_on != flavor) {
+      trace->other_flavor = true;
+      trace->replaced_flavor = runs_on;
+      return;
     }
-    trace->other_flavor = true;
-    return;
+    trace->amount = SaturatingSub(trace->amount, AmountOf(before->usage, need.resource));
   }
 }
 
@@ -248,9 +254,7 @@ const PodSetAssignment* FlavorWalk::HeldPodSet(std::size_t pod_set) const {
 
 const std::string* FlavorWalk::Held(std::size_t pod_set, const std::string& resource) const {
   const PodSetAssignment* of = HeldPodSet(pod_set);
-  if (of == nullptr) return nullptr;
-  const auto flavor = of->flavors.find(resource);
-  return flavor == of->flavors.end() ? nullptr : &flavor->second;
+  return of == nullptr ? nullptr : FlavorOf(*of, resource);
 }
 
 bool FlavorWalk::IsHeld(const FlavorBatch& batch, const FlavorNeed& need) const {

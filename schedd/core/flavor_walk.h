@@ -32,6 +32,7 @@ class FlavorWalk {
   struct Judgement {
     FlavorScore score;
     std::int32_t level = 0;  // the largest of its needs
+    bool fits = true;        // all of its needs do, whatever the score is
     bool unknown = false;    // an oracle would have to be asked
   };
 

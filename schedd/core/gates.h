@@ -20,8 +20,8 @@ struct GateVerdict {
 };
 
 /// The gate of a whole ClusterQueue; nullopt if it admits.
-std::optional<GateVerdict> QueueGate(const ConfigView& config, const QuotaTree& tree,
-                                     const std::string& cluster_queue);
+std::optional<GateVerdict> QueueGate(const ConfigView& config, const AdmissionSettings& settings,
+                                     const QuotaTree& tree, const std::string& cluster_queue);
 /// True if the queue's namespaceSelector matches the labels of a namespace; a queue without
 /// selector matches none.
 bool NamespaceMatches(const ConfigView& config, const ClusterQueue& queue, const std::string& ns);

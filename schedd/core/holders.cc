@@ -29,6 +29,8 @@ Charges ChargesOf(const QuotaTree& tree, const Admission& admission) {
 
 HolderPtr MakeHolder(const QuotaTree& tree, const AdmissionSettings& settings, JobPtr job) {
   auto holder = std::make_shared<Holder>();
+  holder->uid = job->uid;
+  holder->id = job->id;
   holder->queue = tree.ClusterQueueIndex(job->admission->cluster_queue);
   holder->charges = ChargesOf(tree, *ChargedAdmission(*job, settings));
   holder->priority = EffectivePriority(*job, settings);
@@ -46,16 +48,16 @@ bool TakenBefore(const Holder& a, const Holder& b) {
   if (a.evicted != b.evicted) return a.evicted;
   if (a.priority != b.priority) return a.priority < b.priority;
   if (a.reserved_at != b.reserved_at) return a.reserved_at > b.reserved_at;
-  if (a.job->uid != b.job->uid) return a.job->uid < b.job->uid;
-  return a.job->id < b.job->id;
+  if (a.uid != b.uid) return a.uid < b.uid;
+  return a.id < b.id;
 }
 
 Holders::Holders(QuotaTreePtr tree) : by_queue_(tree->node_count()) {}
 
 void Holders::Put(HolderPtr holder) {
-  Erase(holder->job->id);
+  Erase(holder->id);
   if (holder->queue < 0) return;
-  by_id_[holder->job->id] = holder;
+  by_id_[holder->id] = holder;
   by_queue_[static_cast<std::size_t>(holder->queue)].insert(std::move(holder));
 }
 

@@ -27,6 +27,8 @@ Charges ChargesOf(const QuotaTree& tree, const Admission& admission);
 /// One workload with a reservation. Immutable; shared between the holder sets of several cycles.
 struct Holder {
   JobPtr job;
+  Uid uid;  // the job's; here so that ordering holders looks at nothing else
+  JobId id;
   NodeIndex queue = -1;
   Charges charges;
   std::int64_t priority = 0;  // effective

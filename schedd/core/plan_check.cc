@@ -83,7 +83,7 @@ class Checker {
       return;
     }
     const auto queue = snapshot_.config->cluster_queues.find(job.cluster_queue);
-    if (QueueGate(*snapshot_.config, usage_.tree(), job.cluster_queue) ||
+    if (QueueGate(*snapshot_.config, settings_, usage_.tree(), job.cluster_queue) ||
         queue == snapshot_.config->cluster_queues.end()) {
       Say(job, "is admitted by a ClusterQueue that is not active");
       return;
@@ -154,7 +154,7 @@ class Checker {
       }
       const auto [known, fresh] = flavor_of.emplace(group, flavor->second);
       if (known->second != flavor->second) Say(job, "has two flavors of one resource group");
-      if (fresh) CheckFlavor(job, *group, flavor->second, pod_set.constraints.get());
+      if (fresh) CheckFlavor(job, flavor->second, pod_set.constraints.get());
     }
   }
 
@@ -180,7 +180,7 @@ class Checker {
     return nullptr;
   }
 
-  void CheckFlavor(const JobRecord& job, const ResourceGroup& group, const std::string& name,
+  void CheckFlavor(const JobRecord& job, const std::string& name,
                    const SchedulingConstraints* constraints) {
     static const SchedulingConstraints kNone;
     const SchedulingConstraints& pods = constraints == nullptr ? kNone : *constraints;
@@ -194,18 +194,11 @@ class Checker {
         Say(job, "does not tolerate a taint of flavor " + name);
       }
     }
-    // Labels by which the flavors of the group differ from another: only these may refuse a pod.
-    LabelMap known;
-    for (const auto& entry : group.flavors) {
-      const auto other = snapshot_.config->flavors.find(entry.flavor);
-      if (other != snapshot_.config->flavors.end()) {
-        known.insert(other->second.node_labels.begin(), other->second.node_labels.end());
-      }
-    }
+    // Only labels that the flavor has itself may refuse a pod.
     const LabelMap& labels = flavor->second.node_labels;
     for (const auto& [key, value] : pods.node_selector) {
       const auto label = labels.find(key);
-      if (known.contains(key) && (label == labels.end() || label->second != value)) {
+      if (label != labels.end() && label->second != value) {
         Say(job, "does not select flavor " + name);
       }
     }
@@ -213,7 +206,7 @@ class Checker {
     for (const auto& term : pods.required_terms) {
       bool all = true;
       for (const auto& requirement : term.match_expressions) {
-        all = all && (!known.contains(requirement.key) || Matches(requirement, labels));
+        all = all && (!labels.contains(requirement.key) || Matches(requirement, labels));
       }
       any_term = any_term || all;
     }

@@ -84,7 +84,9 @@ class ClassicalSearch {
     bool advantage = FitsQuota(queue_, &left);
     NodeIndex visited = -1;
     for (NodeIndex at = tree_.node(queue_).parent; at >= 0; at = tree_.node(at).parent) {
-      CollectBelow(at, at, visited, advantage ? kHierarchical : kByPriority);
+      if (advantage || ByPriorityIsOfUse()) {
+        CollectBelow(at, at, visited, advantage ? kHierarchical : kByPriority);
+      }
       advantage = FitsQuota(at, &left) || advantage;
       visited = at;
     }
@@ -118,11 +120,16 @@ class ClassicalSearch {
   // Whether to try with borrowing, in the order tried.
   std::vector<bool> Attempts() const {
     const bool others = candidates_.HasRank(kHierarchical) || candidates_.HasRank(kByPriority);
-    const bool forbidden = policy_.borrow_within_cohort == PreemptionPolicy::kNever;
-    if (!others || (forbidden && !UnderNominal())) return {true};
-    if (forbidden && !candidates_.HasRank(kHierarchical)) return {false, true};
-    return {true, false};
+    if (!others || !ByPriorityIsOfUse()) return {true};
+    const bool first_without = !MayBorrowAtAll() && !candidates_.HasRank(kHierarchical);
+    return first_without ? std::vector<bool>{false, true} : std::vector<bool>{true, false};
   }
+
+  bool MayBorrowAtAll() const { return policy_.borrow_within_cohort != PreemptionPolicy::kNever; }
+
+  // Where borrowing is forbidden and the queue has no nominal quota left, the only attempt is one
+  // with borrowing, and that takes no candidate by priority.
+  bool ByPriorityIsOfUse() const { return MayBorrowAtAll() || UnderNominal(); }
 
   // True if the queue has nominal quota left of every contested pair.
   bool UnderNominal() const {
@@ -137,8 +144,10 @@ class ClassicalSearch {
     while (!candidates.empty()) {
       const CandidateMerge::Source& source = candidates.top();
       const int rank = source.rank;
-      if (rank != kOwnQueue && !StillBorrows(source)) {
-        candidates.DropTop();  // usage only falls during an attempt
+      // Usage only falls during an attempt, so what is of no use now will not be later.
+      const bool no_use = rank == kByPriority && may_borrow && !MayBorrowAtAll();
+      if (no_use || (rank != kOwnQueue && !StillBorrows(source))) {
+        candidates.DropTop();
         continue;
       }
       const HolderPtr& holder = *candidates.Pop();
@@ -163,7 +172,7 @@ class ClassicalSearch {
 
   // borrowWithinCohort (KEP-1337): the preemptor may borrow while it evicts this one.
   bool MayBorrowFor(const Holder& holder) const {
-    if (policy_.borrow_within_cohort == PreemptionPolicy::kNever) return false;
+    if (!MayBorrowAtAll()) return false;
     if (holder.priority >= query_.preemptor.priority) return false;
     const auto& threshold = policy_.max_priority_threshold;
     return !threshold || holder.priority <= *threshold;

@@ -74,13 +74,14 @@ class FairSearch {
 
   bool TakeAndTest(const HolderPtr& holder, Reason reason) {
     room_.Take(holder, reason);
+    if (room_.StillLacks()) return false;
     room_.RetractPreemptor();
     const bool fits = room_.Fits(true);
     room_.AssumePreemptor();
     return fits;
   }
 
-  // True once the preemptor fits. Candidates that the strategy protects go to `retry_`.
+  // True once the preemptor fits. Candidates that the strategy protects are spared.
   bool First(FairStrategy strategy) {
     // What is its own by nominal quota it may have back whatever the shares are.
     const bool entitled = query_.settings.fair_preempt_within_nominal &&
@@ -102,28 +103,31 @@ class FairSearch {
     const NodeIndex queue = list->queue();
     const NodeIndex side = targets_.SideOf(queue);
     const Share mine = ShareOf(room_.usage(), targets_.PreemptorSide(queue));
-    const Share theirs = ShareOf(room_.usage(), side);
-    const bool hopeless = mine.Infinite() && !theirs.Infinite();
+    const int order = Compare(mine, ShareOf(room_.usage(), side));
+    if (strategy == FairStrategy::kLessThanInitialShare && order < 0) return list->Pop();
+    // No candidate could pass: without one the share of its side is not above what it is now.
+    if (strategy == FairStrategy::kLessThanInitialShare || order > 0) {
+      Spare(queue, &list->head());
+      targets_.Drop(queue);
+      return nullptr;
+    }
     while (!list->empty()) {
       const HolderPtr* holder = list->Pop();
-      if (!hopeless && Gives(strategy, mine, theirs, side, **holder)) return holder;
-      retry_[queue].push_back(holder);
+      const Share after =
+          room_.Without(**holder, [side](const Usage& usage) { return ShareOf(usage, side); });
+      if (Compare(mine, after) <= 0) return holder;
+      Spare(queue, holder);
     }
     return nullptr;
   }
 
-  bool Gives(FairStrategy strategy, const Share& mine, const Share& theirs, NodeIndex side,
-             const Holder& holder) {
-    if (strategy == FairStrategy::kLessThanInitialShare) return Compare(mine, theirs) < 0;
-    const Share after =
-        room_.Without(holder, [side](const Usage& usage) { return ShareOf(usage, side); });
-    return Compare(mine, after) <= 0;
-  }
+  // The second strategy takes at most one of a queue: the first that was spared.
+  void Spare(NodeIndex queue, const HolderPtr* holder) { spared_.emplace(queue, holder); }
 
   // One more candidate of each queue whose share is above the preemptor's as it stands.
   bool Second() {
     FairTargets targets(room_.usage(), own_);
-    for (auto& [queue, holders] : retry_) targets.Add(CandidateList(queue, std::move(holders)));
+    for (const auto& [queue, holder] : spared_) targets.Add(CandidateList(queue, {holder}));
     while (CandidateList* list = targets.Next()) {
       const NodeIndex queue = list->queue();
       const Share mine = ShareOf(room_.usage(), targets.PreemptorSide(queue));
@@ -141,7 +145,7 @@ class FairSearch {
   const QuotaTree& tree_;
   const NodeIndex own_;
   FairTargets targets_;
-  std::map<NodeIndex, std::vector<const HolderPtr*>> retry_;  // in the order looked at
+  std::map<NodeIndex, const HolderPtr*> spared_;  // by the first strategy; the first of each queue
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ class QuotaTreeBuilder {
       SettleSubtree(i, i);
       SettlePotential(i);
     }
+    LayOutCells();
     return tree_;
   }
 
@@ -187,6 +188,16 @@ class QuotaTreeBuilder {
       sum = SaturatingAdd(sum, node.potential[pair]);
     }
     for (const auto child : node.children) SettlePotential(child);
+  }
+
+  void LayOutCells() {
+    for (const auto& node : nodes()) {
+      tree_->parents_.push_back(node.parent);
+      for (std::size_t pair = 0; pair < node.quotas.size(); ++pair) {
+        tree_->cells_.push_back({node.subtree[pair], node.local[pair],
+                                 node.quotas[pair].borrowing_limit.value_or(kUnlimited)});
+      }
+    }
   }
 
   void SortOnce(std::vector<FlavorResourceIndex>* pairs) const {

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "schedd/base/quantity.h"
 #include "schedd/model/config.h"
 #include "schedd/model/job.h"
 #include "schedd/model/workload.h"
@@ -47,10 +48,23 @@ class QuotaTree {
     QueuePreemption preemption;  // ClusterQueues
   };
 
+  /// What arithmetic on one pair needs of a node, side by side.
+  struct Cell {
+    std::int64_t subtree = 0;
+    std::int64_t local = 0;
+    std::int64_t borrowing_limit = kUnlimited;  // kUnlimited: none
+  };
+
   /// Builds the forest of a configuration. Cohorts named but not declared exist implicitly.
   static std::shared_ptr<const QuotaTree> Build(const ConfigView& config);
 
   const Node& node(NodeIndex index) const { return nodes_[static_cast<std::size_t>(index)]; }
+  const Cell& cell(NodeIndex index, FlavorResourceIndex pair) const {
+    return cells_[static_cast<std::size_t>(index) * flavor_resources_.size() +
+                  static_cast<std::size_t>(pair)];
+  }
+  /// The same as node(index).parent.
+  NodeIndex parent(NodeIndex index) const { return parents_[static_cast<std::size_t>(index)]; }
   std::size_t node_count() const { return nodes_.size(); }
   std::size_t flavor_resource_count() const { return flavor_resources_.size(); }
   const std::string& resource(ResourceIndex index) const {
@@ -75,6 +89,8 @@ class QuotaTree {
   std::vector<std::pair<std::string, std::string>> flavor_resources_;  // sorted
   std::vector<std::string> resources_;                                 // sorted
   std::vector<ResourceIndex> pair_resources_;                          // by pair
+  std::vector<Cell> cells_;                                            // node-major
+  std::vector<NodeIndex> parents_;
 };
 using QuotaTreePtr = std::shared_ptr<const QuotaTree>;
 
@@ -115,6 +131,7 @@ class Usage {
   bool operator==(const Usage& other) const { return values_ == other.values_; }
 
  private:
+  std::int64_t Unclamped(NodeIndex node, FlavorResourceIndex pair) const;
   NodeIndex BorrowingNode(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) const;
   std::int64_t& Value(NodeIndex node, FlavorResourceIndex pair);
   QuotaTreePtr tree_;

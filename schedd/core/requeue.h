@@ -41,6 +41,7 @@ struct LastAssignment {
   ScanPosition tried;
   std::int64_t generation = 0;  // allocatable generation of its ClusterQueue
   std::int64_t cycle = 0;       // the scheduling cycle that left it
+  std::size_t tries = 1;        // searches in a row that went on from where the last one ended
   /// True if some flavor was not looked at yet.
   bool Pending() const;
 };

@@ -36,7 +36,8 @@ std::vector<PlacementRun::Group> PlacementRun::Groups() const {
   std::vector<Group> groups;
   for (std::size_t i = 0; i < asks_.size(); ++i) {
     const auto* request = asks_[i].spec->topology.get();
-    const Group own{asks_[i].flavor, request == nullptr ? "" : request->pod_set_group, i, kNone};
+    Group own{asks_[i].flavor, {}, i, kNone};
+    if (request != nullptr) own.name = request->pod_set_group;
     const auto same = [&](const Group& group) {
       return !own.name.empty() && group.name == own.name && group.flavor == own.flavor;
     };

@@ -135,38 +135,54 @@ void VictimRoom::PutBack(const Holder& holder) {
 
 void VictimRoom::Take(const HolderPtr& holder, Reason reason) {
   TakeOut(*holder);
-  victims_.push_back({holder, reason});
+  taken_.push_back({&holder, reason});
+  for (const Charge& charge : holder->charges) {
+    if (charge.pair == lacking_) lack_ = SaturatingSub(lack_, charge.amount);
+  }
 }
 
-bool VictimRoom::Fits(bool may_borrow) {
+bool VictimRoom::Fits(bool may_borrow) { return !StillLacks() && FitsNow(may_borrow); }
+
+bool VictimRoom::Lacks(FlavorResourceIndex pair, std::int64_t amount) {
+  lacking_ = pair;
+  lack_ = amount;
+  return false;
+}
+
+bool VictimRoom::FitsNow(bool may_borrow) {
   const NodeIndex queue = query_.preemptor.queue;
-  const auto& quota = usage_->tree().node(queue).subtree;
-  for (const Charge& charge : query_.requests) {
-    const std::int64_t used = SaturatingAdd(usage_->At(queue, charge.pair), charge.amount);
-    if (!may_borrow && used > quota[static_cast<std::size_t>(charge.pair)]) return false;
-    if (!usage_->Fits(queue, charge.pair, charge.amount)) return false;
+  for (const auto& [pair, amount] : query_.requests) {
+    const std::int64_t used = SaturatingAdd(usage_->At(queue, pair), amount);
+    const std::int64_t quota = usage_->tree().cell(queue, pair).subtree;
+    if (!may_borrow && used > quota) return Lacks(pair, SaturatingSub(used, quota));
+    if (usage_->Fits(queue, pair, amount)) continue;
+    return Lacks(pair, SaturatingSub(amount, usage_->Available(queue, pair)));
   }
+  lack_ = 0;
   return probe_ == nullptr || probe_->Fits();
 }
 
 std::vector<Victim> VictimRoom::Settle(bool may_borrow) {
-  for (std::size_t i = victims_.size() - 1; i-- > 0;) {
-    PutBack(*victims_[i].holder);
-    if (Fits(may_borrow)) {
-      victims_[i] = victims_.back();
-      victims_.pop_back();
+  for (std::size_t i = taken_.size() - 1; i-- > 0;) {
+    PutBack(**taken_[i].holder);
+    if (FitsNow(may_borrow)) {
+      taken_[i] = taken_.back();
+      taken_.pop_back();
     } else {
-      TakeOut(*victims_[i].holder);
+      TakeOut(**taken_[i].holder);
     }
   }
-  std::vector<Victim> found = victims_;
+  std::vector<Victim> victims;
+  victims.reserve(taken_.size());
+  for (const Taken& taken : taken_) victims.push_back({*taken.holder, taken.reason});
   Restore();
-  return found;
+  return victims;
 }
 
 void VictimRoom::Restore() {
-  for (const Victim& victim : victims_) PutBack(*victim.holder);
-  victims_.clear();
+  for (const Taken& taken : taken_) PutBack(**taken.holder);
+  taken_.clear();
+  lack_ = 0;
 }
 
 void VictimRoom::AssumePreemptor() {

@@ -63,8 +63,11 @@ class VictimRoom {
   const Usage& usage() const { return *usage_; }
   /// Makes it a victim: its usage and pods go.
   void Take(const HolderPtr& holder, Reason reason);
-  /// True if the preemptor's requests fit now; without borrowing unless `may_borrow`.
+  /// True if the preemptor's requests fit now; without borrowing unless `may_borrow`, which stays
+  /// the same until Settle or Restore. Between calls room may only be made.
   bool Fits(bool may_borrow);
+  /// True if Fits is known to say no without being asked.
+  bool StillLacks() const { return lack_ > 0; }
   /// Puts back every victim, latest first but for the last, without whom the requests still fit
   /// (kueue.md 2.8 "fill back"); restores the usage; returns the victims left, in Kueue's order.
   std::vector<Victim> Settle(bool may_borrow);
@@ -84,6 +87,8 @@ class VictimRoom {
   }
 
  private:
+  bool FitsNow(bool may_borrow);
+  bool Lacks(FlavorResourceIndex pair, std::int64_t amount);
   void Count(const Holder& holder, bool add);
   void PutBack(const Holder& holder);
   void TakeOut(const Holder& holder);
@@ -91,7 +96,15 @@ class VictimRoom {
   const VictimQuery& query_;
   Usage* usage_;
   TopologyProbe* probe_;
-  std::vector<Victim> victims_;
+  struct Taken {
+    const HolderPtr* holder;
+    Reason reason;
+  };
+  std::vector<Taken> taken_;
+  // Until this much more of the pair is given up the requests cannot fit: no victim makes more room
+  // than it held.
+  FlavorResourceIndex lacking_ = -1;
+  std::int64_t lack_ = 0;
 };
 
 /// True if `a` is looked at before `b`: evicted ones first, then the lower rank, then TakenBefore.

@@ -110,8 +110,13 @@ void Engine::Impl::Handle(PreviewCommand command) {
     const Status applied = shapes::ApplyTo(config.get(), change.kind, *manifest);
     if (!applied.ok()) return answer(applied.error());
   }
-  Ledger ledger(core::QuotaTree::Build(*config));
-  for (const JobPtr& job : Holders(committed.jobs)) ledger.Move(nullptr, job.get());
+  const core::QuotaTreePtr tree = core::QuotaTree::Build(*config);
+  Ledger ledger(tree, options.settings);
+  auto holders = std::make_shared<core::Holders>(tree);
+  for (const JobPtr& job : HoldersOf(committed.jobs)) {
+    ledger.Move(nullptr, job.get());
+    if (job->admission != nullptr) holders->Put(HolderOf(*tree, *options.settings, job));
+  }
   // Everything that waits is looked at, parked or not: the edit is there to move it.
   std::vector<core::QueueHeads> heads;
   for (const auto& [name, queue] : config->cluster_queues) {
@@ -121,7 +126,9 @@ void Engine::Impl::Handle(PreviewCommand command) {
     if (!waiting.jobs.empty()) heads.push_back(std::move(waiting));
   }
   EditEffect effect;
-  const core::Snapshot snapshot = MakeSnapshot(config, ledger, std::move(heads));
+  core::Snapshot snapshot = MakeSnapshot(config, ledger, holders, std::move(heads));
+  if (const auto trees = ForestOf(*config); trees != nullptr)
+    snapshot.topology = MachinesOf(*config, trees, *holders, *tree);
   if (!snapshot.clusters.empty()) {
     core::CycleInput input;
     input.now = clock.Now();
@@ -129,6 +136,8 @@ void Engine::Impl::Handle(PreviewCommand command) {
     input.budget.heads = options.cycle_heads;
     const core::Plan plan = core::Decide(snapshot, input);
     for (const core::Admit& admit : plan.admits) effect.would_admit.push_back(admit.job);
+    for (const core::Eviction& eviction : plan.evictions)
+      effect.would_preempt.push_back(eviction.victim);
   }
   answer(std::move(effect));
 }

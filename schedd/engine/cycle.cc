@@ -38,22 +38,25 @@ bool HoldsForOthers(core::RequeueReason reason) {
 }  // namespace
 
 core::Snapshot Engine::Impl::MakeSnapshot(const ConfigPtr& config, const Ledger& ledger,
+                                          std::shared_ptr<const core::Holders> holders,
                                           std::vector<core::QueueHeads> heads) const {
   core::Snapshot snapshot;
   snapshot.config = config;
   snapshot.settings = options.settings;
   snapshot.usage = ledger.usage();
+  snapshot.holders = std::move(holders);
   snapshot.heads = std::move(heads);
   snapshot.clusters = ledger.Clusters(*config, facts);
   snapshot.now = clock.WallNow();
   snapshot.cycle = decided_cycles;
+  snapshot.pods_not_ready = !unready.empty();
   return snapshot;
 }
 
 bool Engine::Impl::Cycle() {
   const std::size_t room = CommitRoom();
-  if (!live.pending.HasActive() || commits.size() >= CommitDepth() || room == 0 ||
-      configs_in_flight > 0 || tx.config != nullptr) {
+  if ((!live.pending.HasActive() && !SecondPassDue()) || commits.size() >= CommitDepth() ||
+      room == 0 || configs_in_flight > 0 || tx.config != nullptr) {
     return false;
   }
   const Monotonic begin = clock.Now();
@@ -63,9 +66,15 @@ bool Engine::Impl::Cycle() {
   const std::size_t wanted = std::min(options.cycle_heads, room);
   const std::size_t per_queue = std::max<std::size_t>(wanted / queues, 1);
   auto heads = live.pending.Heads(per_queue, std::max(wanted, queues * per_queue));
-  const core::Snapshot snapshot = MakeSnapshot(live.config, live.charged, std::move(heads));
+  // Not owned: the snapshot ends before anything of the plan is carried out by another step.
+  const std::shared_ptr<const core::Holders> holders(std::shared_ptr<void>(), &live.holders);
+  RefreshMachines();
+  core::Snapshot snapshot = MakeSnapshot(live.config, live.charged, holders, std::move(heads));
+  snapshot.topology = machines;
+  snapshot.second_pass = second_passes.TakeDue(snapshot.now);
   core::Plan plan;
   if (snapshot.clusters.empty()) {
+    for (const JobPtr& job : snapshot.second_pass) OfferSecondPass(job);
     // Decide takes "no members" for "do not place"; here it means that nothing can run.
     for (const core::QueueHeads& queue : snapshot.heads) {
       for (const JobPtr& job : queue.jobs) {
@@ -91,8 +100,16 @@ bool Engine::Impl::Cycle() {
     MUSTER_CHECK(broken.empty());
   }
   live.pending.Settle(plan, clock.WallNow());
-  for (const core::Admit& admit : plan.admits) Admit(admit);
+  for (const core::Admit& admit : plan.admits) {
+    if (admit.second_pass) {
+      Complete(admit);
+    } else {
+      Admit(admit);
+    }
+  }
+  for (const core::Eviction& eviction : plan.evictions) Evict(eviction);
   for (const core::NotAdmitted& waiting : plan.not_admitted) NoteWaiting(waiting);
+  metrics.OnRecomputations(plan.recomputations);
   metrics.OnCycle(static_cast<double>(clock.Now() - begin) / static_cast<double>(kNanosPerSecond),
                   !plan.admits.empty());
   dirty = true;
@@ -103,8 +120,17 @@ void Engine::Impl::NoteWaiting(const core::NotAdmitted& waiting) {
   const auto found = live.jobs.find(waiting.job->id);
   if (found == live.jobs.end()) return;
   const JobPtr job = found->second;
+  if (waiting.second_pass) {
+    AddEvent("SecondPassFailed", job->id, ObjectName(*job), std::string(ReasonName(waiting.reason)),
+             waiting.message);
+    OfferSecondPass(job);
+    return;
+  }
+  const WallTime at = clock.WallNow();
   const auto change = [&](const JobRecord& one) {
-    return changes::Waiting(one, waiting.reason, waiting.message);
+    auto draft = changes::Waiting(one, waiting.reason, waiting.message, *options.settings, at);
+    if (draft != nullptr && waiting.preemption_gated) MarkPreemptionGated(draft.get(), at);
+    return draft;
   };
   PutSoft(job, change, true);
   if (waiting.reason == Reason::kWaitingForCapacity) waits_for_room.insert(job->cluster_queue);
@@ -144,7 +170,10 @@ void Engine::Impl::Sweep() {
   });
   for (const JobPtr& member : members) {
     PutSoft(
-        member, [&](const JobRecord& one) { return changes::Waiting(one, reason, message); },
+        member,
+        [&](const JobRecord& one) {
+          return changes::Waiting(one, reason, message, *options.settings, clock.WallNow());
+        },
         false);
   }
   if (members.size() == kSweepAtOnce) to_sweep.push_front(head);

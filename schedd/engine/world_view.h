@@ -55,7 +55,7 @@ using ObjectTable = std::map<ObjectKey, ObjectPtr>;
 
 struct QueueStats {
   std::size_t active = 0, inadmissible = 0;  // pending: being tried, waiting for a change
-  std::size_t reserving = 0, admitted = 0;   // holding quota; the same until admission checks exist
+  std::size_t reserving = 0, admitted = 0;   // holding quota; those of them that were dispatched
   std::size_t finished = 0;                  // ended and still in memory
 };
 

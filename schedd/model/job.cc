@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-constexpr std::array<std::pair<JobState, std::string_view>, 7> kStates = {{
+constexpr std::array<std::pair<JobState, std::string_view>, 8> kStates = {{
     {JobState::kHeld, "Held"},
     {JobState::kPending, "Pending"},
     {JobState::kAdmitted, "Admitted"},
@@ -16,6 +16,7 @@ constexpr std::array<std::pair<JobState, std::string_view>, 7> kStates = {{
     {JobState::kSucceeded, "Succeeded"},
     {JobState::kFailed, "Failed"},
     {JobState::kCancelled, "Cancelled"},
+    {JobState::kReserved, "Pending"},
 }};
 
 }  // namespace

@@ -42,14 +42,22 @@ enum class JobState : std::uint8_t {
   kSucceeded = 5,
   kFailed = 6,
   kCancelled = 7,
+  kReserved = 8,  // quota reserved; its admission checks are not all ready; users see "Pending"
 };
 
+/// kReserved reads "Pending" too; the inverse of "Pending" is kPending.
 std::string_view JobStateName(JobState state);
 std::optional<JobState> JobStateOf(std::string_view name);
-inline bool IsTerminal(JobState state) { return state >= JobState::kSucceeded; }
+inline bool IsTerminal(JobState state) {
+  return state >= JobState::kSucceeded && state <= JobState::kCancelled;
+}
+/// True while the job has an attempt on a member.
+inline bool IsDispatched(JobState state) {
+  return state == JobState::kAdmitted || state == JobState::kRunning;
+}
 /// True while the job holds quota.
 inline bool HoldsQuota(JobState state) {
-  return state == JobState::kAdmitted || state == JobState::kRunning;
+  return IsDispatched(state) || state == JobState::kReserved;
 }
 
 /// metav1.Condition.
@@ -95,7 +103,7 @@ struct JobRecord {
   std::string user;
   ShapeKind shape = ShapeKind::kJob;
   std::string local_queue;
-  std::string cluster_queue;   // as resolved at acceptance from the LocalQueue
+  std::string cluster_queue;   // as resolved from the LocalQueue
   std::string priority_class;  // "" if none
   std::int32_t priority = 0;
   std::int64_t priority_boost = 0;   // annotation kueue.x-k8s.io/priority-boost

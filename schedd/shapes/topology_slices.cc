@@ -149,9 +149,10 @@ json::object RenderTopologyAssignment(const TopologyAssignment& assignment) {
     for (std::size_t i = 0; i < assignment.levels.size(); ++i) {
       levels.emplace_back(RenderValues(assignment.domains, i));
     }
-    slices.emplace_back(json::object{{"domainCount", assignment.domains.size()},
-                                     {"podCounts", RenderCounts(assignment.domains)},
-                                     {"valuesPerLevel", std::move(levels)}});
+    slices.emplace_back(
+        json::object{{"domainCount", static_cast<std::int64_t>(assignment.domains.size())},
+                     {"podCounts", RenderCounts(assignment.domains)},
+                     {"valuesPerLevel", std::move(levels)}});
   }
   rendered["slices"] = std::move(slices);
   return rendered;

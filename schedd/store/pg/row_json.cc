@@ -2,37 +2,10 @@
 
 #include <utility>
 
-#include "schedd/text/json.h"
+#include "schedd/store/pg/json_fields.h"
 
 namespace muster::pg {
 namespace {
-
-Error Unreadable(const char* column) {
-  return {Code::kDataLoss, std::string("the stored ") + column + " of a job cannot be read"};
-}
-
-// Readers that take what is there and leave the rest at its default; wrong types throw and are
-// caught in Parse.
-std::string TextOf(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value == nullptr ? std::string() : std::string(value->as_string());
-}
-
-template <class Int>
-Int IntOf(const json::object& object, std::string_view key, Int fallback = 0) {
-  const json::value* value = object.if_contains(key);
-  return value == nullptr ? fallback : value->to_number<Int>();
-}
-
-const json::array& ArrayOf(const json::object& object, std::string_view key) {
-  static const json::array empty;
-  const json::value* value = object.if_contains(key);
-  return value == nullptr ? empty : value->as_array();
-}
-
-void PutText(json::object* object, std::string_view key, const std::string& text) {
-  if (!text.empty()) (*object)[key] = text;
-}
 
 json::object Amounts(const ResourceList& list) {
   json::object object;
@@ -48,21 +21,6 @@ ResourceList AmountsOf(const json::object& owner, std::string_view key) {
     list.push_back({std::string(resource), amount.to_number<std::int64_t>()});
   }
   return list;
-}
-
-json::object Strings(const std::map<std::string, std::string>& map) {
-  json::object object;
-  for (const auto& [key, value] : map) object[key] = value;
-  return object;
-}
-
-std::map<std::string, std::string> StringsOf(const json::object& owner, std::string_view key) {
-  std::map<std::string, std::string> map;
-  const json::value* value = owner.if_contains(key);
-  if (value == nullptr) return map;
-  for (const auto& [name, text] : value->as_object())
-    map[std::string(name)] = std::string(text.as_string());
-  return map;
 }
 
 json::object RequirementJson(const Requirement& requirement) {
@@ -111,17 +69,8 @@ json::object ConstraintsJson(const SchedulingConstraints& constraints) {
   for (const PreferredTerm& term : constraints.preferred_terms)
     preferred.emplace_back(json::object{{"weight", term.weight}, {"term", TermJson(term.term)}});
   if (!preferred.empty()) object["preferredTerms"] = std::move(preferred);
-  json::array tolerations;
-  for (const Toleration& toleration : constraints.tolerations) {
-    json::object entry;
-    PutText(&entry, "key", toleration.key);
-    PutText(&entry, "op", toleration.op);
-    PutText(&entry, "value", toleration.value);
-    PutText(&entry, "effect", toleration.effect);
-    if (toleration.seconds.has_value()) entry["seconds"] = *toleration.seconds;
-    tolerations.emplace_back(std::move(entry));
-  }
-  if (!tolerations.empty()) object["tolerations"] = std::move(tolerations);
+  if (!constraints.tolerations.empty())
+    object["tolerations"] = TolerationsJson(constraints.tolerations);
   return object;
 }
 
@@ -136,13 +85,7 @@ SchedulingConstraints ConstraintsOf(const json::object& object) {
     constraints.preferred_terms.push_back(
         {IntOf<std::int32_t>(entry, "weight"), TermOf(ArrayOf(entry, "term"))});
   }
-  for (const json::value& value : ArrayOf(object, "tolerations")) {
-    const json::object& entry = value.as_object();
-    Toleration toleration{TextOf(entry, "key"), TextOf(entry, "op"), TextOf(entry, "value"),
-                          TextOf(entry, "effect"), std::nullopt};
-    if (entry.contains("seconds")) toleration.seconds = IntOf<std::int64_t>(entry, "seconds");
-    constraints.tolerations.push_back(std::move(toleration));
-  }
+  constraints.tolerations = TolerationsOf(object);
   return constraints;
 }
 
@@ -176,16 +119,6 @@ TopologyRequest TopologyRequestOf(const json::object& object) {
   return request;
 }
 
-json::array TextsJson(const std::vector<std::string>& texts) {
-  return json::array(texts.begin(), texts.end());
-}
-
-std::vector<std::string> TextsOf(const json::object& object, std::string_view key) {
-  std::vector<std::string> texts;
-  for (const json::value& value : ArrayOf(object, key)) texts.emplace_back(value.as_string());
-  return texts;
-}
-
 json::object TopologyJson(const TopologyAssignment& topology) {
   json::array domains;
   for (const TopologyDomain& domain : topology.domains) {
@@ -203,16 +136,6 @@ TopologyAssignment TopologyOf(const json::object& object) {
     topology.domains.push_back({TextsOf(domain, "values"), IntOf<std::int32_t>(domain, "count")});
   }
   return topology;
-}
-
-// Runs `read` on the parsed text; anything unexpected in it is kDataLoss.
-template <class T, class Read>
-Result<T> Parse(std::string_view text, const char* column, Read read) {
-  try {
-    return read(json::parse(json::string_view(text.data(), text.size())));
-  } catch (const std::exception&) {
-    return Unreadable(column);
-  }
 }
 
 template <class T, class Make>
@@ -243,7 +166,7 @@ std::string PodSetsText(const PodSets& pod_sets) {
 }
 
 Result<PodSetsPtr> ParsePodSets(std::string_view text) {
-  return Parse<PodSetsPtr>(text, "pod sets", [](const json::value& root) {
+  return ParseColumn<PodSetsPtr>(text, "pod sets", [](const json::value& root) {
     auto pod_sets = std::make_shared<PodSets>();
     for (const json::value& value : root.as_array()) {
       const json::object& object = value.as_object();
@@ -289,7 +212,7 @@ std::string BatchText(const BatchDetails& batch) {
 
 Result<std::shared_ptr<const BatchDetails>> ParseBatch(std::string_view text) {
   using Ptr = std::shared_ptr<const BatchDetails>;
-  return Parse<Ptr>(text, "batch details", [](const json::value& root) {
+  return ParseColumn<Ptr>(text, "batch details", [](const json::value& root) {
     const json::object& object = root.as_object();
     auto batch = std::make_shared<BatchDetails>();
     batch->array_job_id.value = IntOf<std::int64_t>(object, "arrayJobId");
@@ -327,7 +250,7 @@ std::string AdmissionText(const Admission& admission) {
 }
 
 Result<AdmissionPtr> ParseAdmission(std::string_view text) {
-  return Parse<AdmissionPtr>(text, "admission", [](const json::value& root) {
+  return ParseColumn<AdmissionPtr>(text, "admission", [](const json::value& root) {
     const json::object& object = root.as_object();
     auto admission = std::make_shared<Admission>();
     admission->cluster_queue = TextOf(object, "clusterQueue");
@@ -363,7 +286,7 @@ std::string ConditionsText(const std::vector<Condition>& conditions) {
 
 Result<std::shared_ptr<const std::vector<Condition>>> ParseConditions(std::string_view text) {
   using Ptr = std::shared_ptr<const std::vector<Condition>>;
-  return Parse<Ptr>(text, "conditions", [](const json::value& root) {
+  return ParseColumn<Ptr>(text, "conditions", [](const json::value& root) {
     auto conditions = std::make_shared<std::vector<Condition>>();
     for (const json::value& value : root.as_array()) {
       const json::object& object = value.as_object();

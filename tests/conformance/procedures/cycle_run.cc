@@ -113,7 +113,7 @@ core::Snapshot CycleRun::Take() {
   snapshot.second_pass = second_pass_.TakeDue({now_.us + core::SecondPassDelayUs(1)});
   // Queues that are not active yield no head.
   for (auto& heads : pending_.Heads(1, 100'000)) {
-    if (!core::QueueGate(*config_, *tree_, heads.cluster_queue)) {
+    if (!core::QueueGate(*config_, *settings_, *tree_, heads.cluster_queue)) {
       snapshot.heads.push_back(std::move(heads));
     }
   }

@@ -176,7 +176,7 @@ RC_GTEST_PROP(CycleProperty, SingleQueue_AgreesWithANaiveScheduler, (std::uint64
             [&](const JobPtr& a, const JobPtr& b) { return Before(*a, *b, settings); });
   std::vector<std::int64_t> expected;
   for (const auto& job : jobs) {
-    if (QueueGate(*config, usage.tree(), queue.name)) break;
+    if (QueueGate(*config, settings, usage.tree(), queue.name)) break;
     if (JobGate(*config, queue, *job)) continue;
     const auto assignment = AssignFlavors(*config, settings, usage, queue, *job, nullptr, {});
     if (assignment.Mode() == FlavorMode::kFit) {

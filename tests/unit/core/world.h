@@ -16,7 +16,11 @@
 namespace muster::core::testing {
 
 inline PodSet Pods(const std::string& name, std::int32_t count, const ResourceList& requests) {
-  return {name, count, requests, nullptr};
+  PodSet pods;
+  pods.name = name;
+  pods.count = count;
+  pods.requests = requests;
+  return pods;
 }
 
 inline PodSet With(PodSet pods, const SchedulingConstraints& constraints) {
@@ -31,7 +35,10 @@ class World {
 
   World& Flavor(const std::string& name, const LabelMap& labels = {},
                 const std::vector<Taint>& taints = {}) {
-    config_.flavors[name] = {name, labels, taints, {}};
+    ResourceFlavor& flavor = config_.flavors[name];
+    flavor.name = name;
+    flavor.node_labels = labels;
+    flavor.node_taints = taints;
     return *this;
   }
   ClusterQueue& Queue(const std::string& name, const std::string& cohort,
@@ -44,13 +51,22 @@ class World {
     for (const auto& quota : quotas) {
       if (!config_.flavors.contains(quota.flavor)) Flavor(quota.flavor);
     }
-    config_.local_queues[{"default", "lq-" + name}] = {"default", "lq-" + name, name,
-                                                       StopPolicy::kNone};
+    AddLocalQueue("default", "lq-" + name, name);
+    return queue;
+  }
+  LocalQueue& AddLocalQueue(const std::string& ns, const std::string& name,
+                            const std::string& cluster_queue) {
+    LocalQueue& queue = config_.local_queues[{ns, name}];
+    queue.ns = ns;
+    queue.name = name;
+    queue.cluster_queue = cluster_queue;
     return queue;
   }
   World& CohortOf(const std::string& name, const std::string& parent,
                   const std::vector<QuotaOf>& quotas = {}) {
-    config_.cohorts[name] = {name, parent, {}};
+    config_.cohorts[name] = Cohort{};
+    config_.cohorts[name].name = name;
+    config_.cohorts[name].parent = parent;
     if (!quotas.empty()) config_.cohorts[name].resource_groups = {Group(quotas)};
     return *this;
   }
