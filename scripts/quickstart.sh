@@ -51,8 +51,8 @@ else
     echo "quickstart.sh: another server answers at $MUSTER_URL; stop it, or set MUSTER_URL, MUSTER_REST and MUSTER_GRPC to free ports" >&2; exit 1
   fi
   setsid musterd --data-dir "$data_dir" --log-file "$data_dir/musterd.log" \
-    --local-cluster east,cpu=16,memory=64Gi,nvidia.com/gpu=8 \
-    --local-cluster west,cpu=16,memory=64Gi,nvidia.com/gpu=8 >"$data_dir/musterd.out" 2>&1 </dev/null &
+    --local-cluster east,cpu=16,memory=64Gi,nvidia.com/gpu=32 \
+    --local-cluster west,cpu=16,memory=64Gi,nvidia.com/gpu=16 >"$data_dir/musterd.out" 2>&1 </dev/null &
   echo $! >"$pid_file"
   for _ in $(seq 300); do ready && break; running || break; sleep 0.1; done
   if ! ready; then

@@ -6,6 +6,7 @@ namespace {
 std::vector<std::string_view> ShortNames(std::string_view plural) {
   if (plural == "namespaces") return {"ns"};
   if (plural == "configmaps") return {"cm"};
+  if (plural == "limitranges") return {"limits"};
   if (plural == "clusterqueues") return {"cq"};
   if (plural == "localqueues") return {"queue", "queues", "lq"};
   if (plural == "resourceflavors") return {"flavor", "flavors", "rf"};
@@ -22,11 +23,7 @@ KubeResource JobKind(const char* group, const char* version, const char* plural,
 
 std::vector<KubeResource> MakeResources() {
   std::vector<KubeResource> all;
-  for (const ObjectKind kind :
-       {ObjectKind::kNamespace, ObjectKind::kConfigMap, ObjectKind::kSecret,
-        ObjectKind::kResourceFlavor, ObjectKind::kClusterQueue, ObjectKind::kCohort,
-        ObjectKind::kLocalQueue, ObjectKind::kWorkloadPriorityClass, ObjectKind::kMemberCluster}) {
-    const shapes::KindInfo& info = shapes::InfoOf(kind);
+  for (const shapes::KindInfo& info : shapes::Kinds()) {
     for (const char* version : info.versions) {
       if (version == nullptr) continue;
       all.push_back({info.group, version, info.plural, info.name, info.namespaced, &info,

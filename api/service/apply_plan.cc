@@ -114,7 +114,8 @@ class Planner {
       if (!exists.ok()) return exists.error();
       if (*exists) return Done{};
     }
-    SubmissionBuilder builder(config_, context_.random, context_.pod_sets, context_.who);
+    SubmissionBuilder builder(config_, context_.settings, context_.random, context_.pod_sets,
+                              context_.who);
     Result<std::vector<Submission>> built = builder.BuildParsed(ns, std::move(*parsed));
     if (!built.ok()) return built.error();
     outcome.name = built->front().draft->name;

@@ -26,6 +26,7 @@ struct ApplyPlan {
 /// What planning needs; references must outlive the call.
 struct ApplyContext {
   const ConfigView& config;
+  const AdmissionSettings& settings;
   Store& store;
   Random& random;
   PodSetCache& pod_sets;

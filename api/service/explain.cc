@@ -11,7 +11,7 @@ std::size_t PositionOf(const WorldView& view, const JobRecord& job) {
   std::size_t ahead = 0;
   view.jobs.ForEach(JobId{}, [&](const JobPtr& other) {
     if (other->state == JobState::kPending && other->id != job.id &&
-        other->cluster_queue == job.cluster_queue && core::Before(*other, job)) {
+        other->cluster_queue == job.cluster_queue && core::Before(*other, job, *view.settings)) {
       ++ahead;
     }
     return true;
@@ -29,6 +29,7 @@ Result<core::Explanation> SchedulerService::Explain(const auth::Principal& who,
   if (!job.ok()) return job.error();
   core::Snapshot snapshot;
   snapshot.config = (*view)->config;
+  snapshot.settings = (*view)->settings;
   snapshot.usage = (*view)->usage;
   snapshot.clusters = (*view)->clusters;
   return core::Explain(snapshot, **job, PositionOf(**view, **job));

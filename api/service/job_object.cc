@@ -35,7 +35,7 @@ json::value SchedulerService::JobObject(const JobRecord& job, const json::value&
   json::value* spec = HasSuspend(job.shape) ? out.if_contains("spec") : nullptr;
   if (spec != nullptr && spec->is_object()) {
     json::value* suspend = spec->get_object().if_contains("suspend");
-    if (suspend != nullptr) *suspend = !HoldsQuota(job.state) && !job.start_time.set();
+    if (suspend != nullptr) *suspend = !IsDispatched(job.state) && !job.start_time.set();
   }
   out["status"] = KindStatus(job);
   return out;

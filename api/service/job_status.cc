@@ -78,6 +78,7 @@ json::object RayJobStatus(const JobRecord& job) {
   switch (job.state) {
     case JobState::kHeld:
     case JobState::kPending:
+    case JobState::kReserved:
       deployment = "Suspended";
       break;
     case JobState::kAdmitted:

@@ -1,10 +1,10 @@
 #include "api/service/object_status.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "api/service/views.h"
 #include "schedd/base/quantity.h"
+#include "schedd/core/queue_status.h"
 
 namespace muster::api {
 namespace {
@@ -39,37 +39,13 @@ json::array FlavorUsageJson(
   return out;
 }
 
-std::vector<std::string> MissingFlavors(const ConfigView& config, const ClusterQueue& queue) {
-  std::vector<std::string> missing;
-  for (const ResourceGroup& group : queue.resource_groups) {
-    for (const FlavorQuotas& flavor : group.flavors) {
-      if (!config.flavors.contains(flavor.flavor)) missing.push_back(flavor.flavor);
-    }
-  }
-  std::sort(missing.begin(), missing.end());
-  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  return missing;
+core::Readiness ReadinessOf(const WorldView& view, const ClusterQueue& queue) {
+  const core::QuotaTreePtr& known = view.usage.tree_ptr();
+  const core::QuotaTreePtr tree = known != nullptr ? known : core::QuotaTree::Build(*view.config);
+  return core::ReadinessOf(*view.config, *view.settings, *tree, queue, false);
 }
 
 }  // namespace
-
-std::pair<std::string, std::string> InactiveReason(const ConfigView& config,
-                                                   const ClusterQueue& queue) {
-  std::string reason, problems;
-  if (queue.stop_policy != StopPolicy::kNone) {
-    reason = "Stopped";
-    problems = "is stopped";
-  }
-  const std::vector<std::string> missing = MissingFlavors(config, queue);
-  if (!missing.empty()) {
-    if (reason.empty()) reason = "FlavorNotFound";
-    std::string names;
-    for (const std::string& name : missing) names += (names.empty() ? "" : ",") + name;
-    problems += (problems.empty() ? "" : ", ") + ("references missing ResourceFlavor(s): " + names);
-  }
-  if (reason.empty()) return {};
-  return {reason, "Can't admit new workloads: " + problems + "."};
-}
 
 LocalQueueTable CountLocalQueues(const WorldView& view, const std::string& ns) {
   LocalQueueTable table;
@@ -102,10 +78,9 @@ json::object ClusterQueueStatus(const WorldView& view, const StoredObject& objec
   const auto found = view.config->cluster_queues.find(object.name);
   if (found == view.config->cluster_queues.end()) return status;
   const ClusterQueue& queue = found->second;
-  const auto [reason, message] = InactiveReason(*view.config, queue);
+  const core::Readiness readiness = ReadinessOf(view, queue);
   status["conditions"] =
-      json::array{reason.empty() ? Active(object, true, "Ready", "Can admit new workloads")
-                                 : Active(object, false, reason, message)};
+      json::array{Active(object, readiness.active, readiness.reason, readiness.message)};
   std::vector<std::pair<std::string, std::vector<FlavorAmount>>> flavors;
   const core::QuotaTreePtr& tree = view.usage.tree_ptr();
   const core::NodeIndex node = tree == nullptr ? -1 : tree->ClusterQueueIndex(object.name);
@@ -150,7 +125,7 @@ json::object LocalQueueStatus(const WorldView& view, const StoredObject& object,
   } else if (target == view.config->cluster_queues.end()) {
     active = Active(object, false, "ClusterQueueDoesNotExist",
                     "Can't submit new workloads to clusterQueue");
-  } else if (!InactiveReason(*view.config, target->second).first.empty()) {
+  } else if (!ReadinessOf(view, target->second).active) {
     active = Active(object, false, "ClusterQueueIsInactive",
                     "Can't submit new workloads to clusterQueue");
   } else {

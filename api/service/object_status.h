@@ -31,9 +31,4 @@ json::object LocalQueueStatus(const WorldView& view, const StoredObject& object,
 json::object CohortStatus(const WorldView& view, const std::string& cohort);
 json::object MemberClusterStatus(const WorldView& view, const StoredObject& object);
 
-/// Why a ClusterQueue admits nothing: reason and message of its Active condition; an empty reason
-/// if it is active.
-std::pair<std::string, std::string> InactiveReason(const ConfigView& config,
-                                                   const ClusterQueue& queue);
-
 }  // namespace muster::api

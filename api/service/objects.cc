@@ -48,6 +48,11 @@ json::value Answer(const WorldView& view, const StoredObject& object, const Loca
                                        found == totals.end() ? LocalQueueTotals{} : found->second);
       break;
     }
+    case ObjectKind::kAdmissionCheck:
+      break;  // its controller writes its status into the object
+    case ObjectKind::kTopology:
+    case ObjectKind::kLimitRange:
+    case ObjectKind::kRuntimeClass:
     case ObjectKind::kResourceFlavor:
     case ObjectKind::kWorkloadPriorityClass:
     case ObjectKind::kConfigMap:

@@ -26,20 +26,6 @@ std::uint64_t HashOf(const PodSets& pod_sets) {
   return state;
 }
 
-bool Equal(const PodSet& a, const PodSet& b) {
-  if (a.name != b.name || a.count != b.count || a.requests != b.requests) return false;
-  if (a.constraints == nullptr || b.constraints == nullptr) return a.constraints == b.constraints;
-  return *a.constraints == *b.constraints;
-}
-
-bool Equal(const PodSets& a, const PodSets& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!Equal(a[i], b[i])) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 PodSetsPtr PodSetCache::Share(PodSets pod_sets) {
@@ -47,7 +33,7 @@ PodSetsPtr PodSetCache::Share(PodSets pod_sets) {
   std::lock_guard lock(mutex_);
   const auto [begin, end] = entries_.equal_range(hash);
   for (auto it = begin; it != end; ++it) {
-    if (Equal(*it->second, pod_sets)) return it->second;
+    if (*it->second == pod_sets) return it->second;
   }
   if (entries_.size() >= kEntries) entries_.clear();
   auto shared = std::make_shared<const PodSets>(std::move(pod_sets));

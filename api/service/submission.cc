@@ -5,6 +5,7 @@
 #include "api/service/fingerprint.h"
 #include "schedd/base/limits.h"
 #include "schedd/shapes/batch_script.h"
+#include "schedd/shapes/preparation.h"
 #include "schedd/text/json.h"
 
 namespace muster::api {
@@ -158,6 +159,20 @@ Result<std::vector<Submission>> SubmissionBuilder::BuildParsed(const std::string
   return out;
 }
 
+namespace {
+
+// Null if the manifest says nothing of it.
+AdmissionStatePtr AdmissionStateOf(const shapes::ParsedJob& parsed) {
+  if (parsed.admission_gated_by.empty() && parsed.preemption_gates.empty()) return nullptr;
+  auto state = std::make_shared<AdmissionState>();
+  state->admission_gated_by = parsed.admission_gated_by;
+  for (const std::string& gate : parsed.preemption_gates)
+    state->preemption_gates.push_back({gate, false});
+  return state;
+}
+
+}  // namespace
+
 Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& ns,
                                                             shapes::ParsedJob* parsed) {
   Result<std::string> resolved = ResolveNamespace(config_, ns, parsed->ns);
@@ -173,6 +188,8 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
                         "job-NUMBER is the name that a batch script gets from its id: leave the "
                         "name out or choose another");
   }
+  const Status prepared = shapes::PrepareRequests(config_, settings_, *resolved, parsed);
+  if (!prepared.ok()) return prepared.error();
   auto draft = std::make_shared<JobRecord>();
   draft->uid = Uid::Make(random_);
   draft->ns = std::move(*resolved);
@@ -184,6 +201,9 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
   draft->priority = queue->priority;
   draft->pod_sets = pod_sets_.Share(std::move(parsed->pod_sets));
   draft->time_limit_s = parsed->time_limit_s;
+  draft->priority_boost = parsed->priority_boost;
+  draft->max_execution_s = parsed->max_execution_s;
+  draft->admission_state = AdmissionStateOf(*parsed);
   draft->ttl_after_finished_s = parsed->ttl_after_finished_s;
   draft->batch = std::move(parsed->batch);
   draft->suspended_by_user = parsed->hold;

@@ -35,9 +35,9 @@ Result<QueueChoice> ResolveQueue(const ConfigView& config, const std::string& ns
 /// Not thread-safe; lives for one request. The references must outlive it.
 class SubmissionBuilder {
  public:
-  SubmissionBuilder(const ConfigView& config, Random& random, PodSetCache& pod_sets,
-                    const auth::Principal& who)
-      : config_(config), random_(random), pod_sets_(pod_sets), who_(who) {}
+  SubmissionBuilder(const ConfigView& config, const AdmissionSettings& settings, Random& random,
+                    PodSetCache& pod_sets, const auth::Principal& who)
+      : config_(config), settings_(settings), random_(random), pod_sets_(pod_sets), who_(who) {}
 
   /// One submission, or one for each task of an array script. A batch script without a name gets
   /// it from the engine. `ns` is the path's namespace, "" for
@@ -53,6 +53,7 @@ class SubmissionBuilder {
   void Name(JobRecord* draft, const shapes::ParsedJob& parsed);
 
   const ConfigView& config_;
+  const AdmissionSettings& settings_;
   Random& random_;
   PodSetCache& pod_sets_;
   const auth::Principal& who_;

@@ -38,7 +38,7 @@ void SchedulerService::SubmitAll(const auth::Principal& who, SubmitRequest reque
                                  Callback<std::vector<Submitted>> done) {
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return done(view.error());
-  SubmissionBuilder builder(*(*view)->config, random_, pod_sets_, who);
+  SubmissionBuilder builder(*(*view)->config, *(*view)->settings, random_, pod_sets_, who);
   Result<std::vector<Submission>> jobs =
       builder.Build(request.ns, std::move(request.body), request.idempotency_key);
   if (!jobs.ok()) return done(jobs.error());
@@ -77,7 +77,7 @@ void SchedulerService::SubmitBatch(const auth::Principal& who, std::string ns,
   }
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return done(view.error());
-  SubmissionBuilder builder(*(*view)->config, random_, pod_sets_, who);
+  SubmissionBuilder builder(*(*view)->config, *(*view)->settings, random_, pod_sets_, who);
   SubmitResults answers;
   answers.reserve(bodies.size());
   std::vector<Submission> jobs;

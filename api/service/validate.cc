@@ -54,12 +54,7 @@ Error Combined(std::vector<Error> errors) {
 }
 
 const shapes::KindInfo* FindKindByName(std::string_view name) {
-  static constexpr ObjectKind kKinds[] = {
-      ObjectKind::kNamespace,     ObjectKind::kResourceFlavor, ObjectKind::kClusterQueue,
-      ObjectKind::kCohort,        ObjectKind::kLocalQueue,     ObjectKind::kWorkloadPriorityClass,
-      ObjectKind::kMemberCluster, ObjectKind::kConfigMap,      ObjectKind::kSecret};
-  for (const ObjectKind kind : kKinds) {
-    const shapes::KindInfo& info = shapes::InfoOf(kind);
+  for (const shapes::KindInfo& info : shapes::Kinds()) {
     if (name == info.name || name == info.plural) return &info;
   }
   return nullptr;

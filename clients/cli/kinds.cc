@@ -74,7 +74,6 @@ KindColumn Created() { return AgeAt("metadata.creationTimestamp"); }
 
 constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta1";
 constexpr char kPlacement[] = "placement objects are not supported by this version";
-constexpr char kNotYet[] = "not supported by this version";
 
 std::vector<KindColumn> JobColumns() {
   return {At("ID", "id"),
@@ -106,17 +105,7 @@ std::vector<KindColumn> ClusterColumns() {
       {"LABELS", true, [](const json::value& o) { return Pairs(FindPath(o, "metadata.labels")); }}};
 }
 
-std::vector<Kind> BuildKinds() {
-  std::vector<Kind> out;
-  out.push_back({"jobs", "job", "", "", true, "", JobColumns()});
-  out.push_back({"workloads",
-                 "workload",
-                 "wl",
-                 kKueue,
-                 true,
-                 "",
-                 {Name(), At("QUEUE", "spec.queueName"),
-                  At("ADMITTED BY", "status.admission.clusterQueue"), Created()}});
+void AddQueues(std::vector<Kind>& out) {
   out.push_back({"clusterqueues",
                  "clusterqueue",
                  "cq",
@@ -149,6 +138,9 @@ std::vector<Kind> BuildKinds() {
                   {"NODE LABELS", true,
                    [](const json::value& o) { return Pairs(FindPath(o, "spec.nodeLabels")); }},
                   Created()}});
+}
+
+void AddAdmission(std::vector<Kind>& out) {
   out.push_back({"cohorts",
                  "cohort",
                  "",
@@ -163,8 +155,40 @@ std::vector<Kind> BuildKinds() {
                  false,
                  "",
                  {Name(), At("VALUE", "value"), Created()}});
-  out.push_back({"admissionchecks", "admissioncheck", "", kKueue, false, kNotYet, {}});
-  out.push_back({"topologies", "topology", "", kKueue, false, kNotYet, {}});
+  out.push_back({"admissionchecks",
+                 "admissioncheck",
+                 "",
+                 kKueue,
+                 false,
+                 "",
+                 {Name(),
+                  At("CONTROLLER", "spec.controllerName"),
+                  {"ACTIVE", false, [](const json::value& o) { return ConditionOf(o, "Active"); }},
+                  Created()}});
+  out.push_back({"topologies", "topology", "", kKueue, false, "", {Name(), Created()}});
+  out.push_back({"limitranges", "limitrange", "limits", "/api/v1", true, "", {Name(), Created()}});
+  out.push_back({"runtimeclasses",
+                 "runtimeclass",
+                 "",
+                 "/apis/node.k8s.io/v1",
+                 false,
+                 "",
+                 {Name(), At("HANDLER", "handler"), Created()}});
+}
+
+std::vector<Kind> BuildKinds() {
+  std::vector<Kind> out;
+  out.push_back({"jobs", "job", "", "", true, "", JobColumns()});
+  out.push_back({"workloads",
+                 "workload",
+                 "wl",
+                 kKueue,
+                 true,
+                 "",
+                 {Name(), At("QUEUE", "spec.queueName"),
+                  At("ADMITTED BY", "status.admission.clusterQueue"), Created()}});
+  AddQueues(out);
+  AddAdmission(out);
   out.push_back({"memberclusters", "membercluster", "mc",
                  "/apis/cluster.kubernetes-fleet.io/v1beta1", false, "", ClusterColumns()});
   out.push_back(

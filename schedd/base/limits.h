@@ -36,6 +36,13 @@ inline constexpr std::size_t kResourcesPerGroup = 64;
 inline constexpr std::size_t kFlavorsPerQueue = 256;
 inline constexpr std::size_t kFlavorResourcesPerGroup = 512;
 inline constexpr std::size_t kFlavorLabels = 8;
+inline constexpr std::size_t kTopologyLevels = 16;
+inline constexpr std::size_t kSliceLayers = 3;
+inline constexpr std::size_t kAdmissionChecks = 8;  // per workload
+inline constexpr std::size_t kPreemptionGates = 8;
+inline constexpr std::size_t kUnhealthyNodes = 8;
+inline constexpr std::size_t kConditions = 16;
+inline constexpr std::size_t kConcurrentFlavors = 16;  // variants of one workload (KEP-8691)
 inline constexpr std::int32_t kPodsPerJob =
     100'000;  // Kubernetes' own limit for indexed Jobs with success policy
 

@@ -1,6 +1,7 @@
 #include "schedd/base/quantity.h"
 
 #include <cctype>
+#include <cstdlib>
 
 namespace muster {
 namespace {
@@ -61,9 +62,8 @@ bool ReadExponent(std::string_view rest, int* exponent) {
   return true;
 }
 
-// digits * 10^exponent * factor, rounded up; false beyond int64.
-bool Scale(Decimal number, __int128 factor, std::int64_t* out) {
-  constexpr __int128 kMax = std::numeric_limits<std::int64_t>::max();
+// digits * 10^exponent * factor, rounded up; false beyond `most`.
+bool Scale(Decimal number, __int128 factor, __int128 most, __int128* out) {
   __int128 value = number.digits;
   if (value == 0) {
     *out = 0;
@@ -72,7 +72,7 @@ bool Scale(Decimal number, __int128 factor, std::int64_t* out) {
   if (value > kDigitsMax / factor * 10) return false;
   value *= factor;
   for (; number.exponent > 0; --number.exponent) {
-    if (value > kMax) return false;
+    if (value > most) return false;
     value *= 10;
   }
   bool remainder = false;
@@ -81,9 +81,42 @@ bool Scale(Decimal number, __int128 factor, std::int64_t* out) {
     value /= 10;
   }
   if (remainder) ++value;
-  if (value >= kMax) return false;  // the maximum itself means "unlimited"
-  *out = static_cast<std::int64_t>(value);
+  if (value > most) return false;
+  *out = value;
   return true;
+}
+
+// A quantity without its sign: decimal * binary.
+struct Number {
+  Decimal decimal;
+  __int128 binary = 1;
+};
+
+Result<Number> ReadNumber(std::string_view text) {
+  const auto malformed = [&] {
+    return InvalidArgument("\"" + std::string(text.substr(0, 64)) + "\" is not a quantity");
+  };
+  if (text.empty() || text.size() > 64) return malformed();
+  std::size_t at = text[0] == '+' ? 1 : 0;
+  Number number;
+  if (!ReadDigits(text, &at, &number.decimal)) return malformed();
+  const std::string_view rest = text.substr(at);
+  int exponent = 0;
+  if (ReadExponent(rest, &exponent)) {
+    number.decimal.exponent += exponent;
+    return number;
+  }
+  const Suffix* found = nullptr;
+  for (const auto& suffix : kSuffixes) {
+    if (suffix.text == rest) found = &suffix;
+  }
+  if (found == nullptr) return malformed();
+  if (found->binary) {
+    for (int i = 0; i < found->power; ++i) number.binary *= 1024;
+  } else {
+    number.decimal.exponent += found->power;
+  }
+  return number;
 }
 
 std::string FormatPlain(std::int64_t amount) {
@@ -99,24 +132,6 @@ std::string FormatPlain(std::int64_t amount) {
 
 }  // namespace
 
-std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
-  if (a == kUnlimited || b == kUnlimited) return kUnlimited;
-  std::int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) {
-    return a > 0 ? kUnlimited : std::numeric_limits<std::int64_t>::min();
-  }
-  return sum;
-}
-
-std::int64_t SaturatingSub(std::int64_t a, std::int64_t b) {
-  if (a == kUnlimited) return kUnlimited;
-  std::int64_t difference = 0;
-  if (__builtin_sub_overflow(a, b, &difference)) {
-    return a > 0 ? kUnlimited : std::numeric_limits<std::int64_t>::min();
-  }
-  return difference;
-}
-
 std::int64_t SaturatingMul(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) {
@@ -126,38 +141,46 @@ std::int64_t SaturatingMul(std::int64_t a, std::int64_t b) {
 }
 
 Result<std::int64_t> ParseQuantity(std::string_view resource, std::string_view text) {
-  const auto malformed = [&] {
-    return InvalidArgument("\"" + std::string(text.substr(0, 64)) + "\" is not a quantity");
-  };
-  if (text.empty() || text.size() > 64) return malformed();
-  std::size_t at = 0;
-  if (text[0] == '-')
-    return InvalidArgument("must not be negative, got \"" + std::string(text) + "\"");
-  if (text[0] == '+') ++at;
-  Decimal number;
-  if (!ReadDigits(text, &at, &number)) return malformed();
-  const std::string_view rest = text.substr(at);
-  __int128 factor = IsMilliResource(resource) ? 1000 : 1;
-  int exponent = 0;
-  if (ReadExponent(rest, &exponent)) {
-    number.exponent += exponent;
-  } else {
-    const Suffix* found = nullptr;
-    for (const auto& suffix : kSuffixes) {
-      if (suffix.text == rest) found = &suffix;
-    }
-    if (found == nullptr) return malformed();
-    if (found->binary) {
-      for (int i = 0; i < found->power; ++i) factor *= 1024;
-    } else {
-      number.exponent += found->power;
-    }
-  }
-  std::int64_t amount = 0;
-  if (!Scale(number, factor, &amount)) {
+  if (text.starts_with('-'))
+    return InvalidArgument("must not be negative, got \"" + std::string(text.substr(0, 64)) + "\"");
+  auto number = ReadNumber(text);
+  if (!number.ok()) return number.error();
+  const __int128 factor = IsMilliResource(resource) ? 1000 : 1;
+  __int128 amount = 0;
+  if (!Scale(number->decimal, number->binary * factor, kUnlimited - 1, &amount)) {
     return InvalidArgument("\"" + std::string(text) + "\" is beyond 64 bits");
   }
-  return amount;
+  return static_cast<std::int64_t>(amount);
+}
+
+std::optional<std::int64_t> NearestQuantity(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (!ReadNumber(negative ? text.substr(1) : text).ok()) return std::nullopt;
+  return negative ? 0 : kUnlimited;
+}
+
+Result<double> ParseReal(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  const auto number = ReadNumber(negative ? text.substr(1) : text);
+  if (!number.ok()) return number.error();
+  double value = static_cast<double>(number->decimal.digits) * static_cast<double>(number->binary);
+  double power = 1;  // exact up to 10^22
+  for (int i = std::abs(number->decimal.exponent); i > 0; --i) power *= 10;
+  value = number->decimal.exponent < 0 ? value / power : value * power;
+  return negative ? -value : value;
+}
+
+Result<__int128> ParseBillionths(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  const auto number = ReadNumber(negative ? text.substr(1) : text);
+  if (!number.ok()) return number.error();
+  constexpr __int128 kMost = static_cast<__int128>(kUnlimited) * 1'000'000'000;
+  Decimal decimal = number->decimal;
+  decimal.exponent += 9;
+  __int128 amount = 0;
+  if (!Scale(decimal, number->binary, kMost, &amount))
+    return InvalidArgument("\"" + std::string(text) + "\" is beyond 64 bits");
+  return negative ? -amount : amount;
 }
 
 std::string FormatQuantity(std::string_view resource, std::int64_t amount) {
@@ -171,6 +194,18 @@ std::string FormatQuantity(std::string_view resource, std::int64_t amount) {
     return FormatPlain(amount);
   }
   return std::to_string(amount);
+}
+
+std::string CanonicalQuantity(std::string_view resource, std::int64_t amount) {
+  std::string text = FormatQuantity(resource, amount);
+  constexpr std::string_view kDecimal = "kMGTPE";
+  std::size_t thousands = 0;
+  while (thousands < kDecimal.size() && text.size() > 3 && text.ends_with("000")) {
+    text.resize(text.size() - 3);
+    ++thousands;
+  }
+  if (thousands > 0) text += kDecimal[thousands - 1];
+  return text;
 }
 
 }  // namespace muster

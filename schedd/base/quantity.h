@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,9 +18,19 @@ namespace muster {
 inline constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
 /// a + b, clamped to the ends of int64; kUnlimited + x = kUnlimited.
-std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b);
+inline std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
+  if (a == kUnlimited || b == kUnlimited) return kUnlimited;
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a > 0 ? kUnlimited : std::numeric_limits<std::int64_t>::min();
+}
 /// a - b, clamped; kUnlimited - x = kUnlimited.
-std::int64_t SaturatingSub(std::int64_t a, std::int64_t b);
+inline std::int64_t SaturatingSub(std::int64_t a, std::int64_t b) {
+  if (a == kUnlimited) return kUnlimited;
+  std::int64_t difference = 0;
+  if (!__builtin_sub_overflow(a, b, &difference)) return difference;
+  return a > 0 ? kUnlimited : std::numeric_limits<std::int64_t>::min();
+}
 /// a * b, clamped.
 std::int64_t SaturatingMul(std::int64_t a, std::int64_t b);
 
@@ -30,7 +41,23 @@ inline bool IsMilliResource(std::string_view resource) { return resource == "cpu
 /// up, as Kubernetes does. Errors (kInvalidArgument): malformed, negative, beyond 64 bits.
 Result<std::int64_t> ParseQuantity(std::string_view resource, std::string_view text);
 
+/// For text that ParseQuantity refused: 0 if it is a negative quantity, kUnlimited if it is beyond
+/// 64 bits, nothing if it is no quantity.
+std::optional<std::int64_t> NearestQuantity(std::string_view text);
+
+/// The value of a quantity as a real number, negative ones too: "100m" is 0.1. For weights and
+/// ratios, never for amounts. Errors as above, beyond 64 bits never.
+Result<double> ParseReal(std::string_view text);
+
+/// A quantity in billionths of its unit, the finest step that Kubernetes knows; negative ones too,
+/// finer fractions round up.
+Result<__int128> ParseBillionths(std::string_view text);
+
 /// The shortest canonical text of an amount: "500m", "2", "2Gi", "1536Mi", "17".
 std::string FormatQuantity(std::string_view resource, std::int64_t amount);
+
+/// As Kubernetes would write it: FormatQuantity with decimal suffixes ("10k") where no binary ones
+/// are used. For sentences that are Kueue's word for word.
+std::string CanonicalQuantity(std::string_view resource, std::int64_t amount);
 
 }  // namespace muster

@@ -1,209 +1,227 @@
 #include "schedd/core/cycle.h"
 
 #include <algorithm>
-#include <memory>
-#include <unordered_map>
 #include <utility>
 
-#include "schedd/core/flavor_plan.h"
-#include "schedd/core/gates.h"
-#include "schedd/core/member_room.h"
+#include "schedd/core/cycle_impl.h"
 #include "schedd/core/workload_class.h"
 
 namespace muster::core {
 namespace {
 
-constexpr const char* kTakenByAnother = "Workload no longer fits after processing another workload";
-
-// What is worked out once for all workloads of a class.
-struct ClassState {
-  bool parked = false;
-  std::optional<GateVerdict> gate;
-  std::unique_ptr<FlavorPlan> plan;
-  JobPtr first;  // keeps the pod sets that `plan` refers to
-  std::vector<std::pair<const FlavorChoice*, std::unique_ptr<MemberFit>>> fits;
-};
-
-// One ClusterQueue's part of the cycle.
-struct QueueState {
-  const QueueHeads* heads = nullptr;
-  const ClusterQueue* spec = nullptr;  // null: it does not exist
-  std::optional<GateVerdict> gate;
-  std::size_t next = 0;                                 // of heads->jobs
-  ClassState* head_class = nullptr;                     // of the job at `next`
-  std::unordered_map<std::string, ClassState> classes;  // looked up, never iterated
-  std::optional<NotAdmitted> waiting;  // verdict of the head, if it is to be tried again
-  const JobPtr& head() const { return heads->jobs[next]; }
-  bool strict() const { return spec != nullptr && spec->strategy == QueueingStrategy::kStrictFifo; }
-};
-
-// A head that had quota at the start of the round.
-struct Entry {
-  QueueState* queue = nullptr;
-  const FlavorChoice* choice = nullptr;
-  std::int32_t level = 0;
-};
-
-bool EntryBefore(const Entry& a, const Entry& b) {
-  if (a.level != b.level) return a.level < b.level;
-  return Before(*a.queue->head(), *b.queue->head());
+std::size_t MostFlavors(const ClusterQueue& queue) {
+  std::size_t most = 0;
+  for (const auto& group : queue.resource_groups) most = std::max(most, group.flavors.size());
+  return most;
 }
 
-class Cycle {
- public:
-  Cycle(const Snapshot& snapshot, const CycleInput& input)
-      : snapshot_(snapshot), input_(input), usage_(snapshot.usage), room_(snapshot.clusters) {
-    queues_.reserve(snapshot.heads.size());
-    for (const auto& heads : snapshot.heads) {
-      QueueState& queue = queues_.emplace_back();
-      queue.heads = &heads;
-      queue.gate = QueueGate(*snapshot.config, usage_.tree(), heads.cluster_queue);
-      const auto spec = snapshot.config->cluster_queues.find(heads.cluster_queue);
-      if (spec != snapshot.config->cluster_queues.end()) queue.spec = &spec->second;
-    }
-    for (auto& queue : queues_) active_.push_back(&queue);
-  }
-
-  Plan Run() {
-    while (true) {
-      const bool heads_missing = Advance();
-      if (active_.empty() && !heads_missing) break;
-      // Without the next head of some queue this would not be the round that Kueue's cycle is.
-      if (heads_missing || plan_.heads_evaluated >= input_.budget.heads) {
-        plan_.more_work = true;
-        break;
-      }
-      Round();
-    }
-    for (auto& queue : queues_) {
-      if (queue.waiting) plan_.not_admitted.push_back(std::move(*queue.waiting));
-    }
-    return std::move(plan_);
-  }
-
- private:
-  // Moves each queue to its next head and drops the finished ones. True if a queue has heads that
-  // this snapshot does not show.
-  bool Advance() {
-    bool heads_missing = false;
-    const auto finished = [&](QueueState* queue) {
-      if (queue->heads == nullptr) return true;  // blocked
-      const auto& jobs = queue->heads->jobs;
-      for (; queue->next < jobs.size(); ++queue->next) {
-        queue->head_class = &ClassOf(*queue, jobs[queue->next]);
-        if (!queue->head_class->parked) return false;
-      }
-      heads_missing = heads_missing || queue->heads->more;
-      return true;
-    };
-    std::erase_if(active_, finished);
-    return heads_missing;
-  }
-
-  ClassState& ClassOf(QueueState& queue, const JobPtr& job) {
-    key_.clear();
-    AppendClassKey(*job, &key_);
-    const auto [it, fresh] = queue.classes.try_emplace(key_);
-    ClassState& state = it->second;
-    if (!fresh) return state;
-    state.first = job;
-    if (queue.gate) return state;
-    state.gate = JobGate(*snapshot_.config, *queue.spec, *job);
-    static const PodSets kNone;
-    state.plan = std::make_unique<FlavorPlan>(*snapshot_.config, usage_.tree(), *queue.spec,
-                                              job->pod_sets ? *job->pod_sets : kNone);
-    return state;
-  }
-
-  void Round() {
-    entries_.clear();
-    for (QueueState* queue : active_) Nominate(queue);
-    std::sort(entries_.begin(), entries_.end(), EntryBefore);
-    for (const Entry& entry : entries_) Process(entry);
-  }
-
-  void Nominate(QueueState* queue) {
-    ++plan_.heads_evaluated;
-    ClassState& of = *queue->head_class;
-    if (queue->gate) {
-      Refuse(queue, queue->gate->reason, queue->gate->message, false);
-    } else if (of.gate) {
-      Refuse(queue, of.gate->reason, of.gate->message, true);
-    } else {
-      Entry entry{queue, nullptr, 0};
-      entry.choice = of.plan->Choose(usage_, &entry.level);
-      if (entry.choice != nullptr) {
-        entries_.push_back(entry);
-        return;
-      }
-      Misfit misfit = of.plan->Diagnose(usage_, false);
-      Refuse(queue, misfit.reason, std::move(misfit.message), false);
-    }
-  }
-
-  // Parks the head's class, or blocks a StrictFIFO queue unless the head is to be set aside.
-  void Refuse(QueueState* queue, Reason reason, std::string message, bool set_aside) {
-    const bool block = queue->strict() && !set_aside;
-    plan_.not_admitted.push_back({queue->head(), reason, std::move(message), !block, block});
-    queue->waiting.reset();
-    queue->head_class->parked = true;
-    if (block) queue->heads = nullptr;
-  }
-
-  void Process(const Entry& entry) {
-    QueueState* queue = entry.queue;
-    const NodeIndex node = queue->head_class->plan->queue();
-    for (const Charge& charge : entry.choice->charges) {
-      if (usage_.Fits(node, charge.pair, charge.amount)) continue;
-      queue->waiting =
-          NotAdmitted{queue->head(), Reason::kWaitingForQuota, kTakenByAnother, false, false};
-      return;
-    }
-    const JobPtr& job = queue->head();
-    std::string cluster;
-    if (room_.size() > 0) {
-      const MemberFit& fit = FitOf(*queue->head_class, entry.choice);
-      const std::size_t member = fit.Pick(room_, job->uid, input_.seed);
-      if (member == MemberFit::kNone) {
-        PlacementChoice refusal = fit.Refusal(room_);
-        Refuse(queue, refusal.reason, std::move(refusal.message), false);
-        return;
-      }
-      fit.Charge(&room_, member);
-      cluster = room_.member(member).facts->name;
-    }
-    for (const Charge& charge : entry.choice->charges) {
-      usage_.Add(node, charge.pair, charge.amount);
-    }
-    plan_.admits.push_back({job, entry.choice->admission, std::move(cluster), entry.level});
-    queue->waiting.reset();
-    ++queue->next;
-  }
-
-  const MemberFit& FitOf(ClassState& of, const FlavorChoice* choice) {
-    for (const auto& [known, fit] : of.fits) {
-      if (known == choice) return *fit;
-    }
-    static const PodSets kNone;
-    PlacementDemand demand;
-    demand.pod_sets = of.first->pod_sets ? of.first->pod_sets.get() : &kNone;
-    demand.admission = choice->admission.get();
-    of.fits.emplace_back(choice, std::make_unique<MemberFit>(*snapshot_.config, room_, demand));
-    return *of.fits.back().second;
-  }
-
-  const Snapshot& snapshot_;
-  const CycleInput& input_;
-  Usage usage_;
-  MemberRoom room_;
-  std::vector<QueueState> queues_;  // not resized once built: pointers into it are kept
-  std::vector<QueueState*> active_;
-  std::vector<Entry> entries_;
-  std::string key_;  // reused buffer
-  Plan plan_;
-};
-
 }  // namespace
+
+Cycle::Cycle(const Snapshot& snapshot, const CycleInput& input)
+    : snapshot_(snapshot),
+      input_(input),
+      config_(*snapshot.config),
+      settings_(*snapshot.settings),
+      usage_(snapshot.usage),
+      topology_(snapshot.topology, settings_),
+      room_(snapshot.clusters),
+      pods_not_ready_(snapshot.pods_not_ready) {
+  queues_.reserve(snapshot.heads.size());
+  for (const auto& heads : snapshot.heads) {
+    CycleQueue* queue = QueueOf(heads.cluster_queue);
+    queue->heads = &heads;
+    queue->preemptor = heads.preemptor;
+    active_.push_back(queue);
+  }
+}
+
+CycleQueue* Cycle::QueueOf(const std::string& cluster_queue) {
+  const auto [entry, fresh] = by_name_.try_emplace(cluster_queue);
+  if (!fresh) return entry->second;
+  CycleQueue* queue = queues_.emplace_back(std::make_unique<CycleQueue>()).get();
+  entry->second = queue;
+  queue->gate = QueueGate(config_, settings_, usage_.tree(), cluster_queue);
+  queue->node = usage_.tree().ClusterQueueIndex(cluster_queue);
+  const auto spec = config_.cluster_queues.find(cluster_queue);
+  if (spec != config_.cluster_queues.end()) {
+    queue->spec = &spec->second;
+    queue->most_flavors = MostFlavors(spec->second);
+    most_flavors_ = std::max(most_flavors_, queue->most_flavors);
+  }
+  return queue;
+}
+
+CycleClass& Cycle::ClassOf(CycleQueue* queue, const JobPtr& job) {
+  class_key_ = key_;  // SkipToHead left the scheduling key there
+  class_key_ += job->ns;
+  class_key_ += '\n';
+  class_key_ += job->local_queue;
+  const auto [entry, fresh] = queue->classes.try_emplace(class_key_);
+  CycleClass& of = entry->second;
+  if (!fresh) return of;
+  of.first = job;
+  if (queue->gate || queue->spec == nullptr) return of;
+  of.gate = JobGate(config_, *queue->spec, *job);
+  of.plan = std::make_unique<FlavorPlan>(config_, settings_, usage_.tree(), *queue->spec, *job,
+                                         topology_.placer());
+  return of;
+}
+
+// False if the queue has no head any more that the snapshot shows.
+bool Cycle::SkipToHead(CycleQueue* queue) {
+  const auto& jobs = queue->heads->jobs;
+  for (; queue->next < jobs.size(); ++queue->next) {
+    const JobPtr& job = jobs[queue->next];
+    key_.clear();
+    AppendSchedulingKey(*job, settings_, &key_);
+    if (queue->parked.contains(key_)) continue;
+    queue->head_class = &ClassOf(queue, job);
+    if (!queue->head_class->set_aside) return true;
+  }
+  return false;
+}
+
+// Moves each queue to its next head and drops the finished ones. True if a queue has heads that
+// this snapshot does not show.
+bool Cycle::Advance() {
+  bool heads_missing = false;
+  std::erase_if(active_, [&](CycleQueue* queue) {
+    if (SkipToHead(queue)) return false;
+    heads_missing = heads_missing || queue->heads->more;
+    return true;
+  });
+  return heads_missing;
+}
+
+Plan Cycle::Run() {
+  while (true) {
+    const bool heads_missing = Advance();
+    const bool second_passes = plan_.rounds == 0 && !snapshot_.second_pass.empty();
+    if (active_.empty() && !heads_missing && !second_passes) {
+      Close(false);
+      break;
+    }
+    // Without the next head of some queue this would not be the round that Kueue's cycle is.
+    const bool spent =
+        plan_.heads_evaluated >= input_.budget.heads || plan_.rounds >= input_.budget.rounds;
+    if (heads_missing || (spent && plan_.rounds > 0) || !Round()) {
+      Close(true);
+      break;
+    }
+    if (stopped_ || !evicted_.empty()) {
+      Close(!stopped_);
+      break;
+    }
+    // As many rounds as there are flavors without anything else moving: each head has tried all.
+    idle_rounds_ = progress_ ? 0 : idle_rounds_ + 1;
+    if (!progress_ && (!scans_pending_ || idle_rounds_ >= most_flavors_)) {
+      Close(false);
+      break;
+    }
+  }
+  return std::move(plan_);
+}
+
+// Heads that stay active hold their queue up if nothing can have changed for them.
+void Cycle::Close(bool more_work) {
+  const bool single = input_.budget.rounds == 1;
+  plan_.more_work = more_work;
+  for (auto& queue : queues_) {
+    if (!queue->waiting) continue;
+    queue->waiting->block = !more_work && !single && !stopped_;
+    plan_.not_admitted.push_back(std::move(*queue->waiting));
+  }
+}
+
+// False if this round must wait for the next plan.
+bool Cycle::Round() {
+  entries_.clear();
+  preempted_.clear();
+  progress_ = scans_pending_ = false;
+  number_ = snapshot_.cycle + static_cast<std::int64_t>(plan_.rounds);
+  const std::size_t evaluated = plan_.heads_evaluated;
+  if (plan_.rounds == 0) {
+    for (const JobPtr& job : snapshot_.second_pass) NominateSecondPass(job);
+  }
+  entries_.reserve(entries_.size() + active_.size());
+  for (CycleQueue* queue : active_) NominateHead(queue);
+  if (plan_.rounds > 0 && MustBeFirstRound()) {
+    plan_.heads_evaluated = evaluated;
+    return false;
+  }
+  ++plan_.rounds;
+  nominated_on_ = usage_;
+  taken_.clear();
+  ProcessAll();
+  GiveBackReserved();
+  return true;
+}
+
+// Room that was kept for who waits is kept for one cycle only.
+void Cycle::GiveBackReserved() {
+  if (!reserved_) return;
+  reserved_ = false;
+  usage_ = nominated_on_;
+  for (const auto& [queue, charge] : taken_) usage_.Add(queue, charge.pair, charge.amount);
+  for (const TopologyCharges& machines : reserved_machines_) topology_.usage()->Release(machines);
+  reserved_machines_.clear();
+}
+
+bool Cycle::MustBeFirstRound() const {
+  std::set<JobId> seen;
+  for (const CycleEntry& entry : entries_) {
+    for (const Victim& victim : entry.victims) {
+      if (!victim.holder->evicted || !seen.insert(victim.holder->job->id).second) return true;
+    }
+  }
+  return false;
+}
+
+void Cycle::ProcessAll() {
+  if (settings_.fair_sharing) {
+    ProcessFairly();
+    return;
+  }
+  std::vector<CycleEntry*> order;
+  order.reserve(entries_.size());
+  for (CycleEntry& entry : entries_) order.push_back(&entry);
+  std::sort(order.begin(), order.end(), [&](const CycleEntry* a, const CycleEntry* b) {
+    return ClassicalBefore(a->rank, b->rank, settings_);
+  });
+  for (CycleEntry* entry : order) {
+    if (stopped_) return;
+    Process(entry);
+  }
+}
+
+// One entry of each queue takes part; a second pass beside a head is tried again later. What does
+// not fit takes nothing from others, but it may win its cohort and lose above it, and then another
+// one goes first: so it takes part wherever something fits in its tree.
+void Cycle::ProcessFairly() {
+  std::map<NodeIndex, std::size_t> of_queue;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const auto [entry, fresh] = of_queue.try_emplace(entries_[i].queue->node, i);
+    if (fresh) continue;
+    CycleEntry& passed_over = entries_[entry->second];
+    Wait(passed_over.queue, Verdict(passed_over, Reason::kNone, "", RequeueReason::kGeneric));
+    entry->second = i;
+  }
+  const auto root_of = [this](NodeIndex node) { return usage_.tree().node(node).root; };
+  std::set<NodeIndex> contested;
+  for (const auto& [node, i] : of_queue) {
+    if (entries_[i].mode != FlavorMode::kNoFit) contested.insert(root_of(node));
+  }
+  std::vector<FairTournament::Entrant> entrants;
+  for (const auto& [node, i] : of_queue) {
+    if (contested.contains(root_of(node))) {
+      entrants.push_back({i, node, &entries_[i].rank, entries_[i].Adds()});
+    } else {
+      Process(&entries_[i]);
+    }
+  }
+  FairTournament tournament(settings_, &usage_, std::move(entrants));
+  while (!tournament.empty() && !stopped_) Process(&entries_[tournament.Next()]);
+}
 
 Plan Decide(const Snapshot& snapshot, const CycleInput& input) {
   return Cycle(snapshot, input).Run();

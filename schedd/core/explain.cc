@@ -4,6 +4,7 @@
 
 #include "schedd/base/quantity.h"
 #include "schedd/core/gates.h"
+#include "schedd/model/admission_lifecycle.h"
 
 namespace muster::core {
 namespace {
@@ -62,7 +63,8 @@ void PlaceVerdict(const Snapshot& snapshot, const JobRecord& job, const Assignme
   if (snapshot.clusters.empty()) return;
   PlacementDemand demand;
   demand.pod_sets = job.pod_sets.get();
-  demand.admission = assignment.admission.get();
+  const AdmissionPtr admission = assignment.ToAdmission(job.cluster_queue);
+  demand.admission = admission.get();
   demand.job_uid = job.uid;
   PlacementChoice choice = Place(*snapshot.config, snapshot.clusters, demand, true);
   explanation->clusters = std::move(choice.verdicts);
@@ -93,7 +95,7 @@ void ExplainFitting(const ClusterQueue& queue, std::size_t position, Explanation
 
 void ExplainPending(const Snapshot& snapshot, const JobRecord& job, Explanation* explanation) {
   const ConfigView& config = *snapshot.config;
-  auto gate = QueueGate(config, snapshot.usage.tree(), job.cluster_queue);
+  auto gate = QueueGate(config, *snapshot.settings, snapshot.usage.tree(), job.cluster_queue);
   const auto queue = config.cluster_queues.find(job.cluster_queue);
   if (!gate && queue != config.cluster_queues.end()) gate = JobGate(config, queue->second, job);
   if (gate) {
@@ -102,10 +104,14 @@ void ExplainPending(const Snapshot& snapshot, const JobRecord& job, Explanation*
     return;
   }
   if (!job.pod_sets) return;
-  Assignment assignment = AssignFlavors(config, snapshot.usage, queue->second, *job.pod_sets, true);
-  explanation->flavors = std::move(assignment.verdicts);
-  if (!assignment.fits) {
-    SetVerdict(explanation, assignment.reason, assignment.message);
+  AssignRequest request;
+  request.verdicts = &explanation->flavors;
+  const Assignment assignment = AssignFlavors(config, *snapshot.settings, snapshot.usage,
+                                              queue->second, job, nullptr, request);
+  if (assignment.Mode() != FlavorMode::kFit) {
+    const Reason reason = assignment.no_fit_reason == Reason::kNone ? Reason::kWaitingForQuota
+                                                                    : assignment.no_fit_reason;
+    SetVerdict(explanation, reason, assignment.Message());
     QuotaRemedies(queue->second, explanation);
     return;
   }
@@ -124,6 +130,22 @@ void ExplainRunning(const JobRecord& job, Explanation* explanation) {
   SetVerdict(explanation, job.reason, std::move(summary));
 }
 
+// It holds quota; what is left are others' answers.
+void ExplainReserved(const JobRecord& job, Explanation* explanation) {
+  std::string waits;
+  for (const auto& check : StateOf(job).checks) {
+    if (check.state == CheckState::kReady) continue;
+    waits += (waits.empty() ? "" : ", ") + check.name + " (" +
+             std::string(CheckStateName(check.state)) + ")";
+    explanation->would_help.push_back("admission check " + check.name + " must become Ready" +
+                                      (check.message.empty() ? "" : ": " + check.message));
+  }
+  std::string summary = waits.empty() ? "holds quota; where its pods go is still open"
+                                      : "holds quota and waits for admission checks: " + waits;
+  if (job.admission) summary += "; reserved " + FlavorsText(*job.admission);
+  SetVerdict(explanation, job.reason, std::move(summary));
+}
+
 }  // namespace
 
 Explanation Explain(const Snapshot& snapshot, const JobRecord& job, std::size_t position) {
@@ -138,6 +160,9 @@ Explanation Explain(const Snapshot& snapshot, const JobRecord& job, std::size_t 
     case JobState::kPending:
       explanation.position = position;
       ExplainPending(snapshot, job, &explanation);
+      break;
+    case JobState::kReserved:
+      ExplainReserved(job, &explanation);
       break;
     case JobState::kAdmitted:
     case JobState::kRunning:

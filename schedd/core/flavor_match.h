@@ -3,21 +3,16 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "schedd/model/config.h"
+#include "schedd/model/queues.h"
+#include "schedd/model/scheduling.h"
 
 namespace muster::core {
 
-/// The label keys of the flavors of a resource group, sorted: only these take part in affinity
-/// matching.
-std::vector<std::string> LabelKeysOf(const ConfigView& config, const ResourceGroup& group);
-
 /// "" if the flavor can host pods with these constraints (null: none), else why not, in Kueue's
-/// words.
-std::string FlavorMismatch(const ConfigView& config, const std::string& flavor,
-                           const std::vector<std::string>& label_keys,
-                           const SchedulingConstraints* constraints);
+/// words. Of selector and affinity only the keys that are labels of this flavor take part; a term
+/// left empty makes the affinity match all.
+std::string FlavorMismatch(const ResourceFlavor& flavor, const SchedulingConstraints* constraints);
 
 /// True if a taint with this effect keeps new pods away.
 bool Repels(const Taint& taint);

@@ -1,7 +1,7 @@
 // FlavorPlan: a workload's pod sets compiled against one ClusterQueue, so that trying it again on
-// other usage costs no string work (kueue.md 2.6). Used by AssignFlavors (one shot) and by a cycle
-// (once per class). Bound to the ConfigView, QuotaTree, ClusterQueue and PodSets it was made for,
-// which must outlive it. Pure.
+// other usage costs no string work (kueue.md 2.6). One plan serves all workloads of a class
+// (workload_class.h). Bound to the ConfigView, AdmissionSettings, QuotaTree, ClusterQueue, pod sets
+// and TopologyPlacer it was made for, which must outlive it. Pure; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,91 +10,69 @@
 #include <vector>
 
 #include "schedd/core/flavor_assigner.h"
+#include "schedd/core/flavor_steps.h"
 #include "schedd/core/quota_tree.h"
 
 namespace muster::core {
 
-/// How well a flavor serves: the order is the preference. Preemption adds its grades between these
-/// two ends.
-enum class Grade : std::uint8_t {
-  kNoFit,
-  kNoCandidates,  // quota of its own or of its subtree would serve, were others not using it
-  kFit,
-};
-
-/// An amount of one (flavor, resource) pair that an assignment takes.
-struct Charge {
-  FlavorResourceIndex pair = -1;
-  std::int64_t amount = 0;
-};
-
-/// One way to serve all pod sets: a flavor per resource group, and what follows from it.
+/// One way to serve all pod sets, and what follows from it.
 struct FlavorChoice {
-  std::vector<std::int16_t> options;  // per (pod set, resource group), in plan order
+  std::vector<std::int16_t> options;  // of each step of the plan
   AdmissionPtr admission;
-  std::vector<Charge> charges;  // each pair once
+  Charges charges;
 };
 
-/// Why a workload does not fit.
-struct Misfit {
-  Reason reason = Reason::kNone;
-  std::string message;
-  std::vector<FlavorVerdict> verdicts;  // filled only if asked for
+/// What Choose came to. `choice` and `level` (of borrowing) are set by kFits and kNoVictims.
+struct QuickVerdict {
+  enum class Kind : std::uint8_t {
+    kFits,         // now, without preemption
+    kNoFit,        // no flavor could ever serve it, or none that quota lets it wait for
+    kNoVictims,    // quota would serve it, but others use it and its queue may evict nobody
+    kNeedsSearch,  // only Assign with an oracle, or a topology, can tell
+  };
+  Kind kind = Kind::kNoFit;
+  const FlavorChoice* choice = nullptr;  // lives as long as the plan
+  std::int32_t level = 0;
 };
 
 class FlavorPlan {
  public:
-  FlavorPlan(const ConfigView& config, const QuotaTree& tree, const ClusterQueue& queue,
-             const PodSets& pod_sets);
+  /// `topology` null: no flavor knows its machines.
+  FlavorPlan(const ConfigView& config, const AdmissionSettings& settings, const QuotaTree& tree,
+             const ClusterQueue& queue, const JobRecord& job, TopologyPlacer* topology);
 
-  /// The choice that fits this usage, null if none; the choice lives as long as the plan. `level`
-  /// gets its borrowing level. Does no allocation for a choice seen before.
-  const FlavorChoice* Choose(const Usage& usage, std::int32_t* level);
-  /// Why nothing fits (meaningful after Choose gave null), with all verdicts if asked for.
-  Misfit Diagnose(const Usage& usage, bool want_verdicts) const;
+  /// The verdict that Assign with these two arguments would come to, on integers alone; no
+  /// allocation for a choice seen before. Not for second passes, slices and recomputations.
+  QuickVerdict Choose(const Usage& usage, const ScanPosition* resume);
+  /// The whole answer for `job`, one of the plan's class.
+  Assignment Assign(const Usage& usage, const JobRecord& job, const AssignRequest& request) const;
+
+  /// -1 if the tree does not know the ClusterQueue.
   NodeIndex queue() const { return queue_; }
+  const Demand& demand() const { return demand_; }
+  /// True if some pod set asks for machines, so that only Assign can say that it fits.
+  bool needs_topology() const { return needs_topology_; }
 
  private:
-  struct Need {
-    std::string resource;
-    std::int64_t amount = 0;  // of all pods of the pod set
-  };
-  struct Option {
-    std::string flavor;
-    std::string mismatch;                    // "" if the flavor can host the pods
-    std::vector<FlavorResourceIndex> pairs;  // by need
-  };
-  struct GroupTask {
-    std::vector<Need> needs;
-    std::vector<Option> options;
-  };
-  struct PodSetTask {
-    const PodSet* pod_set = nullptr;
-    std::vector<GroupTask> groups;
-    std::string uncovered;  // a requested resource of no group, met after `groups`
-  };
-  struct Scan {
-    Grade grade = Grade::kNoFit;
-    std::int32_t level = 0;
-    std::int16_t option = -1;
-  };
-  class Recorder;
+  friend class FlavorWalk;
+  friend class FlavorReport;
 
-  PodSetTask Compile(const ConfigView& config, const QuotaTree& tree, const ClusterQueue& queue,
-                     const PodSet& pod_set) const;
-  Scan ScanGroup(const GroupTask& group, const Usage& usage, const std::vector<Charge>& assumed,
-                 Recorder* recorder) const;
-  Scan Judge(const Usage& usage, FlavorResourceIndex pair, std::int64_t amount) const;
-  bool Walk(const Usage& usage, std::vector<std::int16_t>* options, std::vector<Charge>* assumed,
-            std::int32_t* level, Recorder* recorder) const;
-  std::unique_ptr<FlavorChoice> MakeChoice() const;
+  /// The choice that the last walk of Choose came to, from the buffers.
+  const FlavorChoice* LastChoice();
 
+  const ConfigView& config_;
+  const AdmissionSettings& settings_;
   const ClusterQueue& spec_;
+  TopologyPlacer* topology_;
   NodeIndex queue_ = -1;
-  std::vector<PodSetTask> tasks_;
+  Demand demand_;
+  bool needs_topology_ = false;
+  bool may_evict_ = false;               // some preemption policy of the queue is not Never
+  bool evicts_while_borrowing_ = false;  // kueue.md 2.6 "may preempt while borrowing"
+  std::vector<FlavorBatch> batches_;
   std::vector<std::unique_ptr<FlavorChoice>> choices_;
-  std::vector<std::int16_t> options_;  // of the last walk
-  std::vector<Charge> assumed_;        // of the last walk
+  std::vector<std::int16_t> options_;  // buffers of Choose
+  Charges assumed_;
 };
 
 }  // namespace muster::core

@@ -16,11 +16,15 @@ namespace muster::core {
 struct GateVerdict {
   Reason reason = Reason::kNone;
   std::string message;
+  bool namespace_mismatch = false;  // the queue's namespaceSelector says no
 };
 
 /// The gate of a whole ClusterQueue; nullopt if it admits.
-std::optional<GateVerdict> QueueGate(const ConfigView& config, const QuotaTree& tree,
-                                     const std::string& cluster_queue);
+std::optional<GateVerdict> QueueGate(const ConfigView& config, const AdmissionSettings& settings,
+                                     const QuotaTree& tree, const std::string& cluster_queue);
+/// True if the queue's namespaceSelector matches the labels of a namespace; a queue without
+/// selector matches none.
+bool NamespaceMatches(const ConfigView& config, const ClusterQueue& queue, const std::string& ns);
 /// The gate of one workload: its LocalQueue and namespace. Such workloads are set aside even in a
 /// StrictFIFO queue: they could not enter Kueue's.
 std::optional<GateVerdict> JobGate(const ConfigView& config, const ClusterQueue& queue,

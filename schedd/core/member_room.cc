@@ -100,7 +100,7 @@ std::int32_t MemberRoom::ResourceIndex(std::string_view resource) const {
 
 MemberFit::MemberFit(const ConfigView& config, const MemberRoom& room,
                      const PlacementDemand& demand) {
-  for (const auto& [resource, amount] : TotalRequests(*demand.pod_sets)) {
+  for (const auto& [resource, amount] : RequestsOf(*demand.pod_sets, demand.admission)) {
     if (amount <= 0) continue;
     const bool optional = resource == "cpu" || resource == "memory";
     needs_.push_back({resource, room.ResourceIndex(resource), amount, optional});
@@ -177,6 +177,13 @@ std::size_t MemberFit::Pick(const MemberRoom& room, Uid job_uid, std::uint64_t s
     best_all = all;
   }
   return best;
+}
+
+std::size_t MemberFit::PickNamed(const MemberRoom& room, std::string_view name) const {
+  for (std::size_t i = 0; i < room.size(); ++i) {
+    if (room.member(i).facts->name == name && FitsNow(room, i)) return i;
+  }
+  return kNone;
 }
 
 void MemberFit::Charge(MemberRoom* room, std::size_t index) const {

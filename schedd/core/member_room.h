@@ -44,6 +44,8 @@ class MemberFit {
 
   /// The member to run on now, kNone if none has the room.
   std::size_t Pick(const MemberRoom& room, Uid job_uid, std::uint64_t seed) const;
+  /// The member of this name if the demand fits it now, else kNone.
+  std::size_t PickNamed(const MemberRoom& room, std::string_view name) const;
   /// Takes the demand from a member's free room.
   void Charge(MemberRoom* room, std::size_t member) const;
   /// Reason and message of a Pick that gave kNone.

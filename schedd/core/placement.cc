@@ -19,9 +19,13 @@ PlacementChoice Place(const ConfigView& config, std::span<const ClusterView> clu
   return choice;
 }
 
-ResourceList TotalRequests(const PodSets& pod_sets) {
+ResourceList RequestsOf(const PodSets& pod_sets, const Admission* admission) {
   ResourceList total;
-  for (const auto& pod_set : pod_sets) AddAmounts(&total, Scaled(pod_set.requests, pod_set.count));
+  for (std::size_t i = 0; i < pod_sets.size(); ++i) {
+    const bool admitted = admission != nullptr && i < admission->pod_sets.size();
+    const std::int32_t count = admitted ? admission->pod_sets[i].count : pod_sets[i].count;
+    AddAmounts(&total, Scaled(pod_sets[i].requests, count));
+  }
   return total;
 }
 

@@ -38,7 +38,8 @@ struct PlacementChoice {
 PlacementChoice Place(const ConfigView& config, std::span<const ClusterView> clusters,
                       const PlacementDemand& demand, bool want_verdicts);
 
-/// Sum over pod sets of requests x admitted count.
-ResourceList TotalRequests(const PodSets& pod_sets);
+/// What the pods ask for together: each pod set's requests times its admitted count, or its
+/// declared one without admission.
+ResourceList RequestsOf(const PodSets& pod_sets, const Admission* admission);
 
 }  // namespace muster::core

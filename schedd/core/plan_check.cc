@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "schedd/base/quantity.h"
+#include "schedd/core/eviction_check.h"
+#include "schedd/core/flavor_assigner.h"
 #include "schedd/core/gates.h"
 #include "schedd/core/placement.h"
+#include "schedd/model/admission_lifecycle.h"
 
 namespace muster::core {
 namespace {
@@ -23,7 +27,12 @@ bool Excuses(const std::vector<Toleration>& tolerations, const Taint& taint) {
 class Checker {
  public:
   Checker(const Snapshot& snapshot, const Plan& plan)
-      : snapshot_(snapshot), plan_(plan), usage_(snapshot.usage) {
+      : snapshot_(snapshot),
+        settings_(*snapshot.settings),
+        plan_(plan),
+        usage_(snapshot.usage),
+        topology_(snapshot.topology) {
+    for (const auto& job : snapshot.second_pass) second_pass_.insert(job->id);
     for (const auto& cluster : snapshot.clusters) free_.push_back(cluster.free);
     for (std::size_t q = 0; q < snapshot.heads.size(); ++q) {
       const auto& jobs = snapshot.heads[q].jobs;
@@ -35,10 +44,14 @@ class Checker {
   std::vector<std::string> Run() {
     for (const auto& admit : plan_.admits) CheckAdmit(admit);
     for (const auto& waiting : plan_.not_admitted) {
+      if (waiting.second_pass) continue;
       if (!TakeSeat(*waiting.job, false)) Say(*waiting.job, "is refused twice or was no head");
       if (waiting.reason == Reason::kNone) Say(*waiting.job, "waits without a reason");
     }
     CheckStrictOrder();
+    for (auto& sentence : CheckEvictions(snapshot_, plan_)) {
+      problems_.push_back(std::move(sentence));
+    }
     return std::move(problems_);
   }
 
@@ -63,13 +76,14 @@ class Checker {
 
   void CheckAdmit(const Admit& admit) {
     const JobRecord& job = *admit.job;
-    if (!TakeSeat(job, true)) Say(job, "is admitted twice or was no head");
+    const bool known = admit.second_pass ? second_pass_.erase(job.id) > 0 : TakeSeat(job, true);
+    if (!known) Say(job, "is admitted twice or was no head");
     if (!admit.admission || admit.admission->cluster_queue != job.cluster_queue) {
       Say(job, "is admitted to another ClusterQueue than its own");
       return;
     }
     const auto queue = snapshot_.config->cluster_queues.find(job.cluster_queue);
-    if (QueueGate(*snapshot_.config, usage_.tree(), job.cluster_queue) ||
+    if (QueueGate(*snapshot_.config, settings_, usage_.tree(), job.cluster_queue) ||
         queue == snapshot_.config->cluster_queues.end()) {
       Say(job, "is admitted by a ClusterQueue that is not active");
       return;
@@ -78,8 +92,9 @@ class Checker {
       Say(job, "is admitted although " + gate->message);
     }
     CheckGang(job, queue->second, *admit.admission);
-    CheckQuota(job, *admit.admission);
-    CheckCluster(job, *admit.admission, admit.cluster);
+    CheckQuota(admit);
+    CheckTopology(admit);
+    if (!admit.second_pass) CheckCluster(job, *admit.admission, admit.cluster);
   }
 
   // All pod sets whole, each with what it asks for.
@@ -91,31 +106,42 @@ class Checker {
                    std::to_string(pod_sets.size()) + " pod sets");
       return;
     }
+    const Demand demand = DemandOf(job, settings_);
     for (std::size_t i = 0; i < pod_sets.size(); ++i) {
       const auto& assigned = admission.pod_sets[i];
-      if (assigned.name != pod_sets[i].name || assigned.count != pod_sets[i].count) {
+      const std::int32_t most = demand[i].count;
+      const bool partial = settings_.partial_admission && !job.elastic;
+      const std::int32_t least =
+          partial ? std::min(most, pod_sets[i].min_count.value_or(most)) : most;
+      // A second pass keeps what it got.
+      const bool whole =
+          assigned.count <= most && (assigned.count >= least || job.admission != nullptr);
+      if (assigned.name != pod_sets[i].name || !whole) {
         Say(job, "is admitted without all pods of pod set " + pod_sets[i].name);
       }
-      CheckPodSet(job, queue, pod_sets[i], assigned);
+      CheckPodSet(job, queue, demand[i], assigned);
     }
   }
 
-  void CheckPodSet(const JobRecord& job, const ClusterQueue& queue, const PodSet& pod_set,
+  void CheckPodSet(const JobRecord& job, const ClusterQueue& queue, const PodSetDemand& demand,
                    const PodSetAssignment& assigned) {
+    const PodSet& pod_set = *demand.pod_set;
     std::map<std::string, std::int64_t> wanted;
-    for (const auto& [resource, amount] : pod_set.requests) {
-      if (resource != "pods") wanted[resource] = SaturatingMul(amount, pod_set.count);
+    for (const auto& [resource, amount] : demand.per_pod) {
+      if (resource != "pods") wanted[resource] = SaturatingMul(amount, assigned.count);
     }
     std::map<const ResourceGroup*, std::string> flavor_of;
     for (const auto& group : queue.resource_groups) {
       for (const auto& resource : group.covered_resources) {
-        if (resource == "pods") wanted[resource] = pod_set.count;
+        if (resource == "pods") wanted[resource] = assigned.count;
       }
     }
     for (const auto& [resource, amount] : wanted) {
       const auto flavor = assigned.flavors.find(resource);
       if (flavor == assigned.flavors.end()) {
-        if (amount != 0) Say(job, "has no flavor for " + resource);
+        const bool ignored = settings_.quota_check_strategy && settings_.ignore_undeclared &&
+                             !Covers(queue, resource);
+        if (amount != 0 && !ignored) Say(job, "has no flavor for " + resource);
         continue;
       }
       if (AmountOf(assigned.usage, resource) != amount) {
@@ -128,8 +154,17 @@ class Checker {
       }
       const auto [known, fresh] = flavor_of.emplace(group, flavor->second);
       if (known->second != flavor->second) Say(job, "has two flavors of one resource group");
-      if (fresh) CheckFlavor(job, *group, flavor->second, pod_set.constraints.get());
+      if (fresh) CheckFlavor(job, flavor->second, pod_set.constraints.get());
     }
+  }
+
+  static bool Covers(const ClusterQueue& queue, const std::string& resource) {
+    return std::any_of(queue.resource_groups.begin(), queue.resource_groups.end(),
+                       [&](const ResourceGroup& group) {
+                         const auto& covered = group.covered_resources;
+                         return std::find(covered.begin(), covered.end(), resource) !=
+                                covered.end();
+                       });
   }
 
   static const ResourceGroup* GroupWith(const ClusterQueue& queue, const std::string& flavor,
@@ -145,7 +180,7 @@ class Checker {
     return nullptr;
   }
 
-  void CheckFlavor(const JobRecord& job, const ResourceGroup& group, const std::string& name,
+  void CheckFlavor(const JobRecord& job, const std::string& name,
                    const SchedulingConstraints* constraints) {
     static const SchedulingConstraints kNone;
     const SchedulingConstraints& pods = constraints == nullptr ? kNone : *constraints;
@@ -159,18 +194,11 @@ class Checker {
         Say(job, "does not tolerate a taint of flavor " + name);
       }
     }
-    // Labels by which the flavors of the group differ from another: only these may refuse a pod.
-    LabelMap known;
-    for (const auto& entry : group.flavors) {
-      const auto other = snapshot_.config->flavors.find(entry.flavor);
-      if (other != snapshot_.config->flavors.end()) {
-        known.insert(other->second.node_labels.begin(), other->second.node_labels.end());
-      }
-    }
+    // Only labels that the flavor has itself may refuse a pod.
     const LabelMap& labels = flavor->second.node_labels;
     for (const auto& [key, value] : pods.node_selector) {
       const auto label = labels.find(key);
-      if (known.contains(key) && (label == labels.end() || label->second != value)) {
+      if (label != labels.end() && label->second != value) {
         Say(job, "does not select flavor " + name);
       }
     }
@@ -178,32 +206,57 @@ class Checker {
     for (const auto& term : pods.required_terms) {
       bool all = true;
       for (const auto& requirement : term.match_expressions) {
-        all = all && (!known.contains(requirement.key) || Matches(requirement, labels));
+        all = all && (!labels.contains(requirement.key) || Matches(requirement, labels));
       }
       any_term = any_term || all;
     }
     if (!any_term) Say(job, "has no affinity to flavor " + name);
   }
 
-  // Charges the admission; then no node that it reached may hold more than its limits permit.
-  void CheckQuota(const JobRecord& job, const Admission& admission) {
+  // Charges the admission in place of what it takes over from; then no node that holds more than
+  // before may hold more than its limits permit.
+  void CheckQuota(const Admit& admit) {
     const QuotaTree& tree = usage_.tree();
-    const NodeIndex queue = tree.ClusterQueueIndex(admission.cluster_queue);
-    for (const auto& pod_set : admission.pod_sets) {
-      for (const auto& [resource, flavor] : pod_set.flavors) {
-        const FlavorResourceIndex pair = tree.PairIndex(flavor, resource);
-        if (pair < 0) continue;  // said by CheckPodSet
-        before_.clear();
-        for (NodeIndex at = queue; at >= 0; at = tree.node(at).parent) {
-          before_.push_back(usage_.At(at, pair));
-        }
-        usage_.Add(queue, pair, AmountOf(pod_set.usage, resource));
-        std::size_t step = 0;
-        for (NodeIndex at = queue; at >= 0; at = tree.node(at).parent) {
-          if (usage_.At(at, pair) != before_[step++]) CheckNode(job, at, pair);
+    const Usage before = usage_;
+    if (admit.second_pass) usage_.Remove(*ChargedAdmission(*admit.job, settings_));
+    if (admit.replaced != nullptr) usage_.Remove(*admit.replaced->admission);
+    usage_.Add(*admit.admission);
+    const NodeIndex queue = tree.ClusterQueueIndex(admit.admission->cluster_queue);
+    for (const Charge& charge : ChargesOf(tree, *admit.admission)) {
+      for (NodeIndex at = queue; at >= 0; at = tree.node(at).parent) {
+        if (usage_.At(at, charge.pair) > before.At(at, charge.pair)) {
+          CheckNode(*admit.job, at, charge.pair);
         }
       }
     }
+  }
+
+  // All pods of a placed pod set stand somewhere, and every machine has the room.
+  void CheckTopology(const Admit& admit) {
+    const JobRecord& job = *admit.job;
+    bool placed = false;
+    for (const auto& pod_set : admit.admission->pod_sets) {
+      if (pod_set.topology == nullptr) continue;
+      placed = true;
+      std::int64_t count = 0;
+      for (const auto& domain : pod_set.topology->domains) {
+        count += domain.count;
+        if (domain.count <= 0) Say(job, "has an empty topology domain");
+      }
+      if (count != pod_set.count) Say(job, "has not all pods of " + pod_set.name + " placed");
+    }
+    if (!placed || topology_.forest() == nullptr || job.pod_sets == nullptr) return;
+    for (const JobRecord* left : {admit.second_pass ? &job : nullptr, admit.replaced.get()}) {
+      if (left != nullptr) topology_.Release(MachinesOf(*left, *left->admission, left->cluster));
+    }
+    const TopologyCharges charges = MachinesOf(job, *admit.admission, admit.cluster);
+    if (!topology_.Fits(charges)) Say(job, "is placed on machines without the room");
+    topology_.Charge(charges);
+  }
+
+  TopologyCharges MachinesOf(const JobRecord& job, const Admission& admission,
+                             const std::string& cluster) const {
+    return ChargesOn(*topology_.forest(), *job.pod_sets, admission, cluster);
   }
 
   void CheckNode(const JobRecord& job, NodeIndex at, FlavorResourceIndex pair) {
@@ -241,7 +294,7 @@ class Checker {
     for (std::size_t i = 0; i < assigned && i < job.pod_sets->size(); ++i) {
       CheckMember(job, member, (*job.pod_sets)[i], admission.pod_sets[i]);
     }
-    TakeRoom(job, member, &free_[at]);
+    TakeRoom(job, admission, member, &free_[at]);
   }
 
   void CheckMember(const JobRecord& job, const MemberCluster& member, const PodSet& pod_set,
@@ -266,9 +319,10 @@ class Checker {
     }
   }
 
-  void TakeRoom(const JobRecord& job, const MemberCluster& member, ResourceList* free) {
+  void TakeRoom(const JobRecord& job, const Admission& admission, const MemberCluster& member,
+                ResourceList* free) {
     if (!job.pod_sets) return;
-    const ResourceList total = TotalRequests(*job.pod_sets);
+    const ResourceList total = RequestsOf(*job.pod_sets, &admission);
     for (const auto& [resource, amount] : total) {
       if (amount == 0) continue;
       bool declared = false;
@@ -300,12 +354,14 @@ class Checker {
   }
 
   const Snapshot& snapshot_;
+  const AdmissionSettings& settings_;
   const Plan& plan_;
   Usage usage_;
+  TopologyUsage topology_;
+  std::set<JobId> second_pass_;                    // not decided yet
   std::vector<ResourceList> free_;                 // by cluster
   std::unordered_map<JobId, Seat> seats_;          // looked up, never iterated
   std::vector<std::vector<std::size_t>> decided_;  // positions admitted, by queue
-  std::vector<std::int64_t> before_;               // reused buffer
   std::vector<std::string> problems_;
 };
 

@@ -13,8 +13,9 @@ namespace muster::core {
 /// Sentences, one for each broken promise; empty means sound. Checked: each workload admitted once
 /// and was a head; gang (every pod set whole); every requested resource has a flavor of one
 /// resource group of the queue; usage = requests x count; flavors eligible; no quota or limit of
-/// any node exceeded by the plan; cluster exists, is eligible and has the room; StrictFIFO order
-/// kept.
+/// any node exceeded by the plan; all pods that are placed on machines stand where there is room;
+/// cluster exists, is eligible and has the room; StrictFIFO order kept; every victim holds quota,
+/// is evicted once and may be by its queue's policies.
 std::vector<std::string> CheckPlan(const Snapshot& snapshot, const Plan& plan);
 
 /// Recomputes usage from `admitted` and compares with `usage`; sentences for each difference.

@@ -1,203 +1,204 @@
 #include "schedd/core/queue_order.h"
 
-#include <algorithm>
-#include <map>
-#include <set>
-#include <tuple>
-#include <unordered_map>
-
 #include "schedd/base/check.h"
-#include "schedd/core/workload_class.h"
+#include "schedd/core/pending_queues_impl.h"
 
 namespace muster::core {
-namespace {
 
-struct JobBefore {
-  bool operator()(const JobPtr& a, const JobPtr& b) const { return Before(*a, *b); }
-};
-using Members = std::set<JobPtr, JobBefore>;
-
-struct Queue;
-
-struct Class {
-  Queue* queue = nullptr;
-  const std::string* key = nullptr;  // in its queue's map
-  Members members;                   // never empty between calls
-  bool parked = false;
-  std::size_t parked_at = 0;  // position in the queue's `parked`
-  const JobRecord& head() const { return **members.begin(); }
-};
-
-// Classes of one queue share no member, so their heads are never equal.
-struct HeadBefore {
-  bool operator()(const Class* a, const Class* b) const { return Before(a->head(), b->head()); }
-};
-using ClassesByHead = std::set<Class*, HeadBefore>;
-
-struct Queue {
-  std::string name;
-  std::unordered_map<std::string, Class> classes;  // by class key; looked up, never iterated
-  ClassesByHead active;
-  std::vector<Class*> parked;
-  std::size_t active_jobs = 0, parked_jobs = 0;
-  JobId blocked_by;  // 0: not blocked
-  bool Ready() const {
-    return !active.empty() && (blocked_by.value == 0 || (*active.begin())->head().id != blocked_by);
-  }
-};
-
-// The members of several classes, merged in order; a class is opened only when its head comes up.
-class Merge {
- public:
-  explicit Merge(const ClassesByHead& classes) : next_(classes.begin()), end_(classes.end()) {}
-
-  // Null at the end.
-  const JobPtr* Next() {
-    while (next_ != end_ && (open_.empty() || Before((*next_)->head(), **open_.front().at))) {
-      Push({(*next_)->members.begin(), (*next_)->members.end()});
-      ++next_;
-    }
-    if (open_.empty()) return nullptr;
-    std::pop_heap(open_.begin(), open_.end(), Later);
-    Cursor cursor = open_.back();
-    open_.pop_back();
-    const JobPtr* job = &*cursor.at;
-    if (++cursor.at != cursor.end) Push(cursor);
-    return job;
-  }
-
- private:
-  struct Cursor {
-    Members::const_iterator at, end;
+bool Before(const JobRecord& a, const JobRecord& b, const AdmissionSettings& settings) {
+  const auto seat = [&](const JobRecord& job) {
+    return SeatOf(JobPtr(JobPtr(), &job), settings);  // not owned
   };
-  static bool Later(const Cursor& a, const Cursor& b) { return Before(**b.at, **a.at); }
-  void Push(Cursor cursor) {
-    open_.push_back(cursor);
-    std::push_heap(open_.begin(), open_.end(), Later);
-  }
-
-  ClassesByHead::const_iterator next_, end_;
-  std::vector<Cursor> open_;
-};
-
-}  // namespace
-
-bool Before(const JobRecord& a, const JobRecord& b) {
-  return std::make_tuple(-std::int64_t{a.priority}, a.submit_time, a.accept_seq, a.id) <
-         std::make_tuple(-std::int64_t{b.priority}, b.submit_time, b.accept_seq, b.id);
+  return Before(seat(a), seat(b));
 }
 
-struct PendingQueues::Impl {
-  struct Place {
-    Class* of = nullptr;
-    Members::iterator at;
-  };
-
-  std::map<std::string, Queue> queues;
-  std::unordered_map<JobId, Place> places;  // looked up, never iterated
-  std::map<std::string, Queue*> ready;      // queues with heads, in name order
-  std::string key;                          // reused buffer
-
-  void UpdateReady(Queue& queue) {
-    if (queue.Ready()) {
-      ready.emplace(queue.name, &queue);
-    } else {
-      ready.erase(queue.name);
-    }
+void PendingQueues::Impl::Add(JobPtr job, WallTime now) {
+  const Place* place = PlaceOf(job->id);
+  if (place != nullptr && place->queue->name == job->cluster_queue) {
+    AddAgain(*place->queue, *place, std::move(job), now);
+    return;
   }
-
-  Queue& QueueOf(const std::string& name) {
-    const auto [it, fresh] = queues.try_emplace(name);
-    if (fresh) it->second.name = name;
-    return it->second;
+  if (place != nullptr) {
+    PendingQueue& left = *place->queue;
+    Forget(left, job->id);
+    TakeOut(job->id);
+    UpdateReady(left);
+    EraseIfIdle(left);
   }
+  PendingQueue& queue = QueueOf(job->cluster_queue);
+  Enter(queue, std::move(job), false, now);
+}
 
-  Class& ClassOf(Queue& queue, const JobRecord& job) {
-    key.clear();
-    AppendClassKey(job, &key);
-    const auto [it, fresh] = queue.classes.try_emplace(key);
-    if (fresh) {
-      it->second.queue = &queue;
-      it->second.key = &it->first;
-    }
-    return it->second;
+void PendingQueues::Impl::AddAgain(PendingQueue& queue, const Place& place, JobPtr job,
+                                   WallTime now) {
+  const JobPtr before = place.job();
+  const Standing standing = place.standing();
+  const JobId id = job->id;
+  if (standing == Standing::kInflight && queue.inflight_was == nullptr) queue.inflight_was = before;
+  const bool equal = EqualToQueue(*before, *job);
+  if (standing == Standing::kInflight || (standing == Standing::kParked && equal)) {
+    places[id] = queue.Replace(place, SeatOf(std::move(job), *settings));
+    return;
   }
+  if (!equal) {
+    queue.last.erase(id);
+    if (queue.blocked_by == id) queue.blocked_by = JobId{};
+  }
+  if (queue.preemptor == id && !EqualSpec(*queue.preemptor_was, *job)) {
+    queue.preemptor = JobId{};
+    queue.preemptor_was.reset();
+  }
+  TakeOut(id);
+  Enter(queue, std::move(job), standing == Standing::kActive, now);
+}
 
-  // Changes the members of a class and keeps its place among the active ones right.
-  template <class Change>
-  void ChangeMembers(Class& of, const Change& change) {
-    Queue& queue = *of.queue;
-    const bool listed = !of.parked && !of.members.empty();
-    // The place among the active classes depends on the head alone.
-    if (listed) queue.active.erase(&of);
-    auto& count = of.parked ? queue.parked_jobs : queue.active_jobs;
-    count -= of.members.size();
-    change();
-    count += of.members.size();
-    if (!of.members.empty()) {
-      if (!of.parked) queue.active.insert(&of);
-      return;
-    }
-    if (of.parked) Unlist(of);
-    queue.classes.erase(queue.classes.find(*of.key));
+// Kueue lets an active workload whose back-off began stay active until it is tried.
+void PendingQueues::Impl::Enter(PendingQueue& queue, JobPtr job, bool was_active, WallTime now) {
+  if (was_active || BackoffExpired(*job, now)) {
+    Join(queue, std::move(job));
+  } else {
+    SetAside(queue, std::move(job), true);
   }
+  UpdateReady(queue);
+}
 
-  void Unlist(Class& of) {
-    auto& parked = of.queue->parked;
-    parked.back()->parked_at = of.parked_at;
-    parked[of.parked_at] = parked.back();
-    parked.pop_back();
+void PendingQueues::Impl::Remember(PendingQueue& queue, const JobPtr& job, RequeueReason reason,
+                                   LastAssignmentPtr last) {
+  if (reason == RequeueReason::kPendingPreemption || reason == RequeueReason::kPendingMigration) {
+    queue.preemptor = job->id;
+    queue.preemptor_was = job;
   }
+  if (last != nullptr && last->Pending()) {
+    queue.last[job->id] = std::move(last);
+  } else {
+    queue.last.erase(job->id);
+  }
+}
 
-  void Activate(Queue& queue) {
-    for (Class* of : queue.parked) {
-      of->parked = false;
-      queue.active.insert(of);
-    }
-    queue.parked.clear();
-    queue.active_jobs += queue.parked_jobs;
-    queue.parked_jobs = 0;
-    queue.blocked_by = JobId{};
-    UpdateReady(queue);
+// `evaluated` is what was decided on, `newest` what the workload is now; it may still stand where
+// it stood. False if it stays where it is.
+bool PendingQueues::Impl::PutBack(PendingQueue& queue, const JobPtr& evaluated, JobPtr newest,
+                                  RequeueReason reason, WallTime now) {
+  const JobId id = newest->id;
+  const Place* here = PlaceOf(id);
+  const bool changed = evaluated != newest && !EqualToQueue(*evaluated, *newest);
+  const bool expired = BackoffExpired(*newest, now);
+  const bool again = RequeuesAtOnce(reason, queue.rules.strict) || changed ||
+                     queue.flush_cycle >= queue.pop_cycle || queue.last.contains(id);
+  if (expired && again) {
+    if (here != nullptr && here->standing() == Standing::kActive) return false;
+    TakeOut(id);
+    Join(queue, std::move(newest));
+    return true;
   }
+  if (here != nullptr && here->standing() == Standing::kParked) return false;
+  const bool misfit = queue.rules.hashing && (reason == RequeueReason::kNoFit ||
+                                              reason == RequeueReason::kPreemptionNoCandidates);
+  const std::string hash = misfit ? HashOf(*newest) : std::string();
+  if (expired && (misfit || reason == RequeueReason::kGated)) {
+    if (here == nullptr) Join(queue, newest);
+    if (!misfit) queue.ParkClass(PlaceOf(id)->of);
+  } else {
+    TakeOut(id);
+    SetAside(queue, std::move(newest), !expired);
+  }
+  if (misfit) queue.ParkGroup(hash, !queue.rules.strict);
+  return true;
+}
 
-  void EraseIfIdle(Queue& queue) {
-    if (!queue.classes.empty()) return;
-    ready.erase(queue.name);
-    const std::string name = queue.name;
-    queues.erase(name);
+void PendingQueues::Impl::Block(PendingQueue& queue, JobId id, RequeueReason reason) {
+  const Seat* head = queue.Head(StickyOf(queue));
+  if (head == nullptr || head->job->id != id) return;
+  queue.blocked_by = id;
+  queue.blocked_by_misfit =
+      reason == RequeueReason::kNoFit || reason == RequeueReason::kPreemptionNoCandidates;
+  blocked[RootOf(queue.name)].insert(queue.name);
+}
+
+// More use in a tree can open preemptions in it, and ends every other reason to wait.
+void PendingQueues::Impl::Unblock(const Plan& plan) {
+  std::set<NodeIndex> roots;
+  for (const auto& admit : plan.admits) roots.insert(RootOf(admit.job->cluster_queue));
+  for (const NodeIndex root : roots) {
+    const auto names = blocked.find(root);
+    if (names == blocked.end()) continue;
+    std::erase_if(names->second, [this](const std::string& name) {
+      const auto found = queues.find(name);
+      if (found == queues.end() || found->second.blocked_by.value == 0) return true;
+      PendingQueue& queue = found->second;
+      if (queue.blocked_by_misfit && !queue.rules.preempts) return false;
+      queue.blocked_by = JobId{};
+      UpdateReady(queue);
+      return true;
+    });
   }
-};
+}
+
+std::size_t PendingQueues::Impl::FlushOne(PendingQueue& queue, WallTime now) {
+  const auto matches = [&](const std::string& ns) { return MatchesNamespace(queue, ns); };
+  const std::size_t moved = queue.Flush(now, matches, [&](const Seat& seat) {
+    const JobPtr job = seat.job;
+    TakeOut(job->id);
+    Join(queue, job);
+  });
+  UpdateReady(queue);
+  return moved;
+}
+
+// With other rules every workload may stand elsewhere: they join anew, whatever was parked stays
+// so.
+void PendingQueues::Impl::Rebuild(PendingQueue& queue) {
+  std::vector<Seat> active, parked;
+  SeatMerge merge(queue.active());
+  while (const Seat* seat = merge.Next()) active.push_back(*seat);
+  for (const QueueClass* of : queue.Others()) {
+    if (of->standing != Standing::kParked) continue;
+    parked.insert(parked.end(), of->members.begin(), of->members.end());
+  }
+  for (const Seat& seat : active) TakeOut(seat.job->id);
+  for (const Seat& seat : parked) TakeOut(seat.job->id);
+  for (const Seat& seat : active) Join(queue, seat.job);
+  for (const Seat& seat : parked) {
+    SetAside(queue, seat.job, !BackoffExpired(*seat.job, WallTime{}));
+  }
+  UpdateReady(queue);
+}
 
 PendingQueues::PendingQueues() : impl_(std::make_unique<Impl>()) {}
 PendingQueues::~PendingQueues() = default;
 PendingQueues::PendingQueues(PendingQueues&&) noexcept = default;
 PendingQueues& PendingQueues::operator=(PendingQueues&&) noexcept = default;
 
-void PendingQueues::Add(JobPtr job) {
-  MUSTER_CHECK(job != nullptr);
-  Remove(job->id);
-  Queue& queue = impl_->QueueOf(job->cluster_queue);
-  Class& of = impl_->ClassOf(queue, *job);
-  const JobId id = job->id;
-  Members::iterator at;
-  impl_->ChangeMembers(of, [&] {
-    const auto [place, fresh] = of.members.insert(std::move(job));
-    MUSTER_CHECK(fresh);
-    at = place;
+void PendingQueues::Configure(ConfigPtr config, QuotaTreePtr tree, AdmissionSettingsPtr settings) {
+  MUSTER_CHECK(config != nullptr && tree != nullptr && settings != nullptr);
+  const bool other_settings = impl_->settings != settings;
+  impl_->config = std::move(config);
+  impl_->tree = std::move(tree);
+  impl_->settings = std::move(settings);
+  impl_->blocked.clear();
+  ++impl_->configured;
+  std::erase_if(impl_->generations, [this](const auto& entry) {
+    return !impl_->config->cluster_queues.contains(entry.first);
   });
-  impl_->places[id] = {&of, at};
-  impl_->UpdateReady(queue);
+  for (auto& [name, queue] : impl_->queues) {
+    const QueueRules before = queue.rules;
+    impl_->SetRules(queue);
+    if (other_settings || !(before == queue.rules)) impl_->Rebuild(queue);
+    if (queue.blocked_by.value != 0) impl_->blocked[impl_->RootOf(name)].insert(name);
+  }
+}
+
+void PendingQueues::Add(JobPtr job, WallTime now) {
+  MUSTER_CHECK(job != nullptr);
+  impl_->Add(std::move(job), now);
 }
 
 bool PendingQueues::Remove(JobId id) {
-  const auto it = impl_->places.find(id);
-  if (it == impl_->places.end()) return false;
-  const auto place = it->second;
-  Queue& queue = *place.of->queue;
-  impl_->places.erase(it);
-  impl_->ChangeMembers(*place.of, [&] { place.of->members.erase(place.at); });
-  if (queue.blocked_by == id) queue.blocked_by = JobId{};
+  const auto* place = impl_->PlaceOf(id);
+  if (place == nullptr) return false;
+  PendingQueue& queue = *place->queue;
+  impl_->Forget(queue, id);
+  impl_->TakeOut(id);
   impl_->UpdateReady(queue);
   impl_->EraseIfIdle(queue);
   return true;
@@ -206,105 +207,61 @@ bool PendingQueues::Remove(JobId id) {
 bool PendingQueues::Contains(JobId id) const { return impl_->places.contains(id); }
 
 JobPtr PendingQueues::Find(JobId id) const {
-  const auto it = impl_->places.find(id);
-  return it == impl_->places.end() ? nullptr : *it->second.at;
+  const auto* place = impl_->PlaceOf(id);
+  return place == nullptr ? nullptr : place->job();
 }
 
-std::vector<QueueHeads> PendingQueues::Heads(std::size_t per_queue, std::size_t total) const {
-  std::vector<QueueHeads> heads;
-  for (const auto& [name, queue] : impl_->ready) {
-    const std::size_t take = std::min({per_queue, total, queue->active_jobs});
-    if (take == 0) break;
-    QueueHeads& entry = heads.emplace_back();
-    entry.cluster_queue = name;
-    entry.jobs.reserve(take);
-    Merge merge(queue->active);
-    while (entry.jobs.size() < take) entry.jobs.push_back(*merge.Next());
-    entry.more = queue->active_jobs > take;
-    total -= take;
+JobPtr PendingQueues::Pop(const std::string& cluster_queue) {
+  const auto found = impl_->queues.find(cluster_queue);
+  if (found == impl_->queues.end() || found->second.inflight_jobs > 0) return nullptr;
+  PendingQueue& queue = found->second;
+  const Seat* head = queue.Head(impl_->StickyOf(queue));
+  if (head == nullptr) return nullptr;
+  ++queue.pop_cycle;
+  const Seat seat = *head;
+  impl_->TakeOut(seat.job->id);
+  impl_->places[seat.job->id] = queue.SetInflight(seat);
+  queue.inflight_was.reset();
+  impl_->UpdateReady(queue);
+  return seat.job;
+}
+
+bool PendingQueues::Requeue(JobPtr job, RequeueReason reason, LastAssignmentPtr last,
+                            WallTime now) {
+  PendingQueue& queue = impl_->QueueOf(job->cluster_queue);
+  const auto* place = impl_->PlaceOf(job->id);
+  MUSTER_CHECK(place == nullptr || place->queue == &queue);
+  if (place != nullptr && place->standing() == Standing::kActive) return false;
+  JobPtr evaluated = job;
+  if (place != nullptr && place->standing() == Standing::kInflight) {
+    evaluated = queue.inflight_was != nullptr ? queue.inflight_was : place->job();
+    queue.inflight_was.reset();
+    impl_->TakeOut(job->id);
   }
-  return heads;
-}
-
-void PendingQueues::Park(JobId id) {
-  const auto it = impl_->places.find(id);
-  if (it == impl_->places.end() || it->second.of->parked) return;
-  Class& of = *it->second.of;
-  Queue& queue = *of.queue;
-  queue.active.erase(&of);
-  of.parked = true;
-  of.parked_at = queue.parked.size();
-  queue.parked.push_back(&of);
-  queue.active_jobs -= of.members.size();
-  queue.parked_jobs += of.members.size();
+  impl_->Remember(queue, job, reason, std::move(last));
+  const bool moved = impl_->PutBack(queue, evaluated, std::move(job), reason, now);
   impl_->UpdateReady(queue);
+  return moved;
 }
 
-void PendingQueues::Block(JobId id) {
-  const auto it = impl_->places.find(id);
-  if (it == impl_->places.end() || it->second.of->parked) return;
-  Queue& queue = *it->second.of->queue;
-  if ((*queue.active.begin())->head().id != id) return;
-  queue.blocked_by = id;
-  impl_->UpdateReady(queue);
-}
-
-void PendingQueues::Settle(const Plan& plan) {
+void PendingQueues::Settle(const Plan& plan, WallTime now) {
   for (const auto& admit : plan.admits) Remove(admit.job->id);
-  // Parking first: what a gate keeps out must not stand before the head that blocks.
+  std::vector<std::pair<PendingQueue*, const NotAdmitted*>> blocking;
   for (const auto& waiting : plan.not_admitted) {
-    if (waiting.park) Park(waiting.job->id);
+    const auto* place = impl_->PlaceOf(waiting.job->id);
+    if (place == nullptr || waiting.second_pass) continue;
+    PendingQueue& queue = *place->queue;
+    ++queue.pop_cycle;
+    impl_->Remember(queue, waiting.job, waiting.requeue, waiting.last);
+    impl_->PutBack(queue, waiting.job, place->job(), waiting.requeue, now);
+    if (waiting.block) blocking.emplace_back(&queue, &waiting);
+    impl_->UpdateReady(queue);
   }
-  for (const auto& waiting : plan.not_admitted) {
-    if (waiting.block) Block(waiting.job->id);
+  impl_->Unblock(plan);
+  for (const auto& [queue, waiting] : blocking) {
+    impl_->Block(*queue, waiting->job->id, waiting->requeue);
+    impl_->UpdateReady(*queue);
   }
-}
-
-void PendingQueues::ForEachInClass(JobId id,
-                                   const std::function<void(const JobPtr&)>& visit) const {
-  const auto it = impl_->places.find(id);
-  if (it == impl_->places.end()) return;
-  for (const auto& job : it->second.of->members) visit(job);
-}
-
-void PendingQueues::Flush(const std::vector<std::string>& cluster_queues) {
-  for (const auto& name : cluster_queues) {
-    const auto it = impl_->queues.find(name);
-    if (it != impl_->queues.end()) impl_->Activate(it->second);
-  }
-}
-
-void PendingQueues::FlushAll() {
-  for (auto& [name, queue] : impl_->queues) impl_->Activate(queue);
-}
-
-QueueCounts PendingQueues::Counts(const std::string& cluster_queue) const {
-  const auto it = impl_->queues.find(cluster_queue);
-  if (it == impl_->queues.end()) return {};
-  return {it->second.active_jobs, it->second.parked_jobs};
-}
-
-std::size_t PendingQueues::size() const { return impl_->places.size(); }
-
-bool PendingQueues::HasActive() const { return !impl_->ready.empty(); }
-
-std::vector<JobPtr> PendingQueues::Ordered(const std::string& cluster_queue,
-                                           std::size_t limit) const {
-  std::vector<JobPtr> ordered;
-  const auto it = impl_->queues.find(cluster_queue);
-  if (it == impl_->queues.end()) return ordered;
-  ClassesByHead parked;
-  for (Class* of : it->second.parked) parked.insert(of);
-  Merge active_merge(it->second.active);
-  Merge parked_merge(parked);
-  const JobPtr* a = active_merge.Next();
-  const JobPtr* b = parked_merge.Next();
-  while ((a != nullptr || b != nullptr) && ordered.size() < limit) {
-    const bool take_a = b == nullptr || (a != nullptr && Before(**a, **b));
-    ordered.push_back(take_a ? *a : *b);
-    (take_a ? a : b) = take_a ? active_merge.Next() : parked_merge.Next();
-  }
-  return ordered;
 }
 
 }  // namespace muster::core

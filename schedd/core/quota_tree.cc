@@ -24,8 +24,11 @@ class QuotaTreeBuilder {
     LinkParents();
     CutCycles();
     for (NodeIndex i = 0; At(i) < nodes().size(); ++i) {
-      if (nodes()[At(i)].parent < 0) SettleSubtree(i, i);
+      if (nodes()[At(i)].parent >= 0) continue;
+      SettleSubtree(i, i);
+      SettlePotential(i);
     }
+    LayOutCells();
     return tree_;
   }
 
@@ -50,12 +53,22 @@ class QuotaTreeBuilder {
       }
     });
     tree_->flavor_resources_.assign(pairs.begin(), pairs.end());
+    std::set<std::string> resources;
+    for (const auto& [flavor, resource] : pairs) resources.insert(resource);
+    tree_->resources_.assign(resources.begin(), resources.end());
+    for (const auto& [flavor, resource] : pairs) {
+      const auto at =
+          std::lower_bound(tree_->resources_.begin(), tree_->resources_.end(), resource);
+      tree_->pair_resources_.push_back(static_cast<ResourceIndex>(at - tree_->resources_.begin()));
+    }
   }
 
   void MakeNodes() {
     std::set<std::string> cohorts;
     for (const auto& [name, queue] : config_.cluster_queues) {
       AddNode(name, true, queue.resource_groups);
+      nodes().back().fair_weight = queue.fair_weight;
+      nodes().back().preemption = queue.preemption;
       if (!queue.cohort.empty()) cohorts.insert(queue.cohort);
     }
     tree_->queue_count_ = nodes().size();
@@ -68,6 +81,9 @@ class QuotaTreeBuilder {
       const auto declared = config_.cohorts.find(name);
       AddNode(name, false,
               declared == config_.cohorts.end() ? kNoGroups : declared->second.resource_groups);
+      if (declared != config_.cohorts.end()) {
+        nodes().back().fair_weight = declared->second.fair_weight;
+      }
     }
   }
 
@@ -82,10 +98,13 @@ class QuotaTreeBuilder {
     for (const auto& group : groups) {
       for (const auto& flavor : group.flavors) {
         for (const auto& [resource, quota] : flavor.resources) {
-          node.quotas[At(tree_->PairIndex(flavor.flavor, resource))] = quota;
+          const FlavorResourceIndex pair = tree_->PairIndex(flavor.flavor, resource);
+          node.quotas[At(pair)] = quota;
+          node.pairs.push_back(pair);
         }
       }
     }
+    SortOnce(&node.pairs);
     nodes().push_back(std::move(node));
   }
 
@@ -131,8 +150,11 @@ class QuotaTreeBuilder {
     node.root = root;
     for (const auto child : node.children) {
       SettleSubtree(child, root);
-      node.height = std::max(node.height, nodes()[At(child)].height + 1);
+      const auto& below = nodes()[At(child)];
+      node.height = std::max(node.height, below.height + 1);
+      node.pairs.insert(node.pairs.end(), below.pairs.begin(), below.pairs.end());
     }
+    SortOnce(&node.pairs);
     for (std::size_t pair = 0; pair < node.quotas.size(); ++pair) {
       const auto& quota = node.quotas[pair];
       std::int64_t subtree = quota.nominal;
@@ -145,6 +167,44 @@ class QuotaTreeBuilder {
         node.local[pair] = std::max<std::int64_t>(0, SaturatingSub(subtree, *quota.lending_limit));
       }
     }
+  }
+
+  // Downwards (kueue.md 2.5.1 potential; 2.9 lendable).
+  void SettlePotential(NodeIndex index) {
+    auto& node = nodes()[At(index)];
+    node.potential = node.subtree;
+    for (std::size_t pair = 0; pair < node.quotas.size() && node.parent >= 0; ++pair) {
+      node.potential[pair] =
+          SaturatingAdd(node.local[pair], nodes()[At(node.parent)].potential[pair]);
+      if (const auto& limit = node.quotas[pair].borrowing_limit) {
+        node.potential[pair] =
+            std::min(node.potential[pair], SaturatingAdd(node.subtree[pair], *limit));
+      }
+    }
+    if (node.children.empty()) return;
+    node.lendable.resize(tree_->resources_.size());
+    for (std::size_t pair = 0; pair < node.potential.size(); ++pair) {
+      std::int64_t& sum = node.lendable[At(tree_->pair_resources_[pair])];
+      sum = SaturatingAdd(sum, node.potential[pair]);
+    }
+    for (const auto child : node.children) SettlePotential(child);
+  }
+
+  void LayOutCells() {
+    for (const auto& node : nodes()) {
+      tree_->parents_.push_back(node.parent);
+      for (std::size_t pair = 0; pair < node.quotas.size(); ++pair) {
+        tree_->cells_.push_back({node.subtree[pair], node.local[pair],
+                                 node.quotas[pair].borrowing_limit.value_or(kUnlimited)});
+      }
+    }
+  }
+
+  void SortOnce(std::vector<FlavorResourceIndex>* pairs) const {
+    std::sort(pairs->begin(), pairs->end(), [this](FlavorResourceIndex a, FlavorResourceIndex b) {
+      return std::make_pair(tree_->ResourceOf(a), a) < std::make_pair(tree_->ResourceOf(b), b);
+    });
+    pairs->erase(std::unique(pairs->begin(), pairs->end()), pairs->end());
   }
 
   const ConfigView& config_;
@@ -166,6 +226,12 @@ NodeIndex FindNamed(It begin, It first, It last, std::string_view name) {
 }
 
 }  // namespace
+
+std::string QuotaTree::Path(NodeIndex index) const {
+  std::string path;
+  for (NodeIndex at = index; at >= 0; at = node(at).parent) path.insert(0, "/" + node(at).name);
+  return path;
+}
 
 NodeIndex QuotaTree::ClusterQueueIndex(std::string_view name) const {
   const auto end_of_queues = nodes_.begin() + static_cast<std::ptrdiff_t>(queue_count_);

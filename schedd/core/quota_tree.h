@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "schedd/base/quantity.h"
 #include "schedd/model/config.h"
 #include "schedd/model/job.h"
 #include "schedd/model/workload.h"
@@ -22,6 +24,8 @@ namespace muster::core {
 using NodeIndex = std::int32_t;
 /// Index of a (flavor, resource) pair in its QuotaTree; -1: not in any quota.
 using FlavorResourceIndex = std::int32_t;
+/// Index of a resource in its QuotaTree; resources are in alphabetical order.
+using ResourceIndex = std::int32_t;
 
 class QuotaTree {
  public:
@@ -35,16 +39,42 @@ class QuotaTree {
                               // admitted; it stands alone, without parent and children
     std::vector<NodeIndex> children;
     std::vector<Quota> quotas;  // by FlavorResourceIndex; absent pairs: nominal 0, no limits
-    std::vector<std::int64_t> subtree;  // subtree quota
-    std::vector<std::int64_t> local;    // part not lent to the parent
+    std::vector<std::int64_t> subtree;       // subtree quota
+    std::vector<std::int64_t> local;         // part not lent to the parent
+    std::vector<std::int64_t> potential;     // what it could have if nothing at all were used
+    std::vector<FlavorResourceIndex> pairs;  // quotas of its own or below it, by resource
+    std::vector<std::int64_t> lendable;      // cohorts: potential by ResourceIndex, all flavors
+    double fair_weight = 1;
+    QueuePreemption preemption;  // ClusterQueues
+  };
+
+  /// What arithmetic on one pair needs of a node, side by side.
+  struct Cell {
+    std::int64_t subtree = 0;
+    std::int64_t local = 0;
+    std::int64_t borrowing_limit = kUnlimited;  // kUnlimited: none
   };
 
   /// Builds the forest of a configuration. Cohorts named but not declared exist implicitly.
   static std::shared_ptr<const QuotaTree> Build(const ConfigView& config);
 
   const Node& node(NodeIndex index) const { return nodes_[static_cast<std::size_t>(index)]; }
+  const Cell& cell(NodeIndex index, FlavorResourceIndex pair) const {
+    return cells_[static_cast<std::size_t>(index) * flavor_resources_.size() +
+                  static_cast<std::size_t>(pair)];
+  }
+  /// The same as node(index).parent.
+  NodeIndex parent(NodeIndex index) const { return parents_[static_cast<std::size_t>(index)]; }
   std::size_t node_count() const { return nodes_.size(); }
   std::size_t flavor_resource_count() const { return flavor_resources_.size(); }
+  const std::string& resource(ResourceIndex index) const {
+    return resources_[static_cast<std::size_t>(index)];
+  }
+  ResourceIndex ResourceOf(FlavorResourceIndex pair) const {
+    return pair_resources_[static_cast<std::size_t>(pair)];
+  }
+  /// "/root/child/queue": where a node hangs; "/queue" without a parent.
+  std::string Path(NodeIndex index) const;
   NodeIndex ClusterQueueIndex(std::string_view name) const;
   NodeIndex CohortIndex(std::string_view name) const;
   FlavorResourceIndex PairIndex(std::string_view flavor, std::string_view resource) const;
@@ -57,6 +87,10 @@ class QuotaTree {
   std::vector<Node> nodes_;  // ClusterQueues by name, then cohorts by name
   std::size_t queue_count_ = 0;
   std::vector<std::pair<std::string, std::string>> flavor_resources_;  // sorted
+  std::vector<std::string> resources_;                                 // sorted
+  std::vector<ResourceIndex> pair_resources_;                          // by pair
+  std::vector<Cell> cells_;                                            // node-major
+  std::vector<NodeIndex> parents_;
 };
 using QuotaTreePtr = std::shared_ptr<const QuotaTree>;
 
@@ -79,6 +113,10 @@ class Usage {
   std::int64_t Available(NodeIndex node, FlavorResourceIndex pair) const;
   /// What the node could have if nothing at all were used.
   std::int64_t Potential(NodeIndex node, FlavorResourceIndex pair) const;
+  /// What is left of the part that the node does not lend, at least 0.
+  std::int64_t LocalAvailable(NodeIndex node, FlavorResourceIndex pair) const;
+  /// True if the node uses no more than its subtree quota of any of `pairs`.
+  bool WithinQuota(NodeIndex node, std::span<const FlavorResourceIndex> pairs) const;
   /// Amount above nominal (queue) or subtree quota (cohort), at least 0.
   std::int64_t Borrowed(NodeIndex node, FlavorResourceIndex pair) const;
   /// kueue.md "Borrowing level" of adding `amount` at a queue; 0 if it would not borrow.
@@ -93,6 +131,7 @@ class Usage {
   bool operator==(const Usage& other) const { return values_ == other.values_; }
 
  private:
+  std::int64_t Unclamped(NodeIndex node, FlavorResourceIndex pair) const;
   NodeIndex BorrowingNode(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) const;
   std::int64_t& Value(NodeIndex node, FlavorResourceIndex pair);
   QuotaTreePtr tree_;

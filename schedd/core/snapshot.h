@@ -5,8 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "schedd/core/holders.h"
+#include "schedd/core/preemption.h"
 #include "schedd/core/queue_order.h"
 #include "schedd/core/quota_tree.h"
+#include "schedd/core/topology_usage.h"
+#include "schedd/model/admission_settings.h"
 #include "schedd/model/config.h"
 #include "schedd/model/job.h"
 
@@ -20,9 +24,19 @@ struct ClusterView {
 
 struct Snapshot {
   ConfigPtr config;
-  Usage usage;                        // bound to the QuotaTree of `config`
+  AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
+  Usage usage;                             // bound to the QuotaTree of `config`
+  std::shared_ptr<const Holders> holders;  // what `usage` is made of; null: none that count
+  /// What placed pods take of the machines; without forest no flavor knows its machines.
+  TopologyUsage topology;
   std::vector<QueueHeads> heads;      // in queue-name order
+  std::vector<JobPtr> second_pass;    // due ones (SecondPassQueue), in order
   std::vector<ClusterView> clusters;  // in name order; empty: no placement, everything fits
+  std::shared_ptr<const LocalQueueUsages> local_usages;  // null: no admission fair sharing
+  /// Some admitted workload has not all its pods ready (waitForPodsReady.blockAdmission).
+  bool pods_not_ready = false;
+  WallTime now;            // second resolution; what is admitted is reserved at it
+  std::int64_t cycle = 0;  // number of the next single-head cycle; grows by Plan::rounds
 };
 
 }  // namespace muster::core

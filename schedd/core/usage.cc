@@ -56,58 +56,59 @@ void Usage::Remove(const Admission& admission) {
 }
 
 void Usage::Add(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) {
-  for (NodeIndex at = queue; at >= 0 && amount > 0; at = tree_->node(at).parent) {
+  for (NodeIndex at = queue; at >= 0 && amount > 0; at = tree_->parent(at)) {
+    const std::int64_t local_free = LocalAvailable(at, pair);
     std::int64_t& used = Value(at, pair);
-    const std::int64_t local_free =
-        std::max<std::int64_t>(0, SaturatingSub(tree_->node(at).local[Pos(pair)], used));
     used = SaturatingAdd(used, amount);
     amount = SaturatingSub(amount, local_free);
   }
 }
 
 void Usage::Remove(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) {
-  for (NodeIndex at = queue; at >= 0 && amount > 0; at = tree_->node(at).parent) {
+  for (NodeIndex at = queue; at >= 0 && amount > 0; at = tree_->parent(at)) {
     std::int64_t& used = Value(at, pair);
-    const std::int64_t stored_above = SaturatingSub(used, tree_->node(at).local[Pos(pair)]);
+    const std::int64_t stored_above = SaturatingSub(used, tree_->cell(at, pair).local);
     used = SaturatingSub(used, amount);
     amount = std::min(amount, stored_above);
   }
 }
 
 std::int64_t Usage::Available(NodeIndex node, FlavorResourceIndex pair) const {
-  const auto& at = tree_->node(node);
+  const std::int64_t available = Unclamped(node, pair);
+  return tree_->node(node).is_cluster_queue ? std::max<std::int64_t>(0, available) : available;
+}
+
+std::int64_t Usage::Unclamped(NodeIndex node, FlavorResourceIndex pair) const {
+  const QuotaTree::Cell& cell = tree_->cell(node, pair);
   const std::int64_t used = At(node, pair);
-  const std::int64_t subtree = at.subtree[Pos(pair)];
-  std::int64_t available = 0;
-  if (at.parent < 0) {
-    available = SaturatingSub(subtree, used);
-  } else {
-    const std::int64_t local = at.local[Pos(pair)];
-    std::int64_t from_parent = Available(at.parent, pair);
-    if (const auto& limit = at.quotas[Pos(pair)].borrowing_limit) {
-      const std::int64_t lent = SaturatingSub(subtree, local);
-      const std::int64_t taken = std::max<std::int64_t>(0, SaturatingSub(used, local));
-      from_parent = std::min(from_parent, SaturatingAdd(SaturatingSub(lent, taken), *limit));
-    }
-    available = SaturatingAdd(std::max<std::int64_t>(0, SaturatingSub(local, used)), from_parent);
+  const NodeIndex parent = tree_->parent(node);
+  if (parent < 0) return SaturatingSub(cell.subtree, used);
+  std::int64_t from_parent = Unclamped(parent, pair);
+  if (cell.borrowing_limit != kUnlimited) {
+    const std::int64_t lent = SaturatingSub(cell.subtree, cell.local);
+    const std::int64_t taken = std::max<std::int64_t>(0, SaturatingSub(used, cell.local));
+    from_parent =
+        std::min(from_parent, SaturatingAdd(SaturatingSub(lent, taken), cell.borrowing_limit));
   }
-  return at.is_cluster_queue ? std::max<std::int64_t>(0, available) : available;
+  return SaturatingAdd(LocalAvailable(node, pair), from_parent);
 }
 
 std::int64_t Usage::Potential(NodeIndex node, FlavorResourceIndex pair) const {
-  const auto& at = tree_->node(node);
-  const std::int64_t subtree = at.subtree[Pos(pair)];
-  if (at.parent < 0) return subtree;
-  std::int64_t potential = SaturatingAdd(at.local[Pos(pair)], Potential(at.parent, pair));
-  if (const auto& limit = at.quotas[Pos(pair)].borrowing_limit) {
-    potential = std::min(potential, SaturatingAdd(subtree, *limit));
-  }
-  return potential;
+  return tree_->node(node).potential[Pos(pair)];
+}
+
+std::int64_t Usage::LocalAvailable(NodeIndex node, FlavorResourceIndex pair) const {
+  return std::max<std::int64_t>(0, SaturatingSub(tree_->cell(node, pair).local, At(node, pair)));
+}
+
+bool Usage::WithinQuota(NodeIndex node, std::span<const FlavorResourceIndex> pairs) const {
+  return std::all_of(pairs.begin(), pairs.end(), [&](FlavorResourceIndex pair) {
+    return At(node, pair) <= tree_->cell(node, pair).subtree;
+  });
 }
 
 std::int64_t Usage::Borrowed(NodeIndex node, FlavorResourceIndex pair) const {
-  return std::max<std::int64_t>(
-      0, SaturatingSub(At(node, pair), tree_->node(node).subtree[Pos(pair)]));
+  return std::max<std::int64_t>(0, SaturatingSub(At(node, pair), tree_->cell(node, pair).subtree));
 }
 
 // The first node, from the queue up, that would not borrow with `amount` added; the root if all
@@ -116,12 +117,10 @@ NodeIndex Usage::BorrowingNode(NodeIndex queue, FlavorResourceIndex pair,
                                std::int64_t amount) const {
   NodeIndex at = queue;
   while (true) {
-    const auto& node = tree_->node(at);
-    const bool borrows = SaturatingAdd(At(at, pair), amount) > node.subtree[Pos(pair)];
-    if (!borrows || node.parent < 0) return at;
-    amount = SaturatingSub(
-        amount, std::max<std::int64_t>(0, SaturatingSub(node.local[Pos(pair)], At(at, pair))));
-    at = node.parent;
+    const bool borrows = SaturatingAdd(At(at, pair), amount) > tree_->cell(at, pair).subtree;
+    if (!borrows || tree_->parent(at) < 0) return at;
+    amount = SaturatingSub(amount, LocalAvailable(at, pair));
+    at = tree_->parent(at);
   }
 }
 
@@ -131,12 +130,12 @@ std::int32_t Usage::BorrowingLevel(NodeIndex queue, FlavorResourceIndex pair,
 }
 
 bool Usage::EndsBelowRoot(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) const {
-  return tree_->node(BorrowingNode(queue, pair, amount)).parent >= 0;
+  return tree_->parent(BorrowingNode(queue, pair, amount)) >= 0;
 }
 
 bool Usage::Fits(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) const {
   if (amount > Available(queue, pair)) return false;
-  for (NodeIndex at = queue; at >= 0; at = tree_->node(at).parent) {
+  for (NodeIndex at = queue; at >= 0; at = tree_->parent(at)) {
     if (SaturatingAdd(At(at, pair), amount) == kUnlimited) return false;
   }
   return true;

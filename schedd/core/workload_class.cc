@@ -18,6 +18,16 @@ void AppendText(const std::string& text, std::string* key) {
   key->append(text);
 }
 
+void AppendTerm(const NodeSelectorTerm& term, std::string* key) {
+  AppendNumber(static_cast<std::int64_t>(term.match_expressions.size()), key);
+  for (const auto& requirement : term.match_expressions) {
+    AppendText(requirement.key, key);
+    AppendText(requirement.op, key);
+    AppendNumber(static_cast<std::int64_t>(requirement.values.size()), key);
+    for (const auto& value : requirement.values) AppendText(value, key);
+  }
+}
+
 void AppendConstraints(const SchedulingConstraints& constraints, std::string* key) {
   for (const auto& [label, value] : constraints.node_selector) {
     key->push_back('s');
@@ -27,12 +37,12 @@ void AppendConstraints(const SchedulingConstraints& constraints, std::string* ke
   if (constraints.has_required_affinity) key->push_back('a');
   for (const auto& term : constraints.required_terms) {
     key->push_back('t');
-    for (const auto& requirement : term.match_expressions) {
-      AppendText(requirement.key, key);
-      AppendText(requirement.op, key);
-      AppendNumber(static_cast<std::int64_t>(requirement.values.size()), key);
-      for (const auto& value : requirement.values) AppendText(value, key);
-    }
+    AppendTerm(term, key);
+  }
+  for (const auto& preferred : constraints.preferred_terms) {
+    key->push_back('w');
+    AppendNumber(preferred.weight, key);
+    AppendTerm(preferred.term, key);
   }
   for (const auto& toleration : constraints.tolerations) {
     key->push_back('l');
@@ -43,6 +53,35 @@ void AppendConstraints(const SchedulingConstraints& constraints, std::string* ke
   }
 }
 
+void AppendLevel(char mark, const std::optional<std::string>& level, std::string* key) {
+  if (!level) return;
+  key->push_back(mark);
+  AppendText(*level, key);
+}
+
+void AppendTopology(const TopologyRequest& request, std::string* key) {
+  key->push_back('y');
+  AppendLevel('q', request.required, key);
+  AppendLevel('d', request.preferred, key);
+  if (request.unconstrained) key->push_back('u');
+  AppendText(request.pod_set_group, key);
+  AppendLevel('i', request.slice_required, key);
+  if (request.slice_size) AppendNumber(*request.slice_size, key);
+  for (const auto& layer : request.slice_layers) {
+    key->push_back('o');
+    AppendText(layer.level, key);
+    AppendNumber(layer.size, key);
+  }
+}
+
+void AppendAmounts(char mark, const ResourceList& amounts, std::string* key) {
+  for (const auto& [resource, amount] : amounts) {
+    key->push_back(mark);
+    AppendText(resource, key);
+    AppendNumber(amount, key);
+  }
+}
+
 }  // namespace
 
 void AppendPodSetsKey(const PodSets& pod_sets, std::string* key) {
@@ -50,20 +89,45 @@ void AppendPodSetsKey(const PodSets& pod_sets, std::string* key) {
     key->push_back('p');
     AppendText(pod_set.name, key);
     AppendNumber(pod_set.count, key);
-    for (const auto& [resource, amount] : pod_set.requests) {
-      key->push_back('r');
-      AppendText(resource, key);
-      AppendNumber(amount, key);
+    if (pod_set.min_count) {
+      key->push_back('m');
+      AppendNumber(*pod_set.min_count, key);
     }
+    AppendAmounts('r', pod_set.requests, key);
+    if (pod_set.node_requests) AppendAmounts('n', *pod_set.node_requests, key);
+    if (pod_set.topology) AppendTopology(*pod_set.topology, key);
     if (pod_set.constraints) AppendConstraints(*pod_set.constraints, key);
   }
 }
 
-void AppendClassKey(const JobRecord& job, std::string* key) {
-  AppendNumber(job.priority, key);
+void AppendSchedulingKey(const JobRecord& job, const AdmissionSettings& settings,
+                         std::string* key) {
+  AppendNumber(EffectivePriority(job, settings), key);
+  if (job.admission_state) {
+    const AdmissionState& state = *job.admission_state;
+    if (settings.reclaimable_pods) {
+      for (const auto& pods : state.reclaimable) {
+        key->push_back('g');
+        AppendText(pods.pod_set, key);
+        AppendNumber(pods.count, key);
+      }
+    }
+    if (state.allowed_flavors) {
+      key->push_back('f');
+      for (const auto& flavor : *state.allowed_flavors) AppendText(flavor, key);
+    }
+    if (!state.replaces_slice.empty()) {
+      key->push_back('e');
+      AppendText(state.replaces_slice, key);
+    }
+  }
+  if (job.pod_sets) AppendPodSetsKey(*job.pod_sets, key);
+}
+
+void AppendClassKey(const JobRecord& job, const AdmissionSettings& settings, std::string* key) {
   AppendText(job.ns, key);
   AppendText(job.local_queue, key);
-  if (job.pod_sets) AppendPodSetsKey(*job.pod_sets, key);
+  AppendSchedulingKey(job, settings, key);
 }
 
 }  // namespace muster::core

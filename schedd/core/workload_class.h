@@ -13,7 +13,12 @@ namespace muster::core {
 /// verdicts.
 void AppendPodSetsKey(const PodSets& pod_sets, std::string* key);
 
-/// Appends priority, namespace, LocalQueue and pod sets. The ClusterQueue is not part of it.
-void AppendClassKey(const JobRecord& job, std::string* key);
+/// Appends what Kueue's scheduling hash covers: effective priority, flavors allowed, pods given
+/// back and pod sets; and the slice that it replaces. Equal text in one ClusterQueue: when one does
+/// not fit, none does.
+void AppendSchedulingKey(const JobRecord& job, const AdmissionSettings& settings, std::string* key);
+
+/// Appends namespace and LocalQueue, then the scheduling key. The ClusterQueue is not part of it.
+void AppendClassKey(const JobRecord& job, const AdmissionSettings& settings, std::string* key);
 
 }  // namespace muster::core

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "schedd/base/quantity.h"
+#include "schedd/daemon/admission_config.h"
 #include "schedd/text/yaml.h"
 
 namespace muster {
@@ -69,7 +70,21 @@ std::vector<std::string> ScalarOrList(const json::value& value, bool list, std::
   return out;
 }
 
-void ReadFile(const std::string& path, Settings* settings, std::vector<FieldError>* problems) {
+void TakeAdmission(const std::string& path, const json::value& section,
+                   AdmissionSettingsPtr* admission, std::vector<FieldError>* problems) {
+  auto read = ReadAdmissionSettings(section);
+  if (read.ok()) {
+    *admission = std::make_shared<const AdmissionSettings>(std::move(read).value());
+    return;
+  }
+  for (const FieldError& one : read.error().fields) {
+    const std::string key = one.field.empty() ? "admission" : "admission." + one.field;
+    Problem(problems, path + ": " + key, one.message);
+  }
+}
+
+void ReadFile(const std::string& path, Settings* settings, AdmissionSettingsPtr* admission,
+              std::vector<FieldError>* problems) {
   std::ifstream file(path);
   if (!file) return Problem(problems, "--config", "cannot read " + path);
   std::stringstream text;
@@ -82,6 +97,10 @@ void ReadFile(const std::string& path, Settings* settings, std::vector<FieldErro
   }
   for (const auto& [name, value] : (*documents)[0].as_object()) {
     const std::string key(name);
+    if (key == "admission") {
+      TakeAdmission(path, value, admission, problems);
+      continue;
+    }
     if (!Keys().contains(key)) {
       Problem(problems, path + ": " + key, "unknown key");
       continue;
@@ -262,7 +281,7 @@ Result<ParsedCommandLine> ParseCommandLine(int argc, const char* const* argv,
   app.set_version_flag("--version", kVersion);
   app.allow_extras();
   std::string config_file;
-  app.add_option("--config", config_file, "YAML file with the keys below");
+  app.add_option("--config", config_file, "YAML file with the keys below and `admission:`");
   std::map<std::string, std::vector<std::string>> flags;
   for (const auto& [key, help] : Keys()) {
     app.add_option("--" + key, flags[key], help)->allow_extra_args(false)->type_size(1);
@@ -280,7 +299,8 @@ Result<ParsedCommandLine> ParseCommandLine(int argc, const char* const* argv,
   for (const auto& extra : app.remaining()) Problem(&problems, extra, "unknown argument");
   Settings settings;
   if (config_file.empty() && env("MUSTER_CONFIG") != nullptr) config_file = env("MUSTER_CONFIG");
-  if (!config_file.empty()) ReadFile(config_file, &settings, &problems);
+  AdmissionSettingsPtr admission = std::make_shared<const AdmissionSettings>();
+  if (!config_file.empty()) ReadFile(config_file, &settings, &admission, &problems);
   ReadEnvironment(env, &settings);
   for (const auto& [key, values] : flags) {
     if (values.empty()) continue;
@@ -289,6 +309,7 @@ Result<ParsedCommandLine> ParseCommandLine(int argc, const char* const* argv,
   }
   ParsedCommandLine parsed;
   parsed.config = Build(settings, env, &problems);
+  parsed.config.admission = std::move(admission);
   if (!problems.empty()) return AllProblems(std::move(problems));
   return parsed;
 }

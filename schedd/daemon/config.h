@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schedd/base/result.h"
+#include "schedd/model/admission_settings.h"
 #include "schedd/model/resources.h"
 #include "schedd/model/scheduling.h"
 
@@ -35,6 +36,7 @@ struct DaemonConfig {
   std::vector<DeclaredCluster> simulated_clusters;  // for benchmarks: jobs there only sleep
   std::string log_level = "info";
   std::string log_file;  // "": stderr
+  AdmissionSettingsPtr admission = std::make_shared<const AdmissionSettings>();
 };
 
 /// What the command line asked for.

@@ -31,10 +31,28 @@ namespace {
 
 constexpr std::chrono::seconds kReadyWithin{120};  // recovery of a million rows takes a minute
 
+constexpr const char* kNodes = "muster.io/nodes";
+
+// The annotation muster.io/nodes of a member's stored object; nullopt if it has none.
+std::optional<json::value> DeclaredNodes(const WorldView& world, const std::string& cluster) {
+  const auto stored = world.objects->find({ObjectKind::kMemberCluster, "", cluster});
+  if (stored == world.objects->end()) return std::nullopt;
+  const auto manifest = ParseJson(stored->second->manifest);
+  if (!manifest.ok()) return std::nullopt;
+  const json::value* at = &*manifest;
+  for (const char* key : {"metadata", "annotations", kNodes}) {
+    at = at->is_object() ? at->get_object().if_contains(key) : nullptr;
+    if (at == nullptr) return std::nullopt;
+  }
+  return *at;
+}
+
 // The MemberCluster object of a declared cluster: what `muster get memberclusters` shows.
 // A cordon is the administrator's and stays over restarts; capacity and labels are the flags'.
+// So do the machines that the administrator wrote into it.
 ObjectChange MemberClusterChange(const DeclaredCluster& cluster, const char* backend,
-                                 const ConfigView& config) {
+                                 const WorldView& world) {
+  const ConfigView& config = *world.config;
   json::object allocatable;
   for (const auto& [resource, amount] : cluster.allocatable) {
     allocatable[resource] = FormatQuantity(resource, amount);
@@ -43,17 +61,17 @@ ObjectChange MemberClusterChange(const DeclaredCluster& cluster, const char* bac
   for (const auto& [key, value] : cluster.labels) labels[key] = value;
   const auto known = config.member_clusters.find(cluster.name);
   const bool cordoned = known != config.member_clusters.end() && known->second.cordoned;
-  const json::object manifest{{"apiVersion", "cluster.kubernetes-fleet.io/v1beta1"},
-                              {"kind", "MemberCluster"},
-                              {"metadata",
-                               {{"name", cluster.name},
-                                {"labels", labels},
-                                {"annotations",
-                                 {{"muster.io/backend", backend},
-                                  {"muster.io/cordoned", cordoned ? "true" : "false"},
-                                  {"muster.io/any-flavor", "true"},
-                                  {"muster.io/allocatable", WriteJson(allocatable)}}}}},
-                              {"spec", json::object{}}};
+  json::object annotations{{"muster.io/backend", backend},
+                           {"muster.io/cordoned", cordoned ? "true" : "false"},
+                           {"muster.io/any-flavor", "true"},
+                           {"muster.io/allocatable", WriteJson(allocatable)}};
+  if (const auto nodes = DeclaredNodes(world, cluster.name)) annotations[kNodes] = *nodes;
+  const json::object manifest{
+      {"apiVersion", "cluster.kubernetes-fleet.io/v1beta1"},
+      {"kind", "MemberCluster"},
+      {"metadata",
+       {{"name", cluster.name}, {"labels", labels}, {"annotations", std::move(annotations)}}},
+      {"spec", json::object{}}};
   ObjectChange change;
   change.kind = ObjectKind::kMemberCluster;
   change.name = cluster.name;
@@ -174,13 +192,13 @@ Status Daemon::Impl::MakeBackends() {
 Status Daemon::Impl::DeclareObjects() {
   ApplyCommand apply;
   apply.actor = {"musterd", "start"};
-  const ConfigPtr config_now = engine->View()->config;
-  if (!config_now->namespaces.contains("default"))
+  const WorldViewPtr world = engine->View();
+  if (!world->config->namespaces.contains("default"))
     apply.changes.push_back(NamespaceChange("default"));
   for (const auto& cluster : config.local_clusters)
-    apply.changes.push_back(MemberClusterChange(cluster, "local", *config_now));
+    apply.changes.push_back(MemberClusterChange(cluster, "local", *world));
   for (const auto& cluster : config.simulated_clusters)
-    apply.changes.push_back(MemberClusterChange(cluster, "simulated", *config_now));
+    apply.changes.push_back(MemberClusterChange(cluster, "simulated", *world));
   std::promise<Status> promise;
   apply.done = [&promise](Result<std::vector<ObjectApplied>> result) {
     promise.set_value(result.ok() ? Status(Done{}) : Status(result.error()));
@@ -227,6 +245,7 @@ Status Daemon::Start() {
   for (auto& backend : d.backends) d.dispatcher->AddBackend(*backend);
   auto ready = d.recovered.get_future();
   EngineOptions engine_options;
+  engine_options.settings = d.config.admission;
   engine_options.on_ready = [&d] { d.EndRecoveryWait(); };
   d.engine = std::make_unique<Engine>(*d.store, d.clock, d.random, *d.dispatcher, d.metrics,
                                       engine_options, [&d](const std::vector<Event>& events) {

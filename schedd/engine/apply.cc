@@ -31,12 +31,14 @@ std::string NameOf(const ObjectChange& change) {
   return name + change.name;
 }
 
-// What a change of which makes a new generation: everything but metadata.
+// What a change of which makes a new generation: everything but metadata and status.
 bool SameSpec(const std::string& a, const std::string& b) {
   auto left = ParseJson(a), right = ParseJson(b);
   if (!left.ok() || !right.ok() || !left->is_object() || !right->is_object()) return false;
   left->as_object().erase("metadata");
   right->as_object().erase("metadata");
+  left->as_object().erase("status");
+  right->as_object().erase("status");
   return *left == *right;
 }
 
@@ -71,11 +73,25 @@ void RemoveNamespaced(const std::string& ns, Draft* draft, std::vector<ObjectPtr
 // Only these kinds take part in decisions.
 bool MattersToQueues(ObjectKind kind) {
   return kind != ObjectKind::kConfigMap && kind != ObjectKind::kSecret &&
-         kind != ObjectKind::kWorkloadPriorityClass;
+         kind != ObjectKind::kLimitRange && kind != ObjectKind::kRuntimeClass;
 }
 
-Result<ObjectApplied> PutObject(const ObjectChange& change, const ObjectPtr& now, WallTime time,
+// Its controller writes the status of an admission check; whoever writes the rest leaves it alone.
+std::string WithStatus(const ObjectChange& change, const ObjectPtr& now) {
+  if (change.kind != ObjectKind::kAdmissionCheck || now == nullptr) return change.manifest;
+  auto before = ParseJson(now->manifest), after = ParseJson(change.manifest);
+  if (!before.ok() || !after.ok() || !before->is_object() || !after->is_object())
+    return change.manifest;
+  const json::value* status = before->as_object().if_contains("status");
+  if (status == nullptr || after->as_object().contains("status")) return change.manifest;
+  after->as_object()["status"] = *status;
+  return WriteJson(*after);
+}
+
+Result<ObjectApplied> PutObject(const ObjectChange& asked, const ObjectPtr& now, WallTime time,
                                 Random& random, Draft* draft) {
+  ObjectChange change = asked;
+  change.manifest = WithStatus(asked, now);
   if (now != nullptr && now->manifest == change.manifest)
     return ObjectApplied{now, ApplyOutcome::kUnchanged};
   const auto manifest = ParseJson(change.manifest);
@@ -157,79 +173,6 @@ Result<std::vector<ObjectApplied>> Engine::Impl::Apply(const Actor& actor,
     TakeConfig(std::move(draft.config), std::move(draft.objects), matters);
   }
   return outcomes;
-}
-
-void Engine::Impl::TakeConfig(std::shared_ptr<const ConfigView> config,
-                              std::shared_ptr<const ObjectTable> objects, bool matters) {
-  live.config = tx.config = std::move(config);
-  live.objects = tx.object_table = std::move(objects);
-  if (!matters) return;
-  tx.flush_all = true;
-  const core::QuotaTreePtr tree = core::QuotaTree::Build(*live.config);
-  Ledger planned(tree), charged(tree);
-  for (const auto& [id, job] : live.jobs) {
-    planned.Move(nullptr, job.get());
-    if (!HoldsQuota(job->state) || job->admission == nullptr) continue;
-    charged.Move(nullptr, job.get());
-    tx.Touch(*job->admission);  // pairs that left the quota, or came into it
-  }
-  // What is on its way to be released is still charged.
-  for (const SentCommit& sent : commits) {
-    for (const JobPtr& job : sent.transaction.releases) charged.Move(nullptr, job.get());
-  }
-  for (const JobPtr& job : tx.releases) charged.Move(nullptr, job.get());
-  live.planned = std::move(planned);
-  live.charged = std::move(charged);
-  ResolveQueues();
-  DrainStopped();
-}
-
-void Engine::Impl::ResolveQueues() {
-  std::vector<JobPtr> moved;
-  for (const auto& [id, job] : live.jobs) {
-    if (job->state != JobState::kPending && job->state != JobState::kHeld) continue;
-    const auto queue = live.config->local_queues.find({job->ns, job->local_queue});
-    if (queue != live.config->local_queues.end() &&
-        queue->second.cluster_queue != job->cluster_queue) {
-      moved.push_back(job);
-    }
-  }
-  std::sort(moved.begin(), moved.end(),
-            [](const JobPtr& a, const JobPtr& b) { return a->id < b->id; });
-  for (const JobPtr& job : moved) {
-    auto draft = std::make_shared<JobRecord>(*job);
-    draft->cluster_queue = live.config->local_queues.at({job->ns, job->local_queue}).cluster_queue;
-    const JobPtr now = Put(job, std::move(draft), "JobMoved");
-    if (live.pending.Contains(now->id)) live.pending.Add(now);
-  }
-}
-
-// HoldAndDrain: what runs is stopped and waits again (kueue.md 3.1, Evicted), or has ended if it
-// may not run twice (slurm.md 2.1, --no-requeue).
-void Engine::Impl::DrainStopped() {
-  std::map<JobId, std::pair<Reason, const char*>> drained;
-  for (const auto& [id, job] : live.jobs) {
-    if (!HoldsQuota(job->state) || job->admission == nullptr) continue;
-    if (changes::IsCancelling(*job) || changes::IsRequeuing(*job)) continue;
-    const auto queue = live.config->cluster_queues.find(job->admission->cluster_queue);
-    const auto local = live.config->local_queues.find({job->ns, job->local_queue});
-    if (queue != live.config->cluster_queues.end() &&
-        queue->second.stop_policy == StopPolicy::kHoldAndDrain) {
-      drained[id] = {Reason::kClusterQueueStopped, "The ClusterQueue is stopped"};
-    } else if (local != live.config->local_queues.end() &&
-               local->second.stop_policy == StopPolicy::kHoldAndDrain) {
-      drained[id] = {Reason::kLocalQueueStopped, "The LocalQueue is stopped"};
-    }
-  }
-  for (const auto& [id, why] : drained) {
-    const JobPtr job = live.jobs.at(id);
-    if (MayRequeue(*job)) {
-      StopAttempt(job, why.first, why.second, false);
-    } else {
-      StopAttempt(job, Reason::kCancelled,
-                  std::string(why.second) + ", and the job may not be requeued", true);
-    }
-  }
 }
 
 void Engine::Impl::Handle(ApplyCommand command) {

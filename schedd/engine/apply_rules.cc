@@ -110,20 +110,34 @@ void Engine::Impl::Handle(PreviewCommand command) {
     const Status applied = shapes::ApplyTo(config.get(), change.kind, *manifest);
     if (!applied.ok()) return answer(applied.error());
   }
-  Ledger ledger(core::QuotaTree::Build(*config));
-  for (const JobPtr& job : Holders(committed.jobs)) ledger.Move(nullptr, job.get());
+  const core::QuotaTreePtr tree = core::QuotaTree::Build(*config);
+  Ledger ledger(tree, options.settings);
+  auto holders = std::make_shared<core::Holders>(tree);
+  for (const JobPtr& job : HoldersOf(committed.jobs)) {
+    ledger.Move(nullptr, job.get());
+    if (job->admission != nullptr) holders->Put(HolderOf(*tree, *options.settings, job));
+  }
   // Everything that waits is looked at, parked or not: the edit is there to move it.
   std::vector<core::QueueHeads> heads;
   for (const auto& [name, queue] : config->cluster_queues) {
-    auto waiting = live.pending.Ordered(name, options.cycle_heads);
-    if (!waiting.empty()) heads.push_back({name, std::move(waiting), false});
+    core::QueueHeads waiting;
+    waiting.cluster_queue = name;
+    waiting.jobs = live.pending.Ordered(name, options.cycle_heads);
+    if (!waiting.jobs.empty()) heads.push_back(std::move(waiting));
   }
   EditEffect effect;
-  const core::Snapshot snapshot = MakeSnapshot(config, ledger, std::move(heads));
+  core::Snapshot snapshot = MakeSnapshot(config, ledger, holders, std::move(heads));
+  if (const auto trees = ForestOf(*config); trees != nullptr)
+    snapshot.topology = MachinesOf(*config, trees, *holders, *tree);
   if (!snapshot.clusters.empty()) {
-    const core::Plan plan =
-        core::Decide(snapshot, {clock.Now(), random.Next(), {options.cycle_heads}});
+    core::CycleInput input;
+    input.now = clock.Now();
+    input.seed = random.Next();
+    input.budget.heads = options.cycle_heads;
+    const core::Plan plan = core::Decide(snapshot, input);
     for (const core::Admit& admit : plan.admits) effect.would_admit.push_back(admit.job);
+    for (const core::Eviction& eviction : plan.evictions)
+      effect.would_preempt.push_back(eviction.victim);
   }
   answer(std::move(effect));
 }

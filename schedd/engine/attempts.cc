@@ -8,9 +8,21 @@ void Engine::Impl::Admit(const core::Admit& admit) {
   const auto found = live.jobs.find(admit.job->id);
   MUSTER_CHECK(found != live.jobs.end());
   const JobPtr before = found->second;
-  const JobPtr job =
-      Put(before, changes::Admitted(*before, admit.admission, admit.cluster, clock.WallNow()),
-          "JobAdmitted");
+  const ClusterQueue& queue = live.config->cluster_queues.at(admit.admission->cluster_queue);
+  const WallTime now = clock.WallNow();
+  changes::Draft draft =
+      changes::Reserved(*before, admit.admission, admit.cluster,
+                        RequiredChecks(queue, admit.admission.get()), *options.settings, now);
+  metrics.OnReserved(*draft, now);
+  if (IsTrue(*draft, "Admitted")) {
+    changes::Dispatch(draft.get(), now);
+    StartAttempt(Put(before, std::move(draft), "JobAdmitted"));
+  } else {
+    Put(before, std::move(draft), "JobReserved");
+  }
+}
+
+void Engine::Impl::StartAttempt(const JobPtr& job) {
   DispatchRow row;
   row.key = CurrentKey(*job);
   row.job = job->id;
@@ -41,9 +53,7 @@ JobPtr Engine::Impl::EndJob(const JobPtr& job, JobEvent how, Reason reason,
 }
 
 void Engine::Impl::RequeueStopped(const JobPtr& job) {
-  metrics.OnEvicted(*job);
-  const JobEvent how = job->reason == Reason::kRequeued ? JobEvent::kRequeue : JobEvent::kEvict;
-  Put(job, changes::BackToPending(*job, how, clock.WallNow()), "JobRequeued");
+  Put(job, changes::BackToPending(*job, *options.settings, clock.WallNow()), "JobRequeued");
 }
 
 bool Engine::Impl::HasRows(const Uid& uid) const {

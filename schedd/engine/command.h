@@ -4,6 +4,7 @@
 // not block.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -81,7 +82,7 @@ struct ApplyCommand {
 /// What an edit of a queue would do at once: for `quota set --dry-run`.
 struct EditEffect {
   std::vector<JobPtr> would_admit;
-  std::vector<JobPtr> would_preempt;  // always empty until preemption exists
+  std::vector<JobPtr> would_preempt;  // the victims of what cannot be admitted otherwise
 };
 
 /// Decides on the world as it would be after `changes`, and changes nothing.
@@ -121,8 +122,44 @@ struct CordonCommand {
   Callback<ObjectPtr> done;
 };
 
+/// What the controller of an admission check says of one job: status.admissionChecks[] (kueue.md
+/// 2.13). Refused with kFailedPrecondition unless the job holds quota and waits for this check, or
+/// says the same again.
+struct SetCheckStatusCommand {
+  Actor actor;
+  JobId job;
+  std::string check;
+  CheckState state = CheckState::kPending;
+  std::string message;
+  std::optional<std::int32_t> requeue_after_s;  // of kRetry: not tried again before
+  std::vector<PodSetUpdate> updates;            // what the pods get when the job starts
+  Callback<JobPtr> done;
+};
+
+/// The condition Active of an AdmissionCheck object, which its controller writes.
+struct SetCheckActiveCommand {
+  Actor actor;
+  std::string check;
+  bool active = false;
+  std::string reason, message;
+  Callback<ObjectPtr> done;  // the object with its status; kNotFound
+};
+
+/// Changes of a job's spec after its submission; absent fields stay. kFailedPrecondition once it
+/// has ended, kInvalidArgument naming the field for what does not exist.
+struct ChangeJobCommand {
+  Actor actor;
+  JobId job;
+  std::optional<bool> active;                 // false: evicted and not tried; true: tried again
+  std::optional<std::string> priority_class;  // a WorkloadPriorityClass; sets the priority too
+  std::optional<std::int32_t> priority_boost;
+  std::optional<std::vector<ReclaimablePods>> reclaimable;  // never fewer than before, by pod set
+  Callback<JobPtr> done;
+};
+
 using Command =
     std::variant<SubmitCommand, JobCommand, ApplyCommand, PreviewCommand, ObservedCommand,
-                 FactsCommand, EnsuredCommand, RemovedCommand, ListedCommand, CordonCommand>;
+                 FactsCommand, EnsuredCommand, RemovedCommand, ListedCommand, CordonCommand,
+                 SetCheckStatusCommand, SetCheckActiveCommand, ChangeJobCommand>;
 
 }  // namespace muster

@@ -111,7 +111,7 @@ void Engine::Impl::Absorb(const Transaction& done, std::int64_t last_seq) {
   }
   if (done.config != nullptr) {
     committed.config = done.config;
-    Ledger ledger(core::QuotaTree::Build(*committed.config));
+    Ledger ledger(core::QuotaTree::Build(*committed.config), options.settings);
     committed.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
       ledger.Move(nullptr, job.get());
       return true;
@@ -120,16 +120,20 @@ void Engine::Impl::Absorb(const Transaction& done, std::int64_t last_seq) {
   }
   if (done.object_table != nullptr) committed.objects = done.object_table;
   std::set<std::string> released;
-  for (const JobPtr& job : done.releases) {
-    live.charged.Move(job.get(), nullptr);
-    released.insert(job->admission->cluster_queue);
+  for (const GivenBack& release : done.releases) {
+    live.charged.Move(release.before.get(), release.after.get());
+    if (release.after == nullptr) {
+      live.holders.Erase(release.before->id);
+      machines_known = false;
+    }
+    released.insert(release.before->admission->cluster_queue);
   }
   if (!released.empty()) FlushFor(released);
   if (done.flush_all) FlushAll();
   for (const JobId id : done.to_queue) {
     const auto found = live.jobs.find(id);
-    if (found != live.jobs.end() && found->second->state == JobState::kPending)
-      live.pending.Add(found->second);
+    if (found != live.jobs.end() && changes::MayQueue(*found->second))
+      live.pending.Add(found->second, clock.WallNow());
   }
   for (const Order& order : done.orders) SendOrder(order);
 }

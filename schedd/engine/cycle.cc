@@ -15,23 +15,48 @@ constexpr std::size_t kVerdicts = 10'000;     // more classes than that wait wit
 constexpr std::size_t kSweepAtOnce = 10'000;  // about 10 ms
 constexpr std::int64_t kSweepEveryNs = 5 * kNanosPerSecond;
 
-std::string VerdictKey(const JobRecord& job) {
-  std::string key = job.cluster_queue + '\n';
-  core::AppendClassKey(job, &key);
+// Of all that no rule can tell apart: whatever their LocalQueue, unless that is the reason.
+std::string GroupKey(const JobRecord& job, const AdmissionSettings& settings) {
+  std::string key = "group " + job.cluster_queue + '\n';
+  core::AppendSchedulingKey(job, settings, &key);
   return key;
+}
+
+std::string ClassKey(const JobRecord& job, const AdmissionSettings& settings) {
+  std::string key = "class " + job.cluster_queue + '\n';
+  core::AppendClassKey(job, settings, &key);
+  return key;
+}
+
+// What was found of a workload that waits so is true of others too.
+bool HoldsForOthers(core::RequeueReason reason) {
+  return reason == core::RequeueReason::kNoFit ||
+         reason == core::RequeueReason::kPreemptionNoCandidates ||
+         reason == core::RequeueReason::kGated;
 }
 
 }  // namespace
 
 core::Snapshot Engine::Impl::MakeSnapshot(const ConfigPtr& config, const Ledger& ledger,
+                                          std::shared_ptr<const core::Holders> holders,
                                           std::vector<core::QueueHeads> heads) const {
-  return {config, ledger.usage(), std::move(heads), ledger.Clusters(*config, facts)};
+  core::Snapshot snapshot;
+  snapshot.config = config;
+  snapshot.settings = options.settings;
+  snapshot.usage = ledger.usage();
+  snapshot.holders = std::move(holders);
+  snapshot.heads = std::move(heads);
+  snapshot.clusters = ledger.Clusters(*config, facts);
+  snapshot.now = clock.WallNow();
+  snapshot.cycle = decided_cycles;
+  snapshot.pods_not_ready = !unready.empty();
+  return snapshot;
 }
 
 bool Engine::Impl::Cycle() {
   const std::size_t room = CommitRoom();
-  if (!live.pending.HasActive() || commits.size() >= CommitDepth() || Resting() || room == 0 ||
-      configs_in_flight > 0 || tx.config != nullptr) {
+  if ((!live.pending.HasActive() && !SecondPassDue()) || commits.size() >= CommitDepth() ||
+      Resting() || room == 0 || configs_in_flight > 0 || tx.config != nullptr) {
     return false;
   }
   const Monotonic begin = clock.Now();
@@ -41,27 +66,50 @@ bool Engine::Impl::Cycle() {
   const std::size_t wanted = std::min(options.cycle_heads, room);
   const std::size_t per_queue = std::max<std::size_t>(wanted / queues, 1);
   auto heads = live.pending.Heads(per_queue, std::max(wanted, queues * per_queue));
-  const core::Snapshot snapshot = MakeSnapshot(live.config, live.charged, std::move(heads));
+  // Not owned: the snapshot ends before anything of the plan is carried out by another step.
+  const std::shared_ptr<const core::Holders> holders(std::shared_ptr<void>(), &live.holders);
+  RefreshMachines();
+  core::Snapshot snapshot = MakeSnapshot(live.config, live.charged, holders, std::move(heads));
+  snapshot.topology = machines;
+  snapshot.second_pass = second_passes.TakeDue(snapshot.now);
   core::Plan plan;
   if (snapshot.clusters.empty()) {
+    for (const JobPtr& job : snapshot.second_pass) OfferSecondPass(job);
     // Decide takes "no members" for "do not place"; here it means that nothing can run.
     for (const core::QueueHeads& queue : snapshot.heads) {
       for (const JobPtr& job : queue.jobs) {
-        plan.not_admitted.push_back(
-            {job, Reason::kNoMemberCluster, "no member cluster is declared", true, false});
+        core::NotAdmitted waiting;
+        waiting.job = job;
+        waiting.reason = Reason::kNoMemberCluster;
+        waiting.message = "no member cluster is declared";
+        waiting.requeue = core::RequeueReason::kGated;
+        plan.not_admitted.push_back(std::move(waiting));
       }
     }
   } else {
-    plan = core::Decide(snapshot, {begin, random.Next(), {options.cycle_heads}});
+    core::CycleInput input;
+    input.now = begin;
+    input.seed = random.Next();
+    input.budget.heads = options.cycle_heads;
+    plan = core::Decide(snapshot, input);
+    decided_cycles += static_cast<std::int64_t>(plan.rounds);
     const std::vector<std::string> broken = core::CheckPlan(snapshot, plan);
     for (const std::string& sentence : broken)
       Log(LogLevel::kError, "engine", "plan_unsound", {{"err", sentence}});
     if (!broken.empty()) FlushLog();
     MUSTER_CHECK(broken.empty());
   }
-  live.pending.Settle(plan);
-  for (const core::Admit& admit : plan.admits) Admit(admit);
+  live.pending.Settle(plan, clock.WallNow());
+  for (const core::Admit& admit : plan.admits) {
+    if (admit.second_pass) {
+      Complete(admit);
+    } else {
+      Admit(admit);
+    }
+  }
+  for (const core::Eviction& eviction : plan.evictions) Evict(eviction);
   for (const core::NotAdmitted& waiting : plan.not_admitted) NoteWaiting(waiting);
+  metrics.OnRecomputations(plan.recomputations);
   metrics.OnCycle(static_cast<double>(clock.Now() - begin) / static_cast<double>(kNanosPerSecond),
                   !plan.admits.empty());
   dirty = true;
@@ -72,14 +120,25 @@ void Engine::Impl::NoteWaiting(const core::NotAdmitted& waiting) {
   const auto found = live.jobs.find(waiting.job->id);
   if (found == live.jobs.end()) return;
   const JobPtr job = found->second;
+  if (waiting.second_pass) {
+    AddEvent("SecondPassFailed", job->id, ObjectName(*job), std::string(ReasonName(waiting.reason)),
+             waiting.message);
+    OfferSecondPass(job);
+    return;
+  }
+  const WallTime at = clock.WallNow();
   const auto change = [&](const JobRecord& one) {
-    return changes::Waiting(one, waiting.reason, waiting.message);
+    auto draft = changes::Waiting(one, waiting.reason, waiting.message, *options.settings, at);
+    if (draft != nullptr && waiting.preemption_gated) MarkPreemptionGated(draft.get(), at);
+    return draft;
   };
   PutSoft(job, change, true);
   if (waiting.reason == Reason::kWaitingForCapacity) waits_for_room.insert(job->cluster_queue);
-  if (!waiting.park) return;
+  if (!HoldsForOthers(waiting.requeue)) return;
   if (verdicts.size() >= kVerdicts) verdicts.clear();
-  const auto [verdict, fresh] = verdicts.try_emplace(VerdictKey(*job));
+  const bool of_class = waiting.requeue == core::RequeueReason::kGated;
+  const auto [verdict, fresh] = verdicts.try_emplace(of_class ? ClassKey(*job, *options.settings)
+                                                              : GroupKey(*job, *options.settings));
   const bool other_reason = verdict->second.reason != waiting.reason;
   verdict->second.reason = waiting.reason;
   verdict->second.message = waiting.message;
@@ -96,10 +155,10 @@ void Engine::Impl::Sweep() {
   to_sweep.pop_front();
   const auto found = live.jobs.find(head);
   if (found == live.jobs.end()) return;
-  const auto verdict = verdicts.find(VerdictKey(*found->second));
-  if (verdict == verdicts.end()) return;
-  const Reason reason = verdict->second.reason;
-  const std::string message = verdict->second.message;
+  const Verdict* verdict = VerdictOf(*found->second);
+  if (verdict == nullptr) return;
+  const Reason reason = verdict->reason;
+  const std::string message = verdict->message;
   std::vector<JobPtr> members;
   live.pending.ForEachInClass(head, [&](const JobPtr& member) {
     if (members.size() >= kSweepAtOnce) return;
@@ -111,7 +170,10 @@ void Engine::Impl::Sweep() {
   });
   for (const JobPtr& member : members) {
     PutSoft(
-        member, [&](const JobRecord& one) { return changes::Waiting(one, reason, message); },
+        member,
+        [&](const JobRecord& one) {
+          return changes::Waiting(one, reason, message, *options.settings, clock.WallNow());
+        },
         false);
   }
   if (members.size() == kSweepAtOnce) to_sweep.push_front(head);
@@ -119,14 +181,15 @@ void Engine::Impl::Sweep() {
 
 const Verdict* Engine::Impl::VerdictOf(const JobRecord& job) const {
   if (verdicts.empty()) return nullptr;
-  const auto found = verdicts.find(VerdictKey(job));
+  auto found = verdicts.find(ClassKey(job, *options.settings));
+  if (found == verdicts.end()) found = verdicts.find(GroupKey(job, *options.settings));
   return found == verdicts.end() ? nullptr : &found->second;
 }
 
 void Engine::Impl::FlushAll() {
   verdicts.clear();
   waits_for_room.clear();
-  live.pending.FlushAll();
+  live.pending.FlushAll(clock.WallNow());
 }
 
 // Quota came free in these queues: everything under the same root cohorts may now fit; and room
@@ -144,7 +207,8 @@ void Engine::Impl::FlushFor(const std::set<std::string>& released) {
     const core::NodeIndex queue = tree.ClusterQueueIndex(name);
     if (queue >= 0 && roots.contains(tree.node(queue).root)) names.push_back(name);
   }
-  live.pending.Flush(names);
+  for (const std::string& name : released) live.pending.NoteRelease(name);
+  live.pending.Flush(names, clock.WallNow());
 }
 
 }  // namespace muster

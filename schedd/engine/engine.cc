@@ -36,7 +36,8 @@ Engine::Impl::Impl(Store& store_in, const Clock& clock_in, Random& random_in, Or
       metrics(metrics_in, [shared = published] { return shared->Get(); }),
       inbox(std::make_shared<BoundedQueue<Envelope>>(limits::kInboxCommands)) {
   const core::QuotaTreePtr tree = core::QuotaTree::Build(*live.config);
-  live.planned = live.charged = committed.ledger = Ledger(tree);
+  live.planned = live.charged = committed.ledger = Ledger(tree, options.settings);
+  live.holders = core::Holders(tree);
 }
 
 void Engine::Impl::Dispatch(Envelope envelope) {
@@ -64,6 +65,7 @@ bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
   }
   if (ready) {
     worked = FireTimers() || worked;
+    worked = FireAlarms() || worked;
     worked = AdoptForgotten() || worked;
     SendAccepts();
     worked = HandleReports() || worked;
@@ -90,6 +92,12 @@ std::chrono::nanoseconds Engine::Impl::IdleTime() const {
   if (!ttls.empty()) idle = std::min(idle, until(ttls.begin()->first));
   if (!retirements.empty()) idle = std::min(idle, until(retirements.front().first));
   idle = std::min(idle, until(next_forgetting));
+  WallTime due = second_passes.NextDue();
+  if (!alarms.empty() && (!due.set() || alarms.begin()->first < due)) due = alarms.begin()->first;
+  if (due.set()) {
+    const std::int64_t us = due.us - clock.WallNow().us;
+    idle = std::clamp(std::chrono::nanoseconds(us * 1000), std::chrono::nanoseconds(0), idle);
+  }
   return idle;
 }
 

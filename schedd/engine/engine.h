@@ -39,6 +39,8 @@ struct EngineOptions {
   std::size_t max_waiting_jobs = limits::kPendingJobs;
   std::size_t commit_depth = limits::kCommitDepth;
   std::size_t cycle_heads = limits::kCycleHeads;
+  /// The switches that change decisions; never null.
+  AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
   /// Runs on the engine thread each time a recovery is done and visible in View(); may be null.
   std::function<void()> on_ready;
 };

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "schedd/base/quantity.h"
+#include "schedd/model/admission_lifecycle.h"
 
 namespace muster {
 namespace {
@@ -135,6 +136,8 @@ EngineMetrics::QueueHandles& EngineMetrics::Of(const JobRecord& job) {
   QueueHandles made{
       metrics_.GetCounter("kueue_admitted_workloads_total", "Workloads admitted", labels),
       metrics_.GetCounter("kueue_finished_workloads_total", "Workloads finished", labels),
+      metrics_.GetCounter("kueue_quota_reserved_workloads_total", "Workloads that got quota",
+                          labels),
       metrics_.GetHistogram("kueue_quota_reserved_wait_time_seconds",
                             "From submission to quota reservation", WaitBuckets(), labels),
       metrics_.GetHistogram("kueue_admission_wait_time_seconds", "From submission to admission",
@@ -146,18 +149,55 @@ void EngineMetrics::OnAdmitted(const JobRecord& job) {
   QueueHandles& handles = Of(job);
   const double waited = SecondsBetween(job.submit_time, job.admit_time);
   handles.admitted.Add();
-  handles.reserved_wait.Observe(waited);
   handles.admission_wait.Observe(waited);
 }
 
 void EngineMetrics::OnFinished(const JobRecord& job) { Of(job).finished.Add(); }
 
-void EngineMetrics::OnEvicted(const JobRecord& job) {
+void EngineMetrics::OnReserved(const JobRecord& job, WallTime now) {
+  QueueHandles& handles = Of(job);
+  handles.reserved.Add();
+  handles.reserved_wait.Observe(SecondsBetween(job.submit_time, now));
+}
+
+void EngineMetrics::OnEvicted(const JobRecord& job, bool first) {
+  const Condition* evicted = FindCondition(job, "Evicted");
+  std::string cause;
+  if (!StateOf(job).evictions.empty()) {
+    for (const EvictionCount& one : StateOf(job).evictions) {
+      if (one.reason == evicted->reason) cause = one.cause;
+    }
+  }
+  const Labels labels{{"cluster_queue", job.cluster_queue},
+                      {"reason", evicted->reason},
+                      {"underlying_cause", cause},
+                      {"priority_class", job.priority_class}};
+  metrics_.GetCounter("kueue_evicted_workloads_total", "Workloads evicted", labels).Add();
+  if (!first) return;
   metrics_
-      .GetCounter(
-          "kueue_evicted_workloads_total", "Workloads evicted",
-          {{"cluster_queue", job.cluster_queue}, {"reason", std::string(ReasonName(job.reason))}})
+      .GetCounter("kueue_evicted_workloads_once_total", "Workloads evicted for the first time",
+                  labels)
       .Add();
+}
+
+void EngineMetrics::OnPreempted(const std::string& preempting_queue, Reason reason) {
+  metrics_
+      .GetCounter("kueue_preempted_workloads_total", "Workloads preempted",
+                  {{"preempting_cluster_queue", preempting_queue},
+                   {"reason", std::string(ReasonName(reason))}})
+      .Add();
+}
+
+void EngineMetrics::OnRecomputations(const std::vector<core::Recomputation>& list) {
+  static constexpr const char* kResults[] = {"new_targets", "deferred_fit", "skipped"};
+  for (const core::Recomputation& one : list) {
+    metrics_
+        .GetCounter("kueue_preemption_target_recomputations_total",
+                    "Victims searched anew because another workload had taken them",
+                    {{"cluster_queue", one.cluster_queue},
+                     {"result", kResults[static_cast<std::size_t>(one.result)]}})
+        .Add();
+  }
 }
 
 void EngineMetrics::OnCycle(double seconds, bool admitted) {

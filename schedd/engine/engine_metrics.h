@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "schedd/core/plan.h"
 #include "schedd/engine/world_view.h"
 #include "schedd/telemetry/metrics.h"
 
@@ -19,7 +20,11 @@ class EngineMetrics {
 
   void OnAdmitted(const JobRecord& job);
   void OnFinished(const JobRecord& job);
-  void OnEvicted(const JobRecord& job);
+  void OnReserved(const JobRecord& job, WallTime now);
+  /// A job that was just marked; `first`: it never was before.
+  void OnEvicted(const JobRecord& job, bool first);
+  void OnPreempted(const std::string& preempting_queue, Reason reason);
+  void OnRecomputations(const std::vector<core::Recomputation>& list);
   void OnCycle(double seconds, bool admitted);
   void OnShed(const char* where);
 
@@ -33,6 +38,7 @@ class EngineMetrics {
   struct QueueHandles {
     Counter& admitted;
     Counter& finished;
+    Counter& reserved;
     Histogram& reserved_wait;
     Histogram& admission_wait;
   };

@@ -11,50 +11,17 @@
 #include <vector>
 
 #include "schedd/base/bounded_queue.h"
+#include "schedd/core/second_pass.h"
 #include "schedd/engine/engine.h"
 #include "schedd/engine/engine_metrics.h"
+#include "schedd/engine/inbox.h"
 #include "schedd/engine/job_changes.h"
 #include "schedd/engine/live_state.h"
 #include "schedd/engine/published.h"
 #include "schedd/engine/transaction.h"
+#include "schedd/model/admission_lifecycle.h"
 
 namespace muster {
-
-/// The submissions of one Store::Accept, and whom to answer. The store gets `jobs`; the rest stays
-/// here.
-struct AcceptBatch {
-  struct Group {
-    Callback<std::vector<Result<Submitted>>> done;
-    std::size_t first = 0, count = 0;
-    std::size_t refused = 0;  // the last of the command, for which the queue had no room
-  };
-  std::vector<NewJob> jobs;
-  std::vector<JobPtr> records;
-  std::vector<Group> groups;
-  std::int64_t config_version = 0;  // whose LocalQueues resolved their ClusterQueues
-};
-
-struct SentCommit {
-  Transaction transaction;
-  Monotonic sent;
-};
-
-struct AcceptDone {
-  Result<std::vector<Result<Accepted>>> outcome;
-};
-struct CommitDone {
-  Result<CommitVersion> outcome;
-};
-struct Wake {};
-
-using Envelope = std::variant<Command, AcceptDone, CommitDone, Wake>;
-
-/// What was found of a class of waiting jobs, for its members that were not looked at themselves.
-struct Verdict {
-  Reason reason = Reason::kNone;
-  std::string message;
-  Monotonic swept;
-};
 
 struct Engine::Impl {
   Impl(Store& store_in, const Clock& clock_in, Random& random_in, OrderSink& orders_in,
@@ -93,9 +60,41 @@ struct Engine::Impl {
   JobPtr EndJob(const JobPtr& job, JobEvent how, Reason reason, const std::string& message,
                 const Observation* seen);
   void RequeueStopped(const JobPtr& job);
+  void StartAttempt(const JobPtr& job);
   void CleanUp(const JobPtr& job);
   bool HasRows(const Uid& uid) const;
   void FinishDeletion(const JobPtr& job);
+
+  // evictions.cc: quota is taken away in two steps (kueue.md 2.14).
+  using Mark = std::function<void(JobRecord*)>;
+  JobPtr Evict(const JobPtr& job, Reason reason, const Mark& mark);
+  JobPtr EvictFor(const JobPtr& job, Reason reason, const EvictionNote& note);
+  void Evict(const core::Eviction& eviction);
+  void Deactivate(const JobPtr& job, const std::string& cause);
+  JobPtr Requeued(const JobPtr& job, std::string_view reason, const std::string& message);
+
+  // alarms.cc: what time alone changes of one job: back-offs, pods that are not ready, time limits.
+  void SetAlarm(const JobRecord& job);
+  bool FireAlarms();
+  void OnAlarm(const JobPtr& job);
+
+  // admission_commands.cc: checks, priorities, activity, from outside.
+  void Handle(SetCheckStatusCommand command);
+  void Handle(SetCheckActiveCommand command);
+  void Handle(ChangeJobCommand command);
+  Result<JobPtr> SetCheck(const SetCheckStatusCommand& command);
+  Result<JobPtr> ChangeSpec(const ChangeJobCommand& command);
+  void GoOn(const JobPtr& reserved);
+  void AnswerJob(Callback<JobPtr> done, const Result<JobPtr>& outcome);
+
+  // machines.cc: topology aware flavors, second passes.
+  core::TopologyForestPtr ForestOf(const ConfigView& config) const;
+  core::TopologyUsage MachinesOf(const ConfigView& config, const core::TopologyForestPtr& trees,
+                                 const core::Holders& holders, const core::QuotaTree& tree) const;
+  void RefreshMachines();
+  void OfferSecondPass(const JobPtr& job);
+  bool SecondPassDue() const;
+  void Complete(const core::Admit& admit);
 
   // pace.cc: how much of the writer scheduling may take while clients wait for submissions.
   bool Crowded() const { return inflight_submissions > 0 || clock.Now() < crowded_until; }
@@ -127,10 +126,16 @@ struct Engine::Impl {
                   std::shared_ptr<const ObjectTable> objects, bool matters);
   void ResolveQueues();
   void DrainStopped();
+  void DrainQueue(const JobPtr& job, const ClusterQueue* queue, const LocalQueue* local);
+  void RebuildCharges(const core::QuotaTreePtr& tree);
+  void WakeRestarted();
+  void SyncReserved();
+  void PushPriorities(const ConfigView& before);
 
   // cycle.cc: deciding.
   bool Cycle();
   core::Snapshot MakeSnapshot(const ConfigPtr& config, const Ledger& ledger,
+                              std::shared_ptr<const core::Holders> holders,
                               std::vector<core::QueueHeads> heads) const;
   void NoteWaiting(const core::NotAdmitted& waiting);
   void Sweep();
@@ -144,6 +149,8 @@ struct Engine::Impl {
                bool persist);
   std::int64_t AddEvent(const char* type, JobId job, std::string object, std::string reason,
                         std::string message);
+  bool ChargesOther(const JobRecord& before, const JobRecord& after) const;
+  void TrackHolder(const JobRecord& before, const JobPtr& after, bool holds);
   void PutRow(const DispatchRow& row);
   void AddAudit(const Actor& actor, const char* verb, std::string object, std::string detail);
   void AnswerAfterCommit(Waiter waiter);
@@ -204,17 +211,25 @@ struct Engine::Impl {
   AcceptBatch gathering;
   std::deque<AcceptBatch> accepts;
   std::size_t inflight_submissions = 0;
-  Monotonic crowded_until{};    // submissions came lately: commits stay short
-  Monotonic rest_until{};       // and leave time between them
-  std::deque<Command> reports;  // of attempts, in order, not looked at yet
-  int configs_in_flight = 0;    // no decision on a configuration that is not durable
-  std::set<JobId> lazy;         // changed in reason or counts only; written when there is time
+  Monotonic crowded_until{};        // submissions came lately: commits stay short
+  Monotonic rest_until{};           // and leave time between them
+  std::deque<Command> reports;      // of attempts, in order, not looked at yet
+  std::int64_t decided_cycles = 0;  // single-head cycles so far
+  int configs_in_flight = 0;        // no decision on a configuration that is not durable
+  core::TopologyForestPtr forest;   // null: no flavor is topology aware
+  core::TopologyUsage machines;     // of the holders
+  bool forest_known = false, machines_known = false;
+  core::SecondPassQueue second_passes;
+  std::set<std::pair<WallTime, JobId>> alarms;
+  std::unordered_map<JobId, WallTime> alarm_of;
+  std::set<JobId> unready;  // not all pods ready; kept only if that blocks admission
+  std::set<JobId> lazy;     // changed in reason or counts only; written when there is time
 
   std::vector<std::function<void()>> answers;  // after the next publication
   std::vector<Event> news;
   bool dirty = false;
 
-  std::unordered_map<std::string, Verdict> verdicts;  // by ClusterQueue and class; looked up only
+  std::unordered_map<std::string, Verdict> verdicts;  // by group or class; looked up only
   std::deque<JobId> to_sweep;
   std::set<std::string> waits_for_room;  // ClusterQueues with a job that lacks room on a member
   std::deque<JobId> forgotten;  // ended jobs whose objects remain but whose records were not loaded

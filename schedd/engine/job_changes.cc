@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "schedd/base/check.h"
-#include "schedd/engine/conditions.h"
+#include "schedd/model/admission_lifecycle.h"
 
 namespace muster::changes {
 namespace {
 
 constexpr const char* kHeldText = "The job is held; release it to let it be scheduled";
+constexpr const char* kBackoffText = "The workload backoff was finished";
 constexpr const char* kEvaluationText = "Workload is pending evaluation in the scheduling queue";
 
 // A copy in the state that the one transition table gives.
@@ -36,39 +37,103 @@ void Waits(JobRecord* job) {
     const auto held = Next(job->state, JobEvent::kHold);
     MUSTER_CHECK(held.has_value());
     job->state = *held;
+  }
+  SayWhyItWaits(job);
+}
+
+std::int32_t AdmittedPods(const JobRecord& job) {
+  std::int32_t pods = 0;
+  if (job.admission == nullptr) return pods;
+  for (const PodSetAssignment& pod_set : job.admission->pod_sets) pods += pod_set.count;
+  return pods;
+}
+
+// After all pods were ready once: a failed one is waited for (kueue.md 2.14).
+void TakeReadiness(JobRecord* job, bool one_failed, WallTime now) {
+  const Condition* ready = FindCondition(*job, "PodsReady");
+  if (ready == nullptr) return;
+  const bool all = job->ready_pods + job->succeeded_pods >= AdmittedPods(*job);
+  if (ready->status && one_failed && !all) {
+    SetCondition(job, "PodsReady", false, "WaitForRecovery",
+                 "At least one pod has failed, waiting for recovery", now);
+  } else if (!ready->status && all && ready->reason == "WaitForRecovery") {
+    SetCondition(job, "PodsReady", true, "Recovered",
+                 "All pods reached readiness and the workload is running", now);
+  }
+}
+
+}  // namespace
+
+void SayWhyItWaits(JobRecord* job) {
+  const AdmissionState& state = StateOf(*job);
+  if (job->suspended_by_user) {
     job->reason = Reason::kHeldByUser;
     job->message = kHeldText;
+  } else if (!state.active) {
+    job->reason = Reason::kDeactivated;
+    job->message = DeactivationEviction(*job).message;
+  } else if (!state.admission_gated_by.empty()) {
+    job->reason = Reason::kAdmissionGated;
+    job->message = "Admission is gated by: " + state.admission_gated_by;
+  } else if (FindCondition(*job, "Requeued") != nullptr && !IsTrue(*job, "Requeued")) {
+    job->reason = Reason::kBackoff;
+    job->message = FindCondition(*job, "Requeued")->message;
   } else {
     job->reason = Reason::kPendingEvaluation;
     job->message = kEvaluationText;
   }
 }
 
-}  // namespace
+bool MayQueue(const JobRecord& job) {
+  return job.state == JobState::kPending && StateOf(job).active &&
+         StateOf(job).admission_gated_by.empty();
+}
 
-Draft Admitted(const JobRecord& job, AdmissionPtr admission, const std::string& cluster,
+bool OtherToQueue(const JobRecord& before, const JobRecord& after) {
+  return before.conditions != after.conditions || before.admission_state != after.admission_state ||
+         before.priority != after.priority || before.priority_boost != after.priority_boost ||
+         before.cluster_queue != after.cluster_queue;
+}
+
+Draft Reserved(const JobRecord& job, AdmissionPtr admission, const std::string& cluster,
+               const std::vector<std::string>& checks, const AdmissionSettings& settings,
                WallTime now) {
-  Draft draft = Follow(job, JobEvent::kAdmit);
-  draft->attempt += 1;
+  Draft draft = Follow(job, JobEvent::kReserve);
   draft->cluster = cluster;
-  draft->admit_time = now;
-  draft->start_time = draft->end_time = {};
-  draft->ready_pods = draft->succeeded_pods = draft->failed_pods = 0;
-  draft->exit_code.reset();
-  draft->exit_signal = 0;
-  draft->reason = Reason::kAdmitted;
-  draft->message = "The workload is admitted to member cluster " + cluster;
-  SetCondition(draft.get(), "QuotaReserved", true, "QuotaReserved",
-               "Quota reserved in ClusterQueue " + admission->cluster_queue, now);
-  SetCondition(draft.get(), "Admitted", true, "Admitted", "The workload is admitted", now);
-  if (FindCondition(*draft, "Evicted") != nullptr) {
-    SetCondition(draft.get(), "Evicted", false, "QuotaReserved",
-                 "Previously: the workload was evicted", now);
-    SetCondition(draft.get(), "PodsReady", false, "WaitForStart",
-                 "Not all pods are ready or succeeded", now);
-  }
-  draft->admission = std::move(admission);
+  draft->reason = Reason::kQuotaReserved;
+  draft->message = "Quota reserved in ClusterQueue " + admission->cluster_queue;
+  ReserveQuota(draft.get(), std::move(admission), now);
+  SyncChecks(draft.get(), checks, now);
+  SyncAdmitted(draft.get(), settings, now);
   return draft;
+}
+
+Draft Unreserved(const JobRecord& job, Reason reason, const std::string& message,
+                 const AdmissionSettings& settings, WallTime now) {
+  Draft draft = Follow(job, JobEvent::kEvict);
+  ReleaseQuota(draft.get(), reason, message, settings, now);
+  draft->cluster.clear();
+  draft->reason = reason;
+  draft->message = message;
+  return draft;
+}
+
+void Dispatch(JobRecord* job, WallTime now) {
+  const auto next = Next(job->state, JobEvent::kAdmit);
+  MUSTER_CHECK(next.has_value());
+  job->state = *next;
+  job->attempt += 1;
+  job->admit_time = now;
+  job->start_time = job->end_time = {};
+  job->ready_pods = job->succeeded_pods = job->failed_pods = 0;
+  job->exit_code.reset();
+  job->exit_signal = 0;
+  job->reason = Reason::kAdmitted;
+  job->message = "The workload is admitted to member cluster " + job->cluster;
+  if (FindCondition(*job, "PodsReady") != nullptr) {
+    SetCondition(job, "PodsReady", false, "WaitForStart", "Not all pods are ready or succeeded",
+                 now);
+  }
 }
 
 Draft Started(const JobRecord& job, const Observation& seen, WallTime now) {
@@ -82,13 +147,14 @@ Draft Started(const JobRecord& job, const Observation& seen, WallTime now) {
   return draft;
 }
 
-Draft Progressed(const JobRecord& job, const Observation& seen) {
+Draft Progressed(const JobRecord& job, const Observation& seen, WallTime now) {
   if (job.ready_pods == seen.ready_pods && job.succeeded_pods == seen.succeeded_pods &&
       job.failed_pods == seen.failed_pods) {
     return nullptr;
   }
   auto draft = std::make_shared<JobRecord>(job);
   TakeCounts(draft.get(), seen);
+  TakeReadiness(draft.get(), seen.failed_pods > job.failed_pods, now);
   return draft;
 }
 
@@ -115,16 +181,22 @@ Draft Ended(const JobRecord& job, JobEvent how, Reason reason, const std::string
   return draft;
 }
 
-Draft BackToPending(const JobRecord& job, JobEvent how, WallTime now) {
-  Draft draft = Follow(job, how);
-  const std::string reason(ReasonName(job.reason));
-  SetCondition(draft.get(), "Evicted", true, reason, job.message, now);
-  SetCondition(draft.get(), "QuotaReserved", false, "PendingEvaluation", job.message, now);
-  SetCondition(draft.get(), "Admitted", false, "NoReservation", "The workload has no reservation",
-               now);
-  SetCondition(draft.get(), "Requeued", true, reason, job.message, now);
-  draft->requeues += 1;
-  draft->admission = nullptr;
+Draft BackToPending(const JobRecord& job, const AdmissionSettings& settings, WallTime now) {
+  const Condition* evicted = FindCondition(job, "Evicted");
+  const std::string why = evicted == nullptr ? std::string() : evicted->reason;
+  const bool asked = why == ReasonName(Reason::kRequeued);
+  const bool ran = IsDispatched(job.state);
+  Draft draft = Follow(job, asked ? JobEvent::kRequeue : JobEvent::kEvict);
+  ReturnToQueue(draft.get(), settings, now);
+  const AdmissionState& state = StateOf(*draft);
+  if (asked) {
+    MarkRequeued(draft.get(), why, evicted->message, now);
+  } else if ((why == ReasonName(Reason::kAdmissionCheck) ||
+              why == ReasonName(Reason::kPodsReadyTimeout)) &&
+             (!state.requeue_at || *state.requeue_at <= now)) {
+    MarkRequeued(draft.get(), "BackoffFinished", kBackoffText, now);
+  }
+  if (ran) draft->requeues += 1;
   draft->cluster.clear();
   draft->admit_time = draft->start_time = {};
   draft->ready_pods = draft->succeeded_pods = draft->failed_pods = 0;
@@ -154,19 +226,21 @@ Draft Released(const JobRecord& job) {
   return draft;
 }
 
-Draft Waiting(const JobRecord& job, Reason reason, const std::string& message) {
+Draft Waiting(const JobRecord& job, Reason reason, const std::string& message,
+              const AdmissionSettings& settings, WallTime now) {
   if (job.state != JobState::kPending || (job.reason == reason && job.message == message))
     return nullptr;
   auto draft = std::make_shared<JobRecord>(job);
   draft->reason = reason;
   draft->message = message;
+  // One that never held quota has no conditions: what it says is its reason.
+  if (FindCondition(job, "QuotaReserved") != nullptr)
+    MarkWaiting(draft.get(), reason, message, settings, now);
   return draft;
 }
 
 bool IsRequeuing(const JobRecord& job) {
-  return HoldsQuota(job.state) &&
-         (job.reason == Reason::kRequeued || job.reason == Reason::kClusterQueueStopped ||
-          job.reason == Reason::kLocalQueueStopped);
+  return HoldsQuota(job.state) && job.reason != Reason::kCancelled && IsTrue(job, "Evicted");
 }
 
 bool IsCancelling(const JobRecord& job) {

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "schedd/model/dispatch.h"
 #include "schedd/model/job.h"
@@ -16,27 +17,41 @@ namespace muster::changes {
 
 using Draft = std::shared_ptr<JobRecord>;
 
-/// Quota reserved and a member chosen: the next attempt begins.
-Draft Admitted(const JobRecord& job, AdmissionPtr admission, const std::string& cluster,
+/// Quota reserved and a member chosen. The condition Admitted says whether it may be dispatched at
+/// once; `checks` are those that it must pass.
+Draft Reserved(const JobRecord& job, AdmissionPtr admission, const std::string& cluster,
+               const std::vector<std::string>& checks, const AdmissionSettings& settings,
                WallTime now);
+/// A reserved job gives its quota back without an eviction: its queue takes nothing any more.
+Draft Unreserved(const JobRecord& job, Reason reason, const std::string& message,
+                 const AdmissionSettings& settings, WallTime now);
+/// The next attempt of a reserved job begins.
+void Dispatch(JobRecord* job, WallTime now);
 /// Its pods run.
 Draft Started(const JobRecord& job, const Observation& seen, WallTime now);
 /// Takes over pod counts; null if none changed.
-Draft Progressed(const JobRecord& job, const Observation& seen);
+Draft Progressed(const JobRecord& job, const Observation& seen, WallTime now);
 /// Ends for good by kSucceed, kFail or kCancel. `seen` may be null: the member said nothing of the
 /// end.
 Draft Ended(const JobRecord& job, JobEvent how, Reason reason, const std::string& message,
             const Observation* seen, WallTime now);
-/// The attempt ended without an end of the job: back to Pending (or Held) by kRequeue or kEvict.
-Draft BackToPending(const JobRecord& job, JobEvent how, WallTime now);
+/// Second step of an eviction, when no pods are left: back to Pending (or Held), quota released.
+Draft BackToPending(const JobRecord& job, const AdmissionSettings& settings, WallTime now);
 /// An attempt is being ended on its member: why, until it is proven gone.
 Draft Stopping(const JobRecord& job, Reason reason, const std::string& message);
 Draft Held(const JobRecord& job);
 Draft Released(const JobRecord& job);
 /// A waiting job's reason; null if it is what the record says already.
-Draft Waiting(const JobRecord& job, Reason reason, const std::string& message);
+Draft Waiting(const JobRecord& job, Reason reason, const std::string& message,
+              const AdmissionSettings& settings, WallTime now);
+/// Reason and message of a job that waits and was not looked at yet.
+void SayWhyItWaits(JobRecord* job);
+/// True if its ClusterQueue may try it: pending, active and not gated (kueue.md 2.3).
+bool MayQueue(const JobRecord& job);
+/// True if a queue that has `before` must hear of `after`.
+bool OtherToQueue(const JobRecord& before, const JobRecord& after);
 
-/// True while the job's attempt is being stopped in order to run again.
+/// True while it is evicted and its attempt is being stopped.
 bool IsRequeuing(const JobRecord& job);
 /// True while its attempt is being stopped for good.
 bool IsCancelling(const JobRecord& job);

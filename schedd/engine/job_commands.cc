@@ -48,18 +48,9 @@ void Engine::Impl::Handle(JobCommand command) {
       job == nullptr
           ? Result<JobPtr>(NotFound("job " + std::to_string(command.id.value) + " does not exist"))
           : ChangeJob(command, job);
-  if (!outcome.ok()) {
-    answers.push_back([done = std::move(command.done), error = outcome.error()] { done(error); });
-    return;
-  }
-  AddAudit(command.actor, VerbName(command.verb), ObjectName(*job), JobText(*job));
-  AnswerAfterCommit([done = std::move(command.done), now = outcome.value()](const Error* error) {
-    if (error != nullptr) {
-      done(*error);
-    } else {
-      done(now);
-    }
-  });
+  if (outcome.ok())
+    AddAudit(command.actor, VerbName(command.verb), ObjectName(*job), JobText(*job));
+  AnswerJob(std::move(command.done), outcome);
 }
 
 Result<JobPtr> Engine::Impl::ChangeJob(const JobCommand& command, const JobPtr& job) {
@@ -82,7 +73,7 @@ Result<JobPtr> Engine::Impl::ChangeJob(const JobCommand& command, const JobPtr& 
 
 Result<JobPtr> Engine::Impl::Cancel(const JobCommand& command, const JobPtr& job) {
   const std::string message = "Cancelled by " + command.actor.user;
-  if (!HoldsQuota(job->state))
+  if (!IsDispatched(job->state))
     return EndJob(job, JobEvent::kCancel, Reason::kCancelled, message, nullptr);
   if (changes::IsCancelling(*job)) return job;
   StopAttempt(job, Reason::kCancelled, message, true);
@@ -117,8 +108,9 @@ Result<JobPtr> Engine::Impl::Requeue(const JobCommand& command, const JobPtr& jo
   if (changes::IsRequeuing(*job)) return job;
   if (!MayRequeue(*job))
     return Refused(*job, "was submitted with --no-requeue: cancel it and submit it again");
-  StopAttempt(job, Reason::kRequeued, "Requeued by " + command.actor.user, false);
-  return live.jobs.at(job->id);
+  return EvictFor(
+      job, Reason::kRequeued,
+      {std::string(ReasonName(Reason::kRequeued)), "", "Requeued by " + command.actor.user});
 }
 
 JobPtr Engine::Impl::Delete(const JobPtr& job, const std::string& by) {
@@ -131,7 +123,7 @@ JobPtr Engine::Impl::Delete(const JobPtr& job, const std::string& by) {
   const std::string message = "Deleted by " + by;
   if (IsTerminal(doomed->state)) {
     CleanUp(doomed);
-  } else if (!HoldsQuota(doomed->state)) {
+  } else if (!IsDispatched(doomed->state)) {
     return EndJob(doomed, JobEvent::kCancel, Reason::kCancelled, message, nullptr);
   } else if (!changes::IsCancelling(*doomed)) {
     StopAttempt(doomed, Reason::kCancelled, message, false);

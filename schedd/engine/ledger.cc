@@ -1,8 +1,21 @@
 #include "schedd/engine/ledger.h"
 
 #include "schedd/core/placement.h"
+#include "schedd/model/admission_lifecycle.h"
 
 namespace muster {
+
+MemberCluster WithFacts(const MemberCluster& declared,
+                        const std::map<std::string, ClusterFacts>& facts) {
+  MemberCluster member = declared;
+  const auto seen = facts.find(declared.name);
+  if (seen == facts.end()) return member;
+  member.healthy = seen->second.healthy;
+  for (const auto& [key, value] : seen->second.labels) member.labels[key] = value;
+  for (const auto& one : seen->second.allocatable)
+    SetAmount(&member.allocatable, one.resource, one.amount);
+  return member;
+}
 
 void Ledger::Move(const JobRecord* before, const JobRecord* after) {
   if (before != nullptr) Count(*before, -1);
@@ -19,16 +32,17 @@ void Ledger::Count(const JobRecord& job, int sign) {
   if (!HoldsQuota(job.state) || job.admission == nullptr) return;
   QueueStats& stats = queues_[job.admission->cluster_queue];
   stats.reserving += step;
-  stats.admitted += step;
+  if (IsDispatched(job.state)) stats.admitted += step;
+  const AdmissionPtr charged = ChargedAdmission(job, *settings_);
   if (sign > 0) {
-    usage_.Add(*job.admission);
+    usage_.Add(*charged);
   } else {
-    usage_.Remove(*job.admission);
+    usage_.Remove(*charged);
   }
   if (job.cluster.empty()) return;
   Held& held = held_[job.cluster];
   held.attempts += step;
-  ResourceList amounts = core::TotalRequests(*job.pod_sets);
+  ResourceList amounts = core::RequestsOf(*job.pod_sets, job.admission.get());
   AddAmounts(&held.amounts, sign > 0 ? amounts : Scaled(amounts, -1));
   if (held.attempts == 0) held_.erase(job.cluster);
 }
@@ -43,14 +57,7 @@ std::vector<core::ClusterView> Ledger::Clusters(
   std::vector<core::ClusterView> views;
   views.reserve(config.member_clusters.size());
   for (const auto& [name, declared] : config.member_clusters) {
-    core::ClusterView view{declared, {}};
-    if (const auto seen = facts.find(name); seen != facts.end()) {
-      view.member.healthy = seen->second.healthy;
-      for (const auto& [key, value] : seen->second.labels) view.member.labels[key] = value;
-      for (const auto& one : seen->second.allocatable) {
-        SetAmount(&view.member.allocatable, one.resource, one.amount);
-      }
-    }
+    core::ClusterView view{WithFacts(declared, facts), {}};
     view.free = view.member.allocatable;
     if (const auto held = held_.find(name); held != held_.end()) {
       for (auto& one : view.free) one.amount -= AmountOf(held->second.amounts, one.resource);

@@ -16,10 +16,15 @@
 
 namespace muster {
 
+/// A member as declared, with what it reported since laid over it.
+MemberCluster WithFacts(const MemberCluster& declared,
+                        const std::map<std::string, ClusterFacts>& facts);
+
 class Ledger {
  public:
   Ledger() = default;
-  explicit Ledger(core::QuotaTreePtr tree) : usage_(std::move(tree)) {}
+  Ledger(core::QuotaTreePtr tree, AdmissionSettingsPtr settings)
+      : settings_(std::move(settings)), usage_(std::move(tree)) {}
 
   /// A record takes the place of another; null stands for "no such job".
   void Move(const JobRecord* before, const JobRecord* after);
@@ -42,6 +47,7 @@ class Ledger {
   };
   void Count(const JobRecord& job, int sign);
 
+  AdmissionSettingsPtr settings_;
   core::Usage usage_;
   std::map<std::string, Held> held_;
   std::map<std::string, QueueStats> queues_;

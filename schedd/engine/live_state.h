@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "schedd/core/holders.h"
 #include "schedd/core/queue_order.h"
 #include "schedd/engine/ledger.h"
 #include "schedd/engine/world_view.h"
@@ -25,6 +26,8 @@ struct LiveState {
   /// What a decision may count on: admissions at once, releases only when they are durable. So no
   /// commit that fails can leave a later one above a quota.
   Ledger charged;
+  /// Who `charged` is made of; what is on its way out counts as evicted.
+  core::Holders holders;
   JobId last_job_id;
   std::int64_t last_seq = 0;
 };
@@ -37,7 +40,12 @@ struct CommittedState {
   std::int64_t last_seq = 0;
 };
 
+/// What a search for victims sees of a job that holds quota. One that is being stopped for good is
+/// on its way out already.
+core::HolderPtr HolderOf(const core::QuotaTree& tree, const AdmissionSettings& settings,
+                         const JobPtr& job);
+
 /// The jobs that hold quota, in id order.
-std::vector<JobPtr> Holders(const JobTable& jobs);
+std::vector<JobPtr> HoldersOf(const JobTable& jobs);
 
 }  // namespace muster

@@ -8,6 +8,7 @@ void Engine::Impl::Publish() {
     const Monotonic begin = clock.Now();
     auto view = std::make_shared<WorldView>();
     view->config = committed.config;
+    view->settings = options.settings;
     view->objects = committed.objects;
     committed.jobs.Seal();
     view->jobs = committed.jobs;

@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "schedd/engine/impl.h"
+#include "schedd/model/admission_lifecycle.h"
 #include "schedd/shapes/queue_objects.h"
 
 namespace muster {
@@ -20,7 +21,16 @@ std::string ObjectName(const StoredObject& object) {
 
 DispatchKey CurrentKey(const JobRecord& job) { return {job.uid, job.attempt, job.cluster}; }
 
-std::vector<JobPtr> Holders(const JobTable& jobs) {
+core::HolderPtr HolderOf(const core::QuotaTree& tree, const AdmissionSettings& settings,
+                         const JobPtr& job) {
+  core::HolderPtr made = core::MakeHolder(tree, settings, job);
+  if (made->evicted || !changes::IsCancelling(*job)) return made;
+  auto leaving = std::make_shared<core::Holder>(*made);
+  leaving->evicted = true;
+  return leaving;
+}
+
+std::vector<JobPtr> HoldersOf(const JobTable& jobs) {
   std::vector<JobPtr> holders;
   jobs.ForEach(JobId{}, [&](const JobPtr& job) {
     if (HoldsQuota(job->state)) holders.push_back(job);
@@ -49,19 +59,58 @@ JobPtr Engine::Impl::Put(const JobPtr& before, changes::Draft after, const char*
     tx.Touch(*job->admission);
   }
   if (held && !holds) {
-    tx.releases.push_back(before);
+    tx.releases.push_back({before, nullptr});
     tx.Touch(*before->admission);
-    tx.attempts[{before->id, before->attempt}] =
-        changes::ClosedAttempt(*before, *job, clock.WallNow());
+    if (IsDispatched(before->state)) {
+      tx.attempts[{before->id, before->attempt}] =
+          changes::ClosedAttempt(*before, *job, clock.WallNow());
+    }
   }
-  const bool waited = before->state == JobState::kPending;
-  const bool waits = job->state == JobState::kPending;
+  if (held && holds && ChargesOther(*before, *job)) {
+    tx.releases.push_back({before, job});
+    tx.Touch(*before->admission);
+  }
+  if (held || holds) TrackHolder(*before, job, holds);
+  const bool waited = changes::MayQueue(*before);
+  const bool waits = changes::MayQueue(*job);
   if (waited && !waits) live.pending.Remove(job->id);
   if (!waited && waits) tx.to_queue.push_back(job->id);
+  if (waited && waits && changes::OtherToQueue(*before, *job) && live.pending.Contains(job->id))
+    live.pending.Add(job, clock.WallNow());
   live.jobs[job->id] = job;
+  SetAlarm(*job);
+  OfferSecondPass(job);
   tx.jobs[job->id] = job;
   lazy.erase(job->id);
   return job;
+}
+
+bool Engine::Impl::ChargesOther(const JobRecord& before, const JobRecord& after) const {
+  if (before.admission == after.admission && before.admission_state == after.admission_state)
+    return false;
+  return *ChargedAdmission(before, *options.settings) !=
+         *ChargedAdmission(after, *options.settings);
+}
+
+// Who holds quota, as a search for victims sees it. One that gives it back is on its way out until
+// that is durable.
+void Engine::Impl::TrackHolder(const JobRecord& before, const JobPtr& after, bool holds) {
+  const core::HolderPtr* known = live.holders.Find(after->id);
+  machines_known = false;
+  if (!holds) {
+    if (known == nullptr || (*known)->evicted) return;
+    auto leaving = std::make_shared<core::Holder>(**known);
+    leaving->evicted = true;
+    live.holders.Put(std::move(leaving));
+    return;
+  }
+  const bool same = known != nullptr && before.conditions == after->conditions &&
+                    before.reason == after->reason && before.admission == after->admission &&
+                    before.admission_state == after->admission_state &&
+                    before.priority == after->priority &&
+                    before.priority_boost == after->priority_boost;
+  if (same) return;
+  live.holders.Put(HolderOf(live.charged.usage().tree(), *options.settings, after));
 }
 
 // Reasons and counts describe the world rather than change it, so the view shows them before they
@@ -73,6 +122,7 @@ void Engine::Impl::PutSoft(const JobPtr& before,
   if (next == nullptr) return;
   const JobPtr shown = committed.jobs.Find(before->id);
   live.jobs[next->id] = next;
+  SetAlarm(*next);
   if (persist) lazy.insert(next->id);
   if (const auto row = tx.jobs.find(next->id); row != tx.jobs.end()) row->second = next;
   if (shown == nullptr) return;

@@ -74,12 +74,24 @@ void Engine::Impl::Rebuild(Loaded loaded) {
   next_forgetting = clock.Now() + limits::kForgetKeysEveryMs * kNanosPerMilli;
   RebuildObjects(loaded.objects);
   const core::QuotaTreePtr tree = core::QuotaTree::Build(*live.config);
-  live.planned = live.charged = committed.ledger = Ledger(tree);
+  live.planned = live.charged = committed.ledger = Ledger(tree, options.settings);
+  live.holders = core::Holders(tree);
+  alarms.clear();
+  alarm_of.clear();
+  unready.clear();
+  second_passes = {};
+  forest_known = false;
+  live.pending.Configure(live.config, tree, options.settings);
   for (JobPtr& job : loaded.jobs) {
     live.planned.Move(nullptr, job.get());
     committed.jobs.Put(job);
-    if (HoldsQuota(job->state) && job->admission != nullptr) live.charged.Move(nullptr, job.get());
-    if (job->state == JobState::kPending) live.pending.Add(job);
+    if (HoldsQuota(job->state) && job->admission != nullptr) {
+      live.charged.Move(nullptr, job.get());
+      live.holders.Put(HolderOf(*tree, *options.settings, job));
+    }
+    SetAlarm(*job);
+    OfferSecondPass(job);
+    if (changes::MayQueue(*job)) live.pending.Add(job, clock.WallNow());
     if (IsTerminal(job->state)) ScheduleRetirement(*job);
     live.jobs[job->id] = std::move(job);
   }
@@ -115,7 +127,7 @@ void Engine::Impl::CorrectUsage(const std::vector<UsageRow>& stored) {
   const core::Usage& usage = live.planned.usage();
   const core::QuotaTree& tree = usage.tree();
   Transaction touched;
-  for (const JobPtr& job : Holders(committed.jobs)) {
+  for (const JobPtr& job : HoldersOf(committed.jobs)) {
     if (job->admission != nullptr) touched.Touch(*job->admission);
   }
   for (const auto& [pair, amount] : rows) touched.usage.insert(pair);
@@ -146,7 +158,7 @@ void Engine::Impl::Redrive() {
     if (job == live.jobs.end()) {
       forgotten.push_back(row.job);
     } else if (IsLive(row.state) &&
-               (!HoldsQuota(job->second->state) || CurrentKey(*job->second) != key)) {
+               (!IsDispatched(job->second->state) || CurrentKey(*job->second) != key)) {
       StepRow(key, dispatch::RevokeRequested{true}, nullptr);
       metrics.corrections.Add();
       continue;
@@ -162,7 +174,8 @@ void Engine::Impl::Redrive() {
   for (const std::string& cluster : clusters) {
     tx.orders.push_back({dispatch::Action::kList, DispatchKey{{}, 0, cluster}, nullptr, ""});
   }
-  for (const JobPtr& job : Holders(committed.jobs)) {
+  for (const JobPtr& job : HoldersOf(committed.jobs)) {
+    if (!IsDispatched(job->state)) continue;
     const auto row = live.dispatches.find(CurrentKey(*job));
     if (row != live.dispatches.end() && IsLive(row->second.state)) continue;
     Log(LogLevel::kError, "engine", "attempt_without_row", {{"job", job->id.value}});
@@ -171,8 +184,12 @@ void Engine::Impl::Redrive() {
       EndJob(job, JobEvent::kFail, Reason::kLost, "Its attempt had no record", nullptr);
       continue;
     }
-    RequeueStopped(Put(job, changes::Stopping(*job, Reason::kRequeued, "Its attempt had no record"),
-                       "JobStopping"));
+    if (changes::IsRequeuing(*job)) {
+      RequeueStopped(job);
+      continue;
+    }
+    EvictFor(job, Reason::kRequeued,
+             {std::string(ReasonName(Reason::kRequeued)), "", "Its attempt had no record"});
   }
   std::vector<JobPtr> doomed;
   committed.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
@@ -195,6 +212,12 @@ void Engine::Impl::RefuseWhileNotReady(Command& command) {
     answers.push_back([done = std::move(preview->done), error] { done(error); });
   } else if (auto* cordon = std::get_if<CordonCommand>(&command)) {
     answers.push_back([done = std::move(cordon->done), error] { done(error); });
+  } else if (auto* check = std::get_if<SetCheckStatusCommand>(&command)) {
+    answers.push_back([done = std::move(check->done), error] { done(error); });
+  } else if (auto* active = std::get_if<SetCheckActiveCommand>(&command)) {
+    answers.push_back([done = std::move(active->done), error] { done(error); });
+  } else if (auto* change = std::get_if<ChangeJobCommand>(&command)) {
+    answers.push_back([done = std::move(change->done), error] { done(error); });
   } else if (auto* seen = std::get_if<FactsCommand>(&command)) {
     facts[seen->facts.cluster] = std::move(seen->facts);
     dirty = true;

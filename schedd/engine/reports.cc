@@ -41,7 +41,7 @@ void Engine::Impl::ApplyEffect(const dispatch::StepResult& result, const Observa
   const auto found = live.jobs.find(result.row.job);
   if (found == live.jobs.end()) return;
   const JobPtr job = found->second;
-  if (!HoldsQuota(job->state) || CurrentKey(*job) != result.row.key) {
+  if (!IsDispatched(job->state) || CurrentKey(*job) != result.row.key) {
     if (result.row.state == DispatchState::kGone) FinishDeletion(job);
     return;
   }
@@ -54,7 +54,9 @@ void Engine::Impl::ApplyEffect(const dispatch::StepResult& result, const Observa
       [[fallthrough]];
     case Effect::kProgress:
       PutSoft(
-          job, [&](const JobRecord& one) { return changes::Progressed(one, *seen); }, true);
+          job,
+          [&](const JobRecord& one) { return changes::Progressed(one, *seen, clock.WallNow()); },
+          true);
       break;
     case Effect::kSucceeded:
       EndJob(job, JobEvent::kSucceed, Reason::kSucceeded,
@@ -135,6 +137,7 @@ void Engine::Impl::Handle(FactsCommand command) {
   }
   known = std::move(command.facts);
   if (same) return;
+  forest_known = false;
   FlushAll();
   dirty = true;
 }

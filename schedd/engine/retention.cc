@@ -23,9 +23,10 @@ void Engine::Impl::ScheduleRetirement(const JobRecord& job) {
   const auto due = [&](std::int64_t after_ns) {
     return now + std::max<std::int64_t>(0, after_ns - age_ns);
   };
-  if (job.ttl_after_finished_s >= 0 && job.ttl_after_finished_s <= kTtlMaxS) {
-    ttls.emplace(due(job.ttl_after_finished_s * kNanosPerSecond), job.id);
-  }
+  const std::int64_t kept_s = job.ttl_after_finished_s >= 0
+                                  ? job.ttl_after_finished_s
+                                  : options.settings->retain_finished_s.value_or(-1);
+  if (kept_s >= 0 && kept_s <= kTtlMaxS) ttls.emplace(due(kept_s * kNanosPerSecond), job.id);
   retirements.emplace_back(due(options.finished_kept_ms * kNanosPerMilli), job.id);
 }
 
@@ -81,7 +82,7 @@ bool Engine::Impl::AdoptForgotten() {
     live.planned.Move(nullptr, job.get());
     live.jobs[id] = job;
     CleanUp(job);
-  } else if (job->ttl_after_finished_s >= 0) {
+  } else if (job->ttl_after_finished_s >= 0 || options.settings->retain_finished_s) {
     ScheduleRetirement(*job);
   }
   return true;

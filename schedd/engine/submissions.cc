@@ -8,8 +8,6 @@ namespace {
 constexpr std::int64_t kRetryMs = 200;                    // a few group commits
 constexpr std::int64_t kFullRetryMs = 10'000;             // a queue this long drains slowly
 constexpr std::int64_t kCrowdedNs = 20 * kNanosPerMilli;  // a few round trips of a busy client
-constexpr const char* kEvaluationText = "Workload is pending evaluation in the scheduling queue";
-constexpr const char* kHeldText = "The job is held; release it to let it be scheduled";
 
 // Where the LocalQueue leads now; the service may have resolved it on an older configuration.
 void ResolveQueue(const ConfigView& config, JobRecord* job) {
@@ -29,11 +27,19 @@ Error QueueIsFull(std::size_t most) {
                     kFullRetryMs);
 }
 
+// What the core can decide and the engine cannot carry out; null: nothing of it.
+const char* NotSupported(const JobRecord& job) {
+  const AdmissionState& state = StateOf(job);
+  if (job.elastic || !state.replaces_slice.empty())
+    return "annotation kueue.x-k8s.io/elastic-job: elastic jobs are not supported by this version";
+  if (!state.concurrent_parent.empty())
+    return "a variant of concurrent admission is not supported by this version";
+  return nullptr;
+}
+
 void ToWait(JobRecord* job) {
-  const bool held = job->suspended_by_user;
-  job->state = held ? JobState::kHeld : JobState::kPending;
-  job->reason = held ? Reason::kHeldByUser : Reason::kPendingEvaluation;
-  job->message = held ? kHeldText : kEvaluationText;
+  job->state = job->suspended_by_user ? JobState::kHeld : JobState::kPending;
+  changes::SayWhyItWaits(job);
 }
 
 }  // namespace
@@ -52,6 +58,13 @@ void Engine::Impl::Handle(SubmitCommand command) {
     answers.push_back([done = std::move(command.done)] {
       done(Overloaded("too many submissions wait for the database", kRetryMs));
     });
+    return;
+  }
+  for (const Submission& submission : command.jobs) {
+    const char* problem = NotSupported(*submission.draft);
+    if (problem == nullptr) continue;
+    answers.push_back(
+        [done = std::move(command.done), problem] { done(InvalidArgument(problem)); });
     return;
   }
   const std::size_t taken = RoomFor(command);
@@ -155,7 +168,7 @@ Result<Submitted> Engine::Impl::AdoptAccepted(const JobPtr& record, const Result
   if (stale_config || (job->state == JobState::kPending && !verdicts.empty())) {
     auto fresh = std::make_shared<JobRecord>(*job);
     ResolveQueue(*live.config, fresh.get());
-    const Verdict* verdict = fresh->state == JobState::kPending ? VerdictOf(*fresh) : nullptr;
+    const Verdict* verdict = changes::MayQueue(*fresh) ? VerdictOf(*fresh) : nullptr;
     if (verdict != nullptr) {
       fresh->reason = verdict->reason;
       fresh->message = verdict->message;
@@ -167,7 +180,7 @@ Result<Submitted> Engine::Impl::AdoptAccepted(const JobPtr& record, const Result
   live.planned.Move(nullptr, job.get());
   committed.ledger.Move(nullptr, job.get());
   committed.jobs.Put(job);
-  if (job->state == JobState::kPending) live.pending.Add(job);
+  if (changes::MayQueue(*job)) live.pending.Add(job, clock.WallNow());
   return Submitted{job, false};
 }
 

@@ -35,6 +35,11 @@ using Waiter = std::function<void(const Error* error)>;
 /// A (ClusterQueue, flavor, resource) triple whose amount changed.
 using UsagePair = std::tuple<std::string, std::string, std::string>;
 
+/// A record that held quota and the one that took its place; null: it holds none any more.
+struct GivenBack {
+  JobPtr before, after;
+};
+
 struct Transaction {
   std::map<JobId, JobPtr> jobs;
   std::vector<JobId> deleted_jobs;
@@ -53,9 +58,9 @@ struct Transaction {
   // Happens after the commit.
   std::vector<Order> orders;
   std::vector<Waiter> waiters;
-  std::vector<JobPtr> releases;  // records whose quota and room are free again
-  std::vector<JobId> to_queue;   // jobs that wait again
-  bool flush_all = false;        // a change that may help any waiting job
+  std::vector<GivenBack> releases;  // quota and room that are free again, in order
+  std::vector<JobId> to_queue;      // jobs that wait again
+  bool flush_all = false;           // a change that may help any waiting job
 
   /// True if there is nothing to write.
   bool Empty() const;

@@ -55,12 +55,13 @@ using ObjectTable = std::map<ObjectKey, ObjectPtr>;
 
 struct QueueStats {
   std::size_t active = 0, inadmissible = 0;  // pending: being tried, waiting for a change
-  std::size_t reserving = 0, admitted = 0;   // holding quota; the same until admission checks exist
+  std::size_t reserving = 0, admitted = 0;   // holding quota; those of them that were dispatched
   std::size_t finished = 0;                  // ended and still in memory
 };
 
 struct WorldView {
   ConfigPtr config;
+  AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
   std::shared_ptr<const ObjectTable> objects;
   JobTable jobs;  // live ones and those ended lately
   core::Usage usage;

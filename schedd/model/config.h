@@ -18,6 +18,10 @@ struct ConfigView {
   std::map<std::pair<std::string, std::string>, LocalQueue> local_queues;  // (namespace, name)
   std::map<std::string, WorkloadPriorityClass> priority_classes;
   std::map<std::string, MemberCluster> member_clusters;
+  std::map<std::string, Topology> topologies;
+  std::map<std::string, AdmissionCheck> admission_checks;
+  std::map<std::pair<std::string, std::string>, LimitRange> limit_ranges;  // (namespace, name)
+  std::map<std::string, RuntimeClass> runtime_classes;
   std::int64_t version = 0;  // grows with every change
 };
 using ConfigPtr = std::shared_ptr<const ConfigView>;

@@ -3,10 +3,12 @@
 #include <array>
 #include <utility>
 
+#include "schedd/base/quantity.h"
+
 namespace muster {
 namespace {
 
-constexpr std::array<std::pair<JobState, std::string_view>, 7> kStates = {{
+constexpr std::array<std::pair<JobState, std::string_view>, 8> kStates = {{
     {JobState::kHeld, "Held"},
     {JobState::kPending, "Pending"},
     {JobState::kAdmitted, "Admitted"},
@@ -14,9 +16,46 @@ constexpr std::array<std::pair<JobState, std::string_view>, 7> kStates = {{
     {JobState::kSucceeded, "Succeeded"},
     {JobState::kFailed, "Failed"},
     {JobState::kCancelled, "Cancelled"},
+    {JobState::kReserved, "Pending"},
 }};
 
 }  // namespace
+
+const Condition* FindCondition(const JobRecord& job, std::string_view type) {
+  if (job.conditions == nullptr) return nullptr;
+  for (const Condition& condition : *job.conditions) {
+    if (condition.type == type) return &condition;
+  }
+  return nullptr;
+}
+
+bool IsTrue(const JobRecord& job, std::string_view type) {
+  const Condition* condition = FindCondition(job, type);
+  return condition != nullptr && condition->status;
+}
+
+std::int64_t EffectivePriority(const JobRecord& job, const AdmissionSettings& settings) {
+  return settings.priority_boost ? SaturatingAdd(job.priority, job.priority_boost) : job.priority;
+}
+
+WallTime QueueTime(const JobRecord& job, const AdmissionSettings& settings) {
+  if (job.conditions == nullptr) return job.submit_time;
+  if (const Condition* evicted = FindCondition(job, "Evicted"); evicted && evicted->status) {
+    const bool by_eviction = settings.pods_ready.requeue_by_eviction_time &&
+                             evicted->reason == ReasonName(Reason::kPodsReadyTimeout);
+    if (by_eviction || evicted->reason == ReasonName(Reason::kAdmissionCheck)) {
+      return evicted->last_transition;
+    }
+  }
+  if (!settings.priority_sorting_within_cohort) {
+    const Condition* preempted = FindCondition(job, "Preempted");
+    if (preempted != nullptr && preempted->status &&
+        preempted->reason == ReasonName(Reason::kInCohortReclaimWhileBorrowing)) {
+      return {preempted->last_transition.us + 1000};
+    }
+  }
+  return job.submit_time;
+}
 
 bool MayRequeue(const JobRecord& job) { return job.batch == nullptr || job.batch->requeue; }
 

@@ -11,6 +11,8 @@
 
 #include "schedd/base/ids.h"
 #include "schedd/base/time.h"
+#include "schedd/model/admission_settings.h"
+#include "schedd/model/admission_state.h"
 #include "schedd/model/reason.h"
 #include "schedd/model/workload.h"
 
@@ -40,14 +42,22 @@ enum class JobState : std::uint8_t {
   kSucceeded = 5,
   kFailed = 6,
   kCancelled = 7,
+  kReserved = 8,  // quota reserved; its admission checks are not all ready; users see "Pending"
 };
 
+/// kReserved reads "Pending" too; the inverse of "Pending" is kPending.
 std::string_view JobStateName(JobState state);
 std::optional<JobState> JobStateOf(std::string_view name);
-inline bool IsTerminal(JobState state) { return state >= JobState::kSucceeded; }
+inline bool IsTerminal(JobState state) {
+  return state >= JobState::kSucceeded && state <= JobState::kCancelled;
+}
+/// True while the job has an attempt on a member.
+inline bool IsDispatched(JobState state) {
+  return state == JobState::kAdmitted || state == JobState::kRunning;
+}
 /// True while the job holds quota.
 inline bool HoldsQuota(JobState state) {
-  return state == JobState::kAdmitted || state == JobState::kRunning;
+  return IsDispatched(state) || state == JobState::kReserved;
 }
 
 /// metav1.Condition.
@@ -71,6 +81,14 @@ struct BatchDetails {
 };
 
 struct JobRecord;
+/// spec.priority, plus the boost where the gate PriorityBoost lets it count (kueue.md 2.1).
+std::int64_t EffectivePriority(const JobRecord& job, const AdmissionSettings& settings);
+/// The place in time that orders equal priorities (kueue.md 2.1 "queue timestamp").
+WallTime QueueTime(const JobRecord& job, const AdmissionSettings& settings);
+/// Null if the job has no such condition.
+const Condition* FindCondition(const JobRecord& job, std::string_view type);
+/// True if the condition is there and True.
+bool IsTrue(const JobRecord& job, std::string_view type);
 /// False for a batch script submitted with --no-requeue.
 bool MayRequeue(const JobRecord& job);
 
@@ -85,9 +103,12 @@ struct JobRecord {
   std::string user;
   ShapeKind shape = ShapeKind::kJob;
   std::string local_queue;
-  std::string cluster_queue;   // as resolved at acceptance from the LocalQueue
+  std::string cluster_queue;   // as resolved from the LocalQueue
   std::string priority_class;  // "" if none
   std::int32_t priority = 0;
+  std::int64_t priority_boost = 0;   // annotation kueue.x-k8s.io/priority-boost
+  std::int64_t max_execution_s = 0;  // maximumExecutionTimeSeconds; 0: none
+  bool elastic = false;              // annotation kueue.x-k8s.io/elastic-job
   PodSetsPtr pod_sets;
   std::int64_t time_limit_s = 0;           // 0: none declared
   std::int64_t ttl_after_finished_s = -1;  // -1: keep until deleted
@@ -108,6 +129,7 @@ struct JobRecord {
   std::int32_t exit_signal = 0;
   std::int32_t requeues = 0;
   std::shared_ptr<const std::vector<Condition>> conditions;  // null: none
+  AdmissionStatePtr admission_state;                         // null: nothing of it
   std::int64_t accept_seq = 0;        // event number of its acceptance; orders equal submit times
   std::int64_t resource_version = 0;  // event number of its last change
   std::int32_t ready_pods = 0, succeeded_pods = 0, failed_pods = 0;

@@ -19,7 +19,15 @@ constexpr Transition kTransitions[] = {
     {JobState::kHeld, JobEvent::kHold, JobState::kHeld},
     {JobState::kHeld, JobEvent::kRelease, JobState::kPending},
     {JobState::kPending, JobEvent::kRelease, JobState::kPending},
+    // Two-phase admission: quota first, dispatch when all checks are ready.
+    {JobState::kPending, JobEvent::kReserve, JobState::kReserved},
     {JobState::kPending, JobEvent::kAdmit, JobState::kAdmitted},
+    {JobState::kReserved, JobEvent::kAdmit, JobState::kAdmitted},
+    {JobState::kReserved, JobEvent::kCancel, JobState::kCancelled},
+    {JobState::kReserved, JobEvent::kRequeue, JobState::kPending},
+    {JobState::kReserved, JobEvent::kEvict, JobState::kPending},
+    // What a check adds contradicts the pods (kueue.md 2.13).
+    {JobState::kReserved, JobEvent::kFail, JobState::kFailed},
     {JobState::kAdmitted, JobEvent::kStart, JobState::kRunning},
     // A short job may end before anybody saw it run.
     {JobState::kAdmitted, JobEvent::kSucceed, JobState::kSucceeded},

@@ -10,6 +10,7 @@ enum class JobEvent : std::uint8_t {
   kAccept,
   kHold,
   kRelease,
+  kReserve,
   kAdmit,
   kStart,
   kSucceed,

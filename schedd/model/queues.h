@@ -14,6 +14,7 @@
 #include "schedd/base/time.h"
 #include "schedd/model/resources.h"
 #include "schedd/model/scheduling.h"
+#include "schedd/model/topology.h"
 
 namespace muster {
 
@@ -28,6 +29,10 @@ enum class ObjectKind : std::uint8_t {
   kMemberCluster = 7,
   kConfigMap = 8,
   kSecret = 9,
+  kTopology = 10,
+  kAdmissionCheck = 11,
+  kLimitRange = 12,
+  kRuntimeClass = 13,
 };
 
 /// A configuration object as stored: Kubernetes-shaped, whatever frontend it came through.
@@ -65,6 +70,41 @@ struct ResourceGroup {
 enum class QueueingStrategy : std::uint8_t { kBestEffortFifo, kStrictFifo };
 enum class StopPolicy : std::uint8_t { kNone, kHold, kHoldAndDrain };
 enum class FungibilityPolicy : std::uint8_t { kMayStopSearch, kTryNextFlavor };
+/// flavorFungibility.preference; the API comment has the two the wrong way round, this is the
+/// code's meaning (kueue.md 2.6).
+enum class FungibilityPreference : std::uint8_t {
+  kBorrowingOverPreemption,
+  kPreemptionOverBorrowing
+};
+
+/// Whom a queue may evict (kueue.md 2.8).
+enum class PreemptionPolicy : std::uint8_t {
+  kNever,
+  kLowerPriority,
+  kLowerOrNewerEqualPriority,
+  kAny
+};
+
+struct QueuePreemption {
+  PreemptionPolicy within_cluster_queue = PreemptionPolicy::kNever;
+  PreemptionPolicy reclaim_within_cohort = PreemptionPolicy::kNever;
+  PreemptionPolicy borrow_within_cohort = PreemptionPolicy::kNever;  // kNever or kLowerPriority
+  std::optional<std::int32_t> max_priority_threshold;                // of borrow_within_cohort
+};
+
+/// One entry of admissionChecksStrategy.
+struct AdmissionCheckRule {
+  std::string name;
+  std::vector<std::string> on_flavors;  // empty: all
+  bool operator==(const AdmissionCheckRule&) const = default;
+};
+
+/// spec.concurrentAdmissionPolicy (KEP-8691).
+struct ConcurrentAdmissionPolicy {
+  bool migrate = false;  // TryPreferredFlavors; false: RetainFirstAdmission
+  std::string last_acceptable_flavor;
+  bool operator==(const ConcurrentAdmissionPolicy&) const = default;
+};
 
 struct ClusterQueue {
   std::string name;
@@ -74,6 +114,12 @@ struct ClusterQueue {
   std::vector<ResourceGroup> resource_groups;
   FungibilityPolicy when_can_borrow = FungibilityPolicy::kMayStopSearch;
   FungibilityPolicy when_can_preempt = FungibilityPolicy::kTryNextFlavor;
+  FungibilityPreference preference = FungibilityPreference::kBorrowingOverPreemption;
+  QueuePreemption preemption;
+  double fair_weight = 1;    // fairSharing.weight: 0 or above 1e-9 (KEP-1714)
+  bool usage_based = false;  // admissionScope: UsageBasedAdmissionFairSharing (KEP-4136)
+  std::vector<AdmissionCheckRule> admission_checks;
+  std::optional<ConcurrentAdmissionPolicy> concurrent_admission;
   StopPolicy stop_policy = StopPolicy::kNone;
 };
 
@@ -81,6 +127,7 @@ struct Cohort {
   std::string name;
   std::string parent;  // "": a root
   std::vector<ResourceGroup> resource_groups;
+  double fair_weight = 1;
 };
 
 struct ResourceFlavor {
@@ -88,11 +135,49 @@ struct ResourceFlavor {
   LabelMap node_labels;
   std::vector<Taint> node_taints;
   std::vector<Toleration> tolerations;
+  std::string topology = {};  // spec.topologyName; "": not topology aware
+};
+
+/// The kind AdmissionCheck. `active` is its condition Active, which its controller writes.
+struct AdmissionCheck {
+  std::string name;
+  std::string controller;  // spec.controllerName
+  bool active = false;
+  std::int64_t retry_delay_s = 0;
+};
+
+/// The pod and container entries of a v1 LimitRange (kueue.md 2.15).
+struct LimitRange {
+  struct Item {
+    bool of_pod = false;  // type Pod; false: Container
+    ResourceList min, max, default_limit, default_request;
+    std::vector<std::pair<std::string, double>> max_limit_request_ratio;
+  };
+  std::string ns, name;
+  std::vector<Item> items;
+};
+
+/// node.k8s.io/v1 RuntimeClass: only its pod overhead counts here.
+struct RuntimeClass {
+  std::string name;
+  ResourceList overhead;
+};
+
+/// A machine of a member cluster, as topology aware scheduling sees it.
+struct Node {
+  std::string name;
+  LabelMap labels;
+  std::vector<Taint> taints;
+  ResourceList allocatable;
+  ResourceList used_by_others;  // by running pods that admission did not place
+  bool ready = true;
+  bool unschedulable = false;
 };
 
 struct LocalQueue {
   std::string ns, name, cluster_queue;
   StopPolicy stop_policy = StopPolicy::kNone;
+  double fair_weight = 1;
 };
 
 struct WorkloadPriorityClass {
@@ -115,6 +200,7 @@ struct MemberCluster {
   bool any_flavor =
       false;  // local members: a flavor's label key that the member does not declare matches
   ResourceList allocatable;
+  std::vector<Node> nodes;  // by name; empty: nothing is known of its machines
   bool healthy = true;
   bool cordoned = false;
 };

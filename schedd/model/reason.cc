@@ -6,11 +6,16 @@
 namespace muster {
 namespace {
 
-constexpr std::array<std::pair<Reason, std::string_view>, 26> kNames = {{
+constexpr std::array<std::pair<Reason, std::string_view>, 43> kNames = {{
     {Reason::kPendingEvaluation, "PendingEvaluation"},
     {Reason::kNoMatchingFlavor, "NoMatchingFlavor"},
     {Reason::kExceedsMaxQuota, "ExceedsMaxQuota"},
     {Reason::kWaitingForQuota, "WaitingForQuota"},
+    {Reason::kTopologyPlacementFailed, "TopologyPlacementFailed"},
+    {Reason::kWaitingForPreemptedWorkloads, "WaitingForPreemptedWorkloads"},
+    {Reason::kWaitingForPodsReady, "WaitingForPodsReady"},
+    {Reason::kAdmissionGated, "AdmissionGated"},
+    {Reason::kDeactivated, "Deactivated"},
     {Reason::kMisconfigured, "Misconfigured"},
     {Reason::kSuspended, "Suspended"},
     {Reason::kNoMemberCluster, "NoMemberCluster"},
@@ -32,6 +37,18 @@ constexpr std::array<std::pair<Reason, std::string_view>, 26> kNames = {{
     {Reason::kRequeued, "Requeued"},
     {Reason::kClusterQueueStopped, "ClusterQueueStopped"},
     {Reason::kLocalQueueStopped, "LocalQueueStopped"},
+    {Reason::kPreempted, "Preempted"},
+    {Reason::kInClusterQueue, "InClusterQueue"},
+    {Reason::kInCohortReclamation, "InCohortReclamation"},
+    {Reason::kInCohortFairSharing, "InCohortFairSharing"},
+    {Reason::kInCohortReclaimWhileBorrowing, "InCohortReclaimWhileBorrowing"},
+    {Reason::kPodsReadyTimeout, "PodsReadyTimeout"},
+    {Reason::kAdmissionCheck, "AdmissionCheck"},
+    {Reason::kNodeFailures, "NodeFailures"},
+    {Reason::kFlavorMigration, "FlavorMigration"},
+    {Reason::kRequeuingLimitExceeded, "RequeuingLimitExceeded"},
+    {Reason::kMaximumExecutionTimeExceeded, "MaximumExecutionTimeExceeded"},
+    {Reason::kWorkloadSliceReplaced, "WorkloadSliceReplaced"},
     {Reason::kNone, ""},
 }};
 

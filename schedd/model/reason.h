@@ -15,6 +15,11 @@ enum class Reason : std::uint16_t {
   kNoMatchingFlavor,
   kExceedsMaxQuota,
   kWaitingForQuota,
+  kTopologyPlacementFailed,
+  kWaitingForPreemptedWorkloads,
+  kWaitingForPodsReady,
+  kAdmissionGated,
+  kDeactivated,
   kMisconfigured,
   kSuspended,
   // Waiting for a member cluster.
@@ -40,6 +45,19 @@ enum class Reason : std::uint16_t {
   kRequeued,
   kClusterQueueStopped,
   kLocalQueueStopped,
+  // Evictions and what preempted (Evicted, Preempted: kueue.md 2.8, 2.14).
+  kPreempted,
+  kInClusterQueue,
+  kInCohortReclamation,
+  kInCohortFairSharing,
+  kInCohortReclaimWhileBorrowing,
+  kPodsReadyTimeout,
+  kAdmissionCheck,
+  kNodeFailures,
+  kFlavorMigration,
+  kRequeuingLimitExceeded,
+  kMaximumExecutionTimeExceeded,
+  kWorkloadSliceReplaced,
 };
 
 /// CamelCase name ("WaitingForQuota"); "" for kNone.

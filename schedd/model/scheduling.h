@@ -42,11 +42,19 @@ struct NodeSelectorTerm {
   bool operator==(const NodeSelectorTerm&) const = default;
 };
 
+/// nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[].
+struct PreferredTerm {
+  std::int32_t weight = 0;
+  NodeSelectorTerm term;
+  bool operator==(const PreferredTerm&) const = default;
+};
+
 /// What a pod template says about where it may run.
 struct SchedulingConstraints {
   LabelMap node_selector;
   bool has_required_affinity = false;            // nodeAffinity.required present
   std::vector<NodeSelectorTerm> required_terms;  // one of them must match
+  std::vector<PreferredTerm> preferred_terms;
   std::vector<Toleration> tolerations;
   bool operator==(const SchedulingConstraints&) const = default;
 };

@@ -10,6 +10,7 @@
 
 #include "schedd/model/resources.h"
 #include "schedd/model/scheduling.h"
+#include "schedd/model/topology.h"
 
 namespace muster {
 
@@ -20,6 +21,13 @@ struct PodSet {
   ResourceList requests;  // of one pod; effective request: max(init containers, sum of containers)
                           // + overhead
   std::shared_ptr<const SchedulingConstraints> constraints;  // null: none
+  std::optional<std::int32_t> min_count =
+      std::nullopt;  // may be admitted with fewer pods (KEP-420)
+  std::shared_ptr<const TopologyRequest> topology = nullptr;  // null: asks for none (KEP-2724)
+  /// What one pod asks of its machine, before transformations and exclusions made quota of it
+  /// (topology placement counts this); null: the same as requests.
+  std::shared_ptr<const ResourceList> node_requests = nullptr;
+  bool operator==(const PodSet& other) const;  // by content
 };
 
 using PodSets = std::vector<PodSet>;
@@ -31,7 +39,9 @@ struct PodSetAssignment {
   std::int32_t count = 0;
   std::map<std::string, std::string> flavors;  // resource -> ResourceFlavor
   ResourceList usage;                          // of all its pods
-  bool operator==(const PodSetAssignment&) const = default;
+  TopologyAssignmentPtr topology = nullptr;    // null: not placed on nodes by admission
+  bool topology_delayed = false;               // delayedTopologyRequest: Pending (kueue.md 2.6)
+  bool operator==(const PodSetAssignment& other) const;
 };
 
 /// Quota reserved for a workload.

@@ -1,4 +1,6 @@
 // Namespace, ConfigMap, Secret and the daemon's own MemberCluster objects.
+#include <algorithm>
+
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
@@ -53,6 +55,45 @@ ResourceList ReadAllocatable(const Field& annotation) {
   return list;
 }
 
+ResourceList ReadAmounts(const Field& field) {
+  ResourceList list;
+  for (const auto& [resource, amount] : field.Members()) {
+    if (const auto value = amount.Quantity(resource)) SetAmount(&list, resource, *value);
+  }
+  return list;
+}
+
+// The machines of a member, for topology aware scheduling; without the annotation it is one.
+std::vector<Node> ReadNodes(const Field& annotation) {
+  std::vector<Node> nodes;
+  const auto text = annotation.String();
+  if (!text) return nodes;
+  const auto list = ParseJson(*text);
+  if (!list.ok() || !list->is_array()) {
+    annotation.Fail("must be a JSON list of machines");
+    return nodes;
+  }
+  Problems problems;
+  for (const Field& item : Field(*list, &problems).Elements()) {
+    item.OnlyMembers({"name", "labels", "taints", "allocatable"});
+    Node node;
+    if (item["name"].Require()) node.name = item["name"].StringOr("");
+    node.labels = ReadLabelMap(item["labels"]);
+    node.labels.emplace("kubernetes.io/hostname", node.name);
+    node.taints = ReadTaints(item["taints"]);
+    node.allocatable = ReadAmounts(item["allocatable"]);
+    nodes.push_back(std::move(node));
+  }
+  if (!problems.empty()) annotation.Fail(problems.ToError().detail);
+  std::sort(nodes.begin(), nodes.end(),
+            [](const Node& a, const Node& b) { return a.name < b.name; });
+  for (std::size_t i = 1; i < nodes.size(); ++i) {
+    if (nodes[i].name == nodes[i - 1].name)
+      annotation.Fail("machine " + nodes[i].name + " is declared twice");
+  }
+  return nodes;
+}
+
 }  // namespace
 
 Namespace ReadNamespace(const Field& root) {
@@ -83,6 +124,7 @@ MemberCluster ReadMemberCluster(const Field& root) {
   cluster.any_flavor = ReadFlag(annotations.Named("muster.io/any-flavor"));
   cluster.cordoned = ReadFlag(annotations.Named("muster.io/cordoned"));
   cluster.allocatable = ReadAllocatable(annotations.Named("muster.io/allocatable"));
+  cluster.nodes = ReadNodes(annotations.Named("muster.io/nodes"));
   const Field spec = root["spec"];
   spec.OnlyMembers({"taints"});
   cluster.taints = ReadTaints(spec["taints"]);

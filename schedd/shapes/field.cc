@@ -180,9 +180,24 @@ std::optional<std::int64_t> Field::Quantity(std::string_view resource) const {
   auto amount = ParseQuantity(resource, *text);
   if (!amount.ok()) {
     Fail(amount.error().detail);
-    return std::nullopt;
+    return NearestQuantity(*text);
   }
   return *amount;
+}
+
+std::optional<double> Field::Real() const {
+  if (!present()) return std::nullopt;
+  const auto text = QuantityText(*value_);
+  const auto number = text ? ParseReal(*text) : InvalidArgument(Wanted("a number", *value_));
+  if (!number.ok()) {
+    Fail(number.error().detail);
+    return std::nullopt;
+  }
+  if (*number < 0) {
+    Fail("must not be negative, got " + *text);
+    return std::nullopt;
+  }
+  return *number;
 }
 
 void Field::OnlyMembers(std::initializer_list<std::string_view> names) const {

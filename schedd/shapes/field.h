@@ -85,8 +85,11 @@ class Field {
 
   /// A string out of a closed set; a problem names the set.
   std::optional<std::string_view> OneOf(std::initializer_list<std::string_view> choices) const;
-  /// A quantity (string or number) in units of `resource`; negative or malformed is a problem.
+  /// A quantity (string or number) in units of `resource`. Malformed is a problem and nothing;
+  /// negative or beyond 64 bits is a problem and the nearest amount.
   std::optional<std::int64_t> Quantity(std::string_view resource) const;
+  /// A real number written as a quantity (a weight); negative or malformed is a problem.
+  std::optional<double> Real() const;
   /// Every member's name must be one of these.
   void OnlyMembers(std::initializer_list<std::string_view> names) const;
 

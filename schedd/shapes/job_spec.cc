@@ -51,6 +51,7 @@ JobSpecFacts ReadJobSpec(const Field& spec, const JobSpecRules& rules) {
   // here.
   const std::int32_t parallel = parallelism.CountOr(1, 1);
   const auto wanted = completions.Count(1);
+  facts.parallelism = parallel;
   facts.pods = wanted ? std::min(parallel, *wanted) : parallel;
   const Field mode = spec["completionMode"];
   const auto mode_text = mode.OneOf({"NonIndexed", "Indexed"});

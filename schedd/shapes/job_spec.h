@@ -19,6 +19,7 @@ struct JobSpecRules {
 };
 
 struct JobSpecFacts {
+  std::int32_t parallelism = 1;
   std::int32_t pods = 1;               // at once: min(parallelism, completions)
   std::int64_t active_deadline_s = 0;  // 0: none
 };

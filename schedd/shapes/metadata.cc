@@ -1,5 +1,8 @@
 #include "schedd/shapes/metadata.h"
 
+#include <charconv>
+#include <set>
+
 #include "schedd/base/names.h"
 
 namespace muster::shapes {
@@ -26,20 +29,11 @@ struct RefusedKey {
 };
 constexpr RefusedKey kRefusedOnJobs[] = {
     {"kueue.x-k8s.io/elastic-job", "elastic jobs are not supported by this version"},
-    {"kueue.x-k8s.io/job-min-parallelism", "partial admission is not supported by this version"},
-    {"kueue.x-k8s.io/job-completions-equal-parallelism",
-     "partial admission is not supported by this version"},
     {"kueue.x-k8s.io/prebuilt-workload-name",
      "prebuilt workloads are not supported by this version"},
     {"kueue.x-k8s.io/workload-slice-replacement-for",
      "elastic jobs are not supported by this version"},
 };
-constexpr std::string_view kRefusedOnPods[] = {
-    "kueue.x-k8s.io/podset-required-topology",       "kueue.x-k8s.io/podset-preferred-topology",
-    "kueue.x-k8s.io/podset-unconstrained-topology",  "kueue.x-k8s.io/podset-group-name",
-    "kueue.x-k8s.io/podset-slice-required-topology", "kueue.x-k8s.io/podset-slice-size",
-};
-
 void ReadName(const Field& metadata, const NameRule& rule, ParsedJob* job) {
   const Field name = metadata["name"];
   const Field generate = metadata["generateName"];
@@ -90,6 +84,34 @@ void ReadMaxExecTime(const Field& labels, ParsedJob* job) {
   }
   if (seconds == 0) field.Fail("must be a number of seconds greater than zero");
   job->time_limit_s = seconds;
+  job->max_execution_s = seconds;
+}
+
+void ReadBoost(const Field& annotation, ParsedJob* job) {
+  const auto text = annotation.String();
+  if (!text) return;
+  std::int32_t boost = 0;
+  const auto [end, ec] = std::from_chars(text->data(), text->data() + text->size(), boost);
+  if (text->empty() || ec != std::errc() || end != text->data() + text->size())
+    annotation.Fail("must be a whole number of 32 bits");
+  job->priority_boost = boost;
+}
+
+// A list of names that keep the job out of its queue until they are taken away (KEP-6915).
+void ReadAdmissionGates(const Field& annotation, ParsedJob* job) {
+  const auto text = annotation.String();
+  if (!text || text->empty()) return;
+  std::set<std::string_view> seen;
+  std::string_view rest = *text;
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view gate = rest.substr(0, comma);
+    if (!IsQualifiedName(gate)) annotation.Fail(std::string("each name ") + kQualifiedNameRule);
+    if (!seen.insert(gate).second) annotation.Fail("names must be unique: " + Quoted(gate));
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  job->admission_gated_by = *text;
 }
 
 // The other members stay in the order the user wrote them.
@@ -159,13 +181,9 @@ void ReadJobMetadata(const Field& root, const NameRule& rule, ParsedJob* job) {
   const Field priority = metadata["labels"].Named(kPriorityKey);
   if (const auto text = priority.String(); text && !text->empty()) job->priority_class = *text;
   ReadMaxExecTime(metadata["labels"], job);
+  ReadBoost(metadata["annotations"].Named(kPriorityBoostKey), job);
+  ReadAdmissionGates(metadata["annotations"].Named(kAdmissionGatedByKey), job);
   for (const auto& refused : kRefusedOnJobs) RefuseKeys(metadata, refused.key, refused.message);
-}
-
-void RefuseTopologyAnnotations(const Field& pod_metadata) {
-  for (const auto key : kRefusedOnPods) {
-    RefuseKeys(pod_metadata, key, "topology aware scheduling is not supported by this version");
-  }
 }
 
 json::value WithoutServerFields(json::value manifest) {

@@ -15,6 +15,11 @@ namespace muster::shapes {
 inline constexpr std::string_view kQueueKey = "kueue.x-k8s.io/queue-name";
 inline constexpr std::string_view kPriorityKey = "kueue.x-k8s.io/priority-class";
 inline constexpr std::string_view kMaxExecTimeKey = "kueue.x-k8s.io/max-exec-time-seconds";
+inline constexpr std::string_view kPriorityBoostKey = "kueue.x-k8s.io/priority-boost";
+inline constexpr std::string_view kAdmissionGatedByKey = "kueue.x-k8s.io/admission-gated-by";
+inline constexpr std::string_view kMinParallelismKey = "kueue.x-k8s.io/job-min-parallelism";
+inline constexpr std::string_view kSyncCompletionsKey =
+    "kueue.x-k8s.io/job-completions-equal-parallelism";
 
 /// How long a shape's names may be: the pods' names and labels are derived from them.
 struct NameRule {
@@ -23,8 +28,8 @@ struct NameRule {
   bool may_be_absent = false;  // a batch script is named by the service
 };
 
-/// Fills name, generate_name, ns, queue, priority_class and, from max-exec-time-seconds,
-/// time_limit_s.
+/// Fills name, generate_name, ns, queue, priority_class, priority_boost, admission_gated_by and,
+/// from max-exec-time-seconds, max_execution_s and time_limit_s.
 void ReadJobMetadata(const Field& root, const NameRule& rule, ParsedJob* job);
 
 /// Checks labels and annotations of any object's metadata: keys, values, and that they are strings.
@@ -36,9 +41,6 @@ std::string ReadObjectName(const Field& metadata);
 
 /// Unknown members of metadata are wrong; what a server writes there is known and ignored.
 void CheckMetadataMembers(const Field& metadata);
-
-/// Refuses what of Kueue's pod-template annotations changes the meaning and is not supported.
-void RefuseTopologyAnnotations(const Field& pod_metadata);
 
 /// `manifest` without status and what only a server writes into metadata (managedFields, uid, ...).
 json::value WithoutServerFields(json::value manifest);

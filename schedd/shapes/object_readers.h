@@ -14,6 +14,12 @@ LocalQueue ReadLocalQueue(const Field& root);
 WorkloadPriorityClass ReadWorkloadPriorityClass(const Field& root);
 Namespace ReadNamespace(const Field& root);
 MemberCluster ReadMemberCluster(const Field& root);
+Topology ReadTopology(const Field& root);
+/// `active` is read from status: its controller writes it.
+AdmissionCheck ReadAdmissionCheck(const Field& root);
+/// Entries for PersistentVolumeClaims are checked and left out.
+LimitRange ReadLimitRange(const Field& root);
+RuntimeClass ReadRuntimeClass(const Field& root);
 /// ConfigMap and Secret have no typed form: they are only checked.
 void CheckConfigMap(const Field& root);
 void CheckSecret(const Field& root);
@@ -27,6 +33,16 @@ struct QuotaRules {
 
 /// spec.resourceGroups (quota_groups.cc).
 std::vector<ResourceGroup> ReadResourceGroups(const Field& groups, const QuotaRules& rules);
+
+/// True if the lowest level is the machine itself.
+bool EndsAtHosts(const Topology& topology);
+
+/// What a ClusterQueue's spec says about whom it may evict, how its flavors are tried, its checks,
+/// its share and its concurrent admission (queue_policies.cc). queue's cohort, groups and strategy
+/// must be read already.
+void ReadQueuePolicies(const Field& spec, ClusterQueue* queue);
+/// fairSharing.weight of a ClusterQueue, Cohort or LocalQueue; 1 if absent (KEP-1714).
+double ReadFairWeight(const Field& fair_sharing);
 
 /// The name in metadata, "" if absent.
 std::string NameOf(const Field& root);

@@ -42,20 +42,31 @@ Requirement ReadRequirement(const Field& expression) {
   return requirement;
 }
 
+// matchFields names a machine of some member cluster: the member's business.
+NodeSelectorTerm ReadTerm(const Field& term) {
+  NodeSelectorTerm read;
+  for (const auto& expression : term["matchExpressions"].Elements()) {
+    read.match_expressions.push_back(ReadRequirement(expression));
+  }
+  return read;
+}
+
 void ReadAffinity(const Field& affinity, SchedulingConstraints* out) {
-  const Field required = affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+  const Field node = affinity["nodeAffinity"];
+  for (const auto& item : node["preferredDuringSchedulingIgnoredDuringExecution"].Elements()) {
+    const Field weight = item["weight"];
+    if (!weight.Require()) continue;
+    const auto value = weight.Int(1, 100);
+    if (!item["preference"].Require()) continue;
+    out->preferred_terms.push_back(
+        {static_cast<std::int32_t>(value.value_or(1)), ReadTerm(item["preference"])});
+  }
+  const Field required = node["requiredDuringSchedulingIgnoredDuringExecution"];
   if (required.Object() == nullptr) return;
   out->has_required_affinity = true;
   const Field terms = required["nodeSelectorTerms"];
   if (!terms.Require()) return;
-  for (const auto& term : terms.Elements()) {
-    NodeSelectorTerm read;
-    for (const auto& expression : term["matchExpressions"].Elements()) {
-      read.match_expressions.push_back(ReadRequirement(expression));
-    }
-    // matchFields names a machine of some member cluster: the member's business.
-    out->required_terms.push_back(std::move(read));
-  }
+  for (const auto& term : terms.Elements()) out->required_terms.push_back(ReadTerm(term));
   if (out->required_terms.empty()) terms.Fail("must name at least one term");
 }
 

@@ -1,8 +1,7 @@
-// Amounts: what one pod of a template asks for.
-#include <algorithm>
-
+// Amounts: reads and checks what a pod template asks for.
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
+#include "schedd/shapes/pod_amounts.h"
 #include "schedd/shapes/pod_template.h"
 
 namespace muster::shapes {
@@ -23,81 +22,56 @@ ResourceList ReadAmounts(const Field& amounts, bool zero_allowed) {
     if (!field.present()) field.Fail("must be a quantity, not null");
     const auto amount = field.Quantity(resource);
     if (!amount) continue;
-    if (*amount == 0 && !zero_allowed)
+    const auto billionths = ParseBillionths(*QuantityText(*field.value()));
+    if (billionths.ok() && *billionths == 0 && !zero_allowed)
       field.Fail("must be greater than zero; leave the resource out to ask for none");
-    if (IsExtended(resource)) {
-      const auto text = QuantityText(*field.value());
-      const auto milli = ParseQuantity("cpu", *text);
-      if (milli.ok() && *milli % 1000 != 0) field.Fail("must be a whole number");
-    }
+    if (billionths.ok() && IsExtended(resource) && *billionths % 1'000'000'000 != 0)
+      field.Fail("must be a whole number");
     SetAmount(&list, resource, *amount);
   }
   return list;
 }
 
-// requests with limits standing in for the missing ones.
-ResourceList ReadResources(const Field& resources) {
-  resources.Object();
-  resources["claims"].Refuse("dynamic resource allocation is not supported by this version");
-  ResourceList requests = ReadAmounts(resources["requests"], false);
-  const ResourceList limits = ReadAmounts(resources["limits"], false);
-  for (const auto& limit : limits) {
-    const auto same = [&](const ResourceAmount& request) {
-      return request.resource == limit.resource;
-    };
-    const auto request = std::find_if(requests.begin(), requests.end(), same);
-    if (request == requests.end()) {
-      SetAmount(&requests, limit.resource, limit.amount);
-    } else if (request->amount > limit.amount) {
-      resources["requests"].Named(limit.resource).Fail("must be at most its limit");
-    } else if (IsExtended(limit.resource) && request->amount != limit.amount) {
-      resources["requests"]
-          .Named(limit.resource)
-          .Fail("must equal its limit: it cannot be overcommitted");
+void CheckAgainstLimits(const Field& resources, const ContainerAmounts& amounts) {
+  const Field requests = resources["requests"];
+  for (const auto& [resource, amount] : amounts.requests) {
+    const std::int64_t limit = AmountOf(amounts.limits, resource);
+    if (limit == 0) {
+      if (IsExtended(resource)) {
+        resources["limits"].Fail("must name " + resource + " too: it cannot be overcommitted");
+      }
+    } else if (amount > limit) {
+      requests.Named(resource).Fail("must be at most its limit");
+    } else if (IsExtended(resource) && amount != limit) {
+      requests.Named(resource).Fail("must equal its limit: it cannot be overcommitted");
     }
   }
-  for (const auto& request : requests) {
-    if (IsExtended(request.resource) && AmountOf(limits, request.resource) == 0) {
-      resources["limits"].Fail("must name " + request.resource +
-                               " too: it cannot be overcommitted");
-    }
-  }
-  return requests;
 }
 
-bool IsSidecar(const Field& init_container) {
-  return init_container["restartPolicy"].StringOr("") == "Always";
+ContainerAmounts ReadResources(const Field& resources) {
+  resources.Object();
+  resources["claims"].Refuse("dynamic resource allocation is not supported by this version");
+  ContainerAmounts amounts;
+  amounts.requests = ReadAmounts(resources["requests"], false);
+  amounts.limits = ReadAmounts(resources["limits"], false);
+  CheckAgainstLimits(resources, amounts);
+  return amounts;
 }
 
 }  // namespace
 
-ResourceList ReadPodRequests(const Field& pod_spec) {
-  ResourceList total;
-  for (const auto& container : pod_spec["containers"].Elements()) {
-    AddAmounts(&total, ReadResources(container["resources"]));
-  }
-  ResourceList sidecars;
-  ResourceList peak;
+PodAmounts ReadPodAmounts(const Field& pod_spec) {
+  PodAmounts pod;
+  for (const auto& container : pod_spec["containers"].Elements())
+    pod.containers.push_back(ReadResources(container["resources"]));
   for (const auto& container : pod_spec["initContainers"].Elements()) {
-    ResourceList asked = ReadResources(container["resources"]);
-    if (IsSidecar(container)) {
-      AddAmounts(&total, asked);
-      AddAmounts(&sidecars, asked);
-      asked = sidecars;
-    } else {
-      AddAmounts(&asked, sidecars);
-    }
-    MaxAmounts(&peak, asked);
+    pod.init_containers.push_back(ReadResources(container["resources"]));
+    pod.init_containers.back().sidecar = container["restartPolicy"].StringOr("") == "Always";
   }
-  MaxAmounts(&total, peak);
-  // Pod-level resources replace what the containers sum up to.
-  for (const auto& amount : ReadResources(pod_spec["resources"])) {
-    const bool requested = pod_spec["resources"]["requests"].Named(amount.resource).present();
-    if (requested || AmountOf(total, amount.resource) == 0)
-      SetAmount(&total, amount.resource, amount.amount);
-  }
-  AddAmounts(&total, ReadAmounts(pod_spec["overhead"], true));
-  return total;
+  if (pod_spec["resources"].Object() != nullptr) pod.pod = ReadResources(pod_spec["resources"]);
+  pod.overhead = ReadAmounts(pod_spec["overhead"], true);
+  pod.runtime_class = pod_spec["runtimeClassName"].StringOr("");
+  return pod;
 }
 
 }  // namespace muster::shapes

@@ -6,6 +6,8 @@
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
 #include "schedd/shapes/metadata.h"
+#include "schedd/shapes/pod_amounts.h"
+#include "schedd/shapes/topology_request.h"
 
 namespace muster::shapes {
 namespace {
@@ -201,12 +203,14 @@ PodSet ReadPodSet(const Field& pod_template, std::string name, std::int32_t coun
   if (metadata.Object() != nullptr) {
     CheckLabels(metadata["labels"]);
     CheckAnnotations(metadata["annotations"]);
-    RefuseTopologyAnnotations(metadata);
   }
+  pod_set.topology = ReadTopologyAnnotations(metadata, count);
   const Field spec = rules.may_be_flat ? pod_template : pod_template["spec"];
   if (!spec.Require() || spec.Object() == nullptr) return pod_set;
   CheckPodSpec(spec, rules);
-  pod_set.requests = ReadPodRequests(spec);
+  PodAmounts amounts = ReadPodAmounts(spec);
+  CopyLimits(&amounts);
+  pod_set.requests = EffectiveRequest(amounts);
   pod_set.constraints = ReadConstraints(spec);
   CheckTotals(pod_template, pod_set);
   return pod_set;
@@ -223,6 +227,7 @@ void CheckPodSets(const Field& where, const PodSets& pod_sets) {
     where.Fail("makes " + std::to_string(pods) + " pods; at most " +
                std::to_string(limits::kPodsPerJob) + " are allowed");
   }
+  CheckTopologyGroups(where, pod_sets);
 }
 
 }  // namespace muster::shapes

@@ -32,12 +32,7 @@ struct PodRules {
 PodSet ReadPodSet(const Field& pod_template, std::string name, std::int32_t count,
                   const PodRules& rules);
 
-/// The effective request of one pod: max(init containers, sum of containers and sidecars) plus
-/// overhead; limits stand in for missing requests; pod-level resources replace sums. Checks every
-/// amount.
-ResourceList ReadPodRequests(const Field& pod_spec);
-
-/// nodeSelector, required node affinity and tolerations; null if there are none. Checks them.
+/// nodeSelector, node affinity and tolerations; null if there are none. Checks them.
 std::shared_ptr<const SchedulingConstraints> ReadConstraints(const Field& pod_spec);
 
 /// Taints of a flavor or a member cluster; tolerations of a pod or a flavor. Checked by Kubernetes'
@@ -48,7 +43,7 @@ std::vector<Toleration> ReadTolerations(const Field& tolerations);
 LabelMap ReadLabelMap(const Field& labels);
 
 /// Records a problem at `where` if the pod sets together are more pods, or more pod sets, than
-/// allowed.
+/// allowed, or ask together for a topology that cannot be.
 void CheckPodSets(const Field& where, const PodSets& pod_sets);
 
 }  // namespace muster::shapes

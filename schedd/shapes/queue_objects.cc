@@ -5,6 +5,7 @@
 #include "schedd/base/names.h"
 #include "schedd/shapes/metadata.h"
 #include "schedd/shapes/object_readers.h"
+#include "schedd/shapes/pod_amounts.h"
 #include "schedd/text/base64.h"
 
 namespace muster::shapes {
@@ -34,6 +35,20 @@ constexpr KindInfo kKinds[] = {
      "workloadpriorityclasses",
      kKueue,
      {"v1beta1", "v1beta2"},
+     false},
+    {ObjectKind::kTopology, "Topology", "topologies", kKueue, {"v1beta1", "v1beta2"}, false},
+    {ObjectKind::kAdmissionCheck,
+     "AdmissionCheck",
+     "admissionchecks",
+     kKueue,
+     {"v1beta1", "v1beta2"},
+     false},
+    {ObjectKind::kLimitRange, "LimitRange", "limitranges", "", {"v1", nullptr}, true},
+    {ObjectKind::kRuntimeClass,
+     "RuntimeClass",
+     "runtimeclasses",
+     "node.k8s.io",
+     {"v1", nullptr},
      false},
     {ObjectKind::kMemberCluster,
      "MemberCluster",
@@ -118,6 +133,18 @@ void ReadBody(ObjectKind kind, const Field& root) {
     case ObjectKind::kSecret:
       CheckSecret(root);
       return;
+    case ObjectKind::kTopology:
+      ReadTopology(root);
+      return;
+    case ObjectKind::kAdmissionCheck:
+      ReadAdmissionCheck(root);
+      return;
+    case ObjectKind::kLimitRange:
+      ReadLimitRange(root);
+      return;
+    case ObjectKind::kRuntimeClass:
+      ReadRuntimeClass(root);
+      return;
   }
 }
 
@@ -192,6 +219,69 @@ Status PutLocalQueue(const json::value& manifest, ConfigView* config) {
   return Done{};
 }
 
+Status PutFlavor(const json::value& manifest, ConfigView* config) {
+  ResourceFlavor flavor;
+  if (auto status = Store(manifest, ReadResourceFlavor, &flavor); !status.ok()) return status;
+  const auto old = config->flavors.find(flavor.name);
+  if (old != config->flavors.end() && !old->second.topology.empty() &&
+      old->second.topology != flavor.topology) {
+    return InvalidField("spec.topologyName",
+                        "field is immutable: it is " + Quoted(old->second.topology));
+  }
+  std::string name = flavor.name;
+  config->flavors[std::move(name)] = std::move(flavor);
+  return Done{};
+}
+
+Status PutClusterQueue(const json::value& manifest, ConfigView* config) {
+  ClusterQueue queue;
+  if (auto status = Store(manifest, ReadClusterQueue, &queue); !status.ok()) return status;
+  const auto old = config->cluster_queues.find(queue.name);
+  if (old != config->cluster_queues.end() &&
+      old->second.concurrent_admission != queue.concurrent_admission) {
+    return InvalidField("spec.concurrentAdmissionPolicy", "field is immutable");
+  }
+  std::string name = queue.name;
+  config->cluster_queues[std::move(name)] = std::move(queue);
+  return Done{};
+}
+
+Status PutTopology(const json::value& manifest, ConfigView* config) {
+  Topology topology;
+  if (auto status = Store(manifest, ReadTopology, &topology); !status.ok()) return status;
+  const auto old = config->topologies.find(topology.name);
+  if (old != config->topologies.end() && old->second.levels != topology.levels &&
+      !(EndsAtHosts(old->second) && EndsAtHosts(topology))) {
+    return InvalidField("spec.levels",
+                        "may only change while kubernetes.io/hostname is and stays the lowest");
+  }
+  std::string name = topology.name;
+  config->topologies[std::move(name)] = std::move(topology);
+  return Done{};
+}
+
+Status PutAdmissionCheck(const json::value& manifest, ConfigView* config) {
+  AdmissionCheck check;
+  if (auto status = Store(manifest, ReadAdmissionCheck, &check); !status.ok()) return status;
+  const auto old = config->admission_checks.find(check.name);
+  if (old != config->admission_checks.end() && old->second.controller != check.controller) {
+    return InvalidField("spec.controllerName",
+                        "field is immutable: it is " + Quoted(old->second.controller));
+  }
+  std::string name = check.name;
+  config->admission_checks[std::move(name)] = std::move(check);
+  return Done{};
+}
+
+Status PutLimitRange(const json::value& manifest, ConfigView* config) {
+  LimitRange range;
+  if (auto status = Store(manifest, ReadLimitRange, &range); !status.ok()) return status;
+  CompleteDefaults(&range);
+  const std::pair key(range.ns, range.name);
+  config->limit_ranges[key] = std::move(range);
+  return Done{};
+}
+
 }  // namespace
 
 const KindInfo& InfoOf(ObjectKind kind) {
@@ -201,6 +291,8 @@ const KindInfo& InfoOf(ObjectKind kind) {
   MUSTER_CHECK(!"every ObjectKind is listed");
   return kKinds[0];
 }
+
+std::span<const KindInfo> Kinds() { return kKinds; }
 
 const KindInfo* FindKind(std::string_view group, std::string_view plural) {
   for (const auto& info : kKinds) {
@@ -246,9 +338,9 @@ Status ApplyTo(ConfigView* config, ObjectKind kind, const json::value& manifest)
     case ObjectKind::kNamespace:
       return Put(manifest, ReadNamespace, &config->namespaces);
     case ObjectKind::kResourceFlavor:
-      return Put(manifest, ReadResourceFlavor, &config->flavors);
+      return PutFlavor(manifest, config);
     case ObjectKind::kClusterQueue:
-      return Put(manifest, ReadClusterQueue, &config->cluster_queues);
+      return PutClusterQueue(manifest, config);
     case ObjectKind::kCohort:
       return Put(manifest, ReadCohort, &config->cohorts);
     case ObjectKind::kLocalQueue:
@@ -257,6 +349,14 @@ Status ApplyTo(ConfigView* config, ObjectKind kind, const json::value& manifest)
       return Put(manifest, ReadWorkloadPriorityClass, &config->priority_classes);
     case ObjectKind::kMemberCluster:
       return Put(manifest, ReadMemberCluster, &config->member_clusters);
+    case ObjectKind::kTopology:
+      return PutTopology(manifest, config);
+    case ObjectKind::kAdmissionCheck:
+      return PutAdmissionCheck(manifest, config);
+    case ObjectKind::kLimitRange:
+      return PutLimitRange(manifest, config);
+    case ObjectKind::kRuntimeClass:
+      return Put(manifest, ReadRuntimeClass, &config->runtime_classes);
     case ObjectKind::kConfigMap:
     case ObjectKind::kSecret:
       return Done{};  // decisions do not look at them
@@ -287,6 +387,18 @@ void RemoveFrom(ConfigView* config, ObjectKind kind, const std::string& ns,
       return;
     case ObjectKind::kMemberCluster:
       config->member_clusters.erase(name);
+      return;
+    case ObjectKind::kTopology:
+      config->topologies.erase(name);
+      return;
+    case ObjectKind::kAdmissionCheck:
+      config->admission_checks.erase(name);
+      return;
+    case ObjectKind::kLimitRange:
+      config->limit_ranges.erase({ns, name});
+      return;
+    case ObjectKind::kRuntimeClass:
+      config->runtime_classes.erase(name);
       return;
     case ObjectKind::kConfigMap:
     case ObjectKind::kSecret:

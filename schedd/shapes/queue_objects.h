@@ -1,9 +1,10 @@
 // Queue objects: manifests of ResourceFlavor, ClusterQueue, Cohort, LocalQueue,
-// WorkloadPriorityClass, Namespace, ConfigMap and Secret to typed values, strictly: unknown fields
-// of queue kinds are refused with their path (contract.md); fields of later issues are refused by
-// name. Rules: kueue.md 1.5, 2.20.
+// WorkloadPriorityClass, Topology, AdmissionCheck, LimitRange, RuntimeClass, Namespace, ConfigMap
+// and Secret to typed values, strictly: unknown fields of queue kinds are refused with their path
+// (contract.md); fields of later issues are refused by name. Rules: kueue.md 1.5, 2.20.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "schedd/base/result.h"
@@ -43,6 +44,8 @@ struct KindInfo {
   bool namespaced;
 };
 const KindInfo& InfoOf(ObjectKind kind);
+/// Every kind, in the order in which a set of objects is applied.
+std::span<const KindInfo> Kinds();
 /// Null if unknown. `plural` as in a path.
 const KindInfo* FindKind(std::string_view group, std::string_view plural);
 

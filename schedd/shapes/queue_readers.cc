@@ -14,8 +14,6 @@ void OnlyTopLevel(const Field& root) {
   root.OnlyMembers({kTopLevel[0], kTopLevel[1], kTopLevel[2], kTopLevel[3], kTopLevel[4]});
 }
 
-constexpr char kNotSupported[] = "is not supported by this version";
-
 // v1beta1 and v1beta2 call it differently; both are taken in both, one at a time.
 std::string ReadEither(const Field& spec, std::string_view one, std::string_view other) {
   const Field first = spec[one];
@@ -28,38 +26,6 @@ std::string ReadEither(const Field& spec, std::string_view one, std::string_view
   const std::string name(a.empty() ? b : a);
   if (!name.empty() && !IsDnsSubdomain(name)) given.Fail(kDnsSubdomainRule);
   return name;
-}
-
-FungibilityPolicy ReadFungibility(const Field& field, std::string_view old_word,
-                                  FungibilityPolicy otherwise) {
-  const auto text = field.OneOf({"MayStopSearch", "TryNextFlavor", old_word});
-  if (!text) return otherwise;
-  return *text == "TryNextFlavor" ? FungibilityPolicy::kTryNextFlavor
-                                  : FungibilityPolicy::kMayStopSearch;
-}
-
-void RefusePreemption(const Field& preemption) {
-  if (preemption.Object() == nullptr) return;
-  preemption.OnlyMembers({"reclaimWithinCohort", "borrowWithinCohort", "withinClusterQueue"});
-  const auto only_never = [](const Field& field) {
-    const auto text = field.OneOf({"Never", "LowerPriority", "Any", "LowerOrNewerEqualPriority"});
-    if (text && *text != "Never")
-      field.Fail("preemption is not supported by this version: leave it out or say Never");
-  };
-  only_never(preemption["reclaimWithinCohort"]);
-  only_never(preemption["withinClusterQueue"]);
-  const Field borrow = preemption["borrowWithinCohort"];
-  borrow.OnlyMembers({"policy", "maxPriorityThreshold"});
-  only_never(borrow["policy"]);
-}
-
-// A list or object that says nothing is no use of the feature.
-void RefuseUnlessEmpty(const Field& field) {
-  const json::value* value = field.value();
-  if (value == nullptr) return;
-  const bool empty = (value->is_array() && value->get_array().empty()) ||
-                     (value->is_object() && value->get_object().empty());
-  if (!empty) field.Fail(kNotSupported);
 }
 
 LabelSelector ReadSelector(const Field& selector) {
@@ -122,11 +88,6 @@ ClusterQueue ReadClusterQueue(const Field& root) {
                     "namespaceSelector", "flavorFungibility", "preemption", "admissionChecks",
                     "admissionChecksStrategy", "stopPolicy", "fairSharing", "admissionScope",
                     "concurrentAdmissionPolicy"});
-  for (const auto* field : {"admissionChecks", "admissionChecksStrategy", "fairSharing",
-                            "admissionScope", "concurrentAdmissionPolicy"}) {
-    RefuseUnlessEmpty(spec[field]);
-  }
-  RefusePreemption(spec["preemption"]);
   queue.cohort = ReadEither(spec, "cohort", "cohortName");
   const auto strategy = spec["queueingStrategy"].OneOf({"BestEffortFIFO", "StrictFIFO"});
   if (strategy == "StrictFIFO") queue.strategy = QueueingStrategy::kStrictFifo;
@@ -134,13 +95,7 @@ ClusterQueue ReadClusterQueue(const Field& root) {
   queue.resource_groups = ReadResourceGroups(
       spec["resourceGroups"], {.limits_allowed = !queue.cohort.empty(),
                                .limits_message = "must be nil when cohort is empty"});
-  const Field fungibility = spec["flavorFungibility"];
-  fungibility.OnlyMembers({"whenCanBorrow", "whenCanPreempt", "preference"});
-  fungibility["preference"].Refuse(kNotSupported);
-  queue.when_can_borrow =
-      ReadFungibility(fungibility["whenCanBorrow"], "Borrow", queue.when_can_borrow);
-  queue.when_can_preempt =
-      ReadFungibility(fungibility["whenCanPreempt"], "Preempt", queue.when_can_preempt);
+  ReadQueuePolicies(spec, &queue);
   queue.stop_policy = ReadStopPolicy(spec["stopPolicy"]);
   return queue;
 }
@@ -151,7 +106,7 @@ Cohort ReadCohort(const Field& root) {
   cohort.name = NameOf(root);
   const Field spec = root["spec"];
   spec.OnlyMembers({"parent", "parentName", "resourceGroups", "fairSharing"});
-  RefuseUnlessEmpty(spec["fairSharing"]);
+  cohort.fair_weight = ReadFairWeight(spec["fairSharing"]);
   cohort.parent = ReadEither(spec, "parent", "parentName");
   cohort.resource_groups = ReadResourceGroups(spec["resourceGroups"],
                                               {.limits_allowed = !cohort.parent.empty(),
@@ -166,13 +121,18 @@ ResourceFlavor ReadResourceFlavor(const Field& root) {
   flavor.name = NameOf(root);
   const Field spec = root["spec"];
   spec.OnlyMembers({"nodeLabels", "nodeTaints", "tolerations", "topologyName"});
-  spec["topologyName"].Refuse(kNotSupported);
   flavor.node_labels = ReadLabelMap(spec["nodeLabels"]);
   flavor.node_taints = ReadTaints(spec["nodeTaints"]);
   flavor.tolerations = ReadTolerations(spec["tolerations"]);
   AtMost(spec["nodeLabels"], flavor.node_labels.size(), limits::kFlavorLabels);
   AtMost(spec["nodeTaints"], flavor.node_taints.size(), limits::kFlavorLabels);
   AtMost(spec["tolerations"], flavor.tolerations.size(), limits::kFlavorLabels);
+  const Field topology = spec["topologyName"];
+  flavor.topology = topology.StringOr("");
+  if (!flavor.topology.empty() && !IsDnsSubdomain(flavor.topology))
+    topology.Fail(kDnsSubdomainRule);
+  if (!flavor.topology.empty() && flavor.node_labels.empty())
+    topology.Fail("needs at least one nodeLabel, to tell the flavor's machines from others");
   return flavor;
 }
 
@@ -184,7 +144,7 @@ LocalQueue ReadLocalQueue(const Field& root) {
   const Field spec = root["spec"];
   if (!spec.Require()) return queue;
   spec.OnlyMembers({"clusterQueue", "stopPolicy", "fairSharing"});
-  RefuseUnlessEmpty(spec["fairSharing"]);
+  queue.fair_weight = ReadFairWeight(spec["fairSharing"]);
   const Field cluster_queue = spec["clusterQueue"];
   if (cluster_queue.Require()) {
     queue.cluster_queue = cluster_queue.StringOr("");

@@ -72,7 +72,12 @@ Result<ParsedJob> ParseJob(json::value manifest) {
   job.api_version = version_text;
   job.kind = kind_text;
   Problems problems;
-  ops->parse(Field(job.manifest, &problems), &job);
+  const Field root(job.manifest, &problems);
+  ops->parse(root, &job);
+  if (ops->kind != ShapeKind::kJob) {
+    for (const auto key : {kMinParallelismKey, kSyncCompletionsKey})
+      root["metadata"]["annotations"].Named(key).Refuse("is for Jobs of batch/v1 alone");
+  }
   if (!problems.empty()) return problems.ToError();
   if (job.display_name.empty()) job.display_name = job.name;
   return job;

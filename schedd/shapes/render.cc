@@ -53,19 +53,59 @@ json::object AsJson(const Toleration& toleration) {
   return object;
 }
 
+void AddTolerations(const std::vector<Toleration>& tolerations, json::object& pod_spec) {
+  if (tolerations.empty()) return;
+  auto& list = pod_spec["tolerations"];
+  if (!list.is_array()) list.emplace_array();
+  for (const auto& toleration : tolerations) {
+    const json::value added = AsJson(toleration);
+    auto& array = list.get_array();
+    if (std::find(array.begin(), array.end(), added) == array.end()) array.push_back(added);
+  }
+}
+
 void AddFlavors(const FlavorAdditions& additions, json::object& pod_spec) {
   if (!additions.node_labels.empty()) {
     auto& selector = ObjectAt(pod_spec, "nodeSelector");
     for (const auto& [key, value] : additions.node_labels) selector[key] = value;
   }
-  if (additions.tolerations.empty()) return;
-  auto& list = pod_spec["tolerations"];
-  if (!list.is_array()) list.emplace_array();
-  for (const auto& toleration : additions.tolerations) {
-    const json::value added = AsJson(toleration);
-    auto& array = list.get_array();
-    if (std::find(array.begin(), array.end(), added) == array.end()) array.push_back(added);
+  AddTolerations(additions.tolerations, pod_spec);
+}
+
+// Adds pairs to a map of the template; one that is there with another value is refused.
+Status Extend(json::object& parent, std::string_view key, const LabelMap& added,
+              const std::string& check) {
+  if (added.empty()) return Done{};
+  json::object& map = ObjectAt(parent, key);
+  for (const auto& [name, value] : added) {
+    const json::value* known = map.if_contains(name);
+    if (known != nullptr && *known != json::value(value)) {
+      return InvalidArgument("admission check " + check + " sets " + std::string(key) + " " + name +
+                             " to \"" + value + "\", which is set otherwise already");
+    }
+    map[name] = value;
   }
+  return Done{};
+}
+
+// What admission checks add to the pods of one pod set (kueue.md 2.13, podSetUpdates).
+Status AddCheckUpdates(const JobRecord& job, std::string_view pod_set, json::object& pod_template) {
+  if (job.admission_state == nullptr) return Done{};
+  for (const AdmissionCheckStatus& check : job.admission_state->checks) {
+    for (const PodSetUpdate& update : check.updates) {
+      if (update.pod_set != pod_set) continue;
+      json::object& metadata = ObjectAt(pod_template, "metadata");
+      json::object& spec = ObjectAt(pod_template, "spec");
+      for (const Status& status :
+           {Extend(metadata, "labels", update.labels, check.name),
+            Extend(metadata, "annotations", update.annotations, check.name),
+            Extend(spec, "nodeSelector", update.node_selector, check.name)}) {
+        if (!status.ok()) return status;
+      }
+      AddTolerations(update.tolerations, spec);
+    }
+  }
+  return Done{};
 }
 
 void AddLabels(const JobRecord& job, std::string_view instance_id, json::object& metadata) {
@@ -133,6 +173,14 @@ void OfVolume(const json::value& volume, References* out) {
 
 }  // namespace
 
+std::int32_t AdmittedCount(const JobRecord& job, std::string_view pod_set, std::int32_t declared) {
+  if (job.admission == nullptr) return declared;
+  for (const auto& assignment : job.admission->pod_sets) {
+    if (assignment.name == pod_set) return std::min(declared, assignment.count);
+  }
+  return declared;
+}
+
 json::object& ObjectAt(json::object& parent, std::string_view key) {
   auto& value = parent[key];
   if (!value.is_object()) value.emplace_object();
@@ -169,6 +217,10 @@ Result<Rendered> Render(const JobRecord& job, const json::value& manifest, const
       return;
     }
     AddFlavors(*additions, ObjectAt(pod_template, "spec"));
+    if (const Status updated = AddCheckUpdates(job, pod_set, pod_template); !updated.ok()) {
+      failure = updated.error();
+      return;
+    }
     AddLabels(job, instance_id, ObjectAt(pod_template, "metadata"));
   });
   if (failure) return *failure;

@@ -31,7 +31,11 @@ struct ParsedJob {
   PodSets pod_sets = {};
   std::int64_t time_limit_s = 0;
   std::int64_t ttl_after_finished_s = -1;
-  bool hold = false;  // batch script --hold
+  bool hold = false;                    // batch script --hold
+  std::int64_t priority_boost = 0;      // annotation kueue.x-k8s.io/priority-boost
+  std::int64_t max_execution_s = 0;     // label kueue.x-k8s.io/max-exec-time-seconds; 0: none
+  std::string admission_gated_by = {};  // annotation kueue.x-k8s.io/admission-gated-by
+  std::vector<std::string> preemption_gates = {};  // a Workload's spec.preemptionGates
   std::shared_ptr<const BatchDetails> batch = {};
   json::value manifest;  // as submitted, without status and managedFields
 };

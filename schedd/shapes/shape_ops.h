@@ -48,6 +48,9 @@ extern const ShapeOps kWorkloadOps;
 const ShapeOps* FindShape(std::string_view api_version, std::string_view kind);
 const ShapeOps& OpsOf(ShapeKind kind);
 
+/// Pods of a pod set to run: what admission decided (KEP-420), `declared` without an admission.
+std::int32_t AdmittedCount(const JobRecord& job, std::string_view pod_set, std::int32_t declared);
+
 /// manifest[key] as an object, made if absent or of another type.
 json::object& ObjectAt(json::object& parent, std::string_view key);
 /// parent[key] if it is an object, else null.

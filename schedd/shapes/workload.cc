@@ -1,11 +1,14 @@
 // A bare Workload of Kueue: runs its pod sets as they are, each one an indexed Job of `count` pods,
 // dispatched as a JobSet. Its early form, which carried spec.admission.clusterQueue and now and
 // then a pod spec where a pod template belongs, is accepted; the ClusterQueue it names is checked.
+#include <algorithm>
 #include <set>
 
+#include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/shapes/metadata.h"
 #include "schedd/shapes/shape_ops.h"
+#include "schedd/shapes/topology_request.h"
 
 namespace muster::shapes {
 namespace {
@@ -14,6 +17,38 @@ constexpr std::size_t kGeneratedBytes = 63;
 
 bool IsFlat(const Field& pod_template) {
   return !pod_template["spec"].present() && pod_template["containers"].present();
+}
+
+// What a pod set says of admission beside its template. The template's annotations ask for topology
+// too, topologyRequest is what Kueue makes of them.
+void ReadAdmissionFields(const Field& item, PodSet* pod_set) {
+  pod_set->min_count = item["minCount"].Count(0);
+  if (pod_set->min_count && *pod_set->min_count > pod_set->count)
+    item["minCount"].Fail("must be at most count, " + std::to_string(pod_set->count));
+  if (auto request = ReadTopologyRequest(item["topologyRequest"], pod_set->count))
+    pod_set->topology = std::move(request);
+}
+
+void CheckMinCounts(const Field& list, const PodSets& pod_sets) {
+  const auto given = std::count_if(pod_sets.begin(), pod_sets.end(), [](const PodSet& pod_set) {
+    return pod_set.min_count.has_value();
+  });
+  if (given > 1) list.Fail("at most one pod set may have minCount");
+}
+
+void ReadPreemptionGates(const Field& gates, ParsedJob* job) {
+  for (const auto& item : gates.Elements()) {
+    item.OnlyMembers({"name"});
+    const Field name = item["name"];
+    if (!name.Require()) continue;
+    const std::string text(name.StringOr(""));
+    if (!IsQualifiedName(text)) name.Fail(kQualifiedNameRule);
+    const auto& known = job->preemption_gates;
+    if (std::find(known.begin(), known.end(), text) != known.end()) name.Fail("must be unique");
+    job->preemption_gates.push_back(text);
+  }
+  if (job->preemption_gates.size() > limits::kPreemptionGates)
+    gates.Fail("must have at most " + std::to_string(limits::kPreemptionGates) + " entries");
 }
 
 void ReadPodSets(const Field& spec, ParsedJob* job) {
@@ -29,8 +64,6 @@ void ReadPodSets(const Field& spec, ParsedJob* job) {
     const Field count_field = item["count"];
     if (!count_field.present()) count_field.Fail("is required");
     const std::int32_t count = count_field.CountOr(1, 1);
-    item["minCount"].Refuse("partial admission is not supported by this version");
-    item["topologyRequest"].Refuse("topology aware scheduling is not supported by this version");
     const std::size_t bytes =
         job->name.size() + text.size() + std::to_string(count - 1).size() + 10;
     if (!job->name.empty() && bytes > kGeneratedBytes) {
@@ -39,7 +72,9 @@ void ReadPodSets(const Field& spec, ParsedJob* job) {
     PodRules rules = {.restart = RestartRule::kNeverOrOnFailureDefaulted};
     rules.may_be_flat = IsFlat(item["template"]);
     job->pod_sets.push_back(ReadPodSet(item["template"], std::string(text), count, rules));
+    ReadAdmissionFields(item, &job->pod_sets.back());
   }
+  CheckMinCounts(list, job->pod_sets);
   if (names.empty()) list.Fail("must have at least one pod set");
   CheckPodSets(list, job->pod_sets);
 }
@@ -90,14 +125,15 @@ void Parse(const Field& root, ParsedJob* job) {
   spec.OnlyMembers({"queueName", "podSets", "priority", "priorityClassName", "priorityClassSource",
                     "priorityClassRef", "active", "maximumExecutionTimeSeconds", "admission",
                     "preemptionGates"});
-  spec["preemptionGates"].Refuse("preemption gates are not supported by this version");
+  ReadPreemptionGates(spec["preemptionGates"], job);
   ReadQueue(spec, job);
   ReadPriority(spec, job);
   ReadPodSets(spec, job);
   job->hold = !spec["active"].BoolOr(true);
   const auto seconds = spec["maximumExecutionTimeSeconds"].Int(1, INT32_MAX);
-  if (seconds && (job->time_limit_s == 0 || *seconds < job->time_limit_s))
-    job->time_limit_s = *seconds;
+  if (!seconds) return;
+  job->max_execution_s = *seconds;
+  if (job->time_limit_s == 0 || *seconds < job->time_limit_s) job->time_limit_s = *seconds;
 }
 
 // The pod template of a pod set, the flat form lifted below `spec`.
@@ -129,9 +165,10 @@ void Prepare(json::object& manifest, const RenderContext& context, std::vector<R
     auto& pod_template = TemplateOf(pod_set);
     auto& pod_spec = ObjectAt(pod_template, "spec");
     if (!pod_spec.contains("restartPolicy")) pod_spec["restartPolicy"] = "Never";
-    json::object spec = {{"completionMode", "Indexed"},
-                         {"parallelism", pod_set.at("count")},
-                         {"completions", pod_set.at("count")}};
+    const std::int32_t declared = pod_set.at("count").to_number<std::int32_t>();
+    const std::int32_t pods = AdmittedCount(context.job, NameOf(pod_set), declared);
+    json::object spec = {
+        {"completionMode", "Indexed"}, {"parallelism", pods}, {"completions", pods}};
     if (context.job.time_limit_s > 0) spec["activeDeadlineSeconds"] = context.job.time_limit_s;
     spec["template"] = std::move(pod_template);
     jobs.push_back(json::object{

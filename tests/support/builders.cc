@@ -42,6 +42,8 @@ Submission MakeSubmission(const JobSpec& spec) {
   draft->local_queue = spec.queue;
   draft->cluster_queue = spec.cluster_queue;
   draft->priority = spec.priority;
+  draft->priority_class = spec.priority_class;
+  draft->max_execution_s = spec.max_execution_s;
   draft->ttl_after_finished_s = spec.ttl_s;
   draft->suspended_by_user = spec.held;
   if (spec.no_requeue) {
@@ -50,7 +52,13 @@ Submission MakeSubmission(const JobSpec& spec) {
     draft->batch = std::move(details);
   }
   auto sets = std::make_shared<PodSets>();
-  for (const Pods& pods : spec.pods) sets->push_back({pods.name, pods.count, pods.each, nullptr});
+  for (const Pods& pods : spec.pods) {
+    sets->push_back({pods.name, pods.count, pods.each, nullptr});
+    if (spec.required_topology.empty()) continue;
+    TopologyRequest request;
+    request.required = spec.required_topology;
+    sets->back().topology = std::make_shared<const TopologyRequest>(std::move(request));
+  }
   draft->pod_sets = std::move(sets);
   Submission submission;
   submission.draft = std::move(draft);
@@ -122,11 +130,31 @@ ObjectChange ClusterQueueObject(const QueueSpec& spec) {
                              {"flavors", json::array{json::object{{"name", spec.flavor},
                                                                   {"resources", resources}}}}}}}};
   if (!spec.cohort.empty()) body["cohort"] = spec.cohort;
+  body["preemption"] =
+      json::object{{"withinClusterQueue", spec.within}, {"reclaimWithinCohort", spec.reclaim}};
+  if (!spec.checks.empty())
+    body["admissionChecks"] = json::array(spec.checks.begin(), spec.checks.end());
   return Put(ObjectKind::kClusterQueue, "", spec.name,
              json::object{{"apiVersion", "kueue.x-k8s.io/v1beta1"},
                           {"kind", "ClusterQueue"},
                           {"metadata", Metadata("", spec.name)},
                           {"spec", body}});
+}
+
+ObjectChange CheckObject(const std::string& name) {
+  return Put(ObjectKind::kAdmissionCheck, "", name,
+             json::object{{"apiVersion", "kueue.x-k8s.io/v1beta1"},
+                          {"kind", "AdmissionCheck"},
+                          {"metadata", Metadata("", name)},
+                          {"spec", {{"controllerName", "example.org/checker"}}}});
+}
+
+ObjectChange PriorityClassObject(const std::string& name, std::int32_t value) {
+  return Put(ObjectKind::kWorkloadPriorityClass, "", name,
+             json::object{{"apiVersion", "kueue.x-k8s.io/v1beta1"},
+                          {"kind", "WorkloadPriorityClass"},
+                          {"metadata", Metadata("", name)},
+                          {"value", value}});
 }
 
 ObjectChange Removal(ObjectKind kind, const std::string& ns, const std::string& name) {

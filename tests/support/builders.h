@@ -26,6 +26,9 @@ struct JobSpec {
   bool held = false;
   std::string uid_seed = "";  // makes another uid for a name that was there before
   bool no_requeue = false;    // a batch script that may not run twice
+  std::string priority_class = "";
+  std::int64_t max_execution_s = 0;
+  std::string required_topology = "";  // node label of the level that holds all pods of a set
 };
 
 /// A submission as the service would post it. Its uid is made from the namespace and name.
@@ -46,8 +49,13 @@ struct QueueSpec {
   std::string flavor = "default";
   std::string strategy = "BestEffortFIFO";
   std::string stop_policy = "None";
+  std::string within = "Never";   // preemption.withinClusterQueue
+  std::string reclaim = "Never";  // preemption.reclaimWithinCohort
+  std::vector<std::string> checks = {};
 };
 ObjectChange ClusterQueueObject(const QueueSpec& spec);
+ObjectChange CheckObject(const std::string& name);
+ObjectChange PriorityClassObject(const std::string& name, std::int32_t value);
 ObjectChange Removal(ObjectKind kind, const std::string& ns, const std::string& name);
 
 }  // namespace muster::test

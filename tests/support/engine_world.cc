@@ -90,6 +90,38 @@ Result<JobPtr> EngineWorld::Do(JobVerb verb, JobId id) {
   return *answer;
 }
 
+Result<JobPtr> EngineWorld::SetCheck(JobId id, const std::string& check, CheckState state,
+                                     std::optional<std::int32_t> requeue_after_s) {
+  std::optional<Result<JobPtr>> answer;
+  SetCheckStatusCommand command{{"checker", "test"}, id, check, state, "as told",
+                                requeue_after_s,     {}, {}};
+  command.done = [&answer](Result<JobPtr> result) { answer = std::move(result); };
+  engine->Post(std::move(command));
+  Settle();
+  MUSTER_CHECK(answer.has_value());
+  return *answer;
+}
+
+Result<ObjectPtr> EngineWorld::ActivateCheck(const std::string& check) {
+  std::optional<Result<ObjectPtr>> answer;
+  engine->Post(SetCheckActiveCommand{
+      {"checker", "test"}, check, true, "Active", "ready", [&answer](Result<ObjectPtr> result) {
+        answer = std::move(result);
+      }});
+  Settle();
+  MUSTER_CHECK(answer.has_value());
+  return *answer;
+}
+
+Result<JobPtr> EngineWorld::Change(ChangeJobCommand command) {
+  std::optional<Result<JobPtr>> answer;
+  command.done = [&answer](Result<JobPtr> result) { answer = std::move(result); };
+  engine->Post(std::move(command));
+  Settle();
+  MUSTER_CHECK(answer.has_value());
+  return *answer;
+}
+
 Result<EditEffect> EngineWorld::Preview(std::vector<ObjectChange> changes) {
   std::optional<Result<EditEffect>> answer;
   engine->Post(PreviewCommand{

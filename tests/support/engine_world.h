@@ -34,6 +34,11 @@ class EngineWorld {
   /// Submits one and settles; null if refused.
   JobPtr Submit(const JobSpec& spec);
   Result<JobPtr> Do(JobVerb verb, JobId id);
+  /// What a controller says of a check, and a change of a job's spec; after settling.
+  Result<JobPtr> SetCheck(JobId id, const std::string& check, CheckState state,
+                          std::optional<std::int32_t> requeue_after_s = std::nullopt);
+  Result<ObjectPtr> ActivateCheck(const std::string& check);
+  Result<JobPtr> Change(ChangeJobCommand command);
   Result<EditEffect> Preview(std::vector<ObjectChange> changes);
 
   JobPtr Job(JobId id) const { return engine->View()->jobs.Find(id); }

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "schedd/base/limits.h"
+#include "schedd/store/pg/admission_json.h"
 #include "schedd/store/pg/batch_encoding.h"
 #include "schedd/store/pg/row_json.h"
 #include "schedd/store/pg/statements.h"
@@ -32,7 +33,7 @@ void QueueJobs(const std::vector<JobPtr>& jobs, PqConnection& connection) {
       message{E::kText}, cluster{E::kText}, attempt{E::kInt4}, admission{E::kJson}, admit{E::kInt8},
       start{E::kInt8}, end{E::kInt8}, exit_code{E::kInt4}, exit_signal{E::kInt4},
       requeues{E::kInt4}, conditions{E::kJson}, version{E::kInt8}, ready{E::kInt4},
-      succeeded{E::kInt4}, failed{E::kInt4};
+      succeeded{E::kInt4}, failed{E::kInt4}, admission_state{E::kJson};
   for (const auto& [job_id, ptr] :
        LastByKey<JobId, JobPtr>(jobs, [](const JobPtr& job) { return job->id; })) {
     const JobRecord& job = **ptr;
@@ -56,11 +57,12 @@ void QueueJobs(const std::vector<JobPtr>& jobs, PqConnection& connection) {
     ready.Int4(job.ready_pods);
     succeeded.Int4(job.succeeded_pods);
     failed.Int4(job.failed_pods);
+    admission_state.OptionalText(AdmissionStateText(job));
   }
   connection.Queue(sql::kUpdateJobs.name,
                    ArraysOf(id, state, suspended, deletion, reason, message, cluster, attempt,
                             admission, admit, start, end, exit_code, exit_signal, requeues,
-                            conditions, version, ready, succeeded, failed));
+                            conditions, version, ready, succeeded, failed, admission_state));
 }
 
 void QueueDeletions(std::vector<JobId> ids, PqConnection& connection) {

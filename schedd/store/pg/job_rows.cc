@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "schedd/store/pg/admission_json.h"
+
 namespace muster::pg {
 namespace {
 
@@ -113,7 +115,8 @@ Status TakeState(RowReader* row, JobRecord* job, Interner* interner) {
   job->ready_pods = row->Number<std::int32_t>();
   job->succeeded_pods = row->Number<std::int32_t>();
   job->failed_pods = row->Number<std::int32_t>();
-  return Done{};
+  if (row->null()) return Done{};
+  return TakeAdmissionState(row->View(), job);
 }
 
 }  // namespace

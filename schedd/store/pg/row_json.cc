@@ -2,37 +2,10 @@
 
 #include <utility>
 
-#include "schedd/text/json.h"
+#include "schedd/store/pg/json_fields.h"
 
 namespace muster::pg {
 namespace {
-
-Error Unreadable(const char* column) {
-  return {Code::kDataLoss, std::string("the stored ") + column + " of a job cannot be read"};
-}
-
-// Readers that take what is there and leave the rest at its default; wrong types throw and are
-// caught in Parse.
-std::string TextOf(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value == nullptr ? std::string() : std::string(value->as_string());
-}
-
-template <class Int>
-Int IntOf(const json::object& object, std::string_view key, Int fallback = 0) {
-  const json::value* value = object.if_contains(key);
-  return value == nullptr ? fallback : value->to_number<Int>();
-}
-
-const json::array& ArrayOf(const json::object& object, std::string_view key) {
-  static const json::array empty;
-  const json::value* value = object.if_contains(key);
-  return value == nullptr ? empty : value->as_array();
-}
-
-void PutText(json::object* object, std::string_view key, const std::string& text) {
-  if (!text.empty()) (*object)[key] = text;
-}
 
 json::object Amounts(const ResourceList& list) {
   json::object object;
@@ -48,21 +21,6 @@ ResourceList AmountsOf(const json::object& owner, std::string_view key) {
     list.push_back({std::string(resource), amount.to_number<std::int64_t>()});
   }
   return list;
-}
-
-json::object Strings(const std::map<std::string, std::string>& map) {
-  json::object object;
-  for (const auto& [key, value] : map) object[key] = value;
-  return object;
-}
-
-std::map<std::string, std::string> StringsOf(const json::object& owner, std::string_view key) {
-  std::map<std::string, std::string> map;
-  const json::value* value = owner.if_contains(key);
-  if (value == nullptr) return map;
-  for (const auto& [name, text] : value->as_object())
-    map[std::string(name)] = std::string(text.as_string());
-  return map;
 }
 
 json::object RequirementJson(const Requirement& requirement) {
@@ -81,32 +39,38 @@ Requirement RequirementOf(const json::object& object) {
   return requirement;
 }
 
+json::array TermJson(const NodeSelectorTerm& term) {
+  json::array expressions;
+  for (const Requirement& requirement : term.match_expressions) {
+    expressions.emplace_back(RequirementJson(requirement));
+  }
+  return expressions;
+}
+
+NodeSelectorTerm TermOf(const json::array& expressions) {
+  NodeSelectorTerm term;
+  for (const json::value& expression : expressions) {
+    term.match_expressions.push_back(RequirementOf(expression.as_object()));
+  }
+  return term;
+}
+
 json::object ConstraintsJson(const SchedulingConstraints& constraints) {
   json::object object;
   if (!constraints.node_selector.empty())
     object["nodeSelector"] = Strings(constraints.node_selector);
   if (constraints.has_required_affinity) {
     json::array terms;
-    for (const NodeSelectorTerm& term : constraints.required_terms) {
-      json::array expressions;
-      for (const Requirement& requirement : term.match_expressions) {
-        expressions.emplace_back(RequirementJson(requirement));
-      }
-      terms.emplace_back(std::move(expressions));
-    }
+    for (const NodeSelectorTerm& term : constraints.required_terms)
+      terms.emplace_back(TermJson(term));
     object["requiredTerms"] = std::move(terms);
   }
-  json::array tolerations;
-  for (const Toleration& toleration : constraints.tolerations) {
-    json::object entry;
-    PutText(&entry, "key", toleration.key);
-    PutText(&entry, "op", toleration.op);
-    PutText(&entry, "value", toleration.value);
-    PutText(&entry, "effect", toleration.effect);
-    if (toleration.seconds.has_value()) entry["seconds"] = *toleration.seconds;
-    tolerations.emplace_back(std::move(entry));
-  }
-  if (!tolerations.empty()) object["tolerations"] = std::move(tolerations);
+  json::array preferred;
+  for (const PreferredTerm& term : constraints.preferred_terms)
+    preferred.emplace_back(json::object{{"weight", term.weight}, {"term", TermJson(term.term)}});
+  if (!preferred.empty()) object["preferredTerms"] = std::move(preferred);
+  if (!constraints.tolerations.empty())
+    object["tolerations"] = TolerationsJson(constraints.tolerations);
   return object;
 }
 
@@ -114,31 +78,64 @@ SchedulingConstraints ConstraintsOf(const json::object& object) {
   SchedulingConstraints constraints;
   constraints.node_selector = StringsOf(object, "nodeSelector");
   constraints.has_required_affinity = object.contains("requiredTerms");
-  for (const json::value& term : ArrayOf(object, "requiredTerms")) {
-    NodeSelectorTerm parsed;
-    for (const json::value& expression : term.as_array()) {
-      parsed.match_expressions.push_back(RequirementOf(expression.as_object()));
-    }
-    constraints.required_terms.push_back(std::move(parsed));
-  }
-  for (const json::value& value : ArrayOf(object, "tolerations")) {
+  for (const json::value& term : ArrayOf(object, "requiredTerms"))
+    constraints.required_terms.push_back(TermOf(term.as_array()));
+  for (const json::value& value : ArrayOf(object, "preferredTerms")) {
     const json::object& entry = value.as_object();
-    Toleration toleration{TextOf(entry, "key"), TextOf(entry, "op"), TextOf(entry, "value"),
-                          TextOf(entry, "effect"), std::nullopt};
-    if (entry.contains("seconds")) toleration.seconds = IntOf<std::int64_t>(entry, "seconds");
-    constraints.tolerations.push_back(std::move(toleration));
+    constraints.preferred_terms.push_back(
+        {IntOf<std::int32_t>(entry, "weight"), TermOf(ArrayOf(entry, "term"))});
   }
+  constraints.tolerations = TolerationsOf(object);
   return constraints;
 }
 
-// Runs `read` on the parsed text; anything unexpected in it is kDataLoss.
-template <class T, class Read>
-Result<T> Parse(std::string_view text, const char* column, Read read) {
-  try {
-    return read(json::parse(json::string_view(text.data(), text.size())));
-  } catch (const std::exception&) {
-    return Unreadable(column);
+json::object TopologyRequestJson(const TopologyRequest& request) {
+  json::object object;
+  if (request.required) object["required"] = *request.required;
+  if (request.preferred) object["preferred"] = *request.preferred;
+  if (request.unconstrained) object["unconstrained"] = true;
+  PutText(&object, "group", request.pod_set_group);
+  if (request.slice_required) object["sliceLevel"] = *request.slice_required;
+  if (request.slice_size) object["sliceSize"] = *request.slice_size;
+  json::array layers;
+  for (const TopologyLayer& layer : request.slice_layers)
+    layers.emplace_back(json::object{{"level", layer.level}, {"size", layer.size}});
+  if (!layers.empty()) object["layers"] = std::move(layers);
+  return object;
+}
+
+TopologyRequest TopologyRequestOf(const json::object& object) {
+  TopologyRequest request;
+  if (object.contains("required")) request.required = TextOf(object, "required");
+  if (object.contains("preferred")) request.preferred = TextOf(object, "preferred");
+  request.unconstrained = object.contains("unconstrained");
+  request.pod_set_group = TextOf(object, "group");
+  if (object.contains("sliceLevel")) request.slice_required = TextOf(object, "sliceLevel");
+  if (object.contains("sliceSize")) request.slice_size = IntOf<std::int32_t>(object, "sliceSize");
+  for (const json::value& value : ArrayOf(object, "layers")) {
+    const json::object& layer = value.as_object();
+    request.slice_layers.push_back({TextOf(layer, "level"), IntOf<std::int32_t>(layer, "size")});
   }
+  return request;
+}
+
+json::object TopologyJson(const TopologyAssignment& topology) {
+  json::array domains;
+  for (const TopologyDomain& domain : topology.domains) {
+    domains.emplace_back(
+        json::object{{"values", TextsJson(domain.values)}, {"count", domain.count}});
+  }
+  return {{"levels", TextsJson(topology.levels)}, {"domains", std::move(domains)}};
+}
+
+TopologyAssignment TopologyOf(const json::object& object) {
+  TopologyAssignment topology;
+  topology.levels = TextsOf(object, "levels");
+  for (const json::value& value : ArrayOf(object, "domains")) {
+    const json::object& domain = value.as_object();
+    topology.domains.push_back({TextsOf(domain, "values"), IntOf<std::int32_t>(domain, "count")});
+  }
+  return topology;
 }
 
 template <class T, class Make>
@@ -160,13 +157,16 @@ std::string PodSetsText(const PodSets& pod_sets) {
     object["requests"] = Amounts(pod_set.requests);
     if (pod_set.constraints != nullptr)
       object["constraints"] = ConstraintsJson(*pod_set.constraints);
+    if (pod_set.min_count) object["minCount"] = *pod_set.min_count;
+    if (pod_set.topology != nullptr) object["topology"] = TopologyRequestJson(*pod_set.topology);
+    if (pod_set.node_requests != nullptr) object["nodeRequests"] = Amounts(*pod_set.node_requests);
     array.emplace_back(std::move(object));
   }
   return json::serialize(array);
 }
 
 Result<PodSetsPtr> ParsePodSets(std::string_view text) {
-  return Parse<PodSetsPtr>(text, "pod sets", [](const json::value& root) {
+  return ParseColumn<PodSetsPtr>(text, "pod sets", [](const json::value& root) {
     auto pod_sets = std::make_shared<PodSets>();
     for (const json::value& value : root.as_array()) {
       const json::object& object = value.as_object();
@@ -177,6 +177,15 @@ Result<PodSetsPtr> ParsePodSets(std::string_view text) {
       if (const json::value* constraints = object.if_contains("constraints")) {
         pod_set.constraints =
             std::make_shared<const SchedulingConstraints>(ConstraintsOf(constraints->as_object()));
+      }
+      if (object.contains("minCount")) pod_set.min_count = IntOf<std::int32_t>(object, "minCount");
+      if (const json::value* topology = object.if_contains("topology")) {
+        pod_set.topology =
+            std::make_shared<const TopologyRequest>(TopologyRequestOf(topology->as_object()));
+      }
+      if (object.contains("nodeRequests")) {
+        pod_set.node_requests =
+            std::make_shared<const ResourceList>(AmountsOf(object, "nodeRequests"));
       }
       pod_sets->push_back(std::move(pod_set));
     }
@@ -203,7 +212,7 @@ std::string BatchText(const BatchDetails& batch) {
 
 Result<std::shared_ptr<const BatchDetails>> ParseBatch(std::string_view text) {
   using Ptr = std::shared_ptr<const BatchDetails>;
-  return Parse<Ptr>(text, "batch details", [](const json::value& root) {
+  return ParseColumn<Ptr>(text, "batch details", [](const json::value& root) {
     const json::object& object = root.as_object();
     auto batch = std::make_shared<BatchDetails>();
     batch->array_job_id.value = IntOf<std::int64_t>(object, "arrayJobId");
@@ -228,24 +237,36 @@ Result<std::shared_ptr<const BatchDetails>> ParseBatch(std::string_view text) {
 std::string AdmissionText(const Admission& admission) {
   json::array pod_sets;
   for (const PodSetAssignment& assignment : admission.pod_sets) {
-    pod_sets.emplace_back(json::object{{"name", assignment.name},
-                                       {"count", assignment.count},
-                                       {"flavors", Strings(assignment.flavors)},
-                                       {"usage", Amounts(assignment.usage)}});
+    json::object entry = {{"name", assignment.name},
+                          {"count", assignment.count},
+                          {"flavors", Strings(assignment.flavors)},
+                          {"usage", Amounts(assignment.usage)}};
+    if (assignment.topology != nullptr) entry["topology"] = TopologyJson(*assignment.topology);
+    if (assignment.topology_delayed) entry["topologyDelayed"] = true;
+    pod_sets.emplace_back(std::move(entry));
   }
   return json::serialize(
       json::object{{"clusterQueue", admission.cluster_queue}, {"podSets", std::move(pod_sets)}});
 }
 
 Result<AdmissionPtr> ParseAdmission(std::string_view text) {
-  return Parse<AdmissionPtr>(text, "admission", [](const json::value& root) {
+  return ParseColumn<AdmissionPtr>(text, "admission", [](const json::value& root) {
     const json::object& object = root.as_object();
     auto admission = std::make_shared<Admission>();
     admission->cluster_queue = TextOf(object, "clusterQueue");
     for (const json::value& value : ArrayOf(object, "podSets")) {
       const json::object& entry = value.as_object();
-      admission->pod_sets.push_back({TextOf(entry, "name"), IntOf<std::int32_t>(entry, "count"),
-                                     StringsOf(entry, "flavors"), AmountsOf(entry, "usage")});
+      PodSetAssignment assignment;
+      assignment.name = TextOf(entry, "name");
+      assignment.count = IntOf<std::int32_t>(entry, "count");
+      assignment.flavors = StringsOf(entry, "flavors");
+      assignment.usage = AmountsOf(entry, "usage");
+      if (const json::value* topology = entry.if_contains("topology")) {
+        assignment.topology =
+            std::make_shared<const TopologyAssignment>(TopologyOf(topology->as_object()));
+      }
+      assignment.topology_delayed = entry.contains("topologyDelayed");
+      admission->pod_sets.push_back(std::move(assignment));
     }
     return AdmissionPtr(std::move(admission));
   });
@@ -265,7 +286,7 @@ std::string ConditionsText(const std::vector<Condition>& conditions) {
 
 Result<std::shared_ptr<const std::vector<Condition>>> ParseConditions(std::string_view text) {
   using Ptr = std::shared_ptr<const std::vector<Condition>>;
-  return Parse<Ptr>(text, "conditions", [](const json::value& root) {
+  return ParseColumn<Ptr>(text, "conditions", [](const json::value& root) {
     auto conditions = std::make_shared<std::vector<Condition>>();
     for (const json::value& value : root.as_array()) {
       const json::object& object = value.as_object();

@@ -58,17 +58,17 @@ inline constexpr Prepared kFence = {"fence", "select muster_fence($1::bigint, $2
   "$9::text[], $10::text[], $11::int[], $12::json[], $13::json[], $14::bigint[], $15::bigint[], " \
   "$16::bigint[], $17::bigint[], $18::json[], $19::smallint[], $20::boolean[], $21::text[], "     \
   "$22::text[], "                                                                                 \
-  "$23::json[], $24::bigint[]"
+  "$23::json[], $24::bigint[], $25::json[]"
 #define MUSTER_NEW_JOB_FIELDS                                 \
   MUSTER_NEW_JOB_COLUMNS                                      \
   ", state, suspended_by_user, reason, message, conditions, " \
-  "resource_version"
-#define MUSTER_INSERT_NAMED                                                               \
-  "insert into job_state (job_id, live_name, state, suspended_by_user, reason, message, " \
-  "conditions, "                                                                          \
-  "resource_version) select id, namespace || '/' || kind || '/' || name, state, "         \
-  "suspended_by_user, reason, "                                                           \
-  "message, conditions, resource_version from t "
+  "resource_version, admission_state"
+#define MUSTER_INSERT_NAMED                                                                        \
+  "insert into job_state (job_id, live_name, state, suspended_by_user, reason, message, "          \
+  "conditions, "                                                                                   \
+  "resource_version, admission_state) select id, namespace || '/' || kind || '/' || name, state, " \
+  "suspended_by_user, reason, "                                                                    \
+  "message, conditions, resource_version, admission_state from t "
 #define MUSTER_INSERT_JOBS                                                                 \
   "on conflict (live_name) where live_name is not null do nothing returning job_id), "     \
   "added as (insert into jobs (" MUSTER_NEW_JOB_COLUMNS ") select " MUSTER_NEW_JOB_COLUMNS \
@@ -81,12 +81,12 @@ inline constexpr Prepared kAcceptJobs = {
                    ") as t (" MUSTER_NEW_JOB_FIELDS
                    ")), "
                    "named as (" MUSTER_INSERT_NAMED MUSTER_INSERT_JOBS};
-/// The same for jobs that may carry a key ($25 scope, $26 key; null: none): only those whose key is
+/// The same for jobs that may carry a key ($26 scope, $27 key; null: none): only those whose key is
 /// theirs.
 inline constexpr Prepared kAcceptKeyedJobs = {
     "accept_keyed_jobs",
     "with t as materialized (select * from unnest(" MUSTER_NEW_JOB_ARRAYS
-    ", $25::text[], $26::text[]) "
+    ", $26::text[], $27::text[]) "
     "as t (" MUSTER_NEW_JOB_FIELDS
     ", key_scope, key_text)), "
     "named as (" MUSTER_INSERT_NAMED
@@ -123,16 +123,18 @@ inline constexpr Prepared kUpdateJobs = {
     "with t as (select * from unnest($1::bigint[], $2::smallint[], $3::boolean[], $4::boolean[], "
     "$5::text[], $6::text[], $7::text[], $8::int[], $9::json[], $10::bigint[], $11::bigint[], "
     "$12::bigint[], $13::int[], $14::int[], $15::int[], $16::json[], $17::bigint[], $18::int[], "
-    "$19::int[], $20::int[]) as t (job_id, state, suspended_by_user, deletion_requested, reason, "
-    "message, cluster, attempt, admission, admit_time, start_time, end_time, exit_code, "
-    "exit_signal, requeues, conditions, resource_version, ready_pods, succeeded_pods, "
-    "failed_pods)), changed as (update job_state s set state = t.state, suspended_by_user = "
-    "t.suspended_by_user, deletion_requested = t.deletion_requested, reason = t.reason, message "
-    "= t.message, cluster = t.cluster, attempt = t.attempt, admission = t.admission, admit_time "
-    "= t.admit_time, start_time = t.start_time, end_time = t.end_time, exit_code = t.exit_code, "
+    "$19::int[], $20::int[], $21::json[]) as t (job_id, state, suspended_by_user, "
+    "deletion_requested, reason, message, cluster, attempt, admission, admit_time, start_time, "
+    "end_time, exit_code, exit_signal, requeues, conditions, resource_version, ready_pods, "
+    "succeeded_pods, failed_pods, admission_state)), "
+    "changed as (update job_state s set state = t.state, suspended_by_user = t.suspended_by_user, "
+    "deletion_requested = t.deletion_requested, reason = t.reason, message = t.message, "
+    "cluster = t.cluster, attempt = t.attempt, admission = t.admission, admit_time = t.admit_time, "
+    "start_time = t.start_time, end_time = t.end_time, exit_code = t.exit_code, "
     "exit_signal = t.exit_signal, requeues = t.requeues, conditions = t.conditions, "
-    "resource_version = t.resource_version, ready_pods = t.ready_pods, succeeded_pods = "
-    "t.succeeded_pods, failed_pods = t.failed_pods from t where s.job_id = t.job_id returning 1) "
+    "resource_version = t.resource_version, ready_pods = t.ready_pods, "
+    "succeeded_pods = t.succeeded_pods, failed_pods = t.failed_pods, "
+    "admission_state = t.admission_state from t where s.job_id = t.job_id returning 1) "
     "select muster_expect(cardinality($1), (select count(*) from changed), 'a job of this change "
     "does not exist')"};
 inline constexpr Prepared kDeleteJobs = {
@@ -207,6 +209,10 @@ inline constexpr ObjectTable kObjectTables[] = {
     {ObjectKind::kMemberCluster, "member_clusters", false},
     {ObjectKind::kConfigMap, "config_maps", true},
     {ObjectKind::kSecret, "secrets", true},
+    {ObjectKind::kTopology, "topologies", false},
+    {ObjectKind::kAdmissionCheck, "admission_checks", false},
+    {ObjectKind::kLimitRange, "limit_ranges", true},
+    {ObjectKind::kRuntimeClass, "runtime_classes", false},
 };
 
 /// $1 name, $2 uid, $3 generation, $4 resource_version, $5 creation_time, $6 manifest, $7 namespace

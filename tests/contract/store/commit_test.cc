@@ -54,6 +54,64 @@ TEST_P(CommitContract, AStateRowIsReplacedWhole) {
   EXPECT_EQ(read->end_time, ended->end_time);
 }
 
+std::shared_ptr<const AdmissionState> FullState() {
+  AdmissionState state;
+  state.active = false;
+  state.deactivation_cause = "AdmissionCheck";
+  state.requeue_count = 2;
+  state.requeue_at = WallTime{1'700'000'000'123'456};
+  AdmissionCheckStatus check{"budget", CheckState::kRetry, "wait", WallTime{5}, 30, 1, {}};
+  check.updates = {
+      {"main", {{"a", "b"}}, {{"c", "d"}}, {{"e", "f"}}, {{"k", "Exists", "", "", 7}}}};
+  state.checks = {check};
+  state.reclaimable = {{"main", 1}};
+  state.unhealthy_nodes = {"n1"};
+  state.owned_by_pod = true;
+  state.preemption_gates = {{"g", true}};
+  state.admission_gated_by = "somebody";
+  state.past_execution_s = 17;
+  state.evictions = {{"Preempted", "", 3}};
+  state.replaces_slice = "default/a";
+  state.concurrent_parent = "default/b";
+  state.allowed_flavors = std::vector<std::string>{"spot"};
+  state.resource_problem = "too much";
+  return std::make_shared<const AdmissionState>(state);
+}
+
+TEST_P(CommitContract, WhatAdmissionCollectsIsKeptWhole) {
+  auto draft = DraftJob(1);
+  draft->priority_boost = 3;
+  draft->max_execution_s = 60;
+  draft->elastic = true;
+  const JobPtr job = MustAccept(store(), epoch(), draft);
+  JobPtr read = *store().ReadJob(JobId{1});
+  EXPECT_EQ(read->priority_boost, 3);
+  EXPECT_EQ(read->max_execution_s, 60);
+  EXPECT_TRUE(read->elastic);
+  EXPECT_EQ(read->admission_state, nullptr);
+  auto reserved = AdmittedCopy(*job, "east");
+  reserved->state = JobState::kReserved;
+  reserved->attempt = 0;
+  reserved->priority_class = "high";
+  reserved->priority = 100;
+  reserved->cluster_queue = "team-b";
+  reserved->admission_state = FullState();
+  PlanCommit commit;
+  commit.jobs.push_back(reserved);
+  MustCommit(commit);
+  read = LoadAll().jobs.at(0);
+  EXPECT_EQ(read->state, JobState::kReserved) << "one that is not dispatched is no ended one";
+  EXPECT_EQ(read->priority_class, "high");
+  EXPECT_EQ(read->priority, 100);
+  EXPECT_EQ(read->cluster_queue, "team-b");
+  ASSERT_NE(read->admission_state, nullptr);
+  EXPECT_EQ(*read->admission_state, *FullState());
+  auto broken = std::make_shared<JobRecord>(*reserved);
+  broken->admission = nullptr;
+  commit.jobs = {broken};
+  EXPECT_FALSE(CommitNow(store(), epoch(), commit).ok()) << "a reserved job holds quota";
+}
+
 TEST_P(CommitContract, AnExitCodeOfZeroIsNotTheSameAsNone) {
   const JobPtr job = MustAccept(store(), epoch(), DraftJob(1));
   PlanCommit ends;
@@ -182,11 +240,13 @@ TEST_P(CommitContract, OnlyWhatHasEndedIsDeleted) {
 
 TEST_P(CommitContract, EveryKindOfObjectIsKeptReplacedAndRemoved) {
   const std::pair<ObjectKind, const char*> kinds[] = {
-      {ObjectKind::kNamespace, ""},     {ObjectKind::kResourceFlavor, ""},
-      {ObjectKind::kClusterQueue, ""},  {ObjectKind::kCohort, ""},
-      {ObjectKind::kLocalQueue, "ns1"}, {ObjectKind::kWorkloadPriorityClass, ""},
-      {ObjectKind::kMemberCluster, ""}, {ObjectKind::kConfigMap, "ns1"},
-      {ObjectKind::kSecret, "ns1"}};
+      {ObjectKind::kNamespace, ""},      {ObjectKind::kResourceFlavor, ""},
+      {ObjectKind::kClusterQueue, ""},   {ObjectKind::kCohort, ""},
+      {ObjectKind::kLocalQueue, "ns1"},  {ObjectKind::kWorkloadPriorityClass, ""},
+      {ObjectKind::kMemberCluster, ""},  {ObjectKind::kConfigMap, "ns1"},
+      {ObjectKind::kSecret, "ns1"},      {ObjectKind::kTopology, ""},
+      {ObjectKind::kAdmissionCheck, ""}, {ObjectKind::kLimitRange, "ns1"},
+      {ObjectKind::kRuntimeClass, ""}};
   PlanCommit puts, replaces, removes;
   for (const auto& [kind, ns] : kinds) {
     puts.objects.push_back({SomeObject(kind, ns, "x", 1), false});
@@ -198,10 +258,10 @@ TEST_P(CommitContract, EveryKindOfObjectIsKeptReplacedAndRemoved) {
   }
   puts.objects.push_back({SomeObject(ObjectKind::kLocalQueue, "ns2", "x", 1), false});
   MustCommit(puts);
-  EXPECT_EQ(LoadAll().objects.size(), 10U);
+  EXPECT_EQ(LoadAll().objects.size(), 14U);
   MustCommit(replaces);
   Loaded loaded = LoadAll();
-  ASSERT_EQ(loaded.objects.size(), 10U);
+  ASSERT_EQ(loaded.objects.size(), 14U);
   for (const ObjectPtr& object : loaded.objects) {
     if (object->ns == "ns2") continue;
     EXPECT_EQ(object->generation, 2);

@@ -22,7 +22,12 @@ struct Game {
   std::vector<JobPtr> jobs;
 
   Snapshot Take(std::size_t per_queue, std::size_t total = 100000) const {
-    return {config, usage, pending.Heads(per_queue, total), clusters};
+    Snapshot snapshot;
+    snapshot.config = config;
+    snapshot.usage = usage;
+    snapshot.heads = pending.Heads(per_queue, total);
+    snapshot.clusters = clusters;
+    return snapshot;
   }
 };
 
@@ -39,7 +44,9 @@ Game RandomGame(std::uint64_t seed) {
   game.clusters = RandomMembers(&dice, shape);
   game.usage = Usage(QuotaTree::Build(*config));
   game.config = config;
-  for (const auto& job : game.jobs) game.pending.Add(job);
+  game.pending.Configure(game.config, game.usage.tree_ptr(),
+                         std::make_shared<const AdmissionSettings>());
+  for (const auto& job : game.jobs) game.pending.Add(job, WallTime{});
   return game;
 }
 
@@ -71,7 +78,7 @@ Placements PlayOut(Game* game, std::size_t heads, std::size_t per_queue, std::si
     const Snapshot after = Apply(snapshot, plan);
     game->usage = after.usage;
     game->clusters = after.clusters;
-    game->pending.Settle(plan);
+    game->pending.Settle(plan, WallTime{});
     for (const auto& admit : plan.admits) {
       placements.emplace_back(admit.job->id.value, admit.cluster);
       auto job = std::make_shared<JobRecord>(*admit.job);
@@ -137,7 +144,7 @@ RC_GTEST_PROP(CycleProperty, BudgetAndWindow_ChangeNothingButTheNumberOfCycles,
 RC_GTEST_PROP(CycleProperty, WhoeverWaits_CouldNotHaveBeenAdmitted, (std::uint64_t seed)) {
   Game game = RandomGame(seed);
   PlayOut(&game, 100000, 1000, 100000);
-  game.pending.FlushAll();
+  game.pending.FlushAll(WallTime{});
   const Plan again = Decide(game.Take(1000), Budget(100000));
   for (const auto& admit : again.admits) {
     const auto& queue = game.config->cluster_queues.at(admit.job->cluster_queue);
@@ -147,7 +154,7 @@ RC_GTEST_PROP(CycleProperty, WhoeverWaits_CouldNotHaveBeenAdmitted, (std::uint64
   for (const auto& waiting : again.not_admitted) {
     RC_ASSERT(waiting.reason != Reason::kNone);
     RC_ASSERT(!waiting.message.empty());
-    RC_ASSERT(waiting.park || waiting.block);
+    RC_ASSERT(waiting.block || !RequeuesAtOnce(waiting.requeue, false));
   }
 }
 
@@ -167,16 +174,18 @@ RC_GTEST_PROP(CycleProperty, SingleQueue_AgreesWithANaiveScheduler, (std::uint64
   Game game;
   game.config = config;
   game.usage = usage;
-  for (const auto& job : jobs) game.pending.Add(job);
+  const AdmissionSettings settings;
+  game.pending.Configure(config, usage.tree_ptr(), std::make_shared<AdmissionSettings>(settings));
+  for (const auto& job : jobs) game.pending.Add(job, WallTime{});
   std::sort(jobs.begin(), jobs.end(),
-            [](const JobPtr& a, const JobPtr& b) { return Before(*a, *b); });
+            [&](const JobPtr& a, const JobPtr& b) { return Before(*a, *b, settings); });
   std::vector<std::int64_t> expected;
   for (const auto& job : jobs) {
-    if (QueueGate(*config, usage.tree(), queue.name)) break;
+    if (QueueGate(*config, settings, usage.tree(), queue.name)) break;
     if (JobGate(*config, queue, *job)) continue;
-    const auto assignment = AssignFlavors(*config, usage, queue, *job->pod_sets, false);
-    if (assignment.fits) {
-      usage.Add(*assignment.admission);
+    const auto assignment = AssignFlavors(*config, settings, usage, queue, *job, nullptr, {});
+    if (assignment.Mode() == FlavorMode::kFit) {
+      usage.Add(*assignment.ToAdmission(queue.name));
       expected.push_back(job->id.value);
     } else if (queue.strategy == QueueingStrategy::kStrictFifo) {
       break;

@@ -15,8 +15,10 @@ namespace {
 
 class Model {
  public:
+  // One that did not change stays where it is, parked or not.
   void Add(const JobPtr& job) {
-    Remove(job->id);
+    const auto known = jobs_.find(job->id);
+    if (known == jobs_.end() || Key(*known->second) != Key(*job)) Remove(job->id);
     jobs_[job->id] = job;
   }
   void Remove(JobId id) {
@@ -41,7 +43,7 @@ class Model {
       if (with_parked || !parked_.contains(Key(*job))) ordered.push_back(job);
     }
     std::sort(ordered.begin(), ordered.end(),
-              [](const JobPtr& a, const JobPtr& b) { return Before(*a, *b); });
+              [](const JobPtr& a, const JobPtr& b) { return Before(*a, *b, {}); });
     return ordered;
   }
   std::size_t size() const { return jobs_.size(); }
@@ -49,7 +51,7 @@ class Model {
  private:
   static std::string Key(const JobRecord& job) {
     std::string key = job.cluster_queue + "/";
-    AppendClassKey(job, &key);
+    AppendSchedulingKey(job, AdmissionSettings{}, &key);
     return key;
   }
   std::map<JobId, JobPtr> jobs_;
@@ -72,16 +74,21 @@ RC_GTEST_PROP(PendingQueuesProperty, AnyHistory_AgreesWithASortedModel, (std::ui
     if (what < 5) {
       auto changed = std::make_shared<JobRecord>(*job);
       changed->priority = static_cast<std::int32_t>(dice.Roll(0, 1));
-      queues.Add(changed);
+      queues.Add(changed, WallTime{});
       model.Add(changed);
     } else if (what < 7) {
       queues.Remove(job->id);
       model.Remove(job->id);
     } else if (what < 9) {
-      queues.Park(job->id);
+      Plan misfit;
+      misfit.not_admitted.emplace_back();
+      const JobPtr now = queues.Find(job->id);
+      misfit.not_admitted[0].job = now == nullptr ? job : now;
+      misfit.not_admitted[0].requeue = RequeueReason::kNoFit;
+      queues.Settle(misfit, WallTime{});
       model.Park(job->id);
     } else {
-      queues.Flush({job->cluster_queue});
+      queues.Flush({job->cluster_queue}, WallTime{});
       model.Flush(job->cluster_queue);
     }
     RC_ASSERT(queues.size() == model.size());

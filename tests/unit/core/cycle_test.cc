@@ -39,7 +39,8 @@ TEST_F(CycleTest, JobsAreAdmittedInOrder_UntilQuotaIsGone_ThenTheClassIsParked) 
   ASSERT_EQ(plan.not_admitted.size(), 1u) << "the rest of the class is not looked at";
   EXPECT_EQ(plan.not_admitted[0].job->id.value, 4);
   EXPECT_EQ(plan.not_admitted[0].reason, Reason::kWaitingForQuota);
-  EXPECT_TRUE(plan.not_admitted[0].park);
+  EXPECT_EQ(plan.not_admitted[0].requeue, RequeueReason::kPreemptionNoCandidates)
+      << "its quota would serve it, were others not using it";
   EXPECT_FALSE(plan.not_admitted[0].block);
   EXPECT_FALSE(plan.more_work);
   EXPECT_EQ(plan.heads_evaluated, 4u);
@@ -64,7 +65,6 @@ TEST_F(CycleTest, BestEffortFifo_LetsASmallerJobPass_StrictFifoDoesNot) {
   EXPECT_THAT(AdmittedIds(plan), ElementsAre(1));
   ASSERT_EQ(plan.not_admitted.size(), 1u);
   EXPECT_TRUE(plan.not_admitted[0].block);
-  EXPECT_FALSE(plan.not_admitted[0].park);
 }
 
 TEST_F(CycleTest, Gang_IsAdmittedWhole_OrNotAtAll) {
@@ -129,7 +129,7 @@ TEST_F(CycleTest, BudgetSpentWhileAHeadIsToBeTriedAgain_SaysSoWithoutParkingIt) 
   EXPECT_EQ(plan.not_admitted[0].message,
             "Workload no longer fits after processing another workload");
   EXPECT_EQ(plan.not_admitted[0].reason, Reason::kWaitingForQuota);
-  EXPECT_FALSE(plan.not_admitted[0].park);
+  EXPECT_EQ(plan.not_admitted[0].requeue, RequeueReason::kFailedAfterNomination);
   EXPECT_FALSE(plan.not_admitted[0].block);
   EXPECT_TRUE(plan.more_work);
 }
@@ -152,10 +152,9 @@ TEST_F(CycleTest, Gates_GiveTheirSentences_AndParkEvenInStrictQueues) {
     change(*job);
     return world_.Add(job);
   };
-  world_.config().local_queues[{"default", "paused"}] = {"default", "paused", "q",
-                                                         StopPolicy::kHold};
-  world_.config().local_queues[{"lost", "lq-q"}] = {"lost", "lq-q", "q", StopPolicy::kNone};
-  world_.config().local_queues[{"dev", "lq-q"}] = {"dev", "lq-q", "q", StopPolicy::kNone};
+  world_.AddLocalQueue("default", "paused", "q").stop_policy = StopPolicy::kHold;
+  world_.AddLocalQueue("lost", "lq-q", "q");
+  world_.AddLocalQueue("dev", "lq-q", "q");
   world_.config().namespaces["dev"] = {"dev", {{"env", "dev"}}};
   queue.namespace_selector->match_labels = {{"env", "prod"}};
   add([](JobRecord& job) { job.local_queue = "paused"; });
@@ -174,7 +173,8 @@ TEST_F(CycleTest, Gates_GiveTheirSentences_AndParkEvenInStrictQueues) {
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(plan.not_admitted[i].reason, kExpected[i].first);
     EXPECT_EQ(plan.not_admitted[i].message, kExpected[i].second);
-    EXPECT_TRUE(plan.not_admitted[i].park);
+    EXPECT_EQ(plan.not_admitted[i].requeue,
+              i == 3 ? RequeueReason::kNamespaceMismatch : RequeueReason::kGated);
   }
 }
 
@@ -190,7 +190,7 @@ TEST_F(CycleTest, InactiveClusterQueues_AdmitNothing_AndSayWhy) {
   EXPECT_EQ(sentence(), "ClusterQueue q is stopped");
   queue.stop_policy = StopPolicy::kNone;
   queue.resource_groups.push_back(Group({{"y", "fpga", 1}, {"x", "fpga", 1}}));
-  EXPECT_EQ(sentence(), "ClusterQueue q is inactive: references missing ResourceFlavor(s): x,y");
+  EXPECT_EQ(sentence(), "ClusterQueue q is inactive: references missing ResourceFlavor(s): y,x");
   queue.resource_groups.pop_back();
   queue.cohort = "loop";
   world_.CohortOf("loop", "loop");
@@ -272,7 +272,7 @@ TEST_F(CycleTest, SettleAfterEveryPlan_LeavesNothingToSpinOn) {
   while (world_.pending().HasActive() && cycles < 20) {
     const Snapshot snapshot = world_.Take(2);
     const Plan plan = Decide(snapshot, Input(3));
-    world_.pending().Settle(plan);
+    world_.pending().Settle(plan, world_.now());
     for (const auto& admit : plan.admits) usage.Add(*admit.admission);
     world_.Use(usage);
     ++cycles;

@@ -16,7 +16,10 @@ class PlacementTest : public ::testing::Test {
   PlacementChoice Put(const PodSets& pod_sets, const std::string& flavor = "", Uid uid = {1, 2}) {
     Admission admission;
     for (const auto& pods : pod_sets) {
-      PodSetAssignment assignment{pods.name, pods.count, {}, Scaled(pods.requests, pods.count)};
+      PodSetAssignment assignment;
+      assignment.name = pods.name;
+      assignment.count = pods.count;
+      assignment.usage = Scaled(pods.requests, pods.count);
       for (const auto& request : pods.requests) {
         if (!flavor.empty()) assignment.flavors[request.resource] = flavor;
       }
@@ -33,9 +36,14 @@ class PlacementTest : public ::testing::Test {
   World world_;
 };
 
-TEST_F(PlacementTest, TotalRequests_SumsEveryPodOfEveryPodSet) {
-  EXPECT_EQ(TotalRequests({Pods("a", 2, {{"cpu", 3}}), Pods("b", 4, {{"cpu", 1}, {kGpu, 2}})}),
-            (ResourceList{{"cpu", 10}, {kGpu, 8}}));
+TEST_F(PlacementTest, RequestsOf_SumsEveryPodOfEveryPodSet_AsManyAsAreAdmitted) {
+  const PodSets pod_sets = {Pods("a", 2, {{"cpu", 3}}), Pods("b", 4, {{"cpu", 1}, {kGpu, 2}})};
+  EXPECT_EQ(RequestsOf(pod_sets, nullptr), (ResourceList{{"cpu", 10}, {kGpu, 8}}));
+  Admission admission;
+  admission.pod_sets.resize(2);
+  admission.pod_sets[0].count = 2;
+  admission.pod_sets[1].count = 1;
+  EXPECT_EQ(RequestsOf(pod_sets, &admission), (ResourceList{{"cpu", 7}, {kGpu, 2}}));
 }
 
 TEST_F(PlacementTest, GangOfSixteen_WaitsWhileFifteenAreFree_AndGoesAtSixteen) {

@@ -38,6 +38,13 @@ class PlanCheckTest : public ::testing::Test {
     plan.admits[0].admission = std::make_shared<const Admission>(admission);
     return CheckPlan(snapshot_, plan);
   }
+  // The first job, refused.
+  NotAdmitted Refused(Reason reason) const {
+    NotAdmitted waiting;
+    waiting.job = plan_.admits[0].job;
+    waiting.reason = reason;
+    return waiting;
+  }
   std::vector<std::string> In(const std::function<void()>& change_world) {
     change_world();
     snapshot_ = world_.Take();
@@ -148,7 +155,7 @@ TEST_F(PlanCheckTest, JobsTwiceOrFromNowhere_AreSeen) {
   plan.admits.push_back(plan.admits[0]);
   EXPECT_THAT(CheckPlan(snapshot_, plan), Contains("job 1 is admitted twice or was no head"));
   plan = plan_;
-  plan.not_admitted.push_back({plan.admits[0].job, Reason::kWaitingForQuota, "", true, false});
+  plan.not_admitted.push_back(Refused(Reason::kWaitingForQuota));
   EXPECT_THAT(CheckPlan(snapshot_, plan), Contains("job 1 is refused twice or was no head"));
   snapshot_.heads.clear();
   EXPECT_THAT(CheckPlan(snapshot_, plan_), Contains("job 1 is admitted twice or was no head"));
@@ -156,7 +163,7 @@ TEST_F(PlanCheckTest, JobsTwiceOrFromNowhere_AreSeen) {
 
 TEST_F(PlanCheckTest, RefusalWithoutAReason_IsSeen) {
   Plan plan;
-  plan.not_admitted.push_back({plan_.admits[0].job, Reason::kNone, "", true, false});
+  plan.not_admitted.push_back(Refused(Reason::kNone));
   EXPECT_THAT(CheckPlan(snapshot_, plan), Contains("job 1 waits without a reason"));
 }
 

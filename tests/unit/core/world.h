@@ -10,34 +10,17 @@
 #include "schedd/core/cycle.h"
 #include "schedd/core/plan_check.h"
 #include "schedd/core/snapshot.h"
+#include "schedd/model/admission_lifecycle.h"
+#include "tests/unit/core/quotas.h"
 
 namespace muster::core::testing {
 
-struct QuotaOf {
-  std::string flavor, resource;
-  std::int64_t nominal = 0;
-  std::optional<std::int64_t> borrowing = {}, lending = {};
-};
-
-/// One resource group; the entries of one flavor are consecutive and name the same resources.
-inline ResourceGroup Group(const std::vector<QuotaOf>& quotas) {
-  ResourceGroup group;
-  for (const auto& quota : quotas) {
-    if (group.flavors.empty() || group.flavors.back().flavor != quota.flavor) {
-      group.flavors.push_back({quota.flavor, {}});
-    }
-    group.flavors.back().resources.emplace_back(
-        quota.resource, Quota{quota.nominal, quota.borrowing, quota.lending});
-    auto& covered = group.covered_resources;
-    if (std::find(covered.begin(), covered.end(), quota.resource) == covered.end()) {
-      covered.push_back(quota.resource);
-    }
-  }
-  return group;
-}
-
 inline PodSet Pods(const std::string& name, std::int32_t count, const ResourceList& requests) {
-  return {name, count, requests, nullptr};
+  PodSet pods;
+  pods.name = name;
+  pods.count = count;
+  pods.requests = requests;
+  return pods;
 }
 
 inline PodSet With(PodSet pods, const SchedulingConstraints& constraints) {
@@ -52,7 +35,10 @@ class World {
 
   World& Flavor(const std::string& name, const LabelMap& labels = {},
                 const std::vector<Taint>& taints = {}) {
-    config_.flavors[name] = {name, labels, taints, {}};
+    ResourceFlavor& flavor = config_.flavors[name];
+    flavor.name = name;
+    flavor.node_labels = labels;
+    flavor.node_taints = taints;
     return *this;
   }
   ClusterQueue& Queue(const std::string& name, const std::string& cohort,
@@ -65,13 +51,22 @@ class World {
     for (const auto& quota : quotas) {
       if (!config_.flavors.contains(quota.flavor)) Flavor(quota.flavor);
     }
-    config_.local_queues[{"default", "lq-" + name}] = {"default", "lq-" + name, name,
-                                                       StopPolicy::kNone};
+    AddLocalQueue("default", "lq-" + name, name);
+    return queue;
+  }
+  LocalQueue& AddLocalQueue(const std::string& ns, const std::string& name,
+                            const std::string& cluster_queue) {
+    LocalQueue& queue = config_.local_queues[{ns, name}];
+    queue.ns = ns;
+    queue.name = name;
+    queue.cluster_queue = cluster_queue;
     return queue;
   }
   World& CohortOf(const std::string& name, const std::string& parent,
                   const std::vector<QuotaOf>& quotas = {}) {
-    config_.cohorts[name] = {name, parent, {}};
+    config_.cohorts[name] = Cohort{};
+    config_.cohorts[name].name = name;
+    config_.cohorts[name].parent = parent;
     if (!quotas.empty()) config_.cohorts[name].resource_groups = {Group(quotas)};
     return *this;
   }
@@ -103,7 +98,7 @@ class World {
     return job;
   }
   JobPtr Add(const std::shared_ptr<JobRecord>& job) {
-    pending_.Add(job);
+    pending().Add(job, now_);
     return job;
   }
   /// One pod set `main`, added to the pending queues.
@@ -117,15 +112,54 @@ class World {
   Snapshot Take(std::size_t per_queue = 1000) const {
     Snapshot snapshot;
     snapshot.config = std::make_shared<const ConfigView>(config_);
+    snapshot.settings = settings_;
     snapshot.usage = used_.value_or(EmptyUsage());
+    if (!held_.empty()) {
+      auto holders = std::make_shared<Holders>(snapshot.usage.tree_ptr());
+      for (const auto& job : held_) {
+        snapshot.usage.Add(*job->admission);
+        holders->Put(MakeHolder(snapshot.usage.tree(), *settings_, job));
+      }
+      snapshot.holders = std::move(holders);
+    }
     snapshot.heads = pending_.Heads(per_queue, 1'000'000);
     snapshot.clusters = clusters_;
+    snapshot.now = now_;
     return snapshot;
   }
   void Use(const core::Usage& usage) { used_ = usage; }
+  /// A job of one pod that holds quota of the queue's first flavor with this resource.
+  JobPtr Hold(const std::string& queue, const std::string& resource, std::int64_t amount,
+              std::int32_t priority = 0) {
+    auto job = Job(queue, priority, {Pods("main", 1, {{resource, amount}})});
+    auto admission = std::make_shared<Admission>();
+    admission->cluster_queue = queue;
+    PodSetAssignment pods;
+    pods.name = "main";
+    pods.count = 1;
+    pods.flavors[resource] = config_.cluster_queues[queue].resource_groups[0].flavors[0].flavor;
+    pods.usage = {{resource, amount}};
+    admission->pod_sets.push_back(pods);
+    ReserveQuota(job.get(), admission, now_);
+    SyncAdmitted(job.get(), *settings_, now_);
+    job->state = JobState::kRunning;
+    held_.push_back(job);
+    return job;
+  }
+  /// The holder of this id as it is now; it may be replaced or erased.
+  std::vector<JobPtr>& held() { return held_; }
+  void Set(const AdmissionSettings& settings) {
+    settings_ = std::make_shared<const AdmissionSettings>(settings);
+  }
+  WallTime now() const { return now_; }
 
   ConfigView& config() { return config_; }
-  PendingQueues& pending() { return pending_; }
+  /// With the configuration as it is now.
+  PendingQueues& pending() {
+    pending_.Configure(std::make_shared<const ConfigView>(config_), QuotaTree::Build(config_),
+                       settings_);
+    return pending_;
+  }
   std::vector<ClusterView>& clusters() { return clusters_; }
 
  private:
@@ -133,6 +167,9 @@ class World {
   PendingQueues pending_;
   std::vector<ClusterView> clusters_;
   std::optional<core::Usage> used_;
+  std::vector<JobPtr> held_;
+  AdmissionSettingsPtr settings_ = std::make_shared<const AdmissionSettings>();
+  WallTime now_{1'700'000'000'000'000};
   std::int64_t last_id_ = 0;
 };
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schedd/engine/conditions.h"
+#include "schedd/model/admission_lifecycle.h"
 #include "tests/support/engine_world.h"
 
 namespace muster::test {

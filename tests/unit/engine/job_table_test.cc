@@ -86,7 +86,7 @@ TEST(Ledger, WhatARecordChargedItsSuccessorGivesBack) {
   config.cluster_queues["cq"] = queue;
   config.member_clusters["east"].name = "east";
   config.member_clusters["east"].allocatable = {{"cpu", 8000}};
-  Ledger ledger(core::QuotaTree::Build(config));
+  Ledger ledger(core::QuotaTree::Build(config), std::make_shared<const AdmissionSettings>());
   auto pending = std::make_shared<JobRecord>();
   pending->cluster_queue = "cq";
   pending->pod_sets =

@@ -272,16 +272,16 @@ TEST(PodTemplate, RefusesWrongPodsWithTheirPath) {
        "ports[0].containerPort: must be at most 65535"},
       {"a negative grace period", "", "      terminationGracePeriodSeconds: -1\n", "",
        base + "terminationGracePeriodSeconds: must be at least 0"},
-      {"topology wishes", "", "", "",
-       "spec.template.metadata.annotations[kueue.x-k8s.io/podset-required-topology]: topology "
-       "aware scheduling"},
+      {"a topology level that is no label", "", "", "",
+       "spec.template.metadata.annotations[kueue.x-k8s.io/podset-required-topology]: must be "
+       "[DNS-prefix/]name"},
   };
   for (const auto& c : cases) {
     std::string yaml = JobYaml(c.spec, c.pod, c.container, c.restart);
-    if (c.name == "topology wishes") {
+    if (c.name == "a topology level that is no label") {
       const std::string at = "  template:\n";
       yaml.insert(yaml.find(at) + at.size(),
-                  "    metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack}}\n");
+                  "    metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: a b}}\n");
     }
     EXPECT_THAT(ProblemsOf(ParseJob(Yaml(yaml))), HasSubstr(c.problem)) << c.name;
   }
@@ -352,8 +352,17 @@ TEST(JobMetadata, RefusesWrongMetadataWithItsPath) {
       {"an unknown member", "{name: a, nmespace: b}", "metadata.nmespace: unknown field"},
       {"an elastic job", "{name: a, annotations: {kueue.x-k8s.io/elastic-job: \"true\"}}",
        "metadata.annotations[kueue.x-k8s.io/elastic-job]: elastic jobs"},
-      {"partial admission", "{name: a, annotations: {kueue.x-k8s.io/job-min-parallelism: \"2\"}}",
-       "job-min-parallelism]: partial admission"},
+      {"a least parallelism that is none",
+       "{name: a, annotations: {kueue.x-k8s.io/job-min-parallelism: \"0\"}}",
+       "job-min-parallelism]: must be a whole number greater than 0 and less than parallelism"},
+      {"completions that cannot follow",
+       "{name: a, annotations: {kueue.x-k8s.io/job-completions-equal-parallelism: \"true\"}}",
+       "job-completions-equal-parallelism]: needs completionMode Indexed"},
+      {"a boost beyond 32 bits",
+       "{name: a, annotations: {kueue.x-k8s.io/priority-boost: \"3000000000\"}}",
+       "priority-boost]: must be a whole number of 32 bits"},
+      {"a gate named twice", "{name: a, annotations: {kueue.x-k8s.io/admission-gated-by: \"a,a\"}}",
+       "admission-gated-by]: names must be unique"},
       {"a bad time limit", "{name: a, labels: {kueue.x-k8s.io/max-exec-time-seconds: \"0\"}}",
        "max-exec-time-seconds]: must be a number of seconds"},
       {"a list", "[a]", "metadata: must be an object, not a list"},

@@ -398,13 +398,22 @@ TEST(WorkloadShape, RefusesWrongFieldsWithTheirPath) {
            "spec.podSets[0].count: must be at most 2147483647"},
           {"no count", "{podSets: [{name: a, template: " + Pod("1") + "}]}",
            "spec.podSets[0].count: is required"},
-          {"partial admission",
-           "{podSets: [{name: a, count: 2, minCount: 1, template: " + Pod("1") + "}]}",
-           "spec.podSets[0].minCount: partial admission"},
-          {"topology",
-           "{podSets: [{name: a, count: 2, topologyRequest: {required: rack}, template: " +
+          {"more pods at least than at most",
+           "{podSets: [{name: a, count: 2, minCount: 3, template: " + Pod("1") + "}]}",
+           "spec.podSets[0].minCount: must be at most count, 2"},
+          {"two pod sets that may shrink",
+           "{podSets: [{name: a, count: 2, minCount: 1, template: " + Pod("1") +
+               "}, {name: b, count: 2, minCount: 1, template: " + Pod("1") + "}]}",
+           "spec.podSets: at most one pod set may have minCount"},
+          {"two topology modes",
+           "{podSets: [{name: a, count: 2, topologyRequest: {required: rack, preferred: rack}, "
+           "template: " +
                Pod("1") + "}]}",
-           "topologyRequest: topology aware"},
+           "topologyRequest.preferred: at most one of required, preferred and unconstrained"},
+          {"a gate named twice",
+           "{preemptionGates: [{name: a}, {name: a}], podSets: [{name: a, count: 2, template: " +
+               Pod("1") + "}]}",
+           "spec.preemptionGates[1].name: must be unique"},
           {"a wrong pod in the flat form",
            "{podSets: [{name: a, count: 2, template: {containers: [{name: c}]}}]}",
            "spec.podSets[0].template.containers[0].image: is required"},

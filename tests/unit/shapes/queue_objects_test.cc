@@ -111,14 +111,6 @@ TEST(ClusterQueueObject, RefusesWrongFieldsWithTheirPath) {
           {"a bad cohort", "spec: {cohort: A_b}", "spec.cohort: must be at most 253"},
           {"two cohorts", "spec: {cohort: a, cohortName: b}",
            "spec.cohortName: differs from cohort"},
-          {"preemption", "spec: {preemption: {reclaimWithinCohort: Any}}",
-           "spec.preemption.reclaimWithinCohort: preemption is not supported by this version"},
-          {"fair sharing", "spec: {fairSharing: {weight: 2}}",
-           "spec.fairSharing: is not supported by this version"},
-          {"admission checks", "spec: {admissionChecks: [x]}",
-           "spec.admissionChecks: is not supported"},
-          {"a preference", "spec: {flavorFungibility: {preference: BorrowingOverPreemption}}",
-           "spec.flavorFungibility.preference: is not supported"},
           {"no quota", "spec: {cohort: c, " + Group("borrowingLimit: 1") + "}",
            flavor + "resources[0].nominalQuota: is required"},
           {"a negative quota", "spec: {" + Group("nominalQuota: -1") + "}",
@@ -183,8 +175,6 @@ TEST(CohortObject, MayLendMoreThanItOwnsButNeedsAParentForLimits) {
                                {"a limit without parent",
                                 "spec: {" + Group("nominalQuota: 1, borrowingLimit: 1") + "}",
                                 "borrowingLimit: must be nil when parent is empty"},
-                               {"fair sharing", "spec: {fairSharing: {weight: 1}}",
-                                "spec.fairSharing: is not supported"},
                            });
 }
 
@@ -201,7 +191,8 @@ TEST(ResourceFlavorObject, ReadsLabelsTaintsAndTolerations) {
   ExpectProblems(
       "ResourceFlavor",
       {
-          {"topology", "spec: {topologyName: rack}", "spec.topologyName: is not supported"},
+          {"a topology without labels", "spec: {topologyName: rack}",
+           "spec.topologyName: needs at least one nodeLabel"},
           {"a taint without effect", "spec: {nodeTaints: [{key: a}]}",
            "spec.nodeTaints[0].effect: is required"},
           {"a taint twice",
@@ -302,9 +293,8 @@ TEST(ParseObject, IdentifiesNormalisesAndNamesWhatItDoesNotKnow) {
       WriteJson(object->manifest),
       R"({"apiVersion":"kueue.x-k8s.io/v1beta1","kind":"ClusterQueue","metadata":{"name":"a","labels":{"x":"y"}},"spec":{}})");
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {Object("AdmissionCheck", ""),
-       "kind: AdmissionCheck of kueue.x-k8s.io is not supported by this version"},
-      {Object("Topology", ""), "kind: Topology of kueue.x-k8s.io is not supported"},
+      {Object("MultiKueueConfig", ""),
+       "kind: MultiKueueConfig of kueue.x-k8s.io is not supported by this version"},
       {Object("ClusterQueue", "", "kueue.x-k8s.io/v1alpha1"),
        "apiVersion: ClusterQueue is served in v1beta1 and v1beta2, not \"v1alpha1\""},
       {Object("Deployment", "", "apps/v1"),
@@ -323,9 +313,10 @@ TEST(Kinds, AreFoundByGroupAndPlural) {
   EXPECT_EQ(FindKind("kueue.x-k8s.io", "clusterqueues")->kind, ObjectKind::kClusterQueue);
   EXPECT_EQ(FindKind("", "secrets")->kind, ObjectKind::kSecret);
   EXPECT_EQ(FindKind("kueue.x-k8s.io", "namespaces"), nullptr);
-  for (int kind = 1; kind <= 9; ++kind) {
-    const KindInfo& info = InfoOf(static_cast<ObjectKind>(kind));
+  EXPECT_EQ(FindKind("node.k8s.io", "runtimeclasses")->kind, ObjectKind::kRuntimeClass);
+  for (const KindInfo& info : Kinds()) {
     EXPECT_EQ(FindKind(info.group, info.plural), &info);
+    EXPECT_EQ(&InfoOf(info.kind), &info);
   }
 }
 

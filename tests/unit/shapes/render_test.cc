@@ -217,6 +217,39 @@ TEST(Render, AFlavorThatIsGoneIsAnErrorAndNotASilentOmission) {
   EXPECT_EQ(rendered.error().code, Code::kFailedPrecondition);
 }
 
+TEST(Render, ChecksAddToTheirPodSetAndAContradictionIsRefused) {
+  const ParsedJob parsed =
+      Job(Yaml("{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: {metadata: "
+               "{labels: {a: user}}, " +
+               std::string(kPod + 1) + "}}"));
+  JobRecord record = Record(parsed);
+  const auto with = [&](LabelMap labels) {
+    AdmissionState state;
+    AdmissionCheckStatus check;
+    check.name = "capacity";
+    check.updates = {{parsed.pod_sets[0].name,
+                      std::move(labels),
+                      {{"note", "booked"}},
+                      {{"pool", "booked"}},
+                      {{"booked", "Exists", "", "NoSchedule", std::nullopt}}}};
+    state.checks = {check};
+    record.admission_state = std::make_shared<const AdmissionState>(state);
+    return Render(record, parsed.manifest, Config(), "inst", false);
+  };
+  const auto added = with({{"b", "check"}});
+  ASSERT_TRUE(added.ok());
+  const std::string text = WriteJson(added->object.manifest);
+  EXPECT_NE(text.find("\"b\":\"check\""), std::string::npos) << text;
+  EXPECT_NE(text.find("\"note\":\"booked\""), std::string::npos) << text;
+  EXPECT_NE(text.find("\"pool\":\"booked\""), std::string::npos) << text;
+  EXPECT_NE(text.find("\"key\":\"booked\""), std::string::npos) << text;
+  const auto refused = with({{"a", "check"}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(refused.error().detail,
+            "admission check capacity sets labels a to \"check\", which is set otherwise already");
+}
+
 TEST(Render, RayWorkersGetTheCountThatAdmissionReliedOn) {
   const RenderedObject object = Rendered_(Yaml(Shapes()[3].manifest));
   EXPECT_EQ(

@@ -118,6 +118,39 @@ TEST(RowJson, UnlimitedAmountsSurvive) {
   EXPECT_EQ((**back)[0].requests[0].amount, std::numeric_limits<std::int64_t>::max());
 }
 
+TEST(RowJson, WhatAdmissionKnowsOfPodSetsSurvives) {
+  PodSet full{"a", 4, {{"credits", 2}}, nullptr};
+  full.min_count = 2;
+  TopologyRequest topology;
+  topology.preferred = "block";
+  topology.pod_set_group = "g";
+  topology.slice_layers = {{"rack", 4}, {"host", 2}};
+  full.topology = std::make_shared<const TopologyRequest>(topology);
+  full.node_requests = std::make_shared<const ResourceList>(ResourceList{{"cpu", 1000}});
+  SchedulingConstraints constraints;
+  constraints.preferred_terms = {{10, {{{"zone", "In", {"z"}}}}}};
+  full.constraints = std::make_shared<const SchedulingConstraints>(constraints);
+  topology = {};
+  topology.required = "rack";
+  topology.slice_required = "host";
+  topology.slice_size = 2;
+  PodSet sliced{"b", 4, {}, nullptr};
+  sliced.topology = std::make_shared<const TopologyRequest>(topology);
+  const PodSets pod_sets = {full, sliced};
+  const auto back = ParsePodSets(PodSetsText(pod_sets));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(**back, pod_sets);
+
+  Admission admission{"q", {{"a", 4, {{"cpu", "f"}}, {{"cpu", 4000}}}}};
+  admission.pod_sets[0].topology = std::make_shared<const TopologyAssignment>(
+      TopologyAssignment{{"block", "rack"}, {{{"b1", "r1"}, 3}, {{"b1", "r2"}, 1}}});
+  admission.pod_sets.push_back({"b", 1, {}, {}});
+  admission.pod_sets[1].topology_delayed = true;
+  const auto admitted = ParseAdmission(AdmissionText(admission));
+  ASSERT_TRUE(admitted.ok());
+  EXPECT_EQ(**admitted, admission);
+}
+
 TEST(Interner, EqualPodSetsAreOneObject) {
   Interner interner;
   const auto first = interner.PodSetsOf(R"([{"name":"a","count":1,"requests":{}}])");

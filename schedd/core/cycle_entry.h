@@ -1,0 +1,76 @@
+// What one cycle keeps of each queue, class and head while it decides. Only for the files of
+// Decide.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "schedd/core/cycle_order.h"
+#include "schedd/core/flavor_plan.h"
+#include "schedd/core/gates.h"
+#include "schedd/core/member_room.h"
+#include "schedd/core/plan.h"
+#include "schedd/core/snapshot.h"
+
+namespace muster::core {
+
+// What is worked out once for all workloads of a class.
+struct CycleClass {
+  std::optional<GateVerdict> gate;  // of namespace and LocalQueue
+  bool set_aside = false;           // the gate said no in this plan
+  std::unique_ptr<FlavorPlan> plan;
+  JobPtr first;  // keeps the pod sets that `plan` refers to
+  std::vector<std::pair<AdmissionPtr, std::unique_ptr<MemberFit>>> fits;
+};
+
+// One ClusterQueue's part of the cycle.
+struct CycleQueue {
+  const QueueHeads* heads = nullptr;   // null: only second passes
+  const ClusterQueue* spec = nullptr;  // null: it does not exist
+  NodeIndex node = -1;
+  std::size_t most_flavors = 0;  // of any of its resource groups
+  std::optional<GateVerdict> gate;
+  std::size_t next = 0;                                 // of heads->jobs
+  bool ended = false;                                   // no further head in this plan
+  CycleClass* head_class = nullptr;                     // of the job at `next`
+  std::unordered_map<std::string, CycleClass> classes;  // looked up, never iterated
+  std::unordered_map<std::string, bool> parked;         // scheduling keys; looked up only
+  JobId preemptor;
+  LastAssignmentPtr last;              // of the head, once it was tried in this plan
+  bool tried = false;                  // `last` holds, not what the snapshot says
+  std::optional<NotAdmitted> waiting;  // verdict of the head, if it stays active
+  const JobPtr& head() const { return heads->jobs[next]; }
+  bool strict() const { return spec != nullptr && spec->strategy == QueueingStrategy::kStrictFifo; }
+};
+
+// A workload that was nominated in this round.
+struct CycleEntry {
+  JobPtr job;
+  CycleQueue* queue = nullptr;
+  CycleClass* of = nullptr;
+  bool second_pass = false;
+  EntryRank rank;
+  Preemptor preemptor;
+  LastAssignmentPtr resumed;  // where its search went on; null: from the start
+  // Either a choice of the plan that fits ...
+  const FlavorChoice* choice = nullptr;
+  // ... or all that a search found.
+  std::shared_ptr<Assignment> assignment;
+  FlavorMode mode = FlavorMode::kNoFit;
+  bool deferred = false;     // fits once the victims of others are gone
+  AdmissionPtr admission;    // of what fits or would; null if nothing does
+  Charges adds;              // to the queue's usage
+  TopologyCharges machines;  // to the machines' usage
+  std::vector<Victim> victims;
+  HolderPtr replaced;                // elastic: the slice that it grows out of
+  std::vector<std::int32_t> counts;  // partial admission; empty: all pods
+
+  std::span<const Charge> Adds() const { return choice != nullptr ? choice->charges : adds; }
+};
+
+}  // namespace muster::core

@@ -1,0 +1,116 @@
+// Cycle: the state of one Decide and its steps; each group of functions has a file of its own,
+// named below. Only for the files of Decide.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "schedd/core/cycle.h"
+#include "schedd/core/cycle_entry.h"
+#include "schedd/core/cycle_topology.h"
+
+namespace muster::core {
+
+class Cycle {
+ public:
+  Cycle(const Snapshot& snapshot, const CycleInput& input);
+  Plan Run();
+
+ private:
+  // cycle.cc: rounds.
+  bool Advance();
+  bool SkipToHead(CycleQueue* queue);
+  bool Round();
+  bool MustBeFirstRound() const;
+  void ProcessAll();
+  void ProcessFairly();
+  void GiveBackReserved();
+  void Close(bool more_work);
+  CycleClass& ClassOf(CycleQueue* queue, const JobPtr& job);
+  CycleQueue* QueueOf(const std::string& cluster_queue);
+
+  // cycle_verdicts.cc: what becomes of an entry.
+  void Wait(CycleQueue* queue, NotAdmitted verdict);
+  NotAdmitted Verdict(const CycleEntry& entry, Reason reason, std::string message,
+                      RequeueReason requeue) const;
+  void Skip(CycleEntry* entry, Reason reason, const char* message);
+  void Evict(Eviction eviction);
+
+  // cycle_nominate.cc: what each head could get.
+  void NominateHead(CycleQueue* queue);
+  void NominateSecondPass(const JobPtr& job);
+  bool Closed(CycleQueue* queue, const CycleClass* of, const JobPtr& job, bool second_pass);
+  CycleEntry MakeEntry(CycleQueue* queue, CycleClass* of, const JobPtr& job) const;
+  LastAssignmentPtr ResumeFrom(const CycleQueue& queue, const JobPtr& job) const;
+  void Assign(CycleEntry* entry);
+  void Search(CycleEntry* entry, AssignRequest* request, const Holders& holders);
+  bool Try(CycleEntry* entry, const AssignRequest& request, VictimSearch* search,
+           std::span<const std::int32_t> counts);
+  std::vector<TopologyAsk> AsksOf(const CycleEntry& entry, const AssignRequest& request,
+                                  Assignment* assignment);
+  void PlacePreempting(CycleEntry* entry, const AssignRequest& request);
+  void TakeOver(CycleEntry* entry);
+  HolderPtr ReplacedSlice(const CycleEntry& entry) const;
+  const Holders& HoldersNow();
+
+  // cycle_process.cc: one entry against what the earlier ones took.
+  void Process(CycleEntry* entry);
+  struct Fit {
+    bool quota = false, machines = false;
+    bool both() const { return quota && machines; }
+  };
+  Fit Fits(const CycleEntry& entry);
+  bool Overlaps(const CycleEntry& entry) const;
+  void Refresh(CycleEntry* entry, Fit* fit);
+  void RecomputeWithoutVictims(CycleEntry* entry);
+  void Recompute(CycleEntry* entry, const Holders& holders);
+  bool VariantIsDone(CycleEntry* entry, HolderPtr* less_favorable) const;
+  void Take(const CycleEntry& entry);
+  void KeepFromOthers(const CycleEntry& entry, std::span<const Charge> charges);
+  void Reserve(const CycleEntry& entry);
+  void Preempt(CycleEntry* entry);
+  void Migrate(CycleEntry* entry, const HolderPtr& sibling);
+  bool ReplaceNodeFailed(CycleEntry* entry);
+  void Admit(CycleEntry* entry);
+  bool Place(CycleEntry* entry, std::string* cluster);
+  const MemberFit& FitOf(CycleEntry* entry);
+
+  const Snapshot& snapshot_;
+  const CycleInput& input_;
+  const ConfigView& config_;
+  const AdmissionSettings& settings_;
+  Usage usage_;
+  CycleTopology topology_;
+  MemberRoom room_;
+  std::vector<std::unique_ptr<CycleQueue>> queues_;
+  std::map<std::string, CycleQueue*> by_name_;
+  std::vector<CycleQueue*> active_;
+  std::string key_, class_key_;  // reused buffers
+
+  // Of the plan so far.
+  Plan plan_;
+  std::vector<HolderPtr> admitted_;   // in earlier rounds
+  std::shared_ptr<Holders> overlay_;  // the snapshot's and some of admitted_
+  std::size_t overlaid_ = 0;          // of admitted_
+  std::set<JobId> evicted_;           // marked by this plan
+  bool pods_not_ready_ = false;
+  std::size_t most_flavors_ = 0;  // of any resource group of its queues
+  std::size_t idle_rounds_ = 0;   // in a row in which nothing but flavor scans moved
+
+  // Of the current round.
+  std::int64_t number_ = 0;  // of the single-head cycle that it stands for
+  std::vector<CycleEntry> entries_;
+  Usage nominated_on_;                               // the usage that they were nominated on
+  std::vector<std::pair<NodeIndex, Charge>> taken_;  // by those admitted in it
+  bool reserved_ = false;                            // room is kept for some that are not admitted
+  std::vector<TopologyCharges> reserved_machines_;
+  std::map<JobId, HolderPtr> preempted_;  // victims chosen so far
+  bool progress_ = false;                 // something moved: another round may go otherwise
+  bool scans_pending_ = false;            // some head has flavors left to try
+  bool stopped_ = false;                  // nothing more may be admitted
+};
+
+}  // namespace muster::core

@@ -1,0 +1,354 @@
+// Cycle: processing one entry against what the earlier ones of its round took (kueue.md 2.5; the
+// letters are its steps).
+#include <algorithm>
+
+#include "schedd/core/cycle_impl.h"
+#include "schedd/core/preemption_reserve.h"
+#include "schedd/model/admission_lifecycle.h"
+
+namespace muster::core {
+namespace {
+
+constexpr const char* kNoLongerFits = "Workload no longer fits after processing another workload";
+constexpr const char* kOverlaps =
+    "Workload has overlapping preemption targets with another workload";
+constexpr const char* kDeferredFit =
+    "Workload has overlapping preemption targets with another workload, but will fit after these "
+    "preemptions complete";
+constexpr const char* kGatedText = "Workload requires preemption, but it's gated";
+constexpr const char* kVariantDone = "A more favorable variant is already admitted";
+constexpr const char* kPodsReadyText =
+    "waiting for all admitted workloads to be in PodsReady condition";
+
+bool PreemptionIsGated(const JobRecord& job, const AdmissionSettings& settings) {
+  if (!settings.orchestrated_preemption && !settings.concurrent_admission) return false;
+  const auto& gates = StateOf(job).preemption_gates;
+  return std::any_of(gates.begin(), gates.end(),
+                     [](const PreemptionGate& gate) { return !gate.open; });
+}
+
+// Position, in the queue's order of flavors, of the first that a variant may have; the end if none.
+std::size_t Favor(const ClusterQueue& queue, const JobRecord& variant) {
+  std::size_t position = 0;
+  const auto& allowed = StateOf(variant).allowed_flavors;
+  for (const auto& group : queue.resource_groups) {
+    for (const auto& flavor : group.flavors) {
+      if (allowed && std::find(allowed->begin(), allowed->end(), flavor.flavor) != allowed->end()) {
+        return position;
+      }
+      ++position;
+    }
+  }
+  return position;
+}
+
+}  // namespace
+
+void Cycle::Process(CycleEntry* entry) {
+  HolderPtr less_favorable;
+  if (VariantIsDone(entry, &less_favorable)) {  // a
+    Skip(entry, Reason::kPendingEvaluation, kVariantDone);
+    return;
+  }
+  Fit fit;
+  if (entry->mode != FlavorMode::kNoFit) Refresh(entry, &fit);  // b
+  if (ReplaceNodeFailed(entry)) return;                         // c
+  if (entry->mode == FlavorMode::kNoFit) {                      // d
+    Wait(entry->queue, Verdict(*entry, entry->assignment->no_fit_reason,
+                               entry->assignment->Message(), RequeueReason::kNoFit));
+    return;
+  }
+  if (entry->mode == FlavorMode::kPreempt && entry->victims.empty()) {  // e
+    Reserve(*entry);
+    Wait(entry->queue, Verdict(*entry, Reason::kWaitingForQuota, entry->assignment->Message(),
+                               RequeueReason::kPreemptionNoCandidates));
+    return;
+  }
+  if (entry->mode == FlavorMode::kPreempt && PreemptionIsGated(*entry->job, settings_)) {  // f
+    NotAdmitted verdict =
+        Verdict(*entry, Reason::kAdmissionGated, kGatedText, RequeueReason::kPreemptionGated);
+    verdict.preemption_gated = true;
+    Wait(entry->queue, std::move(verdict));
+    return;
+  }
+  if (entry->deferred) {  // g
+    KeepFromOthers(*entry, entry->Adds());
+    NotAdmitted verdict = Verdict(*entry, Reason::kWaitingForPreemptedWorkloads, kDeferredFit,
+                                  RequeueReason::kPendingPreemption);
+    verdict.last.reset();
+    Wait(entry->queue, std::move(verdict));
+    return;
+  }
+  if (Overlaps(*entry)) {  // h
+    plan_.recomputations.push_back({entry->queue->spec->name, Recomputation::Result::kSkipped});
+    Skip(entry, Reason::kWaitingForQuota, kOverlaps);
+    return;
+  }
+  if (!fit.both()) {  // i
+    Skip(entry, Reason::kWaitingForQuota, kNoLongerFits);
+    return;
+  }
+  if (entry->mode == FlavorMode::kPreempt) {
+    Preempt(entry);  // j, k
+  } else if (less_favorable != nullptr) {
+    Migrate(entry, less_favorable);
+  } else {
+    Admit(entry);  // j, l, m
+  }
+}
+
+bool Cycle::Overlaps(const CycleEntry& entry) const {
+  return std::any_of(entry.victims.begin(), entry.victims.end(), [this](const Victim& victim) {
+    return preempted_.contains(victim.holder->job->id);
+  });
+}
+
+// With all victims so far and its own gone.
+Cycle::Fit Cycle::Fits(const CycleEntry& entry) {
+  std::map<JobId, HolderPtr> gone = preempted_;
+  for (const Victim& victim : entry.victims) gone.emplace(victim.holder->job->id, victim.holder);
+  std::vector<std::pair<NodeIndex, Charge>> removed;
+  for (const auto& [id, holder] : gone) {
+    topology_.usage()->Release(topology_.ChargesOf(*holder->job));
+    for (const Charge& charge : holder->charges) {
+      usage_.Remove(holder->queue, charge.pair, charge.amount);
+      removed.emplace_back(holder->queue, charge);
+    }
+  }
+  Fit fit;
+  const auto adds = entry.Adds();
+  fit.quota = std::all_of(adds.begin(), adds.end(), [&](const Charge& charge) {
+    return usage_.Fits(entry.queue->node, charge.pair, charge.amount);
+  });
+  fit.machines = entry.machines.empty() || topology_.usage()->Fits(entry.machines);
+  for (auto one = removed.rbegin(); one != removed.rend(); ++one) {
+    usage_.Add(one->first, one->second.pair, one->second.amount);
+  }
+  for (const auto& [id, holder] : gone) {
+    topology_.usage()->Charge(topology_.ChargesOf(*holder->job));
+  }
+  return fit;
+}
+
+void Cycle::Refresh(CycleEntry* entry, Fit* fit) {
+  *fit = Fits(*entry);
+  if (Overlaps(*entry) && settings_.recompute_on_overlap) {
+    RecomputeWithoutVictims(entry);
+  } else if (fit->quota && !fit->machines && settings_.tas_recompute_in_cycle) {
+    Recompute(entry, HoldersNow());
+  } else {
+    return;
+  }
+  *fit = Fits(*entry);
+}
+
+// Its victims are others' already: what would it need once those are gone?
+void Cycle::RecomputeWithoutVictims(CycleEntry* entry) {
+  Holders others = HoldersNow();
+  const Usage usage = usage_;
+  for (const auto& [id, holder] : preempted_) {
+    others.Erase(id);
+    topology_.usage()->Release(topology_.ChargesOf(*holder->job));
+    for (const Charge& charge : holder->charges) {
+      usage_.Remove(holder->queue, charge.pair, charge.amount);
+    }
+  }
+  Recompute(entry, others);
+  usage_ = usage;
+  for (const auto& [id, holder] : preempted_) {
+    topology_.usage()->Charge(topology_.ChargesOf(*holder->job));
+  }
+  entry->deferred = entry->mode == FlavorMode::kFit;
+  using Result = Recomputation::Result;
+  if (entry->deferred || !entry->victims.empty()) {
+    plan_.recomputations.push_back(
+        {entry->queue->spec->name, entry->deferred ? Result::kDeferredFit : Result::kNewTargets});
+  }
+}
+
+// From the first flavor on, but only the flavors of the nomination.
+void Cycle::Recompute(CycleEntry* entry, const Holders& holders) {
+  if (entry->assignment == nullptr) return;
+  const FlavorPins pins = PinsOf(*entry->assignment);
+  AssignRequest request;
+  request.pins = &pins;
+  Search(entry, &request, holders);
+}
+
+// a: its sibling for a better flavor runs. A sibling for a worse one is returned: it has to leave.
+bool Cycle::VariantIsDone(CycleEntry* entry, HolderPtr* less_favorable) const {
+  const AdmissionState& state = StateOf(*entry->job);
+  if (!settings_.concurrent_admission || state.concurrent_parent.empty() || entry->second_pass ||
+      snapshot_.holders == nullptr) {
+    return false;
+  }
+  const std::size_t own = Favor(*entry->queue->spec, *entry->job);
+  for (const HolderPtr& holder : snapshot_.holders->Of(entry->queue->node)) {
+    const JobRecord& sibling = *holder->job;
+    if (sibling.id == entry->job->id || !IsTrue(sibling, "Admitted")) continue;
+    if (StateOf(sibling).concurrent_parent != state.concurrent_parent) continue;
+    const std::size_t its = Favor(*entry->queue->spec, sibling);
+    if (its < own) return true;
+    if (its > own) *less_favorable = holder;
+  }
+  return false;
+}
+
+// c: no other machine for a failed one; waiting for it would hold the quota in vain.
+bool Cycle::ReplaceNodeFailed(CycleEntry* entry) {
+  if (!entry->second_pass || entry->mode == FlavorMode::kFit ||
+      StateOf(*entry->job).unhealthy_nodes.empty() || !settings_.tas_failed_node_replacement ||
+      !settings_.tas_fail_fast) {
+    return false;
+  }
+  Eviction eviction;
+  eviction.victim = entry->job;
+  eviction.reason = Reason::kNodeFailures;
+  eviction.detail = entry->assignment->Message();
+  Evict(std::move(eviction));
+  return true;
+}
+
+void Cycle::Take(const CycleEntry& entry) {
+  for (const Charge& charge : entry.Adds()) {
+    usage_.Add(entry.queue->node, charge.pair, charge.amount);
+    taken_.emplace_back(entry.queue->node, charge);
+  }
+  topology_.usage()->Charge(entry.machines);
+}
+
+// e: what it waits for is kept from later entries, unless its queue can always take it back.
+void Cycle::Reserve(const CycleEntry& entry) {
+  if (entry.queue->spec->preemption.reclaim_within_cohort == PreemptionPolicy::kAny) return;
+  KeepFromOthers(entry, ResourcesToReserve(usage_, entry.queue->node, *entry.assignment));
+}
+
+// Until the end of the round.
+void Cycle::KeepFromOthers(const CycleEntry& entry, std::span<const Charge> charges) {
+  for (const Charge& charge : charges) {
+    usage_.Add(entry.queue->node, charge.pair, charge.amount);
+  }
+  topology_.usage()->Charge(entry.machines);
+  reserved_ = true;
+  if (!entry.machines.empty()) reserved_machines_.push_back(entry.machines);
+}
+
+void Cycle::Preempt(CycleEntry* entry) {
+  for (const Victim& victim : entry->victims) {
+    preempted_.emplace(victim.holder->job->id, victim.holder);
+  }
+  KeepFromOthers(*entry, entry->Adds());
+  const QuotaTree& tree = usage_.tree();
+  for (const Victim& victim : entry->victims) {
+    if (victim.holder->evicted) continue;  // on its way out already
+    Eviction eviction;
+    eviction.victim = victim.holder->job;
+    eviction.reason = Reason::kPreempted;
+    eviction.preemption_reason = victim.reason;
+    eviction.preemptor = entry->job;
+    eviction.preemptor_path = tree.Path(entry->queue->node);
+    eviction.victim_path = tree.Path(victim.holder->queue);
+    Evict(std::move(eviction));
+  }
+  NotAdmitted verdict = Verdict(*entry, Reason::kWaitingForPreemptedWorkloads,
+                                entry->assignment->Message() + ". Pending the preemption of " +
+                                    std::to_string(entry->victims.size()) + " workload(s)",
+                                RequeueReason::kPendingPreemption);
+  verdict.last.reset();
+  Wait(entry->queue, std::move(verdict));
+}
+
+void Cycle::Migrate(CycleEntry* entry, const HolderPtr& sibling) {
+  KeepFromOthers(*entry, entry->Adds());
+  if (!sibling->evicted) {
+    Eviction eviction;
+    eviction.victim = sibling->job;
+    eviction.reason = Reason::kFlavorMigration;
+    eviction.preemptor = entry->job;
+    Evict(std::move(eviction));
+  }
+  const std::string message = entry->assignment != nullptr ? entry->assignment->Message() : "";
+  NotAdmitted verdict = Verdict(*entry, Reason::kWaitingForPreemptedWorkloads,
+                                message + ". Pending the migration of 1 workload(s)",
+                                RequeueReason::kPendingMigration);
+  verdict.last.reset();
+  Wait(entry->queue, std::move(verdict));
+}
+
+void Cycle::Admit(CycleEntry* entry) {
+  const WaitForPodsReady& pods_ready = settings_.pods_ready;
+  if (pods_ready.enabled && pods_ready.block_admission && pods_not_ready_ && !entry->second_pass) {
+    stopped_ = plan_.wait_for_pods_ready = true;
+    Wait(entry->queue, Verdict(*entry, Reason::kWaitingForPodsReady, kPodsReadyText,
+                               RequeueReason::kFailedAfterNomination));
+    return;
+  }
+  std::string cluster;
+  if (!Place(entry, &cluster)) return;
+  Take(*entry);
+  core::Admit admit;
+  admit.job = entry->job;
+  admit.admission = entry->admission;
+  admit.cluster = std::move(cluster);
+  admit.borrowing_level = entry->rank.level;
+  admit.second_pass = entry->second_pass;
+  if (entry->replaced != nullptr) admit.replaced = entry->replaced->job;
+  if (input_.keep_assignments) admit.assignment = entry->assignment;
+  plan_.admits.push_back(std::move(admit));
+  progress_ = true;
+  if (entry->second_pass) return;
+  pods_not_ready_ = true;
+  auto holder = std::make_shared<Holder>();
+  holder->job = entry->job;
+  holder->uid = entry->job->uid;
+  holder->id = entry->job->id;
+  holder->queue = entry->queue->node;
+  holder->charges.assign(entry->Adds().begin(), entry->Adds().end());
+  holder->priority = entry->preemptor.priority;
+  holder->queue_time = entry->preemptor.queue_time;
+  holder->reserved_at = snapshot_.now;
+  admitted_.push_back(std::move(holder));
+  entry->queue->waiting.reset();
+  entry->queue->tried = false;
+  entry->queue->last.reset();
+  ++entry->queue->next;
+}
+
+// On a member cluster. False if none has the room: then the verdict is given.
+bool Cycle::Place(CycleEntry* entry, std::string* cluster) {
+  if (room_.size() == 0 || (entry->second_pass && !entry->job->cluster.empty())) {
+    *cluster = entry->job->cluster;
+    return true;
+  }
+  const MemberFit& fit = FitOf(entry);
+  std::size_t member = MemberFit::kNone;
+  if (entry->machines.empty()) {
+    member = fit.Pick(room_, entry->job->uid, input_.seed);
+  } else {
+    member = fit.PickNamed(room_, topology_.ClusterOf(*entry->job, *entry->admission));
+  }
+  if (member == MemberFit::kNone) {
+    PlacementChoice refusal = fit.Refusal(room_);
+    Wait(entry->queue,
+         Verdict(*entry, refusal.reason, std::move(refusal.message), RequeueReason::kNoFit));
+    return false;
+  }
+  fit.Charge(&room_, member);
+  *cluster = room_.member(member).facts->name;
+  return true;
+}
+
+const MemberFit& Cycle::FitOf(CycleEntry* entry) {
+  auto& known = entry->of->fits;
+  for (const auto& [admission, fit] : known) {
+    if (admission == entry->admission) return *fit;
+  }
+  static const PodSets kNone;
+  PlacementDemand demand;
+  demand.pod_sets = entry->of->first->pod_sets ? entry->of->first->pod_sets.get() : &kNone;
+  demand.admission = entry->admission.get();
+  known.emplace_back(entry->admission, std::make_unique<MemberFit>(config_, room_, demand));
+  return *known.back().second;
+}
+
+}  // namespace muster::core

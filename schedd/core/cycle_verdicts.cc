@@ -1,0 +1,109 @@
+// Cycle: what becomes of an entry that is not admitted, and evictions.
+#include "schedd/core/cycle_impl.h"
+#include "schedd/core/workload_class.h"
+
+namespace muster::core {
+
+// Keeps what its queue will do with it once the plan is taken over (PendingQueues::Settle).
+void Cycle::Wait(CycleQueue* queue, NotAdmitted verdict) {
+  if (verdict.second_pass) {
+    plan_.not_admitted.push_back(std::move(verdict));
+    return;
+  }
+  const bool pending = verdict.last != nullptr && verdict.last->Pending();
+  if (pending || RequeuesAtOnce(verdict.requeue, queue->strict())) {
+    scans_pending_ = scans_pending_ || pending;
+    queue->tried = true;
+    queue->last = verdict.last;
+    if (verdict.requeue == RequeueReason::kPendingPreemption ||
+        verdict.requeue == RequeueReason::kPendingMigration) {
+      queue->preemptor = verdict.job->id;
+    }
+    queue->waiting = std::move(verdict);
+    return;
+  }
+  progress_ = true;
+  queue->tried = false;
+  queue->last.reset();
+  queue->waiting.reset();
+  const bool misfit = verdict.requeue == RequeueReason::kNoFit ||
+                      verdict.requeue == RequeueReason::kPreemptionNoCandidates;
+  if (misfit && settings_.equivalence_hashing) {
+    key_.clear();
+    AppendSchedulingKey(*verdict.job, settings_, &key_);
+    queue->parked.emplace(key_, true);
+  } else if (verdict.requeue == RequeueReason::kGated) {
+    queue->head_class->set_aside = true;
+  } else {
+    ++queue->next;
+  }
+  plan_.not_admitted.push_back(std::move(verdict));
+}
+
+NotAdmitted Cycle::Verdict(const CycleEntry& entry, Reason reason, std::string message,
+                           RequeueReason requeue) const {
+  NotAdmitted verdict;
+  verdict.job = entry.job;
+  verdict.reason = reason;
+  verdict.message = std::move(message);
+  verdict.requeue = requeue;
+  verdict.second_pass = entry.second_pass;
+  if (input_.keep_assignments) verdict.assignment = entry.assignment;
+  if (entry.assignment != nullptr && !entry.second_pass) {
+    LastAssignment last;
+    last.tried = entry.assignment->last_tried;
+    last.generation = entry.queue->heads->generation;
+    last.cycle = number_;
+    last.tries = entry.resumed == nullptr ? 1 : entry.resumed->tries + 1;
+    // Resources whose scans are out of step would go round for ever; after as many tries as there
+    // are flavors each has looked at all of its own.
+    if (last.Pending() && last.tries < entry.queue->most_flavors) {
+      verdict.last = std::make_shared<const LastAssignment>(std::move(last));
+    }
+  }
+  return verdict;
+}
+
+// Another entry came first; it has its next turn at once.
+void Cycle::Skip(CycleEntry* entry, Reason reason, const char* message) {
+  if (entry->choice != nullptr && !entry->second_pass) {
+    // It fitted at first sight; where its scan would go on is worked out only now.
+    AssignRequest request;
+    if (entry->resumed != nullptr) request.resume = &entry->resumed->tried;
+    entry->assignment =
+        std::make_shared<Assignment>(entry->of->plan->Assign(nominated_on_, *entry->job, request));
+  }
+  NotAdmitted verdict = Verdict(*entry, reason, message, RequeueReason::kFailedAfterNomination);
+  verdict.skipped_preemption = entry->mode == FlavorMode::kPreempt;
+  Wait(entry->queue, std::move(verdict));
+}
+
+void Cycle::Evict(Eviction eviction) {
+  if (!evicted_.insert(eviction.victim->id).second) return;
+  progress_ = true;
+  plan_.evictions.push_back(std::move(eviction));
+}
+
+std::string EvictionMessage(const Eviction& eviction, const std::string& preemptor_uid,
+                            const std::string& preemptor_job_uid) {
+  switch (eviction.reason) {
+    case Reason::kPreempted:
+      return PreemptionMessage(preemptor_uid, preemptor_job_uid, eviction.preemption_reason,
+                               eviction.preemptor_path, eviction.victim_path);
+    case Reason::kFlavorMigration:
+      return "Evicted to accommodate a workload (UID: " +
+             (preemptor_uid.empty() ? std::string("UNKNOWN") : preemptor_uid) +
+             ") due to migration to more favorable resource flavor";
+    default:
+      break;
+  }
+  std::string nodes;
+  if (eviction.victim->admission_state) {
+    for (const auto& node : eviction.victim->admission_state->unhealthy_nodes) {
+      nodes += (nodes.empty() ? "" : ",") + node;
+    }
+  }
+  return "Workload was evicted as there was no replacement for unhealthy node(s): " + nodes;
+}
+
+}  // namespace muster::core

@@ -1,0 +1,213 @@
+#include "schedd/model/admission_lifecycle.h"
+
+#include <algorithm>
+
+namespace muster {
+namespace {
+
+constexpr std::string_view kQuotaReserved = "QuotaReserved";
+constexpr std::string_view kAdmitted = "Admitted";
+constexpr std::string_view kEvicted = "Evicted";
+
+bool Lists(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool UsesFlavor(const Admission& admission, const std::vector<std::string>& flavors) {
+  for (const auto& pod_set : admission.pod_sets) {
+    for (const auto& [resource, flavor] : pod_set.flavors) {
+      if (Lists(flavors, flavor)) return true;
+    }
+  }
+  return false;
+}
+
+// A condition that told of an earlier end no longer does.
+void TurnOff(JobRecord* job, std::string_view type, WallTime now) {
+  const Condition* condition = FindCondition(*job, type);
+  if (condition == nullptr || !condition->status) return;
+  const std::string message = "Previously: " + condition->message;
+  SetCondition(job, type, false, kQuotaReserved, message, now);
+}
+
+// Pods of a pod set that still run or will; -1 if it is unknown.
+std::int32_t RemainingPods(const JobRecord& job, const std::string& pod_set,
+                           const AdmissionSettings& settings) {
+  for (const PodSet& declared : *job.pod_sets) {
+    if (declared.name != pod_set) continue;
+    std::int32_t left = declared.count;
+    if (!settings.reclaimable_pods) return left;
+    for (const auto& pods : StateOf(job).reclaimable) {
+      if (pods.pod_set == pod_set) left -= pods.count;
+    }
+    return std::max(left, 0);
+  }
+  return -1;
+}
+
+}  // namespace
+
+void SetCondition(JobRecord* job, std::string_view type, bool status, std::string_view reason,
+                  std::string_view message, WallTime now) {
+  auto list = job->conditions == nullptr
+                  ? std::make_shared<std::vector<Condition>>()
+                  : std::make_shared<std::vector<Condition>>(*job->conditions);
+  const auto found = std::find_if(list->begin(), list->end(),
+                                  [&](const Condition& one) { return one.type == type; });
+  if (found == list->end()) {
+    list->push_back({std::string(type), std::string(reason), std::string(message), status, now});
+  } else {
+    if (found->status != status) found->last_transition = now;
+    found->status = status;
+    found->reason = reason;
+    found->message = message;
+  }
+  job->conditions = std::move(list);
+}
+
+const AdmissionState& StateOf(const JobRecord& job) {
+  static const AdmissionState kNone;
+  return job.admission_state ? *job.admission_state : kNone;
+}
+
+std::string_view WaitingReasonName(Reason reason, const AdmissionSettings& settings) {
+  return settings.unadmitted_observability ? ReasonName(reason) : "Pending";
+}
+
+void ReserveQuota(JobRecord* job, AdmissionPtr admission, WallTime now) {
+  SetCondition(job, kQuotaReserved, true, kQuotaReserved,
+               "Quota reserved in ClusterQueue " + admission->cluster_queue, now);
+  for (const std::string_view type :
+       {kEvicted, std::string_view("Preempted"), std::string_view("BlockedOnPreemptionGates")}) {
+    TurnOff(job, type, now);
+  }
+  job->admission = std::move(admission);
+}
+
+void MarkWaiting(JobRecord* job, Reason reason, const std::string& message,
+                 const AdmissionSettings& settings, WallTime now) {
+  SetCondition(job, kQuotaReserved, false, WaitingReasonName(reason, settings), message, now);
+  SyncAdmitted(job, settings, now);
+  if (settings.unadmitted_observability) {
+    SetCondition(job, kAdmitted, false, "NoReservation", "The workload has no reservation", now);
+  }
+}
+
+void ReleaseQuota(JobRecord* job, Reason reason, const std::string& message,
+                  const AdmissionSettings& settings, WallTime now) {
+  MarkWaiting(job, reason, message, settings, now);
+  job->admission.reset();
+}
+
+bool SyncAdmitted(JobRecord* job, const AdmissionSettings& settings, WallTime now) {
+  const Condition* before = FindCondition(*job, kAdmitted);
+  const bool reserved = IsTrue(*job, kQuotaReserved);
+  const bool was_admitted = before != nullptr && before->status;
+  std::string_view reason = kAdmitted;
+  std::string_view message = "The workload is admitted";
+  if (!reserved) {
+    reason = "NoReservation";
+    message = "The workload has no reservation";
+  } else if (!AllChecksReady(*job)) {
+    reason = "UnsatisfiedAdmissionChecks";
+    message = "The workload has not all checks ready";
+  } else if (TopologyIsPending(*job)) {
+    reason = "PendingDelayedTopologyRequests";
+    message = "There are pending delayed topology requests";
+  }
+  const bool admitted = reason == kAdmitted;
+  if (admitted == was_admitted && !settings.unadmitted_observability) return false;
+  if (admitted == was_admitted &&
+      (before == nullptr ? !reserved : before->reason == reason && before->message == message)) {
+    return false;
+  }
+  if (was_admitted && !admitted) {
+    const std::int64_t ran = (now.us - before->last_transition.us) / kMicrosPerSecond;
+    ChangeState(job, [&](AdmissionState* state) { state->past_execution_s += ran; });
+  }
+  SetCondition(job, kAdmitted, admitted, reason, message, now);
+  return true;
+}
+
+AdmissionPtr ChargedAdmission(const JobRecord& job, const AdmissionSettings& settings) {
+  if (job.admission == nullptr || job.pod_sets == nullptr) return job.admission;
+  std::shared_ptr<Admission> charged;
+  for (std::size_t i = 0; i < job.admission->pod_sets.size(); ++i) {
+    const PodSetAssignment& admitted = job.admission->pod_sets[i];
+    const std::int32_t left = RemainingPods(job, admitted.name, settings);
+    if (left < 0 || left >= admitted.count) continue;
+    if (charged == nullptr) charged = std::make_shared<Admission>(*job.admission);
+    PodSetAssignment& scaled = charged->pod_sets[i];
+    scaled.count = left;
+    for (auto& entry : scaled.usage) entry.amount = entry.amount / admitted.count * left;
+  }
+  return charged == nullptr ? job.admission : charged;
+}
+
+std::vector<std::string> RequiredChecks(const ClusterQueue& queue, const Admission* admission) {
+  std::vector<std::string> names;
+  for (const auto& rule : queue.admission_checks) {
+    const bool applies = rule.on_flavors.empty() ||
+                         (admission != nullptr && UsesFlavor(*admission, rule.on_flavors));
+    if (applies) names.push_back(rule.name);
+  }
+  return names;
+}
+
+bool HasAllChecks(const JobRecord& job, const std::vector<std::string>& names) {
+  const auto& checks = StateOf(job).checks;
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    return std::any_of(checks.begin(), checks.end(),
+                       [&](const AdmissionCheckStatus& check) { return check.name == name; });
+  });
+}
+
+bool SyncChecks(JobRecord* job, const std::vector<std::string>& names, WallTime now) {
+  const auto& before = StateOf(*job).checks;
+  std::vector<AdmissionCheckStatus> after;
+  for (const auto& check : before) {
+    if (Lists(names, check.name)) after.push_back(check);
+  }
+  for (const auto& name : names) {
+    const bool known = std::any_of(after.begin(), after.end(),
+                                   [&](const auto& check) { return check.name == name; });
+    if (known) continue;
+    AdmissionCheckStatus fresh;
+    fresh.name = name;
+    fresh.last_transition = now;
+    after.push_back(std::move(fresh));
+  }
+  if (after == before) return false;
+  ChangeState(job, [&](AdmissionState* state) { state->checks = std::move(after); });
+  return true;
+}
+
+bool AnyCheckIn(const JobRecord& job, CheckState wanted) {
+  const auto& checks = StateOf(job).checks;
+  return std::any_of(checks.begin(), checks.end(),
+                     [&](const AdmissionCheckStatus& check) { return check.state == wanted; });
+}
+
+bool AllChecksReady(const JobRecord& job) {
+  const auto& checks = StateOf(job).checks;
+  return std::all_of(checks.begin(), checks.end(), [](const AdmissionCheckStatus& check) {
+    return check.state == CheckState::kReady;
+  });
+}
+
+bool TopologyIsPending(const JobRecord& job) {
+  if (job.admission == nullptr) return false;
+  const auto& pod_sets = job.admission->pod_sets;
+  return std::any_of(pod_sets.begin(), pod_sets.end(), [](const PodSetAssignment& pod_set) {
+    return pod_set.topology_delayed && pod_set.topology == nullptr;
+  });
+}
+
+bool NeedsSecondPass(const JobRecord& job) {
+  if (IsTerminal(job.state) || IsTrue(job, "Finished") || IsTrue(job, kEvicted)) return false;
+  if (!IsTrue(job, kQuotaReserved) || job.admission == nullptr) return false;
+  if (IsTrue(job, kAdmitted)) return !StateOf(job).unhealthy_nodes.empty();
+  return TopologyIsPending(job) && AllChecksReady(job);
+}
+
+}  // namespace muster

@@ -1,0 +1,36 @@
+// What a workload counts against quota: from the request of a pod to the totals of its pod sets
+// (kueue.md 2.15; KEP-78 reclaimable pods, KEP-2937 transformations). Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schedd/model/job.h"
+
+namespace muster {
+
+/// What of a pod's request counts against quota: resources with an excluded prefix are dropped,
+/// then transformations applied. Contributions to one output are summed exactly, rounded up once,
+/// and never below 0. A transformation whose multiplyBy the pod does not ask for is not multiplied.
+ResourceList QuotaRequest(const ResourceList& of_pod, const AdmissionSettings& settings);
+
+/// Sets requests of a pod set to QuotaRequest(of_pod), and node_requests to of_pod if it differs.
+void SetRequests(const ResourceList& of_pod, const AdmissionSettings& settings, PodSet* pod_set);
+
+/// Pods of a pod set that are still needed: declared minus given back.
+std::int32_t PodsLeft(const JobRecord& job, const PodSet& pod_set,
+                      const AdmissionSettings& settings);
+
+/// One pod set's part of what a workload counts.
+struct PodSetTotal {
+  std::string name;
+  std::int32_t count = 0;
+  ResourceList requests;                          // of all its pods
+  const PodSetAssignment* reservation = nullptr;  // null: none yet
+};
+
+/// While it waits: what is asked for by the pods left. With a reservation: what that charges,
+/// scaled down to the pods left where they are fewer.
+std::vector<PodSetTotal> TotalRequests(const JobRecord& job, const AdmissionSettings& settings);
+
+}  // namespace muster

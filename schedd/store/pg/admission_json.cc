@@ -1,0 +1,158 @@
+#include "schedd/store/pg/admission_json.h"
+
+#include <memory>
+#include <utility>
+
+#include "schedd/store/pg/json_fields.h"
+
+namespace muster::pg {
+namespace {
+
+json::object UpdateJson(const PodSetUpdate& update) {
+  json::object object{{"podSet", update.pod_set}};
+  if (!update.labels.empty()) object["labels"] = Strings(update.labels);
+  if (!update.annotations.empty()) object["annotations"] = Strings(update.annotations);
+  if (!update.node_selector.empty()) object["nodeSelector"] = Strings(update.node_selector);
+  if (!update.tolerations.empty()) object["tolerations"] = TolerationsJson(update.tolerations);
+  return object;
+}
+
+PodSetUpdate UpdateOf(const json::object& object) {
+  return {TextOf(object, "podSet"), StringsOf(object, "labels"), StringsOf(object, "annotations"),
+          StringsOf(object, "nodeSelector"), TolerationsOf(object)};
+}
+
+json::object CheckJson(const AdmissionCheckStatus& check) {
+  json::object object{{"name", check.name},
+                      {"state", static_cast<std::int64_t>(check.state)},
+                      {"at", check.last_transition.us}};
+  PutText(&object, "message", check.message);
+  if (check.requeue_after_s) object["requeueAfter"] = *check.requeue_after_s;
+  if (check.retry_count != 0) object["retries"] = check.retry_count;
+  json::array updates;
+  for (const PodSetUpdate& update : check.updates) updates.emplace_back(UpdateJson(update));
+  if (!updates.empty()) object["updates"] = std::move(updates);
+  return object;
+}
+
+AdmissionCheckStatus CheckOf(const json::object& object) {
+  AdmissionCheckStatus check;
+  check.name = TextOf(object, "name");
+  check.state = static_cast<CheckState>(IntOf<int>(object, "state", 1));
+  check.message = TextOf(object, "message");
+  check.last_transition.us = IntOf<std::int64_t>(object, "at");
+  if (object.contains("requeueAfter"))
+    check.requeue_after_s = IntOf<std::int32_t>(object, "requeueAfter");
+  check.retry_count = IntOf<std::int32_t>(object, "retries");
+  for (const json::value& value : ArrayOf(object, "updates"))
+    check.updates.push_back(UpdateOf(value.as_object()));
+  return check;
+}
+
+template <class Items, class ToJson>
+void PutList(json::object* object, std::string_view key, const Items& items, ToJson to_json) {
+  if (items.empty()) return;
+  json::array list;
+  for (const auto& item : items) list.emplace_back(to_json(item));
+  (*object)[key] = std::move(list);
+}
+
+void PutState(json::object* object, const AdmissionState& state) {
+  if (!state.active) (*object)["active"] = false;
+  PutText(object, "deactivationCause", state.deactivation_cause);
+  if (state.requeue_count != 0) (*object)["requeueCount"] = state.requeue_count;
+  if (state.requeue_at) (*object)["requeueAt"] = state.requeue_at->us;
+  PutList(object, "checks", state.checks, CheckJson);
+  PutList(object, "reclaimable", state.reclaimable, [](const ReclaimablePods& pods) {
+    return json::object{{"podSet", pods.pod_set}, {"count", pods.count}};
+  });
+  if (!state.unhealthy_nodes.empty()) (*object)["failedNodes"] = TextsJson(state.unhealthy_nodes);
+  if (state.owned_by_pod) (*object)["ownedByPod"] = true;
+  PutList(object, "gates", state.preemption_gates, [](const PreemptionGate& gate) {
+    return json::object{{"name", gate.name}, {"open", gate.open}};
+  });
+  PutText(object, "gatedBy", state.admission_gated_by);
+  if (state.past_execution_s != 0) (*object)["pastExecution"] = state.past_execution_s;
+  PutList(object, "evictions", state.evictions, [](const EvictionCount& one) {
+    return json::object{{"reason", one.reason}, {"cause", one.cause}, {"count", one.count}};
+  });
+  PutText(object, "replacesSlice", state.replaces_slice);
+  PutText(object, "parent", state.concurrent_parent);
+  if (state.allowed_flavors) (*object)["allowedFlavors"] = TextsJson(*state.allowed_flavors);
+  PutText(object, "resourceProblem", state.resource_problem);
+}
+
+AdmissionState StateOfJson(const json::object& object) {
+  AdmissionState state;
+  if (const json::value* active = object.if_contains("active")) state.active = active->as_bool();
+  state.deactivation_cause = TextOf(object, "deactivationCause");
+  state.requeue_count = IntOf<std::int32_t>(object, "requeueCount");
+  if (object.contains("requeueAt"))
+    state.requeue_at = WallTime{IntOf<std::int64_t>(object, "requeueAt")};
+  for (const json::value& value : ArrayOf(object, "checks"))
+    state.checks.push_back(CheckOf(value.as_object()));
+  for (const json::value& value : ArrayOf(object, "reclaimable")) {
+    const json::object& pods = value.as_object();
+    state.reclaimable.push_back({TextOf(pods, "podSet"), IntOf<std::int32_t>(pods, "count")});
+  }
+  state.unhealthy_nodes = TextsOf(object, "failedNodes");
+  state.owned_by_pod = object.contains("ownedByPod");
+  for (const json::value& value : ArrayOf(object, "gates")) {
+    const json::object& gate = value.as_object();
+    state.preemption_gates.push_back({TextOf(gate, "name"), gate.at("open").as_bool()});
+  }
+  state.admission_gated_by = TextOf(object, "gatedBy");
+  state.past_execution_s = IntOf<std::int64_t>(object, "pastExecution");
+  for (const json::value& value : ArrayOf(object, "evictions")) {
+    const json::object& one = value.as_object();
+    state.evictions.push_back(
+        {TextOf(one, "reason"), TextOf(one, "cause"), IntOf<std::int32_t>(one, "count")});
+  }
+  state.replaces_slice = TextOf(object, "replacesSlice");
+  state.concurrent_parent = TextOf(object, "parent");
+  if (object.contains("allowedFlavors")) state.allowed_flavors = TextsOf(object, "allowedFlavors");
+  state.resource_problem = TextOf(object, "resourceProblem");
+  return state;
+}
+
+}  // namespace
+
+std::string AdmissionStateText(const JobRecord& job) {
+  const bool plain = job.admission_state == nullptr && job.priority_boost == 0 &&
+                     job.max_execution_s == 0 && !job.elastic;
+  if (plain) return "";
+  // Once there is a state, priority and queue may be others than at acceptance.
+  json::object object{{"clusterQueue", job.cluster_queue},
+                      {"priorityClass", job.priority_class},
+                      {"priority", job.priority}};
+  if (job.priority_boost != 0) object["boost"] = job.priority_boost;
+  if (job.max_execution_s != 0) object["maxExecution"] = job.max_execution_s;
+  if (job.elastic) object["elastic"] = true;
+  if (job.admission_state != nullptr) {
+    json::object state;
+    PutState(&state, *job.admission_state);
+    object["state"] = std::move(state);
+  }
+  return json::serialize(object);
+}
+
+Status TakeAdmissionState(std::string_view text, JobRecord* job) {
+  const auto taken = ParseColumn<bool>(text, "admission state", [job](const json::value& root) {
+    const json::object& object = root.as_object();
+    job->cluster_queue = TextOf(object, "clusterQueue");
+    job->priority_class = TextOf(object, "priorityClass");
+    job->priority = IntOf<std::int32_t>(object, "priority");
+    job->priority_boost = IntOf<std::int64_t>(object, "boost");
+    job->max_execution_s = IntOf<std::int64_t>(object, "maxExecution");
+    job->elastic = object.contains("elastic");
+    if (const json::value* state = object.if_contains("state")) {
+      job->admission_state =
+          std::make_shared<const AdmissionState>(StateOfJson(state->as_object()));
+    }
+    return true;
+  });
+  if (!taken.ok()) return taken.error();
+  return Done{};
+}
+
+}  // namespace muster::pg

@@ -1,0 +1,20 @@
+// The fair-sharing search (kueue.md 2.9) and what both searches share.
+#pragma once
+
+#include <functional>
+
+#include "tests/property/oracle/victims.h"
+
+namespace muster::oracle {
+
+Victims FindFairVictims(const World& world, const Wish& wish, Ledger* ledger);
+
+/// True if `policy` lets the wish evict this item and its flavors are contested.
+bool MayEvict(const World& world, const Wish& wish, Evict policy, const Held& held);
+/// True if workload `a` is evicted rather than `b` (kueue.md 2.8 "Candidate order").
+bool BetterVictim(const World& world, int own_queue, int a, int b);
+/// Puts items back, last but one first, as long as the wish still fits; what has to stay out.
+std::vector<std::size_t> FillBack(std::vector<std::size_t> removed, Ledger* ledger,
+                                  const std::function<bool()>& fits);
+
+}  // namespace muster::oracle

@@ -1,0 +1,58 @@
+// Flavor assignment and partial admission, written from kueue.md 2.4 (assignment of a head), 2.6
+// and 2.7; no topology.
+#pragma once
+
+#include "tests/property/oracle/victims.h"
+
+namespace muster::oracle {
+
+/// Why a workload waits. The first four in the order of kueue.md 2.6 "NoFit reason", mild to
+/// severe.
+enum class Why {
+  kNone,
+  kWaitingForQuota,
+  kExceedsMaxQuota,
+  kNoMatchingFlavor,
+  kWaitingForPreempted,
+  kPreemptionGated
+};
+
+enum class Mode { kNoFit, kNoCandidates, kPreempt, kReclaim, kFit };
+
+struct Grade {
+  Mode mode = Mode::kFit;
+  int level = 0;
+};
+/// True if a flavor graded `a` is preferred to one graded `b` (kueue.md 2.6 "Flavor grade").
+bool Better(const Grade& a, const Grade& b, bool preempt_before_borrow);
+
+struct Choice {
+  int flavor = -1;
+  Grade grade;
+  int tried = -1;
+};
+
+enum class Fitness { kNoFit, kPreempt, kFit };
+
+struct Assignment {
+  std::vector<int> counts;
+  std::vector<std::map<int, Choice>> choices;  // by pod set: resource -> choice
+  Fitness fitness = Fitness::kFit;
+  Why why = Why::kNone;  // if it does not fit
+  int level = 0;
+  Wish wish;                    // what it takes, and what of it lacks room
+  std::vector<Victim> victims;  // if kPreempt
+  bool ambiguous = false;
+
+  Holding ToHolding(int now) const;
+  std::vector<std::map<int, int>> Tried() const;
+};
+
+/// By pod set: resource -> the only flavor that may be used.
+using Mapping = std::vector<std::map<int, int>>;
+
+/// Assigns a waiting workload on what the ledger says, and looks for victims if it must. `only`, if
+/// set, is the nomination that a recomputation has to keep to: it starts from the first flavor.
+Assignment Nominate(const World& world, int workload, const Mapping* only, Ledger* ledger);
+
+}  // namespace muster::oracle

@@ -1,0 +1,34 @@
+// The search for victims, written from kueue.md 2.8 (classical) and 2.9 (fair sharing).
+#pragma once
+
+#include "tests/property/oracle/sums.h"
+
+namespace muster::oracle {
+
+enum class Cause { kOwnQueue, kReclamation, kFairSharing, kReclaimWhileBorrowing };
+
+struct Victim {
+  int workload = -1;
+  Cause cause = Cause::kOwnQueue;
+  bool operator==(const Victim&) const = default;
+};
+
+/// What someone wants. `pairs`: all that it asks for; `contested`: those that lack room.
+struct Wish {
+  int workload = -1;
+  std::vector<Amount> amounts;  // by pair
+  std::vector<int> pairs, contested;
+};
+
+struct Victims {
+  std::vector<Victim> chosen;  // empty: nothing would help
+  bool ambiguous = false;      // a tie that Kueue leaves to chance was met (finding 6)
+};
+
+/// The ledger is changed while searching and is as before when the call returns.
+Victims FindVictims(const World& world, const Wish& wish, Ledger* ledger);
+
+/// True if every pair of the wish has room in the ledger.
+bool HasRoom(const Sums& sums, int queue, const Wish& wish);
+
+}  // namespace muster::oracle
