@@ -120,6 +120,26 @@ TEST(Eviction, AHigherPriorityEvictsWithinItsQueueAndALowerDoesNot) {
   EXPECT_EQ(world.StateOf(equal), JobState::kPending);
 }
 
+TEST(Eviction, AJobThatIsBeingCancelledIsWaitedForAndNotEvicted) {
+  EngineWorld world;
+  world.Declare({{"cpu", 4000}}, {{"cpu", 64000}});
+  ASSERT_TRUE(world.Apply({ClusterQueueObject({.within = "LowerPriority"})}).ok());
+  JobSpec spec;
+  spec.pods = {Pods{1, {{"cpu", 4000}}}};
+  spec.name = "low";
+  const JobId low = world.Submit(spec)->id;
+  world.Run();
+  ASSERT_TRUE(world.Do(JobVerb::kCancel, low).ok());
+  spec.name = "high";
+  spec.priority = 10;
+  const JobId high = world.Submit(spec)->id;
+  EXPECT_EQ(world.StateOf(high), JobState::kPending);
+  EXPECT_FALSE(IsTrue(*world.Job(low), "Evicted"));
+  world.Run();
+  EXPECT_EQ(world.StateOf(low), JobState::kCancelled);
+  EXPECT_EQ(world.StateOf(high), JobState::kRunning);
+}
+
 TEST(Eviction, APreviewNamesTheVictims) {
   EngineWorld world;
   DeclareCohort(&world);
