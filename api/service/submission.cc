@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/service/fingerprint.h"
+#include "api/service/unserved.h"
 #include "schedd/base/limits.h"
 #include "schedd/shapes/batch_script.h"
 #include "schedd/shapes/preparation.h"
@@ -188,6 +189,7 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
                         "job-NUMBER is the name that a batch script gets from its id: leave the "
                         "name out or choose another");
   }
+  if (const Status served = CheckServed(*parsed); !served.ok()) return served.error();
   const Status prepared = shapes::PrepareRequests(config_, settings_, *resolved, parsed);
   if (!prepared.ok()) return prepared.error();
   auto draft = std::make_shared<JobRecord>();

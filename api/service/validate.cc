@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/service/unserved.h"
 #include "schedd/text/json.h"
 
 namespace muster::api {
@@ -72,6 +73,7 @@ json::value WithNamespace(const json::value& document, ObjectKind kind, const st
 }
 
 Result<ObjectChange> ChangeOf(ConfigView* config, const shapes::ParsedObject& object) {
+  if (const Status served = CheckServed(object); !served.ok()) return served.error();
   if (object.kind == ObjectKind::kMemberCluster) return DaemonOwned();
   const Status applied = shapes::ApplyTo(config, object.kind, object.manifest);
   if (!applied.ok()) return applied.error();

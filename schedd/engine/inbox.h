@@ -48,4 +48,11 @@ struct Verdict {
   Monotonic swept;
 };
 
+/// True if the store would refuse the same PlanCommit every time: a constraint or a value, not the
+/// database's health. Then an invariant is broken (design 7) and the daemon stops.
+bool RefusedForGood(const Error& error);
+/// What a user is told when a write failed: always kUnavailable, and whether anything may have been
+/// written.
+Error WriteError(const Error& error);
+
 }  // namespace muster

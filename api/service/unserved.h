@@ -1,0 +1,15 @@
+// What the core can decide and no controller or command of this daemon can carry out: refused at
+// the door, by field, so that nothing is accepted and then waits for ever.
+#pragma once
+
+#include "schedd/shapes/queue_objects.h"
+#include "schedd/shapes/shape.h"
+
+namespace muster::api {
+
+/// kInvalidArgument, naming each such field of a configuration object.
+Status CheckServed(const shapes::ParsedObject& object);
+/// The same of a job.
+Status CheckServed(const shapes::ParsedJob& job);
+
+}  // namespace muster::api
