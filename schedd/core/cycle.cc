@@ -25,7 +25,8 @@ Cycle::Cycle(const Snapshot& snapshot, const CycleInput& input)
       usage_(snapshot.usage),
       topology_(snapshot.topology, settings_),
       room_(snapshot.clusters),
-      pods_not_ready_(snapshot.pods_not_ready) {
+      pods_not_ready_(snapshot.pods_not_ready),
+      idle_rounds_(snapshot.idle_rounds) {
   queues_.reserve(snapshot.heads.size());
   for (const auto& heads : snapshot.heads) {
     CycleQueue* queue = QueueOf(heads.cluster_queue);
@@ -126,6 +127,7 @@ Plan Cycle::Run() {
 void Cycle::Close(bool more_work) {
   const bool single = input_.budget.rounds == 1;
   plan_.more_work = more_work;
+  plan_.idle_rounds = idle_rounds_;
   for (auto& queue : queues_) {
     if (!queue->waiting) continue;
     queue->waiting->block = !more_work && !single && !stopped_;

@@ -29,6 +29,7 @@ struct Game {
     snapshot.heads = pending.Heads(per_queue, total);
     snapshot.clusters = clusters;
     snapshot.cycle = cycle;
+    snapshot.idle_rounds = pending.IdleRounds();
     return snapshot;
   }
 };
@@ -148,7 +149,9 @@ RC_GTEST_PROP(CycleProperty, WhoeverWaits_CouldNotHaveBeenAdmitted, (std::uint64
   PlayOut(&game, 100000, 1000, 100000);
   game.pending.FlushAll(WallTime{});
   const Plan again = Decide(game.Take(1000), Budget(100000));
-  RC_ASSERT(again.admits.empty());
+  // Pod sets share what is left of the flavors: more use may drive one of them to another flavor
+  // and so make room for the next. A job of one pod set cannot gain by that.
+  for (const auto& admit : again.admits) RC_ASSERT(admit.job->pod_sets->size() > 1);
   for (const auto& waiting : again.not_admitted) {
     RC_ASSERT(waiting.reason != Reason::kNone);
     RC_ASSERT(!waiting.message.empty());
