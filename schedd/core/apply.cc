@@ -99,6 +99,7 @@ Snapshot Apply(const Snapshot& snapshot, const Plan& plan) {
   after.holders = std::move(holders);
   after.cycle += static_cast<std::int64_t>(plan.rounds);
   after.second_pass.clear();
+  after.idle_rounds = plan.idle_rounds;
   std::set<std::string> parked;
   for (const auto& waiting : plan.not_admitted) {
     const auto spec = snapshot.config->cluster_queues.find(waiting.job->cluster_queue);

@@ -25,7 +25,8 @@ Cycle::Cycle(const Snapshot& snapshot, const CycleInput& input)
       usage_(snapshot.usage),
       topology_(snapshot.topology, settings_),
       room_(snapshot.clusters),
-      pods_not_ready_(snapshot.pods_not_ready) {
+      pods_not_ready_(snapshot.pods_not_ready),
+      idle_rounds_(snapshot.idle_rounds) {
   queues_.reserve(snapshot.heads.size());
   for (const auto& heads : snapshot.heads) {
     CycleQueue* queue = QueueOf(heads.cluster_queue);
@@ -102,9 +103,11 @@ Plan Cycle::Run() {
       break;
     }
     // Without the next head of some queue this would not be the round that Kueue's cycle is.
+    // Rounds in which nothing moved are few and belong together: the budget does not part them.
     const bool spent =
-        plan_.heads_evaluated >= input_.budget.heads || plan_.rounds >= input_.budget.rounds;
-    if (heads_missing || (spent && plan_.rounds > 0) || !Round()) {
+        plan_.rounds > 0 && (plan_.rounds >= input_.budget.rounds ||
+                             (progress_ && plan_.heads_evaluated >= input_.budget.heads));
+    if (heads_missing || spent || !Round()) {
       Close(true);
       break;
     }
@@ -112,9 +115,14 @@ Plan Cycle::Run() {
       Close(!stopped_);
       break;
     }
-    // As many rounds as there are flavors without anything else moving: each head has tried all.
-    idle_rounds_ = progress_ ? 0 : idle_rounds_ + 1;
-    if (!progress_ && (!scans_pending_ || idle_rounds_ >= most_flavors_)) {
+    if (progress_) {
+      idle_rounds_ = 0;
+      for (CycleQueue* queue : active_) queue->searched_whole = false;
+    }
+    // As many rounds as there are flavors without anything else moving, and as many again for who
+    // started over in between: each head has tried all.
+    const bool tried_all = !progress_ && ++idle_rounds_ > 2 * most_flavors_;
+    if (!progress_ && (!scans_pending_ || tried_all)) {
       Close(false);
       break;
     }
@@ -126,6 +134,7 @@ Plan Cycle::Run() {
 void Cycle::Close(bool more_work) {
   const bool single = input_.budget.rounds == 1;
   plan_.more_work = more_work;
+  plan_.idle_rounds = idle_rounds_;
   for (auto& queue : queues_) {
     if (!queue->waiting) continue;
     queue->waiting->block = !more_work && !single && !stopped_;

@@ -43,6 +43,8 @@ struct CycleQueue {
   JobId preemptor;
   LastAssignmentPtr last;              // of the head, once it was tried in this plan
   bool tried = false;                  // `last` holds, not what the snapshot says
+  bool resumed = false;                // the head's last search did not start at the first flavor
+  bool searched_whole = false;         // one that did has seen the state as it is
   std::optional<NotAdmitted> waiting;  // verdict of the head, if it stays active
   const JobPtr& head() const { return heads->jobs[next]; }
   bool strict() const { return spec != nullptr && spec->strategy == QueueingStrategy::kStrictFifo; }

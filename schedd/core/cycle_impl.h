@@ -36,6 +36,7 @@ class Cycle {
   void Wait(CycleQueue* queue, NotAdmitted verdict);
   NotAdmitted Verdict(const CycleEntry& entry, Reason reason, std::string message,
                       RequeueReason requeue) const;
+  void TraceScan(CycleEntry* entry) const;
   void Skip(CycleEntry* entry, Reason reason, const char* message);
   void Evict(Eviction eviction);
 

@@ -30,6 +30,8 @@ void Cycle::NominateHead(CycleQueue* queue) {
   CycleEntry entry = MakeEntry(queue, of, job);
   entry.rank.preemptor = queue->preemptor == job->id;
   entry.resumed = ResumeFrom(*queue, job);
+  queue->resumed = entry.resumed != nullptr;
+  if (!queue->resumed) queue->searched_whole = true;
   const bool plain = StateOf(*job).replaces_slice.empty() && !input_.keep_assignments;
   if (plain) {
     const QuickVerdict quick =

@@ -328,6 +328,8 @@ bool Cycle::Place(CycleEntry* entry, std::string* cluster) {
     member = fit.PickNamed(room_, topology_.ClusterOf(*entry->job, *entry->admission));
   }
   if (member == MemberFit::kNone) {
+    // Another flavor may be served by another member.
+    TraceScan(entry);
     PlacementChoice refusal = fit.Refusal(room_);
     Wait(entry->queue,
          Verdict(*entry, refusal.reason, std::move(refusal.message), RequeueReason::kNoFit));

@@ -11,8 +11,11 @@ void Cycle::Wait(CycleQueue* queue, NotAdmitted verdict) {
     return;
   }
   const bool pending = verdict.last != nullptr && verdict.last->Pending();
+  // A search that went on where an earlier one had ended starts over next time, on what others have
+  // left since; once it has, it would find the same again until something changes.
+  const bool starts_over = !pending && queue->resumed && !queue->searched_whole;
   if (pending || RequeuesAtOnce(verdict.requeue, queue->strict())) {
-    scans_pending_ = scans_pending_ || pending;
+    scans_pending_ = scans_pending_ || pending || starts_over;
     queue->tried = true;
     queue->last = verdict.last;
     if (verdict.requeue == RequeueReason::kPendingPreemption ||
@@ -64,15 +67,19 @@ NotAdmitted Cycle::Verdict(const CycleEntry& entry, Reason reason, std::string m
   return verdict;
 }
 
+// One that fitted at first sight did so without a trace; where its search would go on is worked out
+// only when it is needed.
+void Cycle::TraceScan(CycleEntry* entry) const {
+  if (entry->choice == nullptr || entry->second_pass) return;
+  AssignRequest request;
+  if (entry->resumed != nullptr) request.resume = &entry->resumed->tried;
+  entry->assignment =
+      std::make_shared<Assignment>(entry->of->plan->Assign(nominated_on_, *entry->job, request));
+}
+
 // Another entry came first; it has its next turn at once.
 void Cycle::Skip(CycleEntry* entry, Reason reason, const char* message) {
-  if (entry->choice != nullptr && !entry->second_pass) {
-    // It fitted at first sight; where its scan would go on is worked out only now.
-    AssignRequest request;
-    if (entry->resumed != nullptr) request.resume = &entry->resumed->tried;
-    entry->assignment =
-        std::make_shared<Assignment>(entry->of->plan->Assign(nominated_on_, *entry->job, request));
-  }
+  TraceScan(entry);
   NotAdmitted verdict = Verdict(*entry, reason, message, RequeueReason::kFailedAfterNomination);
   verdict.skipped_preemption = entry->mode == FlavorMode::kPreempt;
   Wait(entry->queue, std::move(verdict));

@@ -35,6 +35,7 @@ struct PendingQueues::Impl {
   std::map<NodeIndex, std::set<std::string>> blocked;  // by root of the tree; may name idle queues
   std::map<std::pair<std::string, std::string>, double> usage;  // by (namespace, LocalQueue)
   std::map<std::string, std::int64_t> generations;  // releases by ClusterQueue, waiting or not
+  std::size_t idle_rounds = 0;                      // of the last plan settled
   std::int64_t configured = 0;                      // times that Configure was called
   std::string key;                                  // reused buffer
 

@@ -13,6 +13,7 @@ bool Before(const JobRecord& a, const JobRecord& b, const AdmissionSettings& set
 }
 
 void PendingQueues::Impl::Add(JobPtr job, WallTime now) {
+  idle_rounds = 0;
   const Place* place = PlaceOf(job->id);
   if (place != nullptr && place->queue->name == job->cluster_queue) {
     AddAgain(*place->queue, *place, std::move(job), now);
@@ -135,6 +136,7 @@ void PendingQueues::Impl::Unblock(const Plan& plan) {
 }
 
 std::size_t PendingQueues::Impl::FlushOne(PendingQueue& queue, WallTime now) {
+  idle_rounds = 0;
   const auto matches = [&](const std::string& ns) { return MatchesNamespace(queue, ns); };
   const std::size_t moved = queue.Flush(now, matches, [&](const Seat& seat) {
     const JobPtr job = seat.job;
@@ -177,6 +179,7 @@ void PendingQueues::Configure(ConfigPtr config, QuotaTreePtr tree, AdmissionSett
   impl_->settings = std::move(settings);
   impl_->blocked.clear();
   ++impl_->configured;
+  impl_->idle_rounds = 0;
   std::erase_if(impl_->generations, [this](const auto& entry) {
     return !impl_->config->cluster_queues.contains(entry.first);
   });
@@ -257,6 +260,7 @@ void PendingQueues::Settle(const Plan& plan, WallTime now) {
     if (waiting.block) blocking.emplace_back(&queue, &waiting);
     impl_->UpdateReady(queue);
   }
+  impl_->idle_rounds = plan.admits.empty() && plan.evictions.empty() ? plan.idle_rounds : 0;
   impl_->Unblock(plan);
   for (const auto& [queue, waiting] : blocking) {
     impl_->Block(*queue, waiting->job->id, waiting->requeue);

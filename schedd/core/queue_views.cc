@@ -101,6 +101,8 @@ QueueCounts PendingQueues::Counts(const std::string& cluster_queue) const {
 
 std::size_t PendingQueues::size() const { return impl_->places.size(); }
 
+std::size_t PendingQueues::IdleRounds() const { return impl_->idle_rounds; }
+
 bool PendingQueues::HasActive() const { return !impl_->ready.empty(); }
 
 bool PendingQueues::IsActive(JobId id) const {

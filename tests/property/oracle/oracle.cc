@@ -242,6 +242,12 @@ class Cycle {
     ledger_.push_back(reserved);
   }
 
+  static int MostFlavors(const Queue& queue) {
+    std::size_t most = 0;
+    for (const Group& group : queue.groups) most = std::max(most, group.flavors.size());
+    return static_cast<int>(most);
+  }
+
   // Effects on the world (kueue.md 2.3 "Requeue").
   void Settle(const Entry& entry) {
     Workload& of = world_.workloads[static_cast<std::size_t>(entry.workload)];
@@ -251,6 +257,7 @@ class Cycle {
         world_.workloads[static_cast<std::size_t>(victim.workload)].evicting = true;
       }
     }
+    const int times = of.scan ? of.scan->times : 0;
     of.scan.reset();
     if (entry.admitted) {
       of.holding = entry.assignment.ToHolding(world_.clock);
@@ -259,16 +266,23 @@ class Cycle {
     }
     decisions_.waiting.push_back({entry.workload, entry.why, entry.requeue});
     if (!entry.forget_scan) {
-      of.scan = Scan{entry.assignment.Tried(), world_.cycle, queue.generation};
+      of.scan = Scan{entry.assignment.Tried(), world_.cycle, queue.generation, times + 1};
     }
     if (entry.requeue == Requeue::kPendingPreemption) queue.sticky = entry.workload;
     bool immediate = queue.strict || entry.requeue == Requeue::kFailedAfterNomination ||
                      entry.requeue == Requeue::kPendingPreemption;
+    bool flavors_left = false;
     if (of.scan) {
       for (const auto& tried : of.scan->tried) {
-        for (const auto& [resource, index] : tried) immediate = immediate || index != -1;
+        for (const auto& [resource, index] : tried) flavors_left = flavors_left || index != -1;
       }
     }
+    immediate = immediate || flavors_left;
+    // Scans of several resources that are out of step go round for ever in Kueue and keep all
+    // others of the queue waiting; ours give up after as many tries as there are flavors, on
+    // purpose.
+    if (flavors_left && of.scan->times >= MostFlavors(queue)) decisions_.ambiguous = true;
+    if (!flavors_left && of.scan) of.scan->times = 0;
     if (immediate) {
       queue.active.insert(entry.workload);
       return;

@@ -44,6 +44,7 @@ enum class Evict { kNever, kLower, kLowerOrNewer, kAny };
 struct Scan {
   std::vector<std::map<int, int>> tried;  // by pod set: resource -> index of the last flavor
   int cycle = 0, generation = 0;
+  int times = 1;  // in a row that the search ended with flavors left to look at
 };
 
 struct Queue : Place {
