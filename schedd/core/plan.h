@@ -32,7 +32,7 @@ struct Eviction {
   Reason reason = Reason::kNone;             // kPreempted, kFlavorMigration, kNodeFailures
   Reason preemption_reason = Reason::kNone;  // of kPreempted: kInClusterQueue, ...
   JobPtr preemptor;                          // null for kNodeFailures
-  std::string detail;  // of kNodeFailures: why no other node would do
+  std::string detail;                        // of kNodeFailures: why no other node would do
   std::string preemptor_path, victim_path;   // "/root/child/queue", of kPreempted
 };
 
@@ -70,7 +70,7 @@ struct Plan {
   bool wait_for_pods_ready = false;
   bool more_work = false;  // the budget ended the cycle: call again
   std::size_t heads_evaluated = 0;
-  std::size_t rounds = 0;  // single-head cycles that it stands for
+  std::size_t rounds = 0;       // single-head cycles that it stands for
   std::size_t idle_rounds = 0;  // the last ones, in a row, in which nothing but flavor scans moved
   bool empty() const { return admits.empty() && evictions.empty() && not_admitted.empty(); }
 };

@@ -49,6 +49,7 @@ core::Snapshot Engine::Impl::MakeSnapshot(const ConfigPtr& config, const Ledger&
   snapshot.clusters = ledger.Clusters(*config, facts);
   snapshot.now = clock.WallNow();
   snapshot.cycle = decided_cycles;
+  snapshot.idle_rounds = live.pending.IdleRounds();
   snapshot.pods_not_ready = !unready.empty();
   return snapshot;
 }

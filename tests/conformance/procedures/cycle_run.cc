@@ -123,6 +123,7 @@ core::Snapshot CycleRun::Take() {
   }
   snapshot.now = now_;
   snapshot.cycle = cycle_;
+  snapshot.idle_rounds = pending_.IdleRounds();
   return snapshot;
 }
 
