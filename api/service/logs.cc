@@ -41,7 +41,11 @@ Result<std::vector<PodStatus>> SchedulerService::Pods(const auth::Principal& who
   }
   const Result<Backend*> backend = BackendOf(*key);
   if (!backend.ok()) return backend.error();
-  return (*backend)->Pods(*key);
+  Result<std::vector<PodStatus>> pods = (*backend)->Pods(*key);
+  // One that waits again has none: those of its last attempt went with it.
+  const bool waits = !IsTerminal((*job)->state) && !HoldsQuota((*job)->state);
+  if (!pods.ok() && waits && pods.error().code == Code::kNotFound) return std::vector<PodStatus>{};
+  return pods;
 }
 
 Result<LogChunk> SchedulerService::ReadLog(const auth::Principal& who, const std::string& id,
