@@ -168,10 +168,10 @@ TEST(Migrations, TheDatabaseItselfKeepsTheRules) {
        "insert into job_state (job_id, live_name, state, resource_version) values (2, 'ns/1/a', 2, "
        "1)",
        "job_state_live_name"},
-      {"an unknown state", "update job_state set state = 8", "job_state_state_check"},
-      {"an admitted job without admission", "update job_state set state = 3", "job_state_check2"},
+      {"an unknown state", "update job_state set state = 9", "job_state_state_check"},
+      {"an admitted job without admission", "update job_state set state = 3", "job_state_holds"},
       {"deleting what has not ended", "update job_state set live_name = null, deleted_at = 1",
-       "job_state_check1"},
+       "job_state_deleted"},
       {"a name without an object", "update job_state set deleted_at = 1, state = 5",
        "job_state_check"},
       {"negative usage", "insert into quota_usage values ('q', 'f', 'cpu', -1)",
