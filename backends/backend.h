@@ -33,6 +33,10 @@ struct DispatchOrder {
   std::vector<ManifestText> dependents;    // ConfigMaps, Secrets: created first
   std::vector<PodSetAssignment> pod_sets;  // what was admitted
   bool suspended = false;                  // false also releases an attempt that exists suspended
+  /// Of an elastic job: grows with every change of its size. An attempt that was made with a
+  /// smaller one takes over the pod counts of `object` and goes on: pods are started and stopped,
+  /// none that stays is restarted. 0: the job's size never changes.
+  std::int64_t scale = 0;
 };
 
 struct RemoteRef {

@@ -5,7 +5,7 @@ set -euo pipefail
 MUSTER_PACKAGES="build-essential cmake ninja-build ccache mold pkg-config git ca-certificates curl jq python3
   libboost1.81-dev libboost-json1.81-dev libpistache-dev libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev
   protobuf-compiler libpqxx-dev libpq-dev postgresql-15 libspdlog-dev libfmt-dev libcli11-dev libyaml-dev
-  prometheus-cpp-dev libssl-dev libsystemd-dev"
+  prometheus-cpp-dev libssl-dev libsystemd-dev libjemalloc-dev"
 MUSTER_TEST_PACKAGES="libgtest-dev libgmock-dev librapidcheck-dev"
 
 install_packages() {

@@ -9,17 +9,6 @@
 namespace muster::api {
 namespace {
 
-void SetTime(WallTime time, google::protobuf::Timestamp* out) {
-  std::int64_t seconds = time.us / kMicrosPerSecond;
-  std::int64_t micros = time.us % kMicrosPerSecond;
-  if (micros < 0) {
-    micros += kMicrosPerSecond;
-    --seconds;
-  }
-  out->set_seconds(seconds);
-  out->set_nanos(static_cast<std::int32_t>(micros * 1000));
-}
-
 void PodSetsToProto(const JobRecord& job, v1::Job* out) {
   if (job.pod_sets == nullptr) return;
   for (const PodSet& pod_set : *job.pod_sets) {
@@ -96,6 +85,17 @@ Result<EditedFields> FieldsOf(const v1::SetQuotaRequest& request) {
 
 }  // namespace
 
+void SetTime(WallTime time, google::protobuf::Timestamp* out) {
+  std::int64_t seconds = time.us / kMicrosPerSecond;
+  std::int64_t micros = time.us % kMicrosPerSecond;
+  if (micros < 0) {
+    micros += kMicrosPerSecond;
+    --seconds;
+  }
+  out->set_seconds(seconds);
+  out->set_nanos(static_cast<std::int32_t>(micros * 1000));
+}
+
 void ToProto(const JobRecord& job, v1::Job* out) {
   out->set_id(job.id.value);
   out->set_uid(job.uid.ToString());
@@ -140,35 +140,6 @@ void ToProto(const Event& event, v1::Event* out) {
   out->set_object(event.object);
   out->set_reason(event.reason);
   out->set_message(event.message);
-}
-
-void ToProto(const core::Explanation& explanation, v1::Explanation* out) {
-  out->set_state(std::string(JobStateName(explanation.state)));
-  out->set_reason(explanation.reason);
-  out->set_summary(explanation.summary);
-  out->set_position(static_cast<std::int64_t>(explanation.position));
-  for (const core::FlavorVerdict& verdict : explanation.flavors) {
-    v1::FlavorVerdict* item = out->add_flavors();
-    item->set_pod_set(verdict.pod_set);
-    item->set_flavor(verdict.flavor);
-    item->set_resource(verdict.resource);
-    item->set_reason(std::string(ReasonName(verdict.reason)));
-    item->set_message(verdict.message);
-    if (verdict.resource.empty()) continue;
-    item->set_requested(FormatQuantity(verdict.resource, verdict.requested));
-    item->set_available(FormatQuantity(verdict.resource, verdict.available));
-    item->set_potential(FormatQuantity(verdict.resource, verdict.potential));
-    item->set_used(FormatQuantity(verdict.resource, verdict.used));
-    item->set_nominal(FormatQuantity(verdict.resource, verdict.nominal));
-  }
-  for (const core::ClusterVerdict& verdict : explanation.clusters) {
-    v1::ClusterVerdict* item = out->add_clusters();
-    item->set_cluster(verdict.cluster);
-    item->set_eligible(verdict.eligible);
-    item->set_fits_now(verdict.fits_now);
-    item->set_message(verdict.message);
-  }
-  for (const std::string& sentence : explanation.would_help) out->add_would_help(sentence);
 }
 
 void ToProto(const Error& error, v1::Problem* out) {

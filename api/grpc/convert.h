@@ -13,9 +13,10 @@
 
 namespace muster::api {
 
+void SetTime(WallTime time, google::protobuf::Timestamp* out);
 void ToProto(const JobRecord& job, v1::Job* out);
 void ToProto(const Event& event, v1::Event* out);
-void ToProto(const core::Explanation& explanation, v1::Explanation* out);
+void ToProto(const Explained& explained, v1::Explanation* out);  // convert_explain.cc
 void ToProto(const Error& error, v1::Problem* out);
 void ToProto(const core::ClusterView& cluster, v1::Cluster* out);
 void ToProto(const QuotaView& quota, v1::Quota* out);

@@ -179,7 +179,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::ExplainJob(grpc::CallbackServerContext
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, service_.Explain(*who, request->id()),
-         [response](const core::Explanation& explanation) { ToProto(explanation, response); });
+         [response](const Explained& explained) { ToProto(explained, response); });
   return reactor;
 }
 

@@ -5,6 +5,7 @@
 #include "api/rest/http/workers.h"
 #include "api/rest/stream_slots.h"
 #include "api/service/scheduler_service.h"
+#include "api/service/simulations.h"
 #include "schedd/telemetry/metrics.h"
 
 namespace muster::rest {
@@ -19,6 +20,7 @@ struct ApiContext {
       nullptr;  // of the server that carries the routes; set before the first request
   StreamSlots slots;
   EventHub events;
+  api::Simulations simulations;
 };
 
 }  // namespace muster::rest

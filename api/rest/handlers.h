@@ -28,6 +28,9 @@ void HoldJob(ApiContext& api, const Who& who, Request& request, Responder respon
 void ReleaseJob(ApiContext& api, const Who& who, Request& request, Responder respond);
 void RequeueJob(ApiContext& api, const Who& who, Request& request, Responder respond);
 
+// handlers_simulate.cc
+Response Simulate(ApiContext& api, const Who& who, Request& request);
+
 // handlers_streams.cc
 Response JobLogs(ApiContext& api, const Who& who, Request& request);
 Response FollowEvents(ApiContext& api, const Who& who, Request& request);

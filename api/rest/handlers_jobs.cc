@@ -6,6 +6,7 @@
 #include "api/rest/handlers.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
+#include "api/service/explain_json.h"
 #include "api/service/views.h"
 #include "schedd/base/limits.h"
 
@@ -157,9 +158,9 @@ Response GetJob(ApiContext& api, const Who& who, Request& request) {
 }
 
 Response ExplainJob(ApiContext& api, const Who& who, Request& request) {
-  const Result<core::Explanation> explanation = api.service.Explain(who, request.params[0]);
-  return explanation.ok() ? JsonResponse(api::ExplanationJson(*explanation))
-                          : ErrorResponse(request, explanation.error());
+  const Result<api::Explained> explained = api.service.Explain(who, request.params[0]);
+  return explained.ok() ? JsonResponse(api::ExplanationJson(*explained))
+                        : ErrorResponse(request, explained.error());
 }
 
 Response JobEvents(ApiContext& api, const Who& who, Request& request) {

@@ -30,10 +30,9 @@ json::object GroupJson(const std::string& group) {
 json::object ResourceJson(const KubeResource& resource) {
   json::array verbs;
   if (!resource.read_only())
-    verbs = {"create", "delete", "get", "list"};
+    verbs = {"create", "delete", "get", "list", "patch", "update"};
   else
-    verbs = {"get", "list"};
-  if (resource.config != nullptr && !resource.read_only()) verbs.push_back("update");
+    verbs = {"get", "list", "patch", "update"};  // of a member cluster: its machines
   std::string singular = resource.kind;
   for (char& c : singular) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   json::object out{{"name", resource.plural},
@@ -47,6 +46,16 @@ json::object ResourceJson(const KubeResource& resource) {
     out["shortNames"] = std::move(names);
   }
   return out;
+}
+
+json::object StatusResourceJson(const KubeResource& resource) {
+  json::array verbs{"get"};
+  if (resource.has_written_status()) verbs = {"get", "patch", "update"};
+  return {{"name", resource.plural + "/status"},
+          {"singularName", ""},
+          {"namespaced", resource.namespaced},
+          {"kind", resource.kind},
+          {"verbs", std::move(verbs)}};
 }
 
 }  // namespace
@@ -83,8 +92,9 @@ Response ApiResources(ApiContext&, const Who&, Request& request) {
   const std::string& version = request.segments.back();
   json::array resources;
   for (const KubeResource& resource : KubeResources()) {
-    if (resource.group == group && resource.version == version)
-      resources.push_back(ResourceJson(resource));
+    if (resource.group != group || resource.version != version) continue;
+    resources.push_back(ResourceJson(resource));
+    resources.push_back(StatusResourceJson(resource));
   }
   const std::string group_version = core ? version : group + "/" + version;
   if (resources.empty())

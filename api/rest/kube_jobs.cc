@@ -14,14 +14,6 @@ namespace {
 constexpr std::size_t kPage =
     200;  // manifests are read from the store one by one while the list leaves
 
-Result<json::value> ObjectOf(const api::SchedulerService& service, const Who& who,
-                             const KubeResource& resource, const JobRecord& job) {
-  if (resource.is_workload()) return service.WorkloadObject(job);
-  const Result<json::value> manifest = service.JobManifest(who, job.id);
-  if (!manifest.ok()) return manifest.error();
-  return service.JobObject(job, *manifest);
-}
-
 /// A list being rendered, page after page, while it leaves.
 struct JobListing {
   const api::SchedulerService& service;
@@ -36,7 +28,7 @@ struct JobListing {
   /// One page; false after the last.
   Result<bool> Step(std::string* out) {
     for (const JobPtr& job : page.items) {
-      const Result<json::value> object = ObjectOf(service, who, resource, *job);
+      const Result<json::value> object = KubeJobObject(service, who, resource, *job);
       if (!object.ok() && object.error().code == Code::kNotFound) continue;  // archived meanwhile
       if (!object.ok()) return object.error();
       if (!selector.Matches(*object)) continue;
@@ -65,6 +57,21 @@ std::string ListHead(const KubeResource& resource, std::int64_t version, const s
 }
 
 }  // namespace
+
+Result<JobPtr> KubeFindJob(ApiContext& api, const Who& who, const KubeTarget& target) {
+  const KubeResource& resource = *target.resource;
+  return resource.is_workload()
+             ? api.service.GetJob(who, target.ns + "/" + target.name)
+             : api.service.GetJobByName(who, target.ns, *resource.shape, target.name);
+}
+
+Result<json::value> KubeJobObject(const api::SchedulerService& service, const Who& who,
+                                  const KubeResource& resource, const JobRecord& job) {
+  if (resource.is_workload()) return service.WorkloadObject(job, resource.version);
+  const Result<json::value> manifest = service.JobManifest(who, job.id);
+  if (!manifest.ok()) return manifest.error();
+  return service.JobObject(job, *manifest);
+}
 
 Response KubeListJobs(ApiContext& api, const Who& who, const Request& request,
                       const KubeTarget& target) {
@@ -101,13 +108,9 @@ Response KubeListJobs(ApiContext& api, const Who& who, const Request& request,
 
 Response KubeGetJob(ApiContext& api, const Who& who, const KubeTarget& target) {
   const KubeResource& resource = *target.resource;
-  // Every job has a Workload of its name; the other kinds are looked up as themselves.
-  const Result<JobPtr> job =
-      resource.is_workload()
-          ? api.service.GetJob(who, target.ns + "/" + target.name)
-          : api.service.GetJobByName(who, target.ns, *resource.shape, target.name);
+  const Result<JobPtr> job = KubeFindJob(api, who, target);
   if (!job.ok()) return ErrorResponse(true, job.error());
-  const Result<json::value> object = ObjectOf(api.service, who, resource, **job);
+  const Result<json::value> object = KubeJobObject(api.service, who, resource, **job);
   return object.ok() ? JsonResponse(*object) : ErrorResponse(true, object.error());
 }
 
@@ -125,14 +128,18 @@ void KubeCreateJob(ApiContext& api, const Who& who, const KubeTarget& target, js
     return;
   }
   api::SubmitRequest submit{target.ns, manifest, std::move(idempotency_key)};
-  api.service.SubmitJob(
-      who, std::move(submit),
-      [&service = api.service, respond, manifest = std::move(manifest)](Result<Submitted> job) {
-        respond([&service, manifest, job = std::move(job)] {
-          return job.ok() ? JsonResponse(service.JobObject(*job->job, manifest), 201)
-                          : ErrorResponse(true, job.error());
-        });
-      });
+  api.service.SubmitJob(who, std::move(submit),
+                        [&service = api.service, respond, resource = target.resource,
+                         manifest = std::move(manifest)](Result<Submitted> job) {
+                          respond([&service, resource, manifest, job = std::move(job)] {
+                            if (!job.ok()) return ErrorResponse(true, job.error());
+                            return JsonResponse(
+                                resource->is_workload()
+                                    ? service.WorkloadObject(*job->job, resource->version)
+                                    : service.JobObject(*job->job, manifest),
+                                201);
+                          });
+                        });
 }
 
 void KubeDeleteJob(ApiContext& api, const Who& who, const KubeTarget& target, Responder respond) {

@@ -1,96 +1,18 @@
-// Objects on Kubernetes paths: taking the path apart, and the verbs of configuration kinds.
-#include <charconv>
+// Objects on Kubernetes paths: taking the path apart, and reading, making and deleting
+// configuration kinds.
 #include <utility>
 
 #include "api/rest/body.h"
 #include "api/rest/http/plain_problem.h"
+#include "api/rest/kube_changes.h"
 #include "api/rest/kube_handlers.h"
 #include "api/rest/kube_selectors.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
+#include "api/service/validate.h"
 
 namespace muster::rest {
 namespace {
-
-Response KubeError(const Error& error) { return ErrorResponse(true, error); }
-void Refuse(const Responder& respond, const Error& error) {
-  respond([error] { return KubeError(error); });
-}
-
-Response NoSuchPath() {
-  return PlainProblem(true, 404, "the server has no such resource on this path");
-}
-
-const json::object* ObjectIn(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value != nullptr ? value->if_object() : nullptr;
-}
-
-std::string TextIn(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-}
-
-/// The manifest of a request, its apiVersion, kind, namespace and name filled in from the path or
-/// agreeing with it.
-Result<json::object> ManifestFor(const KubeTarget& target, const Request& request) {
-  Result<json::value> document = ReadDocument(request);
-  if (!document.ok()) return document.error();
-  json::object* object = document->if_object();
-  if (object == nullptr) return InvalidArgument("the body is not an object");
-  const auto agree = [&](json::object& in, const char* key, const std::string& wanted,
-                         const std::string& field) -> Status {
-    json::value& value = in[key];
-    if (value.is_null()) value = wanted;
-    if (value.is_string() && value.get_string() == wanted) return Done{};
-    return InvalidField(field, "must be \"" + wanted + "\" on this path");
-  };
-  if (const Status same =
-          agree(*object, "apiVersion", target.resource->api_version(), "apiVersion");
-      !same.ok())
-    return same.error();
-  if (const Status same = agree(*object, "kind", target.resource->kind, "kind"); !same.ok())
-    return same.error();
-  json::value& metadata = (*object)["metadata"];
-  if (metadata.is_null()) metadata = json::object();
-  if (!metadata.is_object()) return InvalidField("metadata", "must be an object");
-  if (target.resource->namespaced) {
-    const Status same = agree(metadata.get_object(), "namespace", target.ns, "metadata.namespace");
-    if (!same.ok()) return same.error();
-  }
-  if (!target.name.empty()) {
-    const Status same = agree(metadata.get_object(), "name", target.name, "metadata.name");
-    if (!same.ok()) return same.error();
-  }
-  return std::move(*object);
-}
-
-/// A decimal resourceVersion; 0 if absent.
-Result<std::int64_t> VersionIn(const json::object& metadata, const std::string& field) {
-  const std::string text = TextIn(metadata, "resourceVersion");
-  if (text.empty()) return std::int64_t{0};
-  std::int64_t version = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), version);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || version < 0) {
-    return InvalidField(field, "is not a resourceVersion of this server");
-  }
-  return version;
-}
-
-void ChangeOne(ApiContext& api, const Who& who, ObjectChange change, bool dry_run, int status,
-               std::string version, const Responder& respond) {
-  std::vector<ObjectChange> changes;
-  changes.push_back(std::move(change));
-  api.service.ChangeObjects(
-      who, std::move(changes), dry_run,
-      [&service = api.service, respond, status,
-       version](Result<std::vector<ObjectApplied>> applied) {
-        respond([&service, status, version, applied = std::move(applied)] {
-          if (!applied.ok()) return KubeError(applied.error());
-          return JsonResponse(service.ObjectWithStatus(*applied->front().object, version), status);
-        });
-      });
-}
 
 /// What DeleteOptions may ask for: preconditions and dryRun are honoured; propagation and grace
 /// periods mean nothing for objects without dependents.
@@ -115,7 +37,8 @@ Result<DeleteWish> ReadDeleteWish(const Request& request) {
   }
   if (const json::object* preconditions = ObjectIn(*options, "preconditions")) {
     wish.uid = TextIn(*preconditions, "uid");
-    const auto version = VersionIn(*preconditions, "preconditions.resourceVersion");
+    const auto version = api::ResourceVersionOf(preconditions->if_contains("resourceVersion"),
+                                                "preconditions.resourceVersion");
     if (!version.ok()) return version.error();
     wish.resource_version = *version;
   }
@@ -202,7 +125,7 @@ void KubeCreate(ApiContext& api, const Who& who, Request& request, Responder res
     return respond([response = UnsupportedMedia(request)] { return response; });
   const Result<bool> dry_run = QueryReader(request).Flag("dryRun");
   if (!dry_run.ok()) return Refuse(respond, dry_run.error());
-  Result<json::object> manifest = ManifestFor(target, request);
+  Result<json::object> manifest = ManifestFor(target, ReadDocument(request));
   if (!manifest.ok()) return Refuse(respond, manifest.error());
   if (target.resource->config == nullptr) {
     return KubeCreateJob(api, who, target, std::move(*manifest), *dry_run, request.idempotency_key,
@@ -220,33 +143,6 @@ void KubeCreate(ApiContext& api, const Who& who, Request& request, Responder res
   change.manifest = WriteJson(*manifest);
   change.must_not_exist = true;
   ChangeOne(api, who, std::move(change), *dry_run, 201, target.resource->version, respond);
-}
-
-void KubeReplace(ApiContext& api, const Who& who, Request& request, Responder respond) {
-  const KubeTarget target = KubeTargetOf(request);
-  if (target.resource == nullptr) return respond([] { return NoSuchPath(); });
-  if (target.resource->config == nullptr) {
-    return respond([] {
-      return PlainProblem(true, 405,
-                          "a job never changes once it is accepted: delete it and submit another");
-    });
-  }
-  if (MediaOf(request.content_type) == Media::kOther)
-    return respond([response = UnsupportedMedia(request)] { return response; });
-  const Result<bool> dry_run = QueryReader(request).Flag("dryRun");
-  if (!dry_run.ok()) return Refuse(respond, dry_run.error());
-  Result<json::object> manifest = ManifestFor(target, request);
-  if (!manifest.ok()) return Refuse(respond, manifest.error());
-  const auto version = VersionIn(manifest->at("metadata").get_object(), "metadata.resourceVersion");
-  if (!version.ok()) return Refuse(respond, version.error());
-  ObjectChange change;
-  change.kind = target.resource->config->kind;
-  change.ns = target.ns;
-  change.name = target.name;
-  change.manifest = WriteJson(*manifest);
-  change.must_exist = true;
-  change.expected_resource_version = *version;
-  ChangeOne(api, who, std::move(change), *dry_run, 200, target.resource->version, respond);
 }
 
 void KubeDelete(ApiContext& api, const Who& who, Request& request, Responder respond) {

@@ -20,7 +20,12 @@ struct KubeResource {
   std::vector<std::string_view> short_names;
 
   bool is_workload() const { return shape == ShapeKind::kWorkload; }
+  /// True if the daemon makes and removes its objects.
   bool read_only() const { return config != nullptr && config->kind == ObjectKind::kMemberCluster; }
+  /// True if controllers write its status.
+  bool has_written_status() const {
+    return is_workload() || (config != nullptr && config->kind == ObjectKind::kAdmissionCheck);
+  }
   /// "batch/v1", "v1".
   std::string api_version() const { return group.empty() ? version : group + "/" + version; }
 };

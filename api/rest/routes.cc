@@ -46,7 +46,7 @@ class Table {
 };
 
 constexpr auto kGet = Method::kGet, kPost = Method::kPost, kPut = Method::kPut,
-               kDelete = Method::kDelete;
+               kPatch = Method::kPatch, kDelete = Method::kDelete;
 constexpr std::size_t kManifest = limits::kManifestBytes, kMany = limits::kRequestBytes;
 constexpr std::size_t kOptions =
     16 << 10;  // DeleteOptions, or the "{}" that some clients send to a verb
@@ -93,8 +93,7 @@ void AddAdmin(Table& table) {
             Run::kPool, UncordonCluster);
   table.Add(kPost, "/v1/memberclusters/{name}:drain", Verb::kUpdate, "memberclusters", kOptions,
             Run::kInline, NotInThisVersion);
-  table.Add(kPost, "/v1/simulate", Verb::kGet, "simulations", kMany, Run::kInline,
-            NotInThisVersion);
+  table.Add(kPost, "/v1/simulate", Verb::kGet, "simulations", kMany, Run::kPool, Simulate);
 }
 
 /// One resource's paths: the collection and, below it, one object and its status.
@@ -102,9 +101,12 @@ void AddCollection(Table& table, const char* collection, const char* object, con
   table.Add(kGet, collection, Verb::kList, "objects", 0, Run::kPool, KubeList);
   table.Add(kPost, collection, Verb::kCreate, "objects", kManifest, Run::kPool, KubeCreate);
   table.Add(kGet, object, Verb::kGet, "objects", 0, Run::kPool, KubeGet);
-  table.Add(kPut, object, Verb::kUpdate, "objects", kManifest, Run::kPool, KubeReplace);
+  table.Add(kPut, object, Verb::kUpdate, "objects", kManifest, Run::kPool, KubeWrite);
+  table.Add(kPatch, object, Verb::kUpdate, "objects", kManifest, Run::kPool, KubeWrite);
   table.Add(kDelete, object, Verb::kDelete, "objects", kOptions, Run::kPool, KubeDelete);
   table.Add(kGet, status, Verb::kGet, "objects", 0, Run::kPool, KubeGet);
+  table.Add(kPut, status, Verb::kUpdate, "objects", kManifest, Run::kPool, KubeWriteStatus);
+  table.Add(kPatch, status, Verb::kUpdate, "objects", kManifest, Run::kPool, KubeWriteStatus);
 }
 
 void AddKubernetes(Table& table) {

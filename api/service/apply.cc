@@ -38,6 +38,27 @@ Result<Outcomes> WithJobs(Outcomes outcomes, const std::vector<std::size_t>& doc
   return combined;
 }
 
+/// Replaces the plan's jobs one after another, then answers; the first refusal ends it.
+void Replace(Engine& engine, const auth::Principal& who, const std::shared_ptr<ApplyPlan>& plan,
+             std::size_t next, bool dry_run, const Callback<Outcomes>& done) {
+  if (next == plan->replacements.size()) return done(std::move(plan->outcomes));
+  ReplaceJobCommand command = std::move(plan->replacements[next]);
+  command.actor = {who.user, who.method};
+  command.dry_run = dry_run;
+  const std::size_t document = plan->replacement_documents[next];
+  PostCommand<JobPtr>(engine, std::move(command),
+                      [&engine, who, plan, next, dry_run, done, document](Result<JobPtr> job) {
+                        if (!job.ok()) {
+                          Error error = AtDocument(document, job.error());
+                          if (plan->outcomes.size() > 1 && !dry_run)
+                            error.detail += " (documents that do not replace a job took effect)";
+                          return done(std::move(error));
+                        }
+                        plan->outcomes[document].job = *job;
+                        Replace(engine, who, plan, next + 1, dry_run, done);
+                      });
+}
+
 }  // namespace
 
 void SchedulerService::Apply(const auth::Principal& who, std::string ns,
@@ -52,12 +73,16 @@ void SchedulerService::Apply(const auth::Principal& who, std::string ns,
   auto plan = std::make_shared<ApplyPlan>(std::move(*planned));
 
   auto submit = [this, who, plan, dry_run, done](bool objects_applied) {
-    if (dry_run || plan->jobs.empty()) return done(std::move(plan->outcomes));
+    if (dry_run || plan->jobs.empty()) return Replace(engine_, who, plan, 0, dry_run, done);
     std::vector<Submission> jobs = std::move(plan->jobs);
     PostSubmissions(who, std::move(jobs),
-                    [plan, done, objects_applied](Result<SubmitResults> results) {
-                      done(WithJobs(std::move(plan->outcomes), plan->job_documents,
-                                    std::move(results), objects_applied));
+                    [this, who, plan, done, objects_applied](Result<SubmitResults> results) {
+                      Result<Outcomes> outcomes =
+                          WithJobs(std::move(plan->outcomes), plan->job_documents,
+                                   std::move(results), objects_applied);
+                      if (!outcomes.ok()) return done(outcomes.error());
+                      plan->outcomes = std::move(*outcomes);
+                      Replace(engine_, who, plan, 0, false, done);
                     });
   };
   if (plan->changes.empty()) return submit(false);

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "api/service/replace_job.h"
 #include "api/service/submission.h"
 #include "schedd/base/limits.h"
 
@@ -13,24 +14,6 @@ namespace {
 
 const json::value* Member(const json::value& value, std::string_view key) {
   return value.is_object() ? value.get_object().if_contains(key) : nullptr;
-}
-
-bool SameMember(const json::value& a, const json::value& b, std::string_view key) {
-  const json::value* left = Member(a, key);
-  const json::value* right = Member(b, key);
-  if (left == nullptr || right == nullptr) return left == right;
-  return *left == *right;
-}
-
-/// What of a job cannot change after submission: spec, labels, annotations.
-bool SameJob(const json::value& a, const json::value& b) {
-  static const json::value kNothing;
-  const json::value* left = Member(a, "metadata");
-  const json::value* right = Member(b, "metadata");
-  const json::value& left_metadata = left == nullptr ? kNothing : *left;
-  const json::value& right_metadata = right == nullptr ? kNothing : *right;
-  return SameMember(a, b, "spec") && SameMember(left_metadata, right_metadata, "labels") &&
-         SameMember(left_metadata, right_metadata, "annotations");
 }
 
 class Planner {
@@ -110,7 +93,7 @@ class Planner {
         return InvalidField("metadata.name", "documents[" + std::to_string(at->second) +
                                                  "] submits a job of this name");
       }
-      const Result<bool> exists = Existing(*parsed, ns, &outcome);
+      const Result<bool> exists = Existing(*parsed, ns, i);
       if (!exists.ok()) return exists.error();
       if (*exists) return Done{};
     }
@@ -126,9 +109,9 @@ class Planner {
     return Done{};
   }
 
-  /// True if an equal job exists; an error if another one has its name.
-  Result<bool> Existing(const shapes::ParsedJob& parsed, const std::string& ns,
-                        DocumentOutcome* outcome) {
+  /// True if a job of this name exists, which is or becomes what the document says; an error if it
+  /// cannot.
+  Result<bool> Existing(const shapes::ParsedJob& parsed, const std::string& ns, std::size_t i) {
     const Result<JobId> id = context_.store.FindJob(ns, parsed.shape, parsed.name);
     if (!id.ok()) {
       if (id.error().code == Code::kNotFound) return false;
@@ -136,20 +119,20 @@ class Planner {
     }
     const Result<JobPtr> job = context_.store.ReadJob(*id);
     if (!job.ok()) return job.error();
-    const Result<std::vector<std::string>> texts = context_.store.ReadManifests({*id});
-    if (!texts.ok()) return texts.error();
-    if (texts->size() != 1) return Internal("the manifest of an existing job could not be read");
-    const Result<json::value> manifest = ParseJson(texts->front());
-    if (!manifest.ok()) return Internal("the manifest of an existing job could not be read");
-    if (!SameJob(*manifest, parsed.manifest)) {
+    Result<ReplaceJobCommand> command = PlanReplacement(context_.store, **job, parsed);
+    if (!command.ok() && command.error().code == Code::kInvalidArgument) {
       return AlreadyExists(
           std::string(ShapeKindName(parsed.shape)) + " \"" + parsed.name +
           "\" exists in namespace \"" + ns +
-          "\" with another spec, and a job's spec is immutable: delete it first, or "
-          "choose another name");
+          "\" with another spec, and a job's spec is immutable: " + command.error().detail);
     }
-    outcome->outcome = ApplyOutcome::kUnchanged;
-    outcome->job = *job;
+    if (!command.ok()) return command.error();
+    DocumentOutcome& outcome = plan_.outcomes[i];
+    outcome.job = *job;
+    outcome.outcome = IsEmpty(*command) ? ApplyOutcome::kUnchanged : ApplyOutcome::kConfigured;
+    if (IsEmpty(*command)) return true;
+    plan_.replacements.push_back(std::move(*command));
+    plan_.replacement_documents.push_back(i);
     return true;
   }
 

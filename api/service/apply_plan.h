@@ -21,6 +21,8 @@ struct ApplyPlan {
   std::vector<std::size_t> change_documents;  // changes[i] came from this document
   std::vector<Submission> jobs;
   std::vector<std::size_t> job_documents;
+  std::vector<ReplaceJobCommand> replacements;  // of jobs that exist and may change so
+  std::vector<std::size_t> replacement_documents;
 };
 
 /// What planning needs; references must outlive the call.
@@ -36,8 +38,8 @@ struct ApplyContext {
 
 /// Validates every document: objects first (against each other), then jobs against the
 /// configuration that the objects would make. Jobs whose name is taken are compared with what
-/// exists: an equal manifest is kUnchanged (with its record set), another one is refused. Errors
-/// name every bad document. Reads the store (blocking).
+/// exists: an equal manifest is kUnchanged (with its record set), one that changes what may change
+/// replaces it, another one is refused. Errors name every bad document. Reads the store (blocking).
 Result<ApplyPlan> PlanApply(const ApplyContext& context, const std::string& ns,
                             const std::vector<json::value>& documents);
 

@@ -1,38 +1,142 @@
-// Use case: why a job waits. Re-derived from the view by the functions that decide.
+// Use case: why a job waits or is where it is. Computed from the published view by the functions
+// that decide; the engine is not asked.
+#include <algorithm>
+
 #include "api/service/scheduler_service.h"
-#include "schedd/core/queue_order.h"
+#include "api/service/start_estimate.h"
+#include "schedd/base/limits.h"
+#include "schedd/core/admission_fair_sharing.h"
+#include "schedd/core/member_machines.h"
+#include "schedd/engine/live_state.h"
+#include "schedd/model/admission_lifecycle.h"
 
 namespace muster::api {
 namespace {
 
-/// 1-based place of a pending job in its ClusterQueue's order; 0 if it does not wait.
-std::size_t PositionOf(const WorldView& view, const JobRecord& job) {
-  if (job.state != JobState::kPending) return 0;
-  std::size_t ahead = 0;
+std::shared_ptr<const core::LocalQueueUsages> LocalUsagesOf(const WorldView& view) {
+  if (view.fair_uses == nullptr || !view.settings->admission_fair_sharing) return nullptr;
+  core::FairLedger ledger(*view.settings->admission_fair_sharing);
+  for (const auto& [queue, use] : *view.fair_uses) {
+    ledger.Restore(queue, use.consumed, use.updated);
+  }
+  return std::make_shared<const core::LocalQueueUsages>(
+      ledger.Usages(*view.config, *view.settings));
+}
+
+core::TopologyUsage MachinesOf(const WorldView& view, const std::vector<JobPtr>& holders) {
+  std::vector<MemberCluster> members;
+  for (const core::ClusterView& cluster : view.clusters) members.push_back(cluster.member);
+  const core::TopologyForestPtr forest =
+      core::ForestOf(*view.config, std::move(members), *view.settings);
+  if (forest == nullptr) return {};
+  core::TopologyUsage usage(forest);
+  for (const JobPtr& job : holders) {
+    if (job->admission == nullptr || job->pod_sets == nullptr) continue;
+    usage.Charge(core::ChargesOn(*forest, *job->pod_sets, *job->admission, job->cluster));
+  }
+  return usage;
+}
+
+bool SomePodsNotReady(const WorldView& view, const std::vector<JobPtr>& holders) {
+  const WaitForPodsReady& rules = view.settings->pods_ready;
+  return rules.enabled && rules.block_admission &&
+         std::any_of(holders.begin(), holders.end(), [](const JobPtr& job) {
+           return IsDispatched(job->state) && !IsTrue(*job, "PodsReady");
+         });
+}
+
+core::Snapshot SnapshotOf(const WorldView& view, const std::vector<JobPtr>& holders, WallTime now) {
+  core::Snapshot snapshot;
+  snapshot.config = view.config;
+  snapshot.settings = view.settings;
+  snapshot.usage = view.usage;
+  snapshot.clusters = view.clusters;
+  snapshot.now = now;
+  snapshot.local_usages = LocalUsagesOf(view);
+  snapshot.pods_not_ready = SomePodsNotReady(view, holders);
+  const core::QuotaTree& tree = view.usage.tree();
+  auto held = std::make_shared<core::Holders>(view.usage.tree_ptr());
+  for (const JobPtr& job : holders) {
+    if (job->admission != nullptr) held->Put(HolderOf(tree, *view.settings, job));
+  }
+  snapshot.holders = std::move(held);
+  snapshot.topology = MachinesOf(view, holders);
+  return snapshot;
+}
+
+// Those that wait: all of the job's ClusterQueue; of its cohort tree and of all, as far as an
+// estimate can play them through.
+struct Waiters {
+  std::vector<JobPtr> queue, tree, all;
+};
+
+Waiters WaitersOf(const WorldView& view, const JobRecord& job) {
+  const core::QuotaTree& tree = view.usage.tree();
+  std::map<std::string, bool> same_tree;
+  const core::NodeIndex own = tree.ClusterQueueIndex(job.cluster_queue);
+  for (const auto& [name, queue] : view.config->cluster_queues) {
+    const core::NodeIndex node = tree.ClusterQueueIndex(name);
+    same_tree[name] = own >= 0 && node >= 0 && tree.node(node).root == tree.node(own).root;
+  }
+  Waiters waiters;
+  const auto full = [](const std::vector<JobPtr>& list) {
+    return list.size() > limits::kExplainJobs;
+  };
   view.jobs.ForEach(JobId{}, [&](const JobPtr& other) {
-    if (other->state == JobState::kPending && other->id != job.id &&
-        other->cluster_queue == job.cluster_queue && core::Before(*other, job, *view.settings)) {
-      ++ahead;
-    }
+    if (other->state != JobState::kPending) return true;
+    if (other->cluster_queue == job.cluster_queue) waiters.queue.push_back(other);
+    if (!full(waiters.tree) && same_tree[other->cluster_queue]) waiters.tree.push_back(other);
+    if (!full(waiters.all)) waiters.all.push_back(other);
     return true;
   });
-  return ahead + 1;
+  return waiters;
+}
+
+// Reasons that the end of other jobs does not change.
+bool WaitsForOthers(const core::Explanation& why) {
+  if (why.state != JobState::kPending || why.place.position == 0) return false;
+  const Reason reason = ReasonOf(why.reason);
+  return reason != Reason::kExceedsMaxQuota && reason != Reason::kNoMatchingFlavor &&
+         reason != Reason::kNoMemberCluster && reason != Reason::kAdmissionGated;
 }
 
 }  // namespace
 
-Result<core::Explanation> SchedulerService::Explain(const auth::Principal& who,
-                                                    const std::string& id) const {
+Result<Explained> SchedulerService::Explain(const auth::Principal& who,
+                                            const std::string& id) const {
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return view.error();
   const Result<JobPtr> job = GetJob(who, id);
   if (!job.ok()) return job.error();
-  core::Snapshot snapshot;
-  snapshot.config = (*view)->config;
-  snapshot.settings = (*view)->settings;
-  snapshot.usage = (*view)->usage;
-  snapshot.clusters = (*view)->clusters;
-  return core::Explain(snapshot, **job, PositionOf(**view, **job));
+  Explained explained;
+  explained.now = engine_.WallNow();
+  core::ExplainInput input;
+  input.job = *job;
+  if (IsTerminal((*job)->state) || (*job)->state == JobState::kHeld) {
+    input.snapshot.now = explained.now;  // nothing else is looked at
+    explained.why = core::Explain(input);
+    return explained;
+  }
+  const std::vector<JobPtr> holders = HoldersOf((*view)->jobs);
+  input.snapshot = SnapshotOf(**view, holders, explained.now);
+  const bool waits = (*job)->state == JobState::kPending;
+  Waiters waiters;
+  if (waits) waiters = WaitersOf(**view, **job);
+  input.waiting = waiters.queue;
+  explained.why = core::Explain(input);
+  if (!waits) return explained;
+  if (!WaitsForOthers(explained.why)) {
+    explained.start.asked = true;
+    explained.start.text = "unknown: not as things are, whatever ends";
+    return explained;
+  }
+  const bool all = waiters.all.size() + holders.size() <= limits::kExplainJobs;
+  explained.start = EstimateStart(input.snapshot, holders, all ? waiters.all : waiters.tree, *job);
+  if (!all && explained.start.latest) {
+    explained.start.assumptions.push_back(
+        "jobs of other cohorts that wait do not take the room on the member clusters");
+  }
+  return explained;
 }
 
 }  // namespace muster::api

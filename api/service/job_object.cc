@@ -2,6 +2,8 @@
 #include "api/service/job_status.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/views.h"
+#include "api/service/workload_object.h"
+#include "schedd/model/scale_lifecycle.h"
 
 namespace muster::api {
 namespace {
@@ -14,7 +16,8 @@ void SetMetadata(const JobRecord& job, json::object* out) {
   metadata["namespace"] = job.ns;
   metadata["uid"] = job.uid.ToString();
   metadata["resourceVersion"] = std::to_string(job.resource_version);
-  metadata["generation"] = 1;  // a job's spec never changes
+  const ElasticScale* scale = ScaleOf(job);
+  metadata["generation"] = scale == nullptr ? 1 : scale->generation;
   metadata["creationTimestamp"] = FormatRfc3339(job.submit_time);
   if (!job.deletion_requested) return;
   const WallTime since = job.end_time.set() ? job.end_time : job.submit_time;
@@ -24,6 +27,21 @@ void SetMetadata(const JobRecord& job, json::object* out) {
 bool HasSuspend(ShapeKind shape) {
   return shape == ShapeKind::kJob || shape == ShapeKind::kJobSet || shape == ShapeKind::kRayJob ||
          shape == ShapeKind::kRayCluster;
+}
+
+// The class and the boost that it has now, which need not be those it was submitted with.
+void SetPriority(const JobRecord& job, json::object* metadata) {
+  const auto set = [metadata](const char* map, const char* key, const std::string& text) {
+    json::value& member = (*metadata)[map];
+    if (!member.is_object()) member = json::object();
+    member.get_object()[key] = text;
+  };
+  if (!job.priority_class.empty()) set("labels", kPriorityClassLabel, job.priority_class);
+  const bool written = metadata->contains("annotations") &&
+                       (*metadata)["annotations"].is_object() &&
+                       (*metadata)["annotations"].get_object().contains(kPriorityBoostAnnotation);
+  if (job.priority_boost != 0 || written)
+    set("annotations", kPriorityBoostAnnotation, std::to_string(job.priority_boost));
 }
 
 }  // namespace
@@ -37,15 +55,18 @@ json::value SchedulerService::JobObject(const JobRecord& job, const json::value&
     json::value* suspend = spec->get_object().if_contains("suspend");
     if (suspend != nullptr) *suspend = !IsDispatched(job.state) && !job.start_time.set();
   }
-  out["status"] = KindStatus(job);
+  SetPriority(job, &out["metadata"].get_object());
+  out["status"] = KindStatus(job, *engine_.View()->settings);
   return out;
 }
 
-json::value SchedulerService::WorkloadObject(const JobRecord& job) const {
+json::value SchedulerService::WorkloadObject(const JobRecord& job,
+                                             const std::string& version) const {
   json::object out;
-  out["apiVersion"] = ApiVersionOf(ShapeKind::kWorkload);
+  out["apiVersion"] = "kueue.x-k8s.io/" + version;
   out["kind"] = "Workload";
   SetMetadata(job, &out);
+  SetWorkloadLabels(job, &out["metadata"].get_object());
   if (job.shape != ShapeKind::kWorkload) {
     out["metadata"].as_object()["ownerReferences"] =
         json::array{json::object{{"apiVersion", ApiVersionOf(job.shape)},
@@ -54,8 +75,8 @@ json::value SchedulerService::WorkloadObject(const JobRecord& job) const {
                                  {"uid", job.uid.ToString()},
                                  {"controller", true}}};
   }
-  out["spec"] = WorkloadSpec(job);
-  out["status"] = WorkloadStatus(job);
+  out["spec"] = WorkloadSpec(job, version);
+  out["status"] = WorkloadStatus(job, *engine_.View()->settings, version);
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "api/service/job_status.h"
 
 #include "api/service/views.h"
+#include "api/service/workload_object.h"
 
 namespace muster::api {
 namespace {
@@ -142,7 +143,7 @@ json::object LeaderWorkerSetStatus(const JobRecord& job) {
 
 }  // namespace
 
-json::object KindStatus(const JobRecord& job) {
+json::object KindStatus(const JobRecord& job, const AdmissionSettings& settings) {
   switch (job.shape) {
     case ShapeKind::kJob:
     case ShapeKind::kBatchScript:
@@ -158,55 +159,9 @@ json::object KindStatus(const JobRecord& job) {
     case ShapeKind::kLeaderWorkerSet:
       return LeaderWorkerSetStatus(job);
     case ShapeKind::kWorkload:
-      return WorkloadStatus(job);
+      return WorkloadStatus(job, settings, "v1beta1");
   }
   return {};
-}
-
-json::object WorkloadStatus(const JobRecord& job) {
-  json::object status;
-  json::array conditions;
-  if (job.conditions != nullptr) {
-    for (const Condition& condition : *job.conditions)
-      conditions.push_back(ConditionJson(condition));
-  }
-  status["conditions"] = std::move(conditions);
-  if (!job.cluster.empty()) status["clusterName"] = job.cluster;
-  if (job.admission == nullptr) return status;
-  json::array assignments;
-  for (const PodSetAssignment& pod_set : job.admission->pod_sets) {
-    json::object flavors;
-    for (const auto& [resource, flavor] : pod_set.flavors) flavors[resource] = flavor;
-    assignments.push_back(json::object{{"name", pod_set.name},
-                                       {"count", pod_set.count},
-                                       {"flavors", std::move(flavors)},
-                                       {"resourceUsage", ResourcesJson(pod_set.usage)}});
-  }
-  status["admission"] = json::object{{"clusterQueue", job.admission->cluster_queue},
-                                     {"podSetAssignments", std::move(assignments)}};
-  return status;
-}
-
-json::object WorkloadSpec(const JobRecord& job) {
-  json::object spec;
-  spec["queueName"] = job.local_queue;
-  spec["priority"] = job.priority;
-  if (!job.priority_class.empty()) spec["priorityClassName"] = job.priority_class;
-  spec["active"] = job.state != JobState::kHeld;
-  json::array pod_sets;
-  if (job.pod_sets != nullptr) {
-    for (const PodSet& pod_set : *job.pod_sets) {
-      json::object container{
-          {"name", "main"},
-          {"resources", json::object{{"requests", ResourcesJson(pod_set.requests)}}}};
-      json::object pod_spec{{"containers", json::array{std::move(container)}}};
-      pod_sets.push_back(json::object{{"name", pod_set.name},
-                                      {"count", pod_set.count},
-                                      {"template", json::object{{"spec", std::move(pod_spec)}}}});
-    }
-  }
-  spec["podSets"] = std::move(pod_sets);
-  return spec;
 }
 
 }  // namespace muster::api

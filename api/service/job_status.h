@@ -11,10 +11,6 @@ namespace muster::api {
 
 /// `status` of the job's kind: batch/v1 Job's counts and Complete/Failed/Suspended conditions,
 /// RayJob's jobStatus, and so on. What the kind has and Muster does not observe is left out.
-json::object KindStatus(const JobRecord& job);
-/// `status` of Kueue's Workload: conditions and admission.
-json::object WorkloadStatus(const JobRecord& job);
-/// `spec` of Kueue's Workload: queue, priority, pod sets with their requests.
-json::object WorkloadSpec(const JobRecord& job);
+json::object KindStatus(const JobRecord& job, const AdmissionSettings& settings);
 
 }  // namespace muster::api

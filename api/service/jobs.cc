@@ -6,6 +6,7 @@
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
 #include "schedd/base/limits.h"
+#include "schedd/shapes/job_change.h"
 
 namespace muster::api {
 namespace {
@@ -149,7 +150,10 @@ Result<json::value> SchedulerService::JobManifest(const auth::Principal& who, Jo
   if (texts->empty()) return NoSuchJob(std::to_string(id.value));
   Result<json::value> manifest = ParseJson(texts->front());
   // A batch script got its name after its manifest was written.
-  if (manifest.ok()) SetName(**job, &*manifest);
+  if (manifest.ok()) {
+    SetName(**job, &*manifest);
+    shapes::ShowChanges(**job, &*manifest);
+  }
   return manifest;
 }
 

@@ -1,10 +1,14 @@
 #include "api/service/object_status.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "api/service/views.h"
 #include "schedd/base/quantity.h"
+#include "schedd/core/fair_share.h"
 #include "schedd/core/queue_status.h"
+#include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/requests.h"
 
 namespace muster::api {
 namespace {
@@ -39,41 +43,107 @@ json::array FlavorUsageJson(
   return out;
 }
 
+// What admission fair sharing knows of the queue (kueue.md 2.10); nothing while it is off.
+void PutFairUse(const WorldView& view, const StoredObject& object, json::object* status) {
+  if (view.fair_uses == nullptr) return;
+  const auto use = view.fair_uses->find({object.ns, object.name});
+  if (use == view.fair_uses->end()) return;
+  (*status)["fairSharing"] =
+      json::object{{"admissionFairSharingStatus",
+                    json::object{{"consumedResources", ResourcesJson(use->second.consumed)},
+                                 {"lastUpdate", FormatRfc3339(use->second.updated)}}}};
+}
+
 core::Readiness ReadinessOf(const WorldView& view, const ClusterQueue& queue) {
   const core::QuotaTreePtr& known = view.usage.tree_ptr();
   const core::QuotaTreePtr tree = known != nullptr ? known : core::QuotaTree::Build(*view.config);
   return core::ReadinessOf(*view.config, *view.settings, *tree, queue, false);
 }
 
+void AddTo(Amounts* amounts, const JobRecord& job, const AdmissionSettings& settings) {
+  const AdmissionPtr charged = ChargedAdmission(job, settings);
+  if (charged == nullptr) return;
+  for (const PodSetAssignment& pod_set : charged->pod_sets) {
+    for (const ResourceAmount& amount : pod_set.usage) {
+      const auto flavor = pod_set.flavors.find(amount.resource);
+      if (flavor == pod_set.flavors.end()) continue;
+      std::int64_t& sum = (*amounts)[{flavor->second, amount.resource}];
+      sum = SaturatingAdd(sum, amount.amount);
+    }
+  }
+}
+
+using FlavorAmounts = std::vector<std::pair<std::string, std::vector<FlavorAmount>>>;
+
+/// `amount` of each flavor and resource of a queue, in the order of its spec.
+template <class Amount>
+FlavorAmounts AmountsOf(const ClusterQueue& queue, const Amount& amount) {
+  FlavorAmounts flavors;
+  for (const ResourceGroup& group : queue.resource_groups) {
+    for (const FlavorQuotas& flavor : group.flavors) {
+      std::vector<FlavorAmount> amounts;
+      for (const auto& [resource, quota] : flavor.resources)
+        amounts.push_back(amount(flavor.flavor, resource, quota));
+      flavors.emplace_back(flavor.flavor, std::move(amounts));
+    }
+  }
+  return flavors;
+}
+
+/// status.fairSharing of a ClusterQueue or Cohort, if fair sharing is on.
+void AddShare(const WorldView& view, core::NodeIndex node, json::object* status) {
+  if (!view.settings->fair_sharing || node < 0) return;
+  (*status)["fairSharing"] =
+      json::object{{"weightedShare", core::ShareOf(view.usage, node).Rounded()}};
+}
+
 }  // namespace
+
+std::int64_t AmountIn(const Amounts& amounts, const std::string& flavor,
+                      const std::string& resource) {
+  const auto found = amounts.find({flavor, resource});
+  return found == amounts.end() ? 0 : found->second;
+}
 
 LocalQueueTable CountLocalQueues(const WorldView& view, const std::string& ns) {
   LocalQueueTable table;
   view.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
     if (IsTerminal(job->state) || job->state == JobState::kHeld) return true;
     if (!ns.empty() && job->ns != ns) return true;
+    const bool holds = HoldsQuota(job->state);
+    // Like the queue itself, which takes neither.
+    if (!holds && (!StateOf(*job).active || !StateOf(*job).admission_gated_by.empty())) return true;
     LocalQueueTotals& totals = table[{job->ns, job->local_queue}];
-    if (!HoldsQuota(job->state)) {
+    if (!holds) {
       ++totals.pending;
       return true;
     }
     ++totals.reserving;
+    AddTo(&totals.reserved, *job, *view.settings);
+    if (!IsDispatched(job->state)) return true;
     ++totals.admitted;
-    if (job->admission == nullptr) return true;
-    for (const PodSetAssignment& pod_set : job->admission->pod_sets) {
-      for (const ResourceAmount& amount : pod_set.usage) {
-        const auto flavor = pod_set.flavors.find(amount.resource);
-        if (flavor == pod_set.flavors.end()) continue;
-        std::int64_t& used = totals.usage[{flavor->second, amount.resource}];
-        used = SaturatingAdd(used, amount.amount);
-      }
-    }
+    AddTo(&totals.used, *job, *view.settings);
     return true;
   });
   return table;
 }
 
-json::object ClusterQueueStatus(const WorldView& view, const StoredObject& object) {
+std::map<std::string, Amounts> CountUnadmitted(const WorldView& view) {
+  std::map<std::string, Amounts> unadmitted;
+  const bool any = std::any_of(view.queues.begin(), view.queues.end(), [](const auto& queue) {
+    return queue.second.reserving != queue.second.admitted;
+  });
+  if (!any) return unadmitted;
+  view.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
+    if (job->state == JobState::kReserved && job->admission != nullptr)
+      AddTo(&unadmitted[job->admission->cluster_queue], *job, *view.settings);
+    return true;
+  });
+  return unadmitted;
+}
+
+json::object ClusterQueueStatus(const WorldView& view, const StoredObject& object,
+                                const Amounts& unadmitted) {
   json::object status;
   const auto found = view.config->cluster_queues.find(object.name);
   if (found == view.config->cluster_queues.end()) return status;
@@ -81,34 +151,34 @@ json::object ClusterQueueStatus(const WorldView& view, const StoredObject& objec
   const core::Readiness readiness = ReadinessOf(view, queue);
   status["conditions"] =
       json::array{Active(object, readiness.active, readiness.reason, readiness.message)};
-  std::vector<std::pair<std::string, std::vector<FlavorAmount>>> flavors;
   const core::QuotaTreePtr& tree = view.usage.tree_ptr();
   const core::NodeIndex node = tree == nullptr ? -1 : tree->ClusterQueueIndex(object.name);
-  for (const ResourceGroup& group : queue.resource_groups) {
-    for (const FlavorQuotas& flavor : group.flavors) {
-      std::vector<FlavorAmount> amounts;
-      for (const auto& [resource, quota] : flavor.resources) {
-        const core::FlavorResourceIndex pair =
-            node < 0 ? -1 : tree->PairIndex(flavor.flavor, resource);
-        FlavorAmount amount{resource};
-        if (pair >= 0) {
-          amount.total = view.usage.At(node, pair);
-          amount.borrowed = view.usage.Borrowed(node, pair);
-        }
-        amounts.push_back(std::move(amount));
-      }
-      flavors.emplace_back(flavor.flavor, std::move(amounts));
-    }
-  }
-  // Nothing stands between reservation and admission in this version, so both show the same
-  // amounts.
-  status["flavorsReservation"] = FlavorUsageJson(flavors, true);
-  status["flavorsUsage"] = FlavorUsageJson(flavors, true);
+  const auto amount = [&](const std::string& flavor, const std::string& resource,
+                          const Quota& quota, std::int64_t less) {
+    const core::FlavorResourceIndex pair = node < 0 ? -1 : tree->PairIndex(flavor, resource);
+    FlavorAmount out{resource};
+    if (pair < 0) return out;
+    out.total = SaturatingSub(view.usage.At(node, pair), less);
+    if (!queue.cohort.empty())
+      out.borrowed = std::max<std::int64_t>(0, SaturatingSub(out.total, quota.nominal));
+    return out;
+  };
+  status["flavorsReservation"] = FlavorUsageJson(
+      AmountsOf(queue, [&](const auto& flavor, const auto& resource,
+                           const Quota& quota) { return amount(flavor, resource, quota, 0); }),
+      true);
+  status["flavorsUsage"] = FlavorUsageJson(
+      AmountsOf(queue,
+                [&](const auto& flavor, const auto& resource, const Quota& quota) {
+                  return amount(flavor, resource, quota, AmountIn(unadmitted, flavor, resource));
+                }),
+      true);
   const auto stats = view.queues.find(object.name);
   const QueueStats counts = stats == view.queues.end() ? QueueStats{} : stats->second;
   status["pendingWorkloads"] = counts.active + counts.inadmissible;
   status["reservingWorkloads"] = counts.reserving;
   status["admittedWorkloads"] = counts.admitted;
+  AddShare(view, node, &status);
   return status;
 }
 
@@ -132,24 +202,21 @@ json::object LocalQueueStatus(const WorldView& view, const StoredObject& object,
     active = Active(object, true, "Ready", "Can submit new workloads to localQueue");
   }
   status["conditions"] = json::array{std::move(active)};
-  std::vector<std::pair<std::string, std::vector<FlavorAmount>>> flavors;
-  if (target != view.config->cluster_queues.end()) {
-    for (const ResourceGroup& group : target->second.resource_groups) {
-      for (const FlavorQuotas& flavor : group.flavors) {
-        std::vector<FlavorAmount> amounts;
-        for (const auto& [resource, quota] : flavor.resources) {
-          const auto used = totals.usage.find({flavor.flavor, resource});
-          amounts.push_back({resource, used == totals.usage.end() ? 0 : used->second, 0});
-        }
-        flavors.emplace_back(flavor.flavor, std::move(amounts));
-      }
-    }
-  }
-  status["flavorsReservation"] = FlavorUsageJson(flavors, false);
-  status["flavorsUsage"] = FlavorUsageJson(flavors, false);
+  const auto amounts = [&](const Amounts& held) {
+    if (target == view.config->cluster_queues.end()) return json::array();
+    return FlavorUsageJson(
+        AmountsOf(target->second,
+                  [&](const auto& flavor, const auto& resource, const Quota&) {
+                    return FlavorAmount{resource, AmountIn(held, flavor, resource), 0};
+                  }),
+        false);
+  };
+  status["flavorsReservation"] = amounts(totals.reserved);
+  status["flavorsUsage"] = amounts(totals.used);
   status["pendingWorkloads"] = totals.pending;
   status["reservingWorkloads"] = totals.reserving;
   status["admittedWorkloads"] = totals.admitted;
+  PutFairUse(view, object, &status);
   return status;
 }
 
@@ -173,6 +240,7 @@ json::object CohortStatus(const WorldView& view, const std::string& cohort) {
   }
   json::object status;
   status["flavorsUsage"] = std::move(flavors);
+  AddShare(view, node, &status);
   return status;
 }
 

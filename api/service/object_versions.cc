@@ -28,6 +28,16 @@ void ReplaceText(json::object* object, std::string_view key, std::string_view fr
   if (member != nullptr && member->is_string() && member->get_string() == from) *member = to;
 }
 
+// v1beta1's list of names, as the only form that v1beta2 has.
+void NameChecksInStrategy(json::object* spec) {
+  const json::value* names = spec->if_contains("admissionChecks");
+  if (names == nullptr || !names->is_array() || spec->contains("admissionChecksStrategy")) return;
+  json::array rules;
+  for (const json::value& name : names->get_array()) rules.push_back(json::object{{"name", name}});
+  spec->erase("admissionChecks");
+  (*spec)["admissionChecksStrategy"] = json::object{{"admissionChecks", std::move(rules)}};
+}
+
 }  // namespace
 
 void ConvertVersion(ObjectKind kind, std::string_view version, json::object* object) {
@@ -42,6 +52,7 @@ void ConvertVersion(ObjectKind kind, std::string_view version, json::object* obj
   json::object* spec = ObjectAt(object, "spec");
   if (kind == ObjectKind::kClusterQueue && spec != nullptr) {
     Rename(spec, newer ? "cohort" : "cohortName", newer ? "cohortName" : "cohort");
+    if (newer) NameChecksInStrategy(spec);
     json::object* fungibility = ObjectAt(spec, "flavorFungibility");
     ReplaceText(fungibility, "whenCanBorrow", newer ? "Borrow" : "MayStopSearch",
                 newer ? "MayStopSearch" : "Borrow");

@@ -22,8 +22,20 @@ void SetMetadata(const StoredObject& object, json::object* out) {
   metadata["creationTimestamp"] = FormatRfc3339(object.creation_time);
 }
 
-/// `totals` is only looked at for LocalQueues.
-json::value Answer(const WorldView& view, const StoredObject& object, const LocalQueueTable& totals,
+/// What a status needs of all jobs, counted once for a whole list.
+struct Totals {
+  LocalQueueTable local_queues;
+  std::map<std::string, Amounts> unadmitted;  // by ClusterQueue
+};
+
+Totals TotalsFor(const WorldView& view, ObjectKind kind, const std::string& ns) {
+  Totals totals;
+  if (kind == ObjectKind::kLocalQueue) totals.local_queues = CountLocalQueues(view, ns);
+  if (kind == ObjectKind::kClusterQueue) totals.unadmitted = CountUnadmitted(view);
+  return totals;
+}
+
+json::value Answer(const WorldView& view, const StoredObject& object, const Totals& totals,
                    const std::string& version) {
   const Result<json::value> manifest = ParseJson(object.manifest);
   json::object out =
@@ -33,9 +45,12 @@ json::value Answer(const WorldView& view, const StoredObject& object, const Loca
     case ObjectKind::kNamespace:
       out["status"] = json::object{{"phase", "Active"}};
       break;
-    case ObjectKind::kClusterQueue:
-      out["status"] = ClusterQueueStatus(view, object);
+    case ObjectKind::kClusterQueue: {
+      const auto found = totals.unadmitted.find(object.name);
+      out["status"] = ClusterQueueStatus(
+          view, object, found == totals.unadmitted.end() ? Amounts{} : found->second);
       break;
+    }
     case ObjectKind::kCohort:
       out["status"] = CohortStatus(view, object.name);
       break;
@@ -43,9 +58,10 @@ json::value Answer(const WorldView& view, const StoredObject& object, const Loca
       out["status"] = MemberClusterStatus(view, object);
       break;
     case ObjectKind::kLocalQueue: {
-      const auto found = totals.find({object.ns, object.name});
+      const auto& counted = totals.local_queues;
+      const auto found = counted.find({object.ns, object.name});
       out["status"] = LocalQueueStatus(view, object,
-                                       found == totals.end() ? LocalQueueTotals{} : found->second);
+                                       found == counted.end() ? LocalQueueTotals{} : found->second);
       break;
     }
     case ObjectKind::kAdmissionCheck:
@@ -61,10 +77,6 @@ json::value Answer(const WorldView& view, const StoredObject& object, const Loca
   }
   if (!version.empty()) ConvertVersion(object.kind, version, &out);
   return out;
-}
-
-LocalQueueTable TotalsFor(const WorldView& view, ObjectKind kind, const std::string& ns) {
-  return kind == ObjectKind::kLocalQueue ? CountLocalQueues(view, ns) : LocalQueueTable{};
 }
 
 }  // namespace
@@ -101,7 +113,7 @@ Result<std::vector<json::value>> SchedulerService::ListObjects(const auth::Princ
   if (!allowed.ok()) return allowed.error();
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return view.error();
-  const LocalQueueTable totals = TotalsFor(**view, kind, ns);
+  const Totals totals = TotalsFor(**view, kind, ns);
   std::vector<json::value> out;
   const ObjectTable& objects = *(*view)->objects;
   for (auto it = objects.lower_bound({kind, "", ""}); it != objects.end(); ++it) {
@@ -129,7 +141,10 @@ void SchedulerService::ChangeObjects(const auth::Principal& who, std::vector<Obj
     const Status allowed =
         Allow(who, verb, shapes::InfoOf(change.kind).plural, change.ns, change.name);
     if (!allowed.ok()) return done(allowed.error());
-    const Status status = Normalise(&config, &change);
+    const bool machines =
+        change.kind == ObjectKind::kMemberCluster && change.must_exist && !change.remove;
+    const Status status = machines ? DeclareMachines(*(*view)->objects, &config, &change)
+                                   : Normalise(&config, &change);
     if (!status.ok()) refuse(i, status.error());
   }
   for (std::size_t i = 0; i < changes.size(); ++i) {

@@ -77,7 +77,8 @@ Result<json::value> EditedManifest(const std::string& manifest, const QuotaEdit&
   return parsed;
 }
 
-Result<QuotaView> QuotaOf(const WorldView& view, const QuotaKey& key) {
+Result<QuotaView> QuotaOf(const WorldView& view, const QuotaKey& key,
+                          const std::map<std::string, Amounts>& unadmitted) {
   const auto queue = view.config->cluster_queues.find(key.cluster_queue);
   if (queue == view.config->cluster_queues.end()) {
     return NotFound("ClusterQueue \"" + key.cluster_queue + "\" does not exist");
@@ -99,6 +100,8 @@ Result<QuotaView> QuotaOf(const WorldView& view, const QuotaKey& key) {
         const core::FlavorResourceIndex pair = tree->PairIndex(key.flavor, key.resource);
         if (node < 0 || pair < 0) return out;
         out.used = out.reserved = view.usage.At(node, pair);
+        if (const auto of_queue = unadmitted.find(key.cluster_queue); of_queue != unadmitted.end())
+          out.used = SaturatingSub(out.used, AmountIn(of_queue->second, key.flavor, key.resource));
         out.borrowed = view.usage.Borrowed(node, pair);
         out.available = view.usage.Available(node, pair);
         return out;

@@ -7,6 +7,7 @@
 #include "api/service/quota_edit.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/validate.h"
+#include "schedd/model/requests.h"
 
 namespace muster::api {
 namespace {
@@ -14,8 +15,9 @@ namespace {
 /// What is admitted, charged to the quota tree of `view`'s configuration.
 core::Usage RecomputedUsage(const WorldView& view) {
   core::Usage usage(core::QuotaTree::Build(*view.config));
-  view.jobs.ForEach(JobId{}, [&usage](const JobPtr& job) {
-    if (HoldsQuota(job->state) && job->admission != nullptr) usage.Add(*job->admission);
+  view.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
+    if (HoldsQuota(job->state) && job->admission != nullptr)
+      usage.Add(*ChargedAdmission(*job, *view.settings));
     return true;
   });
   return usage;
@@ -33,13 +35,14 @@ Result<std::vector<QuotaView>> SchedulerService::ListQuotas(
   if (!cluster_queue.empty() && !queues.contains(cluster_queue)) {
     return NotFound("ClusterQueue \"" + cluster_queue + "\" does not exist");
   }
+  const auto unadmitted = CountUnadmitted(**view);
   std::vector<QuotaView> out;
   for (const auto& [name, queue] : queues) {
     if (!cluster_queue.empty() && name != cluster_queue) continue;
     for (const ResourceGroup& group : queue.resource_groups) {
       for (const FlavorQuotas& flavor : group.flavors) {
         for (const auto& [resource, quota] : flavor.resources) {
-          Result<QuotaView> found = QuotaOf(**view, {name, flavor.flavor, resource});
+          Result<QuotaView> found = QuotaOf(**view, {name, flavor.flavor, resource}, unadmitted);
           if (found.ok()) out.push_back(std::move(*found));
         }
       }
@@ -84,7 +87,7 @@ void SchedulerService::SetQuota(const auth::Principal& who, QuotaEdit edit,
     WorldView edited = **view;
     edited.config = std::make_shared<const ConfigView>(std::move(config));
     edited.usage = RecomputedUsage(edited);
-    Result<QuotaView> quota = QuotaOf(edited, edit.key);
+    Result<QuotaView> quota = QuotaOf(edited, edit.key, CountUnadmitted(edited));
     if (!quota.ok()) return done(quota.error());
     PreviewCommand command;
     command.changes.push_back(std::move(change));
@@ -102,7 +105,8 @@ void SchedulerService::SetQuota(const auth::Principal& who, QuotaEdit edit,
       engine_, std::move(command),
       [this, done, key = edit.key](Result<std::vector<ObjectApplied>> applied) {
         if (!applied.ok()) return done(OfOnlyDocument(applied.error()));
-        Result<QuotaView> quota = QuotaOf(*engine_.View(), key);
+        const WorldViewPtr now = engine_.View();
+        Result<QuotaView> quota = QuotaOf(*now, key, CountUnadmitted(*now));
         if (!quota.ok()) return done(quota.error());
         done(QuotaEdited{std::move(*quota), {}});
       });

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "api/auth/authorizer.h"
+#include "api/service/explained.h"
 #include "api/service/pod_set_cache.h"
 #include "backends/backend.h"
-#include "schedd/core/explain.h"
 #include "schedd/engine/engine.h"
 #include "schedd/shapes/queue_objects.h"
 #include "schedd/shapes/shape.h"
@@ -103,7 +103,8 @@ class SchedulerService {
                            const std::string& page_token, std::size_t limit) const;
   void ChangeJob(const auth::Principal& who, const std::string& id, JobVerb verb,
                  Callback<JobPtr> done);
-  Result<core::Explanation> Explain(const auth::Principal& who, const std::string& id) const;
+  /// Computed from the published view; takes no longer than limits::kExplain* allow.
+  Result<Explained> Explain(const auth::Principal& who, const std::string& id) const;
   Result<std::vector<Event>> JobEvents(const auth::Principal& who, const std::string& id) const;
   Result<std::vector<Event>> EventsSince(const auth::Principal& who, std::int64_t since,
                                          std::size_t limit) const;
@@ -112,7 +113,7 @@ class SchedulerService {
   Result<std::vector<PodStatus>> Pods(const auth::Principal& who, const std::string& id) const;
   Result<LogChunk> ReadLog(const auth::Principal& who, const std::string& id,
                            const LogQuery& query) const;
-  /// The manifest as submitted, under the job's name.
+  /// The manifest under the job's name: as submitted, but for what was changed since.
   Result<json::value> JobManifest(const auth::Principal& who, JobId id) const;
 
   /// Configuration objects with status, as Kubernetes would answer them. `version` is one of the
@@ -130,8 +131,21 @@ class SchedulerService {
                      Callback<std::vector<ObjectApplied>> done);
   /// A job as its own kind's object: manifest, metadata and status.
   json::value JobObject(const JobRecord& job, const json::value& manifest) const;
-  /// Any job as Kueue's Workload: pod sets, admission, conditions.
-  json::value WorkloadObject(const JobRecord& job) const;
+  /// Any job as Kueue's Workload in version "v1beta1" or "v1beta2".
+  json::value WorkloadObject(const JobRecord& job, const std::string& version) const;
+
+  /// A job as an object, edited from `now` to `wanted`: its priority class and boost, of a
+  /// Workload its activity, of an elastic Job its size, and fewer gates of admission
+  /// (replace_job.h). Every other difference is refused by its field. `job` is what `now` shows; a
+  /// resourceVersion in `wanted` that is not the job's is kAborted.
+  void ReplaceJob(const auth::Principal& who, const JobPtr& job, const json::value& now,
+                  const json::value& wanted, Callback<JobPtr> done);
+  /// Its Workload's status edited by a controller: admissionChecks or reclaimablePods.
+  void ReplaceWorkloadStatus(const auth::Principal& who, const JobPtr& job, const json::value& now,
+                             const json::value& wanted, Callback<JobPtr> done);
+  /// The condition Active of an AdmissionCheck, as its controller wants it in `wanted`.
+  void ReplaceCheckStatus(const auth::Principal& who, const std::string& name,
+                          const json::value& wanted, Callback<ObjectPtr> done);
 
   Result<std::vector<QuotaView>> ListQuotas(const auth::Principal& who,
                                             const std::string& cluster_queue) const;

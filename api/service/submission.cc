@@ -12,8 +12,6 @@
 namespace muster::api {
 namespace {
 
-constexpr std::string_view kQueueField = "metadata.labels[kueue.x-k8s.io/queue-name]";
-constexpr std::string_view kPriorityField = "metadata.labels[kueue.x-k8s.io/priority-class]";
 constexpr const char* kDefault = "default";
 /// All manifests of one array together: 1,000 tasks of a 64 KiB script. They are held in memory
 /// until durable.
@@ -24,10 +22,6 @@ void SetMetadataName(json::value* manifest, const std::string& name) {
   json::value& metadata = manifest->get_object()["metadata"];
   if (!metadata.is_object()) metadata = json::object();
   metadata.get_object()["name"] = name;
-}
-
-Error WithPathOf(std::string_view field, const std::string& message) {
-  return InvalidField(std::string(field), message);
 }
 
 }  // namespace
@@ -61,60 +55,6 @@ Result<shapes::ParsedJob> ParseBody(json::value body, std::string_view ns) {
   return shapes::ParseJob(std::move(*manifest));
 }
 
-Result<std::string> ResolveNamespace(const ConfigView& config, const std::string& of_path,
-                                     const std::string& of_manifest) {
-  if (!of_path.empty() && !of_manifest.empty() && of_path != of_manifest) {
-    return InvalidField(
-        "metadata.namespace",
-        "is \"" + of_manifest + "\", but the request is for namespace \"" + of_path + "\"");
-  }
-  std::string ns = !of_manifest.empty() ? of_manifest : !of_path.empty() ? of_path : kDefault;
-  if (!config.namespaces.contains(ns)) {
-    return Error{Code::kNotFound,
-                 "namespace \"" + ns + "\" does not exist",
-                 {{"metadata.namespace", "namespace \"" + ns + "\" does not exist"}}};
-  }
-  return ns;
-}
-
-Result<QueueChoice> ResolveQueue(const ConfigView& config, const std::string& ns,
-                                 const shapes::ParsedJob& job) {
-  QueueChoice choice;
-  // A script's sender named these fields of the request, not labels of a manifest.
-  const bool script = job.shape == ShapeKind::kBatchScript;
-  const std::string_view queue_field = script ? "queue" : kQueueField;
-  choice.local_queue = job.queue.empty() ? kDefault : job.queue;
-  const auto queue = config.local_queues.find({ns, choice.local_queue});
-  if (queue == config.local_queues.end()) {
-    if (job.queue.empty()) {
-      return WithPathOf(queue_field, "the job names no queue, and namespace \"" + ns +
-                                         "\" has no LocalQueue named \"default\"");
-    }
-    return WithPathOf(
-        queue_field, "LocalQueue \"" + job.queue + "\" does not exist in namespace \"" + ns + "\"");
-  }
-  choice.cluster_queue = queue->second.cluster_queue;
-  if (job.expected_cluster_queue && *job.expected_cluster_queue != choice.cluster_queue) {
-    return InvalidField(script ? "account" : "spec.admission.clusterQueue",
-                        "is \"" + *job.expected_cluster_queue + "\", but LocalQueue \"" +
-                            choice.local_queue + "\" feeds ClusterQueue \"" + choice.cluster_queue +
-                            "\"");
-  }
-  choice.priority_class = job.priority_class;
-  if (choice.priority_class.empty() && config.priority_classes.contains(kDefault)) {
-    choice.priority_class = kDefault;
-  }
-  if (!choice.priority_class.empty()) {
-    const auto priority = config.priority_classes.find(choice.priority_class);
-    if (priority == config.priority_classes.end()) {
-      return WithPathOf(script ? std::string_view("priorityClass") : kPriorityField,
-                        "WorkloadPriorityClass \"" + choice.priority_class + "\" does not exist");
-    }
-    choice.priority = priority->second.value;
-  }
-  return choice;
-}
-
 Result<std::vector<Submission>> SubmissionBuilder::Build(const std::string& ns, json::value body,
                                                          const std::string& idempotency_key) {
   if (idempotency_key.size() > limits::kIdempotencyKeyBytes) {
@@ -140,10 +80,10 @@ Result<std::vector<Submission>> SubmissionBuilder::Build(const std::string& ns, 
 
 Result<std::vector<Submission>> SubmissionBuilder::BuildParsed(const std::string& ns,
                                                                shapes::ParsedJob parsed) {
-  json::value manifest = std::move(parsed.manifest);
   const bool generated = parsed.name.empty() && !parsed.generate_name.empty();
   Result<std::shared_ptr<JobRecord>> draft = Draft(ns, &parsed);
   if (!draft.ok()) return draft.error();
+  json::value manifest = std::move(parsed.manifest);
   const bool array = (*draft)->batch != nullptr && !(*draft)->batch->array_spec.empty();
   if (array) return ExpandArray(**draft, manifest);
 
@@ -155,6 +95,7 @@ Result<std::vector<Submission>> SubmissionBuilder::BuildParsed(const std::string
                            " bytes; the limit is " + std::to_string(limits::kManifestBytes));
   }
   submission.draft = std::move(*draft);
+  submission.config_version = config_.version;
   std::vector<Submission> out;
   out.push_back(std::move(submission));
   return out;
@@ -163,9 +104,11 @@ Result<std::vector<Submission>> SubmissionBuilder::BuildParsed(const std::string
 namespace {
 
 // Null if the manifest says nothing of it.
-AdmissionStatePtr AdmissionStateOf(const shapes::ParsedJob& parsed) {
-  if (parsed.admission_gated_by.empty() && parsed.preemption_gates.empty()) return nullptr;
+AdmissionStatePtr AdmissionStateOf(const shapes::ParsedJob& parsed, std::string problem) {
+  if (parsed.admission_gated_by.empty() && parsed.preemption_gates.empty() && problem.empty())
+    return nullptr;
   auto state = std::make_shared<AdmissionState>();
+  state->resource_problem = std::move(problem);
   state->admission_gated_by = parsed.admission_gated_by;
   for (const std::string& gate : parsed.preemption_gates)
     state->preemption_gates.push_back({gate, false});
@@ -189,9 +132,11 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
                         "job-NUMBER is the name that a batch script gets from its id: leave the "
                         "name out or choose another");
   }
-  if (const Status served = CheckServed(*parsed); !served.ok()) return served.error();
-  const Status prepared = shapes::PrepareRequests(config_, settings_, *resolved, parsed);
-  if (!prepared.ok()) return prepared.error();
+  const auto feeds = config_.cluster_queues.find(queue->cluster_queue);
+  const Status served = CheckServed(
+      *parsed, settings_, feeds == config_.cluster_queues.end() ? nullptr : &feeds->second);
+  if (!served.ok()) return served.error();
+  std::string problem = shapes::PrepareRequests(config_, settings_, *resolved, parsed);
   auto draft = std::make_shared<JobRecord>();
   draft->uid = Uid::Make(random_);
   draft->ns = std::move(*resolved);
@@ -205,7 +150,8 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
   draft->time_limit_s = parsed->time_limit_s;
   draft->priority_boost = parsed->priority_boost;
   draft->max_execution_s = parsed->max_execution_s;
-  draft->admission_state = AdmissionStateOf(*parsed);
+  draft->elastic = parsed->elastic && settings_.elastic_jobs;
+  draft->admission_state = AdmissionStateOf(*parsed, std::move(problem));
   draft->ttl_after_finished_s = parsed->ttl_after_finished_s;
   draft->batch = std::move(parsed->batch);
   draft->suspended_by_user = parsed->hold;
@@ -248,6 +194,7 @@ Result<std::vector<Submission>> SubmissionBuilder::ExpandArray(const JobRecord& 
     draft->batch = std::move(details);
     Submission submission;
     submission.draft = std::move(draft);
+    submission.config_version = config_.version;
     submission.manifest = text;
     submission.array_task = true;
     out.push_back(std::move(submission));

@@ -1,13 +1,13 @@
 #include "api/service/unserved.h"
 
+#include <algorithm>
+
 #include "schedd/shapes/field.h"
 
 namespace muster::api {
 namespace {
 
-constexpr std::string_view kChecks =
-    "admission checks are not supported by this version: no controller could answer them";
-constexpr std::string_view kUsageBased = "admission fair sharing is not supported by this version";
+constexpr const char* kElastic = "metadata.annotations[kueue.x-k8s.io/elastic-job]";
 
 }  // namespace
 
@@ -17,17 +17,10 @@ Status CheckServed(const shapes::ParsedObject& object) {
   const shapes::Field spec = root["spec"];
   switch (object.kind) {
     case ObjectKind::kClusterQueue:
-      spec["admissionChecks"].Refuse(kChecks);
-      spec["admissionChecksStrategy"].Refuse(kChecks);
-      spec["admissionScope"].Refuse(kUsageBased);
-      spec["concurrentAdmissionPolicy"].Refuse(
-          "concurrent admission is not supported by this version");
-      break;
-    case ObjectKind::kLocalQueue:
-      spec["fairSharing"].Refuse(kUsageBased);
-      break;
-    case ObjectKind::kAdmissionCheck:
-      root["kind"].Refuse(kChecks);
+      if (spec["admissionChecks"].present() || spec["admissionChecksStrategy"].present()) {
+        spec["concurrentAdmissionPolicy"].Refuse(
+            "concurrent admission together with admission checks is not supported by this version");
+      }
       break;
     default:
       break;
@@ -36,10 +29,19 @@ Status CheckServed(const shapes::ParsedObject& object) {
   return Done{};
 }
 
-Status CheckServed(const shapes::ParsedJob& job) {
-  if (!job.admission_gated_by.empty()) {
-    return InvalidField("metadata.annotations[kueue.x-k8s.io/admission-gated-by]",
-                        "admission gates are not supported by this version: submit the job held");
+Status CheckServed(const shapes::ParsedJob& job, const AdmissionSettings& settings,
+                   const ClusterQueue* queue) {
+  const bool elastic = job.elastic && settings.elastic_jobs;
+  const bool placed = std::any_of(job.pod_sets.begin(), job.pod_sets.end(),
+                                  [](const PodSet& pods) { return pods.topology != nullptr; });
+  if (elastic && placed) {
+    return InvalidField(kElastic,
+                        "elastic jobs that ask for a topology are not supported by this version");
+  }
+  if (elastic && settings.concurrent_admission && queue != nullptr && queue->concurrent_admission) {
+    return InvalidField(kElastic,
+                        "elastic jobs in a ClusterQueue with concurrentAdmissionPolicy "
+                        "are not supported by this version");
   }
   if (!job.preemption_gates.empty()) {
     return InvalidField("spec.preemptionGates",

@@ -9,7 +9,8 @@ namespace muster::api {
 
 /// kInvalidArgument, naming each such field of a configuration object.
 Status CheckServed(const shapes::ParsedObject& object);
-/// The same of a job.
-Status CheckServed(const shapes::ParsedJob& job);
+/// The same of a job; `queue` is the ClusterQueue that it would wait in, null if there is none.
+Status CheckServed(const shapes::ParsedJob& job, const AdmissionSettings& settings,
+                   const ClusterQueue* queue);
 
 }  // namespace muster::api

@@ -1,5 +1,6 @@
 #include "api/service/validate.h"
 
+#include <charconv>
 #include <utility>
 
 #include "api/service/unserved.h"
@@ -11,10 +12,32 @@ namespace {
 Error DaemonOwned() {
   return InvalidField("kind",
                       "member clusters are declared by the daemon's --local-cluster and "
-                      "--member-cluster flags, not as objects");
+                      "--member-cluster flags, not as objects; only the annotation muster.io/nodes "
+                      "can be changed");
+}
+
+constexpr const char* kNodesAnnotation = "muster.io/nodes";
+
+json::object ObjectIn(const json::value& document, const char* pointer) {
+  boost::system::error_code none;
+  const json::value* found = document.find_pointer(pointer, none);
+  return found != nullptr && found->is_object() ? found->get_object() : json::object();
 }
 
 }  // namespace
+
+Result<std::int64_t> ResourceVersionOf(const json::value* text, const std::string& field) {
+  if (text == nullptr || text->is_null()) return std::int64_t{0};
+  std::int64_t version = -1;
+  if (text->is_string()) {
+    const json::string& digits = text->get_string();
+    if (digits.empty()) return std::int64_t{0};
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), version);
+    if (parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size()) version = -1;
+  }
+  if (version < 0) return InvalidField(field, "is not a resourceVersion of this server");
+  return version;
+}
 
 Error AtDocument(std::size_t index, Error error) {
   const std::string document = "documents[" + std::to_string(index) + "]";
@@ -117,6 +140,33 @@ Status Normalise(ConfigView* config, ObjectChange* change) {
   if (change->expected_resource_version == 0 && !change->must_not_exist) {
     change->expected_resource_version = normalised->expected_resource_version;
   }
+  return Done{};
+}
+
+Status DeclareMachines(const ObjectTable& objects, ConfigView* config, ObjectChange* change) {
+  const auto found = objects.find({ObjectKind::kMemberCluster, "", change->name});
+  if (found == objects.end())
+    return NotFound("MemberCluster \"" + change->name + "\" does not exist");
+  Result<json::value> stored = ParseJson(found->second->manifest);
+  Result<json::value> wanted = ParseJson(change->manifest);
+  if (!stored.ok() || !wanted.ok() || !stored->is_object() || !wanted->is_object())
+    return InvalidArgument("the member cluster could not be read");
+  const json::object after = ObjectIn(*wanted, "/metadata/annotations");
+  const json::value* machines = after.if_contains(kNodesAnnotation);
+  json::object allowed = ObjectIn(*stored, "/metadata/annotations");
+  if (machines == nullptr) {
+    allowed.erase(kNodesAnnotation);
+  } else {
+    allowed[kNodesAnnotation] = *machines;
+  }
+  const auto same = [&](const char* pointer) {
+    return ObjectIn(*stored, pointer) == ObjectIn(*wanted, pointer);
+  };
+  if (after != allowed || !same("/metadata/labels") || !same("/spec")) return DaemonOwned();
+  stored->get_object()["metadata"].get_object()["annotations"] = std::move(allowed);
+  const Status applied = shapes::ApplyTo(config, change->kind, *stored);
+  if (!applied.ok()) return applied;
+  change->manifest = WriteJson(*stored);
   return Done{};
 }
 

@@ -15,6 +15,9 @@
 
 namespace muster::api {
 
+/// A resourceVersion as clients write it; 0 if `text` is null or "". kInvalidArgument on `field`.
+Result<std::int64_t> ResourceVersionOf(const json::value* text, const std::string& field);
+
 /// The same error said of documents[index]: the detail and every field's path begin with it.
 Error AtDocument(std::size_t index, Error error);
 /// An error of the only document of a request: paths without their `documents[0]`.
@@ -37,6 +40,11 @@ Result<ObjectChange> ChangeOf(ConfigView* config, const shapes::ParsedObject& ob
 /// Checks a change that came through a Kubernetes path, normalises its manifest and applies it to
 /// `config`. The manifest must be of the change's kind, namespace and name.
 Status Normalise(ConfigView* config, ObjectChange* change);
+
+/// The one thing that an administrator writes into a member cluster: its machines, the annotation
+/// muster.io/nodes. `change` has the object as it is wanted; its manifest becomes the stored one
+/// with those machines. Every other difference is refused: the daemon's flags declare the rest.
+Status DeclareMachines(const ObjectTable& objects, ConfigView* config, ObjectChange* change);
 
 /// Namespaced objects need their Namespace; judged after all changes, so their order in a file is
 /// free.

@@ -14,23 +14,6 @@ json::value ExitCodeJson(const std::optional<std::int32_t>& code) {
   return code ? json::value(*code) : json::value(nullptr);
 }
 
-json::object FlavorVerdictJson(const core::FlavorVerdict& verdict) {
-  json::object out;
-  out["podSet"] = verdict.pod_set;
-  out["flavor"] = verdict.flavor;
-  out["resource"] = verdict.resource;
-  out["reason"] = ReasonName(verdict.reason);
-  out["message"] = verdict.message;
-  if (!verdict.resource.empty()) {
-    out["requested"] = FormatQuantity(verdict.resource, verdict.requested);
-    out["available"] = FormatQuantity(verdict.resource, verdict.available);
-    out["potential"] = FormatQuantity(verdict.resource, verdict.potential);
-    out["used"] = FormatQuantity(verdict.resource, verdict.used);
-    out["nominal"] = FormatQuantity(verdict.resource, verdict.nominal);
-  }
-  return out;
-}
-
 /// "INVALID_ARGUMENT" as "invalid-argument" for the type, "Invalid argument" for the title.
 std::string Reworded(Code code, char separator, bool capital) {
   std::string text = CodeName(code);
@@ -85,33 +68,6 @@ json::object EventJson(const Event& event) {
   out["object"] = event.object;
   out["reason"] = event.reason;
   out["message"] = event.message;
-  return out;
-}
-
-json::object ExplanationJson(const core::Explanation& explanation) {
-  json::object out;
-  out["state"] = JobStateName(explanation.state);
-  out["reason"] = explanation.reason;
-  out["summary"] = explanation.summary;
-  out["position"] = explanation.position;
-  json::array flavors;
-  for (const core::FlavorVerdict& verdict : explanation.flavors) {
-    flavors.push_back(FlavorVerdictJson(verdict));
-  }
-  out["flavors"] = std::move(flavors);
-  json::array clusters;
-  for (const core::ClusterVerdict& verdict : explanation.clusters) {
-    json::object item;
-    item["cluster"] = verdict.cluster;
-    item["eligible"] = verdict.eligible;
-    item["fitsNow"] = verdict.fits_now;
-    item["message"] = verdict.message;
-    clusters.push_back(std::move(item));
-  }
-  out["clusters"] = std::move(clusters);
-  json::array help;
-  for (const std::string& sentence : explanation.would_help) help.push_back(json::value(sentence));
-  out["wouldHelp"] = std::move(help);
   return out;
 }
 

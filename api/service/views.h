@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "schedd/core/explain.h"
 #include "schedd/model/dispatch.h"
 #include "schedd/model/event.h"
 #include "schedd/model/job.h"
@@ -31,7 +30,6 @@ Result<JobMembers> JobMembersOf(const std::vector<std::string>& names);
 /// The same with these members only, in the view's order.
 void AppendJobView(const JobRecord& job, JobMembers members, std::string* out);
 json::object EventJson(const Event& event);
-json::object ExplanationJson(const core::Explanation& explanation);
 json::object AttemptJson(const AttemptRecord& attempt);
 json::object PodJson(const PodStatus& pod);
 /// metav1.Condition; `lastTransitionTime` in seconds, as Kubernetes writes it.

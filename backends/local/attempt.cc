@@ -1,6 +1,7 @@
 #include "backends/local/attempt.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backends/local/process/files.h"
 #include "schedd/base/limits.h"
@@ -51,6 +52,7 @@ Result<std::shared_ptr<Attempt>> Attempt::Create(AttemptWorld& world, const std:
   state.name = object.name;
   state.created = world.options.clock->WallNow();
   state.suspended = true;
+  state.scale = order.scale;
   state.ports = std::move(ports);
   if (Status made = MakeDirectories(dir + "/pods"); !made.ok()) return made.error();
   if (Status wrote = WriteManifests(dir, order); !wrote.ok()) return wrote.error();
@@ -104,6 +106,21 @@ Status Attempt::Release() {
   state_.released = world_.options.clock->WallNow();
   if (Status wrote = WriteAttemptState(dir_, state_); !wrote.ok()) {
     state_.suspended = true;
+    return wrote;
+  }
+  return Done{};
+}
+
+Status Attempt::Resize(const DispatchOrder& order) {
+  if (order.scale <= state_.scale || state_.outcome.phase != RemotePhase::kPending) return Done{};
+  const Result<json::object> object = ParseManifest(order.object.json);
+  if (!object.ok()) return object.error();
+  // The number comes last: without it the same order is carried out again.
+  if (Status wrote = WriteManifests(dir_, order); !wrote.ok()) return wrote;
+  object_ = *object;
+  const std::int64_t before = std::exchange(state_.scale, order.scale);
+  if (Status wrote = WriteAttemptState(dir_, state_); !wrote.ok()) {
+    state_.scale = before;
     return wrote;
   }
   return Done{};
@@ -179,6 +196,7 @@ bool Attempt::StepController() {
   input.backoff_us = world_.options.pod_backoff_ms * 1000;
   ControllerOutput output = controller_->step(input);
   phase_ = output.phase;
+  reclaimable_ = std::move(output.reclaimable);
   const bool ended =
       output.phase == RemotePhase::kSucceeded || output.phase == RemotePhase::kFailed;
   if (ended) state_.outcome = {output.phase, output.reason, output.message, {}};

@@ -42,6 +42,10 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
 
   /// Lets its pods start; no effect if they may already.
   Status Release();
+  /// Takes over an object with other pod counts if its scale is newer than the one it has; what
+  /// follows is started and stopped with the next look. The old object stays if it cannot be
+  /// written.
+  Status Resize(const DispatchOrder& order);
   /// Stops it, then removes it or keeps its logs; `done` when nothing of it runs any more.
   void Remove(const RemovePolicy& policy, Callback<Removed> done);
   /// Looks at every pod again and does what is due.
@@ -93,7 +97,8 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   const Controller* controller_ = nullptr;
   std::vector<std::unique_ptr<Pod>> pods_;
   RemotePhase phase_ = RemotePhase::kPending;
-  std::string trouble_;  // why a step could not be done; tried again
+  std::vector<ReclaimablePods> reclaimable_;  // of the last step
+  std::string trouble_;                       // why a step could not be done; tried again
   WallTime wake_at_;
   std::optional<TimerId> timer_;
   std::vector<Callback<Removed>> waiting_;

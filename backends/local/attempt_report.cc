@@ -29,7 +29,7 @@ bool Same(const Observation& a, const Observation& b) {
          a.active_pods == b.active_pods && a.succeeded_pods == b.succeeded_pods &&
          a.failed_pods == b.failed_pods && a.start_time == b.start_time &&
          a.end_time == b.end_time && a.exit_code == b.exit_code && a.exit_signal == b.exit_signal &&
-         a.reason == b.reason && a.message == b.message;
+         a.reason == b.reason && a.message == b.message && a.reclaimable == b.reclaimable;
 }
 
 }  // namespace
@@ -70,6 +70,7 @@ Observation Attempt::Observe() const {
     seen.phase = RemotePhase::kRunning;  // its pods are going
   } else {
     seen.phase = phase_;
+    seen.reclaimable = reclaimable_;
     if (seen.message.empty() && failed != nullptr) seen.message = failed->message;
   }
   return seen;

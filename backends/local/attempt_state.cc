@@ -43,6 +43,7 @@ Status WriteAttemptState(const std::string& dir, const AttemptState& state) {
                          {"keepLogs", state.keep_logs},
                          {"removed", state.removed},
                          {"graceMs", state.grace_ms},
+                         {"scale", state.scale},
                          {"ports", std::move(ports)},
                          {"memo", state.memo},
                          {"outcome", OutcomeJson(state.outcome)}};
@@ -71,6 +72,7 @@ Result<AttemptState> ReadAttemptState(const std::string& dir) {
   state.keep_logs = Flag(*from, "keepLogs");
   state.removed = Flag(*from, "removed");
   state.grace_ms = Integer(*from, "graceMs", -1);
+  state.scale = Integer(*from, "scale", 0);
   for (const json::value& port : Array(*from, "ports")) {
     if (port.is_int64()) state.ports.push_back(static_cast<int>(port.get_int64()));
   }

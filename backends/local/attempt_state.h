@@ -28,6 +28,7 @@ struct AttemptState {
   bool keep_logs = false;  // of that Remove
   bool removed = false;    // stopped by Remove, kept for its logs
   std::int64_t grace_ms = -1;
+  std::int64_t scale = 0;  // DispatchOrder::scale of manifest.json
   std::vector<int> ports;
   json::object memo;  // of the controller
   Outcome outcome;

@@ -206,14 +206,17 @@ Result<RemoteRef> LocalBackend::EnsureNow(const DispatchOrder& order) {
   }
   const auto found = attempts_.find(order.key);
   std::shared_ptr<Attempt> attempt = found == attempts_.end() ? nullptr : found->second;
-  if (attempt == nullptr) {
-    std::int64_t pods = PodsOfMember(order.key.cluster);
+  const bool grows = attempt != nullptr && order.scale > attempt->state().scale;
+  if (attempt == nullptr || grows) {
+    std::int64_t pods = PodsOfMember(order.key.cluster) - (grows ? attempt->live_pods() : 0);
     for (const PodSetAssignment& set : order.pod_sets) pods += set.count;
     if (pods > limits::kPodsPerLocalMember) {
       return Overloaded("the member would have more than " +
                             std::to_string(limits::kPodsPerLocalMember) + " pods",
                         5000);
     }
+  }
+  if (attempt == nullptr) {
     Result<std::vector<int>> ports = PortsFor(order);
     if (!ports.ok()) return ports.error();
     Result<std::shared_ptr<Attempt>> made =
@@ -228,6 +231,8 @@ Result<RemoteRef> LocalBackend::EnsureNow(const DispatchOrder& order) {
     attempts_[order.key] = attempt;
   } else if (attempt->leaving()) {
     return Error{Code::kFailedPrecondition, "this attempt was removed and cannot come back"};
+  } else if (Status resized = attempt->Resize(order); !resized.ok()) {
+    return resized.error();
   }
   if (!order.suspended) {
     if (Status released = attempt->Release(); !released.ok()) return released.error();

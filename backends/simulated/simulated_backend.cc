@@ -1,8 +1,12 @@
 #include "backends/simulated/simulated_backend.h"
 
-#include <deque>
+#include <charconv>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <utility>
+
+#include "schedd/text/json.h"
 
 namespace muster::simulated {
 namespace {
@@ -12,6 +16,8 @@ constexpr const char* kIncarnation = "simulated";
 struct Attempt {
   Observation seen;
   std::vector<std::pair<std::string, std::int32_t>> pod_sets;  // name and count
+  std::int64_t run_time_ms = 0;
+  std::int64_t scale = 0;  // of the order that gave the counts
   bool suspended = false;
 };
 
@@ -25,6 +31,24 @@ bool Fails(const DispatchKey& key, std::int32_t percent) {
   return static_cast<std::int32_t>(mixed % 100) < percent;
 }
 
+// What the object asks for; nothing if it does not say, or not a number.
+std::optional<std::int64_t> RunTimeOf(const ManifestText& object) {
+  if (object.json.find(kRunTimeAnnotation) == std::string::npos) return std::nullopt;
+  const auto manifest = ParseJson(object.json);
+  if (!manifest.ok()) return std::nullopt;
+  const json::value* text = &*manifest;
+  for (const char* member : {"metadata", "annotations", kRunTimeAnnotation}) {
+    text = text->is_object() ? text->get_object().if_contains(member) : nullptr;
+    if (text == nullptr) return std::nullopt;
+  }
+  if (!text->is_string()) return std::nullopt;
+  const json::string& digits = text->get_string();
+  std::int64_t ms = 0;
+  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), ms);
+  if (failed != std::errc() || end != digits.data() + digits.size() || ms < 0) return std::nullopt;
+  return ms;
+}
+
 bool Ended(const Observation& seen) {
   return seen.phase == RemotePhase::kSucceeded || seen.phase == RemotePhase::kFailed;
 }
@@ -35,12 +59,15 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
   Impl(const Clock& clock_in, TimerService& timers_in, SimulatedOptions options_in)
       : clock(clock_in), timers(timers_in), options(std::move(options_in)) {}
 
-  // One timer serves all: every attempt runs equally long, so they end in the order in which they
-  // began.
+  // One timer serves all: it is set for the first end.
   void ArmLocked() {
-    if (armed || ending.empty() || stopped) return;
+    if (ending.empty() || stopped) return;
+    const Monotonic first = ending.begin()->first;
+    if (armed && armed_for <= first) return;
+    if (armed) timers.Cancel(timer);
     armed = true;
-    timer = timers.At(ending.front().first, [weak = weak_from_this()] {
+    armed_for = first;
+    timer = timers.At(first, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->EndDue();
     });
   }
@@ -53,9 +80,9 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
       std::lock_guard lock(mutex);
       armed = false;
       const Monotonic now = clock.Now();
-      while (!ending.empty() && ending.front().first <= now) {
-        const auto found = attempts.find(ending.front().second);
-        ending.pop_front();
+      while (!ending.empty() && ending.begin()->first <= now) {
+        const auto found = attempts.find(ending.begin()->second);
+        ending.erase(ending.begin());
         if (found == attempts.end() || Ended(found->second.seen)) continue;
         EndLocked(&found->second);
         ended.push_back(found->second.seen);
@@ -100,8 +127,21 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
     attempt->seen.start_time = clock.WallNow();
     for (const auto& [name, count] : attempt->pod_sets) attempt->seen.active_pods += count;
     attempt->seen.ready_pods = attempt->seen.active_pods;
-    ending.emplace_back(clock.Now() + options.run_time_ms * kNanosPerMilli, attempt->seen.key);
+    ending.emplace(clock.Now() + attempt->run_time_ms * kNanosPerMilli, attempt->seen.key);
     ArmLocked();
+  }
+
+  // Elastic jobs: more or fewer pods sleep from now on.
+  static void ResizeLocked(const DispatchOrder& order, Attempt* attempt) {
+    if (order.scale <= attempt->scale || Ended(attempt->seen)) return;
+    attempt->scale = order.scale;
+    attempt->pod_sets.clear();
+    std::int32_t pods = 0;
+    for (const PodSetAssignment& pod_set : order.pod_sets) {
+      attempt->pod_sets.emplace_back(pod_set.name, pod_set.count);
+      pods += pod_set.count;
+    }
+    if (!attempt->suspended) attempt->seen.active_pods = attempt->seen.ready_pods = pods;
   }
 
   bool Serves(const std::string& cluster) const {
@@ -119,9 +159,10 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
   std::mutex mutex;  // guards everything below
   ObservationSink* sink = nullptr;
   std::map<DispatchKey, Attempt> attempts;
-  std::deque<std::pair<Monotonic, DispatchKey>> ending;
+  std::set<std::pair<Monotonic, DispatchKey>> ending;
   std::int64_t made = 0;
   bool armed = false, stopped = false;
+  Monotonic armed_for;
   TimerId timer = 0;
 };
 
@@ -141,6 +182,7 @@ void SimulatedBackend::Ensure(const DispatchOrder& order, Callback<RemoteRef> do
   if (!impl_->Serves(order.key.cluster))
     return done(NotFound("no simulated member " + order.key.cluster));
   RemoteRef ref{"", kIncarnation};
+  const std::int64_t run_time_ms = RunTimeOf(order.object).value_or(impl_->options.run_time_ms);
   {
     std::lock_guard lock(impl_->mutex);
     const auto [found, fresh] = impl_->attempts.try_emplace(order.key);
@@ -150,8 +192,12 @@ void SimulatedBackend::Ensure(const DispatchOrder& order, Callback<RemoteRef> do
       attempt.seen.remote_uid = "simulated-" + std::to_string(++impl_->made);
       attempt.seen.phase = RemotePhase::kSuspended;
       attempt.suspended = true;
+      attempt.run_time_ms = run_time_ms;
       for (const PodSetAssignment& pod_set : order.pod_sets)
         attempt.pod_sets.emplace_back(pod_set.name, pod_set.count);
+      attempt.scale = order.scale;
+    } else {
+      Impl::ResizeLocked(order, &attempt);
     }
     if (attempt.suspended && !order.suspended && !Ended(attempt.seen)) impl_->RunLocked(&attempt);
     ref.remote_uid = attempt.seen.remote_uid;

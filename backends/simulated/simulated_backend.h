@@ -1,6 +1,6 @@
-// SimulatedBackend: members that only sleep. Every attempt runs for the same time and then succeeds
-// (or fails, at a given rate), so that the scheduler can be measured and tried without running
-// anything.
+// SimulatedBackend: members that only sleep. Every attempt runs for the same time, or for as long
+// as its object says, and then succeeds (or fails, at a given rate), so that the scheduler can be
+// measured and tried without running anything.
 //
 // In memory: what it knows is lost with the process, and a restarted daemon finds its attempts
 // lost. Thread-safe. Callbacks run inside the call; observations of an end on the thread of the
@@ -18,6 +18,9 @@
 
 namespace muster::simulated {
 
+/// Annotation of a job: how many milliseconds its attempts run, as a decimal number.
+inline constexpr const char* kRunTimeAnnotation = "muster.io/run-time-ms";
+
 struct SimulatedCluster {
   std::string name;
   ResourceList allocatable;
@@ -25,7 +28,7 @@ struct SimulatedCluster {
 
 struct SimulatedOptions {
   std::vector<SimulatedCluster> clusters;
-  std::int64_t run_time_ms = 1000;  // of every attempt; 0: it ends at once
+  std::int64_t run_time_ms = 1000;  // of attempts that do not say; 0: they end at once
   std::int32_t failure_percent =
       0;  // of attempts that end with exit code 1; which ones follows from their key
 };

@@ -97,6 +97,23 @@ int ClusterList(Session& session, const std::string& output);
 int ClusterDescribe(Session& session, const std::string& name);
 int ClusterCordon(Session& session, const std::string& name, bool cordon);
 
+/// A run on a virtual clock, on this machine; no server is asked.
+struct SimulateOptions {
+  std::vector<std::string> files;  // files, directories or "-"
+  std::string ns;                  // of documents without one; "": default
+  std::string settings;  // the daemon's configuration file: its `admission:`; "": defaults
+  std::string until, stop_time, run_time, arrival;  // durations; "": none
+  std::vector<std::string> edits;                   // schedd/simulate/edits.h
+  bool compare = false;                             // without and with the edits
+  std::string output;                               // "", text, json, yaml
+  bool summary_only = false;
+  std::string swf;  // a trace in the Standard Workload Format; "": none
+  std::string swf_by, swf_queue, swf_resource;
+  std::vector<std::string> swf_map;  // "3=team-a/main"
+  bool swf_used = false, swf_memory = false, swf_no_limit = false;
+};
+int Simulate(const SimulateOptions& options);
+
 int Version(Session& session, bool client_only);
 
 }  // namespace muster::cli

@@ -50,18 +50,55 @@ std::string DisplayName(const json::value& job) {
   return display.empty() ? PathText(job, "name") : display;
 }
 
-std::string ConditionOf(const json::value& object, std::string_view type) {
+/// A member of a condition; "" without it.
+std::string ConditionOf(const json::value& object, std::string_view type,
+                        std::string_view member = "status") {
   const json::value* conditions = FindPath(object, "status.conditions");
   if (conditions == nullptr || !conditions->is_array()) return "";
   for (const json::value& condition : conditions->get_array()) {
-    if (PathText(condition, "type") == type) return PathText(condition, "status");
+    if (PathText(condition, "type") == type) return PathText(condition, member);
   }
   return "";
+}
+
+/// A member of the condition Active, which queues and checks have.
+KindColumn OfActive(const char* header, const char* member, bool wide) {
+  return {header, wide,
+          [member](const json::value& object) { return ConditionOf(object, "Active", member); }};
+}
+
+/// "budget=Ready,images=Pending" of a workload.
+std::string Checks(const json::value& workload) {
+  std::string out;
+  const json::value* checks = FindPath(workload, "status.admissionChecks");
+  if (checks == nullptr || !checks->is_array()) return out;
+  for (const json::value& check : checks->get_array()) {
+    if (!out.empty()) out += ',';
+    out += PathText(check, "name") + "=" + PathText(check, "state");
+  }
+  return out;
+}
+
+/// "cloud/zone > rack" of a topology, from the widest level to the narrowest.
+std::string Levels(const json::value& topology) {
+  std::string out;
+  const json::value* levels = FindPath(topology, "spec.levels");
+  if (levels == nullptr || !levels->is_array()) return out;
+  for (const json::value& level : levels->get_array()) {
+    if (!out.empty()) out += " > ";
+    out += PathText(level, "nodeLabel");
+  }
+  return out;
 }
 
 std::string Cohort(const json::value& object) {
   const std::string name = PathText(object, "spec.cohortName");
   return name.empty() ? PathText(object, "spec.cohort") : name;
+}
+
+std::string Parent(const json::value& object) {
+  const std::string name = PathText(object, "spec.parentName");
+  return name.empty() ? PathText(object, "spec.parent") : name;
 }
 
 std::string ClusterState(const json::value& object) {
@@ -93,6 +130,20 @@ std::vector<KindColumn> JobColumns() {
           At("MESSAGE", "message", true)};
 }
 
+/// Kueue's own columns; beside them what explains why one waits.
+std::vector<KindColumn> WorkloadColumns() {
+  return {Name(),
+          At("QUEUE", "spec.queueName"),
+          At("RESERVED IN", "status.admission.clusterQueue"),
+          {"ADMITTED", false, [](const json::value& o) { return ConditionOf(o, "Admitted"); }},
+          {"FINISHED", false, [](const json::value& o) { return ConditionOf(o, "Finished"); }},
+          Created(),
+          At("PRIORITY", "spec.priority", true),
+          At("ACTIVE", "spec.active", true),
+          {"CHECKS", true, Checks},
+          At("CLUSTER", "status.clusterName", true)};
+}
+
 std::vector<KindColumn> ClusterColumns() {
   return {
       Name(),
@@ -117,17 +168,23 @@ void AddQueues(std::vector<Kind>& out) {
                   At("PENDING WORKLOADS", "status.pendingWorkloads"),
                   At("ADMITTED WORKLOADS", "status.admittedWorkloads"),
                   At("STRATEGY", "spec.queueingStrategy", true),
-                  {"ACTIVE", true, [](const json::value& o) { return ConditionOf(o, "Active"); }},
+                  At("RESERVING", "status.reservingWorkloads", true),
+                  At("SHARE", "status.fairSharing.weightedShare", true),
+                  OfActive("ACTIVE", "status", true),
+                  OfActive("REASON", "reason", true),
                   Created()}});
-  out.push_back({"localqueues",
-                 "localqueue",
-                 "lq",
-                 kKueue,
-                 true,
-                 "",
-                 {Name(), At("CLUSTERQUEUE", "spec.clusterQueue"),
-                  At("PENDING WORKLOADS", "status.pendingWorkloads"),
-                  At("ADMITTED WORKLOADS", "status.admittedWorkloads"), Created()}});
+  out.push_back(
+      {"localqueues",
+       "localqueue",
+       "lq",
+       kKueue,
+       true,
+       "",
+       {Name(), At("CLUSTERQUEUE", "spec.clusterQueue"),
+        At("PENDING WORKLOADS", "status.pendingWorkloads"),
+        At("ADMITTED WORKLOADS", "status.admittedWorkloads"),
+        At("RESERVING", "status.reservingWorkloads", true), OfActive("ACTIVE", "status", true),
+        OfActive("REASON", "reason", true), Created()}});
   out.push_back({"resourceflavors",
                  "resourceflavor",
                  "rf",
@@ -135,6 +192,7 @@ void AddQueues(std::vector<Kind>& out) {
                  false,
                  "",
                  {Name(),
+                  At("TOPOLOGY", "spec.topologyName", true),
                   {"NODE LABELS", true,
                    [](const json::value& o) { return Pairs(FindPath(o, "spec.nodeLabels")); }},
                   Created()}});
@@ -147,7 +205,10 @@ void AddAdmission(std::vector<Kind>& out) {
                  kKueue,
                  false,
                  "",
-                 {Name(), At("PARENT", "spec.parentName"), Created()}});
+                 {Name(),
+                  {"PARENT", false, Parent},
+                  At("SHARE", "status.fairSharing.weightedShare", true),
+                  Created()}});
   out.push_back({"workloadpriorityclasses",
                  "workloadpriorityclass",
                  "",
@@ -155,17 +216,22 @@ void AddAdmission(std::vector<Kind>& out) {
                  false,
                  "",
                  {Name(), At("VALUE", "value"), Created()}});
-  out.push_back({"admissionchecks",
-                 "admissioncheck",
+  out.push_back(
+      {"admissionchecks",
+       "admissioncheck",
+       "",
+       kKueue,
+       false,
+       "",
+       {Name(), At("CONTROLLER", "spec.controllerName"), OfActive("ACTIVE", "status", false),
+        OfActive("REASON", "reason", true), OfActive("MESSAGE", "message", true), Created()}});
+  out.push_back({"topologies",
+                 "topology",
                  "",
                  kKueue,
                  false,
                  "",
-                 {Name(),
-                  At("CONTROLLER", "spec.controllerName"),
-                  {"ACTIVE", false, [](const json::value& o) { return ConditionOf(o, "Active"); }},
-                  Created()}});
-  out.push_back({"topologies", "topology", "", kKueue, false, "", {Name(), Created()}});
+                 {Name(), {"LEVELS", false, Levels}, Created()}});
   out.push_back({"limitranges", "limitrange", "limits", "/api/v1", true, "", {Name(), Created()}});
   out.push_back({"runtimeclasses",
                  "runtimeclass",
@@ -179,14 +245,7 @@ void AddAdmission(std::vector<Kind>& out) {
 std::vector<Kind> BuildKinds() {
   std::vector<Kind> out;
   out.push_back({"jobs", "job", "", "", true, "", JobColumns()});
-  out.push_back({"workloads",
-                 "workload",
-                 "wl",
-                 kKueue,
-                 true,
-                 "",
-                 {Name(), At("QUEUE", "spec.queueName"),
-                  At("ADMITTED BY", "status.admission.clusterQueue"), Created()}});
+  out.push_back({"workloads", "workload", "wl", kKueue, true, "", WorkloadColumns()});
   AddQueues(out);
   AddAdmission(out);
   out.push_back({"memberclusters", "membercluster", "mc",

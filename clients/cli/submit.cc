@@ -12,6 +12,7 @@
 #include "clients/cli/jobs.h"
 #include "clients/lib/idempotency_key.h"
 #include "clients/lib/job_wait.h"
+#include "schedd/text/duration.h"
 
 namespace muster::cli {
 namespace {

@@ -43,6 +43,7 @@ inline constexpr std::size_t kPreemptionGates = 8;
 inline constexpr std::size_t kUnhealthyNodes = 8;
 inline constexpr std::size_t kConditions = 16;
 inline constexpr std::size_t kConcurrentFlavors = 16;  // variants of one workload (KEP-8691)
+inline constexpr std::size_t kFinishedSlices = 8;      // of one elastic job, kept for its readers
 inline constexpr std::int32_t kPodsPerJob =
     100'000;  // Kubernetes' own limit for indexed Jobs with success policy
 
@@ -63,6 +64,24 @@ inline constexpr std::int64_t kIdempotencyKeysKeptMs =
 inline constexpr std::int64_t kForgetKeysEveryMs = 60'000;
 inline constexpr std::size_t kForgottenKeys =
     5000;  // at once: about 20 ms of the writer, and 7 million a day
+
+// --- explain: what one question may cost, off the engine thread
+// ---------------------------------------------------------------------------------------
+inline constexpr std::size_t kExplainNames = 5;     // jobs named in one sentence; the rest counted
+inline constexpr std::size_t kExplainQueues = 8;    // ClusterQueues listed as holding what it lacks
+inline constexpr std::size_t kExplainTrials = 256;  // jobs whose end is tried: one Decide each
+inline constexpr std::size_t kExplainJobs =
+    5000;  // waiting and running ones that an estimate of the start plays through
+inline constexpr std::size_t kPreviewPlans =
+    16;  // of one `quota set --dry-run`, on the engine thread: some 50 ms
+inline constexpr std::size_t kExplainHeads = 100'000;  // looked at by that estimate: below 1 s
+
+// --- simulate: what one request to the server may cost; `muster simulate` itself has no limits
+// ---------------------------------------------------------------------------------------
+inline constexpr std::size_t kSimulateJobs = 20'000;       // two months of a busy team
+inline constexpr std::size_t kSimulateDecisions = 50'000;  // listed in an answer: about 10 MB
+inline constexpr std::size_t kSimulateCycles = 100'000;    // calls of Decide: some ten seconds
+inline constexpr std::int64_t kSimulateRetryMs = 5000;     // one runs at a time
 
 // --- store
 // ----------------------------------------------------------------------------------------

@@ -50,6 +50,23 @@ void FairLedger::Restore(const LocalQueueKey& queue, const ResourceList& consume
   entry.updated = at;
 }
 
+FairLedger::History FairLedger::HistoryOf(const LocalQueueKey& queue) const {
+  History history;
+  const auto found = entries_.find(queue);
+  if (found == entries_.end()) return history;
+  for (const auto& [resource, amount] : found->second.consumed)
+    history.thousandths.push_back({resource, amount});
+  history.updated = found->second.updated;
+  return history;
+}
+
+void FairLedger::Restore(const LocalQueueKey& queue, const History& history) {
+  Entry& entry = entries_[queue];
+  entry.consumed.clear();
+  for (const auto& [resource, amount] : history.thousandths) entry.consumed[resource] = amount;
+  entry.updated = history.updated;
+}
+
 void FairLedger::Sample(const LocalQueueKey& queue, const ResourceList& in_use, WallTime now) {
   Entry& entry = entries_[queue];
   const bool first = !entry.updated.set();

@@ -30,6 +30,14 @@ class FairLedger {
   /// Takes over a stored history. `consumed` in model units (cpu in thousandths, others in base
   /// units).
   void Restore(const LocalQueueKey& queue, const ResourceList& consumed, WallTime at);
+  /// All of a queue's history, to be stored and taken over again without loss; penalties are not
+  /// part of it. Nothing, at an unset time, for a queue without history.
+  struct History {
+    ResourceList thousandths;
+    WallTime updated;
+  };
+  History HistoryOf(const LocalQueueKey& queue) const;
+  void Restore(const LocalQueueKey& queue, const History& history);
   /// Ages the history to `now` and mixes in what the queue's admitted workloads use: every sampling
   /// interval, and when one is admitted. The very first sample only starts the clock.
   void Sample(const LocalQueueKey& queue, const ResourceList& in_use, WallTime now);

@@ -56,6 +56,9 @@ void Hold(const Admit& admit, const AdmissionSettings& settings, Snapshot* after
   }
   if (admit.second_pass) {
     after->usage.Remove(*admit.job->admission);
+  } else if (admit.replaced != nullptr) {
+    Take(&after->clusters, admit.cluster, *admit.job,
+         PodsBeyond(*admit.admission, *admit.replaced->admission));
   } else {
     Take(&after->clusters, admit.cluster, *admit.job, *admit.admission);
   }
@@ -99,7 +102,6 @@ Snapshot Apply(const Snapshot& snapshot, const Plan& plan) {
   after.holders = std::move(holders);
   after.cycle += static_cast<std::int64_t>(plan.rounds);
   after.second_pass.clear();
-  after.idle_rounds = plan.idle_rounds;
   std::set<std::string> parked;
   for (const auto& waiting : plan.not_admitted) {
     const auto spec = snapshot.config->cluster_queues.find(waiting.job->cluster_queue);

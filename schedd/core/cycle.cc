@@ -7,16 +7,6 @@
 #include "schedd/core/workload_class.h"
 
 namespace muster::core {
-namespace {
-
-std::size_t MostFlavors(const ClusterQueue& queue) {
-  std::size_t most = 0;
-  for (const auto& group : queue.resource_groups) most = std::max(most, group.flavors.size());
-  return most;
-}
-
-}  // namespace
-
 Cycle::Cycle(const Snapshot& snapshot, const CycleInput& input)
     : snapshot_(snapshot),
       input_(input),
@@ -25,8 +15,7 @@ Cycle::Cycle(const Snapshot& snapshot, const CycleInput& input)
       usage_(snapshot.usage),
       topology_(snapshot.topology, settings_),
       room_(snapshot.clusters),
-      pods_not_ready_(snapshot.pods_not_ready),
-      idle_rounds_(snapshot.idle_rounds) {
+      pods_not_ready_(snapshot.pods_not_ready) {
   queues_.reserve(snapshot.heads.size());
   for (const auto& heads : snapshot.heads) {
     CycleQueue* queue = QueueOf(heads.cluster_queue);
@@ -46,8 +35,6 @@ CycleQueue* Cycle::QueueOf(const std::string& cluster_queue) {
   const auto spec = config_.cluster_queues.find(cluster_queue);
   if (spec != config_.cluster_queues.end()) {
     queue->spec = &spec->second;
-    queue->most_flavors = MostFlavors(spec->second);
-    most_flavors_ = std::max(most_flavors_, queue->most_flavors);
   }
   return queue;
 }
@@ -115,17 +102,12 @@ Plan Cycle::Run() {
       Close(!stopped_);
       break;
     }
-    if (progress_) {
-      idle_rounds_ = 0;
-      for (CycleQueue* queue : active_) queue->searched_whole = false;
-    }
-    // As many rounds as there are flavors without anything else moving, and as many again for who
-    // started over in between: each head has tried all.
-    const bool tried_all = !progress_ && ++idle_rounds_ > 2 * most_flavors_;
-    if (!progress_ && (!scans_pending_ || tried_all)) {
+    if (!progress_ && !scans_pending_) {
       Close(false);
       break;
     }
+    if (!progress_) continue;
+    for (CycleQueue* queue : active_) queue->searched_whole = queue->tried_all = false;
   }
   return std::move(plan_);
 }
@@ -134,7 +116,6 @@ Plan Cycle::Run() {
 void Cycle::Close(bool more_work) {
   const bool single = input_.budget.rounds == 1;
   plan_.more_work = more_work;
-  plan_.idle_rounds = idle_rounds_;
   for (auto& queue : queues_) {
     if (!queue->waiting) continue;
     queue->waiting->block = !more_work && !single && !stopped_;
@@ -146,6 +127,11 @@ void Cycle::Close(bool more_work) {
 bool Cycle::Round() {
   entries_.clear();
   preempted_.clear();
+  is_preempted_.clear();
+  without_victims_.reset();
+  left_.reset();
+  left_admitted_ = left_preempted_ = 0;
+  admitted_before_ = admitted_.size();
   progress_ = scans_pending_ = false;
   number_ = snapshot_.cycle + static_cast<std::int64_t>(plan_.rounds);
   const std::size_t evaluated = plan_.heads_evaluated;

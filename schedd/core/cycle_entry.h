@@ -33,7 +33,6 @@ struct CycleQueue {
   const QueueHeads* heads = nullptr;   // null: only second passes
   const ClusterQueue* spec = nullptr;  // null: it does not exist
   NodeIndex node = -1;
-  std::size_t most_flavors = 0;  // of any of its resource groups
   std::optional<GateVerdict> gate;
   std::size_t next = 0;                                 // of heads->jobs
   bool ended = false;                                   // no further head in this plan
@@ -45,6 +44,7 @@ struct CycleQueue {
   bool tried = false;                  // `last` holds, not what the snapshot says
   bool resumed = false;                // the head's last search did not start at the first flavor
   bool searched_whole = false;         // one that did has seen the state as it is
+  bool tried_all = false;              // such a one went to its end
   std::optional<NotAdmitted> waiting;  // verdict of the head, if it stays active
   const JobPtr& head() const { return heads->jobs[next]; }
   bool strict() const { return spec != nullptr && spec->strategy == QueueingStrategy::kStrictFifo; }

@@ -4,8 +4,10 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "schedd/core/cycle.h"
@@ -55,6 +57,7 @@ class Cycle {
   void PlacePreempting(CycleEntry* entry, const AssignRequest& request);
   void TakeOver(CycleEntry* entry);
   HolderPtr ReplacedSlice(const CycleEntry& entry) const;
+  const Holders& HoldersBefore() const;
   const Holders& HoldersNow();
 
   // cycle_process.cc: one entry against what the earlier ones took.
@@ -64,6 +67,11 @@ class Cycle {
     bool both() const { return quota && machines; }
   };
   Fit Fits(const CycleEntry& entry);
+  bool MachinesFit(const CycleEntry& entry, const std::vector<const Holder*>& own);
+  template <class Visit>
+  void ForEachPreempted(const Visit& visit) const;
+  const Holders& HoldersLeft();
+  void Add(NodeIndex queue, const Charge& charge);
   bool Overlaps(const CycleEntry& entry) const;
   void Refresh(CycleEntry* entry, Fit* fit);
   void RecomputeWithoutVictims(CycleEntry* entry);
@@ -77,6 +85,7 @@ class Cycle {
   bool ReplaceNodeFailed(CycleEntry* entry);
   void Admit(CycleEntry* entry);
   bool Place(CycleEntry* entry, std::string* cluster);
+  bool GrowInPlace(CycleEntry* entry, std::string* cluster);
   const MemberFit& FitOf(CycleEntry* entry);
 
   const Snapshot& snapshot_;
@@ -93,13 +102,12 @@ class Cycle {
 
   // Of the plan so far.
   Plan plan_;
-  std::vector<HolderPtr> admitted_;   // in earlier rounds
-  std::shared_ptr<Holders> overlay_;  // the snapshot's and some of admitted_
-  std::size_t overlaid_ = 0;          // of admitted_
-  std::set<JobId> evicted_;           // marked by this plan
+  std::vector<HolderPtr> admitted_;  // in this round and earlier ones
+  std::size_t admitted_before_ = 0;  // of them, in earlier rounds
+  std::optional<Holders> overlay_;   // over the snapshot's, with some of admitted_
+  std::size_t overlaid_ = 0;         // of admitted_
+  std::set<JobId> evicted_;          // marked by this plan
   bool pods_not_ready_ = false;
-  std::size_t most_flavors_ = 0;  // of any resource group of its queues
-  std::size_t idle_rounds_ = 0;   // in a row in which nothing but flavor scans moved
 
   // Of the current round.
   std::int64_t number_ = 0;  // of the single-head cycle that it stands for
@@ -108,7 +116,11 @@ class Cycle {
   std::vector<std::pair<NodeIndex, Charge>> taken_;  // by those admitted in it
   bool reserved_ = false;                            // room is kept for some that are not admitted
   std::vector<TopologyCharges> reserved_machines_;
-  std::map<JobId, HolderPtr> preempted_;  // victims chosen so far
+  std::vector<HolderPtr> preempted_;                    // victims chosen so far
+  std::unordered_set<JobId> is_preempted_;              // looked up only
+  std::optional<Holders> left_;                         // without them; kept up by HoldersLeft
+  std::size_t left_admitted_ = 0, left_preempted_ = 0;  // what it has of the two lists
+  std::optional<Usage> without_victims_;  // usage_ without them; unset: there are none
   bool progress_ = false;                 // something moved: another round may go otherwise
   bool scans_pending_ = false;            // some head has flavors left to try
   bool stopped_ = false;                  // nothing more may be admitted

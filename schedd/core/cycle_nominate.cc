@@ -116,15 +116,17 @@ LastAssignmentPtr Cycle::ResumeFrom(const CycleQueue& queue, const JobPtr& job) 
   return !fresh && queue.heads->generation > last->generation ? nullptr : last;
 }
 
-const Holders& Cycle::HoldersNow() {
+// At the start of the plan.
+const Holders& Cycle::HoldersBefore() const {
   static const Holders kNone;
-  const Holders& base = snapshot_.holders != nullptr ? *snapshot_.holders : kNone;
-  if (admitted_.empty()) return base;
-  if (overlay_ == nullptr) {
-    overlay_ = snapshot_.holders != nullptr ? std::make_shared<Holders>(base)
-                                            : std::make_shared<Holders>(usage_.tree_ptr());
-  }
-  for (; overlaid_ < admitted_.size(); ++overlaid_) overlay_->Put(admitted_[overlaid_]);
+  return snapshot_.holders != nullptr ? *snapshot_.holders : kNone;
+}
+
+// Whom this round admits nobody evicts in it, as in one of Kueue's cycles.
+const Holders& Cycle::HoldersNow() {
+  if (admitted_before_ == 0) return HoldersBefore();
+  if (!overlay_) overlay_ = Holders::Over(HoldersBefore());
+  for (; overlaid_ < admitted_before_; ++overlaid_) overlay_->Put(admitted_[overlaid_]);
   return *overlay_;
 }
 
@@ -188,8 +190,11 @@ bool Cycle::Try(CycleEntry* entry, const AssignRequest& request, VictimSearch* s
   CycleProbe probe(&topology_, *entry->job, asks);
   const Charges wanted =
       TotalRequests(usage_.tree(), entry->of->plan->demand(), assignment, one.replaced);
-  entry->victims = search->Find(entry->preemptor, wanted, assignment.Contested(usage_.tree()),
-                                asks.empty() ? nullptr : &probe);
+  const auto contested = assignment.Contested(usage_.tree());
+  const auto* known = asks.empty() ? search->Simulated(wanted, contested) : nullptr;
+  entry->victims = known != nullptr ? *known
+                                    : search->Find(entry->preemptor, wanted, contested,
+                                                   asks.empty() ? nullptr : &probe);
   return !entry->victims.empty();
 }
 
@@ -233,6 +238,9 @@ void Cycle::TakeOver(CycleEntry* entry) {
   entry->admission.reset();
   entry->machines = {};
   if (entry->mode == FlavorMode::kNoFit) return;
+  // One that has to wait gets no admission; its machines are kept from others.
+  if (entry->mode == FlavorMode::kPreempt && !topology_.has_machines() && !entry->second_pass)
+    return;
   entry->admission = assignment.ToAdmission(entry->queue->spec->name);
   const JobRecord* held = nullptr;
   if (entry->second_pass) {

@@ -27,6 +27,11 @@ bool PreemptionIsGated(const JobRecord& job, const AdmissionSettings& settings) 
                      [](const PreemptionGate& gate) { return !gate.open; });
 }
 
+void Discharge(Usage* usage, const Holder& holder) {
+  for (const Charge& charge : holder.charges)
+    usage->Remove(holder.queue, charge.pair, charge.amount);
+}
+
 // Position, in the queue's order of flavors, of the first that a variant may have; the end if none.
 std::size_t Favor(const ClusterQueue& queue, const JobRecord& variant) {
   std::size_t position = 0;
@@ -99,35 +104,61 @@ void Cycle::Process(CycleEntry* entry) {
 
 bool Cycle::Overlaps(const CycleEntry& entry) const {
   return std::any_of(entry.victims.begin(), entry.victims.end(), [this](const Victim& victim) {
-    return preempted_.contains(victim.holder->job->id);
+    return is_preempted_.contains(victim.holder->id);
   });
 }
 
 // With all victims so far and its own gone.
 Cycle::Fit Cycle::Fits(const CycleEntry& entry) {
-  std::map<JobId, HolderPtr> gone = preempted_;
-  for (const Victim& victim : entry.victims) gone.emplace(victim.holder->job->id, victim.holder);
-  std::vector<std::pair<NodeIndex, Charge>> removed;
-  for (const auto& [id, holder] : gone) {
-    topology_.usage()->Release(topology_.ChargesOf(*holder->job));
-    for (const Charge& charge : holder->charges) {
-      usage_.Remove(holder->queue, charge.pair, charge.amount);
-      removed.emplace_back(holder->queue, charge);
-    }
+  std::vector<const Holder*> own;
+  for (const Victim& victim : entry.victims) {
+    if (!is_preempted_.contains(victim.holder->id)) own.push_back(victim.holder.get());
   }
+  Usage& usage = without_victims_ ? *without_victims_ : usage_;
+  for (const Holder* holder : own) Discharge(&usage, *holder);
   Fit fit;
   const auto adds = entry.Adds();
   fit.quota = std::all_of(adds.begin(), adds.end(), [&](const Charge& charge) {
-    return usage_.Fits(entry.queue->node, charge.pair, charge.amount);
+    return usage.Fits(entry.queue->node, charge.pair, charge.amount);
   });
-  fit.machines = entry.machines.empty() || topology_.usage()->Fits(entry.machines);
-  for (auto one = removed.rbegin(); one != removed.rend(); ++one) {
-    usage_.Add(one->first, one->second.pair, one->second.amount);
+  for (const Holder* holder : own) {
+    for (const Charge& charge : holder->charges)
+      usage.Add(holder->queue, charge.pair, charge.amount);
   }
-  for (const auto& [id, holder] : gone) {
-    topology_.usage()->Charge(topology_.ChargesOf(*holder->job));
-  }
+  fit.machines = entry.machines.empty() || MachinesFit(entry, own);
   return fit;
+}
+
+bool Cycle::MachinesFit(const CycleEntry& entry, const std::vector<const Holder*>& own) {
+  TopologyUsage* machines = topology_.usage();
+  const auto release = [&](const Holder& holder) {
+    machines->Release(topology_.ChargesOf(*holder.job));
+  };
+  const auto charge = [&](const Holder& holder) {
+    machines->Charge(topology_.ChargesOf(*holder.job));
+  };
+  ForEachPreempted(release);
+  for (const Holder* holder : own) release(*holder);
+  const bool fits = machines->Fits(entry.machines);
+  ForEachPreempted(charge);
+  for (const Holder* holder : own) charge(*holder);
+  return fits;
+}
+
+template <class Visit>
+void Cycle::ForEachPreempted(const Visit& visit) const {
+  if (topology_.has_machines()) {
+    for (const HolderPtr& holder : preempted_) visit(*holder);
+  }
+}
+
+// HoldersNow without the victims so far.
+const Holders& Cycle::HoldersLeft() {
+  if (!left_) left_ = Holders::Over(HoldersBefore());
+  for (; left_admitted_ < admitted_before_; ++left_admitted_) left_->Put(admitted_[left_admitted_]);
+  for (; left_preempted_ < preempted_.size(); ++left_preempted_)
+    left_->Erase(preempted_[left_preempted_]->id);
+  return *left_;
 }
 
 void Cycle::Refresh(CycleEntry* entry, Fit* fit) {
@@ -144,20 +175,15 @@ void Cycle::Refresh(CycleEntry* entry, Fit* fit) {
 
 // Its victims are others' already: what would it need once those are gone?
 void Cycle::RecomputeWithoutVictims(CycleEntry* entry) {
-  Holders others = HoldersNow();
-  const Usage usage = usage_;
-  for (const auto& [id, holder] : preempted_) {
-    others.Erase(id);
-    topology_.usage()->Release(topology_.ChargesOf(*holder->job));
-    for (const Charge& charge : holder->charges) {
-      usage_.Remove(holder->queue, charge.pair, charge.amount);
-    }
-  }
-  Recompute(entry, others);
-  usage_ = usage;
-  for (const auto& [id, holder] : preempted_) {
-    topology_.usage()->Charge(topology_.ChargesOf(*holder->job));
-  }
+  ForEachPreempted([this](const Holder& holder) {
+    topology_.usage()->Release(topology_.ChargesOf(*holder.job));
+  });
+  std::swap(usage_, *without_victims_);
+  Recompute(entry, HoldersLeft());
+  std::swap(usage_, *without_victims_);
+  ForEachPreempted([this](const Holder& holder) {
+    topology_.usage()->Charge(topology_.ChargesOf(*holder.job));
+  });
   entry->deferred = entry->mode == FlavorMode::kFit;
   using Result = Recomputation::Result;
   if (entry->deferred || !entry->victims.empty()) {
@@ -170,6 +196,7 @@ void Cycle::RecomputeWithoutVictims(CycleEntry* entry) {
 void Cycle::Recompute(CycleEntry* entry, const Holders& holders) {
   if (entry->assignment == nullptr) return;
   const FlavorPins pins = PinsOf(*entry->assignment);
+  entry->counts.clear();  // with all its pods first, if it was nominated with fewer
   AssignRequest request;
   request.pins = &pins;
   Search(entry, &request, holders);
@@ -181,6 +208,10 @@ bool Cycle::VariantIsDone(CycleEntry* entry, HolderPtr* less_favorable) const {
   if (!settings_.concurrent_admission || state.concurrent_parent.empty() || entry->second_pass ||
       snapshot_.holders == nullptr) {
     return false;
+  }
+  // One of an earlier round of this plan: the next plan sees it as admitted, or not.
+  for (const HolderPtr& holder : admitted_) {
+    if (StateOf(*holder->job).concurrent_parent == state.concurrent_parent) return true;
   }
   const std::size_t own = Favor(*entry->queue->spec, *entry->job);
   for (const HolderPtr& holder : snapshot_.holders->Of(entry->queue->node)) {
@@ -211,10 +242,15 @@ bool Cycle::ReplaceNodeFailed(CycleEntry* entry) {
 
 void Cycle::Take(const CycleEntry& entry) {
   for (const Charge& charge : entry.Adds()) {
-    usage_.Add(entry.queue->node, charge.pair, charge.amount);
+    Add(entry.queue->node, charge);
     taken_.emplace_back(entry.queue->node, charge);
   }
   topology_.usage()->Charge(entry.machines);
+}
+
+void Cycle::Add(NodeIndex queue, const Charge& charge) {
+  usage_.Add(queue, charge.pair, charge.amount);
+  if (without_victims_) without_victims_->Add(queue, charge.pair, charge.amount);
 }
 
 // e: what it waits for is kept from later entries, unless its queue can always take it back.
@@ -225,17 +261,18 @@ void Cycle::Reserve(const CycleEntry& entry) {
 
 // Until the end of the round.
 void Cycle::KeepFromOthers(const CycleEntry& entry, std::span<const Charge> charges) {
-  for (const Charge& charge : charges) {
-    usage_.Add(entry.queue->node, charge.pair, charge.amount);
-  }
+  for (const Charge& charge : charges) Add(entry.queue->node, charge);
   topology_.usage()->Charge(entry.machines);
   reserved_ = true;
   if (!entry.machines.empty()) reserved_machines_.push_back(entry.machines);
 }
 
 void Cycle::Preempt(CycleEntry* entry) {
+  if (!without_victims_) without_victims_ = usage_;
   for (const Victim& victim : entry->victims) {
-    preempted_.emplace(victim.holder->job->id, victim.holder);
+    if (!is_preempted_.insert(victim.holder->id).second) continue;
+    preempted_.push_back(victim.holder);
+    Discharge(&*without_victims_, *victim.holder);
   }
   KeepFromOthers(*entry, entry->Adds());
   const QuotaTree& tree = usage_.tree();
@@ -320,6 +357,7 @@ bool Cycle::Place(CycleEntry* entry, std::string* cluster) {
     *cluster = entry->job->cluster;
     return true;
   }
+  if (entry->replaced != nullptr) return GrowInPlace(entry, cluster);
   const MemberFit& fit = FitOf(entry);
   std::size_t member = MemberFit::kNone;
   if (entry->machines.empty()) {
@@ -337,6 +375,30 @@ bool Cycle::Place(CycleEntry* entry, std::string* cluster) {
   }
   fit.Charge(&room_, member);
   *cluster = room_.member(member).facts->name;
+  return true;
+}
+
+// A larger slice runs where the one runs that it replaces, which needs room for the pods that come
+// to it alone.
+bool Cycle::GrowInPlace(CycleEntry* entry, std::string* cluster) {
+  const JobRecord& replaced = *entry->replaced->job;
+  const Admission beyond = PodsBeyond(*entry->admission, *replaced.admission);
+  PlacementDemand demand;
+  demand.pod_sets = entry->job->pod_sets.get();
+  demand.admission = &beyond;
+  const MemberFit fit(config_, room_, demand);
+  const bool same = entry->machines.empty() ||
+                    topology_.ClusterOf(*entry->job, *entry->admission) == replaced.cluster;
+  const std::size_t member = same ? fit.PickNamed(room_, replaced.cluster) : MemberFit::kNone;
+  if (member == MemberFit::kNone) {
+    Wait(entry->queue, Verdict(*entry, Reason::kWaitingForCapacity,
+                               "member cluster " + replaced.cluster +
+                                   ", which runs the job, has no room for more of its pods",
+                               RequeueReason::kNoFit));
+    return false;
+  }
+  fit.Charge(&room_, member);
+  *cluster = replaced.cluster;
   return true;
 }
 

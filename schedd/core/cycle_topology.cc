@@ -18,8 +18,10 @@ CycleTopology::CycleTopology(TopologyUsage usage, const AdmissionSettings& setti
 }
 
 const TopologyCharges& CycleTopology::ChargesOf(const JobRecord& holder) {
+  static const TopologyCharges kNone;
+  if (!placer_ || holder.admission == nullptr) return kNone;
   const auto [entry, fresh] = charges_.try_emplace(holder.id);
-  if (fresh && placer_ && holder.admission != nullptr) {
+  if (fresh) {
     entry->second =
         ChargesOn(*usage_.forest(), PodSetsOf(holder), *holder.admission, holder.cluster);
   }

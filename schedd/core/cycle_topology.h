@@ -20,6 +20,7 @@ class CycleTopology {
   CycleTopology(const CycleTopology&) = delete;
   CycleTopology& operator=(const CycleTopology&) = delete;
 
+  bool has_machines() const { return placer_.has_value(); }
   NodePlacer* placer() { return placer_ ? &*placer_ : nullptr; }
   TopologyUsage* usage() { return &usage_; }
   /// What a holder takes of the machines; worked out once.

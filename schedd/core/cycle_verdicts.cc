@@ -12,10 +12,12 @@ void Cycle::Wait(CycleQueue* queue, NotAdmitted verdict) {
   }
   const bool pending = verdict.last != nullptr && verdict.last->Pending();
   // A search that went on where an earlier one had ended starts over next time, on what others have
-  // left since; once it has, it would find the same again until something changes.
-  const bool starts_over = !pending && queue->resumed && !queue->searched_whole;
+  // left since; once one has gone from the first flavor to its end, the head has tried all there is
+  // until something changes.
+  queue->tried_all = queue->tried_all || (!pending && queue->searched_whole);
   if (pending || RequeuesAtOnce(verdict.requeue, queue->strict())) {
-    scans_pending_ = scans_pending_ || pending || starts_over;
+    const bool starts_over = queue->resumed && !queue->searched_whole;
+    scans_pending_ = scans_pending_ || (!queue->tried_all && (pending || starts_over));
     queue->tried = true;
     queue->last = verdict.last;
     if (verdict.requeue == RequeueReason::kPendingPreemption ||
@@ -57,10 +59,11 @@ NotAdmitted Cycle::Verdict(const CycleEntry& entry, Reason reason, std::string m
     last.tried = entry.assignment->last_tried;
     last.generation = entry.queue->heads->generation;
     last.cycle = number_;
-    last.tries = entry.resumed == nullptr ? 1 : entry.resumed->tries + 1;
-    // Resources whose scans are out of step would go round for ever; after as many tries as there
-    // are flavors each has looked at all of its own.
-    if (last.Pending() && last.tries < entry.queue->most_flavors) {
+    if (entry.resumed != nullptr) {
+      last.before = entry.resumed->before;
+      last.before.push_back(entry.resumed->tried);
+    }
+    if (!last.Ended()) {
       verdict.last = std::make_shared<const LastAssignment>(std::move(last));
     }
   }

@@ -83,7 +83,7 @@ Assignment AssignFlavors(const ConfigView& config, const AdmissionSettings& sett
 
 Charges TotalRequests(const QuotaTree& tree, const Demand& demand, const Assignment& assignment,
                       const Admission* replaced) {
-  Admission wanted;
+  Charges wanted;
   for (const PodSetDemand& entry : demand) {
     const PodSetFlavors* found = assignment.Find(entry.pod_set->name);
     if (found == nullptr) continue;
@@ -92,16 +92,13 @@ Charges TotalRequests(const QuotaTree& tree, const Demand& demand, const Assignm
       const PodSetAssignment* before = FindPodSet(replaced, entry.pod_set->name);
       count = entry.count - (before == nullptr ? 0 : before->count);
     }
-    PodSetAssignment& pods = wanted.pod_sets.emplace_back();
     for (const auto& [resource, flavor] : found->flavors) {
       const std::int64_t per_pod = resource == "pods" ? 1 : AmountOf(entry.per_pod, resource);
       const std::int64_t amount = SaturatingMul(per_pod, count);
-      if (amount == 0) continue;
-      pods.flavors[resource] = flavor.flavor;
-      SetAmount(&pods.usage, resource, amount);
+      if (amount != 0) AddCharge(tree.PairIndex(flavor.flavor, resource), amount, &wanted);
     }
   }
-  return ChargesOf(tree, wanted);
+  return wanted;
 }
 
 }  // namespace muster::core

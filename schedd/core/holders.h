@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "schedd/core/quota_tree.h"
@@ -21,6 +22,8 @@ struct Charge {
 };
 using Charges = std::vector<Charge>;  // sorted by pair, each pair once
 
+/// Adds to the amount of a pair, saturating; no-op for pair -1.
+void AddCharge(FlavorResourceIndex pair, std::int64_t amount, Charges* charges);
 /// What an admission charges, by pair of `tree`; pairs that no quota knows are left out.
 Charges ChargesOf(const QuotaTree& tree, const Admission& admission);
 
@@ -58,6 +61,9 @@ class Holders {
  public:
   Holders() = default;
   explicit Holders(QuotaTreePtr tree);
+  /// What `base` holds, to be changed without changing it: only the queues that are touched are
+  /// copied. `base` must outlive it and stay as it is meanwhile.
+  static Holders Over(const Holders& base);
 
   /// Adds or replaces (by job id). Holders of queues that the tree does not know are dropped.
   void Put(HolderPtr holder);
@@ -65,13 +71,18 @@ class Holders {
   void Erase(JobId id);
   /// Null if absent; good until the next change.
   const HolderPtr* Find(JobId id) const;
-  /// The reference is good as long as this object.
+  /// The reference is good as long as this object, and until this queue's first change in a layer.
   const HolderSet& Of(NodeIndex queue) const;
-  std::size_t size() const { return by_id_.size(); }
+  std::size_t size() const { return size_; }
 
  private:
-  std::vector<HolderSet> by_queue_;  // ClusterQueues only
-  std::map<JobId, HolderPtr> by_id_;
+  HolderSet* Own(NodeIndex queue);
+
+  const Holders* base_ = nullptr;  // null: not a layer
+  std::size_t size_ = 0;
+  std::vector<HolderSet> by_queue_;             // ClusterQueues only; empty in a layer
+  std::map<NodeIndex, HolderSet> touched_;      // of a layer: the queues that differ from its base
+  std::unordered_map<JobId, HolderPtr> by_id_;  // of a layer: null for the base's that it lost
 };
 
 }  // namespace muster::core

@@ -75,9 +75,9 @@ void PendingQueue::ChangeMembers(QueueClass* of, const Change& change) {
 PendingQueue::Place PendingQueue::Put(QueueClass* of, Seat seat) {
   Seats::iterator at;
   ChangeMembers(of, [&] {
-    const auto [place, fresh] = of->members.insert(std::move(seat));
-    MUSTER_CHECK(fresh);
-    at = place;
+    const std::size_t before = of->members.size();
+    at = of->members.insert(of->members.end(), std::move(seat));  // most come last
+    MUSTER_CHECK(of->members.size() == before + 1);
   });
   return {this, of, at};
 }

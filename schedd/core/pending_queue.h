@@ -150,7 +150,7 @@ class PendingQueue {
   JobId preemptor;       // the workload last requeued for PendingPreemption or PendingMigration
   JobPtr preemptor_was;  // as it was then
   JobId blocked_by;      // 0: not blocked
-  bool blocked_by_misfit = false;
+  RequeueReason blocked_for = RequeueReason::kGeneric;
   std::int64_t pop_cycle = 0, flush_cycle = -1;
   std::map<JobId, LastAssignmentPtr> last;  // where the scans of some ended
   JobPtr inflight_was;  // the inflight one as it was popped, if it changed since

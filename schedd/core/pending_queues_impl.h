@@ -35,7 +35,6 @@ struct PendingQueues::Impl {
   std::map<NodeIndex, std::set<std::string>> blocked;  // by root of the tree; may name idle queues
   std::map<std::pair<std::string, std::string>, double> usage;  // by (namespace, LocalQueue)
   std::map<std::string, std::int64_t> generations;  // releases by ClusterQueue, waiting or not
-  std::size_t idle_rounds = 0;                      // of the last plan settled
   std::int64_t configured = 0;                      // times that Configure was called
   std::string key;                                  // reused buffer
 
@@ -47,6 +46,9 @@ struct PendingQueues::Impl {
   const Place* StickyOf(const PendingQueue& queue) const {
     return queue.rules.strict ? nullptr : PlaceOf(queue.preemptor);
   }
+
+  // Queues whose heads take part in the next cycle, by name.
+  std::vector<const PendingQueue*> InCycle() const;
 
   void UpdateReady(PendingQueue& queue) {
     if (queue.Ready(StickyOf(queue))) {

@@ -1,5 +1,7 @@
 #include "schedd/core/placement.h"
 
+#include <algorithm>
+
 #include "schedd/core/member_room.h"
 
 namespace muster::core {
@@ -17,6 +19,15 @@ PlacementChoice Place(const ConfigView& config, std::span<const ClusterView> clu
   }
   if (want_verdicts) choice.verdicts = fit.Verdicts(room);
   return choice;
+}
+
+Admission PodsBeyond(const Admission& admission, const Admission& replaced) {
+  Admission beyond = admission;
+  for (std::size_t i = 0; i < beyond.pod_sets.size() && i < replaced.pod_sets.size(); ++i) {
+    std::int32_t& count = beyond.pod_sets[i].count;
+    count = std::max(0, count - replaced.pod_sets[i].count);
+  }
+  return beyond;
 }
 
 ResourceList RequestsOf(const PodSets& pod_sets, const Admission* admission) {

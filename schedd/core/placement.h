@@ -38,6 +38,9 @@ struct PlacementChoice {
 PlacementChoice Place(const ConfigView& config, std::span<const ClusterView> clusters,
                       const PlacementDemand& demand, bool want_verdicts);
 
+/// What `admission` has beyond the slice that it replaces, as pods: only their counts are set.
+Admission PodsBeyond(const Admission& admission, const Admission& replaced);
+
 /// What the pods ask for together: each pod set's requests times its admitted count, or its
 /// declared one without admission.
 ResourceList RequestsOf(const PodSets& pod_sets, const Admission* admission);

@@ -70,8 +70,7 @@ struct Plan {
   bool wait_for_pods_ready = false;
   bool more_work = false;  // the budget ended the cycle: call again
   std::size_t heads_evaluated = 0;
-  std::size_t rounds = 0;       // single-head cycles that it stands for
-  std::size_t idle_rounds = 0;  // the last ones, in a row, in which nothing but flavor scans moved
+  std::size_t rounds = 0;  // single-head cycles that it stands for
   bool empty() const { return admits.empty() && evictions.empty() && not_admitted.empty(); }
 };
 

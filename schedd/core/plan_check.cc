@@ -11,6 +11,7 @@
 #include "schedd/core/gates.h"
 #include "schedd/core/placement.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/requests.h"
 
 namespace muster::core {
 namespace {
@@ -94,7 +95,13 @@ class Checker {
     CheckGang(job, queue->second, *admit.admission);
     CheckQuota(admit);
     CheckTopology(admit);
-    if (!admit.second_pass) CheckCluster(job, *admit.admission, admit.cluster);
+    if (admit.replaced != nullptr) {
+      if (!snapshot_.clusters.empty() && admit.cluster != admit.replaced->cluster)
+        Say(job, "grows away from where it runs");
+      CheckCluster(job, PodsBeyond(*admit.admission, *admit.replaced->admission), admit.cluster);
+    } else if (!admit.second_pass) {
+      CheckCluster(job, *admit.admission, admit.cluster);
+    }
   }
 
   // All pod sets whole, each with what it asks for.

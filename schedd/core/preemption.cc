@@ -40,7 +40,9 @@ std::vector<Victim> VictimSearch::Find(const Preemptor& preemptor, std::span<con
 PreemptionOutlook VictimSearch::Simulate(const Preemptor& preemptor, FlavorResourceIndex pair,
                                          std::int64_t amount) {
   const std::array<Charge, 1> requests = {{{pair, amount}}};
-  const std::vector<Victim> victims = Find(preemptor, requests, {{pair}}, nullptr);
+  simulated_ = requests[0];
+  simulated_victims_ = Find(preemptor, requests, {{pair}}, nullptr);
+  const std::vector<Victim>& victims = simulated_victims_;
   PreemptionOutlook outlook;
   bool own = false;
   for (const Victim& victim : victims) {
@@ -58,6 +60,13 @@ PreemptionOutlook VictimSearch::Simulate(const Preemptor& preemptor, FlavorResou
   using Possibility = PreemptionOutlook::Possibility;
   if (!victims.empty()) outlook.possibility = own ? Possibility::kPreempt : Possibility::kReclaim;
   return outlook;
+}
+
+const std::vector<Victim>* VictimSearch::Simulated(
+    std::span<const Charge> requests, std::span<const FlavorResourceIndex> contested) const {
+  const bool same = requests.size() == 1 && requests[0] == simulated_ && contested.size() == 1 &&
+                    contested[0] == simulated_.pair;
+  return same ? &simulated_victims_ : nullptr;
 }
 
 bool SatisfiesPolicy(const Preemptor& preemptor, const Holder& candidate, PreemptionPolicy policy) {

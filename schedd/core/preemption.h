@@ -76,12 +76,18 @@ class VictimSearch final : public PreemptionOracle {
 
   PreemptionOutlook Simulate(const Preemptor& preemptor, FlavorResourceIndex pair,
                              std::int64_t amount) override;
+  /// What Find would give without a probe, if the last Simulate asked exactly this on the usage as
+  /// it is; null if it asked something else. Good until the next Simulate.
+  const std::vector<Victim>* Simulated(std::span<const Charge> requests,
+                                       std::span<const FlavorResourceIndex> contested) const;
 
  private:
   const AdmissionSettings& settings_;
   const Holders& holders_;
   Usage* usage_;
   const LocalQueueUsages* local_usages_;
+  Charge simulated_;  // what the last Simulate asked for; pair -1: none did
+  std::vector<Victim> simulated_victims_;
 };
 
 /// True if `candidate` may be evicted under `policy` (kueue.md 2.8).

@@ -13,7 +13,6 @@ bool Before(const JobRecord& a, const JobRecord& b, const AdmissionSettings& set
 }
 
 void PendingQueues::Impl::Add(JobPtr job, WallTime now) {
-  idle_rounds = 0;
   const Place* place = PlaceOf(job->id);
   if (place != nullptr && place->queue->name == job->cluster_queue) {
     AddAgain(*place->queue, *place, std::move(job), now);
@@ -111,8 +110,7 @@ void PendingQueues::Impl::Block(PendingQueue& queue, JobId id, RequeueReason rea
   const Seat* head = queue.Head(StickyOf(queue));
   if (head == nullptr || head->job->id != id) return;
   queue.blocked_by = id;
-  queue.blocked_by_misfit =
-      reason == RequeueReason::kNoFit || reason == RequeueReason::kPreemptionNoCandidates;
+  queue.blocked_for = reason;
   blocked[RootOf(queue.name)].insert(queue.name);
 }
 
@@ -127,7 +125,9 @@ void PendingQueues::Impl::Unblock(const Plan& plan) {
       const auto found = queues.find(name);
       if (found == queues.end() || found->second.blocked_by.value == 0) return true;
       PendingQueue& queue = found->second;
-      if (queue.blocked_by_misfit && !queue.rules.preempts) return false;
+      const bool misfit = queue.blocked_for == RequeueReason::kNoFit ||
+                          queue.blocked_for == RequeueReason::kPreemptionNoCandidates;
+      if (misfit && !queue.rules.preempts) return false;
       queue.blocked_by = JobId{};
       UpdateReady(queue);
       return true;
@@ -136,7 +136,6 @@ void PendingQueues::Impl::Unblock(const Plan& plan) {
 }
 
 std::size_t PendingQueues::Impl::FlushOne(PendingQueue& queue, WallTime now) {
-  idle_rounds = 0;
   const auto matches = [&](const std::string& ns) { return MatchesNamespace(queue, ns); };
   const std::size_t moved = queue.Flush(now, matches, [&](const Seat& seat) {
     const JobPtr job = seat.job;
@@ -179,7 +178,6 @@ void PendingQueues::Configure(ConfigPtr config, QuotaTreePtr tree, AdmissionSett
   impl_->settings = std::move(settings);
   impl_->blocked.clear();
   ++impl_->configured;
-  impl_->idle_rounds = 0;
   std::erase_if(impl_->generations, [this](const auto& entry) {
     return !impl_->config->cluster_queues.contains(entry.first);
   });
@@ -257,10 +255,13 @@ void PendingQueues::Settle(const Plan& plan, WallTime now) {
     ++queue.pop_cycle;
     impl_->Remember(queue, waiting.job, waiting.requeue, waiting.last);
     impl_->PutBack(queue, waiting.job, place->job(), waiting.requeue, now);
-    if (waiting.block) blocking.emplace_back(&queue, &waiting);
+    if (waiting.block) {
+      blocking.emplace_back(&queue, &waiting);
+    } else if (queue.blocked_by == waiting.job->id) {
+      queue.blocked_by = JobId{};  // a blocked head that took part, and the plan is not the last
+    }
     impl_->UpdateReady(queue);
   }
-  impl_->idle_rounds = plan.admits.empty() && plan.evictions.empty() ? plan.idle_rounds : 0;
   impl_->Unblock(plan);
   for (const auto& [queue, waiting] : blocking) {
     impl_->Block(*queue, waiting->job->id, waiting->requeue);

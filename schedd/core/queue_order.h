@@ -94,8 +94,6 @@ class PendingQueues {
 
   QueueCounts Counts(const std::string& cluster_queue) const;
   std::size_t size() const;
-  /// What the last plan settled said of its idle rounds; 0 once anything has changed since.
-  std::size_t IdleRounds() const;
   /// True if Heads() would give anything: O(1).
   bool HasActive() const;
   /// True if the workload is in the queue and may be tried; false for those that are inadmissible

@@ -5,16 +5,45 @@
 
 namespace muster::core {
 
+// Blocked heads as well where another head of their tree is tried: what they wait for is kept from
+// others for the length of a cycle (kueue.md 2.5 e, g, j), and with fair sharing a head takes part
+// in its tree's tournament even if it does not fit.
+std::vector<const PendingQueue*> PendingQueues::Impl::InCycle() const {
+  std::vector<const PendingQueue*> shown;
+  std::set<NodeIndex> roots;
+  for (const auto& [name, queue] : ready) {
+    shown.push_back(queue);
+    if (!blocked.empty()) roots.insert(RootOf(name));
+  }
+  const std::size_t first = shown.size();
+  for (const NodeIndex root : roots) {
+    const auto names = blocked.find(root);
+    if (names == blocked.end()) continue;
+    for (const std::string& name : names->second) {
+      const auto found = queues.find(name);
+      if (found == queues.end() || ready.contains(name)) continue;
+      const PendingQueue& queue = found->second;
+      const bool matters = settings->fair_sharing || queue.blocked_for != RequeueReason::kNoFit;
+      if (matters && queue.active_jobs > 0) shown.push_back(&queue);
+    }
+  }
+  if (shown.size() > first) {
+    std::sort(shown.begin(), shown.end(),
+              [](const PendingQueue* a, const PendingQueue* b) { return a->name < b->name; });
+  }
+  return shown;
+}
+
 std::vector<QueueHeads> PendingQueues::Heads(std::size_t per_queue, std::size_t total) const {
   std::vector<QueueHeads> heads;
-  for (const auto& [name, queue] : impl_->ready) {
+  for (const PendingQueue* queue : impl_->InCycle()) {
     std::size_t take = std::min({per_queue, total, queue->active_jobs});
     if (take == 0) break;
     if (queue->rules.usage_based) take = 1;
     QueueHeads& entry = heads.emplace_back();
-    entry.cluster_queue = name;
+    entry.cluster_queue = queue->name;
     entry.preemptor = queue->preemptor;
-    entry.generation = impl_->GenerationOf(name);
+    entry.generation = impl_->GenerationOf(queue->name);
     entry.jobs.reserve(take);
     entry.jobs.push_back(queue->Head(impl_->StickyOf(*queue))->job);
     SeatMerge merge(queue->active());
@@ -100,8 +129,6 @@ QueueCounts PendingQueues::Counts(const std::string& cluster_queue) const {
 }
 
 std::size_t PendingQueues::size() const { return impl_->places.size(); }
-
-std::size_t PendingQueues::IdleRounds() const { return impl_->idle_rounds; }
 
 bool PendingQueues::HasActive() const { return !impl_->ready.empty(); }
 

@@ -82,6 +82,12 @@ bool RequeuesAtOnce(RequeueReason reason, bool strict_fifo) {
   }
 }
 
+bool LastAssignment::Ended() const {
+  constexpr std::size_t kMostResumed = 255;
+  return !Pending() || before.size() >= kMostResumed ||
+         std::find(before.begin(), before.end(), tried) != before.end();
+}
+
 bool LastAssignment::Pending() const {
   for (const auto& pod_set : tried) {
     for (const auto& [resource, index] : pod_set) {

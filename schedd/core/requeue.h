@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "schedd/core/assignment.h"
 #include "schedd/model/job.h"
@@ -39,11 +40,15 @@ bool RequeuesAtOnce(RequeueReason reason, bool strict_fifo);
 /// Where the flavor search of a waiting workload ended, and on which state it ran.
 struct LastAssignment {
   ScanPosition tried;
-  std::int64_t generation = 0;  // allocatable generation of its ClusterQueue
-  std::int64_t cycle = 0;       // the scheduling cycle that left it
-  std::size_t tries = 1;        // searches in a row that went on from where the last one ended
+  std::int64_t generation = 0;       // allocatable generation of its ClusterQueue
+  std::int64_t cycle = 0;            // the scheduling cycle that left it
+  std::vector<ScanPosition> before;  // where it ended since it last began with the first flavors
   /// True if some flavor was not looked at yet.
   bool Pending() const;
+  /// True if the next search has to begin with the first flavors: all were looked at, or it stands
+  /// where it stood before. Kueue would go round for ever where the scans of several resources are
+  /// out of step, and keep all others of the queue waiting. Also after 256 searches in a row.
+  bool Ended() const;
 };
 using LastAssignmentPtr = std::shared_ptr<const LastAssignment>;
 

@@ -35,9 +35,8 @@ struct Snapshot {
   std::shared_ptr<const LocalQueueUsages> local_usages;  // null: no admission fair sharing
   /// Some admitted workload has not all its pods ready (waitForPodsReady.blockAdmission).
   bool pods_not_ready = false;
-  WallTime now;                 // second resolution; what is admitted is reserved at it
-  std::size_t idle_rounds = 0;  // PendingQueues::IdleRounds
-  std::int64_t cycle = 0;       // number of the next single-head cycle; grows by Plan::rounds
+  WallTime now;            // second resolution; what is admitted is reserved at it
+  std::int64_t cycle = 0;  // number of the next single-head cycle; grows by Plan::rounds
 };
 
 }  // namespace muster::core

@@ -16,9 +16,8 @@ using shapes::Field;
 constexpr std::int64_t kDayS = 86'400;
 constexpr std::int64_t kDurationMaxS = 3650 * kDayS;
 
-// Gates that need more than decisions: what makes variants, slices and preemption gates.
-constexpr std::string_view kNotActedOn[] = {"ConcurrentAdmission",
-                                            "MultiKueueOrchestratedPreemption",
+// Gates that need more than decisions: what opens gates, and places slices.
+constexpr std::string_view kNotActedOn[] = {"MultiKueueOrchestratedPreemption",
                                             "ElasticJobsViaWorkloadSlicesWithTAS"};
 
 // "1h30m", "5m", "90s", "0s", as Kueue's configuration writes durations; whole seconds.
@@ -64,6 +63,21 @@ void ReadFairSharing(const Field& field, AdmissionSettings* settings) {
   }
   if (strategies.empty())
     strategies = {FairStrategy::kLessThanOrEqualToFinalShare, FairStrategy::kLessThanInitialShare};
+}
+
+void ReadAdmissionFairSharing(const Field& field, AdmissionSettings* settings) {
+  if (!field.present()) return;
+  field.OnlyMembers({"usageHalfLifeTime", "usageSamplingInterval", "resourceWeights"});
+  AdmissionFairSharing& rules = settings->admission_fair_sharing.emplace();
+  rules.half_life_s = Seconds(field["usageHalfLifeTime"]).value_or(0);
+  if (const auto interval = Seconds(field["usageSamplingInterval"])) {
+    rules.sampling_interval_s = *interval;
+    if (*interval == 0) field["usageSamplingInterval"].Fail("must be above 0");
+  }
+  for (const auto& [resource, weight] : field["resourceWeights"].Members()) {
+    if (const auto value = weight.Real())
+      rules.resource_weights.emplace_back(std::string(resource), *value);
+  }
 }
 
 void ReadPodsReady(const Field& field, WaitForPodsReady* rules) {
@@ -150,8 +164,8 @@ Result<AdmissionSettings> ReadAdmissionSettings(const json::value& section) {
   const Field root(section, &problems);
   root.OnlyMembers({"fairSharing", "admissionFairSharing", "waitForPodsReady", "resources",
                     "objectRetentionPolicies", "featureGates"});
-  root["admissionFairSharing"].Refuse("is not supported by this version");
   ReadFairSharing(root["fairSharing"], &settings);
+  ReadAdmissionFairSharing(root["admissionFairSharing"], &settings);
   ReadPodsReady(root["waitForPodsReady"], &settings.pods_ready);
   ReadResources(root["resources"], &settings);
   ReadRetention(root["objectRetentionPolicies"], &settings);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schedd/dispatch/impl.h"
+#include "schedd/model/scale_lifecycle.h"
 #include "schedd/shapes/shape.h"
 
 namespace muster::dispatch {
@@ -64,6 +65,7 @@ Result<DispatchOrder> Dispatcher::Impl::MakeOrder(const EnsureTask& task,
   order.job = task.job->id;
   order.object = ToText(rendered->object);
   order.suspended = task.suspended;
+  if (ScaleOf(*task.job) != nullptr) order.scale = task.job->resource_version;
   if (task.job->admission != nullptr) order.pod_sets = task.job->admission->pod_sets;
   const Status referenced = AddReferences(*task.job, *parsed, world, &order);
   if (!referenced.ok()) return referenced.error();

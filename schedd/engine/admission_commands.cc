@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "schedd/engine/impl.h"
-#include "schedd/text/json.h"
 
 namespace muster {
 namespace {
@@ -12,9 +11,9 @@ Error NoSuchJob(JobId id) {
   return NotFound("job " + std::to_string(id.value) + " does not exist");
 }
 
-Error WrongField(const char* field, std::string sentence) {
+Error WrongField(std::string field, std::string sentence) {
   Error error = InvalidArgument(sentence);
-  error.fields.push_back({field, std::move(sentence)});
+  error.fields.push_back({std::move(field), std::move(sentence)});
   return error;
 }
 
@@ -38,6 +37,42 @@ Status CheckReclaimable(const JobRecord& job, const std::vector<ReclaimablePods>
     if (fewer && HoldsQuota(job.state))
       return WrongField("reclaimablePods", "what was given back stays given back");
   }
+  return Done{};
+}
+
+Status CheckVersion(const JobRecord& job, std::int64_t expected) {
+  if (expected == 0 || expected == job.resource_version) return Done{};
+  return Aborted("job " + std::to_string(job.id.value) +
+                 " has been changed since it was read: its resourceVersion is " +
+                 std::to_string(job.resource_version));
+}
+
+// What one check says, into the record. Of a job that runs it may no longer change the pods.
+Status TakeAnswer(const AdmissionCheckStatus& answer, WallTime now, JobRecord* job) {
+  const auto& checks = StateOf(*job).checks;
+  const auto at = std::find_if(checks.begin(), checks.end(), [&](const AdmissionCheckStatus& one) {
+    return one.name == answer.name;
+  });
+  const bool waits =
+      HoldsQuota(job->state) && !IsTrue(*job, "Evicted") && !changes::IsCancelling(*job);
+  if (at == checks.end() || !waits) {
+    return Error{Code::kFailedPrecondition, "job " + std::to_string(job->id.value) +
+                                                " does not wait for admission check " +
+                                                answer.name};
+  }
+  if (IsDispatched(job->state) && answer.updates != at->updates) {
+    return WrongField("status.admissionChecks[" + answer.name + "].podSetUpdates",
+                      "cannot be changed once the workload is admitted");
+  }
+  AdmissionCheckStatus next = *at;
+  next.state = answer.state;
+  next.message = answer.message;
+  next.requeue_after_s = answer.requeue_after_s;
+  next.updates = answer.updates;
+  if (next.state != at->state) next.last_transition = now;
+  ChangeState(job, [&](AdmissionState* state) {
+    state->checks[static_cast<std::size_t>(at - checks.begin())] = next;
+  });
   return Done{};
 }
 
@@ -72,27 +107,15 @@ Result<JobPtr> Engine::Impl::SetCheck(const SetCheckStatusCommand& command) {
   const auto found = live.jobs.find(command.job);
   if (found == live.jobs.end()) return NoSuchJob(command.job);
   const JobPtr job = found->second;
-  const auto& checks = StateOf(*job).checks;
-  const auto at = std::find_if(checks.begin(), checks.end(), [&](const AdmissionCheckStatus& one) {
-    return one.name == command.check;
-  });
-  if (at == checks.end() || !HoldsQuota(job->state) || IsTrue(*job, "Evicted")) {
-    return Error{Code::kFailedPrecondition, "job " + std::to_string(job->id.value) +
-                                                " does not wait for admission check " +
-                                                command.check};
-  }
-  AdmissionCheckStatus next = *at;
-  next.state = command.state;
-  next.message = command.message;
-  next.requeue_after_s = command.requeue_after_s;
-  next.updates = command.updates;
-  if (next == *at) return job;
+  const Status fresh = CheckVersion(*job, command.expected_resource_version);
+  if (!fresh.ok()) return fresh.error();
   const WallTime now = clock.WallNow();
-  if (next.state != at->state) next.last_transition = now;
   auto draft = std::make_shared<JobRecord>(*job);
-  ChangeState(draft.get(), [&](AdmissionState* state) {
-    state->checks[static_cast<std::size_t>(at - checks.begin())] = next;
-  });
+  for (const AdmissionCheckStatus& answer : command.checks) {
+    const Status taken = TakeAnswer(answer, now, draft.get());
+    if (!taken.ok()) return taken.error();
+  }
+  if (StateOf(*draft).checks == StateOf(*job).checks) return job;
   const JobPtr changed = Put(job, std::move(draft), "JobCheckUpdated");
   if (const auto rejected = RejectionEviction(*changed)) {
     Evict(changed, Reason::kDeactivated, [&](JobRecord* one) {
@@ -133,6 +156,8 @@ Result<JobPtr> Engine::Impl::ChangeSpec(const ChangeJobCommand& command) {
     return Error{Code::kFailedPrecondition,
                  "job " + std::to_string(job->id.value) + " has already ended"};
   }
+  const Status fresh = CheckVersion(*job, command.expected_resource_version);
+  if (!fresh.ok()) return fresh.error();
   auto draft = std::make_shared<JobRecord>(*job);
   if (command.priority_class) {
     const auto known = live.config->priority_classes.find(*command.priority_class);
@@ -155,7 +180,7 @@ Result<JobPtr> Engine::Impl::ChangeSpec(const ChangeJobCommand& command) {
     if (command.reclaimable) state->reclaimable = *command.reclaimable;
   });
   JobPtr changed = Put(job, std::move(draft), "JobChanged");
-  tx.flush_all = true;
+  WakeTreeAfterCommit(changed->cluster_queue);
   const bool active = StateOf(*changed).active;
   if (command.active.has_value() && *command.active != active) {
     if (active) {
@@ -169,38 +194,6 @@ Result<JobPtr> Engine::Impl::ChangeSpec(const ChangeJobCommand& command) {
     }
   }
   return live.jobs.at(job->id);
-}
-
-void Engine::Impl::Handle(SetCheckActiveCommand command) {
-  const auto answer = [this, &command](Result<ObjectPtr> result) {
-    answers.push_back(
-        [done = std::move(command.done), result = std::move(result)] { done(result); });
-  };
-  const auto found = live.objects->find({ObjectKind::kAdmissionCheck, "", command.check});
-  if (found == live.objects->end())
-    return answer(NotFound("AdmissionCheck " + command.check + " does not exist"));
-  auto manifest = ParseJson(found->second->manifest);
-  if (!manifest.ok() || !manifest->is_object())
-    return answer(Internal("AdmissionCheck " + command.check + " is unreadable"));
-  manifest->as_object()["status"] =
-      json::object{{"conditions", json::array{{{"type", "Active"},
-                                               {"status", command.active ? "True" : "False"},
-                                               {"reason", command.reason},
-                                               {"message", command.message}}}}};
-  ObjectChange change;
-  change.kind = ObjectKind::kAdmissionCheck;
-  change.name = command.check;
-  change.manifest = WriteJson(*manifest);
-  auto outcome = Apply(command.actor, {change}, false);
-  if (!outcome.ok()) return answer(outcome.error());
-  AnswerAfterCommit(
-      [done = std::move(command.done), object = outcome->front().object](const Error* error) {
-        if (error != nullptr) {
-          done(*error);
-        } else {
-          done(object);
-        }
-      });
 }
 
 }  // namespace muster

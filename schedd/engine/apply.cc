@@ -70,7 +70,8 @@ void RemoveNamespaced(const std::string& ns, Draft* draft, std::vector<ObjectPtr
   }
 }
 
-// Only these kinds take part in decisions.
+// Only these kinds take part in decisions; by LimitRange and RuntimeClass waiting jobs are
+// measured.
 bool MattersToQueues(ObjectKind kind) {
   return kind != ObjectKind::kConfigMap && kind != ObjectKind::kSecret &&
          kind != ObjectKind::kLimitRange && kind != ObjectKind::kRuntimeClass;
@@ -122,6 +123,8 @@ Result<std::vector<ObjectApplied>> Engine::Impl::Apply(const Actor& actor,
   std::vector<ObjectApplied> outcomes;
   std::vector<ObjectPtr> cascaded;
   bool matters = false;
+  std::set<std::string> bound;  // namespaces with another LimitRange than before
+  bool other_overhead = false;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const ObjectChange& change = changes[i];
     const auto found = draft.objects->find({change.kind, change.ns, change.name});
@@ -140,8 +143,10 @@ Result<std::vector<ObjectApplied>> Engine::Impl::Apply(const Actor& actor,
       if (!put.ok()) return At(i, put.error());
       outcomes.push_back(std::move(put).value());
     }
-    matters = matters ||
-              (MattersToQueues(change.kind) && outcomes.back().outcome != ApplyOutcome::kUnchanged);
+    if (outcomes.back().outcome == ApplyOutcome::kUnchanged) continue;
+    matters = matters || MattersToQueues(change.kind);
+    other_overhead = other_overhead || change.kind == ObjectKind::kRuntimeClass;
+    if (change.kind == ObjectKind::kLimitRange) bound.insert(change.ns);
   }
   if (dry_run) return outcomes;
   for (const ObjectPtr& object : cascaded) {
@@ -171,6 +176,7 @@ Result<std::vector<ObjectApplied>> Engine::Impl::Apply(const Actor& actor,
   if (changed) {
     draft.config->version = live.last_seq;
     TakeConfig(std::move(draft.config), std::move(draft.objects), matters);
+    if (!bound.empty() || other_overhead) RecheckWaiting(bound, other_overhead);
   }
   return outcomes;
 }

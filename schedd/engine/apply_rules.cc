@@ -1,6 +1,11 @@
-// What may not be removed, cordoning, and what an edit would do.
+// What may not be removed, and what an edit would do.
+#include <set>
+
+#include "schedd/base/limits.h"
 #include "schedd/core/cycle.h"
+#include "schedd/core/explain_trial.h"
 #include "schedd/engine/impl.h"
+#include "schedd/engine/stand_ins.h"
 #include "schedd/shapes/queue_objects.h"
 #include "schedd/text/json.h"
 
@@ -18,6 +23,39 @@ bool Uses(const ClusterQueue& queue, const std::string& flavor) {
   return false;
 }
 
+// The world after a plan whose victims are gone already; what waits is looked at anew.
+core::Snapshot GoneOn(const core::Snapshot& before, const core::Plan& plan) {
+  core::Snapshot after = core::Apply(before, plan);
+  if (plan.evictions.empty()) return after;
+  core::Trial trial(after);
+  for (const core::Eviction& eviction : plan.evictions) {
+    const core::HolderPtr* held = after.holders->Find(eviction.victim->id);
+    if (held != nullptr) trial.Release(*held);
+  }
+  std::set<JobId> admitted;
+  for (const core::Admit& admit : plan.admits) admitted.insert(admit.job->id);
+  after = trial.snapshot();
+  after.heads = before.heads;
+  for (core::QueueHeads& queue : after.heads) {
+    std::erase_if(queue.jobs, [&](const JobPtr& job) { return admitted.contains(job->id); });
+  }
+  return after;
+}
+
+// What the cycles to come would do, until they move nothing more.
+EditEffect EffectOf(core::Snapshot snapshot, const core::CycleInput& input) {
+  EditEffect effect;
+  for (std::size_t i = 0; i < limits::kPreviewPlans; ++i) {
+    const core::Plan plan = core::Decide(snapshot, input);
+    for (const core::Admit& admit : plan.admits) effect.would_admit.push_back(admit.job);
+    for (const core::Eviction& eviction : plan.evictions)
+      effect.would_preempt.push_back(eviction.victim);
+    if (plan.evictions.empty() && !plan.more_work) break;
+    snapshot = GoneOn(snapshot, plan);
+  }
+  return effect;
+}
+
 }  // namespace
 
 Status Engine::Impl::CheckRemoval(const ConfigView& config, const ObjectChange& change) const {
@@ -33,9 +71,8 @@ Status Engine::Impl::CheckRemoval(const ConfigView& config, const ObjectChange& 
       }
       break;
     case ObjectKind::kClusterQueue: {
-      // Counted with what is being released: the amounts are still in use until that is durable.
-      const auto stats = live.charged.queues().find(name);
-      if (stats != live.charged.queues().end() && stats->second.reserving > 0) {
+      const auto stats = live.planned.queues().find(name);
+      if (stats != live.planned.queues().end() && stats->second.reserving > 0) {
         return InUse("ClusterQueue " + name + " holds quota for " +
                      std::to_string(stats->second.reserving) +
                      " workloads: stop it or let them end first");
@@ -60,38 +97,6 @@ Status Engine::Impl::CheckRemoval(const ConfigView& config, const ObjectChange& 
       break;
   }
   return Done{};
-}
-
-void Engine::Impl::Handle(CordonCommand command) {
-  const auto found = live.objects->find({ObjectKind::kMemberCluster, "", command.cluster});
-  const auto answer = [this, &command](Result<ObjectPtr> result) {
-    answers.push_back(
-        [done = std::move(command.done), result = std::move(result)] { done(result); });
-  };
-  if (found == live.objects->end())
-    return answer(NotFound("member cluster " + command.cluster + " does not exist"));
-  auto manifest = ParseJson(found->second->manifest);
-  if (!manifest.ok() || !manifest->is_object())
-    return answer(Internal("member cluster " + command.cluster + " is unreadable"));
-  json::value& metadata = manifest->as_object()["metadata"];
-  if (!metadata.is_object()) metadata = json::object{};
-  json::value& annotations = metadata.as_object()["annotations"];
-  if (!annotations.is_object()) annotations = json::object{};
-  annotations.as_object()["muster.io/cordoned"] = command.cordon ? "true" : "false";
-  ObjectChange change;
-  change.kind = ObjectKind::kMemberCluster;
-  change.name = command.cluster;
-  change.manifest = WriteJson(*manifest);
-  auto outcome = Apply(command.actor, {change}, false);
-  if (!outcome.ok()) return answer(outcome.error());
-  AnswerAfterCommit(
-      [done = std::move(command.done), object = outcome->front().object](const Error* error) {
-        if (error != nullptr) {
-          done(*error);
-        } else {
-          done(object);
-        }
-      });
 }
 
 void Engine::Impl::Handle(PreviewCommand command) {
@@ -125,19 +130,18 @@ void Engine::Impl::Handle(PreviewCommand command) {
     waiting.jobs = live.pending.Ordered(name, options.cycle_heads);
     if (!waiting.jobs.empty()) heads.push_back(std::move(waiting));
   }
-  EditEffect effect;
   core::Snapshot snapshot = MakeSnapshot(config, ledger, holders, std::move(heads));
   if (const auto trees = ForestOf(*config); trees != nullptr)
     snapshot.topology = MachinesOf(*config, trees, *holders, *tree);
-  if (!snapshot.clusters.empty()) {
-    core::CycleInput input;
-    input.now = clock.Now();
-    input.seed = random.Next();
-    input.budget.heads = options.cycle_heads;
-    const core::Plan plan = core::Decide(snapshot, input);
-    for (const core::Admit& admit : plan.admits) effect.would_admit.push_back(admit.job);
-    for (const core::Eviction& eviction : plan.evictions)
-      effect.would_preempt.push_back(eviction.victim);
+  if (snapshot.clusters.empty()) return answer(EditEffect{});
+  core::CycleInput input;
+  input.now = clock.Now();
+  input.seed = random.Next();
+  input.budget.heads = options.cycle_heads;
+  EditEffect effect = EffectOf(std::move(snapshot), input);
+  for (JobPtr& job : effect.would_admit) {
+    const auto owner = live.jobs.find(OwnerOf(job->id));
+    if (owner != live.jobs.end()) job = owner->second;
   }
   answer(std::move(effect));
 }

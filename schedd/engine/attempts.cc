@@ -1,11 +1,13 @@
 // What becomes of a job's current attempt: admitted, stopped, ended, run again, removed from its
 // member.
 #include "schedd/engine/impl.h"
+#include "schedd/engine/stand_ins_impl.h"
 
 namespace muster {
 
 void Engine::Impl::Admit(const core::Admit& admit) {
-  const auto found = live.jobs.find(admit.job->id);
+  if (admit.replaced != nullptr) return stand_ins->AdmitSlice(admit);
+  const auto found = live.jobs.find(OwnerOf(admit.job->id));
   MUSTER_CHECK(found != live.jobs.end());
   const JobPtr before = found->second;
   const ClusterQueue& queue = live.config->cluster_queues.at(admit.admission->cluster_queue);
@@ -13,6 +15,11 @@ void Engine::Impl::Admit(const core::Admit& admit) {
   changes::Draft draft =
       changes::Reserved(*before, admit.admission, admit.cluster,
                         RequiredChecks(queue, admit.admission.get()), *options.settings, now);
+  if (IsStandIn(admit.job->id)) {  // a variant: what it got is its parent's
+    ChangeState(draft.get(), [&](AdmissionState* state) {
+      state->allowed_flavors = StateOf(*admit.job).allowed_flavors;
+    });
+  }
   metrics.OnReserved(*draft, now);
   if (IsTrue(*draft, "Admitted")) {
     changes::Dispatch(draft.get(), now);

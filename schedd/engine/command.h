@@ -27,6 +27,7 @@ struct Submission {
       draft;  // everything but id, accept_seq, resource_version, submit_time, state
   std::string manifest;
   std::optional<IdempotencyKey> idempotency;
+  std::int64_t config_version = 0;  // of the configuration that its draft was made by
   /// Tasks of one array share the id of the first submission of the command when set.
   bool array_task = false;
 };
@@ -79,7 +80,8 @@ struct ApplyCommand {
   Callback<std::vector<ObjectApplied>> done;
 };
 
-/// What an edit of a queue would do at once: for `quota set --dry-run`.
+/// What an edit of a queue would do at once, and once its victims are gone: for `quota set
+/// --dry-run`.
 struct EditEffect {
   std::vector<JobPtr> would_admit;
   std::vector<JobPtr> would_preempt;  // the victims of what cannot be admitted otherwise
@@ -122,17 +124,32 @@ struct CordonCommand {
   Callback<ObjectPtr> done;
 };
 
-/// What the controller of an admission check says of one job: status.admissionChecks[] (kueue.md
-/// 2.13). Refused with kFailedPrecondition unless the job holds quota and waits for this check, or
-/// says the same again.
+/// What a new manifest under the name of a job changes of it; absent fields stay. kAborted for a
+/// stale version; kFailedPrecondition or kInvalidArgument, with a sentence, for what may not
+/// change.
+struct ReplaceJobCommand {
+  Actor actor;
+  JobId job;
+  /// Of an elastic job: a smaller size takes effect at once, a larger one when it has quota
+  /// (KEP-77).
+  std::optional<JobSize> size;
+  JobSize submitted;  // as its manifest had it; counts until the size is changed first
+  /// The gates that are left; "": none keeps it out of its queue any more (KEP-6915).
+  std::optional<std::string> admission_gated_by;
+  std::int64_t expected_resource_version = 0;  // 0: any
+  bool dry_run = false;                        // whether it would be taken; changes nothing
+  Callback<JobPtr> done;
+};
+
+/// What the controllers of admission checks say of one job: status.admissionChecks[] (kueue.md
+/// 2.13); all or none. Of each: name, state, message, requeue_after_s (of kRetry: not tried again
+/// before) and updates (what its pods get when it starts). Refused with kFailedPrecondition unless
+/// the job holds quota and waits for these checks.
 struct SetCheckStatusCommand {
   Actor actor;
   JobId job;
-  std::string check;
-  CheckState state = CheckState::kPending;
-  std::string message;
-  std::optional<std::int32_t> requeue_after_s;  // of kRetry: not tried again before
-  std::vector<PodSetUpdate> updates;            // what the pods get when the job starts
+  std::vector<AdmissionCheckStatus> checks;
+  std::int64_t expected_resource_version = 0;  // 0: any; otherwise kAborted if stale
   Callback<JobPtr> done;
 };
 
@@ -142,7 +159,8 @@ struct SetCheckActiveCommand {
   std::string check;
   bool active = false;
   std::string reason, message;
-  Callback<ObjectPtr> done;  // the object with its status; kNotFound
+  std::int64_t expected_resource_version = 0;  // 0: any; otherwise kAborted if stale
+  Callback<ObjectPtr> done;                    // the object with its status; kNotFound
 };
 
 /// Changes of a job's spec after its submission; absent fields stay. kFailedPrecondition once it
@@ -154,12 +172,13 @@ struct ChangeJobCommand {
   std::optional<std::string> priority_class;  // a WorkloadPriorityClass; sets the priority too
   std::optional<std::int32_t> priority_boost;
   std::optional<std::vector<ReclaimablePods>> reclaimable;  // never fewer than before, by pod set
+  std::int64_t expected_resource_version = 0;               // 0: any; otherwise kAborted if stale
   Callback<JobPtr> done;
 };
 
 using Command =
     std::variant<SubmitCommand, JobCommand, ApplyCommand, PreviewCommand, ObservedCommand,
                  FactsCommand, EnsuredCommand, RemovedCommand, ListedCommand, CordonCommand,
-                 SetCheckStatusCommand, SetCheckActiveCommand, ChangeJobCommand>;
+                 ReplaceJobCommand, SetCheckStatusCommand, SetCheckActiveCommand, ChangeJobCommand>;
 
 }  // namespace muster

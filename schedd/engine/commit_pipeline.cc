@@ -74,6 +74,7 @@ void Engine::Impl::Complete(CommitDone done) {
   commits.pop_front();
   if (sent.transaction.config != nullptr) --configs_in_flight;
   RestAfter(sent.sent);
+  NoteWriterIdle();
   metrics.commit_seconds.Observe(static_cast<double>(clock.Now() - sent.sent) /
                                  static_cast<double>(kNanosPerSecond));
   if (!done.outcome.ok()) {
@@ -119,17 +120,7 @@ void Engine::Impl::Absorb(const Transaction& done, std::int64_t last_seq) {
     committed.ledger = std::move(ledger);
   }
   if (done.object_table != nullptr) committed.objects = done.object_table;
-  std::set<std::string> released;
-  for (const GivenBack& release : done.releases) {
-    live.charged.Move(release.before.get(), release.after.get());
-    if (release.after == nullptr) {
-      live.holders.Erase(release.before->id);
-      machines_known = false;
-    }
-    released.insert(release.before->admission->cluster_queue);
-  }
-  if (!released.empty()) FlushFor(released);
-  if (done.flush_all) FlushAll();
+  WakeQueues(done.wakes);
   for (const JobId id : done.to_queue) {
     const auto found = live.jobs.find(id);
     if (found != live.jobs.end() && changes::MayQueue(*found->second))

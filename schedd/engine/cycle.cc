@@ -6,6 +6,7 @@
 #include "schedd/core/plan_check.h"
 #include "schedd/core/workload_class.h"
 #include "schedd/engine/impl.h"
+#include "schedd/engine/stand_ins_impl.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster {
@@ -49,17 +50,20 @@ core::Snapshot Engine::Impl::MakeSnapshot(const ConfigPtr& config, const Ledger&
   snapshot.clusters = ledger.Clusters(*config, facts);
   snapshot.now = clock.WallNow();
   snapshot.cycle = decided_cycles;
-  snapshot.idle_rounds = live.pending.IdleRounds();
   snapshot.pods_not_ready = !unready.empty();
+  snapshot.local_usages = fair.Usages(*config);
   return snapshot;
 }
 
 bool Engine::Impl::Cycle() {
+  fair.TellOrder(*live.config, &live.pending);
   const std::size_t room = CommitRoom();
   if ((!live.pending.HasActive() && !SecondPassDue()) || commits.size() >= CommitDepth() ||
       Resting() || room == 0 || configs_in_flight > 0 || tx.config != nullptr) {
     return false;
   }
+  waits_for_pods = waits_for_pods && !unready.empty();
+  if (waits_for_pods || !to_recheck.empty()) return false;
   const Monotonic begin = clock.Now();
   // Every queue gets a head, whatever its name: a total below the number of queues would starve the
   // last ones.
@@ -70,7 +74,7 @@ bool Engine::Impl::Cycle() {
   // Not owned: the snapshot ends before anything of the plan is carried out by another step.
   const std::shared_ptr<const core::Holders> holders(std::shared_ptr<void>(), &live.holders);
   RefreshMachines();
-  core::Snapshot snapshot = MakeSnapshot(live.config, live.charged, holders, std::move(heads));
+  core::Snapshot snapshot = MakeSnapshot(live.config, live.planned, holders, std::move(heads));
   snapshot.topology = machines;
   snapshot.second_pass = second_passes.TakeDue(snapshot.now);
   core::Plan plan;
@@ -101,6 +105,7 @@ bool Engine::Impl::Cycle() {
     MUSTER_CHECK(broken.empty());
   }
   live.pending.Settle(plan, clock.WallNow());
+  waits_for_pods = plan.wait_for_pods_ready;
   for (const core::Admit& admit : plan.admits) {
     if (admit.second_pass) {
       Complete(admit);
@@ -118,6 +123,7 @@ bool Engine::Impl::Cycle() {
 }
 
 void Engine::Impl::NoteWaiting(const core::NotAdmitted& waiting) {
+  if (IsStandIn(waiting.job->id)) return stand_ins->Note(waiting);
   const auto found = live.jobs.find(waiting.job->id);
   if (found == live.jobs.end()) return;
   const JobPtr job = found->second;
@@ -193,10 +199,23 @@ void Engine::Impl::FlushAll() {
   live.pending.FlushAll(clock.WallNow());
 }
 
-// Quota came free in these queues: everything under the same root cohorts may now fit; and room
+// What waits in these queues may be helped by what has changed.
+void Engine::Impl::WakeQueues(const QueueNames& names) {
+  if (names.empty()) return;
+  verdicts.clear();
+  for (const std::string& name : names) waits_for_room.erase(name);
+  live.pending.Flush({names.begin(), names.end()}, clock.WallNow());
+}
+
+void Engine::Impl::WakeTreeAfterCommit(const std::string& cluster_queue) {
+  AddTree({*live.config, live.planned.usage().tree()}, cluster_queue, &tx.wakes);
+}
+
+// Quota came free in some queues: everything under the same root cohorts may now fit; and room
 // came free on a member, for which jobs of any tree may wait.
-void Engine::Impl::FlushFor(const std::set<std::string>& released) {
-  const core::QuotaTree& tree = live.charged.usage().tree();
+void Engine::Impl::FlushReleased() {
+  if (released.empty()) return;
+  const core::QuotaTree& tree = live.planned.usage().tree();
   std::set<core::NodeIndex> roots;
   for (const std::string& name : released) {
     const core::NodeIndex queue = tree.ClusterQueueIndex(name);
@@ -209,6 +228,7 @@ void Engine::Impl::FlushFor(const std::set<std::string>& released) {
     if (queue >= 0 && roots.contains(tree.node(queue).root)) names.push_back(name);
   }
   for (const std::string& name : released) live.pending.NoteRelease(name);
+  released.clear();
   live.pending.Flush(names, clock.WallNow());
 }
 

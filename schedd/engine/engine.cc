@@ -4,6 +4,7 @@
 
 #include "schedd/base/limits.h"
 #include "schedd/engine/impl.h"
+#include "schedd/engine/stand_ins_impl.h"
 
 namespace muster {
 namespace {
@@ -35,10 +36,14 @@ Engine::Impl::Impl(Store& store_in, const Clock& clock_in, Random& random_in, Or
       published(std::make_shared<Published>(EmptyView())),
       metrics(metrics_in, [shared = published] { return shared->Get(); }),
       inbox(std::make_shared<BoundedQueue<Envelope>>(limits::kInboxCommands)) {
+  fair = FairUseTracker(options.settings);
   const core::QuotaTreePtr tree = core::QuotaTree::Build(*live.config);
-  live.planned = live.charged = committed.ledger = Ledger(tree, options.settings);
+  live.planned = committed.ledger = Ledger(tree, options.settings);
   live.holders = core::Holders(tree);
+  stand_ins = std::make_unique<StandIns>(*this);
 }
+
+Engine::Impl::~Impl() = default;
 
 void Engine::Impl::Dispatch(Envelope envelope) {
   if (auto* accepted = std::get_if<AcceptDone>(&envelope)) return Complete(std::move(*accepted));
@@ -66,9 +71,13 @@ bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
   if (ready) {
     worked = FireTimers() || worked;
     worked = FireAlarms() || worked;
+    worked = stand_ins->FireGates() || worked;
     worked = AdoptForgotten() || worked;
+    worked = AdoptFinished() || worked;
+    worked = Recheck() || worked;
     SendAccepts();
     worked = HandleReports() || worked;
+    FlushReleased();
     const bool decided = !stopping && Cycle();
     worked = decided || worked;
     if (!worked && !to_sweep.empty()) {
@@ -88,12 +97,17 @@ std::chrono::nanoseconds Engine::Impl::IdleTime() const {
   };
   if (!ready) return Outstanding() ? kIdle : until(next_recovery);
   std::chrono::nanoseconds idle = kIdle;
-  if (Resting()) idle = std::min(idle, until(rest_until));
+  if (Resting()) idle = std::min(idle, until(RestEnds()));
   if (!ttls.empty()) idle = std::min(idle, until(ttls.begin()->first));
   if (!retirements.empty()) idle = std::min(idle, until(retirements.front().first));
   idle = std::min(idle, until(next_forgetting));
+  // Reading for it failed.
+  if (!to_recheck.empty()) idle = std::min(idle, std::chrono::nanoseconds(kNanosPerSecond));
+  if (fair.on()) idle = std::min(idle, until(next_fair_sample));
   WallTime due = second_passes.NextDue();
   if (!alarms.empty() && (!due.set() || alarms.begin()->first < due)) due = alarms.begin()->first;
+  if (const WallTime gate = stand_ins->NextGate(); gate.set() && (!due.set() || gate < due))
+    due = gate;
   if (due.set()) {
     const std::int64_t us = due.us - clock.WallNow().us;
     idle = std::clamp(std::chrono::nanoseconds(us * 1000), std::chrono::nanoseconds(0), idle);
@@ -134,6 +148,8 @@ bool Engine::Post(Command command) {
 }
 
 WorldViewPtr Engine::View() const { return impl_->published->Get(); }
+
+WallTime Engine::WallNow() const { return impl_->clock.WallNow(); }
 
 bool Engine::Step() { return impl_->Step(std::chrono::nanoseconds(0)); }
 

@@ -58,6 +58,8 @@ class Engine {
   bool Post(Command command);
   /// Never blocks; never null (before recovery: an empty world with ready = false).
   WorldViewPtr View() const;
+  /// Of the engine's clock; from any thread.
+  WallTime WallNow() const;
   /// Handles what has arrived, or one cycle; false if there was nothing to do. Simulation drives
   /// this.
   bool Step();

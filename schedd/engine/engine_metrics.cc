@@ -160,6 +160,14 @@ void EngineMetrics::OnReserved(const JobRecord& job, WallTime now) {
   handles.reserved_wait.Observe(SecondsBetween(job.submit_time, now));
 }
 
+void EngineMetrics::OnSliceReplaced(const std::string& cluster_queue) {
+  metrics_
+      .GetCounter("kueue_replaced_workload_slices_total",
+                  "Workload slices of elastic jobs that larger ones replaced",
+                  {{"cluster_queue", cluster_queue}})
+      .Add();
+}
+
 void EngineMetrics::OnEvicted(const JobRecord& job, bool first) {
   const Condition* evicted = FindCondition(job, "Evicted");
   std::string cause;

@@ -24,6 +24,7 @@ class EngineMetrics {
   /// A job that was just marked; `first`: it never was before.
   void OnEvicted(const JobRecord& job, bool first);
   void OnPreempted(const std::string& preempting_queue, Reason reason);
+  void OnSliceReplaced(const std::string& cluster_queue);
   void OnRecomputations(const std::vector<core::Recomputation>& list);
   void OnCycle(double seconds, bool admitted);
   void OnShed(const char* where);

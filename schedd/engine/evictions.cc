@@ -2,6 +2,7 @@
 // then it waits again. Both steps are in its row, so a daemon that dies between them goes on.
 #include "schedd/core/cycle.h"
 #include "schedd/engine/impl.h"
+#include "schedd/engine/stand_ins.h"
 
 namespace muster {
 
@@ -38,14 +39,20 @@ void Engine::Impl::Evict(const core::Eviction& eviction) {
   const JobPtr victim = found->second;
   if (!HoldsQuota(victim->state) || changes::IsCancelling(*victim) || IsTrue(*victim, "Evicted"))
     return;
-  std::string uid;
-  if (eviction.preemptor != nullptr) uid = eviction.preemptor->uid.ToString();
-  const std::string message = core::EvictionMessage(eviction, uid, uid);
+  std::string uid, job_uid;
+  JobId preemptor;
+  if (eviction.preemptor != nullptr) {
+    preemptor = OwnerOf(eviction.preemptor->id);
+    uid = eviction.preemptor->uid.ToString();
+    const auto owner = live.jobs.find(preemptor);
+    job_uid = owner == live.jobs.end() ? uid : owner->second->uid.ToString();
+  }
+  const std::string message = core::EvictionMessage(eviction, uid, job_uid);
   const WallTime now = clock.WallNow();
   if (eviction.reason == Reason::kPreempted) {
     metrics.OnPreempted(eviction.preemptor->cluster_queue, eviction.preemption_reason);
-    AddEvent("JobPreempting", eviction.preemptor->id, ObjectName(*eviction.preemptor),
-             "PreemptedWorkload", "Preempts job " + std::to_string(victim->id.value));
+    AddEvent("JobPreempting", preemptor, ObjectName(*eviction.preemptor), "PreemptedWorkload",
+             "Preempts job " + std::to_string(victim->id.value));
   }
   Evict(victim, eviction.reason, [&](JobRecord* draft) {
     if (eviction.reason == Reason::kPreempted) {
@@ -63,7 +70,6 @@ void Engine::Impl::Deactivate(const JobPtr& job, const std::string& cause) {
     ChangeState(draft, [&](AdmissionState* state) {
       state->active = false;
       state->deactivation_cause = cause;
-      if (cause == ReasonName(Reason::kMaximumExecutionTimeExceeded)) state->past_execution_s = 0;
     });
   };
   if (HoldsQuota(job->state) && !IsTrue(*job, "Evicted")) {

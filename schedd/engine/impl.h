@@ -11,22 +11,22 @@
 #include <vector>
 
 #include "schedd/base/bounded_queue.h"
-#include "schedd/core/second_pass.h"
 #include "schedd/engine/engine.h"
 #include "schedd/engine/engine_metrics.h"
+#include "schedd/engine/engine_state.h"
 #include "schedd/engine/inbox.h"
 #include "schedd/engine/job_changes.h"
-#include "schedd/engine/live_state.h"
 #include "schedd/engine/published.h"
-#include "schedd/engine/transaction.h"
+#include "schedd/engine/record_names.h"
 #include "schedd/model/admission_lifecycle.h"
 
 namespace muster {
 
-struct Engine::Impl {
+struct Engine::Impl : EngineState {
   Impl(Store& store_in, const Clock& clock_in, Random& random_in, OrderSink& orders_in,
        Metrics& metrics_in, EngineOptions options_in,
        std::function<void(const std::vector<Event>&)> on_events_in);
+  ~Impl();
 
   // engine.cc: the loop.
   bool Step(std::chrono::nanoseconds wait);
@@ -87,20 +87,39 @@ struct Engine::Impl {
   void GoOn(const JobPtr& reserved);
   void AnswerJob(Callback<JobPtr> done, const Result<JobPtr>& outcome);
 
+  // elastic.cc: what a new manifest changes.
+  void Handle(ReplaceJobCommand command);
+  struct StandIns;  // stand_ins_impl.h: entries of queues that are no jobs of their own
+
   // machines.cc: topology aware flavors, second passes.
   core::TopologyForestPtr ForestOf(const ConfigView& config) const;
   core::TopologyUsage MachinesOf(const ConfigView& config, const core::TopologyForestPtr& trees,
-                                 const core::Holders& holders, const core::QuotaTree& tree) const;
+                                 const core::Holders& holders, const core::QuotaTree& tree,
+                                 MachineCharges* each = nullptr) const;
   void RefreshMachines();
+  void TrackMachines(const JobRecord& before, const JobPtr& after, bool holds);
   void OfferSecondPass(const JobPtr& job);
   bool SecondPassDue() const;
   void Complete(const core::Admit& admit);
+
+  // node_failures.cc: machines that went away under pods (kueue.md 2.12).
+  void CheckMachines();
+  void NoteMachines(const JobPtr& job, const std::vector<std::string>& failed);
+
+  // resource_checks.cc: waiting jobs are measured anew against LimitRanges and RuntimeClasses.
+  void RecheckWaiting(const std::set<std::string>& namespaces, bool all);
+  void RecheckAfterRecovery();
+  void RecheckNew(const JobRecord& job);
+  bool Recheck();
+  void TakeRequests(const JobPtr& job, const std::string& manifest);
 
   // pace.cc: how much of the writer scheduling may take while clients wait for submissions.
   bool Crowded() const { return inflight_submissions > 0 || clock.Now() < crowded_until; }
   /// True while no transaction is to be sent or decided, for the sake of submissions.
   bool Resting() const;
+  Monotonic RestEnds() const;
   void RestAfter(Monotonic sent);
+  void NoteWriterIdle();
   std::size_t CommitDepth() const;
   std::size_t CommitRoom() const;
   bool HandleReports();
@@ -113,6 +132,7 @@ struct Engine::Impl {
   void Handle(ListedCommand command);
   void StepRow(const DispatchKey& key, const dispatch::StepInput& input, const Observation* seen);
   void ApplyEffect(const dispatch::StepResult& result, const Observation* seen);
+  void Reclaim(JobId id, const Observation& seen);
   void HandleOrphan(const Observation& seen);
 
   // apply.cc and apply_rules.cc: configuration.
@@ -139,7 +159,9 @@ struct Engine::Impl {
                               std::vector<core::QueueHeads> heads) const;
   void NoteWaiting(const core::NotAdmitted& waiting);
   void Sweep();
-  void FlushFor(const std::set<std::string>& released);
+  void FlushReleased();
+  void WakeQueues(const QueueNames& names);
+  void WakeTreeAfterCommit(const std::string& cluster_queue);
   void FlushAll();
   const Verdict* VerdictOf(const JobRecord& job) const;
 
@@ -152,6 +174,7 @@ struct Engine::Impl {
   bool ChargesOther(const JobRecord& before, const JobRecord& after) const;
   void TrackHolder(const JobRecord& before, const JobPtr& after, bool holds);
   void PutRow(const DispatchRow& row);
+  void PutFairUse();
   void AddAudit(const Actor& actor, const char* verb, std::string object, std::string detail);
   void AnswerAfterCommit(Waiter waiter);
 
@@ -181,6 +204,7 @@ struct Engine::Impl {
   bool FireTimers();
   void Retire(JobId id);
   bool AdoptForgotten();
+  bool AdoptFinished();
 
   Store& store;
   const Clock& clock;
@@ -194,56 +218,7 @@ struct Engine::Impl {
   /// Shared with the store's callbacks, of which one may come after the engine has gone.
   std::shared_ptr<BoundedQueue<Envelope>> inbox;
   std::atomic<bool> stopping{false};
-
-  bool ready = false;
-  bool store_failed = false;  // a write failed: recover once nothing is outstanding
-  std::string not_ready_reason = "recovery has not run yet";
-  Monotonic next_recovery;
-  int recovery_failures = 0;
-  Epoch epoch;
-
-  LiveState live;
-  CommittedState committed;
-  std::map<std::string, ClusterFacts> facts;  // survive recovery: members say them once
-
-  Transaction tx;
-  std::deque<SentCommit> commits;
-  AcceptBatch gathering;
-  std::deque<AcceptBatch> accepts;
-  std::size_t inflight_submissions = 0;
-  Monotonic crowded_until{};        // submissions came lately: commits stay short
-  Monotonic rest_until{};           // and leave time between them
-  std::deque<Command> reports;      // of attempts, in order, not looked at yet
-  std::int64_t decided_cycles = 0;  // single-head cycles so far
-  int configs_in_flight = 0;        // no decision on a configuration that is not durable
-  core::TopologyForestPtr forest;   // null: no flavor is topology aware
-  core::TopologyUsage machines;     // of the holders
-  bool forest_known = false, machines_known = false;
-  core::SecondPassQueue second_passes;
-  std::set<std::pair<WallTime, JobId>> alarms;
-  std::unordered_map<JobId, WallTime> alarm_of;
-  std::set<JobId> unready;  // not all pods ready; kept only if that blocks admission
-  std::set<JobId> lazy;     // changed in reason or counts only; written when there is time
-
-  std::vector<std::function<void()>> answers;  // after the next publication
-  std::vector<Event> news;
-  bool dirty = false;
-
-  std::unordered_map<std::string, Verdict> verdicts;  // by group or class; looked up only
-  std::deque<JobId> to_sweep;
-  std::set<std::string> waits_for_room;  // ClusterQueues with a job that lacks room on a member
-  std::deque<JobId> forgotten;  // ended jobs whose objects remain but whose records were not loaded
-  std::multimap<Monotonic, JobId> ttls;  // when an ended job's object is to be deleted
-  std::deque<std::pair<Monotonic, JobId>>
-      retirements;            // when an ended job leaves memory, about in order
-  Monotonic next_forgetting;  // of idempotency keys
+  std::unique_ptr<StandIns> stand_ins;
 };
 
-/// True for what members say of attempts: it may wait, in order, for room in a commit.
-bool IsReport(const Command& command);
-/// "job/NAMESPACE/NAME", as events name it.
-std::string ObjectName(const JobRecord& job);
-/// "clusterqueue/NAME" or "localqueue/NAMESPACE/NAME".
-std::string ObjectName(const StoredObject& object);
-DispatchKey CurrentKey(const JobRecord& job);
 }  // namespace muster

@@ -24,6 +24,7 @@ struct AcceptBatch {
   std::vector<JobPtr> records;
   std::vector<Group> groups;
   std::int64_t config_version = 0;  // whose LocalQueues resolved their ClusterQueues
+  bool built_on_older = false;      // some were made by an older one
 };
 
 struct SentCommit {
@@ -48,6 +49,8 @@ struct Verdict {
   Monotonic swept;
 };
 
+/// True for what members say of attempts: it may wait, in order, for room in a commit.
+bool IsReport(const Command& command);
 /// True if the store would refuse the same PlanCommit every time: a constraint or a value, not the
 /// database's health. Then an invariant is broken (design 7) and the daemon stops.
 bool RefusedForGood(const Error& error);

@@ -4,6 +4,7 @@
 
 #include "schedd/base/check.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/scale_lifecycle.h"
 
 namespace muster::changes {
 namespace {
@@ -30,6 +31,12 @@ void TakeCounts(JobRecord* job, const Observation& seen) {
 WallTime StartOf(const JobRecord& job, const Observation& seen, WallTime now) {
   // A member's clock may be off; no start lies before the admission that made it.
   return seen.start_time.set() ? std::max(seen.start_time, job.admit_time) : now;
+}
+
+// A parent is tried on every flavor again.
+void LeaveFlavor(JobRecord* job) {
+  if (!StateOf(*job).concurrent_parent.empty())
+    ChangeState(job, [](AdmissionState* state) { state->allowed_flavors.reset(); });
 }
 
 void Waits(JobRecord* job) {
@@ -86,13 +93,13 @@ void SayWhyItWaits(JobRecord* job) {
 
 bool MayQueue(const JobRecord& job) {
   return job.state == JobState::kPending && StateOf(job).active &&
-         StateOf(job).admission_gated_by.empty();
+         StateOf(job).admission_gated_by.empty() && StateOf(job).concurrent_parent.empty();
 }
 
 bool OtherToQueue(const JobRecord& before, const JobRecord& after) {
   return before.conditions != after.conditions || before.admission_state != after.admission_state ||
          before.priority != after.priority || before.priority_boost != after.priority_boost ||
-         before.cluster_queue != after.cluster_queue;
+         before.cluster_queue != after.cluster_queue || before.pod_sets != after.pod_sets;
 }
 
 Draft Reserved(const JobRecord& job, AdmissionPtr admission, const std::string& cluster,
@@ -112,6 +119,8 @@ Draft Unreserved(const JobRecord& job, Reason reason, const std::string& message
                  const AdmissionSettings& settings, WallTime now) {
   Draft draft = Follow(job, JobEvent::kEvict);
   ReleaseQuota(draft.get(), reason, message, settings, now);
+  EndSlices(draft.get());
+  LeaveFlavor(draft.get());
   draft->cluster.clear();
   draft->reason = reason;
   draft->message = message;
@@ -158,6 +167,29 @@ Draft Progressed(const JobRecord& job, const Observation& seen, WallTime now) {
   return draft;
 }
 
+Draft Reclaimed(const JobRecord& job, const Observation& seen) {
+  std::vector<ReclaimablePods> pods = StateOf(job).reclaimable;
+  bool more = false;
+  for (const PodSet& declared : *job.pod_sets) {
+    const auto of_set = [&](const ReclaimablePods& one) { return one.pod_set == declared.name; };
+    const auto told = std::find_if(seen.reclaimable.begin(), seen.reclaimable.end(), of_set);
+    if (told == seen.reclaimable.end() || told->count <= 0) continue;
+    const std::int32_t count = std::min(told->count, declared.count);
+    const auto known = std::find_if(pods.begin(), pods.end(), of_set);
+    if (known == pods.end()) {
+      pods.push_back({declared.name, count});
+      more = true;
+    } else if (count > known->count) {
+      known->count = count;
+      more = true;
+    }
+  }
+  if (!more) return nullptr;
+  auto draft = std::make_shared<JobRecord>(job);
+  ChangeState(draft.get(), [&](AdmissionState* state) { state->reclaimable = std::move(pods); });
+  return draft;
+}
+
 Draft Ended(const JobRecord& job, JobEvent how, Reason reason, const std::string& message,
             const Observation* seen, WallTime now) {
   Draft draft = Follow(job, how);
@@ -175,6 +207,7 @@ Draft Ended(const JobRecord& job, JobEvent how, Reason reason, const std::string
   draft->ready_pods = 0;
   draft->suspended_by_user = false;
   draft->admission = nullptr;
+  EndSlices(draft.get());
   draft->reason = reason;
   draft->message = message;
   SetCondition(draft.get(), "Finished", true, std::string(ReasonName(reason)), message, now);
@@ -188,6 +221,8 @@ Draft BackToPending(const JobRecord& job, const AdmissionSettings& settings, Wal
   const bool ran = IsDispatched(job.state);
   Draft draft = Follow(job, asked ? JobEvent::kRequeue : JobEvent::kEvict);
   ReturnToQueue(draft.get(), settings, now);
+  EndSlices(draft.get());
+  LeaveFlavor(draft.get());
   const AdmissionState& state = StateOf(*draft);
   if (asked) {
     MarkRequeued(draft.get(), why, evicted->message, now);
@@ -195,6 +230,16 @@ Draft BackToPending(const JobRecord& job, const AdmissionSettings& settings, Wal
               why == ReasonName(Reason::kPodsReadyTimeout)) &&
              (!state.requeue_at || *state.requeue_at <= now)) {
     MarkRequeued(draft.get(), "BackoffFinished", kBackoffText, now);
+  }
+  // Whoever activates it again gives it its whole time (kueue.md 2.14); the next attempt runs all
+  // pods anew, but what the controller of a Workload says of them stays.
+  const bool spent = state.deactivation_cause == ReasonName(Reason::kMaximumExecutionTimeExceeded);
+  const bool anew = ran && job.shape != ShapeKind::kWorkload && !state.reclaimable.empty();
+  if (spent || anew) {
+    ChangeState(draft.get(), [&](AdmissionState* next) {
+      if (spent) next->past_execution_s = 0;
+      if (anew) next->reclaimable.clear();
+    });
   }
   if (ran) draft->requeues += 1;
   draft->cluster.clear();

@@ -12,6 +12,18 @@
 #include "schedd/model/dispatch.h"
 #include "schedd/model/job.h"
 #include "schedd/model/lifecycle.h"
+#include "schedd/model/queues.h"
+
+namespace muster {
+
+/// "job/NAMESPACE/NAME", as events name it.
+std::string ObjectName(const JobRecord& job);
+/// "clusterqueue/NAME" or "localqueue/NAMESPACE/NAME".
+std::string ObjectName(const StoredObject& object);
+/// Of the current attempt.
+DispatchKey CurrentKey(const JobRecord& job);
+
+}  // namespace muster
 
 namespace muster::changes {
 
@@ -31,6 +43,9 @@ void Dispatch(JobRecord* job, WallTime now);
 Draft Started(const JobRecord& job, const Observation& seen, WallTime now);
 /// Takes over pod counts; null if none changed.
 Draft Progressed(const JobRecord& job, const Observation& seen, WallTime now);
+/// Pods that will not run any more give their quota back; never fewer than the record has (KEP-78).
+/// Null if there are no more of them.
+Draft Reclaimed(const JobRecord& job, const Observation& seen);
 /// Ends for good by kSucceed, kFail or kCancel. `seen` may be null: the member said nothing of the
 /// end.
 Draft Ended(const JobRecord& job, JobEvent how, Reason reason, const std::string& message,
@@ -46,7 +61,8 @@ Draft Waiting(const JobRecord& job, Reason reason, const std::string& message,
               const AdmissionSettings& settings, WallTime now);
 /// Reason and message of a job that waits and was not looked at yet.
 void SayWhyItWaits(JobRecord* job);
-/// True if its ClusterQueue may try it: pending, active and not gated (kueue.md 2.3).
+/// True if its ClusterQueue may try it: pending, active, not gated, and not tried by variants
+/// (kueue.md 2.3).
 bool MayQueue(const JobRecord& job);
 /// True if a queue that has `before` must hear of `after`.
 bool OtherToQueue(const JobRecord& before, const JobRecord& after);

@@ -2,6 +2,7 @@
 
 #include "schedd/core/placement.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/requests.h"
 
 namespace muster {
 
@@ -42,7 +43,7 @@ void Ledger::Count(const JobRecord& job, int sign) {
   if (job.cluster.empty()) return;
   Held& held = held_[job.cluster];
   held.attempts += step;
-  ResourceList amounts = core::RequestsOf(*job.pod_sets, job.admission.get());
+  ResourceList amounts = core::RequestsOf(*job.pod_sets, charged.get());
   AddAmounts(&held.amounts, sign > 0 ? amounts : Scaled(amounts, -1));
   if (held.attempts == 0) held_.erase(job.cluster);
 }

@@ -21,13 +21,10 @@ struct LiveState {
   std::unordered_map<JobId, JobPtr> jobs;         // looked up; never iterated where order matters
   std::map<DispatchKey, DispatchRow> dispatches;  // not Gone; by job uid first
   core::PendingQueues pending;
-  /// Amounts as the rows will be once everything sent is committed.
+  /// Amounts as the rows will be once everything decided is committed; what decisions count on. No
+  /// commit of an epoch is durable without those before it (store.h), so none is above a quota.
   Ledger planned;
-  /// What a decision may count on: admissions at once, releases only when they are durable. So no
-  /// commit that fails can leave a later one above a quota.
-  Ledger charged;
-  /// Who `charged` is made of; what is on its way out counts as evicted.
-  core::Holders holders;
+  core::Holders holders;  // who `planned` is made of
   JobId last_job_id;
   std::int64_t last_seq = 0;
 };

@@ -1,32 +1,13 @@
 // Machines: the trees of topology aware flavors with what holders take of them (kueue.md 2.11), and
 // second passes for what was left open of a placement (2.3).
-#include <algorithm>
-
+#include "schedd/core/member_machines.h"
 #include "schedd/engine/impl.h"
 
 namespace muster {
 namespace {
 
-constexpr std::int64_t kManyPods = 1'000'000;  // what a member may run is limited by its resources
-constexpr const char* kHostname = "kubernetes.io/hostname";
-
-bool HasTopologies(const ConfigView& config) {
-  return std::any_of(config.flavors.begin(), config.flavors.end(),
-                     [](const auto& flavor) { return !flavor.second.topology.empty(); });
-}
-
-// A member that declares no machines is one.
-void DeclareMachine(MemberCluster* member) {
-  if (!member->nodes.empty()) return;
-  Node node;
-  node.name = member->name;
-  node.labels = member->labels;
-  node.labels[kHostname] = member->name;
-  node.taints = member->taints;
-  node.allocatable = member->allocatable;
-  if (AmountOf(node.allocatable, "pods") == 0) SetAmount(&node.allocatable, "pods", kManyPods);
-  node.ready = member->healthy;
-  member->nodes.push_back(std::move(node));
+core::TopologyCharges ChargesOn(const core::TopologyForest& trees, const JobRecord& job) {
+  return core::ChargesOn(trees, *job.pod_sets, *job.admission, job.cluster);
 }
 
 }  // namespace
@@ -34,29 +15,27 @@ void DeclareMachine(MemberCluster* member) {
 core::TopologyUsage Engine::Impl::MachinesOf(const ConfigView& config,
                                              const core::TopologyForestPtr& trees,
                                              const core::Holders& holders,
-                                             const core::QuotaTree& tree) const {
+                                             const core::QuotaTree& tree,
+                                             MachineCharges* each) const {
   core::TopologyUsage usage(trees);
   for (const auto& [name, queue] : config.cluster_queues) {
     const core::NodeIndex node = tree.ClusterQueueIndex(name);
     if (node < 0) continue;
     for (const core::HolderPtr& holder : holders.Of(node)) {
-      const JobRecord& job = *holder->job;
-      usage.Charge(core::ChargesOn(*trees, *job.pod_sets, *job.admission, job.cluster));
+      core::TopologyCharges charges = ChargesOn(*trees, *holder->job);
+      usage.Charge(charges);
+      if (each != nullptr) (*each)[holder->id] = std::move(charges);
     }
   }
   return usage;
 }
 
 core::TopologyForestPtr Engine::Impl::ForestOf(const ConfigView& config) const {
-  if (!options.settings->tas || !HasTopologies(config)) return nullptr;
   std::vector<MemberCluster> members;
-  for (const auto& [name, declared] : config.member_clusters) {
+  members.reserve(config.member_clusters.size());
+  for (const auto& [name, declared] : config.member_clusters)
     members.push_back(WithFacts(declared, facts));
-    DeclareMachine(&members.back());
-  }
-  std::vector<const MemberCluster*> pointers;
-  for (const MemberCluster& member : members) pointers.push_back(&member);
-  return core::TopologyForest::Build(config, pointers, *options.settings);
+  return core::ForestOf(config, std::move(members), *options.settings);
 }
 
 void Engine::Impl::RefreshMachines() {
@@ -67,9 +46,30 @@ void Engine::Impl::RefreshMachines() {
   }
   if (machines_known) return;
   machines_known = true;
-  machines = forest == nullptr
-                 ? core::TopologyUsage()
-                 : MachinesOf(*live.config, forest, live.holders, live.charged.usage().tree());
+  machine_charges.clear();
+  machines = forest == nullptr ? core::TopologyUsage()
+                               : MachinesOf(*live.config, forest, live.holders,
+                                            live.planned.usage().tree(), &machine_charges);
+}
+
+// One holder more, less, or elsewhere: only what it takes changes.
+void Engine::Impl::TrackMachines(const JobRecord& before, const JobPtr& after, bool holds) {
+  if (forest == nullptr || !forest_known || !machines_known) {
+    machines_known = false;
+    return;
+  }
+  const auto known = machine_charges.find(after->id);
+  const bool had = known != machine_charges.end();
+  if (had && holds && before.admission == after->admission && before.cluster == after->cluster)
+    return;
+  if (had) {
+    machines.Release(known->second);
+    machine_charges.erase(known);
+  }
+  if (!holds) return;
+  core::TopologyCharges& charges = machine_charges[after->id];
+  charges = ChargesOn(*forest, *after);
+  machines.Charge(charges);
 }
 
 void Engine::Impl::OfferSecondPass(const JobPtr& job) {

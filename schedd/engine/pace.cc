@@ -1,7 +1,8 @@
 // Pace: one writer serves both submissions and scheduling, and whoever submits waits for whatever
 // was sent before. So commits are bounded in rows; while submissions come they are short, sent one
 // at a time, and with a rest between two, so that clients keep most of the writer and of the
-// processors. Reports of members wait here until a commit has room for them.
+// processors. A writer that is idle nonetheless ends the rest. Reports of members wait here until a
+// commit has room for them.
 #include <algorithm>
 
 #include "schedd/engine/impl.h"
@@ -13,6 +14,8 @@ constexpr std::size_t kCommitRows = 256;  // about 25 ms of the writer
 constexpr std::size_t kCrowdedRows = 32;  // about 3 ms; more once more submissions share a commit
 constexpr std::int64_t kRestShare = 3;    // a rest is this many times as long as the commit before
 constexpr std::int64_t kLongestRestNs = 50 * kNanosPerMilli;  // a slow database starts jobs too
+constexpr std::int64_t kIdleWriterNs =
+    1 * kNanosPerMilli;  // a busy client has sent his next by then
 
 }  // namespace
 
@@ -29,7 +32,16 @@ std::size_t Engine::Impl::CommitDepth() const {
 
 // Whoever waits for a change (a cancel, a new quota) is not kept waiting by it.
 bool Engine::Impl::Resting() const {
-  return Crowded() && tx.waiters.empty() && clock.Now() < rest_until;
+  return Crowded() && tx.waiters.empty() && clock.Now() < RestEnds();
+}
+
+// Resting is for clients: a writer that none of them uses is not left idle for them.
+Monotonic Engine::Impl::RestEnds() const {
+  return Outstanding() ? rest_until : std::min(rest_until, writer_idle_since + kIdleWriterNs);
+}
+
+void Engine::Impl::NoteWriterIdle() {
+  if (!Outstanding()) writer_idle_since = clock.Now();
 }
 
 void Engine::Impl::RestAfter(Monotonic sent) {

@@ -21,6 +21,7 @@ void Engine::Impl::Publish() {
       stats.active = counts.active;
       stats.inadmissible = counts.inadmissible;
     }
+    view->fair_uses = fair.View();
     view->last_seq = committed.last_seq;
     view->as_of = clock.WallNow();
     view->ready = ready;

@@ -3,7 +3,9 @@
 #include <cctype>
 
 #include "schedd/engine/impl.h"
+#include "schedd/engine/stand_ins_impl.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/requests.h"
 #include "schedd/shapes/queue_objects.h"
 
 namespace muster {
@@ -54,12 +56,9 @@ JobPtr Engine::Impl::Put(const JobPtr& before, changes::Draft after, const char*
   live.planned.Move(before.get(), job.get());
   const bool held = HoldsQuota(before->state) && before->admission != nullptr;
   const bool holds = HoldsQuota(job->state) && job->admission != nullptr;
-  if (!held && holds) {
-    live.charged.Move(nullptr, job.get());
-    tx.Touch(*job->admission);
-  }
+  if (!held && holds) tx.Touch(*job->admission);
   if (held && !holds) {
-    tx.releases.push_back({before, nullptr});
+    released.insert(before->admission->cluster_queue);
     tx.Touch(*before->admission);
     if (IsDispatched(before->state)) {
       tx.attempts[{before->id, before->attempt}] =
@@ -67,7 +66,7 @@ JobPtr Engine::Impl::Put(const JobPtr& before, changes::Draft after, const char*
     }
   }
   if (held && holds && ChargesOther(*before, *job)) {
-    tx.releases.push_back({before, job});
+    released.insert(before->admission->cluster_queue);
     tx.Touch(*before->admission);
   }
   if (held || holds) TrackHolder(*before, job, holds);
@@ -80,6 +79,9 @@ JobPtr Engine::Impl::Put(const JobPtr& before, changes::Draft after, const char*
   live.jobs[job->id] = job;
   SetAlarm(*job);
   OfferSecondPass(job);
+  stand_ins->Sync(job);
+  fair.Move(*live.config, *before, *job, clock.WallNow());
+  PutFairUse();
   tx.jobs[job->id] = job;
   lazy.erase(job->id);
   return job;
@@ -92,25 +94,18 @@ bool Engine::Impl::ChargesOther(const JobRecord& before, const JobRecord& after)
          *ChargedAdmission(after, *options.settings);
 }
 
-// Who holds quota, as a search for victims sees it. One that gives it back is on its way out until
-// that is durable.
+// Who holds quota, as a search for victims sees it.
 void Engine::Impl::TrackHolder(const JobRecord& before, const JobPtr& after, bool holds) {
   const core::HolderPtr* known = live.holders.Find(after->id);
-  machines_known = false;
-  if (!holds) {
-    if (known == nullptr || (*known)->evicted) return;
-    auto leaving = std::make_shared<core::Holder>(**known);
-    leaving->evicted = true;
-    live.holders.Put(std::move(leaving));
-    return;
-  }
+  TrackMachines(before, after, holds);
+  if (!holds) return live.holders.Erase(after->id);
   const bool same = known != nullptr && before.conditions == after->conditions &&
                     before.reason == after->reason && before.admission == after->admission &&
                     before.admission_state == after->admission_state &&
                     before.priority == after->priority &&
                     before.priority_boost == after->priority_boost;
   if (same) return;
-  live.holders.Put(HolderOf(live.charged.usage().tree(), *options.settings, after));
+  live.holders.Put(HolderOf(live.planned.usage().tree(), *options.settings, after));
 }
 
 // Reasons and counts describe the world rather than change it, so the view shows them before they
@@ -139,6 +134,14 @@ void Engine::Impl::PutRow(const DispatchRow& row) {
     live.dispatches[row.key] = row;
   }
   tx.dispatches[row.key] = row;
+}
+
+void Engine::Impl::PutFairUse() {
+  if (!fair.on()) return;
+  for (FairUseRow& row : fair.TakeRows()) {
+    std::pair key(row.ns, row.local_queue);
+    tx.fair_use[std::move(key)] = std::move(row);
+  }
 }
 
 void Engine::Impl::AddAudit(const Actor& actor, const char* verb, std::string object,

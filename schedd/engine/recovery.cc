@@ -7,6 +7,7 @@
 
 #include "schedd/base/limits.h"
 #include "schedd/engine/impl.h"
+#include "schedd/engine/stand_ins_impl.h"
 #include "schedd/shapes/queue_objects.h"
 #include "schedd/telemetry/log.h"
 #include "schedd/text/json.h"
@@ -63,10 +64,18 @@ void Engine::Impl::Rebuild(Loaded loaded) {
   configs_in_flight = 0;
   reports.clear();
   lazy.clear();
+  stand_ins->Clear();
   verdicts.clear();
   to_sweep.clear();
+  to_recheck.clear();
   waits_for_room.clear();
+  released.clear();
   forgotten.clear();
+  finished_after.clear();
+  if (options.settings->retain_finished_s) {
+    finished_after = {
+        {JobState::kSucceeded, {}}, {JobState::kFailed, {}}, {JobState::kCancelled, {}}};
+  }
   ttls.clear();
   retirements.clear();
   live.last_job_id = loaded.last_job_id;
@@ -74,24 +83,28 @@ void Engine::Impl::Rebuild(Loaded loaded) {
   next_forgetting = clock.Now() + limits::kForgetKeysEveryMs * kNanosPerMilli;
   RebuildObjects(loaded.objects);
   const core::QuotaTreePtr tree = core::QuotaTree::Build(*live.config);
-  live.planned = live.charged = committed.ledger = Ledger(tree, options.settings);
+  live.planned = committed.ledger = Ledger(tree, options.settings);
   live.holders = core::Holders(tree);
   alarms.clear();
   alarm_of.clear();
   unready.clear();
+  waits_for_pods = false;
   second_passes = {};
   forest_known = false;
+  fair = FairUseTracker(options.settings);
+  fair.Restore(loaded.fair_use);
+  next_fair_sample = clock.Now();
   live.pending.Configure(live.config, tree, options.settings);
   for (JobPtr& job : loaded.jobs) {
+    fair.Adopt(*live.config, *job);
     live.planned.Move(nullptr, job.get());
     committed.jobs.Put(job);
-    if (HoldsQuota(job->state) && job->admission != nullptr) {
-      live.charged.Move(nullptr, job.get());
+    if (HoldsQuota(job->state) && job->admission != nullptr)
       live.holders.Put(HolderOf(*tree, *options.settings, job));
-    }
     SetAlarm(*job);
     OfferSecondPass(job);
     if (changes::MayQueue(*job)) live.pending.Add(job, clock.WallNow());
+    stand_ins->Queue(job);
     if (IsTerminal(job->state)) ScheduleRetirement(*job);
     live.jobs[job->id] = std::move(job);
   }
@@ -177,7 +190,11 @@ void Engine::Impl::Redrive() {
   for (const JobPtr& job : HoldersOf(committed.jobs)) {
     if (!IsDispatched(job->state)) continue;
     const auto row = live.dispatches.find(CurrentKey(*job));
-    if (row != live.dispatches.end() && IsLive(row->second.state)) continue;
+    if (row != live.dispatches.end() && IsLive(row->second.state)) {
+      if (job->admission_state != nullptr && job->admission_state->scale)
+        stand_ins->ResizeWhenDurable(*job);
+      continue;
+    }
     Log(LogLevel::kError, "engine", "attempt_without_row", {{"job", job->id.value}});
     metrics.corrections.Add();
     if (!MayRequeue(*job)) {
@@ -198,6 +215,8 @@ void Engine::Impl::Redrive() {
   });
   for (const JobPtr& job : doomed) CleanUp(job);
   DrainStopped();
+  CheckMachines();
+  RecheckAfterRecovery();
 }
 
 void Engine::Impl::RefuseWhileNotReady(Command& command) {
@@ -212,6 +231,8 @@ void Engine::Impl::RefuseWhileNotReady(Command& command) {
     answers.push_back([done = std::move(preview->done), error] { done(error); });
   } else if (auto* cordon = std::get_if<CordonCommand>(&command)) {
     answers.push_back([done = std::move(cordon->done), error] { done(error); });
+  } else if (auto* replace = std::get_if<ReplaceJobCommand>(&command)) {
+    answers.push_back([done = std::move(replace->done), error] { done(error); });
   } else if (auto* check = std::get_if<SetCheckStatusCommand>(&command)) {
     answers.push_back([done = std::move(check->done), error] { done(error); });
   } else if (auto* active = std::get_if<SetCheckActiveCommand>(&command)) {

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "schedd/engine/impl.h"
+#include "schedd/engine/stand_ins_impl.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster {
@@ -49,6 +50,7 @@ void Engine::Impl::ApplyEffect(const dispatch::StepResult& result, const Observa
     case Effect::kStarted:
       if (job->state == JobState::kAdmitted) {
         Put(job, changes::Started(*job, *seen, clock.WallNow()), "JobStarted");
+        Reclaim(job->id, *seen);
         break;
       }
       [[fallthrough]];
@@ -57,6 +59,7 @@ void Engine::Impl::ApplyEffect(const dispatch::StepResult& result, const Observa
           job,
           [&](const JobRecord& one) { return changes::Progressed(one, *seen, clock.WallNow()); },
           true);
+      Reclaim(job->id, *seen);
       break;
     case Effect::kSucceeded:
       EndJob(job, JobEvent::kSucceed, Reason::kSucceeded,
@@ -100,6 +103,15 @@ void Engine::Impl::ApplyEffect(const dispatch::StepResult& result, const Observa
   }
 }
 
+// Unlike counts, what is given back is durable before others get it.
+void Engine::Impl::Reclaim(JobId id, const Observation& seen) {
+  if (seen.reclaimable.empty() || !options.settings->reclaimable_pods) return;
+  const JobPtr job = live.jobs.at(id);
+  if (IsTrue(*job, "Evicted") || changes::IsCancelling(*job)) return;
+  if (changes::Draft draft = changes::Reclaimed(*job, seen))
+    Put(job, std::move(draft), "JobReclaimed");
+}
+
 void Engine::Impl::Handle(ObservedCommand command) {
   StepRow(command.observation.key, dispatch::Observed{command.observation}, &command.observation);
 }
@@ -113,6 +125,7 @@ void Engine::Impl::Handle(EnsuredCommand command) {
     StepRow(command.key,
             dispatch::EnsureFailed{command.outcome.error().code, command.outcome.error().detail},
             nullptr);
+    stand_ins->NoteResized(command);
   }
 }
 
@@ -135,10 +148,17 @@ void Engine::Impl::Handle(FactsCommand command) {
     Log(LogLevel::kWarning, "engine", "member_unhealthy",
         {{"cluster", command.facts.cluster}, {"err", command.facts.message}});
   }
+  const auto declared = live.config->member_clusters.find(command.facts.cluster);
+  const bool serves = declared != live.config->member_clusters.end();
+  const MemberCluster before = serves ? WithFacts(declared->second, facts) : MemberCluster{};
   known = std::move(command.facts);
   if (same) return;
   forest_known = false;
-  FlushAll();
+  if (serves) {
+    QueueNames names = WokenByMember(&before, WithFacts(declared->second, facts), *live.config);
+    names.insert(waits_for_room.begin(), waits_for_room.end());
+    WakeQueues(names);
+  }
   dirty = true;
 }
 

@@ -1,5 +1,6 @@
 // Retention: ended jobs leave memory after a while, and with ttlSecondsAfterFinished they and their
-// objects go; idempotency keys are forgotten after a day.
+// objects go; idempotency keys are forgotten after a day. Also the other timer that is of no one
+// job: the samples of admission fair sharing.
 #include <algorithm>
 
 #include "schedd/base/limits.h"
@@ -9,6 +10,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kTimersAtOnce = 1024;
+constexpr std::size_t kFinishedAtOnce = 200;  // some milliseconds with the database
 constexpr std::int64_t kTtlMaxS =
     10LL * 365 * 86'400;  // beyond ten years means never; keeps the sums in 64 bits
 
@@ -51,6 +53,12 @@ bool Engine::Impl::FireTimers() {
     tx.forget_keys_before = {clock.WallNow().us - limits::kIdempotencyKeysKeptMs * 1000};
     fired = true;
   }
+  if (fair.on() && now >= next_fair_sample) {
+    next_fair_sample = now + fair.interval_s() * kNanosPerSecond;
+    fair.Sample(*live.config, clock.WallNow());
+    PutFairUse();
+    fired = dirty = true;
+  }
   return fired;
 }
 
@@ -85,6 +93,25 @@ bool Engine::Impl::AdoptForgotten() {
   } else if (job->ttl_after_finished_s >= 0 || options.settings->retain_finished_s) {
     ScheduleRetirement(*job);
   }
+  return true;
+}
+
+// A policy for finished jobs holds for all of them, however long ago they ended and whether a
+// member still has their objects: they are looked for after a start, some a step.
+bool Engine::Impl::AdoptFinished() {
+  if (finished_after.empty()) return false;
+  auto& [state, after] = finished_after.front();
+  JobQuery query;
+  query.state = state;
+  query.after = after;
+  query.limit = kFinishedAtOnce;
+  const auto found = store.ReadJobs(query);
+  if (!found.ok()) return false;  // tried again when there is something else to do
+  for (const JobPtr& job : *found) {
+    if (!live.jobs.contains(job->id)) ScheduleRetirement(*job);
+    after = job->id;
+  }
+  if (found->size() < kFinishedAtOnce) finished_after.pop_front();
   return true;
 }
 

@@ -1,6 +1,7 @@
 // Submissions: whatever arrives together becomes one Store::Accept; a job enters the queue when it
 // is durable.
 #include "schedd/engine/impl.h"
+#include "schedd/engine/stand_ins_impl.h"
 
 namespace muster {
 namespace {
@@ -30,8 +31,9 @@ Error QueueIsFull(std::size_t most) {
 // What the core can decide and the engine cannot carry out; null: nothing of it.
 const char* NotSupported(const JobRecord& job) {
   const AdmissionState& state = StateOf(job);
-  if (job.elastic || !state.replaces_slice.empty())
-    return "annotation kueue.x-k8s.io/elastic-job: elastic jobs are not supported by this version";
+  if (!state.replaces_slice.empty())
+    return "annotation kueue.x-k8s.io/workload-slice-replacement-for: slices are made by the "
+           "engine";
   if (!state.concurrent_parent.empty())
     return "a variant of concurrent admission is not supported by this version";
   return nullptr;
@@ -82,11 +84,13 @@ void Engine::Impl::Handle(SubmitCommand command) {
   JobId array_id;
   for (Submission& submission : command.jobs) {
     JobRecord& job = *submission.draft;
+    if (submission.config_version != live.config->version) gathering.built_on_older = true;
     job.id = JobId{++live.last_job_id.value};
     job.accept_seq = job.resource_version = ++live.last_seq;
     job.submit_time = now;
     GiveName(&job);
     ResolveQueue(*live.config, &job);
+    if (HasVariants(*live.config, *options.settings, job)) MarkParent(&job);
     ToWait(&job);
     if (submission.array_task && job.batch != nullptr) {
       if (array_id.value == 0) array_id = job.id;
@@ -106,7 +110,7 @@ void Engine::Impl::Handle(SubmitCommand command) {
 
 void Engine::Impl::SendAccepts() {
   if (gathering.groups.empty()) return;
-  gathering.config_version = live.config->version;
+  gathering.config_version = gathering.built_on_older ? -1 : live.config->version;
   std::vector<NewJob> jobs = std::move(gathering.jobs);
   accepts.push_back(std::move(gathering));
   gathering = AcceptBatch{};
@@ -121,6 +125,7 @@ void Engine::Impl::Complete(AcceptDone done) {
   AcceptBatch batch = std::move(accepts.front());
   accepts.pop_front();
   inflight_submissions -= batch.records.size();
+  NoteWriterIdle();
   if (!done.outcome.ok()) {
     Error error = done.outcome.error();
     StoreFailed(error);
@@ -173,6 +178,7 @@ Result<Submitted> Engine::Impl::AdoptAccepted(const JobPtr& record, const Result
       fresh->reason = verdict->reason;
       fresh->message = verdict->message;
     }
+    if (stale_config) RecheckNew(*job);
     if (fresh->cluster_queue != job->cluster_queue) lazy.insert(job->id);
     job = std::move(fresh);
   }
@@ -181,6 +187,7 @@ Result<Submitted> Engine::Impl::AdoptAccepted(const JobPtr& record, const Result
   committed.ledger.Move(nullptr, job.get());
   committed.jobs.Put(job);
   if (changes::MayQueue(*job)) live.pending.Add(job, clock.WallNow());
+  stand_ins->Queue(job);
   return Submitted{job, false};
 }
 

@@ -3,51 +3,63 @@
 #include <algorithm>
 
 #include "schedd/engine/impl.h"
+#include "schedd/engine/stand_ins_impl.h"
 
 namespace muster {
+namespace {
+
+// What is in one table and not, or not the same, in the other.
+std::vector<ObjectKey> Changed(const ObjectTable& before, const ObjectTable& after) {
+  std::vector<ObjectKey> keys;
+  for (const auto& [key, object] : before) {
+    const auto found = after.find(key);
+    if (found == after.end() || found->second != object) keys.push_back(key);
+  }
+  for (const auto& [key, object] : after) {
+    if (!before.contains(key)) keys.push_back(key);
+  }
+  return keys;
+}
+
+}  // namespace
 
 void Engine::Impl::TakeConfig(std::shared_ptr<const ConfigView> config,
                               std::shared_ptr<const ObjectTable> objects, bool matters) {
   const ConfigPtr before = live.config;
+  const core::QuotaTreePtr tree_before = live.planned.usage().tree_ptr();
+  const std::vector<ObjectKey> changed = Changed(*live.objects, *objects);
   live.config = tx.config = std::move(config);
   live.objects = tx.object_table = std::move(objects);
   if (!matters) return;
-  tx.flush_all = true;
   const core::QuotaTreePtr tree = core::QuotaTree::Build(*live.config);
+  tx.wakes.merge(WokenBy({*before, *tree_before}, {*live.config, *tree}, changed));
+  for (const auto& [kind, ns, name] : changed) {
+    if (kind == ObjectKind::kMemberCluster)
+      tx.wakes.insert(waits_for_room.begin(), waits_for_room.end());
+  }
   RebuildCharges(tree);
   live.pending.Configure(live.config, tree, options.settings);
   ResolveQueues();
+  stand_ins->Resync();
   PushPriorities(*before);
   SyncReserved();
   DrainStopped();
   WakeRestarted();
+  CheckMachines();
+  fair.Configure(*live.config, clock.WallNow());
+  PutFairUse();
 }
 
 void Engine::Impl::RebuildCharges(const core::QuotaTreePtr& tree) {
-  Ledger planned(tree, options.settings), charged(tree, options.settings);
+  Ledger planned(tree, options.settings);
   core::Holders holders(tree);
   for (const auto& [id, job] : live.jobs) {
     planned.Move(nullptr, job.get());
     if (!HoldsQuota(job->state) || job->admission == nullptr) continue;
-    charged.Move(nullptr, job.get());
     holders.Put(HolderOf(*tree, *options.settings, job));
     tx.Touch(*job->admission);  // pairs that left the quota, or came into it
   }
-  // What is on its way to be released is still charged.
-  const auto undo = [&](const std::vector<GivenBack>& releases) {
-    for (const GivenBack& release : releases) {
-      charged.Move(release.after.get(), release.before.get());
-      if (release.after != nullptr) continue;
-      auto leaving = std::make_shared<core::Holder>(
-          *core::MakeHolder(*tree, *options.settings, release.before));
-      leaving->evicted = true;
-      holders.Put(std::move(leaving));
-    }
-  };
-  for (const SentCommit& sent : commits) undo(sent.transaction.releases);
-  undo(tx.releases);
   live.planned = std::move(planned);
-  live.charged = std::move(charged);
   live.holders = std::move(holders);
   forest_known = false;
 }
@@ -89,7 +101,7 @@ void Engine::Impl::PushPriorities(const ConfigView& before) {
     auto draft = std::make_shared<JobRecord>(*job);
     draft->priority = changed.at(job->priority_class);
     ChangeState(draft.get(), [](AdmissionState*) {});  // another priority than at acceptance
-    Put(job, std::move(draft), "JobPriorityChanged");
+    WakeTreeAfterCommit(Put(job, std::move(draft), "JobPriorityChanged")->cluster_queue);
   }
 }
 

@@ -5,7 +5,7 @@ namespace muster {
 bool Transaction::Empty() const {
   return jobs.empty() && deleted_jobs.empty() && usage.empty() && dispatches.empty() &&
          attempts.empty() && objects.empty() && events.empty() && audit.empty() &&
-         !forget_keys_before.set();
+         fair_use.empty() && !forget_keys_before.set();
 }
 
 void Transaction::Touch(const Admission& admission) {
@@ -33,6 +33,8 @@ PlanCommit Transaction::MakeCommit(const core::Usage& planned) const {
   for (const auto& [key, write] : objects) commit.objects.push_back(write);
   commit.events = events;
   commit.audit = audit;
+  for (const auto& [key, row] : fair_use) commit.fair_use.push_back(row);
+  for (const JobId id : respecified) commit.respecified.push_back(jobs.at(id));
   commit.forget_keys_before = forget_keys_before;
   return commit;
 }

@@ -15,6 +15,7 @@
 
 #include "schedd/core/quota_tree.h"
 #include "schedd/dispatch/step/step.h"
+#include "schedd/engine/wakes.h"
 #include "schedd/engine/world_view.h"
 #include "schedd/store/store.h"
 
@@ -35,11 +36,6 @@ using Waiter = std::function<void(const Error* error)>;
 /// A (ClusterQueue, flavor, resource) triple whose amount changed.
 using UsagePair = std::tuple<std::string, std::string, std::string>;
 
-/// A record that held quota and the one that took its place; null: it holds none any more.
-struct GivenBack {
-  JobPtr before, after;
-};
-
 struct Transaction {
   std::map<JobId, JobPtr> jobs;
   std::vector<JobId> deleted_jobs;
@@ -49,6 +45,8 @@ struct Transaction {
   std::map<ObjectKey, ObjectWrite> objects;
   std::vector<Event> events;
   std::vector<AuditRow> audit;
+  std::map<std::pair<std::string, std::string>, FairUseRow> fair_use;
+  std::set<JobId> respecified;  // of `jobs`: their pod sets are written too
   WallTime forget_keys_before;  // set: older idempotency keys go
 
   // Becomes visible with the commit.
@@ -58,9 +56,8 @@ struct Transaction {
   // Happens after the commit.
   std::vector<Order> orders;
   std::vector<Waiter> waiters;
-  std::vector<GivenBack> releases;  // quota and room that are free again, in order
-  std::vector<JobId> to_queue;      // jobs that wait again
-  bool flush_all = false;           // a change that may help any waiting job
+  std::vector<JobId> to_queue;  // jobs that wait again
+  QueueNames wakes;             // whose waiting jobs the change may help
 
   /// True if there is nothing to write.
   bool Empty() const;

@@ -59,6 +59,13 @@ struct QueueStats {
   std::size_t finished = 0;                  // ended and still in memory
 };
 
+/// What admission fair sharing knows of one LocalQueue (kueue.md 2.10, 3.3).
+struct FairUse {
+  ResourceList consumed;  // decayed
+  WallTime updated;
+};
+using FairUses = std::map<std::pair<std::string, std::string>, FairUse>;  // by (namespace, name)
+
 struct WorldView {
   ConfigPtr config;
   AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
@@ -66,7 +73,8 @@ struct WorldView {
   JobTable jobs;  // live ones and those ended lately
   core::Usage usage;
   std::vector<core::ClusterView> clusters;
-  std::map<std::string, QueueStats> queues;  // by ClusterQueue
+  std::map<std::string, QueueStats> queues;   // by ClusterQueue
+  std::shared_ptr<const FairUses> fair_uses;  // null: no admission fair sharing
   std::int64_t last_seq = 0;
   WallTime as_of;
   bool ready = false;  // recovery done and leading

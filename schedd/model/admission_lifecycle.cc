@@ -30,21 +30,6 @@ void TurnOff(JobRecord* job, std::string_view type, WallTime now) {
   SetCondition(job, type, false, kQuotaReserved, message, now);
 }
 
-// Pods of a pod set that still run or will; -1 if it is unknown.
-std::int32_t RemainingPods(const JobRecord& job, const std::string& pod_set,
-                           const AdmissionSettings& settings) {
-  for (const PodSet& declared : *job.pod_sets) {
-    if (declared.name != pod_set) continue;
-    std::int32_t left = declared.count;
-    if (!settings.reclaimable_pods) return left;
-    for (const auto& pods : StateOf(job).reclaimable) {
-      if (pods.pod_set == pod_set) left -= pods.count;
-    }
-    return std::max(left, 0);
-  }
-  return -1;
-}
-
 }  // namespace
 
 void SetCondition(JobRecord* job, std::string_view type, bool status, std::string_view reason,
@@ -71,7 +56,8 @@ const AdmissionState& StateOf(const JobRecord& job) {
 }
 
 std::string_view WaitingReasonName(Reason reason, const AdmissionSettings& settings) {
-  return settings.unadmitted_observability ? ReasonName(reason) : "Pending";
+  if (settings.unadmitted_observability) return ReasonName(reason);
+  return reason == Reason::kWaitingForPodsReady ? "Waiting" : "Pending";
 }
 
 void ReserveQuota(JobRecord* job, AdmissionPtr admission, WallTime now) {
@@ -127,21 +113,6 @@ bool SyncAdmitted(JobRecord* job, const AdmissionSettings& settings, WallTime no
   }
   SetCondition(job, kAdmitted, admitted, reason, message, now);
   return true;
-}
-
-AdmissionPtr ChargedAdmission(const JobRecord& job, const AdmissionSettings& settings) {
-  if (job.admission == nullptr || job.pod_sets == nullptr) return job.admission;
-  std::shared_ptr<Admission> charged;
-  for (std::size_t i = 0; i < job.admission->pod_sets.size(); ++i) {
-    const PodSetAssignment& admitted = job.admission->pod_sets[i];
-    const std::int32_t left = RemainingPods(job, admitted.name, settings);
-    if (left < 0 || left >= admitted.count) continue;
-    if (charged == nullptr) charged = std::make_shared<Admission>(*job.admission);
-    PodSetAssignment& scaled = charged->pod_sets[i];
-    scaled.count = left;
-    for (auto& entry : scaled.usage) entry.amount = entry.amount / admitted.count * left;
-  }
-  return charged == nullptr ? job.admission : charged;
 }
 
 std::vector<std::string> RequiredChecks(const ClusterQueue& queue, const Admission* admission) {

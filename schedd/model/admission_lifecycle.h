@@ -48,9 +48,6 @@ void ReleaseQuota(JobRecord* job, Reason reason, const std::string& message,
 /// UnadmittedWorkloadsObservability off, a workload that was not admitted before does not say why.
 /// False if nothing changed.
 bool SyncAdmitted(JobRecord* job, const AdmissionSettings& settings, WallTime now);
-/// What of its admission counts as used: of a pod set that has fewer pods than were admitted (given
-/// back, KEP-78, or scaled down) only those. The admission itself if all count; null without one.
-AdmissionPtr ChargedAdmission(const JobRecord& job, const AdmissionSettings& settings);
 /// The checks that a workload with this admission must pass: those for all flavors, and those for a
 /// flavor that it was assigned (null: the former only; KEP-1432).
 std::vector<std::string> RequiredChecks(const ClusterQueue& queue, const Admission* admission);

@@ -11,6 +11,7 @@
 
 #include "schedd/base/time.h"
 #include "schedd/model/scheduling.h"
+#include "schedd/model/workload_slices.h"
 
 namespace muster {
 
@@ -75,6 +76,7 @@ struct AdmissionState {
   /// What its pods ask for breaks a limit or LimitRange: the sentence that Misconfigured shows, ""
   /// if nothing is wrong (kueue.md 2.4 nominate, 2.15).
   std::string resource_problem;
+  std::optional<ElasticScale> scale;  // elastic: of a job whose size was changed
   bool operator==(const AdmissionState&) const = default;
 };
 using AdmissionStatePtr = std::shared_ptr<const AdmissionState>;

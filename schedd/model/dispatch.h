@@ -75,6 +75,9 @@ struct Observation {
   std::int32_t exit_signal = 0;
   Reason reason = Reason::kNone;  // why it failed
   std::string message;
+  /// Pods that will not run any more, by pod set, as the kind counts them (kueue.md 6,
+  /// "Reclaimable"): their quota may go to others while the rest runs. Those without are left out.
+  std::vector<ReclaimablePods> reclaimable;
 };
 
 /// One pod of an attempt, as `muster describe job` shows it.

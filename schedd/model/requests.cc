@@ -97,19 +97,13 @@ const PodSet* FindPodSet(const JobRecord& job, const std::string& name) {
   return nullptr;
 }
 
-PodSetTotal TotalOf(const JobRecord& job, const PodSetAssignment& reserved,
-                    const AdmissionSettings& settings) {
-  PodSetTotal total{reserved.name, reserved.count, reserved.usage, &reserved};
+// Pods of an admitted pod set that still count. With more left than admitted it runs with fewer
+// pods than it declared.
+std::int32_t PodsCharged(const JobRecord& job, const PodSetAssignment& reserved,
+                         const AdmissionSettings& settings) {
   const PodSet* pod_set = FindPodSet(job, reserved.name);
-  if (pod_set == nullptr) return total;
-  // With more left than admitted the pod set runs with fewer pods than it declared.
-  const std::int32_t left = PodsLeft(job, *pod_set, settings);
-  if (left >= reserved.count) return total;
-  for (auto& entry : total.requests) {
-    if (entry.amount != kUnlimited) entry.amount = entry.amount / reserved.count * left;
-  }
-  total.count = left;
-  return total;
+  return pod_set == nullptr ? reserved.count
+                            : std::min(reserved.count, PodsLeft(job, *pod_set, settings));
 }
 
 }  // namespace
@@ -140,11 +134,30 @@ std::int32_t PodsLeft(const JobRecord& job, const PodSet& pod_set,
   return pod_set.count;
 }
 
+AdmissionPtr ChargedAdmission(const JobRecord& job, const AdmissionSettings& settings) {
+  if (job.admission == nullptr || job.pod_sets == nullptr) return job.admission;
+  std::shared_ptr<Admission> charged;
+  for (std::size_t i = 0; i < job.admission->pod_sets.size(); ++i) {
+    const PodSetAssignment& admitted = job.admission->pod_sets[i];
+    const std::int32_t count = PodsCharged(job, admitted, settings);
+    if (count == admitted.count) continue;
+    if (charged == nullptr) charged = std::make_shared<Admission>(*job.admission);
+    PodSetAssignment& scaled = charged->pod_sets[i];
+    scaled.count = count;
+    for (auto& entry : scaled.usage) {
+      if (entry.amount != kUnlimited) entry.amount = entry.amount / admitted.count * count;
+    }
+  }
+  return charged == nullptr ? job.admission : charged;
+}
+
 std::vector<PodSetTotal> TotalRequests(const JobRecord& job, const AdmissionSettings& settings) {
   std::vector<PodSetTotal> totals;
-  if (job.admission != nullptr) {
-    for (const auto& reserved : job.admission->pod_sets)
-      totals.push_back(TotalOf(job, reserved, settings));
+  if (const AdmissionPtr charged = ChargedAdmission(job, settings)) {
+    for (std::size_t i = 0; i < charged->pod_sets.size(); ++i) {
+      const PodSetAssignment& counted = charged->pod_sets[i];
+      totals.push_back({counted.name, counted.count, counted.usage, &job.admission->pod_sets[i]});
+    }
     return totals;
   }
   for (const auto& pod_set : *job.pod_sets) {

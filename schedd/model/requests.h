@@ -21,6 +21,10 @@ void SetRequests(const ResourceList& of_pod, const AdmissionSettings& settings, 
 std::int32_t PodsLeft(const JobRecord& job, const PodSet& pod_set,
                       const AdmissionSettings& settings);
 
+/// What of its admission counts as used: of a pod set that has fewer pods than were admitted (given
+/// back, KEP-78, or scaled down) only those. The admission itself if all count; null without one.
+AdmissionPtr ChargedAdmission(const JobRecord& job, const AdmissionSettings& settings);
+
 /// One pod set's part of what a workload counts.
 struct PodSetTotal {
   std::string name;

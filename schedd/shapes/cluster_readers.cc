@@ -75,13 +75,14 @@ std::vector<Node> ReadNodes(const Field& annotation) {
   }
   Problems problems;
   for (const Field& item : Field(*list, &problems).Elements()) {
-    item.OnlyMembers({"name", "labels", "taints", "allocatable"});
+    item.OnlyMembers({"name", "labels", "taints", "allocatable", "ready"});
     Node node;
     if (item["name"].Require()) node.name = item["name"].StringOr("");
     node.labels = ReadLabelMap(item["labels"]);
     node.labels.emplace("kubernetes.io/hostname", node.name);
     node.taints = ReadTaints(item["taints"]);
     node.allocatable = ReadAmounts(item["allocatable"]);
+    node.ready = item["ready"].BoolOr(true);
     nodes.push_back(std::move(node));
   }
   if (!problems.empty()) annotation.Fail(problems.ToError().detail);

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "schedd/model/scale_lifecycle.h"
+#include "schedd/shapes/job_change.h"
 #include "schedd/shapes/job_spec.h"
 #include "schedd/shapes/metadata.h"
 #include "schedd/shapes/shape_ops.h"
@@ -46,6 +48,10 @@ void Parse(const Field& root, ParsedJob* job) {
   job->pod_sets.push_back(ReadPodSet(spec["template"], "main", facts.pods,
                                      {.restart = RestartRule::kNeverOrOnFailure}));
   ReadMinParallelism(root, facts, &job->pod_sets.back());
+  const Field elastic = root["metadata"]["annotations"].Named(kElasticJobKey);
+  job->elastic = elastic.OneOf({"true", "false"}) == "true";
+  if (job->elastic && job->pod_sets.back().min_count)
+    elastic.Fail("partial admission and elastic job cannot be used together");
   if (facts.active_deadline_s > 0 &&
       (job->time_limit_s == 0 || facts.active_deadline_s < job->time_limit_s)) {
     job->time_limit_s = facts.active_deadline_s;
@@ -76,6 +82,7 @@ void Prepare(json::object& manifest, const RenderContext& context, std::vector<R
   auto& spec = ObjectAt(manifest, "spec");
   CleanJobSpec(spec);
   spec["suspend"] = context.suspended;
+  if (const ElasticScale* scale = ScaleOf(context.job)) SetSize(scale->size, manifest);
   SetParallelism(manifest, context.job);
   if (context.job.time_limit_s > 0) spec["activeDeadlineSeconds"] = context.job.time_limit_s;
 }

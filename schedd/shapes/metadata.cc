@@ -28,11 +28,10 @@ struct RefusedKey {
   std::string_view key, message;
 };
 constexpr RefusedKey kRefusedOnJobs[] = {
-    {"kueue.x-k8s.io/elastic-job", "elastic jobs are not supported by this version"},
     {"kueue.x-k8s.io/prebuilt-workload-name",
      "prebuilt workloads are not supported by this version"},
     {"kueue.x-k8s.io/workload-slice-replacement-for",
-     "elastic jobs are not supported by this version"},
+     "slices are made by Muster: change the size of the elastic job itself"},
 };
 void ReadName(const Field& metadata, const NameRule& rule, ParsedJob* job) {
   const Field name = metadata["name"];

@@ -17,6 +17,7 @@ inline constexpr std::string_view kPriorityKey = "kueue.x-k8s.io/priority-class"
 inline constexpr std::string_view kMaxExecTimeKey = "kueue.x-k8s.io/max-exec-time-seconds";
 inline constexpr std::string_view kPriorityBoostKey = "kueue.x-k8s.io/priority-boost";
 inline constexpr std::string_view kAdmissionGatedByKey = "kueue.x-k8s.io/admission-gated-by";
+inline constexpr std::string_view kElasticJobKey = "kueue.x-k8s.io/elastic-job";
 inline constexpr std::string_view kMinParallelismKey = "kueue.x-k8s.io/job-min-parallelism";
 inline constexpr std::string_view kSyncCompletionsKey =
     "kueue.x-k8s.io/job-completions-equal-parallelism";

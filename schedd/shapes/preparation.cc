@@ -29,41 +29,28 @@ PodAmounts AmountsOfScript(const PodSet& pod_set) {
   return amounts;
 }
 
-Status CheckPod(const LimitSummary& limits, const std::string& ns, const std::string& pod_set,
-                const PodAmounts& pod) {
-  for (const auto& problems : {RequestsAboveLimits({pod}), OutsideLimitRange(limits, {pod})}) {
-    if (problems.empty()) continue;
-    // "spec.podSets[0].template.spec.containers[0]: ...": from the pod spec on, as the user's
-    // manifest may have its templates anywhere.
-    constexpr std::string_view kPrefix = "spec.podSets[0].template.";
-    return InvalidArgument("pod set " + pod_set + " with the LimitRanges of namespace " + ns +
-                           ": " + problems[0].substr(kPrefix.size()));
-  }
-  return Done{};
-}
-
 }  // namespace
 
-Status PrepareRequests(const ConfigView& config, const AdmissionSettings& settings,
-                       const std::string& ns, ParsedJob* job) {
+std::string PrepareRequests(const ConfigView& config, const AdmissionSettings& settings,
+                            const std::string& ns, ParsedJob* job) {
   const LimitSummary limits = SummaryOf(config, ns);
-  std::map<std::string, PodAmounts> amounts;
-  if (!limits.empty() || !config.runtime_classes.empty()) amounts = AmountsByPodSet(*job);
-  for (auto& pod_set : job->pod_sets) {
-    ResourceList of_pod = pod_set.requests;
-    if (!limits.empty() || !config.runtime_classes.empty()) {
-      const auto found = amounts.find(pod_set.name);
-      PodAmounts pod = found == amounts.end() ? AmountsOfScript(pod_set) : found->second;
-      AddOverhead(config, &pod);
-      AddDefaults(limits, &pod);
-      CopyLimits(&pod);
-      const Status checked = CheckPod(limits, ns, pod_set.name, pod);
-      if (!checked.ok()) return checked;
-      of_pod = EffectiveRequest(pod);
-    }
-    SetRequests(of_pod, settings, &pod_set);
+  if (limits.empty() && config.runtime_classes.empty()) {
+    for (auto& pod_set : job->pod_sets)
+      SetRequests(ResourceList(pod_set.requests), settings, &pod_set);
+    return "";
   }
-  return Done{};
+  const std::map<std::string, PodAmounts> amounts = AmountsByPodSet(*job);
+  std::vector<PodAmounts> pods;
+  for (auto& pod_set : job->pod_sets) {
+    const auto found = amounts.find(pod_set.name);
+    PodAmounts& pod =
+        pods.emplace_back(found == amounts.end() ? AmountsOfScript(pod_set) : found->second);
+    AddOverhead(config, &pod);
+    AddDefaults(limits, &pod);
+    CopyLimits(&pod);
+    SetRequests(EffectiveRequest(pod), settings, &pod_set);
+  }
+  return ResourceProblem(limits, pods);
 }
 
 }  // namespace muster::shapes

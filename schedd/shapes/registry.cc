@@ -77,6 +77,9 @@ Result<ParsedJob> ParseJob(json::value manifest) {
   if (ops->kind != ShapeKind::kJob) {
     for (const auto key : {kMinParallelismKey, kSyncCompletionsKey})
       root["metadata"]["annotations"].Named(key).Refuse("is for Jobs of batch/v1 alone");
+    const Field elastic = root["metadata"]["annotations"].Named(kElasticJobKey);
+    if (elastic.StringOr("false") != "false")
+      elastic.Refuse("elastic jobs are Jobs of batch/v1 in this version");
   }
   if (!problems.empty()) return problems.ToError();
   if (job.display_name.empty()) job.display_name = job.name;

@@ -34,6 +34,7 @@ struct ParsedJob {
   bool hold = false;                    // batch script --hold
   std::int64_t priority_boost = 0;      // annotation kueue.x-k8s.io/priority-boost
   std::int64_t max_execution_s = 0;     // label kueue.x-k8s.io/max-exec-time-seconds; 0: none
+  bool elastic = false;                 // annotation kueue.x-k8s.io/elastic-job
   std::string admission_gated_by = {};  // annotation kueue.x-k8s.io/admission-gated-by
   std::vector<std::string> preemption_gates = {};  // a Workload's spec.preemptionGates
   std::shared_ptr<const BatchDetails> batch = {};

@@ -53,6 +53,14 @@ struct UsageRow {
   std::int64_t amount = 0;
 };
 
+/// What a LocalQueue has used lately (admission fair sharing; core::FairLedger::History).
+struct FairUseRow {
+  std::string ns, local_queue;
+  ResourceList consumed;  // in thousandths of the base unit
+  WallTime updated;
+  bool remove = false;  // the queue is gone
+};
+
 struct ObjectWrite {
   ObjectPtr object;
   bool remove = false;
@@ -74,6 +82,8 @@ struct PlanCommit {
   std::vector<ObjectWrite> objects;
   std::vector<Event> events;
   std::vector<AuditRow> audit;
+  std::vector<FairUseRow> fair_use;  // upserted by queue
+  std::vector<JobPtr> respecified;   // those of `jobs` whose pod sets are not those of acceptance
   /// Set: idempotency keys whose jobs were submitted before it are forgotten, the oldest first, at
   /// most limits::kForgottenKeys of them; their jobs stay.
   WallTime forget_keys_before;
@@ -89,6 +99,7 @@ struct Loaded {
   std::vector<ObjectPtr> objects;
   std::vector<UsageRow> usage;
   std::vector<DispatchRow> dispatches;  // not Gone
+  std::vector<FairUseRow> fair_use;
   JobId last_job_id;
   std::int64_t last_seq = 0;
 };

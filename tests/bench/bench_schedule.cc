@@ -93,6 +93,10 @@ Result<OneRun> Run(const BenchOptions& options) {
 }  // namespace
 
 Result<std::vector<Figure>> BenchSchedule(const BenchOptions& options) {
+  if (!options.load.empty()) return BenchLoad(options);
+  if (!options.virtual_load.empty()) return BenchVirtual(options);
+  if (options.nothing_fits) return BenchNothingFits(options);
+  if (options.victims) return BenchVictims(options);
   std::vector<double> rates, undisturbed, meanwhile, ratios, p99;
   for (int i = 0; i < options.runs; ++i) {
     auto run = Run(options);

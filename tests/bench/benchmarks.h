@@ -16,6 +16,11 @@ struct BenchOptions {
   std::size_t jobs = 10'000;  // of the backlog benchmarks
   std::size_t big = 100'000;  // of the deep queue
   int kills = 20;             // of the recovery benchmark
+  std::string load;           // a load of the reference; "": the backlog
+  double scale = 1;           // share of that load's jobs
+  std::string virtual_load;   // the same on the virtual clock; "": not
+  bool nothing_fits = false;  // cycles over a full house instead
+  bool victims = false;       // searches for victims instead
 };
 
 /// REST submission with 64 and 8 connections, jobs:batch, sbatch as a process; beside PostgreSQL's
@@ -23,6 +28,15 @@ struct BenchOptions {
 Result<std::vector<Figure>> BenchSubmit(const BenchOptions& options);
 /// A backlog released at once on a member that only sleeps, and submission meanwhile.
 Result<std::vector<Figure>> BenchSchedule(const BenchOptions& options);
+/// A load of the reference in real time, beside its quota bound.
+Result<std::vector<Figure>> BenchLoad(const BenchOptions& options);
+/// The same on the virtual clock, decisions only: admissions per second of CPU.
+Result<std::vector<Figure>> BenchVirtual(const BenchOptions& options);
+/// Cycles in which nothing fits over 10k, 100k and 1M pending jobs, and what each job takes of
+/// memory.
+Result<std::vector<Figure>> BenchNothingFits(const BenchOptions& options);
+/// Searches for victims among 10,000 candidates of one cohort.
+Result<std::vector<Figure>> BenchVictims(const BenchOptions& options);
 /// squeue and single gets over a deep queue; the daemon's memory with it.
 Result<std::vector<Figure>> BenchQuery(const BenchOptions& options);
 /// kill -9 of daemon and PostgreSQL under submitting clients: what was acknowledged and is gone, or

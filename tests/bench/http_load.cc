@@ -1,14 +1,12 @@
 #include "tests/bench/http_load.h"
 
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
-#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cstring>
+
+#include "tests/bench/http_client.h"
 
 namespace muster::bench {
 namespace {
@@ -22,33 +20,6 @@ struct Connection {
   std::string name, in;
   double sent_at = 0;
 };
-
-int Dial(int port) {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  const int on = 1;
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-    close(fd);
-    return -1;
-  }
-  return fd;
-}
-
-// Bytes of the whole answer at the start of `in`, 0 while incomplete.
-std::size_t AnswerSize(const std::string& in) {
-  const auto end = in.find("\r\n\r\n");
-  if (end == std::string::npos) return 0;
-  std::size_t length = 0;
-  for (std::size_t at = in.find("\r\n"); at < end; at = in.find("\r\n", at + 2)) {
-    if (strncasecmp(in.c_str() + at + 2, "content-length:", 15) == 0)
-      length = std::strtoul(in.c_str() + at + 17, nullptr, 10);
-  }
-  return in.size() >= end + 4 + length ? end + 4 + length : 0;
-}
 
 class Load {
  public:

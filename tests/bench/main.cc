@@ -29,6 +29,22 @@ int main(int argc, char** argv) {
         ->check(CLI::PositiveNumber);
     sub->add_option("--kills", options.kills, "crashes of the recovery benchmark")
         ->check(CLI::PositiveNumber);
+    if (std::string_view(name) == "schedule") {
+      sub->add_option("--load", options.load, "a load of the reference instead, in real time")
+          ->check(CLI::IsMember({"baseline", "large-scale", "tas"}));
+      sub->add_option("--scale", options.scale, "share of the jobs of that load")
+          ->check(CLI::Range(0.001, 1.0));
+      auto* on_virtual = sub->add_option("--virtual", options.virtual_load,
+                                         "the same on the virtual clock: what decisions cost")
+                             ->check(CLI::IsMember({"baseline", "large-scale", "tas"}));
+      auto* nothing = sub->add_flag("--nothing-fits", options.nothing_fits,
+                                    "cycles over full queues; memory of a pending job");
+      auto* victims =
+          sub->add_flag("--victims", options.victims, "searches for victims among 10,000");
+      on_virtual->excludes("--load")->excludes(nothing)->excludes(victims);
+      nothing->excludes("--load")->excludes(victims);
+      victims->excludes("--load");
+    }
     sub->callback([&run, function] { run = function; });
   };
   add("submit", "durable submission over REST, jobs:batch, sbatch", BenchSubmit);

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 namespace muster::bench {
@@ -54,6 +55,25 @@ std::vector<pid_t> Postmasters(const std::string& data_dir) {
       out.push_back(pid);
   }
   return out;
+}
+
+// Fields of /proc/PID/stat after the name, which may contain anything: [0] is the state.
+std::vector<std::string> StatOf(pid_t pid) {
+  const std::string text = ReadAll("/proc/" + std::to_string(pid) + "/stat");
+  const auto name_end = text.rfind(')');
+  if (name_end == std::string::npos) return {};
+  std::stringstream rest(text.substr(name_end + 1));
+  std::vector<std::string> fields;
+  for (std::string field; rest >> field;) fields.push_back(field);
+  return fields;
+}
+
+// Of a process and, if asked, of the children that it has waited for.
+double CpuOf(const std::vector<std::string>& stat, bool with_reaped) {
+  if (stat.size() < 15) return 0;
+  double ticks = std::atof(stat[11].c_str()) + std::atof(stat[12].c_str());
+  if (with_reaped) ticks += std::atof(stat[13].c_str()) + std::atof(stat[14].c_str());
+  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 }  // namespace
@@ -145,6 +165,22 @@ std::int64_t Server::ResidentBytes() const {
   return 0;
 }
 
+CpuSeconds Server::Cpu() const {
+  CpuSeconds cpu;
+  cpu.daemon = CpuOf(StatOf(pid_), false);
+  for (const pid_t postmaster : Postmasters(data_dir_)) {
+    cpu.postgres += CpuOf(StatOf(postmaster), true);
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      const pid_t pid = std::atoi(entry.path().filename().c_str());
+      if (pid <= 0) continue;
+      const auto stat = StatOf(pid);
+      if (stat.size() > 1 && stat[1] == std::to_string(postmaster))
+        cpu.postgres += CpuOf(stat, false);
+    }
+  }
+  return cpu;
+}
+
 Result<std::string> Server::Call(const std::string& method, const std::string& path,
                                  const std::string& body) const {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -158,7 +194,9 @@ Result<std::string> Server::Call(const std::string& method, const std::string& p
   }
   const std::string request =  // 1.0: an answer ends with its connection, never in chunks
       method + " " + path + " HTTP/1.0\r\nHost: localhost\r\nContent-Type: " +
-      (body.starts_with("apiVersion") ? "application/yaml" : "application/json") +
+      (method == "PATCH"                ? "application/merge-patch+json"
+       : body.starts_with("apiVersion") ? "application/yaml"
+                                        : "application/json") +
       "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   for (std::size_t sent = 0; sent < request.size();) {
     const auto n = send(fd, request.data() + sent, request.size() - sent, MSG_NOSIGNAL);

@@ -11,6 +11,11 @@
 
 namespace muster::bench {
 
+/// User and system time since their start.
+struct CpuSeconds {
+  double daemon = 0, postgres = 0;
+};
+
 class Server {
  public:
   /// `bin_dir` holds musterd; `clusters` are further flags such as --simulated-cluster=....
@@ -32,6 +37,8 @@ class Server {
   Result<std::string> PostgresUrl() const;
   /// Resident memory of the daemon alone, in bytes.
   std::int64_t ResidentBytes() const;
+  /// Of the daemon, and of its PostgreSQL with all processes that it has now or waited for.
+  CpuSeconds Cpu() const;
 
   /// One request on a connection of its own; the body of the answer. Errors: status over 299 or no
   /// answer.

@@ -157,6 +157,13 @@ ObjectChange PriorityClassObject(const std::string& name, std::int32_t value) {
                           {"value", value}});
 }
 
+ObjectChange WithSpec(ObjectChange change, const std::string& field, const std::string& json_text) {
+  json::value manifest = *ParseJson(change.manifest);
+  manifest.at("spec").as_object()[field] = *ParseJson(json_text);
+  change.manifest = WriteJson(manifest);
+  return change;
+}
+
 ObjectChange Removal(ObjectKind kind, const std::string& ns, const std::string& name) {
   ObjectChange change;
   change.kind = kind;

@@ -56,6 +56,8 @@ struct QueueSpec {
 ObjectChange ClusterQueueObject(const QueueSpec& spec);
 ObjectChange CheckObject(const std::string& name);
 ObjectChange PriorityClassObject(const std::string& name, std::int32_t value);
+/// The same change with another value of a field of its spec.
+ObjectChange WithSpec(ObjectChange change, const std::string& field, const std::string& json_text);
 ObjectChange Removal(ObjectKind kind, const std::string& ns, const std::string& name);
 
 }  // namespace muster::test

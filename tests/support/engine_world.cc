@@ -7,6 +7,12 @@ constexpr int kStepsMax = 100'000;  // a test that needs more does not come to r
 
 }  // namespace
 
+EngineOptions OptionsWith(AdmissionSettings settings) {
+  EngineOptions options;
+  options.settings = std::make_shared<const AdmissionSettings>(std::move(settings));
+  return options;
+}
+
 EngineWorld::EngineWorld(std::uint64_t seed, EngineOptions options,
                          MemoryStoreOptions store_options)
     : random(seed), store(std::move(store_options)), options_(std::move(options)) {
@@ -42,6 +48,11 @@ void EngineWorld::Restart() {
   engine.reset();
   members.ForgetOrders();
   Start();
+}
+
+void EngineWorld::Restart(EngineOptions options) {
+  options_ = std::move(options);
+  Restart();
 }
 
 void EngineWorld::Declare(const ResourceList& nominal, const ResourceList& room) {
@@ -93,8 +104,12 @@ Result<JobPtr> EngineWorld::Do(JobVerb verb, JobId id) {
 Result<JobPtr> EngineWorld::SetCheck(JobId id, const std::string& check, CheckState state,
                                      std::optional<std::int32_t> requeue_after_s) {
   std::optional<Result<JobPtr>> answer;
-  SetCheckStatusCommand command{{"checker", "test"}, id, check, state, "as told",
-                                requeue_after_s,     {}, {}};
+  AdmissionCheckStatus says;
+  says.name = check;
+  says.state = state;
+  says.message = "as told";
+  says.requeue_after_s = requeue_after_s;
+  SetCheckStatusCommand command{{"checker", "test"}, id, {std::move(says)}, 0, {}};
   command.done = [&answer](Result<JobPtr> result) { answer = std::move(result); };
   engine->Post(std::move(command));
   Settle();
@@ -105,7 +120,7 @@ Result<JobPtr> EngineWorld::SetCheck(JobId id, const std::string& check, CheckSt
 Result<ObjectPtr> EngineWorld::ActivateCheck(const std::string& check) {
   std::optional<Result<ObjectPtr>> answer;
   engine->Post(SetCheckActiveCommand{
-      {"checker", "test"}, check, true, "Active", "ready", [&answer](Result<ObjectPtr> result) {
+      {"checker", "test"}, check, true, "Active", "ready", 0, [&answer](Result<ObjectPtr> result) {
         answer = std::move(result);
       }});
   Settle();

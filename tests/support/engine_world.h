@@ -14,6 +14,9 @@
 
 namespace muster::test {
 
+/// Default options with other settings.
+EngineOptions OptionsWith(AdmissionSettings settings);
+
 class EngineWorld {
  public:
   explicit EngineWorld(std::uint64_t seed = 1, EngineOptions options = {},
@@ -25,6 +28,8 @@ class EngineWorld {
   void Run();
   /// The daemon dies (whatever is in memory and not committed is lost) and starts again.
   void Restart();
+  /// The same with other options.
+  void Restart(EngineOptions options);
 
   /// Namespace, flavor `default`, ClusterQueue `cq`, LocalQueue `queue` and member `east` with
   /// these amounts.

@@ -4,16 +4,20 @@
 
 namespace muster::test {
 
-void FakeMembers::Ensure(const DispatchKey& key, JobPtr, bool) {
-  orders.push_back({PendingOrder::Kind::kEnsure, key, {}});
+void FakeMembers::Ensure(const DispatchKey& key, JobPtr job, bool) {
+  PendingOrder order{PendingOrder::Kind::kEnsure, key, {}, 0, job->resource_version};
+  if (job->admission != nullptr) {
+    for (const PodSetAssignment& pod_set : job->admission->pod_sets) order.pods += pod_set.count;
+  }
+  orders.push_back(std::move(order));
 }
 
 void FakeMembers::Remove(const DispatchKey& key, JobPtr, RemovePolicy policy) {
-  orders.push_back({PendingOrder::Kind::kRemove, key, std::move(policy)});
+  orders.push_back({PendingOrder::Kind::kRemove, key, std::move(policy), 0, 0});
 }
 
 void FakeMembers::List(const std::string& cluster) {
-  orders.push_back({PendingOrder::Kind::kList, {{}, 0, cluster}, {}});
+  orders.push_back({PendingOrder::Kind::kList, {{}, 0, cluster}, {}, 0, 0});
 }
 
 Observation FakeMembers::Seen(const DispatchKey& key, const Object& object) const {
@@ -22,6 +26,8 @@ Observation FakeMembers::Seen(const DispatchKey& key, const Object& object) cons
   seen.remote_uid = object.uid;
   seen.phase = object.phase;
   seen.ready_pods = object.active() ? 1 : 0;
+  seen.succeeded_pods = object.succeeded;
+  if (object.active()) seen.reclaimable = object.reclaimable;
   return seen;
 }
 
@@ -48,12 +54,18 @@ void FakeMembers::Carry(std::size_t at, std::optional<Code> fault) {
   }
   if (order.kind == PendingOrder::Kind::kEnsure) {
     if (happens && !objects.contains(order.key)) {
-      objects[order.key] = {"uid-" + std::to_string(++made_), RemotePhase::kRunning, ""};
+      objects[order.key] = {
+          "uid-" + std::to_string(++made_), RemotePhase::kRunning, "", 0, {}, 0, 0};
       ++starts[order.key];
       const auto of_job = std::count_if(objects.begin(), objects.end(), [&](const auto& one) {
         return one.first.job_uid == order.key.job_uid && one.second.active();
       });
       most_active_of_one_job = std::max(most_active_of_one_job, static_cast<std::size_t>(of_job));
+    }
+    if (const auto made = objects.find(order.key);
+        happens && made != objects.end() && order.version > made->second.version) {
+      made->second.pods = order.pods;
+      made->second.version = order.version;
     }
     if (fault.has_value()) {
       post_(EnsuredCommand{order.key, error});
@@ -90,6 +102,16 @@ bool FakeMembers::End(const DispatchKey& key, RemotePhase phase, std::int32_t ex
   seen.succeeded_pods = phase == RemotePhase::kSucceeded ? 1 : 0;
   seen.failed_pods = phase == RemotePhase::kFailed ? 1 : 0;
   post_(ObservedCommand{seen});
+  return true;
+}
+
+bool FakeMembers::Progress(const DispatchKey& key, std::int32_t succeeded,
+                           std::vector<ReclaimablePods> reclaimable) {
+  const auto found = objects.find(key);
+  if (found == objects.end() || !found->second.active()) return false;
+  found->second.succeeded = succeeded;
+  found->second.reclaimable = std::move(reclaimable);
+  post_(ObservedCommand{Seen(key, found->second)});
   return true;
 }
 

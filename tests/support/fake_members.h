@@ -21,6 +21,8 @@ struct PendingOrder {
   Kind kind = Kind::kEnsure;
   DispatchKey key;  // of a List only the cluster
   RemovePolicy policy;
+  std::int32_t pods = 0;     // of an Ensure
+  std::int64_t version = 0;  // of the job's record that it was ordered with
 };
 
 class FakeMembers final : public OrderSink {
@@ -32,6 +34,10 @@ class FakeMembers final : public OrderSink {
     std::string uid;
     RemotePhase phase = RemotePhase::kRunning;
     std::string name;
+    std::int32_t succeeded = 0;  // pods
+    std::vector<ReclaimablePods> reclaimable = {};
+    std::int32_t pods = 0;     // as ordered last
+    std::int64_t version = 0;  // of that order
     bool active() const { return phase == RemotePhase::kRunning || phase == RemotePhase::kPending; }
   };
 
@@ -48,6 +54,10 @@ class FakeMembers final : public OrderSink {
   void CarryAll();
   /// The attempt ends and says so; false if there is no such active object.
   bool End(const DispatchKey& key, RemotePhase phase, std::int32_t exit_code = 0);
+  /// Some pods have ended well, and some of them will not be followed by others; the attempt says
+  /// so. False if there is no such active object.
+  bool Progress(const DispatchKey& key, std::int32_t succeeded,
+                std::vector<ReclaimablePods> reclaimable);
   /// The object goes away behind everybody's back.
   void Vanish(const DispatchKey& key) { objects.erase(key); }
   /// Loses what was ordered: the daemon died before it left.

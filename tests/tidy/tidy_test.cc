@@ -42,8 +42,8 @@ bool Below(const std::string& path, const std::string& directory) {
 }
 
 bool IsPure(const std::string& path) {
-  for (const char* room :
-       {"schedd/core", "schedd/model", "schedd/shapes", "schedd/dispatch/step"}) {
+  for (const char* room : {"schedd/core", "schedd/model", "schedd/shapes", "schedd/simulate",
+                           "schedd/dispatch/step"}) {
     if (Below(path, room)) return true;
   }
   return false;
@@ -58,6 +58,8 @@ const std::map<std::string, std::vector<std::string>>& Arrows() {
       {"schedd/model", {"schedd/base"}},
       {"schedd/shapes", {"schedd/base", "schedd/text", "schedd/model"}},
       {"schedd/core", {"schedd/base", "schedd/model"}},
+      {"schedd/simulate",
+       {"schedd/base", "schedd/text", "schedd/model", "schedd/shapes", "schedd/core"}},
       {"schedd/store", {"schedd/base", "schedd/model"}},
       {"schedd/store/pg",
        {"schedd/base", "schedd/model", "schedd/text", "schedd/telemetry", "schedd/store/store.h"}},
@@ -72,12 +74,12 @@ const std::map<std::string, std::vector<std::string>>& Arrows() {
       {"backends", {"schedd/base", "schedd/model"}},
       {"backends/local",
        {"schedd/base", "schedd/text", "schedd/telemetry", "schedd/model", "backends/backend.h"}},
-      {"backends/simulated", {"schedd/base", "schedd/model", "backends/backend.h"}},
+      {"backends/simulated", {"schedd/base", "schedd/text", "schedd/model", "backends/backend.h"}},
       {"api/auth", {"schedd/base"}},
       {"api/service",
        {"schedd/base", "schedd/text", "schedd/model", "schedd/core", "schedd/shapes",
-        "schedd/engine", "schedd/store/store.h", "schedd/telemetry", "backends/backend.h",
-        "api/auth"}},
+        "schedd/simulate", "schedd/engine", "schedd/store/store.h", "schedd/telemetry",
+        "backends/backend.h", "api/auth"}},
       {"api/rest",
        {"schedd/base", "schedd/text", "schedd/model", "schedd/core", "schedd/shapes",
         "schedd/engine", "schedd/store/store.h", "schedd/telemetry", "backends/backend.h",
@@ -87,7 +89,9 @@ const std::map<std::string, std::vector<std::string>>& Arrows() {
         "schedd/engine", "schedd/store/store.h", "schedd/telemetry", "backends/backend.h",
         "api/auth", "api/service"}},
       {"clients/lib", {"schedd/base", "schedd/text"}},
-      {"clients/cli", {"schedd/base", "schedd/text", "clients/lib"}},
+      {"clients/cli",
+       {"schedd/base", "schedd/text", "schedd/model", "schedd/simulate",
+        "schedd/daemon/admission_config.h", "clients/lib"}},
       {"clients/slurm",
        {"schedd/base", "schedd/text", "schedd/model", "schedd/shapes", "clients/lib"}},
   };

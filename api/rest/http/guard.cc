@@ -68,6 +68,9 @@ bool MethodOf(http::verb verb, Request* request) {
     case http::verb::put:
       request->method = Method::kPut;
       return true;
+    case http::verb::patch:
+      request->method = Method::kPatch;
+      return true;
     case http::verb::delete_:
       request->method = Method::kDelete;
       return true;

@@ -16,7 +16,7 @@
 namespace muster::rest {
 
 /// The methods that have routes; HEAD is GET with `head` set.
-enum class Method : std::uint8_t { kGet, kPost, kPut, kDelete };
+enum class Method : std::uint8_t { kGet, kPost, kPut, kPatch, kDelete };
 
 /// "GET", "POST", ....
 std::string_view MethodName(Method method);

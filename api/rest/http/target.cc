@@ -38,6 +38,8 @@ std::string_view MethodName(Method method) {
       return "POST";
     case Method::kPut:
       return "PUT";
+    case Method::kPatch:
+      return "PATCH";
     case Method::kDelete:
       return "DELETE";
   }

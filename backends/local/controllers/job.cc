@@ -34,6 +34,7 @@ class Tally {
     progress_.running = running_;
     progress_.succeeded = Succeeded();
     progress_.failed = failures_;
+    progress_.reclaimable = Reclaimable();
     JudgeEnd();
     if (progress_.end != JobEnd::kActive) {
       StopLive(pods_, &progress_.stop);
@@ -46,8 +47,13 @@ class Tally {
  private:
   void Count(const PodRecord& pod) {
     const std::int32_t index = pod.identity.index;
+    // Of an elastic job that shrank: as if it had never been.
+    if (indexed_ && index >= completions_) {
+      if (pod.live() && !pod.stopping) progress_.stop.push_back(pod.identity.id);
+      return;
+    }
     if (pod.live()) {
-      if (!pod.stopping) active_.insert(index), ++active_count_;
+      if (!pod.stopping) active_.insert(index), ++active_count_, surplus_.push_back(&pod);
       if (pod.phase == PodPhase::kRunning) ++running_;
       restarts_ += pod.restarts;
       return;
@@ -83,6 +89,16 @@ class Tally {
       policy_message_ = "pod " + pod.identity.name + " failed (" + pod.message +
                         "), which matches FailJob rule at index " + std::to_string(rule);
     }
+  }
+
+  // Of a Job that runs several pods at once, those beyond what is still to be completed; an index
+  // that failed for good is done too (kueue.md 6).
+  std::int32_t Reclaimable() const {
+    if (parallelism_ <= 1 || !has_completions_) return 0;
+    std::set<std::int32_t> indexes(done_);
+    indexes.insert(failed_indexes_.begin(), failed_indexes_.end());
+    const std::int32_t done = indexed_ ? static_cast<std::int32_t>(indexes.size()) : successes_;
+    return std::max(0, PodsAtOnce(spec_) - std::max(0, completions_ - done));
   }
 
   std::int32_t Succeeded() const {
@@ -166,7 +182,7 @@ class Tally {
     const std::int32_t wanted = std::min(parallelism_, std::max(0, open));
     progress_.expected = Succeeded() + wanted;
     std::int32_t missing = wanted - active_count_;
-    if (missing <= 0) return;
+    if (missing <= 0) return StopSurplus(-missing);
     if (streak_ > 0) {
       const std::int64_t delay =
           std::min(kLongestBackoffUs, input_.backoff_us << std::min(streak_ - 1, 20));
@@ -187,6 +203,20 @@ class Tally {
       Wish(indexed_ ? index : -1);
       --missing;
     }
+  }
+
+  // As Kubernetes chooses: those that do not run yet first, then the newest.
+  void StopSurplus(std::int32_t pods) {
+    std::stable_sort(surplus_.begin(), surplus_.end(), [](const PodRecord* a, const PodRecord* b) {
+      return (a->phase == PodPhase::kRunning) < (b->phase == PodPhase::kRunning);
+    });
+    const auto waiting = std::find_if(surplus_.begin(), surplus_.end(), [](const PodRecord* pod) {
+      return pod->phase == PodPhase::kRunning;
+    });
+    std::reverse(surplus_.begin(), waiting);
+    std::reverse(waiting, surplus_.end());
+    for (std::int32_t i = 0; i < pods; ++i)
+      progress_.stop.push_back(surplus_[static_cast<std::size_t>(i)]->identity.id);
   }
 
   void Wish(std::int32_t index) {
@@ -215,6 +245,7 @@ class Tally {
   const JobRun& run_;
   const json::object& spec_;
   std::vector<const PodRecord*> pods_;
+  std::vector<const PodRecord*> surplus_;  // live and not asked to stop
   bool indexed_ = false, has_completions_ = false, held_back_ = false;
   std::int32_t parallelism_ = 1, completions_ = 1;
   std::optional<std::int64_t> per_index_;
@@ -250,11 +281,18 @@ ControllerOutput StepJobObject(const ControllerInput& input) {
     output.reason = ReasonOfJobEnd(progress.end_reason);
   } else {
     output.phase = progress.ready() ? RemotePhase::kRunning : RemotePhase::kPending;
+    if (progress.reclaimable > 0) output.reclaimable = {{run.pod_set, progress.reclaimable}};
   }
   return output;
 }
 
 }  // namespace
+
+std::int32_t PodsAtOnce(const json::object& job_spec) {
+  const std::int64_t parallelism = Integer(job_spec, "parallelism", 1);
+  return static_cast<std::int32_t>(
+      std::min(parallelism, Integer(job_spec, "completions", parallelism)));
+}
 
 JobProgress StepJob(const ControllerInput& input, const JobRun& run) {
   return Tally(input, run).Step();

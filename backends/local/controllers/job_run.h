@@ -31,11 +31,14 @@ struct JobProgress {
   WallTime wake_at;
   std::int32_t expected = 0;  // pods that should be active or done now
   std::int32_t running = 0, succeeded = 0, failed = 0;
+  std::int32_t reclaimable = 0;  // of the pods at once, those that will not run any more
   /// True while enough pods run or have succeeded.
   bool ready() const { return running + succeeded >= expected; }
 };
 
 JobProgress StepJob(const ControllerInput& input, const JobRun& run);
+/// How many pods a Job runs at once: parallelism, or its completions if they are fewer.
+std::int32_t PodsAtOnce(const json::object& job_spec);
 /// The closest reason of ours.
 Reason ReasonOfJobEnd(const std::string& end_reason);
 /// "0,2-4" -> 0 2 3 4; what is malformed is skipped.

@@ -202,6 +202,7 @@ class SetStep {
     bool ready = true;
     for (Child& child : children_) {
       JobProgress& progress = child.progress;
+      if (progress.end == JobEnd::kComplete) GiveBack(child);
       const bool started = !progress.start.empty() && progress.running == 0 &&
                            progress.succeeded == 0 && progress.failed == 0;
       ready = ready &&
@@ -212,6 +213,20 @@ class SetStep {
       output_.wake_at = Earlier(output_.wake_at, progress.wake_at);
     }
     output_.phase = ready ? RemotePhase::kRunning : RemotePhase::kPending;
+  }
+
+  // A child that has succeeded needs no pods any more (kueue.md 6).
+  void GiveBack(const Child& child) {
+    const std::string pod_set = Lower(child.group);
+    const std::int32_t pods = PodsAtOnce(Object(Object(*child.replicated, "template"), "spec"));
+    const auto known =
+        std::find_if(output_.reclaimable.begin(), output_.reclaimable.end(),
+                     [&](const ReclaimablePods& one) { return one.pod_set == pod_set; });
+    if (known == output_.reclaimable.end()) {
+      output_.reclaimable.push_back({pod_set, pods});
+    } else {
+      known->count += pods;
+    }
   }
 
   const ControllerInput& input_;

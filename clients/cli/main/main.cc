@@ -28,6 +28,7 @@ struct CommandLine {
   LogOptions logs;
   QuotaKey quota_key;
   QuotaEdit quota_edit;
+  SimulateOptions simulate;
   std::vector<std::string> jobs;
   std::string name, output, shell;
   bool once = false, client_only = false;
@@ -162,9 +163,39 @@ void AddAdminCommands(CLI::App& app, CommandLine& line) {
       line.run_alone = [verb] { return NotYet((std::string("cluster ") + verb).c_str()); };
     });
   }
-  auto* simulate = app.add_subcommand("simulate", "Not supported by this version");
-  simulate->allow_extras();
-  simulate->callback([&line] { line.run_alone = [] { return NotYet("simulate"); }; });
+}
+
+void AddSimulate(CLI::App& app, CommandLine& line) {
+  SimulateOptions& o = line.simulate;
+  auto* simulate = app.add_subcommand(
+      "simulate", "Play jobs against queues on a virtual clock; no server is asked");
+  simulate->add_option("FILE", o.files, "Queues, members and jobs: file, directory or -")
+      ->required();
+  simulate->add_option("--settings", o.settings,
+                       "The daemon's configuration file: its `admission:` counts");
+  simulate->add_option("--until", o.until, "Stop then, such as 24h");
+  simulate->add_option("--run-time", o.run_time, "Of jobs that do not say it (muster.io/run-time)");
+  simulate->add_option("--arrival", o.arrival, "Of jobs that do not say it (muster.io/arrival)");
+  simulate->add_option("--stop-time", o.stop_time, "What an evicted job's pods take to be gone");
+  simulate->add_option("--set", o.edits, "clusterqueue/NAME:FLAVOR/RESOURCE=+8, and so on")
+      ->take_all();
+  simulate->add_flag("--compare", o.compare, "Summaries without and with --set side by side");
+  simulate->add_option("-o,--output", o.output, "text, json or yaml");
+  simulate->add_flag("--summary-only", o.summary_only, "No line for each decision");
+  simulate->add_option("--swf", o.swf, "Jobs of a trace in the Standard Workload Format");
+  simulate->add_option("--swf-queue-by", o.swf_by, "queue, user, group or partition");
+  simulate->add_option("--swf-map", o.swf_map, "NUMBER=NAMESPACE/LOCALQUEUE")->take_all();
+  simulate->add_option("--swf-queue", o.swf_queue, "NAMESPACE/LOCALQUEUE of all others");
+  simulate->add_option("--swf-resource", o.swf_resource, "That a processor is one of (cpu)");
+  simulate->add_flag("--swf-used-processors", o.swf_used, "Instead of the requested ones");
+  simulate->add_flag("--swf-memory", o.swf_memory, "Memory counts too");
+  simulate->add_flag("--swf-no-time-limit", o.swf_no_limit, "The requested time ends no job");
+  simulate->callback([&line] {
+    line.run_alone = [&line] {
+      line.simulate.ns = line.flags.ns;
+      return Simulate(line.simulate);
+    };
+  });
 }
 
 /// The parser's own tree as plain data.
@@ -213,6 +244,7 @@ int Run(int argc, char** argv) {
   AddJobCommands(app, line);
   AddObjectCommands(app, line);
   AddAdminCommands(app, line);
+  AddSimulate(app, line);
   AddOwnCommands(app, line);
   try {
     app.parse(argc, argv);

@@ -55,11 +55,14 @@ TextTable QuotaTable() {
 }
 
 void PrintJobs(const char* what, const google::protobuf::RepeatedPtrField<v1::Job>& jobs) {
-  std::printf("%s: %d\n", what, jobs.size());
+  std::printf("\n%s: %d\n", what, jobs.size());
+  if (jobs.empty()) return;
+  TextTable table({"  JOB", "NAME", "KIND", "CLUSTERQUEUE", "PRIORITY", "STATE"});
   for (const v1::Job& job : jobs) {
-    std::printf("  job %lld  %s/%s  %s\n", static_cast<long long>(job.id()),
-                job.namespace_().c_str(), job.name().c_str(), job.kind().c_str());
+    table.Add({"  " + std::to_string(job.id()), job.namespace_() + "/" + job.name(), job.kind(),
+               job.cluster_queue(), std::to_string(job.priority()), job.state()});
   }
+  std::fputs(table.Render().c_str(), stdout);
 }
 
 /// Puts what the edit says into the request and its mask; a limit "none" is in the mask and absent.

@@ -23,23 +23,6 @@ bool IsRunningOn(DispatchState state) {
   }
 }
 
-// Failures that another try may mend. Everything else is the member's last word.
-bool IsTransient(Code code) {
-  switch (code) {
-    case Code::kUnknown:
-    case Code::kCancelled:
-    case Code::kDeadlineExceeded:
-    case Code::kResourceExhausted:
-    case Code::kAborted:
-    case Code::kInternal:
-    case Code::kUnavailable:
-    case Code::kUnauthenticated:
-      return true;
-    default:
-      return false;
-  }
-}
-
 StepResult Stay(const DispatchRow& row) { return {row, Action::kNone, Effect::kNone, ""}; }
 
 StepResult To(const DispatchRow& row, DispatchState state, Action action = Action::kNone,
@@ -61,11 +44,11 @@ StepResult Apply(const DispatchRow& row, const EnsureSucceeded& input) {
 }
 
 StepResult Apply(const DispatchRow& row, const EnsureFailed& input) {
-  if (row.state == DispatchState::kReleasing && IsTransient(input.code)) {
+  if (row.state == DispatchState::kReleasing && MayBeMended(input.code)) {
     return To(row, DispatchState::kReleasing, Action::kRelease);
   }
   if (row.state != DispatchState::kIntent) return Stay(row);
-  if (IsTransient(input.code)) {
+  if (MayBeMended(input.code)) {
     StepResult result = To(row, DispatchState::kIntent, Action::kEnsureLater);
     result.message = input.detail;
     return result;
@@ -187,6 +170,22 @@ StepResult Apply(const DispatchRow& row, const Recovered&) {
 }
 
 }  // namespace
+
+bool MayBeMended(Code code) {
+  switch (code) {
+    case Code::kUnknown:
+    case Code::kCancelled:
+    case Code::kDeadlineExceeded:
+    case Code::kResourceExhausted:
+    case Code::kAborted:
+    case Code::kInternal:
+    case Code::kUnavailable:
+    case Code::kUnauthenticated:
+      return true;
+    default:
+      return false;
+  }
+}
 
 bool KeepsLogs(const DispatchRow& row) {
   return row.state == DispatchState::kRevoking && row.detail != kRemoveObject;

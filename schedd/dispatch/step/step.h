@@ -71,6 +71,9 @@ struct StepResult {
 /// True while a removal is under way that keeps the logs.
 bool KeepsLogs(const DispatchRow& row);
 
+/// False for a failure that is a member's last word: another try would end as this one.
+bool MayBeMended(Code code);
+
 /// Terminal and Gone rows absorb late observations. Absence is never a reason to create: only
 /// Intent is, and only because a decision is durable there. A live row ends as Gone only after a
 /// proven removal (or a refusal, which proves that nothing was made); a missing object makes it

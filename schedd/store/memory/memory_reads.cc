@@ -65,6 +65,7 @@ Result<Loaded> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
                    [](const DispatchRow& a, const DispatchRow& b) {
                      return std::pair(a.job, a.key.attempt) < std::pair(b.job, b.key.attempt);
                    });
+  for (const auto& [key, row] : tables_.fair_use) loaded.fair_use.push_back(row);
   if (!tables_.events.empty())
     loaded.last_seq = std::max(loaded.last_seq, tables_.events.rbegin()->first);
   return loaded;

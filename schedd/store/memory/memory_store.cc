@@ -117,6 +117,11 @@ Result<T> MemoryStore::Write(Epoch epoch, const std::function<Result<T>()>& writ
       Code::kUnknown, "the database went away during the commit; ask before you retry", {}, 1000};
 }
 
+void MemoryStore::EndLead(Epoch epoch) {
+  std::lock_guard lock(mutex_);
+  if (epoch == epoch_) leading_ = false;
+}
+
 Result<Lease> MemoryStore::Lead(const std::string&, std::chrono::milliseconds) {
   std::lock_guard lock(mutex_);
   if (away_) return Unavailable("the database cannot be reached");
@@ -176,6 +181,7 @@ void MemoryStore::Commit(Epoch epoch, PlanCommit commit, Callback<CommitVersion>
   auto plan = std::make_shared<const PlanCommit>(std::move(commit));
   Carry([this, epoch, plan, done = std::move(done)] {
     Result<CommitVersion> version = Write<CommitVersion>(epoch, [&] { return CommitAll(*plan); });
+    if (!version.ok()) EndLead(epoch);  // nothing that was based on it may be written
     done(std::move(version));
   });
 }
@@ -206,6 +212,14 @@ Status MemoryStore::Apply(const PlanCommit& commit, UndoLog* undo) {
   status = ApplyEvents(commit, undo);
   if (!status.ok()) return status;
   tables_.audit.insert(tables_.audit.end(), commit.audit.begin(), commit.audit.end());
+  for (const FairUseRow& row : commit.fair_use) {
+    const std::pair key(row.ns, row.local_queue);
+    if (row.remove) {
+      Erase(&tables_.fair_use, key, undo);
+    } else {
+      Put(&tables_.fair_use, key, row, undo);
+    }
+  }
   if (commit.forget_keys_before.set()) ForgetKeys(commit.forget_keys_before, undo);
   return Done{};
 }

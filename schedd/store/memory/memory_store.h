@@ -92,12 +92,14 @@ class MemoryStore final : public Store {
     std::map<DispatchId, DispatchRow> dispatches;
     std::map<std::pair<JobId, std::int32_t>, AttemptRecord> attempts;
     std::map<std::int64_t, Event> events;
+    std::map<std::pair<std::string, std::string>, FairUseRow> fair_use;
     std::vector<AuditRow> audit;
   };
   /// Undoes the changes made so far by one commit, newest first.
   using UndoLog = std::vector<std::function<void()>>;
 
   void Carry(std::function<void()> write);
+  void EndLead(Epoch epoch);
   /// Carries one write out under the lock: `write` unless it is refused or a fault keeps it from
   /// happening.
   template <class T>

@@ -3,7 +3,9 @@
 #include <memory>
 #include <utility>
 
+#include "schedd/model/scale_lifecycle.h"
 #include "schedd/store/pg/json_fields.h"
+#include "schedd/store/pg/scale_json.h"
 
 namespace muster::pg {
 namespace {
@@ -80,6 +82,7 @@ void PutState(json::object* object, const AdmissionState& state) {
   PutText(object, "parent", state.concurrent_parent);
   if (state.allowed_flavors) (*object)["allowedFlavors"] = TextsJson(*state.allowed_flavors);
   PutText(object, "resourceProblem", state.resource_problem);
+  if (state.scale) (*object)["scale"] = ScaleJson(*state.scale);
 }
 
 AdmissionState StateOfJson(const json::object& object) {
@@ -112,6 +115,8 @@ AdmissionState StateOfJson(const json::object& object) {
   state.concurrent_parent = TextOf(object, "parent");
   if (object.contains("allowedFlavors")) state.allowed_flavors = TextsOf(object, "allowedFlavors");
   state.resource_problem = TextOf(object, "resourceProblem");
+  if (const json::value* scale = object.if_contains("scale"))
+    state.scale = ScaleOfJson(scale->as_object());
   return state;
 }
 
@@ -148,6 +153,7 @@ Status TakeAdmissionState(std::string_view text, JobRecord* job) {
     if (const json::value* state = object.if_contains("state")) {
       job->admission_state =
           std::make_shared<const AdmissionState>(StateOfJson(state->as_object()));
+      TakeScaledPods(job);
     }
     return true;
   });

@@ -219,10 +219,44 @@ void QueueAudit(const std::vector<AuditRow>& rows, PqConnection& connection) {
   connection.Queue(sql::kAddAudit.name, ArraysOf(time, user, method, verb, object, detail));
 }
 
+void QueueFairUse(const std::vector<FairUseRow>& rows, PqConnection& connection) {
+  using Key = std::pair<std::string, std::string>;
+  Column gone_ns{E::kText}, gone_queue{E::kText}, ns{E::kText}, queue{E::kText}, consumed{E::kJson},
+      updated{E::kInt8};
+  bool removes = false, puts = false;
+  for (const auto& [key, row] : LastByKey<Key, FairUseRow>(
+           rows, [](const FairUseRow& r) { return Key(r.ns, r.local_queue); })) {
+    if (row->remove) {
+      removes = true;
+      gone_ns.Text(row->ns);
+      gone_queue.Text(row->local_queue);
+      continue;
+    }
+    puts = true;
+    ns.Text(row->ns);
+    queue.Text(row->local_queue);
+    consumed.Text(AmountsText(row->consumed));
+    updated.Int8(row->updated.us);
+  }
+  if (removes) connection.Queue(sql::kDropFairUse.name, ArraysOf(gone_ns, gone_queue));
+  if (puts) connection.Queue(sql::kPutFairUse.name, ArraysOf(ns, queue, consumed, updated));
+}
+
+void QueueRespecified(const std::vector<JobPtr>& jobs, PqConnection& connection) {
+  Column id{E::kInt8}, pod_sets{E::kJson};
+  for (const auto& [job_id, job] :
+       LastByKey<JobId, JobPtr>(jobs, [](const JobPtr& one) { return one->id; })) {
+    id.Int8(job_id.value);
+    pod_sets.Text(PodSetsText(*(*job)->pod_sets));
+  }
+  connection.Queue(sql::kRespecifyJobs.name, ArraysOf(id, pod_sets));
+}
+
 }  // namespace
 
 void QueueCommit(const PlanCommit& commit, PqConnection& connection) {
   if (!commit.jobs.empty()) QueueJobs(commit.jobs, connection);
+  if (!commit.respecified.empty()) QueueRespecified(commit.respecified, connection);
   if (!commit.deleted_jobs.empty()) QueueDeletions(commit.deleted_jobs, connection);
   if (!commit.usage.empty()) QueueUsage(commit.usage, connection);
   if (!commit.attempts.empty()) QueueAttempts(commit.attempts, connection);
@@ -233,6 +267,7 @@ void QueueCommit(const PlanCommit& commit, PqConnection& connection) {
   }
   if (!commit.events.empty()) QueueEvents(commit.events, connection);
   if (!commit.audit.empty()) QueueAudit(commit.audit, connection);
+  if (!commit.fair_use.empty()) QueueFairUse(commit.fair_use, connection);
   if (commit.forget_keys_before.set()) {
     connection.Queue(sql::kForgetKeys.name,
                      Params()

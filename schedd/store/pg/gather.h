@@ -25,6 +25,12 @@ class Gather {
     return std::min(rows + last_sent_, kEnoughRows);
   }
 
+  /// How many rows are worth a group of their own while one of `under_way` rows is under way; fewer
+  /// wait for its answer, and for those who come back with it.
+  static std::size_t RowsToFollow(std::size_t under_way) {
+    return std::clamp<std::size_t>(under_way, 1, kEnoughRows);
+  }
+
   /// A group was sent that held `rows` at first and `sent` in the end, after waiting for `target`.
   void Sent(std::size_t rows, std::size_t target, std::size_t sent) {
     last_sent_ = sent;

@@ -1,10 +1,15 @@
 #include "schedd/store/pg/group_commit.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <future>
 #include <iterator>
 #include <utility>
 
+#include "schedd/base/check.h"
 #include "schedd/base/limits.h"
+#include "schedd/store/pg/server_process.h"
 
 namespace muster::pg {
 namespace {
@@ -17,6 +22,7 @@ class LeadCall final : public WriteCall {
 
   Epoch epoch() const override { return {}; }
   std::size_t rows() const override { return 0; }
+  bool only_jobs() const override { return false; }
   std::vector<WriteUnit> Units() const override { return {}; }
   void Answer(std::span<WriteUnit>) override { lease_.set_value(session_.Lead(holder_, wait_)); }
   void Refuse(Error error) override { lease_.set_value(std::move(error)); }
@@ -31,11 +37,18 @@ class LeadCall final : public WriteCall {
 // Calls are bounded by what the engine admits; this only stops a caller gone wrong.
 constexpr std::size_t kQueuedCalls = 2 * limits::kInflightSubmissions;
 
+// One that the server works on and one that it finds when it has ended that one.
+constexpr std::size_t kGroupsUnderWay = 2;
+
 }  // namespace
 
 GroupCommitter::GroupCommitter(std::string url, std::int64_t resolve_ms, const Clock* clock,
                                Metrics* metrics)
-    : session_(std::move(url), resolve_ms), clock_(clock), queue_(kQueuedCalls) {
+    : session_(std::move(url), resolve_ms),
+      clock_(clock),
+      queue_(kQueuedCalls),
+      wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  MUSTER_CHECK(wake_fd_ >= 0);
   if (clock != nullptr && metrics != nullptr) {
     commit_seconds_ = &metrics->GetHistogram(
         "muster_store_commit_seconds", "Time from sending a group of writes to its durable answer.",
@@ -51,11 +64,19 @@ GroupCommitter::~GroupCommitter() {
   stop_.request_stop();
   queue_.Close();
   thread_.join();
+  close(wake_fd_);
 }
 
 void GroupCommitter::Post(std::unique_ptr<WriteCall> call) {
+  const auto rows = static_cast<std::int64_t>(call->rows());
   if (!queue_.Push(std::move(call))) {
     call->Refuse(Overloaded("the database's writer is busy or stopping", 1000));
+    return;
+  }
+  const std::int64_t left = rows_to_wake_.fetch_sub(rows);
+  if (left > 0 && left <= rows) {
+    const std::uint64_t one = 1;
+    (void)!write(wake_fd_, &one, sizeof one);  // a full counter wakes as well
   }
 }
 
@@ -69,16 +90,23 @@ Result<Lease> GroupCommitter::Lead(const std::string& holder, std::chrono::milli
 void GroupCommitter::Run() {
   Calls calls;
   for (;;) {
-    if (calls.empty()) {
+    if (calls.empty() && under_way_.empty()) {
       if (!queue_.PopAll(&calls, std::chrono::hours(1)) && stop_.stop_requested()) return;
     } else {
       Calls more;  // what arrived during the last commit joins the group
       queue_.PopAll(&more, std::chrono::nanoseconds(0));
       std::move(more.begin(), more.end(), std::back_inserter(calls));
     }
-    if (calls.empty()) continue;
-    GatherMore(&calls);
-    WriteFront(&calls);
+    if (!under_way_.empty()) {
+      if (MayFollow(calls)) {
+        WriteFront(&calls);
+      } else {
+        AwaitAnswer(calls);
+      }
+    } else if (!calls.empty()) {
+      GatherMore(&calls);
+      WriteFront(&calls);
+    }
   }
 }
 
@@ -104,31 +132,81 @@ void GroupCommitter::GatherMore(Calls* calls) {
   gather_.Sent(rows, target, now);
 }
 
+std::size_t GroupCommitter::JobRowsInFront(const Calls& calls) {
+  std::size_t rows = 0;
+  for (const auto& call : calls) {
+    if (!call->only_jobs() || call->epoch() != calls.front()->epoch()) break;
+    rows += call->rows();
+  }
+  return rows;
+}
+
+bool GroupCommitter::MayFollow(const Calls& calls) const {
+  return follow_.pays() && under_way_.size() < kGroupsUnderWay &&
+         JobRowsInFront(calls) >= Gather::RowsToFollow(under_way_.front().units.size());
+}
+
 void GroupCommitter::WriteFront(Calls* calls) {
-  std::vector<std::unique_ptr<WriteCall>> taken;
-  std::vector<std::size_t> ends;  // of each call's units
-  std::vector<WriteUnit> units;
+  Group group;
   const Epoch epoch = calls->front()->epoch();
+  bool only_jobs = true;
   while (!calls->empty() && calls->front()->epoch() == epoch &&
-         units.size() < limits::kGroupCommitRows) {
+         group.units.size() < limits::kGroupCommitRows) {
+    if (!calls->front()->only_jobs()) {
+      if (!under_way_.empty()) break;
+      only_jobs = false;
+    }
     std::vector<WriteUnit> more = calls->front()->Units();
-    std::move(more.begin(), more.end(), std::back_inserter(units));
-    ends.push_back(units.size());
-    taken.push_back(std::move(calls->front()));
+    std::move(more.begin(), more.end(), std::back_inserter(group.units));
+    group.ends.push_back(group.units.size());
+    group.calls.push_back(std::move(calls->front()));
     calls->pop_front();
   }
-  if (!units.empty()) {
-    const Monotonic start = clock_ == nullptr ? Monotonic{} : clock_->Now();
-    session_.Write(epoch, units, stop_.get_token());
-    if (commit_seconds_ != nullptr) {
-      commit_seconds_->Observe(static_cast<double>(clock_->Now() - start) / kNanosPerSecond);
-      commit_rows_->Observe(static_cast<double>(units.size()));
-    }
+  if (clock_ != nullptr) group.start = clock_->Now();
+  if (only_jobs && !group.units.empty() && session_.StartJobs(epoch, group.units)) {
+    under_way_.push_back(std::move(group));
+    return;
+  }
+  while (!under_way_.empty()) FinishOldest();
+  if (!group.units.empty()) session_.Write(epoch, group.units, stop_.get_token());
+  AnswerCalls(std::move(group));
+}
+
+void GroupCommitter::AwaitAnswer(const Calls& calls) {
+  if (session_.Answered()) return FinishOldest();
+  // A call that is no submission waits until nothing is under way, and so does what came after it.
+  const std::size_t waiting = JobRowsInFront(calls);
+  if (follow_.pays() && under_way_.size() < kGroupsUnderWay && (calls.empty() || waiting > 0)) {
+    rows_to_wake_ =
+        static_cast<std::int64_t>(Gather::RowsToFollow(under_way_.front().units.size()) - waiting);
+  }
+  if (queue_.size() == 0 && WaitReadable({wake_fd_, session_.socket()}, -1) == wake_fd_) {
+    std::uint64_t count = 0;
+    (void)!read(wake_fd_, &count, sizeof count);
+  }
+  rows_to_wake_ = 0;
+}
+
+void GroupCommitter::FinishOldest() {
+  session_.FinishOldest(stop_.get_token());
+  while (under_way_.size() > session_.under_way()) {
+    Group group = std::move(under_way_.front());
+    under_way_.pop_front();
+    AnswerCalls(std::move(group));
+  }
+}
+
+void GroupCommitter::AnswerCalls(Group group) {
+  if (clock_ != nullptr && !group.units.empty()) {
+    const Monotonic now = clock_->Now();
+    follow_.Answered(group.units.size(), now);
+    commit_seconds_->Observe(static_cast<double>(now - group.start) / kNanosPerSecond);
+    commit_rows_->Observe(static_cast<double>(group.units.size()));
   }
   std::size_t begin = 0;
-  for (std::size_t i = 0; i < taken.size(); ++i) {
-    taken[i]->Answer(std::span(units).subspan(begin, ends[i] - begin));
-    begin = ends[i];
+  for (std::size_t i = 0; i < group.calls.size(); ++i) {
+    group.calls[i]->Answer(std::span(group.units).subspan(begin, group.ends[i] - begin));
+    begin = group.ends[i];
   }
 }
 

@@ -1,10 +1,13 @@
 // GroupCommitter: the store's one writing thread. While one transaction is being made durable the
-// next group gathers; nothing is answered before its commit.
+// next group gathers; a group of new jobs is sent before the answer of the one before it has come,
+// so that the server goes on at once. Nothing is answered before its commit.
 //
 // Thread-safe. Callbacks run on the writing thread, in call order.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <thread>
@@ -12,6 +15,7 @@
 
 #include "schedd/base/bounded_queue.h"
 #include "schedd/base/clock.h"
+#include "schedd/store/pg/follow.h"
 #include "schedd/store/pg/gather.h"
 #include "schedd/store/pg/write_session.h"
 #include "schedd/telemetry/metrics.h"
@@ -25,6 +29,8 @@ class WriteCall {
   virtual Epoch epoch() const = 0;
   /// How many units it will have.
   virtual std::size_t rows() const = 0;
+  /// It brings new jobs and nothing else.
+  virtual bool only_jobs() const = 0;
   /// What it wants written; empty: it is no write and `Answer` does its work.
   virtual std::vector<WriteUnit> Units() const = 0;
   /// Takes the outcome of its units and calls back.
@@ -46,12 +52,29 @@ class GroupCommitter {
 
  private:
   using Calls = std::deque<std::unique_ptr<WriteCall>>;
+  /// Calls whose units are one group, and where each call's units end.
+  struct Group {
+    std::vector<std::unique_ptr<WriteCall>> calls;
+    std::vector<std::size_t> ends;
+    std::vector<WriteUnit> units;
+    Monotonic start{};
+  };
+
   void Run();
   /// Waits a moment for company if that has paid lately (gather.h).
   void GatherMore(Calls* calls);
   static std::size_t RowsOf(const Calls& calls);
-  /// Takes calls of one epoch off the front, up to limits::kGroupCommitRows units, and writes them.
+  /// How many rows of new jobs are at the front, as far as they could go in one group.
+  static std::size_t JobRowsInFront(const Calls& calls);
+  /// True if the front may be sent behind the group under way.
+  bool MayFollow(const Calls& calls) const;
+  /// Takes calls of one epoch off the front, up to limits::kGroupCommitRows units, and sends or
+  /// writes them.
   void WriteFront(Calls* calls);
+  /// Finishes the oldest group if it has its answer; otherwise waits for that or for company.
+  void AwaitAnswer(const Calls& calls);
+  void FinishOldest();
+  void AnswerCalls(Group group);
 
   WriteSession session_;
   const Clock* const clock_;
@@ -59,6 +82,10 @@ class GroupCommitter {
   Histogram* commit_rows_ = nullptr;
   BoundedQueue<std::unique_ptr<WriteCall>> queue_;
   Gather gather_;
+  Follow follow_;
+  std::deque<Group> under_way_;                // the oldest first
+  const int wake_fd_;                          // wakes AwaitAnswer
+  std::atomic<std::int64_t> rows_to_wake_{0};  // how many more rows do; not above 0: none
   std::stop_source stop_;
   std::thread thread_;
 };

@@ -205,6 +205,17 @@ UsageRow UsageOfRow(const pqxx::row& row) {
   return usage;
 }
 
+Result<FairUseRow> FairUseOfRow(const pqxx::row& row) {
+  RowReader reader(row);
+  FairUseRow use;
+  use.ns = reader.Text();
+  use.local_queue = reader.Text();
+  const Status taken = Take(&reader, &use.consumed, ParseAmounts);
+  if (!taken.ok()) return taken.error();
+  use.updated = reader.Time();
+  return use;
+}
+
 AuditRow AuditOfRow(const pqxx::row& row) {
   RowReader reader(row);
   AuditRow audit;

@@ -22,6 +22,8 @@ Event EventOfRow(const pqxx::row& row);
 /// A row of ReadObjects.
 ObjectPtr ObjectOfRow(ObjectKind kind, const pqxx::row& row);
 UsageRow UsageOfRow(const pqxx::row& row);
+/// A row of kLoadFairUse.
+Result<FairUseRow> FairUseOfRow(const pqxx::row& row);
 AuditRow AuditOfRow(const pqxx::row& row);
 
 }  // namespace muster::pg

@@ -21,6 +21,7 @@ class AcceptCall final : public pg::WriteCall {
 
   Epoch epoch() const override { return epoch_; }
   std::size_t rows() const override { return jobs_.size(); }
+  bool only_jobs() const override { return true; }
   std::vector<pg::WriteUnit> Units() const override {
     std::vector<pg::WriteUnit> units(jobs_.size());
     for (std::size_t i = 0; i < jobs_.size(); ++i) units[i].job = &jobs_[i];
@@ -59,6 +60,7 @@ class CommitCall final : public pg::WriteCall {
 
   Epoch epoch() const override { return epoch_; }
   std::size_t rows() const override { return 1; }
+  bool only_jobs() const override { return false; }
   std::vector<pg::WriteUnit> Units() const override {
     std::vector<pg::WriteUnit> units(1);
     units[0].commit = &commit_;
@@ -184,6 +186,11 @@ Result<Loaded> PgStore::Load(Epoch epoch, WallTime finished_since) {
     }
     for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadDispatches)) {
       loaded->dispatches.push_back(pg::DispatchOfRow(row));
+    }
+    for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadFairUse)) {
+      Result<FairUseRow> use = pg::FairUseOfRow(row);
+      if (!use.ok()) return use.error();
+      loaded->fair_use.push_back(std::move(use).value());
     }
     return Done{};
   });

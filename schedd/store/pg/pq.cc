@@ -115,13 +115,13 @@ Failure PqConnection::Query(const char* sql, const Params& params, PgResult* row
 }
 
 void PqConnection::Begin() {
-  handlers_.clear();
-  send_failed_ = PQenterPipelineMode(connection_.get()) != 1;
+  if (open_.empty()) send_failed_ = PQenterPipelineMode(connection_.get()) != 1;
+  open_.emplace_back();
 }
 
 void PqConnection::Sent(int ok, std::function<void(const PGresult&)> on_rows) {
   if (ok != 1) send_failed_ = true;
-  handlers_.push_back(std::move(on_rows));
+  open_.back().push_back(std::move(on_rows));
 }
 
 void PqConnection::Queue(const char* prepared, const Params& params,
@@ -141,9 +141,21 @@ void PqConnection::QueueSql(const std::string& sql, const Params& params) {
        {});
 }
 
-Failure PqConnection::Drain() {
+void PqConnection::Send() {
+  if (!send_failed_ && PQpipelineSync(connection_.get()) != 1) send_failed_ = true;
+}
+
+bool PqConnection::Answered() {
+  if (send_failed_ || PQconsumeInput(connection_.get()) != 1) return true;
+  return PQisBusy(connection_.get()) == 0;
+}
+
+Failure PqConnection::Finish() {
+  const Handlers handlers = std::move(open_.front());
+  open_.pop_front();
+  if (send_failed_) return Lost();
   Failure first;
-  for (const auto& on_rows : handlers_) {
+  for (const auto& on_rows : handlers) {
     const PgResult result = Own(PQgetResult(connection_.get()));
     if (result == nullptr) return Lost();
     const ExecStatusType status = PQresultStatus(result.get());
@@ -159,13 +171,8 @@ Failure PqConnection::Drain() {
   }
   const PgResult sync = Own(PQgetResult(connection_.get()));
   if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC) return Lost();
-  if (PQexitPipelineMode(connection_.get()) != 1) return Lost();
+  if (open_.empty() && PQexitPipelineMode(connection_.get()) != 1) return Lost();
   return first;
-}
-
-Failure PqConnection::Commit() {
-  if (send_failed_ || PQpipelineSync(connection_.get()) != 1) return Lost();
-  return Drain();
 }
 
 }  // namespace muster::pg

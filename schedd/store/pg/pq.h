@@ -6,6 +6,7 @@
 
 #include <libpq-fe.h>
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -53,16 +54,25 @@ class PqConnection {
 
   /// Starts a pipelined transaction: what is queued is sent without waiting. It needs no BEGIN and
   /// no COMMIT: everything up to the pipeline's sync point is one transaction (PostgreSQL
-  /// documentation, "Pipeline Mode"), which saves the server two statements a group.
+  /// documentation, "Pipeline Mode"), which saves the server two statements a group. Until every
+  /// transaction is finished, only these five may be called.
   void Begin();
   /// Queues a prepared statement; `on_rows` gets its rows when the transaction finishes.
   void Queue(const char* prepared, const Params& params,
              std::function<void(const PGresult&)> on_rows = {});
   /// Queues a statement that is not prepared (rare ones).
   void QueueSql(const std::string& sql, const Params& params);
-  /// Ends the transaction, waits for every answer and calls the handlers in order. After a failure
-  /// nothing is written, except that kConnection leaves the outcome open.
-  Failure Commit();
+  /// Ends the transaction begun last. The next one may begin before this one is finished.
+  void Send();
+  /// Waits for every answer of the oldest transaction and calls its handlers in order. After a
+  /// failure nothing is written, except that kConnection leaves the outcome open.
+  Failure Finish();
+
+  /// Readable when the server has said something.
+  int socket() const { return PQsocket(connection_.get()); }
+  /// True if Finish would not wait for the server's first answer (also when the connection is
+  /// lost).
+  bool Answered();
 
  private:
   using Handle = std::unique_ptr<PGconn, decltype(&PQfinish)>;
@@ -70,10 +80,10 @@ class PqConnection {
   Failure Lost() const;
   Failure FailureOfResult(const PGresult* result) const;
   void Sent(int ok, std::function<void(const PGresult&)> on_rows);
-  Failure Drain();
 
+  using Handlers = std::vector<std::function<void(const PGresult&)>>;
   Handle connection_;
-  std::vector<std::function<void(const PGresult&)>> handlers_;
+  std::deque<Handlers> open_;  // of the transactions not finished, the oldest first
   bool send_failed_ = false;
 };
 

@@ -150,6 +150,14 @@ Result<T> Interned(std::unordered_map<std::string, T>* known, std::string_view t
 
 }  // namespace
 
+std::string AmountsText(const ResourceList& amounts) { return json::serialize(Amounts(amounts)); }
+
+Result<ResourceList> ParseAmounts(std::string_view text) {
+  return ParseColumn<ResourceList>(text, "amounts", [](const json::value& root) {
+    return AmountsOf(json::object{{"of", root}}, "of");
+  });
+}
+
 std::string PodSetsText(const PodSets& pod_sets) {
   json::array array;
   for (const PodSet& pod_set : pod_sets) {

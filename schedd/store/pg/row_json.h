@@ -19,10 +19,14 @@ std::string BatchText(const BatchDetails& batch);
 std::string AdmissionText(const Admission& admission);
 std::string ConditionsText(const std::vector<Condition>& conditions);
 
+std::string AmountsText(const ResourceList& amounts);
+
 Result<PodSetsPtr> ParsePodSets(std::string_view text);
 Result<std::shared_ptr<const BatchDetails>> ParseBatch(std::string_view text);
 Result<AdmissionPtr> ParseAdmission(std::string_view text);
 Result<std::shared_ptr<const std::vector<Condition>>> ParseConditions(std::string_view text);
+
+Result<ResourceList> ParseAmounts(std::string_view text);
 
 /// Shares equal pod sets and admissions between the jobs of one load: most jobs look alike.
 /// Not thread-safe.

@@ -1,11 +1,9 @@
-// Every SQL statement of the C++ side, in one place. Nothing else of schedd/ contains SQL
-// (db/migrations has the schema). Columns travel as arrays, one array a column, so that a batch is
-// one statement.
+// Every SQL statement of the C++ side, here, in statements_objects.h and in statements_read.h.
+// Nothing else of schedd/ contains SQL (db/migrations has the schema). Columns travel as arrays,
+// one array a column, so that a batch is one statement.
 #pragma once
 
-#include <string>
-
-#include "schedd/model/queues.h"
+#include "schedd/store/pg/statements_objects.h"
 
 namespace muster::pg::sql {
 
@@ -179,6 +177,19 @@ inline constexpr Prepared kAddAudit = {
     "add_audit",
     "insert into audit (time, user_name, method, verb, object, detail) select * from "
     "unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])"};
+inline constexpr Prepared kPutFairUse = {
+    "put_fair_use",
+    "insert into fair_use (namespace, local_queue, consumed, updated) select * from "
+    "unnest($1::text[], $2::text[], $3::json[], $4::bigint[]) on conflict (namespace, local_queue) "
+    "do update set consumed = excluded.consumed, updated = excluded.updated"};
+inline constexpr Prepared kDropFairUse = {
+    "drop_fair_use",
+    "delete from fair_use f using unnest($1::text[], $2::text[]) as t (namespace, local_queue) "
+    "where f.namespace = t.namespace and f.local_queue = t.local_queue"};
+inline constexpr Prepared kRespecifyJobs = {
+    "respecify_jobs",
+    "update jobs j set pod_sets = t.pod_sets from unnest($1::bigint[], $2::json[]) as t (id, "
+    "pod_sets) where j.id = t.id"};
 /// $1 time, $2 how many at most. The oldest key alone says whether there is anything to do.
 inline constexpr Prepared kForgetKeys = {
     "forget_keys",
@@ -189,59 +200,8 @@ inline constexpr Prepared kForgetKeys = {
     "old.submit_time < $1::bigint"};
 
 inline constexpr Prepared kWriterStatements[] = {
-    kFence,       kAcceptJobs, kAcceptKeyedJobs, kClaimKeys, kFreeKeys,
-    kForeignKeys, kUpdateJobs, kDeleteJobs,      kPutUsage,  kPutDispatches,
-    kPutAttempts, kAddEvents,  kAddAudit,        kForgetKeys};
-
-/// The table of a kind of configuration objects.
-struct ObjectTable {
-  ObjectKind kind;
-  const char* name;
-  bool namespaced;
-};
-inline constexpr ObjectTable kObjectTables[] = {
-    {ObjectKind::kNamespace, "namespaces", false},
-    {ObjectKind::kResourceFlavor, "resource_flavors", false},
-    {ObjectKind::kClusterQueue, "cluster_queues", false},
-    {ObjectKind::kCohort, "cohorts", false},
-    {ObjectKind::kLocalQueue, "local_queues", true},
-    {ObjectKind::kWorkloadPriorityClass, "priority_classes", false},
-    {ObjectKind::kMemberCluster, "member_clusters", false},
-    {ObjectKind::kConfigMap, "config_maps", true},
-    {ObjectKind::kSecret, "secrets", true},
-    {ObjectKind::kTopology, "topologies", false},
-    {ObjectKind::kAdmissionCheck, "admission_checks", false},
-    {ObjectKind::kLimitRange, "limit_ranges", true},
-    {ObjectKind::kRuntimeClass, "runtime_classes", false},
-};
-
-/// $1 name, $2 uid, $3 generation, $4 resource_version, $5 creation_time, $6 manifest, $7 namespace
-/// if namespaced.
-inline std::string PutObjects(const ObjectTable& table) {
-  const std::string key = table.namespaced ? "namespace, name" : "name";
-  return std::string("insert into ") + table.name +
-         " (name, uid, generation, resource_version, creation_time, manifest" +
-         (table.namespaced ? ", namespace" : "") +
-         ") select * from unnest($1::text[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], "
-         "$6::json[]" +
-         (table.namespaced ? ", $7::text[]" : "") + ") on conflict (" + key +
-         ") do update set uid = excluded.uid, generation = excluded.generation, resource_version = "
-         "excluded.resource_version, creation_time = excluded.creation_time, manifest = "
-         "excluded.manifest";
-}
-/// $1 name, $2 namespace if namespaced.
-inline std::string DeleteObjects(const ObjectTable& table) {
-  return table.namespaced
-             ? std::string("delete from ") + table.name +
-                   " o using unnest($1::text[], $2::text[]) as t (name, "
-                   "namespace) where o.name = t.name and o.namespace = t.namespace"
-             : std::string("delete from ") + table.name + " where name = any ($1::text[])";
-}
-inline std::string ReadObjects(const ObjectTable& table) {
-  const std::string ns = table.namespaced ? "namespace" : "''";
-  return "select " + ns +
-         ", name, uid, generation, resource_version, creation_time, manifest from " + table.name +
-         " order by 1, 2";
-}
+    kFence,      kAcceptJobs, kAcceptKeyedJobs, kClaimKeys,     kFreeKeys,     kForeignKeys,
+    kUpdateJobs, kDeleteJobs, kPutUsage,        kPutDispatches, kPutAttempts,  kAddEvents,
+    kAddAudit,   kForgetKeys, kPutFairUse,      kDropFairUse,   kRespecifyJobs};
 
 }  // namespace muster::pg::sql

@@ -31,6 +31,8 @@ inline constexpr const char* kLoadEndedJobs = MUSTER_JOB_SELECT
 inline constexpr const char* kLoadUsage =
     "select cluster_queue, flavor, resource, amount from quota_usage where amount <> 0 order by 1, "
     "2, 3";
+inline constexpr const char* kLoadFairUse =
+    "select namespace, local_queue, consumed, updated from fair_use order by 1, 2";
 inline constexpr const char* kLoadDispatches =
     "select job_uid, attempt, job_id, cluster, incarnation, object_kind, namespace, name, "
     "remote_uid, state, detail "

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <condition_variable>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -143,45 +144,85 @@ void WriteSession::Write(Epoch epoch, std::span<WriteUnit> units, std::stop_toke
   }
 }
 
+bool WriteSession::StartJobs(Epoch epoch, std::span<WriteUnit> units) {
+  if (connection_ == nullptr || !connection_->alive()) return false;
+  if (epoch_.value == 0 || epoch != epoch_) return false;
+  for (const WriteUnit& unit : units) {
+    if (unit.job == nullptr || !CheckNewJob(*unit.job).ok()) return false;
+  }
+  Start(units);
+  return true;
+}
+
 void WriteSession::WriteGroup(std::span<WriteUnit> units, const std::stop_token& stop) {
   if (epoch_.value == 0) {
     for (WriteUnit& unit : units) unit.Fail(kLostLead);
     return;
   }
-  AcceptFindings findings;
-  const Failure failure = Transact(units, &findings);
-  switch (failure.kind) {
+  Start(units);
+  FinishOldest(stop);
+}
+
+void WriteSession::FinishOldest(const std::stop_token& stop) {
+  Failure failure = connection_->Finish();
+  if (failure.kind == FailureKind::kNone) {
+    Answer(sent_.front().units, sent_.front().findings);
+    sent_.pop_front();
+    return;
+  }
+  // What is done about it needs the connection for itself, so the others are finished first.
+  std::size_t lost = sent_.size();  // the first one whose answer was lost, and all after it
+  for (std::size_t i = 0; i < sent_.size(); ++i) {
+    sent_[i].outcome = i == 0 ? failure : connection_->Finish();
+    if (sent_[i].outcome.kind == FailureKind::kConnection) {
+      lost = i;
+      break;
+    }
+  }
+  std::vector<Group> groups(std::make_move_iterator(sent_.begin()),
+                            std::make_move_iterator(sent_.end()));
+  sent_.clear();
+  if (lost < groups.size()) Resolve(std::span(groups).subspan(lost), stop);
+  for (std::size_t i = 0; i < lost; ++i) Settle(groups[i], stop);
+}
+
+void WriteSession::Settle(const Group& group, const std::stop_token& stop) {
+  switch (group.outcome.kind) {
     case FailureKind::kNone:
-      Answer(units, findings);
-      return;
-    case FailureKind::kConnection:
-      Resolve(units, stop);
+      Answer(group.units, group.findings);
       return;
     case FailureKind::kItem:
-      if (units.size() > 1) {
-        const std::size_t half = units.size() / 2;
-        WriteGroup(units.first(half), stop);
-        WriteGroup(units.subspan(half), stop);
+      if (group.units.size() > 1) {
+        const std::size_t half = group.units.size() / 2;
+        WriteGroup(group.units.first(half), stop);
+        WriteGroup(group.units.subspan(half), stop);
         return;
       }
       break;
     case FailureKind::kFenced:
       epoch_ = Epoch{};
       break;
+    case FailureKind::kConnection:
     case FailureKind::kEnvironment:
       break;
   }
-  for (WriteUnit& unit : units) unit.Fail(failure.error);
+  for (WriteUnit& unit : group.units) {
+    unit.Fail(group.outcome.error);
+    // What was decided after it counts on it: nothing more of this epoch is written.
+    if (unit.commit != nullptr) epoch_ = Epoch{};
+  }
 }
 
-Failure WriteSession::Transact(std::span<WriteUnit> units, AcceptFindings* findings) {
-  ++last_group_;
+void WriteSession::Start(std::span<WriteUnit> units) {
+  Group& group = sent_.emplace_back();
+  group.units = units;
+  group.number = ++last_group_;
   connection_->Begin();
-  connection_->Queue(sql::kFence.name, Params().Int8(epoch_.value).Int8(last_group_));
+  connection_->Queue(sql::kFence.name, Params().Int8(epoch_.value).Int8(group.number));
   std::vector<const NewJob*> run;  // consecutive new jobs, one statement
   std::set<std::pair<std::string_view, std::string_view>> keys;
   const auto flush = [&] {
-    if (!run.empty()) QueueAccept(run, *connection_, findings);
+    if (!run.empty()) QueueAccept(run, *connection_, &group.findings);
     run.clear();
     keys.clear();
   };
@@ -199,7 +240,7 @@ Failure WriteSession::Transact(std::span<WriteUnit> units, AcceptFindings* findi
     run.push_back(unit.job);
   }
   flush();
-  return connection_->Commit();
+  connection_->Send();
 }
 
 void WriteSession::Answer(std::span<WriteUnit> units, const AcceptFindings& findings) {
@@ -213,8 +254,8 @@ void WriteSession::Answer(std::span<WriteUnit> units, const AcceptFindings& find
   }
 }
 
-void WriteSession::Resolve(std::span<WriteUnit> units, const std::stop_token& stop) {
-  const std::int64_t group = last_group_;
+void WriteSession::Resolve(std::span<Group> groups, const std::stop_token& stop) {
+  const std::int64_t last_group = last_group_;
   const Epoch epoch = epoch_;
   std::int64_t waited = 0, pause = 20;
   for (;;) {
@@ -222,8 +263,8 @@ void WriteSession::Resolve(std::span<WriteUnit> units, const std::stop_token& st
     Failure failure = Connect();
     if (failure.kind == FailureKind::kNone) {
       epoch_ = epoch;
-      last_group_ = group;
-      failure = AskOutcome(units);
+      last_group_ = last_group;
+      failure = AskOutcome(groups);
       epoch_ = Epoch{};
     }
     if (failure.kind == FailureKind::kNone) return;
@@ -234,33 +275,41 @@ void WriteSession::Resolve(std::span<WriteUnit> units, const std::stop_token& st
   }
   const Error unknown{
       Code::kUnknown, "the database went away during the commit; ask before you retry", {}, 1000};
-  for (WriteUnit& unit : units) unit.Fail(unknown);
+  for (Group& group : groups) {
+    for (WriteUnit& unit : group.units) unit.Fail(unknown);
+  }
 }
 
-Failure WriteSession::AskOutcome(std::span<WriteUnit> units) {
+Failure WriteSession::AskOutcome(std::span<Group> groups) {
   PgResult rows(nullptr, &PQclear);
   Failure failure = connection_->Query(sql::kCloseEpoch, Params().Int8(epoch_.value), &rows);
   if (failure.kind != FailureKind::kNone) return failure;
   const bool known = PQntuples(rows.get()) == 1;
-  const bool ours = known && IntAt(*rows, 0, 0) == last_group_;
-  AcceptFindings findings;
-  const std::vector<const NewJob*> jobs = JobsOf(units);
-  if (!jobs.empty()) {
-    failure = FindOutcome(jobs, *connection_, &findings);
+  const std::int64_t last_committed = known ? IntAt(*rows, 0, 0) : 0;
+  for (Group& group : groups) {
+    group.findings = AcceptFindings{};
+    const std::vector<const NewJob*> jobs = JobsOf(group.units);
+    if (jobs.empty()) continue;
+    failure = FindOutcome(jobs, *connection_, &group.findings);
     if (failure.kind != FailureKind::kNone) return failure;
   }
-  Log(LogLevel::kWarning, "store", "commit_answer_lost",
-      {{"epoch", epoch_.value}, {"committed", ours || !findings.inserted.empty()}});
-  if (ours || !findings.inserted.empty()) {
-    Answer(units, findings);
-    return {};
-  }
-  // Not the last group of its epoch: not written. Under another leader's epoch only new jobs can
-  // tell that.
+  // Not the last group of its epoch and no job of it there: not written. Under another leader's
+  // epoch only new jobs can tell that.
   const Error nothing = Unavailable("the connection to the database was lost; nothing was written");
   const Error unknown{Code::kUnknown,
                       "another daemon leads; whether this change was written is not known"};
-  for (WriteUnit& unit : units) unit.Fail(unit.commit == nullptr || known ? nothing : unknown);
+  for (Group& group : groups) {
+    const bool committed =
+        (known && last_committed == group.number) || !group.findings.inserted.empty();
+    Log(LogLevel::kWarning, "store", "commit_answer_lost",
+        {{"epoch", epoch_.value}, {"committed", committed}});
+    if (committed) {
+      Answer(group.units, group.findings);
+      continue;
+    }
+    for (WriteUnit& unit : group.units)
+      unit.Fail(unit.commit == nullptr || known ? nothing : unknown);
+  }
   return {};
 }
 

@@ -2,10 +2,16 @@
 // write end together; every transaction passes the epoch's fence and numbers itself, so that a lost
 // answer to COMMIT can be asked for on the next connection.
 //
+// Groups of new jobs may follow one another without waiting for the answer of the one before
+// (StartJobs, FinishOldest), so that the server has its next group when it ends one. Whatever else
+// is written waits until nothing is under way: only of new jobs it can be asked afterwards, one by
+// one, whether they are there.
+//
 // Not thread-safe: it belongs to the group committer's thread.
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -40,19 +46,40 @@ class WriteSession {
   Result<Lease> Lead(const std::string& holder, std::chrono::milliseconds wait);
 
   /// Writes all units in as few transactions as it can and answers each one. A group that fails by
-  /// one of its units is halved until that unit stands alone.
+  /// one of its units is halved until that unit stands alone. Nothing may be under way.
   void Write(Epoch epoch, std::span<WriteUnit> units, std::stop_token stop);
 
+  /// Sends new jobs as one group and does not wait. `units` must live until FinishOldest has
+  /// answered them. False: nothing was sent, Write will find out why not.
+  bool StartJobs(Epoch epoch, std::span<WriteUnit> units);
+  /// Waits for the oldest group under way and answers its units as Write would; when it has failed,
+  /// those of all groups under way.
+  void FinishOldest(const std::stop_token& stop);
+  std::size_t under_way() const { return sent_.size(); }
+  /// The oldest group has its answer, or the connection is lost; for while something is under way.
+  bool Answered() { return connection_ == nullptr || connection_->Answered(); }
+  /// Readable when that may have changed.
+  int socket() const { return connection_ == nullptr ? -1 : connection_->socket(); }
+
  private:
+  /// A transaction that was sent.
+  struct Group {
+    std::span<WriteUnit> units;
+    std::int64_t number = 0;
+    AcceptFindings findings;
+    Failure outcome;  // kNone: committed
+  };
   Failure Connect();
   Failure TakeLock(std::chrono::milliseconds wait);
   Failure TakeLead(const std::string& holder, std::chrono::milliseconds wait, PgResult* rows);
   void WriteGroup(std::span<WriteUnit> units, const std::stop_token& stop);
-  Failure Transact(std::span<WriteUnit> units, AcceptFindings* findings);
+  void Start(std::span<WriteUnit> units);
+  /// Answers the units of a group whose outcome is known; halves one that failed by a unit.
+  void Settle(const Group& group, const std::stop_token& stop);
   void Answer(std::span<WriteUnit> units, const AcceptFindings& findings);
-  /// Sets every outcome after the connection was lost with the transaction under way.
-  void Resolve(std::span<WriteUnit> units, const std::stop_token& stop);
-  Failure AskOutcome(std::span<WriteUnit> units);
+  /// Answers the units of groups that were under way when the connection was lost.
+  void Resolve(std::span<Group> groups, const std::stop_token& stop);
+  Failure AskOutcome(std::span<Group> groups);
 
   const std::string url_;
   const std::int64_t resolve_ms_;
@@ -60,6 +87,7 @@ class WriteSession {
   bool locked_ = false;
   Epoch epoch_;  // 0: not leading
   std::int64_t last_group_ = 0;
+  std::deque<Group> sent_;     // the oldest first
   std::int64_t last_seq_ = 0;  // highest event number committed here
 };
 

@@ -8,6 +8,7 @@
 #include "schedd/core/placement.h"
 #include "schedd/core/queue_entry.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/requests.h"
 
 namespace muster::conformance {
 namespace {
@@ -123,7 +124,6 @@ core::Snapshot CycleRun::Take() {
   }
   snapshot.now = now_;
   snapshot.cycle = cycle_;
-  snapshot.idle_rounds = pending_.IdleRounds();
   return snapshot;
 }
 

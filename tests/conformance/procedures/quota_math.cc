@@ -1,5 +1,7 @@
 // Sums on the cohort tree: quota-availability, cohort-lendable, subtree-quota, cache-snapshot,
 // snapshot-add-remove.
+#include <set>
+
 #include "schedd/core/holders.h"
 #include "schedd/core/queue_status.h"
 #include "schedd/shapes/object_readers.h"
@@ -125,10 +127,11 @@ json::object SnapshotJson(const World& world, const Usage& usage,
       inactive.emplace_back(node.name);
       return;
     }
-    json::array workloads;
+    std::set<std::string> keys;
     for (const JobRecord* job : holders) {
-      if (job->admission->cluster_queue == node.name) workloads.emplace_back(KeyOf(*job));
+      if (job->admission->cluster_queue == node.name) keys.insert(KeyOf(*job));
     }
+    json::array workloads(keys.begin(), keys.end());
     queues[node.name] = json::object{{"fairWeight", node.fair_weight},
                                      {"quotas", QuotasOf(tree, queue.resource_groups)},
                                      {"subtreeQuota", SubtreeOf(tree, index)},

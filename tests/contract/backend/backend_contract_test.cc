@@ -199,6 +199,38 @@ TEST_P(BackendContract, Facts_TellOfCapacityAndIncarnation) {
   EXPECT_EQ(sink_.AwaitFacts(2).size(), 2u);
 }
 
+TEST_P(BackendContract, Ensure_WithALargerScale_ChangesTheNumberOfPods_AndRestartsNone) {
+  backend_.reset();
+  backend_ = factory_->MakeLasting();
+  backend_->Start(sink_);
+  const DispatchKey key = Key();
+  const auto sized = [&](std::int32_t pods, std::int64_t scale) {
+    DispatchOrder order =
+        ShellJob(key, "sleep 600", 1, R"("parallelism":)" + std::to_string(pods) + ",");
+    order.pod_sets[0].count = pods;
+    order.scale = scale;
+    return order;
+  };
+  ASSERT_TRUE(Ensure(*backend_, sized(2, 0)).ok());
+  const std::vector<std::string> first = AwaitRunning(*backend_, key, 2);
+  ASSERT_EQ(first.size(), 2u);
+  ASSERT_TRUE(Ensure(*backend_, sized(4, 7)).ok());
+  const std::vector<std::string> more = AwaitRunning(*backend_, key, 4);
+  EXPECT_TRUE(std::includes(more.begin(), more.end(), first.begin(), first.end()));
+  ASSERT_TRUE(Ensure(*backend_, sized(3, 6)).ok()) << "an older order, come late";
+  ASSERT_TRUE(Ensure(*backend_, sized(1, 9)).ok());
+  const std::vector<std::string> left = AwaitRunning(*backend_, key, 1);
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_TRUE(std::binary_search(first.begin(), first.end(), left[0])) << "the newest go first";
+  EXPECT_EQ(List(*backend_, "alpha")->size(), 1u);
+  if (factory_->keeps_state()) {
+    backend_.reset();
+    backend_ = factory_->Make();
+    backend_->Start(sink_);
+    EXPECT_EQ(AwaitRunning(*backend_, key, 1), left) << "a restart keeps the size";
+  }
+}
+
 TEST_P(BackendContract, ReadLog_OfAnUnknownAttempt_IsNotFound) {
   const Result<LogChunk> log = backend_->ReadLog(NewKey("alpha"), {});
   ASSERT_FALSE(log.ok());

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -228,6 +229,25 @@ inline bool AwaitLog(Backend& backend, const DispatchKey& key, const std::string
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return false;
+}
+
+/// Waits until exactly so many pods of the attempt run; their names, sorted. Empty if that has not
+/// come after a minute.
+inline std::vector<std::string> AwaitRunning(Backend& backend, const DispatchKey& key,
+                                             std::size_t pods) {
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  while (std::chrono::steady_clock::now() < give_up) {
+    std::vector<std::string> running;
+    if (const auto all = backend.Pods(key); all.ok()) {
+      for (const PodStatus& pod : *all) {
+        if (pod.phase == "Running") running.push_back(pod.name);
+      }
+    }
+    std::sort(running.begin(), running.end());
+    if (running.size() == pods) return running;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return {};
 }
 
 /// Shell words that wait until `path` exists: a pod goes on when its test says so.

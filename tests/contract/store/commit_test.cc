@@ -1,4 +1,5 @@
 // Store::Commit: state rows, deletions, usage, objects, events, audit; all or nothing.
+#include "schedd/model/scale_lifecycle.h"
 #include "tests/contract/store/contract.h"
 
 namespace muster::test {
@@ -75,6 +76,14 @@ std::shared_ptr<const AdmissionState> FullState() {
   state.concurrent_parent = "default/b";
   state.allowed_flavors = std::vector<std::string>{"spot"};
   state.resource_problem = "too much";
+  ElasticScale scale;
+  scale.generation = 3;
+  scale.size = {1, 5};
+  scale.slice = Uid{1, 2};
+  scale.pending = PendingSlice{Uid{3, 4}, {4, std::nullopt},        WallTime{7},
+                               11,        Reason::kWaitingForQuota, "2 more needed"};
+  scale.finished = {{Uid{5, 6}, 1, WallTime{6}, "replaced"}};
+  state.scale = scale;
   return std::make_shared<const AdmissionState>(state);
 }
 
@@ -96,6 +105,7 @@ TEST_P(CommitContract, WhatAdmissionCollectsIsKeptWhole) {
   reserved->priority = 100;
   reserved->cluster_queue = "team-b";
   reserved->admission_state = FullState();
+  TakeScaledPods(reserved.get());
   PlanCommit commit;
   commit.jobs.push_back(reserved);
   MustCommit(commit);
@@ -106,10 +116,11 @@ TEST_P(CommitContract, WhatAdmissionCollectsIsKeptWhole) {
   EXPECT_EQ(read->cluster_queue, "team-b");
   ASSERT_NE(read->admission_state, nullptr);
   EXPECT_EQ(*read->admission_state, *FullState());
+  EXPECT_EQ(read->pod_sets->front().count, 1) << "the pods of the size, not of the submission";
   auto broken = std::make_shared<JobRecord>(*reserved);
   broken->admission = nullptr;
   commit.jobs = {broken};
-  EXPECT_FALSE(CommitNow(store(), epoch(), commit).ok()) << "a reserved job holds quota";
+  EXPECT_FALSE(TryCommit(commit).ok()) << "a reserved job holds quota";
 }
 
 TEST_P(CommitContract, AnExitCodeOfZeroIsNotTheSameAsNone) {
@@ -140,7 +151,7 @@ TEST_P(CommitContract, OneRefusedChangeUndoesTheWholeCommit) {
   commit.events.push_back({1001, {1}, "JobAdmitted", JobId{1}, "job/default/job-1", "", ""});
   commit.audit.push_back({{1}, "ada", "loopback", "apply", "namespace/research", ""});
   commit.jobs.push_back(AdmittedCopy(*DraftJob(99), "east"));  // was never accepted
-  const auto version = CommitNow(store(), epoch(), commit);
+  const auto version = TryCommit(commit);
   ASSERT_FALSE(version.ok());
   EXPECT_EQ(version.error().code, Code::kFailedPrecondition);
   EXPECT_EQ(version.error().detail, "a job of this change does not exist");
@@ -156,6 +167,20 @@ TEST_P(CommitContract, OneRefusedChangeUndoesTheWholeCommit) {
   EXPECT_EQ(LoadAll().usage.size(), 1U) << "without the bad change the same commit is taken";
 }
 
+TEST_P(CommitContract, NothingIsCommittedAfterARefusalUntilSomebodyLeadsAgain) {
+  PlanCommit bad, good;
+  bad.usage = {{"team-a", "spot", "cpu", -1}};
+  good.usage = {{"team-a", "spot", "cpu", 1}};
+  EXPECT_EQ(CommitNow(store(), epoch(), bad).error().code, Code::kFailedPrecondition);
+  const auto based_on_it = CommitNow(store(), epoch(), good);
+  ASSERT_FALSE(based_on_it.ok());
+  EXPECT_EQ(based_on_it.error().code, Code::kAborted);
+  NewLead();
+  EXPECT_TRUE(LoadAll().usage.empty());
+  MustCommit(good);
+  EXPECT_EQ(LoadAll().usage.size(), 1U);
+}
+
 TEST_P(CommitContract, ALateRefusalUndoesWhatCameBefore) {
   const JobPtr job = MustAccept(store(), epoch(), DraftJob(1));
   PlanCommit first;
@@ -166,7 +191,7 @@ TEST_P(CommitContract, ALateRefusalUndoesWhatCameBefore) {
   second.usage.push_back({"team-a", "spot", "cpu", 2000});
   second.events.push_back(
       {50, {1}, "JobAdmitted", JobId{1}, "job/default/job-1", "", ""});  // taken
-  const auto version = CommitNow(store(), epoch(), second);
+  const auto version = TryCommit(second);
   ASSERT_FALSE(version.ok());
   EXPECT_EQ(version.error().detail, "the event number is taken");
   EXPECT_EQ((*store().ReadJob(JobId{1}))->state, JobState::kPending);
@@ -190,7 +215,7 @@ TEST_P(CommitContract, UsageIsAbsoluteAndZeroIsForgotten) {
 TEST_P(CommitContract, NegativeUsageIsRefused) {
   PlanCommit commit;
   commit.usage = {{"team-a", "spot", "cpu", -1}};
-  const auto version = CommitNow(store(), epoch(), commit);
+  const auto version = TryCommit(commit);
   ASSERT_FALSE(version.ok());
   EXPECT_EQ(version.error().detail, "quota usage cannot be negative");
 }
@@ -220,7 +245,7 @@ TEST_P(CommitContract, AJobHoldsAnAdmissionExactlyWhileItHoldsQuota) {
     if (!rule.admission) changed->admission = nullptr;
     PlanCommit commit;
     commit.jobs.push_back(changed);
-    EXPECT_EQ(CommitNow(store(), epoch(), commit).ok(), rule.allowed) << rule.name;
+    EXPECT_EQ(TryCommit(commit).ok(), rule.allowed) << rule.name;
   }
 }
 
@@ -228,7 +253,7 @@ TEST_P(CommitContract, OnlyWhatHasEndedIsDeleted) {
   MustAccept(store(), epoch(), DraftJob(1));
   PlanCommit commit;
   commit.deleted_jobs.push_back(JobId{1});
-  EXPECT_EQ(CommitNow(store(), epoch(), commit).error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(TryCommit(commit).error().code, Code::kFailedPrecondition);
   commit.jobs.push_back(EndedCopy(**store().ReadJob(JobId{1}), JobState::kCancelled, 0));
   MustCommit(commit);  // ended and deleted in one step
   MustCommit(commit);  // and once more: nothing changes
@@ -292,7 +317,7 @@ TEST_P(CommitContract, TheVersionIsTheHighestEventNumber) {
   PlanCommit commit;
   commit.events = {{7, {1}, "ObjectApplied", JobId{}, "cohort/a", "", ""},
                    {9, {1}, "ObjectApplied", JobId{}, "cohort/b", "", ""}};
-  const auto version = CommitNow(store(), epoch(), commit);
+  const auto version = TryCommit(commit);
   ASSERT_TRUE(version.ok());
   EXPECT_EQ(version->last_seq, 9);
   EXPECT_EQ(CommitNow(store(), epoch(), PlanCommit{})->last_seq, 9)

@@ -43,6 +43,12 @@ class StoreContract : public ::testing::TestWithParam<const char*> {
     }
     return std::move(loaded).value();
   }
+  /// Commits; after a refusal leads again, as whoever wants to write more has to.
+  Result<CommitVersion> TryCommit(PlanCommit commit) {
+    auto version = CommitNow(store(), epoch(), std::move(commit));
+    if (!version.ok()) NewLead();
+    return version;
+  }
   /// Commits and expects success.
   void MustCommit(PlanCommit commit) {
     const auto version = CommitNow(store(), epoch(), std::move(commit));

@@ -24,14 +24,14 @@ TEST_P(ExecutionContract, AJobCannotHaveTwoLiveDispatches) {
   MustCommit(first);
   DispatchRow again = SomeDispatch(*job, 2, "west", DispatchState::kIntent);
   second.dispatches = {again};
-  const auto refused = CommitNow(store(), epoch(), second);
+  const auto refused = TryCommit(second);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
   EXPECT_EQ(refused.error().detail, "the job already has a live attempt");
   // An unreachable member's attempt counts as live, a lost one does not.
   first.dispatches = {SomeDispatch(*job, 1, "east", DispatchState::kUnknown)};
   MustCommit(first);
-  EXPECT_FALSE(CommitNow(store(), epoch(), second).ok());
+  EXPECT_FALSE(TryCommit(second).ok());
   first.dispatches = {SomeDispatch(*job, 1, "east", DispatchState::kLost)};
   MustCommit(first);
   MustCommit(second);
@@ -59,7 +59,7 @@ TEST_P(ExecutionContract, AnObjectNameIsReservedUntilItsObjectIsGone) {
   DispatchRow clash = SomeDispatch(*second, 1, "east", DispatchState::kIntent);
   clash.name = first->name;
   commit.dispatches = {clash};
-  const auto refused = CommitNow(store(), epoch(), commit);
+  const auto refused = TryCommit(commit);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().detail,
             "another attempt still holds this object name on the member cluster");
@@ -83,7 +83,7 @@ TEST_P(ExecutionContract, AnAttemptStaysOnItsCluster) {
   commit.dispatches = {SomeDispatch(*job, 1, "east", DispatchState::kIntent)};
   MustCommit(commit);
   commit.dispatches = {SomeDispatch(*job, 1, "west", DispatchState::kIntent)};
-  const auto refused = CommitNow(store(), epoch(), commit);
+  const auto refused = TryCommit(commit);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().detail, "the attempt was dispatched to another member cluster");
 }
@@ -114,7 +114,7 @@ TEST_P(ExecutionContract, ADispatchIsUpdatedByItsKey) {
 TEST_P(ExecutionContract, ADispatchOfAnUnknownJobIsRefused) {
   PlanCommit commit;
   commit.dispatches = {SomeDispatch(*DraftJob(5), 1, "east", DispatchState::kIntent)};
-  EXPECT_EQ(CommitNow(store(), epoch(), commit).error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(TryCommit(commit).error().code, Code::kFailedPrecondition);
 }
 
 TEST_P(ExecutionContract, AnAttemptIsClosedOnceAndKeptAsItWas) {
@@ -160,7 +160,7 @@ TEST_P(ExecutionContract, AnAttemptIsClosedOnceAndKeptAsItWas) {
 TEST_P(ExecutionContract, AnAttemptOfAnUnknownJobIsRefused) {
   PlanCommit commit;
   commit.attempts = {SomeAttempt(*DraftJob(5), 1)};
-  EXPECT_EQ(CommitNow(store(), epoch(), commit).error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(TryCommit(commit).error().code, Code::kFailedPrecondition);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, ExecutionContract, ::testing::Values("memory", "postgres"),

@@ -68,6 +68,37 @@ TEST_P(LoadContract, GoneDispatchesAreLeftOut) {
   EXPECT_EQ(LoadAll().dispatches[0].state, DispatchState::kTerminal);
 }
 
+TEST_P(LoadContract, WhatAQueueUsedLatelyIsTheLastThatWasWrittenUntilTheQueueIsGone) {
+  PlanCommit commit;
+  commit.fair_use = {{"default", "a", {{"cpu", 5}}, {7}},
+                     {"default", "b", {{"cpu", 1}, {"memory", 1LL << 60}}, {8}},
+                     {"other", "a", {}, {9}}};
+  MustCommit(commit);
+  commit.fair_use = {{"default", "a", {{"cpu", 6}}, {10}}, {"other", "a", {}, {}, true}};
+  MustCommit(commit);
+  const Loaded loaded = LoadAll();
+  ASSERT_EQ(loaded.fair_use.size(), 2U);
+  EXPECT_EQ(loaded.fair_use[0].local_queue, "a");
+  EXPECT_EQ(loaded.fair_use[0].consumed, (ResourceList{{"cpu", 6}}));
+  EXPECT_EQ(loaded.fair_use[0].updated.us, 10);
+  EXPECT_EQ(AmountOf(loaded.fair_use[1].consumed, "memory"), 1LL << 60);
+  EXPECT_EQ(AmountOf(loaded.fair_use[1].consumed, "cpu"), 1);
+}
+
+TEST_P(LoadContract, PodSetsThatWereWrittenAgainAreTheNewOnes) {
+  const JobPtr job = MustAccept(store(), epoch(), DraftJob(1));
+  auto changed = std::make_shared<JobRecord>(*job);
+  auto pod_sets = std::make_shared<PodSets>(*job->pod_sets);
+  SetAmount(&pod_sets->front().requests, "cpu", 2500);
+  changed->pod_sets = pod_sets;
+  PlanCommit commit;
+  commit.jobs = {changed};
+  commit.respecified = {changed};
+  MustCommit(commit);
+  const Loaded loaded = LoadAll();
+  EXPECT_EQ(AmountOf(loaded.jobs.at(0)->pod_sets->front().requests, "cpu"), 2500);
+}
+
 TEST_P(LoadContract, APassedEpochCannotLoad) {
   const Epoch old = epoch();
   NewLead();

@@ -140,7 +140,7 @@ std::vector<Probe> Probes() {
            "Transfer-Encoding: chunked\r\n\r\n2;a=" + std::string(64 << 10, 'a'),
        400},
       {"An unknown method", "BREW /hello HTTP/1.1\r\n" + kHost + "\r\n", 501},
-      {"A known method that no route has", "PATCH /echo HTTP/1.1\r\n" + kHost + "\r\n", 405},
+      {"A known method that no route has", "TRACE /echo HTTP/1.1\r\n" + kHost + "\r\n", 405},
       {"CONNECT", "CONNECT localhost:80 HTTP/1.1\r\n" + kHost + "\r\n", 400},
       {"The asterisk form", "OPTIONS * HTTP/1.1\r\n" + kHost + "\r\n", 400},
   };

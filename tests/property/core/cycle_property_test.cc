@@ -29,7 +29,6 @@ struct Game {
     snapshot.heads = pending.Heads(per_queue, total);
     snapshot.clusters = clusters;
     snapshot.cycle = cycle;
-    snapshot.idle_rounds = pending.IdleRounds();
     return snapshot;
   }
 };
@@ -168,16 +167,17 @@ RC_GTEST_PROP(CycleProperty, WhoeverWaits_CouldNotHaveBeenAdmitted, (std::uint64
 // Assigns flavors, and again from where the search ended, while flavors are left to try.
 Assignment BestOfAllTries(const ConfigView& config, const AdmissionSettings& settings,
                           const Usage& usage, const ClusterQueue& queue, const JobRecord& job) {
-  std::size_t most = 0;
-  for (const auto& group : queue.resource_groups) most = std::max(most, group.flavors.size());
   LastAssignment last;
   while (true) {
     AssignRequest request;
-    if (last.tries > 1) request.resume = &last.tried;
+    if (!last.tried.empty()) {
+      request.resume = &last.tried;
+      last.before.push_back(last.tried);
+    }
     Assignment assignment = AssignFlavors(config, settings, usage, queue, job, nullptr, request);
+    if (assignment.Mode() == FlavorMode::kFit) return assignment;
     last.tried = assignment.last_tried;
-    const bool fits = assignment.Mode() == FlavorMode::kFit;
-    if (fits || !last.Pending() || last.tries++ >= most) return assignment;
+    if (last.Ended()) return assignment;
   }
 }
 

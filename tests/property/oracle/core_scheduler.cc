@@ -45,6 +45,7 @@ bool CoreScheduler::OnePlan(std::size_t per_queue, std::size_t rounds, CoreDecis
     world_.workloads[static_cast<std::size_t>(workload)].holding = holding;
     Hold(workload);
     decisions->admitted[workload] = std::move(holding);
+    decisions->moves.push_back({workload, -1, Reason::kNone});
   }
   for (const auto& eviction : plan.evictions) {
     const int workload = WorkloadOf(*eviction.victim);
@@ -52,8 +53,12 @@ bool CoreScheduler::OnePlan(std::size_t per_queue, std::size_t rounds, CoreDecis
     Release(workload);
     Hold(workload);
     decisions->evicted[workload] = eviction.preemption_reason;
+    decisions->moves.push_back(
+        {workload, WorkloadOf(*eviction.preemptor), eviction.preemption_reason});
   }
+  decisions->scanning = false;
   for (const auto& waits : plan.not_admitted) {
+    decisions->scanning = decisions->scanning || waits.last != nullptr;
     decisions->waiting[WorkloadOf(*waits.job)] = {waits.reason, waits.requeue};
   }
   pending_.Settle(plan, Now());
@@ -109,11 +114,20 @@ void CoreScheduler::FinishEvictions() {
   for (int i = 0; i < static_cast<int>(world_.workloads.size()); ++i) {
     if (world_.workloads[static_cast<std::size_t>(i)].evicting) stopped.push_back(i);
   }
+  FinishEvictions(stopped);
+}
+
+void CoreScheduler::FinishEvictions(const std::vector<int>& stopped) {
   for (const int workload : stopped) {
     Stop(workload);
     pending_.Add(RecordOf(world_, workload), Now());
   }
   Flush(stopped);
+}
+
+void CoreScheduler::Arrive(int workload) {
+  world_.workloads[static_cast<std::size_t>(workload)].done = false;
+  pending_.Add(RecordOf(world_, workload), Now());
 }
 
 void CoreScheduler::Finish(int workload) {

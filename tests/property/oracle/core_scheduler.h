@@ -18,6 +18,16 @@ struct CoreDecisions {
     core::RequeueReason requeue = core::RequeueReason::kGeneric;
   };
   std::map<int, Waits> waiting;
+  bool scanning = false;  // some head that waits has flavors left to try
+
+  /// The same admissions and evictions in the order in which they were decided.
+  struct Move {
+    int workload = -1;
+    int preemptor = -1;  // -1: it is admitted
+    Reason reason = Reason::kNone;
+    bool operator==(const Move&) const = default;
+  };
+  std::vector<Move> moves;
 };
 
 class CoreScheduler {
@@ -31,7 +41,11 @@ class CoreScheduler {
   CoreDecisions ManyHeads(std::size_t per_queue);
 
   void FinishEvictions();
+  /// Those of some evicted workloads alone.
+  void FinishEvictions(const std::vector<int>& stopped);
   void Finish(int workload);
+  /// One that was done when the scheduler started waits from now on.
+  void Arrive(int workload);
   void SetClock(int seconds) { world_.clock = seconds; }
   bool IsActive(int workload) const { return pending_.IsActive({workload + 1}); }
   const World& world() const { return world_; }

@@ -25,7 +25,6 @@ class Tournament {
   }
 
   void Drop(int queue) { dropped_.insert(queue); }
-  bool ambiguous() const { return ambiguous_; }
 
  private:
   bool Left(int queue) const {
@@ -45,12 +44,12 @@ class Tournament {
                         ledger_[pools_[b].front()].workload);
   }
 
+  // Of child cohorts with equal shares the last by name, of queues the one with the better victim.
   int Below(int cohort) {
     int queue = -1;
     int child_cohort = -1;
     Share queue_share;
     Share cohort_share;
-    bool tie = false;
     for (const int child : sums_.Children(cohort)) {
       if (dropped_.count(child)) continue;
       const bool keep =
@@ -67,13 +66,11 @@ class Tournament {
           queue_share = share;
         }
       } else if (child_cohort < 0 || !(share < cohort_share)) {
-        tie = child_cohort >= 0 && share == cohort_share;
         child_cohort = child;
         cohort_share = share;
       }
     }
     if (child_cohort >= 0 && (queue < 0 || !(cohort_share < queue_share))) {
-      ambiguous_ = ambiguous_ || tie;
       return Below(child_cohort);
     }
     if (queue < 0) dropped_.insert(cohort);
@@ -86,7 +83,6 @@ class Tournament {
   int own_;
   Pools& pools_;
   std::set<int> dropped_;
-  bool ambiguous_ = false;
 };
 
 class Fair {
@@ -98,7 +94,7 @@ class Fair {
         sums_(world, *ledger),
         own_(world.workloads[static_cast<std::size_t>(wish.workload)].queue) {}
 
-  Victims Run() {
+  std::vector<Victim> Run() {
     Pools pools = Collect();
     incoming_ = ledger_.size();
     ledger_.push_back({own_, -1, wish_.amounts, false});
@@ -106,10 +102,10 @@ class Fair {
     bool found = First(&pools, &retry);
     if (!found && world_.settings.strategies.size() == 2) found = Second(&retry);
     const auto taken_off = removed_;
-    Victims victims{{}, ambiguous_};
+    std::vector<Victim> victims;
     if (found) {
       for (const std::size_t item : FillBack(removed_, &ledger_, [&] { return Fits(); })) {
-        victims.chosen.push_back({ledger_[item].workload, causes_.at(item)});
+        victims.push_back({ledger_[item].workload, causes_.at(item)});
       }
     }
     for (const std::size_t item : taken_off) ledger_[item].out = false;
@@ -200,7 +196,6 @@ class Fair {
       }
       if (found) break;
     }
-    ambiguous_ = ambiguous_ || tournament.ambiguous();
     return found;
   }
 
@@ -232,7 +227,6 @@ class Fair {
       if (found) break;
       tournament.Drop(queue);
     }
-    ambiguous_ = ambiguous_ || tournament.ambiguous();
     return found;
   }
 
@@ -244,12 +238,11 @@ class Fair {
   std::size_t incoming_ = 0;
   std::vector<std::size_t> removed_;
   std::map<std::size_t, Cause> causes_;
-  bool ambiguous_ = false;
 };
 
 }  // namespace
 
-Victims FindFairVictims(const World& world, const Wish& wish, Ledger* ledger) {
+std::vector<Victim> FindFairVictims(const World& world, const Wish& wish, Ledger* ledger) {
   return Fair(world, wish, ledger).Run();
 }
 

@@ -7,7 +7,7 @@
 
 namespace muster::oracle {
 
-Victims FindFairVictims(const World& world, const Wish& wish, Ledger* ledger);
+std::vector<Victim> FindFairVictims(const World& world, const Wish& wish, Ledger* ledger);
 
 /// True if `policy` lets the wish evict this item and its flavors are contested.
 bool MayEvict(const World& world, const Wish& wish, Evict policy, const Held& held);

@@ -88,9 +88,7 @@ class Search {
         low = at + 1;
       }
     }
-    Assignment result = good && good_at == low ? *good : full;
-    result.ambiguous = result.ambiguous || ambiguous_;
-    return result;
+    return good && good_at == low ? *good : full;
   }
 
   // All pod sets with these counts, then victims.
@@ -110,8 +108,9 @@ class Search {
       }
       for (const auto& [resource, choice] : choices) {
         const int pair = world_.Pair(choice.flavor, resource);
-        result.wish.amounts[static_cast<std::size_t>(pair)] += Total(i, resource, counts[i]);
-        pairs.insert(pair);
+        const Amount amount = Total(i, resource, counts[i]);
+        result.wish.amounts[static_cast<std::size_t>(pair)] += amount;
+        if (amount > 0) pairs.insert(pair);
         if (choice.grade.mode != Mode::kFit) contested.insert(pair);
         result.level = std::max(result.level, choice.grade.level);
       }
@@ -120,11 +119,8 @@ class Search {
     result.wish.contested.assign(contested.begin(), contested.end());
     if (result.fitness == Fitness::kFit && !contested.empty()) {
       result.fitness = Fitness::kPreempt;
-      Victims victims = FindVictims(world_, result.wish, ledger_);
-      result.victims = std::move(victims.chosen);
-      ambiguous_ = ambiguous_ || victims.ambiguous;
+      result.victims = FindVictims(world_, result.wish, ledger_);
     }
-    result.ambiguous = ambiguous_;
     return result;
   }
 
@@ -217,9 +213,8 @@ class Search {
   }
 
   int Start(std::size_t at, int resource) const {
-    if (only_ != nullptr || !of_.scan) return 0;
+    if (only_ != nullptr || !Resumes(world_, index_)) return 0;
     const Scan& scan = *of_.scan;
-    if (world_.cycle - scan.cycle > 1 && queue_.generation > scan.generation) return 0;
     if (at >= scan.tried.size()) return 0;
     const auto it = scan.tried[at].find(resource);
     return it == scan.tried[at].end() ? 0 : it->second + 1;
@@ -269,12 +264,11 @@ class Search {
     Wish wish{
         index_, std::vector<Amount>(static_cast<std::size_t>(world_.Pairs())), {pair}, {pair}};
     wish.amounts[static_cast<std::size_t>(pair)] = amount;
-    const Victims victims = FindVictims(world_, wish, ledger_);
-    ambiguous_ = ambiguous_ || victims.ambiguous;
-    if (victims.chosen.empty()) return {Mode::kNoCandidates, level.height};
+    const std::vector<Victim> victims = FindVictims(world_, wish, ledger_);
+    if (victims.empty()) return {Mode::kNoCandidates, level.height};
     Ledger without = *ledger_;
     bool own = false;
-    for (const Victim& victim : victims.chosen) {
+    for (const Victim& victim : victims) {
       own = own || world_.workloads[static_cast<std::size_t>(victim.workload)].queue == of_.queue;
       for (Held& held : without) held.out = held.out || held.workload == victim.workload;
     }
@@ -289,10 +283,16 @@ class Search {
   const Mapping* only_;
   Ledger* ledger_;
   Sums sums_;
-  bool ambiguous_ = false;
 };
 
 }  // namespace
+
+bool Resumes(const World& world, int workload) {
+  const Workload& of = world.workloads[static_cast<std::size_t>(workload)];
+  if (!of.scan) return false;
+  const Queue& queue = world.queues[static_cast<std::size_t>(of.queue)];
+  return world.cycle - of.scan->cycle <= 1 || queue.generation <= of.scan->generation;
+}
 
 Assignment Nominate(const World& world, int workload, const Mapping* only, Ledger* ledger) {
   return Search(world, workload, only, ledger).Run();

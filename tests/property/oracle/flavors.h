@@ -42,11 +42,13 @@ struct Assignment {
   int level = 0;
   Wish wish;                    // what it takes, and what of it lacks room
   std::vector<Victim> victims;  // if kPreempt
-  bool ambiguous = false;
 
   Holding ToHolding(int now) const;
   std::vector<std::map<int, int>> Tried() const;
 };
+
+/// True if its search goes on where an earlier one ended.
+bool Resumes(const World& world, int workload);
 
 /// By pod set: resource -> the only flavor that may be used.
 using Mapping = std::vector<std::map<int, int>>;

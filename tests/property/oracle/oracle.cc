@@ -6,9 +6,13 @@
 namespace muster::oracle {
 namespace {
 
+// Searches in a row that may go on where another one ended.
+constexpr std::size_t kMostResumed = 255;
+
 struct Entry {
   int workload = -1;
   Assignment assignment;
+  bool resumed = false;   // its search went on where an earlier one had ended
   bool deferred = false;  // DeferredFit
   Requeue requeue = Requeue::kFailedAfterNomination;
   Why why = Why::kWaitingForQuota;
@@ -63,6 +67,7 @@ class Cycle {
       if (!head) continue;
       Entry entry;
       entry.workload = *head;
+      entry.resumed = Resumes(world_, *head);
       entry.assignment = Nominate(world_, *head, nullptr, &ledger_);
       entries_.push_back(std::move(entry));
     }
@@ -71,7 +76,6 @@ class Cycle {
       Entry entry = std::move(entries_[next]);
       entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(next));
       Process(&entry);
-      decisions_.ambiguous = decisions_.ambiguous || entry.assignment.ambiguous;
       processed_.push_back(std::move(entry));
     }
     for (const Entry& entry : processed_) Settle(entry);
@@ -154,14 +158,6 @@ class Cycle {
     return result;
   }
 
-  bool IsPartial(const Entry& entry) const {
-    const auto& pods = At(world_, entry.workload).pods;
-    for (std::size_t i = 0; i < pods.size(); ++i) {
-      if (entry.assignment.counts[i] != pods[i].count) return true;
-    }
-    return false;
-  }
-
   bool Overlaps(const Assignment& assignment) const {
     return std::any_of(assignment.victims.begin(), assignment.victims.end(),
                        [&](const Victim& victim) { return chosen_.count(victim.workload) > 0; });
@@ -179,11 +175,8 @@ class Cycle {
   void Process(Entry* entry) {
     if (world_.settings.recompute_on_overlap && Overlaps(entry->assignment)) {
       const Mapping mapping = entry->assignment.ToHolding(0).flavors;
-      // kueue.md does not say what a recomputation starts from if fewer pods were nominated.
-      const bool ambiguous = entry->assignment.ambiguous || IsPartial(*entry);
       entry->assignment =
           Without(chosen_, [&] { return Nominate(world_, entry->workload, &mapping, &ledger_); });
-      entry->assignment.ambiguous = entry->assignment.ambiguous || ambiguous;
       entry->deferred = entry->assignment.fitness == Fitness::kFit;
     }
     const Assignment& assignment = entry->assignment;
@@ -242,10 +235,11 @@ class Cycle {
     ledger_.push_back(reserved);
   }
 
-  static int MostFlavors(const Queue& queue) {
-    std::size_t most = 0;
-    for (const Group& group : queue.groups) most = std::max(most, group.flavors.size());
-    return static_cast<int>(most);
+  static bool FlavorsLeft(const Position& position) {
+    return std::any_of(position.begin(), position.end(), [](const auto& tried) {
+      return std::any_of(tried.begin(), tried.end(),
+                         [](const auto& of) { return of.second != -1; });
+    });
   }
 
   // Effects on the world (kueue.md 2.3 "Requeue").
@@ -257,7 +251,11 @@ class Cycle {
         world_.workloads[static_cast<std::size_t>(victim.workload)].evicting = true;
       }
     }
-    const int times = of.scan ? of.scan->times : 0;
+    std::vector<Position> before;
+    if (entry.resumed) {
+      before = of.scan->before;
+      before.push_back(of.scan->tried);
+    }
     of.scan.reset();
     if (entry.admitted) {
       of.holding = entry.assignment.ToHolding(world_.clock);
@@ -265,25 +263,19 @@ class Cycle {
       return;
     }
     decisions_.waiting.push_back({entry.workload, entry.why, entry.requeue});
-    if (!entry.forget_scan) {
-      of.scan = Scan{entry.assignment.Tried(), world_.cycle, queue.generation, times + 1};
+    const Position tried = entry.assignment.Tried();
+    // Scans of several resources that are out of step may go round for ever in Kueue and keep all
+    // others of the queue waiting. On purpose such a search ends once it stands where it stood
+    // before.
+    const bool ends = !FlavorsLeft(tried) || before.size() >= kMostResumed ||
+                      std::count(before.begin(), before.end(), tried) > 0;
+    if (!entry.forget_scan && !ends) {
+      of.scan = Scan{tried, std::move(before), world_.cycle, queue.generation};
     }
     if (entry.requeue == Requeue::kPendingPreemption) queue.sticky = entry.workload;
-    bool immediate = queue.strict || entry.requeue == Requeue::kFailedAfterNomination ||
-                     entry.requeue == Requeue::kPendingPreemption;
-    bool flavors_left = false;
-    if (of.scan) {
-      for (const auto& tried : of.scan->tried) {
-        for (const auto& [resource, index] : tried) flavors_left = flavors_left || index != -1;
-      }
-    }
-    immediate = immediate || flavors_left;
-    // Scans of several resources that are out of step go round for ever in Kueue and keep all
-    // others of the queue waiting; ours give up after as many tries as there are flavors, on
-    // purpose.
-    if (flavors_left && of.scan->times >= MostFlavors(queue)) decisions_.ambiguous = true;
-    if (!flavors_left && of.scan) of.scan->times = 0;
-    if (immediate) {
+    const bool immediate = queue.strict || entry.requeue == Requeue::kFailedAfterNomination ||
+                           entry.requeue == Requeue::kPendingPreemption;
+    if (immediate || of.scan) {
       queue.active.insert(entry.workload);
       return;
     }
@@ -389,8 +381,13 @@ std::string StateOf(const World& world) {
     if (!of.scan) continue;
     const int generation = world.queues[static_cast<std::size_t>(of.queue)].generation;
     text += world.cycle - of.scan->cycle >= 1 && generation > of.scan->generation ? "o" : "s";
-    for (const auto& tried : of.scan->tried) {
-      for (const auto& [resource, index] : tried) text += std::to_string(index) + ".";
+    std::vector<Position> positions = of.scan->before;
+    positions.push_back(of.scan->tried);
+    for (const Position& position : positions) {
+      text += "(";
+      for (const auto& tried : position) {
+        for (const auto& [resource, index] : tried) text += std::to_string(index) + ".";
+      }
     }
   }
   return text;

@@ -30,8 +30,7 @@ struct Decisions {
   std::vector<Admitted> admitted;  // in the order decided
   std::vector<Evicted> evicted;
   std::vector<Waiting> waiting;
-  bool ambiguous = false;  // a tie that Kueue leaves to chance was met
-  bool Moves() const;      // admitted one, or evicts one that was not being evicted
+  bool Moves() const;  // admitted one, or evicts one that was not being evicted
 };
 
 /// One cycle: one head of every queue. Takes effect on the world. Time stands still meanwhile; who

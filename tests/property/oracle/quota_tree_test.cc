@@ -150,6 +150,75 @@ TEST(QuotaTrees, WhatIsKeptEqualsWhatIsSummedUp_AfterAnyAddingAndRemoving) {
   }
 }
 
+bool IsAbove(const World& world, int cohort, int other) {
+  for (int at = other; at >= 0; at = world.cohorts[static_cast<std::size_t>(at)].cohort) {
+    if (at == cohort) return true;
+  }
+  return false;
+}
+
+// What an administrator may change while workloads hold quota: limits, places in the tree, and a
+// cohort's object taken away, which leaves a cohort without quota and parent (kueue.md 2.5.1).
+void Edit(Draw* draw, World* world) {
+  const int pair = draw->Between(0, world->Pairs() - 1);
+  if (world->cohorts.empty() || draw->Percent(50)) {
+    const int last = static_cast<int>(world->queues.size()) - 1;
+    Queue& queue = world->queues[static_cast<std::size_t>(draw->Between(0, last))];
+    if (draw->Percent(60) || world->cohorts.empty()) {
+      queue.quotas[pair] = RandomLimits(draw, 12, queue.cohort >= 0);
+    } else {
+      queue.cohort = draw->Between(-1, static_cast<int>(world->cohorts.size()) - 1);
+    }
+    return;
+  }
+  const int index = draw->Between(0, static_cast<int>(world->cohorts.size()) - 1);
+  Place& cohort = world->cohorts[static_cast<std::size_t>(index)];
+  const int parent = draw->Between(0, static_cast<int>(world->cohorts.size()) - 1);
+  if (draw->Percent(50)) {
+    cohort.quotas[pair] = RandomLimits(draw, 30, cohort.cohort >= 0);
+  } else if (draw->Percent(30)) {
+    cohort.quotas.clear();
+    cohort.cohort = -1;
+  } else if (!IsAbove(*world, index, parent) && DepthOf(*world, parent) < kDepth) {
+    cohort.cohort = parent;
+  }
+}
+
+// As an engine does: a new tree, and what is held charged to it.
+void Configure(Both* both) {
+  both->tree = core::QuotaTree::Build(*ConfigOf(both->world));
+  both->usage = core::Usage(both->tree);
+  for (const Held& held : both->ledger) {
+    for (int pair = 0; pair < both->world.Pairs(); ++pair) {
+      const Amount amount = held.amounts[static_cast<std::size_t>(pair)];
+      if (amount > 0) both->usage.Add(both->NodeOf(held.queue), both->PairOf(pair), amount);
+    }
+  }
+}
+
+TEST(QuotaTrees, WhatIsKeptEqualsWhatIsSummedUp_AlsoWhereTheConfigurationChanges) {
+  for (int seed = 0; seed < kTrees && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Draw draw(static_cast<std::uint64_t>(seed) + 3000);
+    Both both(&draw);
+    for (int step = 0; step < 60; ++step) {
+      const int pair = draw.Between(0, both.world.Pairs() - 1);
+      if (draw.Percent(15)) {
+        Edit(&draw, &both.world);
+        Configure(&both);
+      } else if (!both.ledger.empty() && draw.Percent(40)) {
+        both.Remove(draw.Between(0, static_cast<int>(both.ledger.size()) - 1));
+      } else {
+        both.Add(both.RandomQueue(&draw), pair, draw.Between(0, 20));
+      }
+      for (int look = 0; look < 3; ++look) {
+        ExpectEqualSums(both, draw.Between(0, both.Nodes() - 1), pair);
+      }
+    }
+    for (int node = 0; node < both.Nodes(); node += 3) ExpectEqualSums(both, node, seed % 4);
+  }
+}
+
 TEST(QuotaTrees, TakingWhatFitsExceedsNoLimit) {
   for (int seed = 0; seed < kTrees && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);

@@ -177,7 +177,7 @@ class Maker {
       for (int r = 0; r < static_cast<int>(world_.resources.size()); ++r) {
         if (Covers(queue, r) ? draw_.Percent(80) : draw_.Percent(5)) {
           pods.requests[r] = draw_.Between(1, 1 + most_ / 3);
-        } else if (!world_.settings.fair && draw_.Percent(10)) {
+        } else if (draw_.Percent(10)) {
           pods.requests[r] = 0;
         }
       }

@@ -237,9 +237,9 @@ class Classical {
 
 }  // namespace
 
-Victims FindVictims(const World& world, const Wish& wish, Ledger* ledger) {
+std::vector<Victim> FindVictims(const World& world, const Wish& wish, Ledger* ledger) {
   if (world.settings.fair) return FindFairVictims(world, wish, ledger);
-  return {Classical(world, wish, ledger).Run(), false};
+  return Classical(world, wish, ledger).Run();
 }
 
 }  // namespace muster::oracle

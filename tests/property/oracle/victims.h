@@ -13,20 +13,18 @@ struct Victim {
   bool operator==(const Victim&) const = default;
 };
 
-/// What someone wants. `pairs`: all that it asks for; `contested`: those that lack room.
+/// What someone wants. `pairs`: all of which it asks for more than 0; `contested`: those that lack
+/// room.
 struct Wish {
   int workload = -1;
   std::vector<Amount> amounts;  // by pair
   std::vector<int> pairs, contested;
 };
 
-struct Victims {
-  std::vector<Victim> chosen;  // empty: nothing would help
-  bool ambiguous = false;      // a tie that Kueue leaves to chance was met (finding 6)
-};
-
-/// The ledger is changed while searching and is as before when the call returns.
-Victims FindVictims(const World& world, const Wish& wish, Ledger* ledger);
+/// Empty if nothing would help. The ledger is changed while searching and is as before when the
+/// call returns. Of cohorts whose shares tie, which Kueue leaves to chance, the last by name comes
+/// first.
+std::vector<Victim> FindVictims(const World& world, const Wish& wish, Ledger* ledger);
 
 /// True if every pair of the wish has room in the ledger.
 bool HasRoom(const Sums& sums, int queue, const Wish& wish);

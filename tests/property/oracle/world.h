@@ -40,11 +40,14 @@ struct Place {
 
 enum class Evict { kNever, kLower, kLowerOrNewer, kAny };
 
+/// Where a flavor scan stands, by pod set: resource -> index of the last flavor; -1: at the end.
+using Position = std::vector<std::map<int, int>>;
+
 /// A remembered flavor scan (kueue.md 2.4 "Assignment of a head").
 struct Scan {
-  std::vector<std::map<int, int>> tried;  // by pod set: resource -> index of the last flavor
+  Position tried;
+  std::vector<Position> before;  // where it stood since it last began with the first flavors
   int cycle = 0, generation = 0;
-  int times = 1;  // in a row that the search ended with flavors left to look at
 };
 
 struct Queue : Place {

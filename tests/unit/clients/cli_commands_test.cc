@@ -8,6 +8,7 @@
 #include "clients/cli/durations.h"
 #include "clients/cli/kinds.h"
 #include "clients/cli/text_table.h"
+#include "schedd/text/duration.h"
 #include "tests/unit/clients/fake_server.h"
 #include "tests/unit/clients/job_samples.h"
 
@@ -126,6 +127,49 @@ TEST_F(Cli, GetPrintsAnAlignedTableAndRefusesKindsThatAreNotServed) {
   EXPECT_EQ(Capture([&] { return Get(session, options); }).exit, 1);
   options.kind = "nonsense";
   EXPECT_EQ(Capture([&] { return Get(session, options); }).exit, 2);
+}
+
+TEST_F(Cli, GetShowsWhatEachKindWaitsFor) {
+  const struct {
+    const char* kind;
+    const char* item;
+    const char* table;  // up to the age
+  } cases[] = {
+      {"workloads",
+       R"({"metadata":{"name":"train","creationTimestamp":""},"spec":{"queueName":"q","priority":7,
+           "active":true},"status":{"clusterName":"east","admission":{"clusterQueue":"main"},
+           "conditions":[{"type":"QuotaReserved","status":"True"},{"type":"Admitted","status":"False"}],
+           "admissionChecks":[{"name":"budget","state":"Ready"},{"name":"images","state":"Pending"}]}})",
+       "NAME    QUEUE   RESERVED IN   ADMITTED   FINISHED   AGE   PRIORITY   ACTIVE   CHECKS       "
+       "                 CLUSTER\n"
+       "train   q       main          False      -          -     7          true     "
+       "budget=Ready,images=Pending   east\n"},
+      {"admissionchecks",
+       R"({"metadata":{"name":"budget","creationTimestamp":""},"spec":{"controllerName":"example.com/b"},
+           "status":{"conditions":[{"type":"Active","status":"False","reason":"Down","message":"gone"}]}})",
+       "NAME     CONTROLLER      ACTIVE   REASON   MESSAGE   AGE\n"
+       "budget   example.com/b   False    Down     gone      -\n"},
+      {"topologies",
+       R"({"metadata":{"name":"racks","creationTimestamp":""},
+           "spec":{"levels":[{"nodeLabel":"rack"},{"nodeLabel":"kubernetes.io/hostname"}]}})",
+       "NAME    LEVELS                          AGE\n"
+       "racks   rack > kubernetes.io/hostname   -\n"},
+      {"cohorts",
+       R"({"metadata":{"name":"all","creationTimestamp":""},"spec":{"parentName":"root"},
+           "status":{"fairSharing":{"weightedShare":250}}})",
+       "NAME   PARENT   SHARE   AGE\n"
+       "all    root     250     -\n"},
+  };
+  for (const auto& one : cases) {
+    answer_ = [&](const FakeRequest&) {
+      return FakeAnswer{200, std::string(R"({"items":[)") + one.item + "]}"};
+    };
+    Session session = Connect();
+    GetOptions options;
+    options.kind = one.kind;
+    options.output = "wide";
+    EXPECT_EQ(Capture([&] { return Get(session, options); }).out, one.table) << one.kind;
+  }
 }
 
 TEST(Durations, AreReadInKubectlsForm) {

@@ -115,6 +115,21 @@ TEST_F(FairLedgerTest, HistoryHalves_AndUseMovesIn) {
   EXPECT_EQ(AmountOf(ledger.ConsumedBy(key_), "cpu"), 3000);
 }
 
+TEST_F(FairLedgerTest, AStoredHistory_GoesOnWithoutLoss) {
+  FairLedger ledger(settings_);
+  ledger.Restore(key_, {{"cpu", 8001}, {"memory", 3}}, kNow);
+  ledger.Sample(key_, {}, After(50));
+  ledger.PushPenalty(key_, {1}, {{"cpu", 4000}});
+  FairLedger other(settings_);
+  other.Restore(key_, ledger.HistoryOf(key_));
+  for (FairLedger* one : {&ledger, &other}) one->Sample(key_, {{"memory", 5}}, After(100));
+  EXPECT_EQ(other.HistoryOf(key_).thousandths, ledger.HistoryOf(key_).thousandths);
+  EXPECT_EQ(other.HistoryOf(key_).updated, After(100));
+  EXPECT_NE(AmountOf(other.HistoryOf(key_).thousandths, "memory") % 1000, 0);
+  EXPECT_FALSE(other.HasPenalty(key_)) << "a penalty is not history";
+  EXPECT_FALSE(other.HistoryOf({"ns", "unknown"}).updated.set());
+}
+
 TEST_F(FairLedgerTest, Penalty_CountsOnce_AndIsFoldedOrDropped) {
   FairLedger ledger(settings_);
   ledger.PushPenalty(key_, {1}, {{"cpu", 4000}});

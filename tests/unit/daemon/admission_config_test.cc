@@ -21,6 +21,7 @@ TEST(AdmissionConfig, AnEmptySectionIsKueuesDefault) {
   const auto settings = Read("{}");
   ASSERT_TRUE(settings.ok());
   EXPECT_FALSE(settings->fair_sharing.has_value());
+  EXPECT_FALSE(settings->admission_fair_sharing.has_value());
   EXPECT_TRUE(settings->pods_ready.enabled);
   EXPECT_EQ(settings->pods_ready.timeout_s, 30 * 60);
   EXPECT_FALSE(settings->pods_ready.recovery_timeout_s.has_value());
@@ -31,6 +32,10 @@ TEST(AdmissionConfig, AnEmptySectionIsKueuesDefault) {
 TEST(AdmissionConfig, EveryKeySetsItsSwitch) {
   const auto settings = Read(R"(
 fairSharing: {preemptionStrategies: [LessThanInitialShare]}
+admissionFairSharing:
+  usageHalfLifeTime: 168h
+  usageSamplingInterval: 2m
+  resourceWeights: {cpu: 2, memory: 0.5}
 waitForPodsReady:
   timeout: 1h30m
   recoveryTimeout: 0s
@@ -46,6 +51,11 @@ featureGates: {PartialAdmission: false, PriorityBoost: true}
 )");
   ASSERT_TRUE(settings.ok()) << settings.error().detail;
   EXPECT_THAT(*settings->fair_sharing, ElementsAre(FairStrategy::kLessThanInitialShare));
+  ASSERT_TRUE(settings->admission_fair_sharing.has_value());
+  EXPECT_EQ(settings->admission_fair_sharing->half_life_s, 168 * 3600);
+  EXPECT_EQ(settings->admission_fair_sharing->sampling_interval_s, 120);
+  EXPECT_THAT(settings->admission_fair_sharing->resource_weights,
+              ElementsAre(testing::Pair("cpu", 2.0), testing::Pair("memory", 0.5)));
   EXPECT_EQ(settings->pods_ready.timeout_s, 5400);
   EXPECT_EQ(settings->pods_ready.recovery_timeout_s, 0);
   EXPECT_TRUE(settings->pods_ready.block_admission);
@@ -71,22 +81,33 @@ TEST(AdmissionConfig, AnEmptyFairSharingHasBothStrategiesInOrder) {
                                                    FairStrategy::kLessThanInitialShare));
 }
 
+TEST(AdmissionConfig, AnEmptyAdmissionFairSharingSamplesEveryFiveMinutes) {
+  const auto settings = Read("admissionFairSharing: {}");
+  ASSERT_TRUE(settings.ok());
+  EXPECT_EQ(settings->admission_fair_sharing->half_life_s, 0);
+  EXPECT_EQ(settings->admission_fair_sharing->sampling_interval_s, 300);
+  EXPECT_TRUE(settings->admission_fair_sharing->resource_weights.empty());
+}
+
 TEST(AdmissionConfig, EveryMistakeIsNamedAtOnce) {
   const auto settings = Read(R"(
 fairSharing: {preemptionStrategies: [LessThanInitialShare, LessThanOrEqualToFinalShare]}
 waitForPodsReady: {timeout: soon, requeuingStrategy: {timestamp: Never}}
-admissionFairSharing: {usageHalfLifeTime: 1h}
-featureGates: {NoSuchGate: true, ConcurrentAdmission: true}
+admissionFairSharing:
+  {usageHalfLifeTime: -1h, usageSamplingInterval: 0s, resourceWeights: {cpu: -1}}
+featureGates: {NoSuchGate: true, MultiKueueOrchestratedPreemption: true}
 colour: blue
 )");
   ASSERT_FALSE(settings.ok());
   std::vector<std::string> fields;
   for (const FieldError& one : settings.error().fields) fields.push_back(one.field);
-  EXPECT_THAT(fields,
-              testing::UnorderedElementsAre(
-                  "fairSharing.preemptionStrategies", "waitForPodsReady.timeout",
-                  "waitForPodsReady.requeuingStrategy.timestamp", "admissionFairSharing",
-                  "featureGates[NoSuchGate]", "featureGates[ConcurrentAdmission]", "colour"));
+  EXPECT_THAT(
+      fields,
+      testing::UnorderedElementsAre(
+          "fairSharing.preemptionStrategies", "waitForPodsReady.timeout",
+          "waitForPodsReady.requeuingStrategy.timestamp", "admissionFairSharing.usageHalfLifeTime",
+          "admissionFairSharing.usageSamplingInterval", "admissionFairSharing.resourceWeights[cpu]",
+          "featureGates[NoSuchGate]", "featureGates[MultiKueueOrchestratedPreemption]", "colour"));
 }
 
 }  // namespace

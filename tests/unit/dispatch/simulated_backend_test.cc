@@ -72,6 +72,38 @@ TEST(SimulatedBackend, AnAttemptRunsForItsTimeAndSucceeds) {
   EXPECT_EQ(member.sink.seen[1].exit_code, 0);
 }
 
+TEST(SimulatedBackend, AnObjectMaySayHowLongItRunsAndTheShorterEndsFirst) {
+  struct {
+    const char* name;
+    const char* run_time;
+    std::int64_t ends_after_ms;
+  } const cases[] = {
+      {"shorter than what began before", R"("300")", 300},
+      {"longer than the member's own", R"("1500")", 1500},
+      {"not a number", R"("soon")", 1000},
+      {"negative", R"("-5")", 1000},
+      {"not a text", "300", 1000},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.name);
+    Member member;
+    member.Ensure(Member::Order(1));
+    DispatchOrder order = Member::Order(2);
+    order.object.json = std::string(R"({"metadata":{"annotations":{"muster.io/run-time-ms":)") +
+                        one.run_time + "}}}";
+    member.Ensure(order);
+    member.Pass(one.ends_after_ms - 1);
+    const auto ended = [&] {
+      for (const Observation& seen : member.List())
+        if (seen.key == order.key) return seen.phase == RemotePhase::kSucceeded;
+      return false;
+    };
+    EXPECT_FALSE(ended());
+    member.Pass(1);
+    EXPECT_TRUE(ended());
+  }
+}
+
 TEST(SimulatedBackend, EnsureIsIdempotentByKey) {
   Member member;
   const std::string uid = member.Ensure(Member::Order(1));

@@ -156,6 +156,41 @@ TEST(Priorities, AnEditOfAClassReachesItsJobsAndSurvivesARestart) {
   EXPECT_EQ(world.Job(waits)->priority, 7);
 }
 
+TEST(Priorities, AnEditOfAClassReachesWhatRuns) {
+  EngineWorld world;
+  world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+  ASSERT_TRUE(world
+                  .Apply({PriorityClassObject("high", 10), PriorityClassObject("mid", 5),
+                          ClusterQueueObject({.within = "LowerPriority"})})
+                  .ok());
+  JobSpec spec;
+  spec.pods = {Pods{1, {{"cpu", 4000}}}};
+  spec.name = "runs";
+  spec.priority_class = "high";
+  spec.priority = 10;
+  const JobId runs = world.Submit(spec)->id;
+  world.Run();
+  spec.name = "waits";
+  spec.priority_class = "mid";
+  spec.priority = 5;
+  const JobId waits = world.Submit(spec)->id;
+  world.Run();
+  ASSERT_EQ(world.StateOf(waits), JobState::kPending);
+  ASSERT_TRUE(world.Apply({PriorityClassObject("high", 1)}).ok());
+  world.Run();
+  EXPECT_EQ(world.Job(runs)->priority, 1);
+  EXPECT_EQ(world.StateOf(waits), JobState::kRunning) << "what runs is the lower one now";
+  EXPECT_EQ(world.StateOf(runs), JobState::kPending);
+  ChangeJobCommand promote;
+  promote.job = runs;
+  promote.priority_class = "mid";
+  ASSERT_TRUE(world.Change(std::move(promote)).ok());
+  EXPECT_EQ(world.Job(runs)->priority, 5);
+  world.Restart();
+  EXPECT_EQ(world.Job(runs)->priority_class, "mid");
+  EXPECT_EQ(world.Job(runs)->priority, 5);
+}
+
 TEST(Activity, ADeactivatedJobGivesItsQuotaBackAndWaitsUntilItIsActivated) {
   EngineWorld world;
   world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
@@ -206,19 +241,70 @@ TEST(ReclaimablePods, WhatIsGivenBackIsFreeForOthersAndStaysGivenBack) {
   EXPECT_EQ(world.UsedCpu(), 1000);
 }
 
+TEST(ReclaimablePods, WhatAMemberSaysOfEndedPodsFreesTheirQuotaUntilTheJobStartsOver) {
+  EngineWorld world;
+  world.Declare({{"cpu", 4000}}, {{"cpu", 4000}});
+  JobSpec spec;
+  spec.name = "wide";
+  spec.pods = {Pods{4, {{"cpu", 1000}}}};
+  const JobId wide = world.Submit(spec)->id;
+  world.Run();
+  const JobId narrow = world.Submit({.name = "narrow"})->id;
+  world.Run();
+  ASSERT_EQ(world.StateOf(narrow), JobState::kPending);
+  ASSERT_TRUE(world.members.Progress(world.KeyOf(wide), 5, {{"main", 1}, {"unknown", 1}}));
+  world.Run();
+  EXPECT_EQ(world.StateOf(narrow), JobState::kRunning) << "quota and room are free";
+  EXPECT_EQ(StateOf(*world.Job(wide)).reclaimable, (std::vector<ReclaimablePods>{{"main", 1}}));
+  EXPECT_EQ(world.UsedCpu(), 4000);
+  ASSERT_TRUE(world.members.Progress(world.KeyOf(wide), 5, {}));
+  world.Run();
+  EXPECT_EQ(world.UsedCpu(), 4000) << "what was given back stays given back";
+  world.Restart();
+  world.Run();
+  EXPECT_EQ(world.UsedCpu(), 4000);
+  EXPECT_THAT(world.metrics->Expose(), HasSubstr("muster_reconcile_corrections_total 0"));
+  ASSERT_TRUE(world.members.Progress(world.KeyOf(wide), 7, {{"main", 9}}));
+  world.Run();
+  EXPECT_EQ(world.UsedCpu(), 1000) << "no more than it has";
+  ASSERT_TRUE(world.Do(JobVerb::kRequeue, wide).ok());
+  world.Run();
+  EXPECT_TRUE(StateOf(*world.Job(wide)).reclaimable.empty());
+  EXPECT_EQ(world.StateOf(wide), JobState::kPending) << "it needs all of its pods again";
+  world.members.End(world.KeyOf(narrow), RemotePhase::kSucceeded);
+  world.Run();
+  EXPECT_EQ(world.StateOf(wide), JobState::kRunning);
+  EXPECT_EQ(world.UsedCpu(), 4000);
+}
+
+TEST(ReclaimablePods, TurnedOffTheyKeepTheirQuota) {
+  AdmissionSettings settings;
+  settings.reclaimable_pods = false;
+  EngineWorld world(1, OptionsWith(settings));
+  world.Declare({{"cpu", 4000}}, {{"cpu", 4000}});
+  JobSpec spec;
+  spec.pods = {Pods{4, {{"cpu", 1000}}}};
+  const JobId wide = world.Submit(spec)->id;
+  world.Run();
+  ASSERT_TRUE(world.members.Progress(world.KeyOf(wide), 5, {{"main", 2}}));
+  world.Run();
+  EXPECT_EQ(world.UsedCpu(), 4000);
+}
+
 TEST(Submissions, WhatTheEngineCannotCarryOutIsRefused) {
   EngineWorld world;
   world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
   SubmitCommand command;
   command.jobs.push_back(MakeSubmission({}));
-  command.jobs[0].draft->elastic = true;
+  ChangeState(command.jobs[0].draft.get(),
+              [](AdmissionState* state) { state->replaces_slice = "default/a"; });
   std::string refusal;
   command.done = [&refusal](Result<std::vector<Result<Submitted>>> result) {
     if (!result.ok()) refusal = result.error().detail;
   };
   world.engine->Post(std::move(command));
   world.Settle();
-  EXPECT_THAT(refusal, HasSubstr("kueue.x-k8s.io/elastic-job"));
+  EXPECT_THAT(refusal, HasSubstr("kueue.x-k8s.io/workload-slice-replacement-for"));
 }
 
 }  // namespace

@@ -87,6 +87,68 @@ TEST(Retention, AnIdempotencyKeyIsForgottenADayAfterItsSubmission) {
   EXPECT_NE(world.Job(first), nullptr) << "only the key is forgotten";
 }
 
+TEST(Retention, ThePolicyForFinishedJobsHoldsForThoseWithoutATtl) {
+  for (const std::int64_t ttl_s : {-1, 7200}) {
+    AdmissionSettings settings;
+    settings.retain_finished_s = 3600;
+    EngineWorld world(1, OptionsWith(settings));
+    const JobId id = Ended(&world, ttl_s);
+    world.clock.Advance(3'599'000);
+    world.Run();
+    world.Restart();
+    world.Run();
+    EXPECT_EQ(world.members.objects.size(), 1U);
+    world.clock.Advance(2'000);
+    world.Run();
+    EXPECT_EQ(world.members.objects.size(), ttl_s < 0 ? 0U : 1U) << "its own TTL is longer";
+    EXPECT_EQ(world.store.FindJob("default", ShapeKind::kJob, "job").ok(), ttl_s >= 0);
+    EXPECT_TRUE(world.store.ReadJob(id).ok()) << "accounting stays";
+  }
+}
+
+TEST(Retention, ThePolicyFindsWhatEndedLongBeforeTheStart) {
+  EngineWorld world;
+  world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+  const JobId never_ran = world.Submit({.name = "never-ran", .held = true})->id;
+  ASSERT_TRUE(world.Do(JobVerb::kCancel, never_ran).ok());
+  world.clock.Advance(7'200'000);
+  world.Run();
+  ASSERT_EQ(world.Job(never_ran), nullptr) << "it has left memory";
+  ASSERT_TRUE(world.store.FindJob("default", ShapeKind::kJob, "never-ran").ok());
+  AdmissionSettings settings;
+  settings.retain_finished_s = 3600;
+  world.Restart(OptionsWith(settings));
+  world.Run();
+  EXPECT_FALSE(world.store.FindJob("default", ShapeKind::kJob, "never-ran").ok());
+}
+
+TEST(Retention, WhatMusterDeactivatedIsDeletedAfterItsTimeAndWhatAUserDidIsNot) {
+  AdmissionSettings settings;
+  settings.retain_deactivated_s = 3600;
+  EngineWorld world(1, OptionsWith(settings));
+  world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+  const JobId by_muster = world.Submit({.name = "by-muster", .max_execution_s = 60})->id;
+  const JobId by_user = world.Submit({.name = "by-user"})->id;
+  world.Run();
+  ChangeJobCommand stop;
+  stop.job = by_user;
+  stop.active = false;
+  ASSERT_TRUE(world.Change(std::move(stop)).ok());
+  world.clock.Advance(60'000);
+  world.Run();
+  ASSERT_EQ(world.Job(by_muster)->reason, Reason::kDeactivated);
+  world.clock.Advance(3'590'000);
+  world.Run();
+  world.Restart();
+  world.Run();
+  EXPECT_EQ(world.Job(by_muster)->reason, Reason::kDeactivated);
+  world.clock.Advance(10'000);
+  world.Run();
+  EXPECT_EQ(world.Job(by_muster), nullptr);
+  EXPECT_FALSE(world.store.FindJob("default", ShapeKind::kJob, "by-muster").ok());
+  EXPECT_EQ(world.Job(by_user)->reason, Reason::kDeactivated);
+}
+
 TEST(Retention, TtlRunsOnOverARestart) {
   EngineWorld world;
   Ended(&world, 3600);

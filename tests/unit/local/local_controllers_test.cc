@@ -76,6 +76,19 @@ class World {
     return "";
   }
 
+  /// A new order came for the same attempt.
+  void SetSpec(const std::string& spec) {
+    object_ = json::parse(R"({"spec":)" + spec + "}").as_object();
+  }
+  /// Indexes of the pods that live and were not asked to stop.
+  std::vector<std::int32_t> Indexes() const {
+    std::vector<std::int32_t> indexes;
+    for (const PodRecord& pod : pods) {
+      if (pod.live() && !pod.stopping) indexes.push_back(pod.identity.index);
+    }
+    return indexes;
+  }
+
   std::vector<PodRecord> pods;
   std::vector<PodWish> wishes;
   WallTime now{1'000'000'000};
@@ -104,6 +117,46 @@ TEST(JobController, RunsNoMoreThanParallelism_UntilCompletions) {
   EXPECT_EQ(world.pods.size(), 3u);
 }
 
+TEST(JobController, PodsBeyondWhatIsStillToBeCompleted_AreReclaimable) {
+  World world = Job(R"({"parallelism":3,"completions":5})");
+  world.Step();
+  std::vector<std::int32_t> reclaimable;
+  for (std::size_t pod = 0; pod < 4; ++pod) {
+    world.End(pod, 0);
+    world.Step();
+    reclaimable.push_back(world.last.reclaimable.empty() ? 0 : world.last.reclaimable[0].count);
+  }
+  EXPECT_EQ(reclaimable, (std::vector<std::int32_t>{0, 0, 1, 2}));
+  EXPECT_EQ(world.last.reclaimable[0].pod_set, "main");
+  EXPECT_EQ(world.Live(), 1) << "what is not reclaimable runs";
+}
+
+TEST(JobController, WhichPodsAreReclaimable_FollowsFromTheJobsNumbers) {
+  const struct {
+    const char* what;
+    const char* spec;
+    std::int32_t reclaimable;  // when the first pod has ended with the code
+    int code;
+  } cases[] = {
+      {"as many completions as pods", R"({"parallelism":3,"completions":3})", 1, 0},
+      {"more pods than completions", R"({"parallelism":8,"completions":3})", 1, 0},
+      {"no completions: a work queue", R"({"parallelism":3})", 0, 0},
+      {"one pod at a time", R"({"parallelism":1,"completions":3})", 0, 0},
+      {"a failed pod is started again", R"({"parallelism":3,"completions":3})", 0, 1},
+      {"an index that failed for good is done",
+       R"({"parallelism":3,"completions":3,"completionMode":"Indexed","backoffLimitPerIndex":0})",
+       1, 1},
+  };
+  for (const auto& one : cases) {
+    World world = Job(one.spec);
+    world.Step();
+    world.End(0, one.code);
+    world.Step();
+    const auto& told = world.last.reclaimable;
+    EXPECT_EQ(told.empty() ? 0 : told[0].count, one.reclaimable) << one.what;
+  }
+}
+
 TEST(JobController, AnIndexedJob_GivesEachPodItsIndex_AndReplacesTheFailedOne) {
   World world = Job(R"({"parallelism":2,"completions":2,"completionMode":"Indexed"})");
   world.Step();
@@ -119,6 +172,52 @@ TEST(JobController, AnIndexedJob_GivesEachPodItsIndex_AndReplacesTheFailedOne) {
   ASSERT_EQ(world.pods.size(), 3u);
   EXPECT_EQ(world.pods[2].identity.index, 1);
   EXPECT_NE(world.pods[2].identity.id, world.pods[1].identity.id);
+}
+
+TEST(JobController, AJobThatGrows_StartsMore_AndOneThatShrinks_StopsTheNewest) {
+  World world = Job(R"({"parallelism":2,"backoffLimit":0})");
+  world.Step();
+  world.SetSpec(R"({"parallelism":4,"backoffLimit":0})");
+  EXPECT_EQ(world.Step().phase, RemotePhase::kRunning);
+  EXPECT_EQ(world.Live(), 4);
+  world.SetSpec(R"({"parallelism":1,"backoffLimit":0})");
+  EXPECT_EQ(world.Step().phase, RemotePhase::kRunning) << "what was stopped has not failed";
+  EXPECT_EQ(world.pods.size(), 4u);
+  EXPECT_TRUE(world.pods[0].live());
+  EXPECT_EQ(world.Live(), 1);
+  world.End(0, 0);
+  EXPECT_EQ(world.Step().phase, RemotePhase::kSucceeded);
+}
+
+TEST(JobController, AJobThatShrinks_StopsWhatDoesNotRunYet_First) {
+  World world = Job(R"({"parallelism":3})");
+  world.Step();
+  world.pods[0].phase = PodPhase::kPending;
+  world.SetSpec(R"({"parallelism":2})");
+  world.Step();
+  EXPECT_EQ(world.last.stop, std::vector<std::string>());
+  EXPECT_FALSE(world.pods[0].live());
+  EXPECT_EQ(world.Live(), 2);
+}
+
+TEST(JobController, AnIndexedJob_FollowsItsCompletions) {
+  const auto spec = [](int pods) {
+    const std::string count = std::to_string(pods);
+    return R"({"completionMode":"Indexed","parallelism":)" + count + R"(,"completions":)" + count +
+           "}";
+  };
+  World world = Job(spec(3));
+  world.Step();
+  world.SetSpec(spec(1));
+  world.Step();
+  EXPECT_EQ(world.Indexes(), (std::vector<std::int32_t>{0}));
+  world.SetSpec(spec(2));
+  world.Step();
+  EXPECT_EQ(world.Indexes(), (std::vector<std::int32_t>{0, 1}));
+  world.End(0, 0);
+  world.Step();
+  world.SetSpec(spec(1));
+  EXPECT_EQ(world.Step().phase, RemotePhase::kSucceeded);
 }
 
 TEST(JobController, BackoffLimit_FailsTheJob_AndStopsTheRest) {
@@ -183,6 +282,25 @@ World Set(const std::string& more, const std::string& depends = "") {
   return World("jobset.x-k8s.io/v1alpha2", "JobSet",
                "{" + more + R"("replicatedJobs":[{"name":"a","replicas":2,)" + job +
                    R"(},{"name":"b",)" + depends + job + "}]}");
+}
+
+TEST(JobSetController, PodsOfChildrenThatHaveSucceeded_AreReclaimable) {
+  World world("jobset.x-k8s.io/v1alpha2", "JobSet",
+              R"({"replicatedJobs":[
+                {"name":"Worker","replicas":2,"template":{"spec":{"parallelism":2,"completions":2}}},
+                {"name":"other","replicas":1,"template":{"spec":{}}}]})");
+  world.Step();
+  ASSERT_EQ(world.pods.size(), 5u);
+  world.End(0, 0);
+  world.Step();
+  EXPECT_TRUE(world.last.reclaimable.empty()) << "one pod of the child still runs";
+  world.End(1, 0);
+  world.Step();
+  EXPECT_EQ(world.last.reclaimable, (std::vector<ReclaimablePods>{{"worker", 2}}));
+  world.End(2, 0);
+  world.End(3, 0);
+  world.Step();
+  EXPECT_EQ(world.last.reclaimable, (std::vector<ReclaimablePods>{{"worker", 4}}));
 }
 
 TEST(JobSetController, DependsOn_WaitsForCompletion) {

@@ -104,6 +104,27 @@ TEST_F(LocalPods, ExitCodeAndSignal_AreReported) {
   EXPECT_EQ(segv.exit_code, 128 + SIGSEGV);
 }
 
+TEST_F(LocalPods, APodThatNoOtherFollows_IsReportedAsReclaimable_AlsoAfterARestart) {
+  Open(Options());
+  const DispatchKey key = Key();
+  const std::string go_on = directory_.path() + "/go-on";
+  ASSERT_TRUE(
+      Ensure(*backend_, ShellJob(key, "[ $$JOB_COMPLETION_INDEX = 0 ] || " + UntilExists(go_on), 1,
+                                 R"("completions":2,"parallelism":2,"completionMode":"Indexed",)"))
+          .ok());
+  const std::vector<ReclaimablePods> one = {{"main", 1}};
+  sink_.Await(key, [&](const Observation& seen) { return seen.reclaimable == one; });
+  backend_->Stop();
+  backend_.reset();
+  Open(Options());
+  const Result<std::vector<Observation>> listed = List(*backend_, "alpha");
+  ASSERT_TRUE(listed.ok());
+  ASSERT_EQ(listed->size(), 1u);
+  EXPECT_EQ(listed->front().reclaimable, one);
+  directory_.Touch("go-on");
+  EXPECT_TRUE(sink_.AwaitEnd(key).reclaimable.empty());
+}
+
 TEST_F(LocalPods, InitContainers_RunInOrderBeforeTheMainOne_AndSidecarsBeside) {
   Open(Options());
   const Observation end =

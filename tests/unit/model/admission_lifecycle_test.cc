@@ -1,5 +1,6 @@
 // The record changes of a workload on its way through admission.
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/requests.h"
 
 #include <gtest/gtest.h>
 

@@ -132,7 +132,6 @@ TEST(RestJobs, StepsOfAJobAreTakenAndRefusedAsTheyMake) {
   const Answer drain = api.Ask("POST", "/v1/memberclusters/east:drain");
   EXPECT_EQ(drain.status, 501);
   EXPECT_NE(drain.body.find("not supported by this version"), std::string::npos);
-  EXPECT_EQ(api.Ask("POST", "/v1/simulate", "{}").status, 501);
 }
 
 TEST(RestLists, PagesAreWholeInOrderAndJson) {

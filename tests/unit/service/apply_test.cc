@@ -70,6 +70,44 @@ TEST(Apply, AJobWithAnotherSpecUnderATakenName_IsRefused) {
   EXPECT_FALSE(w.world.engine->View()->config->flavors.contains("spot"));
 }
 
+json::value ElasticJob(int parallelism) {
+  json::value job = JobManifest("elastic");
+  job.at("metadata").as_object()["annotations"] =
+      json::object{{"kueue.x-k8s.io/elastic-job", "true"}};
+  job.at("spec").as_object()["parallelism"] = parallelism;
+  return job;
+}
+
+TEST(Apply, AnElasticJobOfAnotherSize_IsConfigured) {
+  ServiceWorld w;
+  ASSERT_TRUE(w.Apply({ElasticJob(2)}).ok());
+  w.world.Run();
+  const auto changed = w.Apply({Flavor("spot"), ElasticJob(3)});
+  ASSERT_TRUE(changed.ok()) << changed.error().detail;
+  EXPECT_EQ((*changed)[1].outcome, ApplyOutcome::kConfigured);
+  const JobId id = (*changed)[1].job->id;
+  w.world.Run();
+  EXPECT_EQ(w.world.UsedCpu(), 3000);
+  EXPECT_EQ((*w.Apply({ElasticJob(3)}))[0].outcome, ApplyOutcome::kUnchanged);
+  const auto tried = w.Apply({ElasticJob(1)}, true);
+  EXPECT_EQ((*tried)[0].outcome, ApplyOutcome::kConfigured);
+  EXPECT_EQ(w.world.UsedCpu(), 3000);
+  const auto object = w.service.JobObject(*w.world.Job(id), *w.service.JobManifest(w.alice, id));
+  EXPECT_EQ(object.at("spec").at("parallelism"), 3);
+  EXPECT_EQ(object.at("metadata").at("generation"), 2);
+}
+
+TEST(Apply, AJobThatIsNotElastic_KeepsItsSize) {
+  ServiceWorld w;
+  ASSERT_TRUE(w.Apply({JobManifest("a")}).ok());
+  json::value larger = JobManifest("a");
+  larger.at("spec").as_object()["parallelism"] = 2;
+  const auto changed = w.Apply({larger});
+  ASSERT_FALSE(changed.ok());
+  EXPECT_NE(changed.error().detail.find("kueue.x-k8s.io/elastic-job"), std::string::npos)
+      << changed.error().detail;
+}
+
 TEST(Apply, TwoJobsOfOneNameInAFile_AreRefused) {
   ServiceWorld w;
   const auto outcomes = w.Apply({JobManifest("a"), JobManifest("a")});

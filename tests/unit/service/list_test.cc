@@ -133,10 +133,10 @@ TEST(Explain, GivesThePositionInTheQueue) {
   ASSERT_TRUE(w.Submit(JobManifest("a", "queue", "4")).ok());
   w.world.clock.Advance(1000);
   ASSERT_TRUE(w.Submit(JobManifest("b", "queue", "4")).ok());
-  EXPECT_EQ(w.service.Explain(w.alice, "default/big")->position, 0u);
-  EXPECT_EQ(w.service.Explain(w.alice, "default/a")->position, 1u);
-  EXPECT_EQ(w.service.Explain(w.alice, "default/b")->position, 2u);
-  EXPECT_FALSE(w.service.Explain(w.alice, "default/b")->summary.empty());
+  EXPECT_EQ(w.service.Explain(w.alice, "default/big")->why.place.position, 0u);
+  EXPECT_EQ(w.service.Explain(w.alice, "default/a")->why.place.position, 1u);
+  EXPECT_EQ(w.service.Explain(w.alice, "default/b")->why.place.position, 2u);
+  EXPECT_FALSE(w.service.Explain(w.alice, "default/b")->why.summary.empty());
 }
 
 TEST(Logs, OfAJobThatNeverRan_AreRefusedWithASentence) {

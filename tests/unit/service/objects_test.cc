@@ -90,6 +90,10 @@ TEST(Objects, BothServedVersions_AreAnsweredInTheirOwnSpelling) {
   EXPECT_EQ(fresh.at("apiVersion"), "kueue.x-k8s.io/v1beta2");
   EXPECT_EQ(fresh.at_pointer("/spec/cohortName"), "all");
   EXPECT_FALSE(fresh.at("spec").as_object().contains("cohort"));
+  ASSERT_TRUE(w.world.Apply({ClusterQueueObject({.name = "checked", .checks = {"budget"}})}).ok());
+  const json::value spec = Get(w, ObjectKind::kClusterQueue, "", "checked", "v1beta2").at("spec");
+  EXPECT_EQ(spec.at_pointer("/admissionChecksStrategy/admissionChecks/0/name"), "budget");
+  EXPECT_FALSE(spec.as_object().contains("admissionChecks"));
 }
 
 TEST(Objects, PostPutAndDelete_KeepKubernetesPreconditions) {
@@ -145,7 +149,7 @@ TEST(JobObject, ShowsTheManifestWithKubernetesMetadataAndStatus) {
   w.world.Run();
   const json::value ended = w.service.JobObject(*w.world.Job(id), manifest);
   EXPECT_EQ(ended.at_pointer("/status/conditions/0/type"), "Complete");
-  const json::value workload = w.service.WorkloadObject(*running);
+  const json::value workload = w.service.WorkloadObject(*running, "v1beta1");
   EXPECT_EQ(workload.at_pointer("/status/admission/clusterQueue"), "cq");
   EXPECT_EQ(workload.at_pointer("/status/admission/podSetAssignments/0/flavors/cpu"), "default");
 }

@@ -59,6 +59,33 @@ TEST(Quota, ADryRun_NamesTheJobsItWouldAdmit_AndChangesNothing) {
   EXPECT_EQ((*w.service.ListQuotas(w.alice, "cq"))[0].quota.nominal, 4000);
 }
 
+TEST(Quota, ADryRun_NamesTheVictims_AndWhoStartsInTheirPlace) {
+  ServiceWorld w;
+  ASSERT_TRUE(w.world.Apply({MemberObject("east", {{"cpu", 64000}})}).ok());
+  const auto queue = [](const char* name) {
+    return ClusterQueueObject({.name = name, .cohort = "all", .reclaim = "Any"});
+  };
+  ASSERT_TRUE(w.world.Apply({queue("cq"), queue("lender")}).ok());
+  const auto borrower = w.Submit(JobManifest("borrower", "queue", "8"));
+  ASSERT_TRUE(borrower.ok());
+  w.world.Run();
+  ASSERT_TRUE(w.world.Apply({LocalQueueObject("lent", "lender")}).ok());
+  const auto owner = w.Submit(JobManifest("owner", "lent", "6"));
+  ASSERT_TRUE(owner.ok());
+  ASSERT_EQ(w.world.StateOf(owner->job->id), JobState::kPending) << "it would have to borrow";
+  QuotaEdit edit;
+  edit.key = {"lender", "default", "cpu"};
+  edit.nominal = 6000;
+  edit.dry_run = true;
+  const auto edited = w.SetQuota(edit);
+  ASSERT_TRUE(edited.ok()) << edited.error().detail;
+  ASSERT_EQ(edited->effect.would_preempt.size(), 1u);
+  EXPECT_EQ(edited->effect.would_preempt[0]->id, borrower->job->id);
+  ASSERT_EQ(edited->effect.would_admit.size(), 1u);
+  EXPECT_EQ(edited->effect.would_admit[0]->id, owner->job->id);
+  EXPECT_EQ(w.world.StateOf(borrower->job->id), JobState::kRunning);
+}
+
 TEST(Quota, AnEditOfAnOldReading_IsAborted) {
   ServiceWorld w;
   QuotaEdit edit = Edit(5000);

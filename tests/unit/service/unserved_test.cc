@@ -6,26 +6,24 @@
 namespace muster::test {
 namespace {
 
-constexpr const char* kCheck =
-    R"({"apiVersion":"kueue.x-k8s.io/v1beta1","kind":"AdmissionCheck","metadata":{"name":"look"},
-        "spec":{"controllerName":"example.com/look"}})";
-
 json::value ClusterQueueWith(const char* field, const char* value) {
   json::value queue = Json(ClusterQueueObject(QueueSpec{.name = "other"}).manifest);
   queue.at("spec").as_object()[field] = Json(value);
   return queue;
 }
 
-json::value LocalQueueWithWeight() {
-  json::value queue = Json(LocalQueueObject("weighty", "cq").manifest);
-  queue.at("spec").as_object()["fairSharing"] = Json(R"({"weight":"2"})");
+json::value ConcurrentAndChecked() {
+  json::value queue = ClusterQueueWith("concurrentAdmissionPolicy",
+                                       R"({"migration":{"mode":"RetainFirstAdmission"}})");
+  queue.at("spec").as_object()["admissionChecks"] = Json(R"(["look"])");
   return queue;
 }
 
-json::value GatedJob() {
-  json::value job = JobManifest("gated");
-  job.at("metadata").as_object()["annotations"] =
-      Json(R"({"kueue.x-k8s.io/admission-gated-by":"example.com/gate"})");
+json::value PlacedElasticJob() {
+  json::value job = JobManifest("placed");
+  job.at("metadata").as_object()["annotations"] = Json(R"({"kueue.x-k8s.io/elastic-job":"true"})");
+  job.at_pointer("/spec/template").as_object()["metadata"] =
+      Json(R"({"annotations":{"kueue.x-k8s.io/podset-required-topology":"rack"}})");
   return job;
 }
 
@@ -34,14 +32,8 @@ TEST(Unserved, WhatNothingCarriesOut_IsRefusedByItsField_AndChangesNothing) {
     json::value document;
     const char* field;
   } cases[] = {
-      {ClusterQueueWith("admissionChecks", R"(["look"])"), "spec.admissionChecks"},
-      {ClusterQueueWith("admissionChecksStrategy", R"({"admissionChecks":[{"name":"look"}]})"),
-       "spec.admissionChecksStrategy"},
-      {ClusterQueueWith("admissionScope", R"({"admissionMode":"UsageBasedAdmissionFairSharing"})"),
-       "spec.admissionScope"},
-      {LocalQueueWithWeight(), "spec.fairSharing"},
-      {Json(kCheck), "kind"},
-      {GatedJob(), "admission-gated-by"},
+      {ConcurrentAndChecked(), "spec.concurrentAdmissionPolicy"},
+      {PlacedElasticJob(), "elastic-job"},
   };
   for (const auto& one : cases) {
     ServiceWorld w;
@@ -55,8 +47,25 @@ TEST(Unserved, WhatNothingCarriesOut_IsRefusedByItsField_AndChangesNothing) {
     EXPECT_EQ(w.Jobs(), 0u);
     const ConfigPtr config = w.world.engine->View()->config;
     EXPECT_FALSE(config->cluster_queues.contains("other"));
-    EXPECT_TRUE(config->admission_checks.empty());
   }
+}
+
+TEST(Unserved, AnElasticJobCannotTryEachFlavorForItself) {
+  auto settings = std::make_shared<AdmissionSettings>();
+  settings->concurrent_admission = true;
+  EngineOptions options;
+  options.settings = settings;
+  ServiceWorld w(std::move(options));
+  json::value queue = ClusterQueueWith("concurrentAdmissionPolicy",
+                                       R"({"migration":{"mode":"TryPreferredFlavors"}})");
+  ASSERT_TRUE(w.Apply({queue, Json(LocalQueueObject("tries", "other").manifest)}).ok());
+  json::value job = JobManifest("elastic", "tries");
+  EXPECT_TRUE(w.Apply({job}, true).ok());
+  job.at("metadata").as_object()["annotations"] = Json(R"({"kueue.x-k8s.io/elastic-job":"true"})");
+  const auto refused = w.Apply({job});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().detail.find("concurrentAdmissionPolicy"), std::string::npos)
+      << refused.error().detail;
 }
 
 }  // namespace

@@ -85,19 +85,24 @@ TEST(PrepareRequests, CountsWhatThePodsWillReallyAskFor) {
   };
   for (const auto& c : cases) {
     ParsedJob job = Job(Yaml(JobYaml(c.container, c.pod)));
-    const auto status = PrepareRequests(Config(c.objects), {}, c.ns, &job);
-    ASSERT_TRUE(status.ok()) << c.name << ": " << status.error().detail;
+    EXPECT_EQ(PrepareRequests(Config(c.objects), {}, c.ns, &job), "") << c.name;
     EXPECT_EQ(PodSetsText(job.pod_sets), c.pod_sets) << c.name;
   }
 }
 
-TEST(PrepareRequests, RefusesPodsOutsideTheBoundsOfTheirNamespace) {
+TEST(PrepareRequests, SaysWhichPodsAreOutsideTheBoundsOfTheirNamespace) {
   const ConfigView config = Config({Range("{type: Pod, max: {cpu: 2}}")});
   ParsedJob job = Job(Yaml(JobYaml("requests: {cpu: 3}")));
-  EXPECT_THAT(ProblemsOf(PrepareRequests(config, {}, "n", &job)),
-              HasSubstr("pod set main with the LimitRanges of namespace n: spec: Invalid value: "
-                        "[\"cpu\"]: requests must not be above the limitRange max"));
-  EXPECT_TRUE(PrepareRequests(config, {}, "other", &job).ok());
+  EXPECT_EQ(PrepareRequests(config, {}, "n", &job),
+            "resources didn't satisfy LimitRange constraints: spec.podSets[0].template.spec: "
+            "Invalid value: [\"cpu\"]: requests must not be above the limitRange max");
+  EXPECT_EQ(PodSetsText(job.pod_sets), "main x1 cpu=3");
+  EXPECT_EQ(PrepareRequests(config, {}, "other", &job), "");
+  const ConfigView defaults = Config({Range("{type: Container, defaultRequest: {cpu: 3}}")});
+  job = Job(Yaml(JobYaml("limits: {cpu: 2}, requests: {memory: 1Gi}")));
+  EXPECT_EQ(PrepareRequests(defaults, {}, "n", &job),
+            "resources validation failed: spec.podSets[0].template.spec.containers[0]: Invalid "
+            "value: [\"cpu\"]: requests must not exceed its limits");
 }
 
 TEST(PrepareRequests, TransformsAndExcludesButRemembersWhatMachinesMustHave) {
@@ -106,7 +111,7 @@ TEST(PrepareRequests, TransformsAndExcludesButRemembersWhatMachinesMustHave) {
   settings.transformations = {{"nvidia.com/gpu", true, "", {{"example.com/credits", "10"}}}};
   ParsedJob job =
       Job(Yaml(JobYaml("limits: {cpu: 1, nvidia.com/gpu: 2, networking.example.com/vpc: 1}")));
-  ASSERT_TRUE(PrepareRequests({}, settings, "n", &job).ok());
+  ASSERT_EQ(PrepareRequests({}, settings, "n", &job), "");
   EXPECT_EQ(PodSetsText(job.pod_sets), "main x1 cpu=1 example.com/credits=20");
   ASSERT_NE(job.pod_sets[0].node_requests, nullptr);
   EXPECT_EQ(AmountOf(*job.pod_sets[0].node_requests, "nvidia.com/gpu"), 2);

@@ -1,7 +1,9 @@
-// When a group of writes waits for company: a pure policy, in tables.
+// When a group of writes waits for company, and when it follows another one: pure policies.
 #include "schedd/store/pg/gather.h"
 
 #include <gtest/gtest.h>
+
+#include "schedd/store/pg/follow.h"
 
 namespace muster::pg {
 namespace {
@@ -53,6 +55,50 @@ TEST(Gather, AfterALonePeriod_CompanyIsFoundWithinThePause) {
   while (Send(&gather, 2, 2) == 2 && until <= Gather::kLongestPause) ++until;
   EXPECT_LE(until, Gather::kLongestPause);
   EXPECT_GT(Send(&gather, 2, 2), 2u);
+}
+
+TEST(Gather, BehindAGroupUnderWay_ComeAsManyRowsAsItHas_OrALargeGroup) {
+  EXPECT_EQ(Gather::RowsToFollow(0), 1u);
+  EXPECT_EQ(Gather::RowsToFollow(4), 4u);
+  EXPECT_EQ(Gather::RowsToFollow(1000), Gather::kEnoughRows);
+}
+
+// A database and clients for which a group takes so long in each way; returns how many of `groups`
+// groups were sent behind another one.
+int SentBehind(Follow* follow, int groups, std::int64_t behind_us, std::int64_t alone_us) {
+  static Monotonic now{1};
+  int behind = 0;
+  for (int i = 0; i < groups; ++i) {
+    behind += follow->pays() ? 1 : 0;
+    now = now + 1000 * (follow->pays() ? behind_us : alone_us);
+    follow->Answered(8, now);
+  }
+  return behind;
+}
+
+TEST(Follow, WhereCommitsAreCheap_GroupsFollowOneAnother) {
+  Follow follow;
+  EXPECT_GT(SentBehind(&follow, 10'000, 400, 600), 9'500);
+}
+
+TEST(Follow, WhereEachCommitIsDear_GroupsWaitForTheAnswer) {
+  Follow follow;
+  SentBehind(&follow, 500, 2000, 1500);
+  EXPECT_LT(SentBehind(&follow, 10'000, 2000, 1500), 500);
+}
+
+TEST(Follow, WithoutAClearDifference_NothingChanges) {
+  Follow follow;
+  EXPECT_GT(SentBehind(&follow, 10'000, 1000, 980), 9'500);
+}
+
+TEST(Follow, ADiskThatBecomesSlow_IsNoticed_AndSoIsItsRecovery) {
+  Follow follow;
+  SentBehind(&follow, 20'000, 400, 600);
+  SentBehind(&follow, 20'000, 2000, 1500);
+  EXPECT_LT(SentBehind(&follow, 10'000, 2000, 1500), 500);
+  SentBehind(&follow, 20'000, 400, 600);
+  EXPECT_GT(SentBehind(&follow, 10'000, 400, 600), 9'500);
 }
 
 }  // namespace

@@ -1,0 +1,102 @@
+// Explained as muster.v1.Explanation.
+#include "api/grpc/convert.h"
+#include "schedd/base/quantity.h"
+
+namespace muster::api {
+namespace {
+
+void MentionToProto(const JobRecord& job, v1::JobMention* out) {
+  out->set_id(job.id.value);
+  out->set_namespace_(job.ns);
+  out->set_name(job.name);
+  out->set_cluster_queue(job.cluster_queue);
+  out->set_queue(job.local_queue);
+  out->set_priority(job.priority);
+  out->set_state(std::string(JobStateName(job.state)));
+  out->set_reason(std::string(ReasonName(job.reason)));
+  out->set_message(job.message);
+}
+
+void FlavorToProto(const core::FlavorFinding& finding, v1::FlavorVerdict* out) {
+  const core::FlavorVerdict& verdict = finding.verdict;
+  out->set_pod_set(verdict.pod_set);
+  out->set_flavor(verdict.flavor);
+  out->set_resource(verdict.resource);
+  out->set_reason(std::string(ReasonName(verdict.reason)));
+  out->set_message(verdict.message);
+  out->set_chosen(finding.chosen);
+  if (verdict.resource.empty()) return;
+  const auto amount = [&](std::int64_t value) { return FormatQuantity(verdict.resource, value); };
+  out->set_requested(amount(verdict.requested));
+  out->set_available(amount(verdict.available));
+  out->set_potential(amount(verdict.potential));
+  out->set_used(amount(verdict.used));
+  out->set_nominal(amount(verdict.nominal));
+  out->set_missing(amount(finding.missing));
+  out->set_limit(finding.limit);
+}
+
+void PreemptionToProto(const core::PreemptionFinding& finding, v1::PreemptionVerdict* out) {
+  out->set_policies(finding.policies);
+  out->set_outcome(finding.outcome);
+  for (const JobPtr& job : finding.victims) MentionToProto(*job, out->add_victims());
+  for (const core::HeldBy& held : finding.held_by) {
+    v1::HeldBy* item = out->add_held_by();
+    item->set_cluster_queue(held.cluster_queue);
+    item->set_own(held.own);
+    item->set_workloads(static_cast<std::int64_t>(held.workloads));
+    item->set_allowed(static_cast<std::int64_t>(held.allowed));
+    for (const auto& [resource, amount] : held.amounts) {
+      (*item->mutable_amounts())[resource] = FormatQuantity(resource, amount);
+    }
+    for (const JobPtr& job : held.first) MentionToProto(*job, item->add_jobs());
+    item->set_verdict(held.verdict);
+  }
+  out->set_more_queues(static_cast<std::int64_t>(finding.more_queues));
+  for (const std::string& sentence : finding.would_allow) out->add_would_allow(sentence);
+}
+
+void StartToProto(const StartEstimate& start, v1::EstimatedStart* out) {
+  if (start.latest) SetTime(*start.latest, out->mutable_latest());
+  out->set_text(start.text);
+  for (const JobPtr& job : start.without_limit) MentionToProto(*job, out->add_without_limit());
+  for (const std::string& one : start.assumptions) out->add_assumptions(one);
+}
+
+void PlaceToProto(const core::QueuePlace& place, v1::Explanation* out) {
+  out->set_position(static_cast<std::int64_t>(place.position));
+  out->set_waiting(static_cast<std::int64_t>(place.waiting));
+  out->set_local_position(static_cast<std::int64_t>(place.local_position));
+  out->set_local_waiting(static_cast<std::int64_t>(place.local_waiting));
+  for (const JobPtr& job : place.ahead) MentionToProto(*job, out->add_ahead());
+  if (place.blocker != nullptr) MentionToProto(*place.blocker, out->mutable_blocked_by());
+  out->set_blocked(place.blocked);
+}
+
+}  // namespace
+
+void ToProto(const Explained& explained, v1::Explanation* out) {
+  const core::Explanation& why = explained.why;
+  SetTime(explained.now, out->mutable_time());
+  out->set_state(std::string(JobStateName(why.state)));
+  out->set_reason(why.reason);
+  out->set_summary(why.summary);
+  out->set_message(why.message);
+  for (const std::string& fact : why.facts) out->add_facts(fact);
+  PlaceToProto(why.place, out);
+  for (const core::FlavorFinding& finding : why.flavors) {
+    FlavorToProto(finding, out->add_flavors());
+  }
+  for (const core::ClusterVerdict& verdict : why.clusters) {
+    v1::ClusterVerdict* item = out->add_clusters();
+    item->set_cluster(verdict.cluster);
+    item->set_eligible(verdict.eligible);
+    item->set_fits_now(verdict.fits_now);
+    item->set_message(verdict.message);
+  }
+  if (why.preemption.asked) PreemptionToProto(why.preemption, out->mutable_preemption());
+  for (const std::string& sentence : why.would_help) out->add_would_help(sentence);
+  if (explained.start.asked) StartToProto(explained.start, out->mutable_estimated_start());
+}
+
+}  // namespace muster::api

@@ -1,0 +1,23 @@
+// Bodies of PATCH: JSON merge patches (RFC 7386), and of JSON patches (RFC 6902) the operations
+// add, remove, replace and test. Pure functions.
+#pragma once
+
+#include "api/rest/http/message.h"
+#include "schedd/base/result.h"
+#include "schedd/text/json.h"
+
+namespace muster::rest {
+
+/// What a Content-Type of a PATCH stands for.
+enum class PatchMedia : std::uint8_t { kMerge, kJson, kOther };
+PatchMedia PatchMediaOf(const std::string& content_type);
+
+/// `now` as `request` patches it. A merge patch that names no resourceVersion is for whatever
+/// version there is, so that the outcome has none. kInvalidArgument for a malformed patch,
+/// kAborted for a test that fails.
+Result<json::value> Patched(const Request& request, json::value now);
+
+/// The 415 for PatchMedia::kOther.
+Response UnsupportedPatch();
+
+}  // namespace muster::rest

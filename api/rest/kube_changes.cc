@@ -1,0 +1,211 @@
+// PUT and PATCH on Kubernetes paths: of configuration objects, of what may change of a job, and of
+// the status that controllers of admission checks write.
+#include "api/rest/kube_changes.h"
+
+#include <utility>
+
+#include "api/rest/body.h"
+#include "api/rest/http/plain_problem.h"
+#include "api/rest/json_patch.h"
+#include "api/rest/problem.h"
+#include "api/rest/query_reader.h"
+#include "api/service/workload_edit.h"
+
+namespace muster::rest {
+namespace {
+
+/// What the object is to become: the body of a PUT, or `now` as a PATCH changes it; agreeing with
+/// the path.
+Result<json::value> Wanted(const KubeTarget& target, const Request& request, json::value now) {
+  Result<json::object> manifest =
+      ManifestFor(target, request.method == Method::kPatch ? Patched(request, std::move(now))
+                                                           : ReadDocument(request));
+  if (!manifest.ok()) return manifest.error();
+  return json::value(std::move(*manifest));
+}
+
+/// The 415 of a body that is not taken, or nullopt.
+std::optional<Response> WrongMedia(const Request& request) {
+  if (request.method != Method::kPatch) {
+    if (MediaOf(request.content_type) == Media::kOther) return UnsupportedMedia(request);
+  } else if (PatchMediaOf(request.content_type) == PatchMedia::kOther) {
+    return UnsupportedPatch();
+  }
+  return std::nullopt;
+}
+
+/// What comes before any change: a path that names something, a body that can be read.
+bool Readable(const KubeTarget& target, const Request& request, const Responder& respond) {
+  if (target.resource == nullptr) return respond([] { return NoSuchPath(); }), false;
+  if (std::optional<Response> wrong = WrongMedia(request))
+    return respond([response = std::move(*wrong)] { return response; }), false;
+  return true;
+}
+
+bool DryRunRefused(const Request& request, const Responder& respond) {
+  const Result<bool> dry_run = QueryReader(request).Flag("dryRun");
+  if (!dry_run.ok()) return Refuse(respond, dry_run.error()), true;
+  if (!*dry_run) return false;
+  respond([] {
+    return PlainProblem(true, 501, "dryRun of such a change is not supported by this version");
+  });
+  return true;
+}
+
+void WriteConfig(ApiContext& api, const Who& who, const KubeTarget& target, const Request& request,
+                 const Responder& respond) {
+  const Result<bool> dry_run = QueryReader(request).Flag("dryRun");
+  if (!dry_run.ok()) return Refuse(respond, dry_run.error());
+  json::value now;
+  std::int64_t read_at = 0;
+  if (request.method == Method::kPatch) {
+    Result<json::value> present = api.service.GetObject(
+        who, target.resource->config->kind, target.ns, target.name, target.resource->version);
+    if (!present.ok()) return Refuse(respond, present.error());
+    now = std::move(*present);
+    read_at = *api::WantedVersion(now);
+  }
+  const Result<json::value> wanted = Wanted(target, request, std::move(now));
+  if (!wanted.ok()) return Refuse(respond, wanted.error());
+  const Result<std::int64_t> version = api::WantedVersion(*wanted);
+  if (!version.ok()) return Refuse(respond, version.error());
+  ObjectChange change;
+  change.kind = target.resource->config->kind;
+  change.ns = target.ns;
+  change.name = target.name;
+  change.manifest = WriteJson(*wanted);
+  change.must_exist = true;
+  change.expected_resource_version = *version == 0 ? read_at : *version;
+  ChangeOne(api, who, std::move(change), *dry_run, 200, target.resource->version, respond);
+}
+
+using JobWriter = void (api::SchedulerService::*)(const Who&, const JobPtr&, const json::value&,
+                                                  const json::value&, Callback<JobPtr>);
+
+void WriteJob(ApiContext& api, const Who& who, const KubeTarget& target, const Request& request,
+              const Responder& respond, JobWriter write) {
+  if (DryRunRefused(request, respond)) return;
+  const KubeResource& resource = *target.resource;
+  const Result<JobPtr> job = KubeFindJob(api, who, target);
+  if (!job.ok()) return Refuse(respond, job.error());
+  const Result<json::value> now = KubeJobObject(api.service, who, resource, **job);
+  if (!now.ok()) return Refuse(respond, now.error());
+  const Result<json::value> wanted = Wanted(target, request, *now);
+  if (!wanted.ok()) return Refuse(respond, wanted.error());
+  (api.service.*write)(who, *job, *now, *wanted,
+                       [&service = api.service, who, &resource, respond](Result<JobPtr> changed) {
+                         respond([&service, who, &resource, changed = std::move(changed)] {
+                           if (!changed.ok()) return KubeError(changed.error());
+                           const auto object = KubeJobObject(service, who, resource, **changed);
+                           return object.ok() ? JsonResponse(*object) : KubeError(object.error());
+                         });
+                       });
+}
+
+void WriteCheckStatus(ApiContext& api, const Who& who, const KubeTarget& target,
+                      const Request& request, const Responder& respond) {
+  if (DryRunRefused(request, respond)) return;
+  const Result<json::value> now = api.service.GetObject(
+      who, target.resource->config->kind, target.ns, target.name, target.resource->version);
+  if (!now.ok()) return Refuse(respond, now.error());
+  const Result<json::value> wanted = Wanted(target, request, *now);
+  if (!wanted.ok()) return Refuse(respond, wanted.error());
+  api.service.ReplaceCheckStatus(
+      who, target.name, *wanted,
+      [&service = api.service, respond,
+       version = target.resource->version](Result<ObjectPtr> object) {
+        respond([&service, version, object = std::move(object)] {
+          return object.ok() ? JsonResponse(service.ObjectWithStatus(**object, version))
+                             : KubeError(object.error());
+        });
+      });
+}
+
+}  // namespace
+
+Response KubeError(const Error& error) { return ErrorResponse(true, error); }
+void Refuse(const Responder& respond, const Error& error) {
+  respond([error] { return KubeError(error); });
+}
+
+Response NoSuchPath() {
+  return PlainProblem(true, 404, "the server has no such resource on this path");
+}
+
+const json::object* ObjectIn(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  return value != nullptr ? value->if_object() : nullptr;
+}
+
+std::string TextIn(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+}
+
+Result<json::object> ManifestFor(const KubeTarget& target, Result<json::value> document) {
+  if (!document.ok()) return document.error();
+  json::object* object = document->if_object();
+  if (object == nullptr) return InvalidArgument("the body is not an object");
+  const auto agree = [&](json::object& in, const char* key, const std::string& wanted,
+                         const std::string& field) -> Status {
+    json::value& value = in[key];
+    if (value.is_null()) value = wanted;
+    if (value.is_string() && value.get_string() == wanted) return Done{};
+    return InvalidField(field, "must be \"" + wanted + "\" on this path");
+  };
+  if (const Status same =
+          agree(*object, "apiVersion", target.resource->api_version(), "apiVersion");
+      !same.ok())
+    return same.error();
+  if (const Status same = agree(*object, "kind", target.resource->kind, "kind"); !same.ok())
+    return same.error();
+  json::value& metadata = (*object)["metadata"];
+  if (metadata.is_null()) metadata = json::object();
+  if (!metadata.is_object()) return InvalidField("metadata", "must be an object");
+  if (target.resource->namespaced) {
+    const Status same = agree(metadata.get_object(), "namespace", target.ns, "metadata.namespace");
+    if (!same.ok()) return same.error();
+  }
+  if (!target.name.empty()) {
+    const Status same = agree(metadata.get_object(), "name", target.name, "metadata.name");
+    if (!same.ok()) return same.error();
+  }
+  return std::move(*object);
+}
+
+void ChangeOne(ApiContext& api, const Who& who, ObjectChange change, bool dry_run, int status,
+               std::string version, const Responder& respond) {
+  std::vector<ObjectChange> changes;
+  changes.push_back(std::move(change));
+  api.service.ChangeObjects(
+      who, std::move(changes), dry_run,
+      [&service = api.service, respond, status,
+       version](Result<std::vector<ObjectApplied>> applied) {
+        respond([&service, status, version, applied = std::move(applied)] {
+          if (!applied.ok()) return KubeError(applied.error());
+          return JsonResponse(service.ObjectWithStatus(*applied->front().object, version), status);
+        });
+      });
+}
+
+void KubeWrite(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  const KubeTarget target = KubeTargetOf(request);
+  if (!Readable(target, request, respond)) return;
+  if (target.resource->config != nullptr) return WriteConfig(api, who, target, request, respond);
+  WriteJob(api, who, target, request, respond, &api::SchedulerService::ReplaceJob);
+}
+
+void KubeWriteStatus(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  const KubeTarget target = KubeTargetOf(request);
+  if (!Readable(target, request, respond)) return;
+  const KubeResource& resource = *target.resource;
+  if (!resource.has_written_status()) {
+    return respond([kind = resource.kind] {
+      return PlainProblem(true, 405, "the status of a " + kind + " is written by Muster alone");
+    });
+  }
+  if (resource.config != nullptr) return WriteCheckStatus(api, who, target, request, respond);
+  WriteJob(api, who, target, request, respond, &api::SchedulerService::ReplaceWorkloadStatus);
+}
+
+}  // namespace muster::rest

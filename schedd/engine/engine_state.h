@@ -1,0 +1,78 @@
+// EngineState: what the engine remembers between steps, beside what it was given: its two worlds,
+// the transaction under way, timers and lists of what is still to be done. Plain values of the
+// engine thread.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "schedd/core/second_pass.h"
+#include "schedd/engine/fair_use.h"
+#include "schedd/engine/inbox.h"
+#include "schedd/engine/live_state.h"
+#include "schedd/engine/transaction.h"
+
+namespace muster {
+
+/// What each holder takes of the machines.
+using MachineCharges = std::unordered_map<JobId, core::TopologyCharges>;
+
+struct EngineState {
+  bool ready = false;
+  bool store_failed = false;  // a write failed: recover once nothing is outstanding
+  std::string not_ready_reason = "recovery has not run yet";
+  Monotonic next_recovery;
+  int recovery_failures = 0;
+  Epoch epoch;
+
+  LiveState live;
+  CommittedState committed;
+  std::map<std::string, ClusterFacts> facts;  // survive recovery: members say them once
+
+  Transaction tx;
+  std::deque<SentCommit> commits;
+  AcceptBatch gathering;
+  std::deque<AcceptBatch> accepts;
+  std::size_t inflight_submissions = 0;
+  Monotonic crowded_until{};        // submissions came lately: commits stay short
+  Monotonic rest_until{};           // and leave time between them
+  Monotonic writer_idle_since{};    // while nothing is on its way to the store
+  std::deque<Command> reports;      // of attempts, in order, not looked at yet
+  std::int64_t decided_cycles = 0;  // single-head cycles so far
+  int configs_in_flight = 0;        // no decision on a configuration that is not durable
+  core::TopologyForestPtr forest;   // null: no flavor is topology aware
+  core::TopologyUsage machines;     // of the holders
+  bool forest_known = false, machines_known = false;
+  MachineCharges machine_charges;  // what `machines` is made of
+  core::SecondPassQueue second_passes;
+  bool waits_for_pods = false;  // nothing is decided while there is one in `unready`
+  FairUseTracker fair;          // admission fair sharing
+  Monotonic next_fair_sample;   // if it is on
+  std::set<std::pair<WallTime, JobId>> alarms;
+  std::unordered_map<JobId, WallTime> alarm_of;
+  std::set<JobId> unready;  // not all pods ready; kept only if that blocks admission
+  std::set<JobId> lazy;     // changed in reason or counts only; written when there is time
+
+  std::vector<std::function<void()>> answers;  // after the next publication
+  std::vector<Event> news;
+  bool dirty = false;
+
+  std::unordered_map<std::string, Verdict> verdicts;  // by group or class; looked up only
+  std::deque<JobId> to_sweep;
+  std::deque<JobId> to_recheck;
+  std::set<std::string> released;        // ClusterQueues whose quota came free since the last flush
+  std::set<std::string> waits_for_room;  // ClusterQueues with a job that lacks room on a member
+  std::deque<JobId> forgotten;  // ended jobs whose objects remain but whose records were not loaded
+  std::deque<std::pair<JobState, JobId>> finished_after;  // ended ones yet to be looked at, by id
+  std::multimap<Monotonic, JobId> ttls;  // when an ended job's object is to be deleted
+  std::deque<std::pair<Monotonic, JobId>>
+      retirements;            // when an ended job leaves memory, about in order
+  Monotonic next_forgetting;  // of idempotency keys
+};
+
+}  // namespace muster

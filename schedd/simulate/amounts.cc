@@ -1,0 +1,82 @@
+#include "schedd/simulate/amounts.h"
+
+#include "schedd/core/member_machines.h"
+#include "schedd/core/placement.h"
+#include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/requests.h"
+
+namespace muster::simulate {
+
+Amounts::Amounts(ConfigPtr config, AdmissionSettingsPtr settings)
+    : config_(std::move(config)),
+      settings_(std::move(settings)),
+      usage_(core::QuotaTree::Build(*config_)),
+      holders_(usage_.tree_ptr()) {
+  std::vector<MemberCluster> members;
+  for (const auto& [name, member] : config_->member_clusters) {
+    cluster_of_.emplace(name, clusters_.size());
+    clusters_.push_back({member, member.allocatable});
+    members.push_back(member);
+  }
+  forest_ = core::ForestOf(*config_, std::move(members), *settings_);
+  if (forest_ != nullptr) machines_ = core::TopologyUsage(forest_);
+}
+
+void Amounts::Put(const JobPtr& job) {
+  const auto [entry, fresh] = held_.try_emplace(job->id);
+  if (fresh || entry->second.admission != job->admission) {
+    if (!fresh) GiveBack(entry->second);
+    Charge(*job, &entry->second);
+  }
+  holders_.Put(core::MakeHolder(usage_.tree(), *settings_, job));
+}
+
+void Amounts::Erase(JobId id) {
+  const auto found = held_.find(id);
+  if (found == held_.end()) return;
+  GiveBack(found->second);
+  held_.erase(found);
+  holders_.Erase(id);
+}
+
+void Amounts::Charge(const JobRecord& job, Held* held) {
+  held->admission = job.admission;
+  held->charged = ChargedAdmission(job, *settings_);
+  usage_.Add(*held->charged);
+  if (forest_ != nullptr) {
+    held->machines = core::ChargesOn(*forest_, *job.pod_sets, *job.admission, job.cluster);
+    machines_.Charge(held->machines);
+  }
+  const auto member = cluster_of_.find(job.cluster);
+  held->room.clear();
+  if (member == cluster_of_.end()) return;
+  held->member = member->second;
+  held->room = core::RequestsOf(*job.pod_sets, job.admission.get());
+  AddRoom(held->member, held->room, -1);
+}
+
+void Amounts::GiveBack(const Held& held) {
+  usage_.Remove(*held.charged);
+  if (forest_ != nullptr) machines_.Release(held.machines);
+  if (!held.room.empty()) AddRoom(held.member, held.room, +1);
+}
+
+void Amounts::AddRoom(std::size_t member, const ResourceList& amounts, int sign) {
+  ResourceList& free = clusters_[member].free;
+  for (const ResourceAmount& one : amounts) {
+    for (ResourceAmount& left : free) {
+      if (left.resource == one.resource) left.amount += sign * one.amount;
+    }
+  }
+}
+
+void Amounts::Fill(core::Snapshot* snapshot) const {
+  snapshot->config = config_;
+  snapshot->settings = settings_;
+  snapshot->usage = usage_;
+  snapshot->holders = std::shared_ptr<const core::Holders>(std::shared_ptr<void>(), &holders_);
+  snapshot->topology = machines_;
+  snapshot->clusters = clusters_;
+}
+
+}  // namespace muster::simulate

@@ -1,0 +1,293 @@
+#include "schedd/simulate/playback.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "schedd/base/check.h"
+#include "schedd/base/quantity.h"
+#include "schedd/core/queue_entry.h"
+#include "schedd/model/admission_lifecycle.h"
+
+namespace muster::simulate {
+namespace {
+
+WallTime After(WallTime from, std::int64_t us) { return {SaturatingAdd(from.us, us)}; }
+
+// An unset time is "never".
+WallTime Earlier(WallTime a, WallTime b) {
+  if (!a.set() || !b.set()) return a.set() ? a : b;
+  return std::min(a, b);
+}
+
+std::shared_ptr<JobRecord> Follow(const JobRecord& job, JobEvent event) {
+  const auto next = Next(job.state, event);
+  MUSTER_CHECK(next.has_value());
+  auto draft = std::make_shared<JobRecord>(job);
+  draft->state = *next;
+  return draft;
+}
+
+}  // namespace
+
+bool Playback::Event::operator>(const Event& other) const {
+  return std::tie(at, kind, job) > std::tie(other.at, other.kind, other.job);
+}
+
+Playback::Playback(const Scenario& scenario, const RunOptions& options, const DecisionSink& sink)
+    : scenario_(scenario),
+      options_(options),
+      sink_(sink),
+      now_(options.start),
+      amounts_(scenario.config, scenario.settings),
+      fair_(scenario.config, scenario.settings, &pending_) {
+  MUSTER_CHECK(options.start.set());
+  outcome_.last = options.start;
+  pending_.Configure(scenario.config, amounts_.tree(), scenario.settings);
+  if (fair_.on()) next_sample_ = After(now_, fair_.interval_us());
+  actors_.reserve(scenario.jobs.size());
+  for (const SimJob& sim : scenario.jobs) Load(sim);
+}
+
+void Playback::Load(const SimJob& sim) {
+  const auto [entry, fresh] = actors_.try_emplace(sim.job->id);
+  MUSTER_CHECK(fresh);
+  Actor& actor = entry->second;
+  actor.job = sim.job;
+  actor.run_us = sim.run_us;
+  if (!HoldsQuota(sim.job->state) || sim.job->admission == nullptr) {
+    events_.push({std::max(sim.arrival, now_), EventKind::kArrive, sim.job->id, 0});
+    return;
+  }
+  actor.arrived = true;
+  amounts_.Put(sim.job);
+  if (IsTrue(*sim.job, "Evicted")) {
+    events_.push({After(now_, options_.stop_us), EventKind::kGone, sim.job->id, 0});
+  } else if (sim.job->state == JobState::kReserved) {
+    auto draft = std::make_shared<JobRecord>(*sim.job);
+    PassChecks(draft.get());
+    Start(&actor, std::move(draft));
+  } else {
+    fair_.OnAdmitted(*sim.job, now_);
+    actor.done_at = After(now_, sim.run_us);
+    events_.push({EndOf(actor), EventKind::kEnd, sim.job->id, sim.job->attempt});
+  }
+}
+
+RunOutcome Playback::Play() {
+  HandleDue();
+  while (GoesOn()) {
+    if (MayDecide()) {
+      DecideOnce();
+      HandleDue();
+    } else if (!Advance()) {
+      break;
+    }
+  }
+  Summarize();
+  return std::move(outcome_);
+}
+
+bool Playback::GoesOn() {
+  if (options_.max_cycles > 0 && outcome_.cycles >= options_.max_cycles) {
+    outcome_.end = RunEnd::kCycles;
+    return false;
+  }
+  if (options_.keep_going && !options_.keep_going()) {
+    outcome_.end = RunEnd::kStopped;
+    return false;
+  }
+  return true;
+}
+
+WallTime Playback::NextEvent() const {
+  return Earlier(events_.empty() ? WallTime{} : events_.top().at, second_passes_.NextDue());
+}
+
+// To the next thing that happens; false if there is none before the end.
+bool Playback::Advance() {
+  WallTime next = NextEvent();
+  if (!next.set()) return false;
+  // Nothing but second passes is left, and each has failed on the state as it is.
+  if (events_.empty() && failed_passes_ >= second_passes_.size()) return false;
+  if (fair_.on() && next_sample_ < next) next = next_sample_;
+  if (options_.until && next > *options_.until) {
+    outcome_.end = RunEnd::kUntil;
+    outcome_.last = now_ = *options_.until;
+    return false;
+  }
+  now_ = std::max(now_, next);
+  if (fair_.on() && next_sample_ <= now_) {
+    fair_.Sample(now_);
+    next_sample_ = After(now_, fair_.interval_us());
+  }
+  HandleDue();
+  return true;
+}
+
+void Playback::HandleDue() {
+  while (!events_.empty() && events_.top().at <= now_) {
+    const Event event = events_.top();
+    events_.pop();
+    Handle(event);
+  }
+  TellQueues();
+}
+
+void Playback::Handle(const Event& event) {
+  Actor* actor = Find(event.job);
+  switch (event.kind) {
+    case EventKind::kEnd:
+      if (actor->job->attempt == event.attempt && IsDispatched(actor->job->state) &&
+          !IsTrue(*actor->job, "Evicted")) {
+        End(actor);
+      }
+      return;
+    case EventKind::kGone:
+      Gone(actor);
+      return;
+    case EventKind::kRequeue: {
+      if (actor->job->state != JobState::kPending || IsTrue(*actor->job, "Requeued")) return;
+      auto draft = std::make_shared<JobRecord>(*actor->job);
+      MarkRequeued(draft.get(), "BackoffFinished", "The workload backoff was finished", now_);
+      actor->job = std::move(draft);
+      entering_.push_back(actor->job);
+      return;
+    }
+    case EventKind::kArrive:
+      actor->arrived = true;
+      Enter(actor->job);
+      return;
+  }
+}
+
+void Playback::Enter(const JobPtr& job) {
+  if (core::EntryGate(*job)) return;
+  entering_.push_back(job);
+  const auto& requeue_at = StateOf(*job).requeue_at;
+  if (requeue_at && *requeue_at > now_ && !IsTrue(*job, "Requeued"))
+    events_.push({*requeue_at, EventKind::kRequeue, job->id, 0});
+}
+
+// What the queues must hear of all that happened at one instant.
+void Playback::TellQueues() {
+  if (released_.empty() && entering_.empty()) return;
+  outcome_.last = now_;
+  failed_passes_ = 0;
+  if (options_.timer != nullptr) options_.timer->Begin();
+  if (!released_.empty()) {
+    for (const std::string& queue : released_) pending_.NoteRelease(queue);
+    pending_.FlushTrees(released_, now_);
+    pending_.Flush({waits_for_room_.begin(), waits_for_room_.end()}, now_);
+  }
+  for (JobPtr& job : entering_) pending_.Add(std::move(job), now_);
+  if (options_.timer != nullptr) options_.timer->End();
+  if (!released_.empty()) waits_for_room_.clear();
+  released_.clear();
+  entering_.clear();
+}
+
+// The first of its work's end, its time limit and its maximum execution time.
+WallTime Playback::EndOf(const Actor& actor) const {
+  WallTime end = actor.done_at;
+  const JobRecord& job = *actor.job;
+  if (job.time_limit_s > 0) {
+    const WallTime started = job.start_time.set() ? job.start_time : options_.start;
+    end = std::min(end, After(started, SaturatingMul(job.time_limit_s, kMicrosPerSecond)));
+  }
+  if (const auto deadline = ExecutionDeadline(job)) end = std::min(end, *deadline);
+  return std::max(end, now_);
+}
+
+void Playback::End(Actor* actor) {
+  if (actor->done_at <= now_) {
+    Finish(actor, JobEvent::kSucceed, Reason::kSucceeded, DecisionKind::kFinished);
+    return;
+  }
+  const auto deadline = ExecutionDeadline(*actor->job);
+  if (deadline && *deadline <= now_) {
+    Deactivate(actor);
+  } else {
+    Finish(actor, JobEvent::kFail, Reason::kDeadlineExceeded, DecisionKind::kTimedOut);
+  }
+}
+
+void Playback::Finish(Actor* actor, JobEvent how, Reason reason, DecisionKind kind) {
+  const JobPtr before = actor->job;
+  auto draft = Follow(*before, how);
+  draft->end_time = now_;
+  draft->admission = nullptr;
+  draft->reason = reason;
+  actor->job = std::move(draft);
+  ++outcome_.finished;
+  Release(*before);
+  Tell(kind, actor->job, nullptr, before->admission, "");
+}
+
+void Playback::Release(const JobRecord& job) {
+  amounts_.Erase(job.id);
+  second_passes_.Erase(job.id);
+  fair_.OnReleased(job);
+  released_.push_back(job.admission->cluster_queue);
+}
+
+// Second step of an eviction: it waits again, or is over for good.
+void Playback::Gone(Actor* actor) {
+  const JobPtr before = actor->job;
+  if (!MayRequeue(*before)) {
+    Finish(actor, JobEvent::kCancel, Reason::kCancelled, DecisionKind::kFinished);
+    return;
+  }
+  auto draft = Follow(*before, JobEvent::kEvict);
+  ReturnToQueue(draft.get(), *scenario_.settings, now_);
+  draft->cluster.clear();
+  draft->admit_time = draft->start_time = {};
+  draft->requeues += 1;
+  actor->job = std::move(draft);
+  Release(*before);
+  if (!StateOf(*actor->job).active) return;
+  Tell(DecisionKind::kRequeued, actor->job, nullptr, before->admission, "");
+  Enter(actor->job);
+}
+
+void Playback::Tell(DecisionKind kind, const JobPtr& job, JobPtr by, AdmissionPtr held,
+                    const std::string& message) {
+  outcome_.last = now_;
+  failed_passes_ = 0;
+  if (sink_) sink_({now_, kind, job, std::move(by), std::move(held), message});
+}
+
+Playback::Actor* Playback::Find(JobId id) {
+  const auto found = actors_.find(id);
+  MUSTER_CHECK(found != actors_.end());
+  return &found->second;
+}
+
+// What was found of one that waits is true of all that no rule can tell apart from it.
+void Playback::Summarize() {
+  for (const SimJob& sim : scenario_.jobs) {
+    const Actor& actor = *Find(sim.job->id);
+    if (!actor.arrived || actor.job->reason == Reason::kNone ||
+        actor.job->reason == Reason::kPendingEvaluation) {
+      continue;
+    }
+    pending_.ForEachInClass(sim.job->id, [&](const JobPtr& member) {
+      Actor* other = Find(member->id);
+      if (other->job->reason != Reason::kNone && other->job->reason != Reason::kPendingEvaluation)
+        return;
+      auto draft = std::make_shared<JobRecord>(*other->job);
+      draft->reason = actor.job->reason;
+      draft->message = actor.job->message;
+      other->job = std::move(draft);
+    });
+  }
+  for (const auto& [id, actor] : actors_) {
+    if (!actor.arrived || IsTerminal(actor.job->state)) continue;
+    (HoldsQuota(actor.job->state) ? outcome_.holding : outcome_.waiting).push_back(actor.job);
+  }
+  for (auto* list : {&outcome_.holding, &outcome_.waiting}) {
+    std::sort(list->begin(), list->end(),
+              [](const JobPtr& a, const JobPtr& b) { return a->id < b->id; });
+  }
+}
+
+}  // namespace muster::simulate

@@ -1,0 +1,26 @@
+// What a reference load needs of a daemon: queue objects, machines, and the jobs as users send
+// them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/bench/reference_loads.h"
+
+namespace muster::bench {
+
+/// The member that only sleeps, as a flag of musterd.
+std::string MemberFlag(const ReferenceLoad& load);
+/// The path of the member's object.
+inline constexpr const char* kMemberPath =
+    "/apis/cluster.kubernetes-fleet.io/v1beta1/memberclusters/sim";
+/// A merge patch that gives the member its machines; "" if the load has none.
+std::string MachinesPatch(const ReferenceLoad& load);
+/// YAML for POST /v1/apply, in this order; each piece is within the limits of one request.
+std::vector<std::string> WorldManifests(const ReferenceLoad& load);
+/// "small-0-3-17": class, cohort, queue, number.
+std::string JobName(const ReferenceLoad& load, const Arrival& arrival);
+/// A batch/v1 Job, with its run time in an annotation.
+std::string JobManifest(const ReferenceLoad& load, const Arrival& arrival);
+
+}  // namespace muster::bench

@@ -1,0 +1,169 @@
+// PUT and PATCH on Kubernetes paths: patches, versions, and what controllers of admission checks
+// write.
+#include <gtest/gtest.h>
+
+#include "api/rest/json_patch.h"
+#include "tests/unit/rest/api_world.h"
+
+namespace muster::test {
+namespace {
+
+const std::string kKueue = "/apis/kueue.x-k8s.io/v1beta2";
+const std::string kMerge = "Content-Type: application/merge-patch+json\r\n";
+const std::string kJsonPatch = "Content-Type: application/json-patch+json\r\n";
+
+rest::Request PatchRequest(const char* type, const std::string& body) {
+  rest::Request request;
+  request.method = rest::Method::kPatch;
+  request.content_type = type;
+  request.body = body;
+  return request;
+}
+
+TEST(Patches, AreAppliedAsTheirRfcsSay) {
+  const struct {
+    const char* what;
+    const char* type;
+    const char* now;
+    const char* patch;
+    const char* after;  // nullptr: refused
+  } cases[] = {
+      {"a merge sets, replaces, removes", "application/merge-patch+json",
+       R"({"a":1,"b":{"c":2,"d":3}})", R"({"a":null,"b":{"c":4},"e":[1]})",
+       R"({"b":{"c":4,"d":3},"e":[1]})"},
+      {"a merge makes objects where there were none", "application/merge-patch+json; charset=utf-8",
+       R"({"a":[1]})", R"({"a":{"b":{"c":null}}})", R"({"a":{"b":{}}})"},
+      {"a merge patch is an object", "application/merge-patch+json", "{}", "[]", nullptr},
+      {"a merge is for any version", "application/merge-patch+json",
+       R"({"metadata":{"resourceVersion":"7"}})", R"({"a":1})", R"({"metadata":{},"a":1})"},
+      {"a merge that names the version is for it", "application/merge-patch+json",
+       R"({"metadata":{"resourceVersion":"7"}})", R"({"metadata":{"resourceVersion":"5"}})",
+       R"({"metadata":{"resourceVersion":"5"}})"},
+      {"operations go in order", "application/json-patch+json", R"({"l":[1,2],"x":{"a/b":1}})",
+       R"([{"op":"add","path":"/l/1","value":9},{"op":"add","path":"/l/-","value":3},
+           {"op":"remove","path":"/l/0"},{"op":"replace","path":"/x/a~1b","value":2},
+           {"op":"test","path":"/l/0","value":9}])",
+       R"({"l":[9,2,3],"x":{"a/b":2}})"},
+      {"a test that fails", "application/json-patch+json", R"({"a":1})",
+       R"([{"op":"test","path":"/a","value":2}])", nullptr},
+      {"what is not there cannot be removed", "application/json-patch+json", R"({"a":1})",
+       R"([{"op":"remove","path":"/b"}])", nullptr},
+      {"nor replaced", "application/json-patch+json", R"({"a":[1]})",
+       R"([{"op":"replace","path":"/a/1","value":2}])", nullptr},
+      {"no place below text", "application/json-patch+json", R"({"a":"b"})",
+       R"([{"op":"add","path":"/a/b/c","value":2}])", nullptr},
+      {"an operation that is not taken", "application/json-patch+json", R"({"a":1})",
+       R"([{"op":"copy","from":"/a","path":"/b"}])", nullptr},
+      {"the whole object stays", "application/json-patch+json", R"({"a":1})",
+       R"([{"op":"replace","path":"","value":{}}])", nullptr},
+      {"a pointer begins with a slash", "application/json-patch+json", R"({"a":1})",
+       R"([{"op":"remove","path":"a"}])", nullptr},
+  };
+  for (const auto& one : cases) {
+    const Result<json::value> after =
+        rest::Patched(PatchRequest(one.type, one.patch), Json(one.now));
+    ASSERT_EQ(after.ok(), one.after != nullptr) << one.what;
+    if (after.ok()) {
+      EXPECT_EQ(*after, Json(one.after)) << one.what << ": " << WriteJson(*after);
+    }
+  }
+}
+
+TEST(KubeWrites, AConfigurationObjectIsPatched) {
+  ApiWorld api;
+  const std::string queue = kKueue + "/clusterqueues/cq";
+  const json::value before = Json(api.Get(queue).body);
+  const Answer held = api.Ask("PATCH", queue, R"({"spec":{"stopPolicy":"Hold"}})", kMerge);
+  ASSERT_EQ(held.status, 200) << held.body;
+  json::value after = Json(held.body);
+  EXPECT_EQ(after.at_pointer("/spec/stopPolicy"), "Hold");
+  EXPECT_EQ(after.at_pointer("/spec/resourceGroups"), before.at_pointer("/spec/resourceGroups"));
+  EXPECT_EQ(after.at_pointer("/status/conditions/0/reason"), "Stopped");
+  const std::string stale = R"({"metadata":{"resourceVersion":)" +
+                            WriteJson(before.at_pointer("/metadata/resourceVersion")) +
+                            R"(},"spec":{}})";
+  EXPECT_EQ(api.Ask("PATCH", queue, stale, kMerge).status, 409);
+  EXPECT_EQ(api.Ask("PATCH", queue, R"({"spec":{"colour":"red"}})", kMerge).status, 400);
+  EXPECT_EQ(
+      api.Ask("PATCH", queue, R"([{"op":"remove","path":"/spec/stopPolicy"}])", kJsonPatch).status,
+      200);
+  EXPECT_FALSE(Json(api.Get(queue).body).at("spec").as_object().contains("stopPolicy"));
+  EXPECT_EQ(api.Ask("PATCH", kKueue + "/clusterqueues/none", "{}", kMerge).status, 404);
+  for (const char* type : {"application/json", "application/strategic-merge-patch+json",
+                           "application/apply-patch+yaml"}) {
+    const Answer refused =
+        api.Ask("PATCH", queue, "{}", std::string("Content-Type: ") + type + "\r\n");
+    EXPECT_EQ(refused.status, 415) << type;
+    EXPECT_EQ(Json(refused.body).at("kind"), "Status") << type;
+  }
+}
+
+TEST(KubeWrites, OnlyControllersStatusIsWritten) {
+  ApiWorld api;
+  const std::string checks = kKueue + "/admissionchecks";
+  ASSERT_EQ(api.Post(checks, Json(R"({"metadata":{"name":"budget"},
+                                      "spec":{"controllerName":"example.com/budget"}})"))
+                .status,
+            201);
+  const std::string active = R"({"status":{"conditions":[{"type":"Active","status":"True",
+      "reason":"Up","message":"listening"}]}})";
+  const Answer said = api.Ask("PATCH", checks + "/budget/status", active, kMerge);
+  ASSERT_EQ(said.status, 200) << said.body;
+  EXPECT_EQ(Json(said.body).at_pointer("/status/conditions/0/reason"), "Up");
+  EXPECT_EQ(Json(said.body).at_pointer("/metadata/generation"), 1);
+  json::value object = Json(said.body);
+  EXPECT_EQ(api.Ask("PUT", checks + "/budget/status", WriteJson(object)).status, 200);
+  object.at_pointer("/metadata").as_object()["resourceVersion"] = "1";
+  object.at_pointer("/status/conditions/0").as_object()["status"] = "False";
+  EXPECT_EQ(api.Ask("PUT", checks + "/budget/status", WriteJson(object)).status, 409);
+  EXPECT_EQ(api.Ask("PATCH", checks + "/none/status", active, kMerge).status, 404);
+  const Answer queue = api.Ask("PATCH", kKueue + "/clusterqueues/cq/status", active, kMerge);
+  EXPECT_EQ(queue.status, 405);
+  EXPECT_NE(queue.body.find("written by Muster alone"), std::string::npos);
+  EXPECT_EQ(api.Ask("PATCH", checks + "/budget/status?dryRun=All", active, kMerge).status, 501);
+}
+
+TEST(KubeWrites, TheClassOfAJobChangesByItsLabel_AndNothingElseOfIt) {
+  ApiWorld api;
+  ASSERT_EQ(api.Post(kKueue + "/workloadpriorityclasses",
+                     Json(R"({"metadata":{"name":"high"},"value":9})"))
+                .status,
+            201);
+  ASSERT_EQ(
+      api.Ask("PATCH", kKueue + "/clusterqueues/cq", R"({"spec":{"stopPolicy":"Hold"}})", kMerge)
+          .status,
+      200);
+  const std::string id = api.Submit("train");
+  const std::string job = "/apis/batch/v1/namespaces/default/jobs/train";
+  const std::string label = R"({"metadata":{"labels":{"kueue.x-k8s.io/priority-class":"high"}}})";
+  const Answer labelled = api.Ask("PATCH", job, label, kMerge);
+  ASSERT_EQ(labelled.status, 200) << labelled.body;
+  EXPECT_EQ(Json(labelled.body).at_pointer("/metadata/labels/kueue.x-k8s.io~1priority-class"),
+            "high");
+  EXPECT_EQ(Json(api.Get("/v1/jobs/" + id).body).at("priority"), 9);
+  const Answer same = api.Ask("PUT", job, api.Get(job).body);
+  EXPECT_EQ(same.status, 200) << same.body;
+  const Answer other = api.Ask("PATCH", job, R"({"spec":{"parallelism":3}})", kMerge);
+  EXPECT_EQ(other.status, 400);
+  EXPECT_NE(other.body.find("spec.parallelism"), std::string::npos) << other.body;
+  const std::string workload = kKueue + "/namespaces/default/workloads/train";
+  const Answer stopped = api.Ask("PATCH", workload, R"({"spec":{"active":false}})", kMerge);
+  ASSERT_EQ(stopped.status, 200) << stopped.body;
+  EXPECT_EQ(Json(stopped.body).at_pointer("/spec/active"), false);
+  EXPECT_EQ(Json(api.Get("/v1/jobs/" + id).body).at("reason"), "Deactivated");
+}
+
+TEST(KubeWrites, DiscoveryNamesStatusAndPatch) {
+  ApiWorld api;
+  const json::value list = Json(api.Get(kKueue).body);
+  json::value workload_status, queue;
+  for (const json::value& one : list.at("resources").as_array()) {
+    if (one.at("name") == "workloads/status") workload_status = one;
+    if (one.at("name") == "clusterqueues") queue = one;
+  }
+  EXPECT_EQ(workload_status.at("verbs"), Json(R"(["get","patch","update"])"));
+  EXPECT_EQ(queue.at("verbs"), Json(R"(["create","delete","get","list","patch","update"])"));
+}
+
+}  // namespace
+}  // namespace muster::test

@@ -1,0 +1,121 @@
+// Explain through the service: the estimate of the start on a real engine's view, and its JSON.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/service/explain_json.h"
+#include "tests/unit/service/service_world.h"
+
+namespace muster::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr std::int64_t kHour = 3600;
+
+class ExplainService : public ::testing::Test {
+ protected:
+  /// A job of `cpu`, with a time limit unless it is 0; the queue has 4.
+  JobId Submit(const std::string& name, const std::string& cpu, std::int64_t limit_s) {
+    json::value manifest = JobManifest(name, "queue", cpu);
+    if (limit_s > 0) manifest.at("spec").as_object()["activeDeadlineSeconds"] = limit_s;
+    const auto submitted = w.Submit(std::move(manifest));
+    MUSTER_CHECK(submitted.ok());
+    w.world.Run();
+    w.world.clock.Advance(1000);  // each has a time of its own
+    return submitted->job->id;
+  }
+  api::Explained Explain(JobId id) {
+    const auto explained = w.service.Explain(w.alice, std::to_string(id.value));
+    MUSTER_CHECK(explained.ok());
+    return *explained;
+  }
+  WallTime StartOf(JobId id) { return w.world.Job(id)->start_time; }
+  static WallTime After(WallTime from, std::int64_t seconds) {
+    return {from.us + seconds * kMicrosPerSecond};
+  }
+  ServiceWorld w;
+};
+
+TEST_F(ExplainService, StartsAtTheLatest_WhenTheJobBeforeItHasUsedUpItsTime) {
+  const JobId running = Submit("running", "4", kHour);
+  const JobId waiting = Submit("waiting", "4", 0);
+  ASSERT_EQ(w.world.StateOf(running), JobState::kRunning);
+  const api::StartEstimate start = Explain(waiting).start;
+  ASSERT_TRUE(start.latest.has_value()) << start.text;
+  EXPECT_EQ(*start.latest, After(StartOf(running), kHour));
+  EXPECT_THAT(start.text, HasSubstr("when job 1 (default/running) has ended"));
+  EXPECT_THAT(start.assumptions, SizeIs(3));
+}
+
+TEST_F(ExplainService, ThoseThatWaitBeforeIt_TakeTheirTimeToo) {
+  const JobId running = Submit("running", "4", kHour);
+  Submit("first", "4", 2 * kHour);
+  const JobId second = Submit("second", "4", 0);
+  const api::StartEstimate start = Explain(second).start;
+  ASSERT_TRUE(start.latest.has_value()) << start.text;
+  EXPECT_EQ(*start.latest, After(StartOf(running), 3 * kHour));
+}
+
+TEST_F(ExplainService, WithoutALimitOfTheJobInTheWay_ItIsUnknown_AndTheJobIsNamed) {
+  const JobId running = Submit("running", "4", 0);
+  const api::StartEstimate start = Explain(Submit("waiting", "1", kHour)).start;
+  EXPECT_FALSE(start.latest.has_value());
+  EXPECT_EQ(start.text,
+            "unknown: job 1 (default/running) declares no time limit and may hold what it needs "
+            "for ever");
+  ASSERT_THAT(start.without_limit, SizeIs(1));
+  EXPECT_EQ(start.without_limit[0]->id, running);
+}
+
+TEST_F(ExplainService, WaitingJobWithoutALimit_IsNamedOnceItIsWhatBlocks) {
+  Submit("running", "4", kHour);
+  const JobId endless = Submit("endless", "4", 0);
+  const api::StartEstimate start = Explain(Submit("last", "4", kHour)).start;
+  EXPECT_FALSE(start.latest.has_value());
+  ASSERT_THAT(start.without_limit, SizeIs(1));
+  EXPECT_EQ(start.without_limit[0]->id, endless);
+}
+
+TEST_F(ExplainService, JobBesideOneWithoutALimit_WaitsOnlyForTheOther) {
+  Submit("endless", "2", 0);
+  const JobId limited = Submit("limited", "2", kHour);
+  const api::StartEstimate start = Explain(Submit("waiting", "2", 0)).start;
+  ASSERT_TRUE(start.latest.has_value()) << start.text;
+  EXPECT_EQ(*start.latest, After(StartOf(limited), kHour));
+}
+
+TEST_F(ExplainService, WhatCanNeverStart_HasNoEstimate) {
+  const api::StartEstimate start = Explain(Submit("huge", "40", 0)).start;
+  EXPECT_FALSE(start.latest.has_value());
+  EXPECT_EQ(start.text, "unknown: not as things are, whatever ends");
+}
+
+TEST_F(ExplainService, Json_HasTheNumbers_AndIsTheSameEachTime) {
+  Submit("running", "3", kHour);
+  const JobId waiting = Submit("waiting", "2", 0);
+  const json::object answer = api::ExplanationJson(Explain(waiting));
+  EXPECT_EQ(answer.at("reason"), "WaitingForQuota");
+  EXPECT_EQ(answer.at("position"), 1);
+  EXPECT_EQ(answer.at("job").at("name"), "waiting");
+  const json::value& flavor = answer.at("flavors").at(0);
+  EXPECT_EQ(flavor.at("requested"), "2");
+  EXPECT_EQ(flavor.at("available"), "1");
+  EXPECT_EQ(flavor.at("missing"), "1");
+  EXPECT_EQ(answer.at("preemption").at("heldBy").at(0).at("clusterQueue"), "cq");
+  EXPECT_FALSE(answer.at("estimatedStart").at("latest").is_null());
+  EXPECT_EQ(WriteJson(json::value(answer)),
+            WriteJson(json::value(api::ExplanationJson(Explain(waiting)))));
+}
+
+TEST_F(ExplainService, RunningJob_HasNeitherPlaceNorEstimate) {
+  const json::object answer = api::ExplanationJson(Explain(Submit("running", "1", 0)));
+  EXPECT_EQ(answer.at("state"), "Running");
+  EXPECT_EQ(answer.at("position"), 0);
+  EXPECT_TRUE(answer.at("estimatedStart").is_null());
+  EXPECT_TRUE(answer.at("preemption").is_null());
+  EXPECT_EQ(answer.at("flavors").at(0).at("chosen"), true);
+}
+
+}  // namespace
+}  // namespace muster::test
