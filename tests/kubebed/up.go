@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+)
+
+type upOptions struct {
+	dir        string
+	clusters   int
+	nodes      int
+	prefix     string
+	cpu        string
+	memory     string
+	gpu        string
+	operators  bool
+	watchCache bool
+	ownerPid   int
+}
+
+func dirFlag(command *cobra.Command, dir *string) {
+	command.Flags().StringVar(dir, "dir", "", "folder that holds the clusters (required)")
+	command.MarkFlagRequired("dir")
+}
+
+func upCommand() *cobra.Command {
+	o := &upOptions{}
+	command := &cobra.Command{
+		Use:   "up",
+		Short: "Start clusters and print the kubeconfig of each, a line each, once they are ready",
+		Args:  cobra.NoArgs,
+		RunE:  func(command *cobra.Command, _ []string) error { return up(command.Context(), o) },
+	}
+	dirFlag(command, &o.dir)
+	flags := command.Flags()
+	flags.IntVar(&o.clusters, "clusters", 1, "how many")
+	flags.IntVar(&o.nodes, "nodes", 10, "nodes of each")
+	flags.StringVar(&o.prefix, "prefix", "member-", "names are the prefix and a number from 1")
+	flags.StringVar(&o.cpu, "node-cpu", "64", "cpu of a node")
+	flags.StringVar(&o.memory, "node-memory", "256Gi", "memory of a node")
+	flags.StringVar(&o.gpu, "node-gpu", "8", "nvidia.com/gpu of a node")
+	flags.BoolVar(&o.operators, "operators", true, "run the controllers of JobSet, PyTorchJob, LeaderWorkerSet and Ray")
+	flags.BoolVar(&o.watchCache, "watch-cache", true, "false: `compact` ends watches of the past with 410")
+	flags.IntVar(&o.ownerPid, "owner-pid", 0, "end the clusters when this process is gone")
+	return command
+}
+
+func up(ctx context.Context, o *upOptions) error {
+	if o.clusters < 1 || o.clusters > 50 || o.nodes < 0 || o.nodes > 5000 {
+		return errors.New("--clusters is 1 to 50, --nodes 0 to 5000")
+	}
+	dir, err := filepath.Abs(o.dir)
+	if err != nil {
+		return err
+	}
+	all := make([]*Cluster, o.clusters)
+	for i := range all {
+		name := fmt.Sprint(o.prefix, i+1)
+		all[i] = &Cluster{
+			Name: name, Index: i + 1, Nodes: o.nodes, NodeCPU: o.cpu, NodeMemory: o.memory, NodeGPU: o.gpu,
+			Operators: o.operators, WatchCache: o.watchCache, dir: filepath.Join(dir, name),
+		}
+		if _, err := os.Stat(all[i].path("cluster.json")); err == nil {
+			return fmt.Errorf("%s holds a cluster already: kubebed down first", all[i].dir)
+		}
+	}
+	if o.ownerPid != 0 {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		guard := &Cluster{Name: "guard", dir: dir}
+		if err := guard.spawn("guard", []string{dir, fmt.Sprint(o.ownerPid)}); err != nil {
+			return err
+		}
+	}
+	if err := atOnce(all, func(c *Cluster) error { return c.up(ctx) }); err != nil {
+		return err
+	}
+	for _, c := range all {
+		fmt.Println(c.path("kubeconfig"))
+	}
+	return nil
+}
+
+// atOnce does the same to all clusters in parallel and joins what went wrong.
+func atOnce(all []*Cluster, do func(*Cluster) error) error {
+	failures := make([]error, len(all))
+	var group sync.WaitGroup
+	for i, c := range all {
+		group.Go(func() { failures[i] = do(c) })
+	}
+	group.Wait()
+	return errors.Join(failures...)
+}
+
+// up makes a cluster from nothing. Ports that another process took between the
+// choice and the start are chosen again.
+func (c *Cluster) up(ctx context.Context) error {
+	var err error
+	for try := 0; try < 3; try++ {
+		if err = c.tryUp(ctx); err == nil || !strings.Contains(err.Error(), "address already in use") {
+			return err
+		}
+		c.stopAll()
+		os.RemoveAll(c.dir)
+	}
+	return err
+}
+
+func (c *Cluster) tryUp(ctx context.Context) error {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return err
+	}
+	for _, step := range []func() error{c.choosePorts, c.save, c.makeKeys, c.makeTokens, c.writeKubeconfigs} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if err := c.startControlPlane(); err != nil {
+		return err
+	}
+	if err := c.makeNodes(ctx); err != nil {
+		return err
+	}
+	if c.Operators {
+		return c.installOperators(ctx)
+	}
+	return nil
+}
+
+// startControlPlane starts every server but the operators, and waits for the
+// apiserver before those that need it.
+func (c *Cluster) startControlPlane() error {
+	for _, server := range []string{"etcd", "apiserver"} {
+		if err := c.start(server); err != nil {
+			return err
+		}
+	}
+	if err := c.waitReady(); err != nil {
+		return err
+	}
+	for _, server := range []string{"controller-manager", "scheduler", "kwok"} {
+		if err := c.start(server); err != nil {
+			return err
+		}
+	}
+	return nil
+}
