@@ -91,18 +91,19 @@ func (c *Cluster) pid(server string) int {
 	if err != nil || pid <= 1 || syscall.Kill(pid, 0) != nil {
 		return 0
 	}
-	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err != nil {
-		return 0
-	}
-	words := strings.Split(string(line), "\x00")
-	if len(words) < 3 || words[1] != "run" || words[2] != server {
-		return 0
-	}
 	if state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
 		if at := strings.LastIndexByte(string(state), ')'); at > 0 && strings.HasPrefix(string(state[at:]), ") Z") {
 			return 0
 		}
+	}
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return 0
+	}
+	// In the midst of exec a process has no command line for a moment.
+	words := strings.Split(string(line), "\x00")
+	if len(line) != 0 && (len(words) < 3 || words[1] != "run" || words[2] != server) {
+		return 0
 	}
 	return pid
 }
