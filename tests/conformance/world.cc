@@ -273,31 +273,12 @@ JobRecord LoadJob(const json::value& workload, const World& world, JobId id) {
   return job;
 }
 
-namespace {
-
-// Case objects passed no API server: a preemption stanza may lack reclaimWithinCohort. Nobody
-// satisfies the empty policy, so it reads as Never; but with fair sharing the reference asks
-// whether the text is another one than Never (kueue.md 2.6, "may preempt while borrowing"). The
-// model says the same by borrowWithinCohort, which nothing else looks at there (2.9).
-void ReadEmptyPolicies(const json::value& objects, World* world) {
-  if (!world->settings.fair_sharing) return;
-  for (const auto& object : ListAt(objects, "clusterQueues")) {
-    const json::value& preemption = At(At(object, "spec"), "preemption");
-    if (!preemption.is_object() || !TextAt(preemption, "reclaimWithinCohort").empty()) continue;
-    ClusterQueue& queue = world->config.cluster_queues.at(TextAt(At(object, "metadata"), "name"));
-    queue.preemption.borrow_within_cohort = PreemptionPolicy::kLowerPriority;
-  }
-}
-
-}  // namespace
-
 World LoadWorld(const Case& test) {
   World world;
   world.now = test.now;
   world.settings = LoadSettings(test);
   const json::value& objects = test.Input("objects");
   world.config = LoadConfig(objects);
-  ReadEmptyPolicies(objects, &world);
   LoadNodes(objects, &world);
   for (const auto& workload : ListAt(objects, "workloads")) {
     world.jobs.push_back(

@@ -81,7 +81,7 @@ func up(ctx context.Context, o *upOptions) error {
 		}
 	}
 	if err := atOnce(all, func(c *Cluster) error { return c.up(ctx) }); err != nil {
-		return err
+		return errors.Join(err, atOnce(all, (*Cluster).stopAll))
 	}
 	for _, c := range all {
 		fmt.Println(c.path("kubeconfig"))

@@ -1,9 +1,5 @@
 #include "schedd/simulate/swf.h"
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-
 #include "tests/unit/simulate/sim_world.h"
 
 namespace muster::simulate::testing {
@@ -122,21 +118,22 @@ TEST(Swf, ANumberWithoutQueueAndAQueueThatIsNotThereAreRefused) {
   EXPECT_NE(missing.error().detail.find("LocalQueue \"none\" does not exist"), std::string::npos);
 }
 
-// The Lublin model's trace for 256 processors, where it is at hand: every job runs once, the whole
-// time that it says.
-TEST(Swf, AWholeTraceOfTheArchivePlaysToItsEnd) {
-  const char* traces = std::getenv("MUSTER_TRACES");
-  std::ifstream file(std::string(traces == nullptr ? "../shared/traces" : traces) +
-                     "/lublin_256.swf");
-  if (!file) return;
-  std::stringstream text;
-  text << file.rdbuf();
+// As long as a month of a small cluster: every job runs once, the whole time that it says.
+TEST(Swf, AWholeTracePlaysToItsEnd) {
+  std::string text;
+  for (int i = 1; i <= 5000; ++i) {
+    const std::string procs = std::to_string(1 + i * 37 % 128);
+    const std::string run = std::to_string(1 + i * 7919 % 3600);
+    text += std::to_string(i) + " " + std::to_string(i * 60) + " -1 " + run + " " + procs +
+            " -1 -1 " + procs + " " + run + " -1 1 1 1 1 1 1 -1 -1\n";
+  }
   Scenario scenario = ScenarioOf(Flavor() + Queue("a", 256));
   SwfRules rules;
   rules.queue = "a";
-  const auto counts = AddSwfJobs(TraceOf(text.str()), rules, &scenario);
+  const auto counts = AddSwfJobs(TraceOf(text), rules, &scenario);
   ASSERT_TRUE(counts.ok()) << counts.error().detail;
   const Played played = Play(scenario, FromStart(), nullptr);
+  EXPECT_EQ(counts->taken, 5000U);
   EXPECT_EQ(played.summary.finished, counts->taken);
   EXPECT_EQ(played.outcome.admissions, counts->taken);
   EXPECT_LE(played.summary.uses[0].permille, 1000);
