@@ -1,5 +1,5 @@
 // Backend: how attempts run on member clusters. Implementations: backends/local,
-// backends/simulated, later backends/k8s. Nothing above this interface knows which one it talks to.
+// backends/k8s, backends/simulated. Nothing above this interface knows which one it talks to.
 //
 // Contract. Ensure and Remove are idempotent by key; calls for one key are never concurrent (the
 // dispatcher sees to it). Callbacks run once, on a thread of the backend, and must only post. A
@@ -32,7 +32,14 @@ struct DispatchOrder {
   ManifestText object;                     // rendered by schedd/shapes
   std::vector<ManifestText> dependents;    // ConfigMaps, Secrets: created first
   std::vector<PodSetAssignment> pod_sets;  // what was admitted
-  bool suspended = false;                  // false also releases an attempt that exists suspended
+  /// True: make it, but let nothing of it run. False: also releases one that exists suspended.
+  bool suspended = false;
+  /// Not "": the attempt exists as this object and only that one is released or resized; nothing is
+  /// created. Another object of the key, or none: kNotFound.
+  std::string expected_uid;
+  /// A number of the store that no other installation of it has given out; the object keeps it, so
+  /// that a store that has lost writes can be told (placement.md 4.3, "quarantine").
+  std::int64_t sequence = 0;
   /// Of an elastic job: grows with every change of its size. An attempt that was made with a
   /// smaller one takes over the pod counts of `object` and goes on: pods are started and stopped,
   /// none that stays is restarted. 0: the job's size never changes.
@@ -42,10 +49,12 @@ struct DispatchOrder {
 struct RemoteRef {
   std::string remote_uid;   // identifies the object among all that ever had its name
   std::string incarnation;  // of the member
+  bool suspended = false;   // it exists and nothing of it runs before it is released
 };
 
 struct RemovePolicy {
   std::string expected_uid;          // "" = whichever object carries the key
+  RemoteObject object;               // where it is; a member without objects to address ignores it
   std::int64_t grace_period_s = -1;  // -1: the pods' own terminationGracePeriodSeconds
   bool keep_logs = false;            // stop the pods, keep the record and its logs
 };
@@ -62,6 +71,15 @@ struct ClusterFacts {
   ResourceList allocatable;
   bool healthy = true;
   std::string message;  // why not healthy; or which limits are enforced how
+  WallTime observed_at;
+};
+
+/// What a member's own components said about an attempt's objects (a Kubernetes Event), oldest
+/// first.
+struct MemberEvent {
+  WallTime time;
+  std::string type, reason, object, message;  // type: Normal or Warning; object: "Pod/name"
+  std::int32_t count = 1;
 };
 
 /// Receives what members report. Called on backend threads, in order per key; must only post.
@@ -93,6 +111,19 @@ class Backend {
   /// The clusters it serves.
   virtual std::vector<std::string> Clusters() const = 0;
   virtual void Ensure(const DispatchOrder& order, Callback<RemoteRef> done) = 0;
+  /// True where an attempt is made suspended first and released when its uid is on record
+  /// (placement.md 4.3, steps 2 to 5); false where one call makes it run.
+  virtual bool CreatesSuspended(const std::string& cluster) const {
+    (void)cluster;
+    return false;
+  }
+  /// The attempt's result is on record: its object may go when somebody deletes it. Idempotent; an
+  /// object that is gone is no error. Members that hold nothing back have nothing to do.
+  virtual void Acknowledge(const DispatchKey& key, const RemoteObject& object,
+                           const std::string& uid, Callback<Done> done) {
+    (void)key, (void)object, (void)uid;
+    done(Done{});
+  }
   virtual void Remove(const DispatchKey& key, const RemovePolicy& policy,
                       Callback<Removed> done) = 0;
   /// Every attempt that exists on the cluster, current status included.
@@ -104,6 +135,11 @@ class Backend {
   virtual void Facts(const std::string& cluster, Callback<ClusterFacts> done) = 0;
   /// Blocking; the pods of an attempt, in order.
   virtual Result<std::vector<PodStatus>> Pods(const DispatchKey& key) = 0;
+  /// Blocking; what the member's components told of the attempt's objects.
+  virtual Result<std::vector<MemberEvent>> Events(const DispatchKey& key) {
+    (void)key;
+    return std::vector<MemberEvent>{};
+  }
   /// Blocking; part of a container's output. kNotFound if there is no such pod or container.
   virtual Result<LogChunk> ReadLog(const DispatchKey& key, const LogQuery& query) = 0;
 };

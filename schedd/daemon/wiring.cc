@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include "api/auth/authorizer.h"
@@ -29,6 +31,8 @@
 namespace muster {
 namespace {
 
+constexpr int kOpenTries = 20;
+constexpr std::chrono::seconds kOpenAgainAfter{1};
 constexpr std::chrono::seconds kReadyWithin{120};  // recovery of a million rows takes a minute
 
 constexpr const char* kNodes = "muster.io/nodes";
@@ -154,6 +158,17 @@ Status Daemon::Impl::OpenStore() {
   options.clock = &clock;
   options.metrics = &metrics;
   auto opened = OpenPgStore(options);
+  // Our own server is watched and started again when it dies, so it is worth another question; a
+  // URL that leads nowhere is told at once.
+  for (int tries = 1; postgres && tries < kOpenTries && !opened.ok() &&
+                      opened.error().code == Code::kUnavailable && !start.stop_requested();
+       ++tries) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any stopped;
+    stopped.wait_for(lock, options.stop, kOpenAgainAfter, [] { return false; });
+    opened = OpenPgStore(options);
+  }
   if (!opened.ok()) return opened.error();
   store = std::move(opened).value();
   return Done{};

@@ -64,10 +64,23 @@ enum class RemotePhase : std::uint8_t {
   kMissing,
 };
 
+/// The object of an attempt as its member knows it: a batch script's is a Job.
+struct RemoteObject {
+  std::string api_version, kind, ns, name;
+  bool operator==(const RemoteObject&) const = default;
+};
+
 /// What a member reported about one attempt. Observations of one key arrive in order.
 struct Observation {
   DispatchKey key;
   std::string remote_uid;
+  RemoteObject object;      // empty where a member has no objects to address
+  std::string incarnation;  // of the member, "" if it has none
+  /// The member keeps the object until it hears that the result is recorded (Backend::Acknowledge).
+  bool held = false;
+  bool deleting = false;      // somebody has asked the member to delete it
+  std::int64_t sequence = 0;  // DispatchOrder::sequence, as the object has it; 0 if it has none
+  WallTime observed_at;       // when the member's word arrived
   RemotePhase phase = RemotePhase::kPending;
   std::int32_t ready_pods = 0, active_pods = 0, succeeded_pods = 0, failed_pods = 0;
   WallTime start_time, end_time;
@@ -83,6 +96,7 @@ struct Observation {
 /// One pod of an attempt, as `muster describe job` shows it.
 struct PodStatus {
   std::string name, pod_set, phase, message;  // phase: Pending, Running, Succeeded, Failed
+  std::string node;                           // "" until bound, or where a member has no nodes
   std::int32_t index = -1;
   std::optional<std::int32_t> exit_code;
   std::int32_t exit_signal = 0;

@@ -38,6 +38,7 @@ using pg::ServerLayout;
 constexpr int kReadyWaitMs = 120'000;  // recovery after a crash replays at most max_wal_size
 constexpr int kFastStopMs = 8'000, kHardStopMs = 2'000;
 constexpr int kBackoffMs = 50, kBackoffMaxMs = 5'000;
+constexpr int kCreateTries = 60, kCreateAgainMs = 500;
 constexpr off_t kLogBytes = 16 << 20;
 
 // Settings for fast durable commits on a small private server.
@@ -85,7 +86,7 @@ std::string UrlOf(const ServerLayout& layout, const std::string& database) {
          "&port=5432&connect_timeout=10";
 }
 
-Status CreateDatabase(const ServerLayout& layout) {
+Status CreateDatabaseOnce(const ServerLayout& layout) {
   try {
     const auto connection =
         pg::OpenConnection(UrlOf(layout, "postgres"), pg::sql::kMigratorSettings);
@@ -100,6 +101,18 @@ Status CreateDatabase(const ServerLayout& layout) {
 
 Error StartCancelled() {
   return {Code::kCancelled, "the start was given up before PostgreSQL was ready"};
+}
+
+// A server that says it is ready may still be too busy to answer in time, on a machine that is: it
+// is ours and alive, so it is asked again.
+Status CreateDatabase(const ServerLayout& layout, int stop_fd) {
+  Status made = CreateDatabaseOnce(layout);
+  for (int tries = 1; !made.ok() && made.error().code == Code::kUnavailable && tries < kCreateTries;
+       ++tries) {
+    if (pg::WaitReadable({stop_fd}, kCreateAgainMs) == stop_fd) return StartCancelled();
+    made = CreateDatabaseOnce(layout);
+  }
+  return made;
 }
 
 // Closes on scope's end.
@@ -275,7 +288,7 @@ Result<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const std::str
   });
   status = started.get();
   std::unique_ptr<EmbeddedPostgres> server(new EmbeddedPostgres(std::move(impl)));
-  if (status.ok()) status = CreateDatabase(*layout);
+  if (status.ok()) status = CreateDatabase(*layout, watched->stop_fd.get());
   if (!status.ok()) return status.error();
   return server;
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "schedd/telemetry/log.h"
+
 namespace muster::pg {
 namespace {
 
@@ -72,7 +74,11 @@ Failure FailureOf(const std::string& sqlstate, const std::string& message,
 Result<std::unique_ptr<PqConnection>> PqConnection::Open(const std::string& url) {
   Handle handle(PQconnectdb(url.c_str()), &PQfinish);
   if (handle == nullptr) return Unavailable("no memory for a database connection");
-  if (PQstatus(handle.get()) != CONNECTION_OK) return Unavailable("the database cannot be reached");
+  if (PQstatus(handle.get()) != CONNECTION_OK) {
+    Log(LogLevel::kWarning, "store", "connection_failed",
+        {{"err", std::string_view(PQerrorMessage(handle.get()))}});
+    return Unavailable("the database cannot be reached");
+  }
   PQsetNoticeProcessor(
       handle.get(), [](void*, const char*) {}, nullptr);
   return std::unique_ptr<PqConnection>(new PqConnection(std::move(handle)));

@@ -4,6 +4,7 @@
 
 #include "schedd/store/pg/pq.h"
 #include "schedd/store/pg/statements_read.h"
+#include "schedd/telemetry/log.h"
 
 namespace muster::pg {
 
@@ -20,7 +21,10 @@ std::unique_ptr<pqxx::connection> OpenConnection(const std::string& url, const c
 Error ErrorOfException() {
   try {
     throw;
-  } catch (const pqxx::broken_connection&) {
+  } catch (const pqxx::broken_connection& error) {
+    // The library's words may name paths and addresses: for the log, not for users.
+    Log(LogLevel::kWarning, "store", "connection_failed",
+        {{"err", std::string_view(error.what())}});
     return Unavailable("the database cannot be reached");
   } catch (const pqxx::sql_error& error) {
     return FailureOf(error.sqlstate(), error.what(), "").error;

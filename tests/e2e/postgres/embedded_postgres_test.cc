@@ -13,6 +13,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 #include "schedd/store/pg/server_files.h"
 #include "tests/contract/store/test_server.h"
@@ -139,6 +140,33 @@ TEST(EmbeddedPostgres, AStopThatIsRequestedGivesUpTheStartAndEndsARunningServer)
   stop.request_stop();
   EXPECT_TRUE(AwaitEnd(pidfd, 60'000));
   close(pidfd);
+}
+
+std::string TextOf(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Waits until the file has the text.
+bool AwaitText(const std::string& path, const std::string& text) {
+  for (int i = 0; i < 1200 && TextOf(path).find(text) == std::string::npos; ++i) usleep(50'000);
+  return TextOf(path).find(text) != std::string::npos;
+}
+
+TEST(EmbeddedPostgres, AServerThatIsUpAndNotYetToBeReachedIsAskedAgain) {
+  const TempDir dir;
+  MustStart(dir.path());
+  const std::string hba = DataOf(dir.path()) + "/pg_hba.conf";
+  const std::string rules = TextOf(hba);
+  std::ofstream(hba) << "local all all reject\n";
+  auto starting = std::async(std::launch::async, [&] { return MustStart(dir.path()); });
+  const std::string log = fs::canonical(dir.path()).string() + "/postgres/server.log";
+  EXPECT_TRUE(AwaitText(log, "pg_hba.conf rejects connection")) << TextOf(log);
+  std::ofstream(hba) << rules;
+  kill(std::stoi(TextOf(DataOf(dir.path()) + "/postmaster.pid")), SIGHUP);
+  const auto postgres = starting.get();
+  ASSERT_NE(postgres, nullptr);
+  EXPECT_EQ(RunSql(postgres->url(), "select 1"), "1");
 }
 
 TEST(EmbeddedPostgres, ALockFileThatNamesAForeignProcessIsRemovedAndTheProcessLeftAlone) {
