@@ -22,6 +22,7 @@ Response GetJob(ApiContext& api, const Who& who, Request& request);
 Response ExplainJob(ApiContext& api, const Who& who, Request& request);
 Response JobEvents(ApiContext& api, const Who& who, Request& request);
 Response JobPods(ApiContext& api, const Who& who, Request& request);
+Response JobMemberEvents(ApiContext& api, const Who& who, Request& request);
 Response Accounting(ApiContext& api, const Who& who, Request& request);
 void CancelJob(ApiContext& api, const Who& who, Request& request, Responder respond);
 void HoldJob(ApiContext& api, const Who& who, Request& request, Responder respond);
@@ -40,6 +41,8 @@ Response ListQuotas(ApiContext& api, const Who& who, Request& request);
 Response ClusterFacts(ApiContext& api, const Who& who, Request& request);
 void CordonCluster(ApiContext& api, const Who& who, Request& request, Responder respond);
 void UncordonCluster(ApiContext& api, const Who& who, Request& request, Responder respond);
+void FenceCluster(ApiContext& api, const Who& who, Request& request, Responder respond);
+void CollectCluster(ApiContext& api, const Who& who, Request& request, Responder respond);
 Response NotInThisVersion(ApiContext& api, const Who& who, Request& request);
 
 // handlers_system.cc

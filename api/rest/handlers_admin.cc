@@ -40,6 +40,16 @@ void SetCordon(ApiContext& api, const Who& who, Request& request, bool cordon,
                      });
 }
 
+// Answers with one number under a name.
+Callback<std::size_t> Counted(const char* name, Responder respond) {
+  return [name, respond = std::move(respond)](Result<std::size_t> count) {
+    respond([name, count = std::move(count)] {
+      return count.ok() ? JsonResponse(json::object{{name, *count}})
+                        : ErrorResponse(false, count.error());
+    });
+  };
+}
+
 }  // namespace
 
 Response ListQuotas(ApiContext& api, const Who& who, Request& request) {
@@ -64,6 +74,13 @@ void CordonCluster(ApiContext& api, const Who& who, Request& request, Responder 
 }
 void UncordonCluster(ApiContext& api, const Who& who, Request& request, Responder respond) {
   SetCordon(api, who, request, false, respond);
+}
+
+void FenceCluster(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  api.service.Fence(who, request.params[0], Counted("attemptsGivenUp", std::move(respond)));
+}
+void CollectCluster(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  api.service.Collect(who, request.params[0], Counted("objectsReleased", std::move(respond)));
 }
 
 Response NotInThisVersion(ApiContext&, const Who&, Request& request) {

@@ -176,6 +176,14 @@ Response JobPods(ApiContext& api, const Who& who, Request& request) {
   return JsonResponse(json::object{{"items", std::move(items)}});
 }
 
+Response JobMemberEvents(ApiContext& api, const Who& who, Request& request) {
+  const Result<std::vector<MemberEvent>> events = api.service.MemberEvents(who, request.params[0]);
+  if (!events.ok()) return ErrorResponse(request, events.error());
+  json::array items;
+  for (const MemberEvent& event : *events) items.push_back(api::MemberEventJson(event));
+  return JsonResponse(json::object{{"items", std::move(items)}});
+}
+
 Response Accounting(ApiContext& api, const Who& who, Request& request) {
   const QueryReader query(request);
   const Status known = query.Only(

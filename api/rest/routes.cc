@@ -78,6 +78,8 @@ void AddJobs(Table& table) {
   table.Add(kGet, "/v1/jobs/{id}/explain", Verb::kGet, "jobs", 0, Run::kPool, ExplainJob);
   table.Add(kGet, "/v1/jobs/{id}/events", Verb::kGet, "jobs", 0, Run::kPool, JobEvents);
   table.Add(kGet, "/v1/jobs/{id}/pods", Verb::kGet, "jobs", 0, Run::kPool, JobPods);
+  table.Add(kGet, "/v1/jobs/{id}/member-events", Verb::kGet, "jobs", 0, Run::kPool,
+            JobMemberEvents);
   table.Add(kGet, "/v1/jobs/{id}/logs", Verb::kGet, "jobs", 0, Run::kPool, JobLogs);
   table.Add(kGet, "/v1/events", Verb::kList, "events", 0, Run::kPool, FollowEvents);
   table.Add(kGet, "/v1/accounting", Verb::kList, "jobs", 0, Run::kPool, Accounting);
@@ -91,6 +93,10 @@ void AddAdmin(Table& table) {
             Run::kPool, CordonCluster);
   table.Add(kPost, "/v1/memberclusters/{name}:uncordon", Verb::kUpdate, "memberclusters", kOptions,
             Run::kPool, UncordonCluster);
+  table.Add(kPost, "/v1/memberclusters/{name}:fence", Verb::kUpdate, "memberclusters", kOptions,
+            Run::kPool, FenceCluster);
+  table.Add(kPost, "/v1/memberclusters/{name}:collect", Verb::kUpdate, "memberclusters", kOptions,
+            Run::kPool, CollectCluster);
   table.Add(kPost, "/v1/memberclusters/{name}:drain", Verb::kUpdate, "memberclusters", kOptions,
             Run::kInline, NotInThisVersion);
   table.Add(kPost, "/v1/simulate", Verb::kGet, "simulations", kMany, Run::kPool, Simulate);

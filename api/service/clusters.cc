@@ -34,6 +34,8 @@ Result<json::value> SchedulerService::ClusterFactsOf(const auth::Principal& who,
     out["name"] = member.name;
     out["backend"] = member.backend;
     out["healthy"] = member.healthy;
+    if (!member.message.empty()) out["message"] = member.message;
+    if (member.observed_at.set()) out["observedAt"] = FormatRfc3339(member.observed_at);
     out["cordoned"] = member.cordoned;
     out["labels"] = std::move(labels);
     out["taints"] = std::move(taints);
@@ -42,6 +44,22 @@ Result<json::value> SchedulerService::ClusterFactsOf(const auth::Principal& who,
     return json::value(std::move(out));
   }
   return NotFound("member cluster \"" + cluster + "\" does not exist");
+}
+
+void SchedulerService::Fence(const auth::Principal& who, const std::string& cluster,
+                             Callback<std::size_t> done) {
+  const Status allowed = Allow(who, auth::Verb::kUpdate, "memberclusters", "", cluster);
+  if (!allowed.ok()) return done(allowed.error());
+  FenceCommand command{{who.user, who.method}, cluster, {}};
+  PostCommand<std::size_t>(engine_, std::move(command), std::move(done));
+}
+
+void SchedulerService::Collect(const auth::Principal& who, const std::string& cluster,
+                               Callback<std::size_t> done) {
+  const Status allowed = Allow(who, auth::Verb::kUpdate, "memberclusters", "", cluster);
+  if (!allowed.ok()) return done(allowed.error());
+  CollectCommand command{{who.user, who.method}, cluster, {}};
+  PostCommand<std::size_t>(engine_, std::move(command), std::move(done));
 }
 
 void SchedulerService::Cordon(const auth::Principal& who, const std::string& cluster, bool cordon,

@@ -1,4 +1,4 @@
-// Use cases: pods and logs of a job, read from the member that runs (or ran) it.
+// Use cases: pods, their events and logs of a job, read from the member that runs (or ran) it.
 #include <algorithm>
 
 #include "api/service/scheduler_service.h"
@@ -30,22 +30,34 @@ Result<Backend*> SchedulerService::BackendOf(const DispatchKey& key) const {
   return backend;
 }
 
-Result<std::vector<PodStatus>> SchedulerService::Pods(const auth::Principal& who,
-                                                      const std::string& id) const {
+template <class Item>
+Result<std::vector<Item>> SchedulerService::OfMember(
+    const auth::Principal& who, const std::string& id,
+    Result<std::vector<Item>> (Backend::*read)(const DispatchKey&)) const {
   const Result<JobPtr> job = GetJob(who, id);
   if (!job.ok()) return job.error();
   const Result<DispatchKey> key = LatestAttempt(**job);
   if (!key.ok()) {
-    if (key.error().code == Code::kFailedPrecondition) return std::vector<PodStatus>{};
+    if (key.error().code == Code::kFailedPrecondition) return std::vector<Item>{};
     return key.error();
   }
   const Result<Backend*> backend = BackendOf(*key);
   if (!backend.ok()) return backend.error();
-  Result<std::vector<PodStatus>> pods = (*backend)->Pods(*key);
+  Result<std::vector<Item>> items = ((*backend)->*read)(*key);
   // One that waits again has none: those of its last attempt went with it.
   const bool waits = !IsTerminal((*job)->state) && !HoldsQuota((*job)->state);
-  if (!pods.ok() && waits && pods.error().code == Code::kNotFound) return std::vector<PodStatus>{};
-  return pods;
+  if (!items.ok() && waits && items.error().code == Code::kNotFound) return std::vector<Item>{};
+  return items;
+}
+
+Result<std::vector<PodStatus>> SchedulerService::Pods(const auth::Principal& who,
+                                                      const std::string& id) const {
+  return OfMember(who, id, &Backend::Pods);
+}
+
+Result<std::vector<MemberEvent>> SchedulerService::MemberEvents(const auth::Principal& who,
+                                                                const std::string& id) const {
+  return OfMember(who, id, &Backend::Events);
 }
 
 Result<LogChunk> SchedulerService::ReadLog(const auth::Principal& who, const std::string& id,

@@ -13,6 +13,8 @@
 namespace muster::api {
 namespace {
 
+constexpr std::size_t kAsideShown = 20;  // objects of one member; the condition counts them all
+
 json::object Active(const StoredObject& object, bool active, const std::string& reason,
                     const std::string& message) {
   json::object condition = ConditionJson({"Active", reason, message, active, object.creation_time});
@@ -244,17 +246,55 @@ json::object CohortStatus(const WorldView& view, const std::string& cohort) {
   return status;
 }
 
+// What is left alone on a member; what is ahead of the database keeps orphans from being collected.
+void AddQuarantine(const WorldView& view, const std::string& member, json::object* status,
+                   json::array* conditions) {
+  json::array aside;
+  std::size_t ahead = 0;
+  WallTime since;
+  for (auto one = view.set_aside->lower_bound({member, ""});
+       one != view.set_aside->end() && one->first.first == member; ++one) {
+    const SetAsideObject& object = one->second;
+    if (object.reason == SetAsideReason::kAhead && !object.released) {
+      ++ahead;
+      if (!since.set() || object.first_seen < since) since = object.first_seen;
+    }
+    if (aside.size() >= kAsideShown) continue;
+    aside.push_back(json::object{{"kind", object.object.kind},
+                                 {"namespace", object.object.ns},
+                                 {"name", object.object.name},
+                                 {"uid", object.remote_uid},
+                                 {"why", SetAsideReasonText(object.reason)},
+                                 {"released", object.released},
+                                 {"firstSeen", FormatRfc3339(object.first_seen)}});
+  }
+  if (!aside.empty()) (*status)["leftAlone"] = std::move(aside);
+  if (ahead == 0) return;
+  conditions->push_back(ConditionJson(
+      {"Quarantined", "AheadOfDatabase",
+       std::to_string(ahead) +
+           " objects are ahead of the database, which has lost writes: nothing is collected here "
+           "until an administrator releases them (muster cluster collect " +
+           member + ")",
+       true, since}));
+}
+
 json::object MemberClusterStatus(const WorldView& view, const StoredObject& object) {
   json::object status;
   for (const core::ClusterView& cluster : view.clusters) {
     if (cluster.member.name != object.name) continue;
     const bool healthy = cluster.member.healthy;
-    json::object joined = ConditionJson(
-        {"Healthy", healthy ? "Reachable" : "Unreachable",
-         healthy ? "the member cluster answers" : "the member cluster does not answer", healthy,
-         object.creation_time});
-    status["conditions"] = json::array{std::move(joined)};
+    json::object joined = ConditionJson({"Healthy", healthy ? "Reachable" : "Unreachable",
+                                         !cluster.member.message.empty() ? cluster.member.message
+                                         : healthy ? "the member cluster answers"
+                                                   : "the member cluster does not answer",
+                                         healthy, object.creation_time});
+    json::array conditions{std::move(joined)};
+    AddQuarantine(view, object.name, &status, &conditions);
+    status["conditions"] = std::move(conditions);
     status["cordoned"] = cluster.member.cordoned;
+    if (cluster.member.observed_at.set())
+      status["observedAt"] = FormatRfc3339(cluster.member.observed_at);
     status["resourceUsage"] =
         json::object{{"capacity", ResourcesJson(cluster.member.allocatable)},
                      {"allocatable", ResourcesJson(cluster.member.allocatable)},

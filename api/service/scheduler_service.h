@@ -111,6 +111,9 @@ class SchedulerService {
   Result<std::vector<AttemptRecord>> Attempts(const auth::Principal& who,
                                               const std::vector<JobId>& ids) const;
   Result<std::vector<PodStatus>> Pods(const auth::Principal& who, const std::string& id) const;
+  /// What the member's own components said of the latest attempt; none where it has not run.
+  Result<std::vector<MemberEvent>> MemberEvents(const auth::Principal& who,
+                                                const std::string& id) const;
   Result<LogChunk> ReadLog(const auth::Principal& who, const std::string& id,
                            const LogQuery& query) const;
   /// The manifest under the job's name: as submitted, but for what was changed since.
@@ -156,6 +159,12 @@ class SchedulerService {
   Result<std::vector<core::ClusterView>> Clusters(const auth::Principal& who) const;
   void Cordon(const auth::Principal& who, const std::string& cluster, bool cordon,
               Callback<ObjectPtr> done);
+  /// An administrator says that nothing runs any more on a member that does not answer; answers
+  /// with how many attempts were given up.
+  void Fence(const auth::Principal& who, const std::string& cluster, Callback<std::size_t> done);
+  /// Lets the collection of orphans go on where it was stopped; answers with how many objects that
+  /// concerns.
+  void Collect(const auth::Principal& who, const std::string& cluster, Callback<std::size_t> done);
 
   WorldViewPtr View() const { return engine_.View(); }
 
@@ -169,6 +178,11 @@ class SchedulerService {
   Result<JobPtr> FindJob(const std::string& id) const;
   Result<JobPtr> FindJobById(JobId id) const;
   Result<JobPtr> FindJobByName(const std::string& ns, const std::string& name) const;
+  // What a member tells of the job's latest attempt.
+  template <class Item>
+  Result<std::vector<Item>> OfMember(
+      const auth::Principal& who, const std::string& id,
+      Result<std::vector<Item>> (Backend::*read)(const DispatchKey&)) const;
   /// The attempt whose pods and logs a reader of `job` means: the current or the last one.
   Result<DispatchKey> LatestAttempt(const JobRecord& job) const;
   Result<Backend*> BackendOf(const DispatchKey& key) const;

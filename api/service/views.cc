@@ -102,11 +102,23 @@ json::object PodJson(const PodStatus& pod) {
   out["podSet"] = pod.pod_set;
   out["index"] = pod.index;
   out["phase"] = pod.phase;
+  out["node"] = pod.node;
   out["message"] = pod.message;
   out["exitCode"] = ExitCodeJson(pod.exit_code);
   out["exitSignal"] = pod.exit_signal;
   out["startTime"] = TimeJson(pod.start_time);
   out["endTime"] = TimeJson(pod.end_time);
+  return out;
+}
+
+json::object MemberEventJson(const MemberEvent& event) {
+  json::object out;
+  out["time"] = TimeJson(event.time);
+  out["type"] = event.type;
+  out["reason"] = event.reason;
+  out["object"] = event.object;
+  out["message"] = event.message;
+  out["count"] = event.count;
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/backend.h"
 #include "schedd/model/dispatch.h"
 #include "schedd/model/event.h"
 #include "schedd/model/job.h"
@@ -32,6 +33,7 @@ void AppendJobView(const JobRecord& job, JobMembers members, std::string* out);
 json::object EventJson(const Event& event);
 json::object AttemptJson(const AttemptRecord& attempt);
 json::object PodJson(const PodStatus& pod);
+json::object MemberEventJson(const MemberEvent& event);
 /// metav1.Condition; `lastTransitionTime` in seconds, as Kubernetes writes it.
 json::object ConditionJson(const Condition& condition);
 /// Resource names to quantity texts.

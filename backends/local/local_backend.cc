@@ -206,6 +206,10 @@ Result<RemoteRef> LocalBackend::EnsureNow(const DispatchOrder& order) {
   }
   const auto found = attempts_.find(order.key);
   std::shared_ptr<Attempt> attempt = found == attempts_.end() ? nullptr : found->second;
+  if (!order.expected_uid.empty() &&
+      (attempt == nullptr || attempt->state().remote_uid != order.expected_uid)) {
+    return NotFound("member " + order.key.cluster + " does not have this attempt");
+  }
   const bool grows = attempt != nullptr && order.scale > attempt->state().scale;
   if (attempt == nullptr || grows) {
     std::int64_t pods = PodsOfMember(order.key.cluster) - (grows ? attempt->live_pods() : 0);

@@ -11,7 +11,8 @@
 namespace muster::simulated {
 namespace {
 
-constexpr const char* kIncarnation = "simulated";
+// Members of one simulation are different clusters.
+std::string IncarnationOf(const std::string& cluster) { return "simulated-" + cluster; }
 
 struct Attempt {
   Observation seen;
@@ -144,6 +145,12 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
     if (!attempt->suspended) attempt->seen.active_pods = attempt->seen.ready_pods = pods;
   }
 
+  bool Has(const DispatchKey& key, const std::string& uid) {
+    std::lock_guard lock(mutex);
+    const auto found = attempts.find(key);
+    return found != attempts.end() && found->second.seen.remote_uid == uid;
+  }
+
   bool Serves(const std::string& cluster) const {
     for (const SimulatedCluster& one : options.clusters) {
       if (one.name == cluster) return true;
@@ -181,7 +188,9 @@ std::vector<std::string> SimulatedBackend::Clusters() const {
 void SimulatedBackend::Ensure(const DispatchOrder& order, Callback<RemoteRef> done) {
   if (!impl_->Serves(order.key.cluster))
     return done(NotFound("no simulated member " + order.key.cluster));
-  RemoteRef ref{"", kIncarnation};
+  if (!order.expected_uid.empty() && !impl_->Has(order.key, order.expected_uid))
+    return done(NotFound("member " + order.key.cluster + " does not have this attempt"));
+  RemoteRef ref{"", IncarnationOf(order.key.cluster)};
   const std::int64_t run_time_ms = RunTimeOf(order.object).value_or(impl_->options.run_time_ms);
   {
     std::lock_guard lock(impl_->mutex);
@@ -276,7 +285,7 @@ void SimulatedBackend::Facts(const std::string& cluster, Callback<ClusterFacts> 
     if (one.name != cluster) continue;
     ClusterFacts facts;
     facts.cluster = cluster;
-    facts.incarnation = kIncarnation;
+    facts.incarnation = IncarnationOf(cluster);
     facts.allocatable = one.allocatable;
     facts.message = "simulated: nothing is run";
     return done(std::move(facts));

@@ -1,4 +1,4 @@
-// cluster list, describe, cordon, uncordon; version.
+// cluster list, describe, cordon, uncordon, fence, collect; version.
 #include <cstdio>
 
 #include "clients/cli/commands.h"
@@ -30,6 +30,29 @@ int ClusterCordon(Session& session, const std::string& name, bool cordon) {
   if (!answer.ok()) return PrintFailure(answer.failure());
   std::printf("membercluster/%s %sed\n", name.c_str(), verb.c_str());
   return 0;
+}
+
+namespace {
+
+// Posts a verb of a member and prints the number that it answers with.
+int ClusterCount(Session& session, const std::string& name, const std::string& verb,
+                 const std::string& field, const std::string& what) {
+  const std::string target = "/v1/memberclusters/" + client::PercentEncode(name) + ":" + verb;
+  const client::Outcome<json::value> answer = session.api.Send({"POST", target});
+  if (!answer.ok()) return PrintFailure(answer.failure());
+  std::printf("membercluster/%s: %s %s\n", name.c_str(), client::PathText(*answer, field).c_str(),
+              what.c_str());
+  return 0;
+}
+
+}  // namespace
+
+int ClusterFence(Session& session, const std::string& name) {
+  return ClusterCount(session, name, "fence", "attemptsGivenUp", "attempts given up");
+}
+
+int ClusterCollect(Session& session, const std::string& name) {
+  return ClusterCount(session, name, "collect", "objectsReleased", "objects released");
 }
 
 int Version(Session& session, bool client_only) {

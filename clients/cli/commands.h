@@ -96,6 +96,10 @@ int QuotaSet(Session& session, const QuotaEdit& edit);
 int ClusterList(Session& session, const std::string& output);
 int ClusterDescribe(Session& session, const std::string& name);
 int ClusterCordon(Session& session, const std::string& name, bool cordon);
+/// Nothing runs any more on a member that does not answer.
+int ClusterFence(Session& session, const std::string& name);
+/// Releases what is quarantined on a member.
+int ClusterCollect(Session& session, const std::string& name);
 
 /// A run on a virtual clock, on this machine; no server is asked.
 struct SimulateOptions {

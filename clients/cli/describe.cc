@@ -11,6 +11,9 @@
 namespace muster::cli {
 namespace {
 
+constexpr std::size_t kDescribedPods = 50;
+constexpr std::size_t kDescribedEvents = 100'000;  // all
+
 void PrintConditions(const json::value* conditions) {
   if (conditions == nullptr || !conditions->is_array() || conditions->get_array().empty()) return;
   TextTable table({"TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"});
@@ -23,18 +26,28 @@ void PrintConditions(const json::value* conditions) {
   std::printf("Conditions:\n%s", table.Render().c_str());
 }
 
-void PrintEvents(Session& session, std::int64_t id) {
+// A table of what is below the job's path, or nothing: the view above is what was asked for, and
+// history or member may be gone.
+void PrintItems(Session& session, std::int64_t id, const char* path, const char* title,
+                const std::vector<std::pair<const char*, const char*>>& columns,
+                std::size_t most = kDescribedEvents) {
   const client::Outcome<json::value> answer =
-      session.api.Get(client::JobPath(std::to_string(id)) + "/events");
-  if (!answer.ok()) return;  // the view above is what was asked for; its history may be gone
+      session.api.Get(client::JobPath(std::to_string(id)) + path);
+  if (!answer.ok()) return;
   const json::value* items = client::FindPath(*answer, "items");
   if (items == nullptr || !items->is_array() || items->get_array().empty()) return;
-  TextTable table({"TIME", "EVENT", "REASON", "MESSAGE"});
-  for (const json::value& event : items->get_array()) {
-    table.Add({client::PathText(event, "time"), client::PathText(event, "type"),
-               client::PathText(event, "reason"), client::PathText(event, "message")});
+  std::vector<std::string> heads;
+  for (const auto& [head, key] : columns) heads.emplace_back(head);
+  TextTable table(heads);
+  const std::size_t all = items->get_array().size();
+  for (std::size_t i = 0; i < std::min(all, most); ++i) {
+    std::vector<std::string> row;
+    for (const auto& [head, key] : columns)
+      row.push_back(client::PathText(items->get_array()[i], key));
+    table.Add(row);
   }
-  std::printf("Events:\n%s", table.Render().c_str());
+  std::printf("%s:\n%s", title, table.Render().c_str());
+  if (all > most) std::printf("... and %zu more\n", all - most);
 }
 
 int DescribeJob(Session& session, const std::string& name) {
@@ -52,7 +65,22 @@ int DescribeJob(Session& session, const std::string& name) {
     std::printf("podSets:\n%s", WriteYaml(*sets).c_str());
   }
   PrintConditions(job->all.if_contains("conditions"));
-  PrintEvents(session, job->id);
+  PrintItems(session, job->id, "/pods", "Pods",
+             {{"POD", "name"},
+              {"SET", "podSet"},
+              {"PHASE", "phase"},
+              {"NODE", "node"},
+              {"EXIT", "exitCode"},
+              {"MESSAGE", "message"}},
+             kDescribedPods);
+  PrintItems(session, job->id, "/events", "Events",
+             {{"TIME", "time"}, {"EVENT", "type"}, {"REASON", "reason"}, {"MESSAGE", "message"}});
+  PrintItems(session, job->id, "/member-events", "Events on the member",
+             {{"TIME", "time"},
+              {"TYPE", "type"},
+              {"REASON", "reason"},
+              {"OBJECT", "object"},
+              {"MESSAGE", "message"}});
   return 0;
 }
 

@@ -106,6 +106,11 @@ std::string ClusterState(const json::value& object) {
   return PathText(object, "status.cordoned") == "true" ? "Cordoned" : "Ready";
 }
 
+// Why a member is not ready; what it tells of itself otherwise is `cluster describe`'s.
+std::string ClusterTrouble(const json::value& object) {
+  return ConditionOf(object, "Healthy") == "False" ? ConditionOf(object, "Healthy", "message") : "";
+}
+
 KindColumn Name() { return At("NAME", "metadata.name"); }
 KindColumn Created() { return AgeAt("metadata.creationTimestamp"); }
 
@@ -153,6 +158,7 @@ std::vector<KindColumn> ClusterColumns() {
       {"FREE", false,
        [](const json::value& o) { return Pairs(FindPath(o, "status.resourceUsage.available")); }},
       Created(),
+      {"MESSAGE", false, ClusterTrouble},
       {"LABELS", true, [](const json::value& o) { return Pairs(FindPath(o, "metadata.labels")); }}};
 }
 

@@ -7,11 +7,6 @@ namespace {
 
 constexpr int kDefaultPort = 8686;  // contract.md, "The daemon"
 
-bool IsUnreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '.' || c == '_' || c == '~';
-}
-
 Error BadUrl(std::string_view url, const std::string& why) {
   return InvalidArgument("server address \"" + std::string(url) + "\" " + why);
 }
@@ -62,23 +57,6 @@ Result<Endpoint> ParseServerUrl(std::string_view url) {
     const auto [stop, error] = std::from_chars(port.data() + 1, end, out.port);
     if (port[0] != ':' || error != std::errc() || stop != end || out.port < 1 || out.port > 65535) {
       return BadUrl(url, "has a bad port");
-    }
-  }
-  return out;
-}
-
-std::string PercentEncode(std::string_view text) {
-  static constexpr char kHex[] = "0123456789ABCDEF";
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    if (IsUnreserved(c)) {
-      out.push_back(c);
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out.push_back('%');
-      out.push_back(kHex[byte >> 4]);
-      out.push_back(kHex[byte & 15]);
     }
   }
   return out;

@@ -1,10 +1,11 @@
-// Where the server listens, and how text becomes part of a request target.
+// Where the server listens, and the query of a request.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "schedd/base/result.h"
+#include "schedd/text/percent.h"
 
 namespace muster::client {
 
@@ -22,9 +23,7 @@ struct Endpoint {
 /// port.
 Result<Endpoint> ParseServerUrl(std::string_view url);
 
-/// Percent-encodes everything but RFC 3986's unreserved characters, for one path segment or query
-/// value.
-std::string PercentEncode(std::string_view text);
+using muster::PercentEncode;
 
 /// Builds "?a=1&b=2" step by step; values are encoded, empty values are left out.
 class Query {

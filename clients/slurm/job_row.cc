@@ -64,6 +64,8 @@ constexpr ReasonWord kReasons[] = {
     {"DeadlineExceeded", "TimeLimit"},
     {"FailedToStart", "JobLaunchFailure"},
     {"Lost", "NodeDown"},
+    {"NodeFailures", "NodeDown"},
+    {"EvictedOnMember", "SystemFailure"},
 };
 
 }  // namespace

@@ -65,6 +65,12 @@ inline constexpr std::int64_t kForgetKeysEveryMs = 60'000;
 inline constexpr std::size_t kForgottenKeys =
     5000;  // at once: about 20 ms of the writer, and 7 million a day
 
+// --- members that do not answer, and objects on members that nobody knows
+// ---------------------------------------------------------------------------------------
+inline constexpr std::int64_t kMemberLostAfterMs = 15'000;  // its API server restarts in less
+inline constexpr std::int64_t kOrphanGraceMs = 20'000;      // below one reconciliation
+inline constexpr std::size_t kSetAsidePerMember = 1000;     // recorded; anybody can make labels
+
 // --- explain: what one question may cost, off the engine thread
 // ---------------------------------------------------------------------------------------
 inline constexpr std::size_t kExplainNames = 5;     // jobs named in one sentence; the rest counted

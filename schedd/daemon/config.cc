@@ -4,11 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
 
+#include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
 #include "schedd/daemon/admission_config.h"
 #include "schedd/text/yaml.h"
@@ -17,6 +19,7 @@ namespace muster {
 namespace {
 
 constexpr const char* kVersion = "musterd 0.1.0";
+constexpr int kConnectionsMax = 256;  // of one member: beyond, an API server only queues
 
 // One value of one key and where it came from; later sources overwrite earlier ones.
 struct Setting {
@@ -36,7 +39,12 @@ const std::map<std::string, std::string>& Keys() {
        "member cluster of this host's processes: NAME[,cpu=N,memory=Q,RESOURCE=Q,label:KEY=VALUE]"},
       {"simulated-cluster",
        "member cluster on which jobs only sleep: NAME[,cpu=N,...,run-time-ms=N]"},
-      {"member-cluster", "Kubernetes member cluster: NAME,kubeconfig=FILE[,context=C]"},
+      {"member-cluster",
+       "Kubernetes member cluster: NAME,kubeconfig=FILE[,context=C][,credentials-dir=DIR]"
+       "[,dispatch=fast|safe][,connections=N][,allow-exec=true|false][,label:KEY=VALUE]"},
+      {"default-image",
+       "container image of batch scripts on Kubernetes where no queue names one "
+       "(annotation muster.io/default-image)"},
       {"log-level", "debug, info, warning or error (default info)"},
       {"log-file", "file for the log (default: standard error)"},
   };
@@ -149,10 +157,12 @@ void SetHostPort(const Setting& setting, HostPort* out, std::vector<FieldError>*
   }
 }
 
-void AddClusters(const Setting& setting, bool simulated, std::vector<DeclaredCluster>* out,
-                 std::set<std::string>* names, std::vector<FieldError>* problems) {
+template <class Cluster>
+void AddClusters(const Setting& setting, Result<Cluster> (*parse)(const std::string&),
+                 std::vector<Cluster>* out, std::set<std::string>* names,
+                 std::vector<FieldError>* problems) {
   for (const auto& value : setting.values) {
-    auto cluster = ParseClusterFlag(value, simulated);
+    auto cluster = parse(value);
     if (!cluster.ok()) {
       Problem(problems, setting.origin, cluster.error().detail);
     } else if (!names->insert(cluster->name).second) {
@@ -161,6 +171,13 @@ void AddClusters(const Setting& setting, bool simulated, std::vector<DeclaredClu
       out->push_back(*cluster);
     }
   }
+}
+
+Result<DeclaredCluster> ParseLocalFlag(const std::string& text) {
+  return ParseClusterFlag(text, false);
+}
+Result<DeclaredCluster> ParseSimulatedFlag(const std::string& text) {
+  return ParseClusterFlag(text, true);
 }
 
 DaemonConfig Build(const Settings& settings, EnvironmentLookup env,
@@ -176,14 +193,13 @@ DaemonConfig Build(const Settings& settings, EnvironmentLookup env,
     if (key == "rest") SetHostPort(setting, &config.rest, problems);
     if (key == "grpc") SetHostPort(setting, &config.grpc, problems);
     if (key == "local-cluster")
-      AddClusters(setting, false, &config.local_clusters, &names, problems);
+      AddClusters(setting, &ParseLocalFlag, &config.local_clusters, &names, problems);
     if (key == "simulated-cluster")
-      AddClusters(setting, true, &config.simulated_clusters, &names, problems);
+      AddClusters(setting, &ParseSimulatedFlag, &config.simulated_clusters, &names, problems);
+    if (key == "member-cluster")
+      AddClusters(setting, &ParseMemberFlag, &config.members, &names, problems);
+    if (key == "default-image") config.default_image = value;
     if (key == "log-file") config.log_file = value;
-    if (key == "member-cluster") {
-      Problem(problems, setting.origin,
-              "Kubernetes member clusters are not supported by this version; use --local-cluster");
-    }
     if (key == "log-level") {
       config.log_level = value;
       if (value != "debug" && value != "info" && value != "warning" && value != "error") {
@@ -234,18 +250,86 @@ Status AddClusterPart(const std::string& part, bool simulated, DeclaredCluster* 
   return Done{};
 }
 
+Status CheckName(const std::string& name) {
+  if (IsDnsLabel(name)) return Done{};
+  return InvalidArgument("\"" + name + "\" is not a cluster name (DNS label)");
+}
+
+Status SetWord(const std::string& key, const std::string& value, const char* yes, const char* no,
+               bool* out) {
+  *out = value == yes;
+  if (*out || value == no) return Done{};
+  return InvalidArgument(key + ": \"" + value + "\" is not " + yes + " or " + no);
+}
+
+Status SetConnections(const std::string& value, int* out) {
+  const auto parsed = std::from_chars(value.data(), value.data() + value.size(), *out);
+  if (parsed.ec == std::errc() && parsed.ptr == value.data() + value.size() && *out >= 1 &&
+      *out <= kConnectionsMax) {
+    return Done{};
+  }
+  return InvalidArgument("connections: \"" + value + "\" is not a number from 1 to " +
+                         std::to_string(kConnectionsMax));
+}
+
+Status SetPath(const std::string& key, const std::string& value, std::string* out) {
+  if (value.empty()) return InvalidArgument(key + ": must not be empty");
+  std::error_code failed;
+  *out = std::filesystem::absolute(value, failed).lexically_normal().string();
+  if (failed) return InvalidArgument(key + ": \"" + value + "\" is not a path");
+  return Done{};
+}
+
+Status AddMemberPart(const std::string& part, DeclaredMember* member) {
+  const auto equals = part.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return InvalidArgument("\"" + part + "\" is not KEY=VALUE");
+  }
+  const std::string key = part.substr(0, equals);
+  const std::string value = part.substr(equals + 1);
+  if (key.starts_with("label:")) {
+    member->labels[key.substr(6)] = value;
+    return Done{};
+  }
+  if (key == "kubeconfig") return SetPath(key, value, &member->kubeconfig);
+  if (key == "credentials-dir") return SetPath(key, value, &member->credentials_dir);
+  if (key == "dispatch") return SetWord(key, value, "fast", "safe", &member->fast);
+  if (key == "allow-exec") return SetWord(key, value, "true", "false", &member->allow_exec);
+  if (key == "connections") return SetConnections(value, &member->connections);
+  if (key == "context") {
+    member->context = value;
+    return Done{};
+  }
+  return InvalidArgument("\"" + key +
+                         "\" is not kubeconfig, context, credentials-dir, dispatch, connections, "
+                         "allow-exec or label:KEY");
+}
+
 }  // namespace
+
+Result<DeclaredMember> ParseMemberFlag(const std::string& text) {
+  DeclaredMember member;
+  std::stringstream parts(text);
+  std::getline(parts, member.name, ',');
+  const Status named = CheckName(member.name);
+  if (!named.ok()) return named.error();
+  std::string part;
+  while (std::getline(parts, part, ',')) {
+    const Status status = AddMemberPart(part, &member);
+    if (!status.ok()) return InvalidArgument(member.name + ": " + status.error().detail);
+  }
+  if (member.kubeconfig.empty()) {
+    return InvalidArgument(member.name + ": kubeconfig=FILE is missing");
+  }
+  return member;
+}
 
 Result<DeclaredCluster> ParseClusterFlag(const std::string& text, bool simulated) {
   DeclaredCluster cluster;
   std::stringstream parts(text);
   std::getline(parts, cluster.name, ',');
-  const bool good_name = !cluster.name.empty() && cluster.name.size() <= 63 &&
-                         cluster.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") ==
-                             std::string::npos &&
-                         cluster.name.front() != '-' && cluster.name.back() != '-';
-  if (!good_name)
-    return InvalidArgument("\"" + cluster.name + "\" is not a cluster name (DNS label)");
+  const Status named = CheckName(cluster.name);
+  if (!named.ok()) return named.error();
   std::string part;
   while (std::getline(parts, part, ',')) {
     const auto status = AddClusterPart(part, simulated, &cluster);

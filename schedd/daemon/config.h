@@ -21,6 +21,19 @@ struct DeclaredCluster {
   std::int64_t run_time_ms = 0;  // simulated ones: how long a job "runs"
 };
 
+/// One Kubernetes member cluster. What its kubeconfig says is read by the backend, which shows on
+/// the member what is wrong with it.
+struct DeclaredMember {
+  std::string name;
+  std::string kubeconfig;       // an absolute path
+  std::string context;          // "": the file's current-context
+  std::string credentials_dir;  // files that it names lie under this; "": under its own directory
+  bool fast = false;            // one unsuspended create instead of create, record, release
+  bool allow_exec = false;      // may the kubeconfig name a program that gives credentials
+  int connections = 0;          // at once, without watches; 0: the backend's own number
+  LabelMap labels;
+};
+
 struct HostPort {
   std::string host;
   int port = 0;
@@ -32,8 +45,10 @@ struct DaemonConfig {
   HostPort rest{"127.0.0.1", 8686};
   HostPort grpc{"127.0.0.1", 8687};
   std::vector<DeclaredCluster>
-      local_clusters;  // none of either kind: one named "local", the host's size
+      local_clusters;  // none of any kind: one named "local", the host's size
   std::vector<DeclaredCluster> simulated_clusters;  // for benchmarks: jobs there only sleep
+  std::vector<DeclaredMember> members;              // Kubernetes
+  std::string default_image;  // of batch scripts on Kubernetes whose queues name none; "": refused
   std::string log_level = "info";
   std::string log_file;  // "": stderr
   AdmissionSettingsPtr admission = std::make_shared<const AdmissionSettings>();
@@ -53,6 +68,10 @@ Result<ParsedCommandLine> ParseCommandLine(int argc, const char* const* argv,
 
 /// "NAME[,cpu=N,memory=Q,RESOURCE=Q,label:KEY=VALUE,run-time-ms=N]".
 Result<DeclaredCluster> ParseClusterFlag(const std::string& text, bool simulated);
+
+/// "NAME,kubeconfig=FILE[,context=C][,credentials-dir=DIR][,dispatch=fast|safe][,connections=N]
+/// [,allow-exec=true|false][,label:KEY=VALUE]".
+Result<DeclaredMember> ParseMemberFlag(const std::string& text);
 
 /// "HOST:PORT"; the host must be a loopback address until authentication exists.
 Result<HostPort> ParseHostPort(const std::string& text);

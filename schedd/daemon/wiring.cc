@@ -16,6 +16,7 @@
 #include "api/grpc/grpc_server.h"
 #include "api/rest/rest_server.h"
 #include "api/service/scheduler_service.h"
+#include "backends/k8s/k8s_backend.h"
 #include "backends/local/local_backend.h"
 #include "backends/simulated/simulated_backend.h"
 #include "schedd/base/quantity.h"
@@ -103,8 +104,9 @@ struct Daemon::Impl {
 
   Status LockDataDir();
   Status OpenStore();
-  Status MakeBackends();
+  Status MakeBackends(const std::string& instance_id);
   Status DeclareObjects();
+  void TellUnserved();
   Status Serve();
   void EndRecoveryWait() {
     if (!was_ready.exchange(true)) recovered.set_value();
@@ -174,8 +176,9 @@ Status Daemon::Impl::OpenStore() {
   return Done{};
 }
 
-Status Daemon::Impl::MakeBackends() {
-  if (config.local_clusters.empty() && config.simulated_clusters.empty()) {
+Status Daemon::Impl::MakeBackends(const std::string& instance_id) {
+  if (config.local_clusters.empty() && config.simulated_clusters.empty() &&
+      config.members.empty()) {
     config.local_clusters.push_back({.name = "local", .allocatable = {}, .labels = {}});
   }
   if (!config.local_clusters.empty()) {
@@ -201,6 +204,17 @@ Status Daemon::Impl::MakeBackends() {
     backends.push_back(
         std::make_unique<simulated::SimulatedBackend>(clock, timers, std::move(options)));
   }
+  if (config.members.empty()) return Done{};
+  k8s::KubernetesOptions options;
+  options.instance_id = instance_id;
+  options.clock = &clock;
+  options.timers = &timers;
+  options.random = &random;
+  for (const auto& one : config.members) {
+    options.members.push_back({one.name, one.kubeconfig, one.context, one.credentials_dir, one.fast,
+                               one.allow_exec, one.connections, one.labels});
+  }
+  backends.push_back(k8s::MakeKubernetesBackend(std::move(options)));
   return Done{};
 }
 
@@ -214,6 +228,10 @@ Status Daemon::Impl::DeclareObjects() {
     apply.changes.push_back(MemberClusterChange(cluster, "local", *world));
   for (const auto& cluster : config.simulated_clusters)
     apply.changes.push_back(MemberClusterChange(cluster, "simulated", *world));
+  for (const auto& member : config.members) {
+    const DeclaredCluster cluster{.name = member.name, .allocatable = {}, .labels = member.labels};
+    apply.changes.push_back(MemberClusterChange(cluster, "kubernetes", *world));
+  }
   std::promise<Status> promise;
   apply.done = [&promise](Result<std::vector<ObjectApplied>> result) {
     promise.set_value(result.ok() ? Status(Done{}) : Status(result.error()));
@@ -221,6 +239,21 @@ Status Daemon::Impl::DeclareObjects() {
   auto done = promise.get_future();
   if (!engine->Post(std::move(apply))) return Internal("the engine refuses the member clusters");
   return done.get();
+}
+
+// A member that was declared to an earlier daemon and is not to this one: nothing new may go there,
+// and what it runs is waited for.
+void Daemon::Impl::TellUnserved() {
+  const WorldViewPtr world = engine->View();
+  for (const auto& [name, member] : world->config->member_clusters) {
+    if (dispatcher->BackendOf(name) != nullptr) continue;
+    FactsCommand command;
+    command.facts.cluster = name;
+    command.facts.healthy = false;
+    command.facts.message = "no flag declares it to this daemon";
+    if (!engine->Post(std::move(command)))
+      Log(LogLevel::kWarning, "daemon", "member_not_declared", {{"cluster", name}});
+  }
 }
 
 Status Daemon::Impl::Serve() {
@@ -251,10 +284,11 @@ Status Daemon::Start() {
   if (!status.ok()) return status;
   auto instance = d.store->InstanceId();
   if (!instance.ok()) return instance.error();
-  status = d.MakeBackends();
+  status = d.MakeBackends(*instance);
   if (!status.ok()) return status;
   dispatch::DispatcherOptions options;
   options.instance_id = *instance;
+  options.default_image = d.config.default_image;
   d.dispatcher = std::make_unique<dispatch::Dispatcher>(*d.store, d.clock, d.timers, d.random,
                                                         d.metrics, options);
   for (auto& backend : d.backends) d.dispatcher->AddBackend(*backend);
@@ -276,6 +310,7 @@ Status Daemon::Start() {
     return Unavailable("recovery did not finish in two minutes");
   }
   if (d.start.stop_requested()) return Error{Code::kCancelled, "the start was given up"};
+  d.TellUnserved();
   status = d.DeclareObjects();
   if (!status.ok()) return status;
   Log(LogLevel::kInfo, "daemon", "ready",

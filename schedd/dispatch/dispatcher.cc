@@ -35,11 +35,13 @@ Dispatcher::Impl::Impl(Store& store_in, const Clock& clock_in, TimerService& tim
 
 void Dispatcher::Impl::Work() {
   std::deque<Task> arrived;
+  bool more = false;
   while (!stopping) {
-    tasks.PopAll(&arrived, std::chrono::hours(1));
+    tasks.PopAll(&arrived, more ? std::chrono::nanoseconds(0) : std::chrono::hours(1));
     for (Task& task : arrived) Handle(std::move(task));
     arrived.clear();
-    StartEnsures();
+    // Some at a time: what was ordered meanwhile and is more urgent does not wait for all of them.
+    more = StartEnsures();
     FlushOutbox();
   }
 }
@@ -48,6 +50,7 @@ void Dispatcher::Impl::Handle(Task task) {
   std::visit(Overloads{
                  [this](EnsureTask& one) { Enqueue(std::move(one)); },
                  [this](RemoveTask& one) { Enqueue(std::move(one)); },
+                 [this](AcknowledgeTask& one) { Enqueue(std::move(one)); },
                  [this](ListTask& one) { StartList(one.cluster); },
                  [this](FactsTask& one) {
                    const auto backend = backends.find(one.cluster);
@@ -60,6 +63,7 @@ void Dispatcher::Impl::Handle(Task task) {
                  },
                  [this](EnsureDone& one) { Complete(std::move(one)); },
                  [this](RemoveDone& one) { Complete(std::move(one)); },
+                 [this](AcknowledgeDone& one) { Complete(std::move(one)); },
                  [this](ListDone& one) { Complete(std::move(one)); },
                  [this](RetryTask& one) {
                    lanes[one.key].delayed = false;
@@ -74,12 +78,28 @@ void Dispatcher::Impl::Handle(Task task) {
                      Handle(ListTask{cluster});
                      Handle(FactsTask{cluster});
                    }
+                   TellUnserved();
                    At(options.reconcile_every_ms, ReconcileTask{});
                  },
                  [this](ReportTask& one) { Post(std::move(one.command)); },
                  [this](PostTask&) { outbox_waits = false; },
              },
              task);
+}
+
+// A member of an earlier start that this daemon has no backend for: nobody else says that it is
+// away.
+void Dispatcher::Impl::TellUnserved() {
+  const WorldViewPtr world = view();
+  if (!world->ready) return;
+  for (const auto& [name, member] : world->config->member_clusters) {
+    if (backends.contains(name)) continue;
+    ClusterFacts facts;
+    facts.cluster = name;
+    facts.healthy = false;
+    facts.message = "it is not served by this daemon";
+    Post(FactsCommand{std::move(facts)});
+  }
 }
 
 void Dispatcher::Impl::Post(Command command) { outbox.push_back(std::move(command)); }
@@ -147,12 +167,17 @@ Backend* Dispatcher::BackendOf(const std::string& cluster) const {
   return found == impl_->backends.end() ? nullptr : found->second;
 }
 
-void Dispatcher::Ensure(const DispatchKey& key, JobPtr job, bool suspended) {
-  impl_->tasks.PushAlways(EnsureTask{key, std::move(job), suspended});
+void Dispatcher::Ensure(const DispatchKey& key, JobPtr job, const std::string& expected_uid) {
+  impl_->tasks.PushAlways(EnsureTask{key, std::move(job), expected_uid});
 }
 
-void Dispatcher::Remove(const DispatchKey& key, JobPtr, RemovePolicy policy) {
+void Dispatcher::Remove(const DispatchKey& key, RemovePolicy policy) {
   impl_->tasks.PushAlways(RemoveTask{key, std::move(policy)});
+}
+
+void Dispatcher::Acknowledge(const DispatchKey& key, const RemoteObject& object,
+                             const std::string& uid) {
+  impl_->tasks.PushAlways(AcknowledgeTask{key, object, uid});
 }
 
 void Dispatcher::List(const std::string& cluster) { impl_->tasks.PushAlways(ListTask{cluster}); }

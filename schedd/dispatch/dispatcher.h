@@ -20,7 +20,8 @@
 namespace muster::dispatch {
 
 struct DispatcherOptions {
-  std::string instance_id;  // of this Muster installation, stamped on objects
+  std::string instance_id;    // of this Muster installation, stamped on objects
+  std::string default_image;  // shapes::RenderOptions
   std::int64_t reconcile_every_ms = 30'000;
   std::int64_t retry_base_ms = 200, retry_max_ms = 30'000;
 };
@@ -41,8 +42,10 @@ class Dispatcher final : public OrderSink, public ObservationSink {
   /// The backend of a cluster, null if none.
   Backend* BackendOf(const std::string& cluster) const;
 
-  void Ensure(const DispatchKey& key, JobPtr job, bool suspended) override;
-  void Remove(const DispatchKey& key, JobPtr job, RemovePolicy policy) override;
+  void Ensure(const DispatchKey& key, JobPtr job, const std::string& expected_uid) override;
+  void Remove(const DispatchKey& key, RemovePolicy policy) override;
+  void Acknowledge(const DispatchKey& key, const RemoteObject& object,
+                   const std::string& uid) override;
   void List(const std::string& cluster) override;
   void OnObservation(Observation observation) override;
   void OnFacts(ClusterFacts facts) override;

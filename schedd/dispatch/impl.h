@@ -21,11 +21,16 @@ namespace muster::dispatch {
 struct EnsureTask {
   DispatchKey key;
   JobPtr job;
-  bool suspended = false;
+  std::string expected_uid;  // "": make it; else release or resize that object
 };
 struct RemoveTask {
   DispatchKey key;
   RemovePolicy policy;
+};
+struct AcknowledgeTask {
+  DispatchKey key;
+  RemoteObject object;
+  std::string uid;
 };
 struct ListTask {
   std::string cluster;
@@ -41,6 +46,10 @@ struct RemoveDone {
   DispatchKey key;
   Result<Removed> outcome;
 };
+struct AcknowledgeDone {
+  AcknowledgeTask task;
+  Result<Done> outcome;
+};
 struct ListDone {
   std::string cluster;
   Result<std::vector<Observation>> outcome;
@@ -54,17 +63,19 @@ struct ReportTask {
 };
 struct PostTask {};  // the engine's inbox was full: try again
 
-using Task = std::variant<EnsureTask, RemoveTask, ListTask, FactsTask, EnsureDone, RemoveDone,
-                          ListDone, RetryTask, ReconcileTask, ReportTask, PostTask>;
+using Task = std::variant<EnsureTask, RemoveTask, AcknowledgeTask, ListTask, FactsTask, EnsureDone,
+                          RemoveDone, AcknowledgeDone, ListDone, RetryTask, ReconcileTask,
+                          ReportTask, PostTask>;
 
 /// The calls for one key, strictly one after another.
 struct Lane {
-  std::deque<std::variant<EnsureTask, RemoveTask>> waiting;
+  std::deque<std::variant<EnsureTask, RemoveTask, AcknowledgeTask>> waiting;
   bool busy = false;           // a call, or the question after an unknown outcome, is under way
   bool delayed = false;        // a RetryTask is on its way
   bool backed_off = false;     // it has come: the next call may start
   int failures = 0;            // in a row
   bool remove_failed = false;  // the last of them was a Remove
+  bool acknowledges = false;   // an Acknowledge waits or is under way
 };
 
 /// Lists of one member: one at a time, asked for again if something wanted a later one.
@@ -83,6 +94,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
   // dispatcher.cc
   void Work();
   void Handle(Task task);
+  void TellUnserved();
   void Post(Command command);
   void FlushOutbox();
   void At(std::int64_t after_ms, Task task);
@@ -91,15 +103,20 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
   // lanes.cc: ensure and remove, per key.
   void Enqueue(EnsureTask task);
   void Enqueue(RemoveTask task);
+  void Enqueue(AcknowledgeTask task);
   void Advance(const DispatchKey& key);
   void StartRemove(RemoveTask task);
+  void StartAcknowledge(AcknowledgeTask task);
   void Complete(EnsureDone done);
   void Complete(RemoveDone done);
+  void Complete(AcknowledgeDone done);
 
   // render.cc: manifests to orders, many at a time.
-  void StartEnsures();
+  bool StartEnsures();
+  void StartEnsure(const EnsureTask& task, const Result<std::string>& manifest,
+                   const WorldView& world);
   Result<DispatchOrder> MakeOrder(const EnsureTask& task, const std::string& manifest,
-                                  const WorldView& world) const;
+                                  const WorldView& world, const Backend& backend) const;
   Status AddReferences(const JobRecord& job, const json::value& manifest, const WorldView& world,
                        DispatchOrder* order) const;
 
@@ -124,7 +141,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
   // The worker's own.
   std::map<DispatchKey, Lane> lanes;
   std::map<std::string, Listing> listings;
-  std::vector<EnsureTask> to_render;
+  std::deque<EnsureTask> to_release, to_create;  // to be rendered; releases first
   std::deque<Command> outbox;
   bool outbox_waits = false;
   std::atomic<bool> stopping{false};

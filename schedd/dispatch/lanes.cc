@@ -1,5 +1,9 @@
 // Ensure and Remove, one call at a time for each key.
+#include <algorithm>
+#include <utility>
+
 #include "schedd/dispatch/impl.h"
+#include "schedd/dispatch/step/step.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster::dispatch {
@@ -20,15 +24,30 @@ void Dispatcher::Impl::Enqueue(EnsureTask task) {
 void Dispatcher::Impl::Enqueue(RemoveTask task) {
   const DispatchKey key = task.key;
   Lane& lane = lanes[key];
-  // Whoever removes no longer wants it made: calls that have not begun do not begin.
+  // Whoever removes no longer wants it made: calls that have not begun do not begin. Nor need it be
+  // acknowledged: what is removed is let go.
   std::erase_if(lane.waiting,
-                [](const auto& one) { return std::holds_alternative<EnsureTask>(one); });
+                [](const auto& one) { return !std::holds_alternative<RemoveTask>(one); });
+  lane.acknowledges = false;
   // Nor need it wait for a back-off that was theirs.
   if (!lane.remove_failed) {
     lane.failures = 0;
     lane.delayed = lane.backed_off = false;
   }
   lane.waiting.emplace_back(std::move(task));
+  Advance(key);
+}
+
+void Dispatcher::Impl::Enqueue(AcknowledgeTask task) {
+  const DispatchKey key = task.key;
+  Lane& lane = lanes[key];
+  const bool removes = std::any_of(lane.waiting.begin(), lane.waiting.end(), [](const auto& one) {
+    return std::holds_alternative<RemoveTask>(one);
+  });
+  if (!lane.acknowledges && !removes) {
+    lane.acknowledges = true;
+    lane.waiting.emplace_back(std::move(task));
+  }
   Advance(key);
 }
 
@@ -51,10 +70,28 @@ void Dispatcher::Impl::Advance(const DispatchKey& key) {
   lane.waiting.pop_front();
   lane.busy = true;
   if (auto* ensure = std::get_if<EnsureTask>(&next)) {
-    to_render.push_back(std::move(*ensure));
+    auto& queue = ensure->expected_uid.empty() ? to_create : to_release;
+    queue.push_back(std::move(*ensure));
+  } else if (auto* remove = std::get_if<RemoveTask>(&next)) {
+    StartRemove(std::move(*remove));
   } else {
-    StartRemove(std::move(std::get<RemoveTask>(next)));
+    StartAcknowledge(std::move(std::get<AcknowledgeTask>(next)));
   }
+}
+
+void Dispatcher::Impl::StartAcknowledge(AcknowledgeTask task) {
+  const auto backend = backends.find(task.key.cluster);
+  if (backend == backends.end()) {
+    const std::string cluster = task.key.cluster;
+    tasks.PushAlways(AcknowledgeDone{std::move(task), NoBackend(cluster)});
+    return;
+  }
+  auto shared = std::make_shared<AcknowledgeTask>(std::move(task));
+  backend->second->Acknowledge(
+      shared->key, shared->object, shared->uid,
+      [self = shared_from_this(), shared](Result<Done> outcome) {
+        self->tasks.PushAlways(AcknowledgeDone{*shared, std::move(outcome)});
+      });
 }
 
 void Dispatcher::Impl::StartRemove(RemoveTask task) {
@@ -111,6 +148,30 @@ void Dispatcher::Impl::Complete(RemoveDone done) {
   }
   Post(RemovedCommand{done.key, std::move(done.outcome)});
   Advance(done.key);
+}
+
+// Nobody waits for it, so nothing is reported; what is refused is ordered again with the next list
+// that still has the object.
+void Dispatcher::Impl::Complete(AcknowledgeDone done) {
+  const DispatchKey key = done.task.key;
+  Lane& lane = lanes[key];
+  lane.busy = false;
+  // A removal may have come meanwhile.
+  const bool wanted = std::exchange(lane.acknowledges, false);
+  if (done.outcome.ok()) {
+    lane.failures = 0;
+  } else {
+    if (wanted) ++lane.failures;  // a removal does not wait for this one's back-off
+    lane.remove_failed = false;
+    calls_failed.Add();
+    Log(LogLevel::kWarning, "dispatch", "acknowledge_failed",
+        {{"cluster", key.cluster},
+         {"attempt", std::int64_t{key.attempt}},
+         {"reason", CodeName(done.outcome.error().code)},
+         {"err", done.outcome.error().detail}});
+    if (wanted && MayBeMended(done.outcome.error().code)) Enqueue(std::move(done.task));
+  }
+  Advance(key);
 }
 
 }  // namespace muster::dispatch

@@ -1,6 +1,7 @@
 // What becomes of a job's current attempt: admitted, stopped, ended, run again, removed from its
 // member.
 #include "schedd/engine/impl.h"
+#include "schedd/engine/remote_objects.h"
 #include "schedd/engine/stand_ins_impl.h"
 
 namespace muster {
@@ -29,16 +30,26 @@ void Engine::Impl::Admit(const core::Admit& admit) {
   }
 }
 
+// The store would refuse a second row of one name, so it is looked for here: a batch script and a
+// Job may bear the same one.
 void Engine::Impl::StartAttempt(const JobPtr& job) {
-  DispatchRow row;
-  row.key = CurrentKey(*job);
-  row.job = job->id;
-  row.object_kind = ShapeKindName(job->shape);
-  row.ns = job->ns;
-  row.name = job->name;
-  PutRow(row);
-  tx.orders.push_back({dispatch::Action::kEnsure, row.key, job, ""});
+  const DispatchRow row = IntentOf(*job);
   metrics.OnAdmitted(*job);
+  const auto holder = live.names.find(NameHash(row));
+  if (holder != live.names.end()) {
+    const DispatchRow other = live.dispatches.at(holder->second);
+    if (SameName(other, row) && (other.job != row.job || IsLive(other.state))) {
+      EndJob(job, JobEvent::kFail, Reason::kFailedToStart,
+             "member cluster " + job->cluster + " has a " + row.object_kind + " " + row.ns + "/" +
+                 row.name + " already, of job " + std::to_string(other.job.value),
+             nullptr);
+      return;
+    }
+    // What may be left of an attempt of its own that was written off goes before this one is made.
+    if (SameName(other, row)) StepRow(other.key, dispatch::Superseded{}, nullptr);
+  }
+  PutRow(row);
+  tx.orders.push_back({dispatch::Action::kEnsure, row.key, job});
 }
 
 void Engine::Impl::StopAttempt(const JobPtr& job, Reason reason, const std::string& message,

@@ -124,6 +124,23 @@ struct CordonCommand {
   Callback<ObjectPtr> done;
 };
 
+/// Nothing runs any more on a member that does not answer: an administrator has seen to it. Its
+/// attempts are given up where their queue's policy waits for that (placement.md 4.3).
+/// kFailedPrecondition while the member answers; answers with how many attempts were given up.
+struct FenceCommand {
+  Actor actor;
+  std::string cluster;
+  Callback<std::size_t> done;
+};
+
+/// Lets the collection of orphans on a member go on after objects were found there that are ahead
+/// of the database; they are removed like any orphan. Answers with how many objects that concerns.
+struct CollectCommand {
+  Actor actor;
+  std::string cluster;
+  Callback<std::size_t> done;
+};
+
 /// What a new manifest under the name of a job changes of it; absent fields stay. kAborted for a
 /// stale version; kFailedPrecondition or kInvalidArgument, with a sentence, for what may not
 /// change.
@@ -179,6 +196,7 @@ struct ChangeJobCommand {
 using Command =
     std::variant<SubmitCommand, JobCommand, ApplyCommand, PreviewCommand, ObservedCommand,
                  FactsCommand, EnsuredCommand, RemovedCommand, ListedCommand, CordonCommand,
-                 ReplaceJobCommand, SetCheckStatusCommand, SetCheckActiveCommand, ChangeJobCommand>;
+                 FenceCommand, CollectCommand, ReplaceJobCommand, SetCheckStatusCommand,
+                 SetCheckActiveCommand, ChangeJobCommand>;
 
 }  // namespace muster

@@ -120,6 +120,17 @@ void Engine::Impl::Absorb(const Transaction& done, std::int64_t last_seq) {
     committed.ledger = std::move(ledger);
   }
   if (done.object_table != nullptr) committed.objects = done.object_table;
+  if (!done.set_aside.empty()) {
+    auto known = std::make_shared<SetAside>(*committed.set_aside);
+    for (const auto& [key, write] : done.set_aside) {
+      if (write.remove) {
+        known->erase(key);
+      } else {
+        (*known)[key] = write.object;
+      }
+    }
+    committed.set_aside = std::move(known);
+  }
   WakeQueues(done.wakes);
   for (const JobId id : done.to_queue) {
     const auto found = live.jobs.find(id);
@@ -127,6 +138,13 @@ void Engine::Impl::Absorb(const Transaction& done, std::int64_t last_seq) {
       live.pending.Add(found->second, clock.WallNow());
   }
   for (const Order& order : done.orders) SendOrder(order);
+}
+
+bool Engine::Impl::IsOnItsWay(const DispatchKey& key) const {
+  return tx.dispatches.contains(key) ||
+         std::any_of(commits.begin(), commits.end(), [&](const SentCommit& sent) {
+           return sent.transaction.dispatches.contains(key);
+         });
 }
 
 void Engine::Impl::SendOrder(const Order& order) {
@@ -137,25 +155,31 @@ void Engine::Impl::SendOrder(const Order& order) {
       break;
     case Action::kEnsure:
     case Action::kEnsureLater:
-    case Action::kRelease:
-      // Revoked since it was decided: only Intent and Releasing permit to start anything.
-      if (row != live.dispatches.end() && order.job != nullptr &&
-          (row->second.state == DispatchState::kIntent ||
-           row->second.state == DispatchState::kReleasing)) {
-        orders.Ensure(order.key, order.job, false);
-      }
+    case Action::kRelease: {
+      // Revoked since it was decided: only Intent permits to make anything, only Releasing to let
+      // it run.
+      const bool release = order.action == Action::kRelease;
+      const DispatchState from = release ? DispatchState::kReleasing : DispatchState::kIntent;
+      if (row != live.dispatches.end() && order.job != nullptr && row->second.state == from &&
+          !dispatch::IsDeletedThere(row->second))
+        orders.Ensure(order.key, order.job, release ? row->second.remote_uid : "");
       break;
+    }
     case Action::kRemove:
     case Action::kRemoveLater:
     case Action::kRemoveKeepLogs: {
       RemovePolicy policy;
       policy.expected_uid = order.remote_uid;
+      policy.object = order.object;
       policy.keep_logs = order.action == Action::kRemoveKeepLogs ||
                          (order.action == Action::kRemoveLater && row != live.dispatches.end() &&
                           dispatch::KeepsLogs(row->second));
-      orders.Remove(order.key, order.job, policy);
+      orders.Remove(order.key, std::move(policy));
       break;
     }
+    case Action::kAcknowledge:
+      orders.Acknowledge(order.key, order.object, order.remote_uid);
+      break;
     case Action::kList:
       orders.List(order.key.cluster);
       break;

@@ -185,8 +185,11 @@ void Engine::Impl::StandIns::SendResize(JobId id) {
   if (found == engine.live.jobs.end() || !IsDispatched(found->second->state)) return;
   const DispatchKey key = CurrentKey(*found->second);
   const auto row = engine.live.dispatches.find(key);
-  if (row != engine.live.dispatches.end() && MayRun(row->second.state))
-    engine.orders.Ensure(key, found->second, false);
+  if (row == engine.live.dispatches.end() || !MayRun(row->second.state)) return;
+  // A release that is not durable yet must not leave by this door.
+  if (row->second.state == DispatchState::kReleasing && engine.IsOnItsWay(key))
+    return ResizeWhenDurable(*found->second);
+  engine.orders.Ensure(key, found->second, row->second.remote_uid);
 }
 
 // The answer to an order for an attempt that was there already. The member's last word ends it;

@@ -71,6 +71,7 @@ bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
   if (ready) {
     worked = FireTimers() || worked;
     worked = FireAlarms() || worked;
+    worked = FireLosses() || worked;
     worked = stand_ins->FireGates() || worked;
     worked = AdoptForgotten() || worked;
     worked = AdoptFinished() || worked;
@@ -78,7 +79,7 @@ bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
     SendAccepts();
     worked = HandleReports() || worked;
     FlushReleased();
-    const bool decided = !stopping && Cycle();
+    const bool decided = !stopping && !AwaitsLists() && Cycle();
     worked = decided || worked;
     if (!worked && !to_sweep.empty()) {
       Sweep();
@@ -101,6 +102,8 @@ std::chrono::nanoseconds Engine::Impl::IdleTime() const {
   if (!ttls.empty()) idle = std::min(idle, until(ttls.begin()->first));
   if (!retirements.empty()) idle = std::min(idle, until(retirements.front().first));
   idle = std::min(idle, until(next_forgetting));
+  if (!unlisted.empty()) idle = std::min(idle, until(lists_due));
+  if (!lost_members.empty()) idle = std::min(idle, until(next_loss_check));
   // Reading for it failed.
   if (!to_recheck.empty()) idle = std::min(idle, std::chrono::nanoseconds(kNanosPerSecond));
   if (fair.on()) idle = std::min(idle, until(next_fair_sample));

@@ -24,9 +24,14 @@ namespace muster {
 class OrderSink {
  public:
   virtual ~OrderSink() = default;
-  /// Make it exist and run. Repeated after recovery for rows still in Intent.
-  virtual void Ensure(const DispatchKey& key, JobPtr job, bool suspended) = 0;
-  virtual void Remove(const DispatchKey& key, JobPtr job, RemovePolicy policy) = 0;
+  /// Make it exist, suspended where the member's attempts are made so, else running. With a uid:
+  /// the attempt exists as that object, and only that one is released or resized. Repeated after
+  /// recovery for rows still in Intent or Releasing.
+  virtual void Ensure(const DispatchKey& key, JobPtr job, const std::string& expected_uid) = 0;
+  virtual void Remove(const DispatchKey& key, RemovePolicy policy) = 0;
+  /// The attempt's end is durable: the member may let its object go (Backend::Acknowledge).
+  virtual void Acknowledge(const DispatchKey& key, const RemoteObject& object,
+                           const std::string& uid) = 0;
   /// Ask the member for everything it has (after recovery and after gaps).
   virtual void List(const std::string& cluster) = 0;
 };
@@ -39,6 +44,10 @@ struct EngineOptions {
   std::size_t max_waiting_jobs = limits::kPendingJobs;
   std::size_t commit_depth = limits::kCommitDepth;
   std::size_t cycle_heads = limits::kCycleHeads;
+  /// For how long a member may be away before its attempts are Unknown.
+  std::int64_t lost_after_ms = limits::kMemberLostAfterMs;
+  /// For how long an object without a row is watched before it is removed.
+  std::int64_t orphan_grace_ms = limits::kOrphanGraceMs;
   /// The switches that change decisions; never null.
   AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
   /// Runs on the engine thread each time a recovery is done and visible in View(); may be null.

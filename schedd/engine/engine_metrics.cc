@@ -85,6 +85,20 @@ void AppendQueue(const WorldView& view, const ClusterQueue& queue, std::vector<S
   AppendQuotas(view, queue, out);
 }
 
+void AppendQuarantined(const WorldView& view, std::vector<Sample>* out) {
+  std::map<std::string, std::size_t> ahead;
+  for (const auto& [name, member] : view.config->member_clusters) ahead[name] = 0;
+  for (const auto& [key, object] : *view.set_aside) {
+    if (object.reason == SetAsideReason::kAhead && !object.released) ++ahead[object.cluster];
+  }
+  for (const auto& [cluster, count] : ahead) {
+    out->push_back({"muster_quarantined_objects",
+                    "Objects on a member that are ahead of the database",
+                    {{"cluster", cluster}},
+                    static_cast<double>(count)});
+  }
+}
+
 std::vector<Sample> Collect(const WorldView& view) {
   std::vector<Sample> samples;
   if (view.config == nullptr) return samples;
@@ -102,6 +116,7 @@ std::vector<Sample> Collect(const WorldView& view) {
                        {{"state", std::string(JobStateName(state))}},
                        static_cast<double>(by_state[state])});
   }
+  AppendQuarantined(view, &samples);
   return samples;
 }
 

@@ -22,6 +22,13 @@ namespace muster {
 /// What each holder takes of the machines.
 using MachineCharges = std::unordered_map<JobId, core::TopologyCharges>;
 
+/// A member that does not answer.
+struct LostMember {
+  WallTime since;        // as people are told
+  Monotonic since_mono;  // as it is counted
+  Monotonic lost_from;   // until then it may answer, and nothing is done
+};
+
 struct EngineState {
   bool ready = false;
   bool store_failed = false;  // a write failed: recover once nothing is outstanding
@@ -33,6 +40,15 @@ struct EngineState {
   LiveState live;
   CommittedState committed;
   std::map<std::string, ClusterFacts> facts;  // survive recovery: members say them once
+
+  std::map<std::string, LostMember> lost_members;  // as `facts`; a start takes them from the rows
+  Monotonic next_loss_check{};                     // if there are any
+  std::set<std::string> second_names;  // of members that are there under another name already
+  /// Kubernetes members that were not listed since the recovery, and until when that is waited for.
+  std::set<std::string> unlisted;
+  Monotonic lists_due{};
+  /// When an object that no attempt accounts for was listed first, by (cluster, uid).
+  std::map<std::pair<std::string, std::string>, Monotonic> strays;
 
   Transaction tx;
   std::deque<SentCommit> commits;

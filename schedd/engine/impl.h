@@ -1,6 +1,5 @@
 // Engine::Impl: the engine's state and the list of what it does; each group of functions has a file
-// of its own, named below. Everything here runs on the engine thread, apart from Post and the
-// store's callbacks, which only push into the inbox.
+// of its own, named below. All of it runs on the engine thread; the store's callbacks only push.
 #pragma once
 
 #include <atomic>
@@ -51,8 +50,7 @@ struct Engine::Impl : EngineState {
   Result<JobPtr> Release(const JobPtr& job);
   Result<JobPtr> Requeue(const JobCommand& command, const JobPtr& job);
   JobPtr Delete(const JobPtr& job, const std::string& by);
-  /// The job's record, read from the store if it has left memory. Null if there is none.
-  JobPtr FindOrLoad(JobId id);
+  JobPtr FindOrLoad(JobId id);  // from the store if it has left memory; null if there is none
 
   // attempts.cc: what becomes of the current attempt.
   void Admit(const core::Admit& admit);
@@ -115,8 +113,7 @@ struct Engine::Impl : EngineState {
 
   // pace.cc: how much of the writer scheduling may take while clients wait for submissions.
   bool Crowded() const { return inflight_submissions > 0 || clock.Now() < crowded_until; }
-  /// True while no transaction is to be sent or decided, for the sake of submissions.
-  bool Resting() const;
+  bool Resting() const;  // nothing is to be sent or decided, for the sake of submissions
   Monotonic RestEnds() const;
   void RestAfter(Monotonic sent);
   void NoteWriterIdle();
@@ -126,14 +123,42 @@ struct Engine::Impl : EngineState {
 
   // reports.cc: what the members say.
   void Handle(ObservedCommand command);
-  void Handle(FactsCommand command);
   void Handle(EnsuredCommand command);
   void Handle(RemovedCommand command);
   void Handle(ListedCommand command);
-  void StepRow(const DispatchKey& key, const dispatch::StepInput& input, const Observation* seen);
+  dispatch::Effect StepRow(const DispatchKey& key, const dispatch::StepInput& input,
+                           const Observation* seen);
   void ApplyEffect(const dispatch::StepResult& result, const Observation* seen);
   void Reclaim(JobId id, const Observation& seen);
+  void Account(const Observation& seen, std::set<DispatchKey>* accounted);
+  void ShowStuck(const JobPtr& job, const dispatch::StepResult& result);
+
+  // orphans.cc: objects on members that no attempt accounts for.
   void HandleOrphan(const Observation& seen);
+  bool IsElsewhere(const DispatchKey& key) const;
+  bool StrayLongEnough(const Observation& seen);
+  void FenceResurrected(const DispatchRow& row, const Observation& seen);
+  bool IsQuarantined(const std::string& cluster) const;
+  void PutAside(const Observation& seen, SetAsideReason reason);
+  void WriteAside(const SetAsideObject& object, bool remove);
+  void HoldAhead(const JobPtr& job, const Observation& seen);
+  void ForgetAbsent(const std::string& cluster, const std::set<std::string>& uids);
+  void Handle(CollectCommand command);
+
+  // lost_members.cc: members that do not answer, or are not what they were.
+  void Handle(FactsCommand command);
+  void Handle(FenceCommand command);
+  bool TakeFacts(ClusterFacts told);
+  void RefuseSecondName(ClusterFacts* told);
+  bool IsOnLostMember(const JobRecord& job) const;
+  void ReturnHolders(const std::string& cluster);
+  bool AwaitsLists();
+  void RestoreLost();
+  void LoseRecreated(const std::string& cluster);
+  OnClusterLost PolicyOf(const DispatchRow& row) const;
+  bool IsWrittenOff(const DispatchRow& row, Monotonic since) const;
+  bool FireLosses();
+  void LeaveMember(const JobPtr& job, const dispatch::StepResult& result);
 
   // apply.cc and apply_rules.cc: configuration.
   void Handle(ApplyCommand command);
@@ -184,6 +209,7 @@ struct Engine::Impl : EngineState {
   void Complete(CommitDone done);
   void Absorb(const Transaction& done, std::int64_t last_seq);
   void SendOrder(const Order& order);
+  bool IsOnItsWay(const DispatchKey& key) const;  // its newest row is not durable
   [[noreturn]] void StopOnRefusal(const Error& error);
   void StoreFailed(const Error& error);
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr const char* kHeldText = "The job is held; release it to let it be scheduled";
 constexpr const char* kBackoffText = "The workload backoff was finished";
+constexpr std::string_view kWaitsForMember = "; waits for member cluster ";
 constexpr const char* kEvaluationText = "Workload is pending evaluation in the scheduling queue";
 
 // A copy in the state that the one transition table gives.
@@ -46,6 +47,22 @@ void Waits(JobRecord* job) {
     job->state = *held;
   }
   SayWhyItWaits(job);
+}
+
+std::string AdmittedText(const JobRecord& job) {
+  return "The workload is admitted to member cluster " + job.cluster;
+}
+
+// What a member says of pods that do not run as they should.
+bool TakeMessage(JobRecord* job, const std::string& seen) {
+  if (IsTrue(*job, "Evicted") || IsCancelling(*job)) return false;
+  const bool admitted = job->state == JobState::kAdmitted;
+  const std::string text = !seen.empty() || !admitted ? seen : AdmittedText(*job);
+  const Reason reason = admitted ? Reason::kAdmitted : Reason::kRunning;
+  if (job->message == text && job->reason == reason) return false;
+  job->message = text;
+  job->reason = reason;
+  return true;
 }
 
 std::int32_t AdmittedPods(const JobRecord& job) {
@@ -138,7 +155,7 @@ void Dispatch(JobRecord* job, WallTime now) {
   job->exit_code.reset();
   job->exit_signal = 0;
   job->reason = Reason::kAdmitted;
-  job->message = "The workload is admitted to member cluster " + job->cluster;
+  job->message = AdmittedText(*job);
   if (FindCondition(*job, "PodsReady") != nullptr) {
     SetCondition(job, "PodsReady", false, "WaitForStart", "Not all pods are ready or succeeded",
                  now);
@@ -157,13 +174,16 @@ Draft Started(const JobRecord& job, const Observation& seen, WallTime now) {
 }
 
 Draft Progressed(const JobRecord& job, const Observation& seen, WallTime now) {
-  if (job.ready_pods == seen.ready_pods && job.succeeded_pods == seen.succeeded_pods &&
-      job.failed_pods == seen.failed_pods) {
-    return nullptr;
-  }
+  const bool counts = job.ready_pods != seen.ready_pods ||
+                      job.succeeded_pods != seen.succeeded_pods ||
+                      job.failed_pods != seen.failed_pods;
   auto draft = std::make_shared<JobRecord>(job);
-  TakeCounts(draft.get(), seen);
-  TakeReadiness(draft.get(), seen.failed_pods > job.failed_pods, now);
+  const bool message = TakeMessage(draft.get(), seen.message);
+  if (!counts && !message) return nullptr;
+  if (counts) {
+    TakeCounts(draft.get(), seen);
+    TakeReadiness(draft.get(), seen.failed_pods > job.failed_pods, now);
+  }
   return draft;
 }
 
@@ -217,7 +237,7 @@ Draft Ended(const JobRecord& job, JobEvent how, Reason reason, const std::string
 Draft BackToPending(const JobRecord& job, const AdmissionSettings& settings, WallTime now) {
   const Condition* evicted = FindCondition(job, "Evicted");
   const std::string why = evicted == nullptr ? std::string() : evicted->reason;
-  const bool asked = why == ReasonName(Reason::kRequeued);
+  const bool asked = why == ReasonName(Reason::kRequeued) || why == ReasonName(Reason::kLost);
   const bool ran = IsDispatched(job.state);
   Draft draft = Follow(job, asked ? JobEvent::kRequeue : JobEvent::kEvict);
   ReturnToQueue(draft.get(), settings, now);
@@ -253,6 +273,21 @@ Draft Stopping(const JobRecord& job, Reason reason, const std::string& message) 
   auto draft = std::make_shared<JobRecord>(job);
   draft->reason = reason;
   draft->message = message;
+  return draft;
+}
+
+std::string StopText(const JobRecord& job) {
+  return job.message.substr(0, job.message.find(kWaitsForMember));
+}
+
+Draft Stuck(const JobRecord& job, const std::string& why) {
+  const bool stops = IsTrue(job, "Evicted") || IsCancelling(job);
+  const std::string text =
+      stops ? StopText(job) + std::string(kWaitsForMember) + why : "member cluster " + why;
+  if (job.message == text) return nullptr;
+  auto draft = std::make_shared<JobRecord>(job);
+  draft->message = text;
+  if (!stops && job.state == JobState::kAdmitted) draft->reason = Reason::kDispatching;
   return draft;
 }
 

@@ -41,7 +41,7 @@ Draft Unreserved(const JobRecord& job, Reason reason, const std::string& message
 void Dispatch(JobRecord* job, WallTime now);
 /// Its pods run.
 Draft Started(const JobRecord& job, const Observation& seen, WallTime now);
-/// Takes over pod counts; null if none changed.
+/// Takes over pod counts and what the member says of its pods; null if nothing changed.
 Draft Progressed(const JobRecord& job, const Observation& seen, WallTime now);
 /// Pods that will not run any more give their quota back; never fewer than the record has (KEP-78).
 /// Null if there are no more of them.
@@ -54,6 +54,11 @@ Draft Ended(const JobRecord& job, JobEvent how, Reason reason, const std::string
 Draft BackToPending(const JobRecord& job, const AdmissionSettings& settings, WallTime now);
 /// An attempt is being ended on its member: why, until it is proven gone.
 Draft Stopping(const JobRecord& job, Reason reason, const std::string& message);
+/// Its attempt cannot go on, or not be ended, because of its member: `why` after the member's name.
+/// Null if the record says so already.
+Draft Stuck(const JobRecord& job, const std::string& why);
+/// Why an attempt is being ended, without what its member says to it.
+std::string StopText(const JobRecord& job);
 Draft Held(const JobRecord& job);
 Draft Released(const JobRecord& job);
 /// A waiting job's reason; null if it is what the record says already.

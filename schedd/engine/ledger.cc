@@ -12,6 +12,8 @@ MemberCluster WithFacts(const MemberCluster& declared,
   const auto seen = facts.find(declared.name);
   if (seen == facts.end()) return member;
   member.healthy = seen->second.healthy;
+  member.message = seen->second.message;
+  member.observed_at = seen->second.observed_at;
   for (const auto& [key, value] : seen->second.labels) member.labels[key] = value;
   for (const auto& one : seen->second.allocatable)
     SetAmount(&member.allocatable, one.resource, one.amount);

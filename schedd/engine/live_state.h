@@ -20,6 +20,9 @@ struct LiveState {
   std::shared_ptr<const ObjectTable> objects = std::make_shared<const ObjectTable>();
   std::unordered_map<JobId, JobPtr> jobs;         // looked up; never iterated where order matters
   std::map<DispatchKey, DispatchRow> dispatches;  // not Gone; by job uid first
+  /// Whose the object names on members are, by a hash of cluster, kind, namespace and name.
+  std::unordered_map<std::size_t, DispatchKey> names;
+  SetAside set_aside;  // what is left alone on members
   core::PendingQueues pending;
   /// Amounts as the rows will be once everything decided is committed; what decisions count on. No
   /// commit of an epoch is durable without those before it (store.h), so none is above a quota.
@@ -33,6 +36,7 @@ struct CommittedState {
   ConfigPtr config = std::make_shared<const ConfigView>();
   std::shared_ptr<const ObjectTable> objects = std::make_shared<const ObjectTable>();
   JobTable jobs;
+  std::shared_ptr<const SetAside> set_aside = std::make_shared<const SetAside>();
   Ledger ledger;
   std::int64_t last_seq = 0;
 };

@@ -10,6 +10,7 @@ void Engine::Impl::Publish() {
     view->config = committed.config;
     view->settings = options.settings;
     view->objects = committed.objects;
+    view->set_aside = committed.set_aside;
     committed.jobs.Seal();
     view->jobs = committed.jobs;
     view->usage = committed.ledger.usage();

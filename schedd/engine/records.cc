@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "schedd/engine/impl.h"
+#include "schedd/engine/remote_objects.h"
 #include "schedd/engine/stand_ins_impl.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/requests.h"
@@ -98,7 +99,8 @@ bool Engine::Impl::ChargesOther(const JobRecord& before, const JobRecord& after)
 void Engine::Impl::TrackHolder(const JobRecord& before, const JobPtr& after, bool holds) {
   const core::HolderPtr* known = live.holders.Find(after->id);
   TrackMachines(before, after, holds);
-  if (!holds) return live.holders.Erase(after->id);
+  // Nobody waits for a victim on a member that does not answer.
+  if (!holds || IsOnLostMember(*after)) return live.holders.Erase(after->id);
   const bool same = known != nullptr && before.conditions == after->conditions &&
                     before.reason == after->reason && before.admission == after->admission &&
                     before.admission_state == after->admission_state &&
@@ -130,8 +132,10 @@ void Engine::Impl::PutSoft(const JobPtr& before,
 void Engine::Impl::PutRow(const DispatchRow& row) {
   if (row.state == DispatchState::kGone) {
     live.dispatches.erase(row.key);
+    const auto name = live.names.find(NameHash(row));
+    if (name != live.names.end() && name->second == row.key) live.names.erase(name);
   } else {
-    live.dispatches[row.key] = row;
+    if (live.dispatches.insert_or_assign(row.key, row).second) live.names[NameHash(row)] = row.key;
   }
   tx.dispatches[row.key] = row;
 }

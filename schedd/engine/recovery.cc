@@ -7,6 +7,7 @@
 
 #include "schedd/base/limits.h"
 #include "schedd/engine/impl.h"
+#include "schedd/engine/remote_objects.h"
 #include "schedd/engine/stand_ins_impl.h"
 #include "schedd/shapes/queue_objects.h"
 #include "schedd/telemetry/log.h"
@@ -17,6 +18,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kLeadWait{
     1000};  // one try; between tries the loop stays responsive
+// A member that has not said what it has by then is not waited for.
+constexpr std::int64_t kListsWithinNs = 10 * kNanosPerSecond;
 constexpr std::int64_t kBackoffMs = 50;
 constexpr std::int64_t kBackoffMaxMs = 2000;
 
@@ -110,8 +113,17 @@ void Engine::Impl::Rebuild(Loaded loaded) {
   }
   committed.ledger = live.planned;
   for (DispatchRow& row : loaded.dispatches) {
-    if (row.state != DispatchState::kGone) live.dispatches[row.key] = std::move(row);
+    if (row.state == DispatchState::kGone) continue;
+    live.names[NameHash(row)] = row.key;
+    live.dispatches[row.key] = std::move(row);
   }
+  for (SetAsideObject& object : loaded.set_aside) {
+    live.set_aside[{object.cluster, object.remote_uid}] = std::move(object);
+  }
+  committed.set_aside = std::make_shared<const SetAside>(live.set_aside);
+  strays.clear();
+  unlisted.clear();
+  lists_due = clock.Now() + kListsWithinNs;
   CorrectUsage(loaded.usage);
 }
 
@@ -163,7 +175,10 @@ void Engine::Impl::CorrectUsage(const std::vector<UsageRow>& stored) {
 void Engine::Impl::Redrive() {
   std::vector<DispatchKey> keys;
   std::set<std::string> clusters;
-  for (const auto& [name, member] : live.config->member_clusters) clusters.insert(name);
+  for (const auto& [name, member] : live.config->member_clusters) {
+    clusters.insert(name);
+    if (member.backend == "kubernetes") unlisted.insert(name);
+  }
   for (const auto& [key, row] : live.dispatches) keys.push_back(key);
   for (const DispatchKey& key : keys) {
     const DispatchRow row = live.dispatches.at(key);
@@ -180,12 +195,12 @@ void Engine::Impl::Redrive() {
     if (result.action == dispatch::Action::kList) {
       clusters.insert(key.cluster);
     } else if (result.action != dispatch::Action::kNone) {
-      tx.orders.push_back(
-          {result.action, key, job == live.jobs.end() ? nullptr : job->second, row.remote_uid});
+      tx.orders.push_back({result.action, key, job == live.jobs.end() ? nullptr : job->second,
+                           row.remote_uid, ObjectOf(row)});
     }
   }
   for (const std::string& cluster : clusters) {
-    tx.orders.push_back({dispatch::Action::kList, DispatchKey{{}, 0, cluster}, nullptr, ""});
+    tx.orders.push_back({dispatch::Action::kList, DispatchKey{{}, 0, cluster}});
   }
   for (const JobPtr& job : HoldersOf(committed.jobs)) {
     if (!IsDispatched(job->state)) continue;
@@ -208,6 +223,10 @@ void Engine::Impl::Redrive() {
     EvictFor(job, Reason::kRequeued,
              {std::string(ReasonName(Reason::kRequeued)), "", "Its attempt had no record"});
   }
+  RestoreLost();
+  std::vector<std::string> told;
+  for (const auto& [cluster, one] : facts) told.push_back(cluster);
+  for (const std::string& cluster : told) LoseRecreated(cluster);
   std::vector<JobPtr> doomed;
   committed.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
     if (job->deletion_requested && IsTerminal(job->state)) doomed.push_back(job);
@@ -239,8 +258,12 @@ void Engine::Impl::RefuseWhileNotReady(Command& command) {
     answers.push_back([done = std::move(active->done), error] { done(error); });
   } else if (auto* change = std::get_if<ChangeJobCommand>(&command)) {
     answers.push_back([done = std::move(change->done), error] { done(error); });
+  } else if (auto* fence = std::get_if<FenceCommand>(&command)) {
+    answers.push_back([done = std::move(fence->done), error] { done(error); });
+  } else if (auto* collect = std::get_if<CollectCommand>(&command)) {
+    answers.push_back([done = std::move(collect->done), error] { done(error); });
   } else if (auto* seen = std::get_if<FactsCommand>(&command)) {
-    facts[seen->facts.cluster] = std::move(seen->facts);
+    TakeFacts(std::move(seen->facts));  // recovery lists every member
     dirty = true;
   }
   // Reports on attempts are dropped: recovery lists every member.

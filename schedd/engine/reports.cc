@@ -3,6 +3,7 @@
 #include <set>
 
 #include "schedd/engine/impl.h"
+#include "schedd/engine/remote_objects.h"
 #include "schedd/engine/stand_ins_impl.h"
 #include "schedd/telemetry/log.h"
 
@@ -23,18 +24,19 @@ std::string FailureText(const Observation& seen) {
 
 }  // namespace
 
-void Engine::Impl::StepRow(const DispatchKey& key, const dispatch::StepInput& input,
-                           const Observation* seen) {
+dispatch::Effect Engine::Impl::StepRow(const DispatchKey& key, const dispatch::StepInput& input,
+                                       const Observation* seen) {
   const auto found = live.dispatches.find(key);
-  if (found == live.dispatches.end()) return;
+  if (found == live.dispatches.end()) return dispatch::Effect::kNone;
   const dispatch::StepResult result = dispatch::Step(found->second, input);
   if (!SameRow(found->second, result.row)) PutRow(result.row);
   if (result.action != dispatch::Action::kNone) {
     const auto job = live.jobs.find(result.row.job);
     tx.orders.push_back({result.action, key, job == live.jobs.end() ? nullptr : job->second,
-                         result.row.remote_uid});
+                         result.row.remote_uid, ObjectOf(result.row)});
   }
   ApplyEffect(result, seen);
+  return result.effect;
 }
 
 void Engine::Impl::ApplyEffect(const dispatch::StepResult& result, const Observation* seen) {
@@ -73,7 +75,7 @@ void Engine::Impl::ApplyEffect(const dispatch::StepResult& result, const Observa
       if (changes::IsRequeuing(*job)) {
         RequeueStopped(job);
       } else {
-        EndJob(job, JobEvent::kCancel, Reason::kCancelled, job->message, nullptr);
+        EndJob(job, JobEvent::kCancel, Reason::kCancelled, changes::StopText(*job), nullptr);
       }
       break;
     case Effect::kRefused:
@@ -87,20 +89,30 @@ void Engine::Impl::ApplyEffect(const dispatch::StepResult& result, const Observa
                                     : result.message,
              nullptr);
       break;
+    case Effect::kRecreated:
+    case Effect::kGivenUp:
+      LeaveMember(job, result);
+      break;
+    case Effect::kWaiting:
+      ShowStuck(job, result);
+      break;
     case Effect::kNone:
-      if (result.action == dispatch::Action::kEnsureLater && !result.message.empty()) {
-        const std::string text =
-            "member cluster " + result.row.key.cluster + ": " + result.message + "; trying again";
-        PutSoft(
-            job,
-            [&](const JobRecord& one) -> changes::Draft {
-              if (one.state != JobState::kAdmitted || one.message == text) return nullptr;
-              return changes::Stopping(one, Reason::kDispatching, text);
-            },
-            true);
-      }
+    case Effect::kForeign:
       break;
   }
+}
+
+void Engine::Impl::ShowStuck(const JobPtr& job, const dispatch::StepResult& result) {
+  using dispatch::Action;
+  // Whatever has the name there is looked at, and set aside.
+  if (result.row.state == DispatchState::kQuarantined)
+    tx.orders.push_back({Action::kList, DispatchKey{{}, 0, result.row.key.cluster}});
+  std::string why = result.row.key.cluster;
+  why += (result.row.state == DispatchState::kUnknown ? " " : ": ") + result.message;
+  if (result.action == Action::kEnsureLater || result.action == Action::kRelease)
+    why += "; trying again";
+  PutSoft(
+      job, [&](const JobRecord& one) { return changes::Stuck(one, why); }, true);
 }
 
 // Unlike counts, what is given back is durable before others get it.
@@ -119,7 +131,8 @@ void Engine::Impl::Handle(ObservedCommand command) {
 void Engine::Impl::Handle(EnsuredCommand command) {
   if (command.outcome.ok()) {
     StepRow(command.key,
-            dispatch::EnsureSucceeded{command.outcome->remote_uid, command.outcome->incarnation},
+            dispatch::EnsureSucceeded{command.outcome->remote_uid, command.outcome->incarnation,
+                                      command.outcome->suspended},
             nullptr);
   } else {
     StepRow(command.key,
@@ -139,70 +152,42 @@ void Engine::Impl::Handle(RemovedCommand command) {
   }
 }
 
-void Engine::Impl::Handle(FactsCommand command) {
-  ClusterFacts& known = facts[command.facts.cluster];
-  const bool same =
-      known.cluster == command.facts.cluster && known.healthy == command.facts.healthy &&
-      known.allocatable == command.facts.allocatable && known.labels == command.facts.labels;
-  if (!same && known.healthy && !command.facts.healthy) {
-    Log(LogLevel::kWarning, "engine", "member_unhealthy",
-        {{"cluster", command.facts.cluster}, {"err", command.facts.message}});
-  }
-  const auto declared = live.config->member_clusters.find(command.facts.cluster);
-  const bool serves = declared != live.config->member_clusters.end();
-  const MemberCluster before = serves ? WithFacts(declared->second, facts) : MemberCluster{};
-  known = std::move(command.facts);
-  if (same) return;
-  forest_known = false;
-  if (serves) {
-    QueueNames names = WokenByMember(&before, WithFacts(declared->second, facts), *live.config);
-    names.insert(waits_for_room.begin(), waits_for_room.end());
-    WakeQueues(names);
-  }
-  dirty = true;
+// It was taken for somebody else's as long as its uid was not on record.
+void Engine::Impl::Account(const Observation& seen, std::set<DispatchKey>* accounted) {
+  accounted->insert(seen.key);
+  const auto aside = live.set_aside.find({seen.key.cluster, seen.remote_uid});
+  if (aside != live.set_aside.end()) WriteAside(SetAsideObject(aside->second), true);
 }
 
 void Engine::Impl::Handle(ListedCommand command) {
-  std::set<DispatchKey> accounted(command.unsure.begin(), command.unsure.end());
+  unlisted.erase(command.cluster);
+  const std::set<DispatchKey> unsure(command.unsure.begin(), command.unsure.end());
+  std::set<DispatchKey> accounted = unsure;
+  std::set<std::string> uids;
   for (const Observation& seen : command.observations) {
-    accounted.insert(seen.key);
-    if (live.dispatches.contains(seen.key)) {
-      StepRow(seen.key, dispatch::Observed{seen}, &seen);
-    } else {
+    uids.insert(seen.remote_uid);
+    const auto row = live.dispatches.find(seen.key);
+    if (row == live.dispatches.end()) {
       HandleOrphan(seen);
+      continue;
+    }
+    // A copy under our labels says nothing of our own object.
+    if (dispatch::IsOurs(row->second, seen)) Account(seen, &accounted);
+    if (row->second.state == DispatchState::kTerminal) FenceResurrected(row->second, seen);
+    const dispatch::Effect effect = StepRow(seen.key, dispatch::Observed{seen}, &seen);
+    if (effect == dispatch::Effect::kForeign && !unsure.contains(seen.key)) {
+      PutAside(seen,
+               dispatch::HasOurMarks(seen) ? SetAsideReason::kCopy : SetAsideReason::kUnowned);
     }
   }
+  ForgetAbsent(command.cluster, uids);
   std::vector<DispatchKey> missing;
   for (const auto& [key, row] : live.dispatches) {
-    if (key.cluster == command.cluster && IsLive(row.state) && !accounted.contains(key))
+    const bool may_be_missing = IsLive(row.state) || row.state == DispatchState::kLost;
+    if (key.cluster == command.cluster && may_be_missing && !accounted.contains(key))
       missing.push_back(key);
   }
   for (const DispatchKey& key : missing) StepRow(key, dispatch::MissingFromList{}, nullptr);
-}
-
-// An object of ours without a row: its attempt is over, so it goes; but one that the store has
-// never heard of says that the store lost writes, and then nothing is destroyed.
-void Engine::Impl::HandleOrphan(const Observation& seen) {
-  const auto job = store.FindJob(seen.key.job_uid);
-  if (!job.ok()) {
-    if (job.error().code == Code::kNotFound) {
-      Log(LogLevel::kError, "engine", "unknown_object_left_alone",
-          {{"cluster", seen.key.cluster},
-           {"attempt", std::int64_t{seen.key.attempt}},
-           {"reason", "no such job is stored"}});
-    }
-    return;
-  }
-  const JobPtr record = FindOrLoad(*job);
-  if (record != nullptr && seen.key.attempt > record->attempt) {
-    Log(LogLevel::kError, "engine", "unknown_object_left_alone",
-        {{"cluster", seen.key.cluster},
-         {"job", record->id.value},
-         {"attempt", std::int64_t{seen.key.attempt}}});
-    return;
-  }
-  metrics.corrections.Add();
-  tx.orders.push_back({dispatch::Action::kRemove, seen.key, record, seen.remote_uid});
 }
 
 }  // namespace muster

@@ -5,7 +5,7 @@ namespace muster {
 bool Transaction::Empty() const {
   return jobs.empty() && deleted_jobs.empty() && usage.empty() && dispatches.empty() &&
          attempts.empty() && objects.empty() && events.empty() && audit.empty() &&
-         fair_use.empty() && !forget_keys_before.set();
+         fair_use.empty() && set_aside.empty() && !forget_keys_before.set();
 }
 
 void Transaction::Touch(const Admission& admission) {
@@ -34,6 +34,7 @@ PlanCommit Transaction::MakeCommit(const core::Usage& planned) const {
   commit.events = events;
   commit.audit = audit;
   for (const auto& [key, row] : fair_use) commit.fair_use.push_back(row);
+  for (const auto& [key, write] : set_aside) commit.set_aside.push_back(write);
   for (const JobId id : respecified) commit.respecified.push_back(jobs.at(id));
   commit.forget_keys_before = forget_keys_before;
   return commit;

@@ -25,8 +25,9 @@ namespace muster {
 struct Order {
   dispatch::Action action = dispatch::Action::kNone;
   DispatchKey key;
-  JobPtr job;
-  std::string remote_uid;
+  JobPtr job = nullptr;
+  std::string remote_uid = {};
+  RemoteObject object = {};
 };
 
 /// Called once on the engine thread: with null after the commit and the publication, else with why
@@ -46,6 +47,7 @@ struct Transaction {
   std::vector<Event> events;
   std::vector<AuditRow> audit;
   std::map<std::pair<std::string, std::string>, FairUseRow> fair_use;
+  std::map<std::pair<std::string, std::string>, SetAsideWrite> set_aside;
   std::set<JobId> respecified;  // of `jobs`: their pod sets are written too
   WallTime forget_keys_before;  // set: older idempotency keys go
 

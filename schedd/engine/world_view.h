@@ -15,6 +15,7 @@
 #include "schedd/core/snapshot.h"
 #include "schedd/model/dispatch.h"
 #include "schedd/model/job.h"
+#include "schedd/model/set_aside.h"
 
 namespace muster {
 
@@ -66,6 +67,9 @@ struct FairUse {
 };
 using FairUses = std::map<std::pair<std::string, std::string>, FairUse>;  // by (namespace, name)
 
+/// What is left alone on members, by (cluster, uid).
+using SetAside = std::map<std::pair<std::string, std::string>, SetAsideObject>;
+
 struct WorldView {
   ConfigPtr config;
   AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
@@ -75,6 +79,7 @@ struct WorldView {
   std::vector<core::ClusterView> clusters;
   std::map<std::string, QueueStats> queues;   // by ClusterQueue
   std::shared_ptr<const FairUses> fair_uses;  // null: no admission fair sharing
+  std::shared_ptr<const SetAside> set_aside = std::make_shared<const SetAside>();
   std::int64_t last_seq = 0;
   WallTime as_of;
   bool ready = false;  // recovery done and leading

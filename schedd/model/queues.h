@@ -106,6 +106,22 @@ struct ConcurrentAdmissionPolicy {
   bool operator==(const ConcurrentAdmissionPolicy&) const = default;
 };
 
+/// What becomes of attempts whose member does not answer (placement.md 4.3, "Moving after losing a
+/// cluster").
+enum class ClusterLostPolicy : std::uint8_t {
+  kWait,          // until it answers
+  kFail,          // the job fails
+  kAfterTimeout,  // runs again elsewhere after a while; that both run is accepted
+  kAfterFence,    // runs again elsewhere when an administrator says that nothing runs there
+};
+
+/// Annotation muster.io/on-cluster-lost of a ClusterQueue.
+struct OnClusterLost {
+  ClusterLostPolicy policy = ClusterLostPolicy::kWait;
+  std::int64_t timeout_s = 0;  // of kAfterTimeout
+  bool operator==(const OnClusterLost&) const = default;
+};
+
 struct ClusterQueue {
   std::string name;
   std::string cohort;  // "": none
@@ -121,6 +137,8 @@ struct ClusterQueue {
   std::vector<AdmissionCheckRule> admission_checks;
   std::optional<ConcurrentAdmissionPolicy> concurrent_admission;
   StopPolicy stop_policy = StopPolicy::kNone;
+  OnClusterLost on_cluster_lost;
+  std::string default_image;  // annotation muster.io/default-image; "": none
 };
 
 struct Cohort {
@@ -178,6 +196,7 @@ struct LocalQueue {
   std::string ns, name, cluster_queue;
   StopPolicy stop_policy = StopPolicy::kNone;
   double fair_weight = 1;
+  std::string default_image = {};  // annotation muster.io/default-image; "": none
 };
 
 struct WorkloadPriorityClass {
@@ -194,7 +213,7 @@ struct Namespace {
 /// What is known of one member cluster: declared or observed.
 struct MemberCluster {
   std::string name;
-  std::string backend;  // "local" or "simulated"; "kubernetes" with the next backend
+  std::string backend;  // "local", "simulated" or "kubernetes"
   LabelMap labels;
   std::vector<Taint> taints;
   bool any_flavor =
@@ -203,6 +222,8 @@ struct MemberCluster {
   std::vector<Node> nodes;  // by name; empty: nothing is known of its machines
   bool healthy = true;
   bool cordoned = false;
+  std::string message;   // why it is not healthy, else what it tells of itself; "" if nothing
+  WallTime observed_at;  // when it last answered; unset: not told
 };
 
 }  // namespace muster

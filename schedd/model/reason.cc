@@ -6,7 +6,7 @@
 namespace muster {
 namespace {
 
-constexpr std::array<std::pair<Reason, std::string_view>, 43> kNames = {{
+constexpr std::array<std::pair<Reason, std::string_view>, 44> kNames = {{
     {Reason::kPendingEvaluation, "PendingEvaluation"},
     {Reason::kNoMatchingFlavor, "NoMatchingFlavor"},
     {Reason::kExceedsMaxQuota, "ExceedsMaxQuota"},
@@ -49,6 +49,7 @@ constexpr std::array<std::pair<Reason, std::string_view>, 43> kNames = {{
     {Reason::kRequeuingLimitExceeded, "RequeuingLimitExceeded"},
     {Reason::kMaximumExecutionTimeExceeded, "MaximumExecutionTimeExceeded"},
     {Reason::kWorkloadSliceReplaced, "WorkloadSliceReplaced"},
+    {Reason::kEvictedOnMember, "EvictedOnMember"},
     {Reason::kNone, ""},
 }};
 

@@ -58,6 +58,8 @@ enum class Reason : std::uint16_t {
   kRequeuingLimitExceeded,
   kMaximumExecutionTimeExceeded,
   kWorkloadSliceReplaced,
+  // What ended an attempt from outside.
+  kEvictedOnMember,  // the member took its pods away: eviction, preemption or deletion there
 };
 
 /// CamelCase name ("WaitingForQuota"); "" for kNone.

@@ -3,6 +3,7 @@
 #include "schedd/shapes/batch_script.h"
 
 #include "schedd/base/quantity.h"
+#include "schedd/model/member_labels.h"
 #include "schedd/shapes/batch_spec.h"
 #include "schedd/shapes/metadata.h"
 #include "schedd/shapes/shape_ops.h"
@@ -88,11 +89,13 @@ json::object StreamAnnotations(const BatchSpec& spec, const JobRecord& job) {
   return annotations;
 }
 
-json::object PodSpec(const json::object& own, const BatchSpec& spec, const JobRecord& job,
+json::object PodSpec(const json::object& own, const BatchSpec& spec, const RenderContext& context,
                      const std::string& config_map) {
+  const JobRecord& job = context.job;
+  const json::string image(context.image.empty() ? kHostImage : context.image);
   json::object mount = {{"name", kVolume}, {"mountPath", kMountPath}, {"readOnly", true}};
   json::object container = {{"name", kBatchContainer},
-                            {"image", "muster.io/host"},
+                            {"image", image},
                             {"command", Command(own)},
                             {"env", BatchEnvironment(job, own, spec)},
                             {"resources", Resources(spec.amounts.requests)},
@@ -115,7 +118,7 @@ void Prepare(json::object& manifest, const RenderContext& context,
   const BatchSpec spec = ReadBatchSpec(Field(copy, &problems)["spec"]);
   const json::object& own = copy.at("spec").as_object();
   const std::string config_map = context.job.name + "-script";
-  json::object pod = PodSpec(own, spec, context.job, config_map);
+  json::object pod = PodSpec(own, spec, context, config_map);
   json::object job_spec = {{"parallelism", 1},
                            {"completions", 1},
                            {"backoffLimit", 0},

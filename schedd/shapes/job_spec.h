@@ -30,9 +30,6 @@ JobSpecFacts ReadJobSpec(const Field& spec, const JobSpecRules& rules);
 /// podFailurePolicy, successPolicy, backoffLimitPerIndex and their interplay (job_policies.cc).
 void CheckJobPolicies(const Field& spec, bool indexed, std::optional<std::int32_t> completions);
 
-/// "0,2-4" within [0, completions), ascending: how many indexes, or nullopt if malformed.
-std::optional<std::int64_t> CountIndexes(std::string_view text, std::int64_t completions);
-
 /// Removes what the API server generated (selector, controller labels) and the TTL; a foreign
 /// managedBy too.
 void CleanJobSpec(json::object& spec);

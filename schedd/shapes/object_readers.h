@@ -44,6 +44,10 @@ void ReadQueuePolicies(const Field& spec, ClusterQueue* queue);
 /// fairSharing.weight of a ClusterQueue, Cohort or LocalQueue; 1 if absent (KEP-1714).
 double ReadFairWeight(const Field& fair_sharing);
 
+/// Annotation muster.io/on-cluster-lost of a ClusterQueue: wait, fail, afterFence, or
+/// afterTimeout:DURATION; wait if absent.
+OnClusterLost ReadOnClusterLost(const Field& annotation);
+
 /// The name in metadata, "" if absent.
 std::string NameOf(const Field& root);
 StopPolicy ReadStopPolicy(const Field& field);

@@ -82,8 +82,15 @@ void VisitTemplates(json::object& manifest, const TemplateVisitor& visit) {
   }
 }
 
+// Pods that run on after the job's end would stand on quota that others have by then.
+void StopRunningPods(json::object& policy) {
+  const auto* clean = policy.if_contains("cleanPodPolicy");
+  if (clean == nullptr || *clean != json::value("All")) policy["cleanPodPolicy"] = "Running";
+}
+
 void Prepare(json::object& manifest, const RenderContext& context, std::vector<RenderedObject>*) {
   auto& policy = ObjectAt(ObjectAt(manifest, "spec"), "runPolicy");
+  StopRunningPods(policy);
   policy.erase("ttlSecondsAfterFinished");
   policy.erase("managedBy");
   policy["suspend"] = context.suspended;

@@ -4,10 +4,14 @@
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/shapes/object_readers.h"
+#include "schedd/text/duration.h"
 
 namespace muster::shapes {
 namespace {
 
+// A member's API server restarts in less; a month later nobody waits for the job.
+constexpr std::int64_t kLeastLossTimeoutMs = 60'000;
+constexpr std::int64_t kLongestLossTimeoutMs = 30LL * 24 * 3'600'000;
 constexpr double kLeastWeight = 1e-9;  // below it shares are no longer told apart (KEP-1714)
 
 FungibilityPolicy ReadFungibility(const Field& field, std::string_view old_word,
@@ -153,6 +157,28 @@ double ReadFairWeight(const Field& fair_sharing) {
   if (!value) return 1;
   if (*value != 0 && *value <= kLeastWeight) weight.Fail("must be 0 or greater than 1e-9");
   return *value;
+}
+
+OnClusterLost ReadOnClusterLost(const Field& annotation) {
+  constexpr std::string_view kAfterTimeout = "afterTimeout:";
+  OnClusterLost read;
+  const std::string_view text = annotation.StringOr("wait");
+  if (text == "fail") {
+    read.policy = ClusterLostPolicy::kFail;
+  } else if (text == "afterFence") {
+    read.policy = ClusterLostPolicy::kAfterFence;
+  } else if (text.starts_with(kAfterTimeout)) {
+    read.policy = ClusterLostPolicy::kAfterTimeout;
+    const auto timeout_ms = ParseDurationMs(text.substr(kAfterTimeout.size()));
+    if (!timeout_ms || *timeout_ms < kLeastLossTimeoutMs || *timeout_ms > kLongestLossTimeoutMs) {
+      annotation.Fail("must name a duration between 1m and 30d, such as afterTimeout:15m");
+      return read;
+    }
+    read.timeout_s = *timeout_ms / 1000;
+  } else if (text != "wait") {
+    annotation.Fail("must be wait, fail, afterFence or afterTimeout:DURATION");
+  }
+  return read;
 }
 
 void ReadQueuePolicies(const Field& spec, ClusterQueue* queue) {

@@ -1,13 +1,17 @@
 // ClusterQueue, Cohort, LocalQueue, ResourceFlavor and WorkloadPriorityClass, in both served
 // versions.
+#include <algorithm>
+
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
+#include "schedd/model/member_labels.h"
 #include "schedd/shapes/object_readers.h"
 #include "schedd/shapes/pod_template.h"
 
 namespace muster::shapes {
 namespace {
 
+constexpr std::size_t kImageBytes = 1024;
 constexpr std::string_view kTopLevel[] = {"apiVersion", "kind", "metadata", "spec", "status"};
 
 void OnlyTopLevel(const Field& root) {
@@ -68,6 +72,16 @@ void AtMost(const Field& field, std::size_t size, std::size_t most) {
   if (size > most) field.Fail("must have at most " + std::to_string(most) + " entries");
 }
 
+std::string ReadDefaultImage(const Field& root) {
+  const Field image = root["metadata"]["annotations"].Named(kDefaultImageAnnotation);
+  const auto text = image.String();
+  if (!text) return "";
+  const bool spaced = std::any_of(text->begin(), text->end(), [](char c) { return c <= ' '; });
+  if (text->empty() || text->size() > kImageBytes || spaced)
+    image.Fail("must be the name of an image: at most 1024 bytes, no spaces");
+  return std::string(*text);
+}
+
 }  // namespace
 
 std::string NameOf(const Field& root) { return std::string(root["metadata"]["name"].StringOr("")); }
@@ -97,6 +111,9 @@ ClusterQueue ReadClusterQueue(const Field& root) {
                                .limits_message = "must be nil when cohort is empty"});
   ReadQueuePolicies(spec, &queue);
   queue.stop_policy = ReadStopPolicy(spec["stopPolicy"]);
+  queue.default_image = ReadDefaultImage(root);
+  queue.on_cluster_lost =
+      ReadOnClusterLost(root["metadata"]["annotations"].Named("muster.io/on-cluster-lost"));
   return queue;
 }
 
@@ -151,6 +168,7 @@ LocalQueue ReadLocalQueue(const Field& root) {
     if (!IsDnsSubdomain(queue.cluster_queue)) cluster_queue.Fail(kDnsSubdomainRule);
   }
   queue.stop_policy = ReadStopPolicy(spec["stopPolicy"]);
+  queue.default_image = ReadDefaultImage(root);
   return queue;
 }
 

@@ -113,6 +113,7 @@ void VisitRayClusterTemplates(json::object& spec, const TemplateVisitor& visit) 
 
 void PrepareRayClusterSpec(json::object& spec) {
   spec.erase("managedBy");
+  spec.erase("suspend");  // a RayJob suspends its cluster through its own field
   auto* groups = spec.if_contains("workerGroupSpecs");
   if (groups == nullptr || !groups->is_array()) return;
   for (auto& group : groups->get_array()) {

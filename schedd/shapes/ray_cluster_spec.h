@@ -11,7 +11,8 @@ void ReadRayClusterSpec(const Field& spec, PodSets* pod_sets);
 
 void VisitRayClusterTemplates(json::object& spec, const TemplateVisitor& visit);
 
-/// Writes the counts that admission relied on where the member's own defaults differ.
+/// Writes the counts that admission relied on where the member's own defaults differ, and removes
+/// managedBy and suspend.
 void PrepareRayClusterSpec(json::object& spec);
 
 }  // namespace muster::shapes

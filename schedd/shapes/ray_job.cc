@@ -1,5 +1,6 @@
 // RayJob (ray.io/v1): the pod sets of its cluster and, in K8sJobMode, `submitter` (kueue.md 6).
 #include "schedd/base/quantity.h"
+#include "schedd/model/member_labels.h"
 #include "schedd/shapes/metadata.h"
 #include "schedd/shapes/ray_cluster_spec.h"
 
@@ -113,7 +114,7 @@ bool HasSubmitterPod(json::object& spec) {
 // KubeRay's own default, written out so that labels and flavors have somewhere to go. Its command
 // is made by the member from spec.entrypoint.
 json::object SubmitterTemplate(json::object& spec) {
-  json::value image = "muster.io/host";
+  json::value image = json::string(kHostImage);
   auto& head = ObjectAt(ObjectAt(ObjectAt(spec, "rayClusterSpec"), "headGroupSpec"), "template");
   auto* containers = ObjectAt(head, "spec").if_contains("containers");
   if (containers != nullptr && containers->is_array() && !containers->get_array().empty()) {

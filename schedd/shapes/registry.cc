@@ -45,6 +45,13 @@ const ShapeOps* FindShape(std::string_view api_version, std::string_view kind) {
   return nullptr;
 }
 
+std::string_view ApiVersionOf(std::string_view member_kind) {
+  for (const auto* ops : kShapes) {
+    if (ops->name == member_kind) return ops->api_version;
+  }
+  return "";
+}
+
 const ShapeOps& OpsOf(ShapeKind kind) {
   for (const auto* ops : kShapes) {
     if (ops->kind == kind) return *ops;

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "schedd/model/member_labels.h"
 #include "schedd/shapes/metadata.h"
 #include "schedd/shapes/shape_ops.h"
+#include "schedd/shapes/topology_affinity.h"
 
 namespace muster::shapes {
 namespace {
-
-constexpr char kInstanceLabel[] = "muster.io/instance";
-constexpr char kJobUidLabel[] = "muster.io/job-uid";
-constexpr char kAttemptLabel[] = "muster.io/attempt";
 
 // What the flavors of one pod set's assignment add to its template.
 struct FlavorAdditions {
@@ -115,6 +113,42 @@ void AddLabels(const JobRecord& job, std::string_view instance_id, json::object&
   labels[kAttemptLabel] = std::to_string(job.attempt);
 }
 
+// All that admission decided for the pods of one pod set.
+Status AddDecisions(const JobRecord& job, std::string_view pod_set, const ConfigView& config,
+                    json::object& pod_template) {
+  const auto additions = AdditionsOf(job, pod_set, config);
+  if (!additions.ok()) return additions.error();
+  json::object& spec = ObjectAt(pod_template, "spec");
+  AddFlavors(*additions, spec);
+  if (job.admission != nullptr) {
+    for (const PodSetAssignment& assignment : job.admission->pod_sets) {
+      if (assignment.name == pod_set && assignment.topology != nullptr)
+        AddTopology(*assignment.topology, &spec);
+    }
+  }
+  return AddCheckUpdates(job, pod_set, pod_template);
+}
+
+// A member that has Kueue itself would queue the job a second time.
+void EraseQueueKeys(json::object& metadata) {
+  for (const char* map : {"labels", "annotations"}) {
+    json::object* keys = FindObject(metadata, map);
+    if (keys == nullptr) continue;
+    keys->erase(kQueueKey);
+    keys->erase(kPriorityKey);
+  }
+}
+
+std::string ImageOf(const JobRecord& job, const ConfigView& config, std::string_view otherwise) {
+  const auto local = config.local_queues.find({job.ns, job.local_queue});
+  if (local != config.local_queues.end() && !local->second.default_image.empty())
+    return local->second.default_image;
+  const auto queue = config.cluster_queues.find(job.cluster_queue);
+  if (queue != config.cluster_queues.end() && !queue->second.default_image.empty())
+    return queue->second.default_image;
+  return std::string(otherwise);
+}
+
 // Collects names once each, in the order met.
 class References {
  public:
@@ -192,8 +226,16 @@ json::object* FindObject(json::object& parent, std::string_view key) {
   return value == nullptr ? nullptr : value->if_object();
 }
 
+RemoteObject RemoteObjectOf(const JobRecord& job) {
+  const ShapeOps* ops = &OpsOf(job.shape);
+  const bool one = job.pod_sets != nullptr && job.pod_sets->size() == 1;
+  if (job.shape == ShapeKind::kBatchScript) ops = &kJobOps;
+  if (job.shape == ShapeKind::kWorkload) ops = one ? &kJobOps : &kJobSetOps;
+  return {ops->api_version, ops->name, job.ns, job.name};
+}
+
 Result<Rendered> Render(const JobRecord& job, const json::value& manifest, const ConfigView& config,
-                        std::string_view instance_id, bool suspended) {
+                        const RenderOptions& options) {
   if (!manifest.is_object())
     return Internal("the stored manifest of job " + std::to_string(job.id.value) + " is no object");
   Rendered rendered;
@@ -203,30 +245,28 @@ Result<Rendered> Render(const JobRecord& job, const json::value& manifest, const
   metadata["name"] = job.name;
   metadata["namespace"] = job.ns;
   metadata.erase("generateName");
-  OpsOf(job.shape).prepare(object, {job, suspended}, &rendered.dependents);
+  EraseQueueKeys(metadata);
+  const std::string only_pod_set =
+      job.shape == ShapeKind::kWorkload ? OnlyPodSetOf(manifest) : std::string();
+  const std::string image = ImageOf(job, config, options.default_image);
+  OpsOf(job.shape).prepare(object, {job, options.suspended, image}, &rendered.dependents);
   const std::string api_version(std::string_view(object.at("apiVersion").as_string()));
   const std::string kind(std::string_view(object.at("kind").as_string()));
   const ShapeOps* ops = FindShape(api_version, kind);
   MUSTER_CHECK(ops != nullptr);
 
-  std::optional<Error> failure;
-  ops->visit_templates(object, [&](std::string_view pod_set, json::object& pod_template) {
-    const auto additions = AdditionsOf(job, pod_set, config);
-    if (!additions.ok()) {
-      failure = additions.error();
-      return;
-    }
-    AddFlavors(*additions, ObjectAt(pod_template, "spec"));
-    if (const Status updated = AddCheckUpdates(job, pod_set, pod_template); !updated.ok()) {
-      failure = updated.error();
-      return;
-    }
-    AddLabels(job, instance_id, ObjectAt(pod_template, "metadata"));
+  Status status = Done{};
+  ops->visit_templates(object, [&](std::string_view visited, json::object& pod_template) {
+    const std::string_view pod_set = only_pod_set.empty() ? visited : only_pod_set;
+    if (status.ok()) status = AddDecisions(job, pod_set, config, pod_template);
+    json::object& pod_metadata = ObjectAt(pod_template, "metadata");
+    AddLabels(job, options.instance_id, pod_metadata);
+    ObjectAt(pod_metadata, "labels")[kPodSetLabel] = pod_set;
   });
-  if (failure) return *failure;
-  AddLabels(job, instance_id, metadata);
+  if (!status.ok()) return status.error();
+  AddLabels(job, options.instance_id, metadata);
   for (auto& dependent : rendered.dependents) {
-    AddLabels(job, instance_id, ObjectAt(dependent.manifest.as_object(), "metadata"));
+    AddLabels(job, options.instance_id, ObjectAt(dependent.manifest.as_object(), "metadata"));
   }
   rendered.object = {api_version, kind, job.ns, job.name, std::move(copy)};
   return rendered;

@@ -10,6 +10,7 @@
 
 #include "schedd/base/result.h"
 #include "schedd/model/config.h"
+#include "schedd/model/dispatch.h"
 #include "schedd/model/job.h"
 #include "schedd/text/json.h"
 
@@ -62,11 +63,26 @@ struct Rendered {
   std::vector<RenderedObject> dependents;  // ConfigMap with a batch script
 };
 
-/// The user's manifest with what admission decided and Muster's labels (muster.io/instance,
-/// job-uid, attempt), and only that; TTL fields removed; `suspend` per argument. `flavors` supplies
-/// node labels and tolerations.
+struct RenderOptions {
+  std::string_view instance_id;  // of this Muster installation
+  bool suspended = false;        // in the form that starts nothing; else in the released one
+  /// Of batch scripts whose queues name no image (annotation muster.io/default-image of the
+  /// LocalQueue, else of the ClusterQueue); "": none, and only members without images run them.
+  std::string_view default_image = {};
+};
+
+/// The user's manifest with what admission decided (flavors' node labels and tolerations, checks'
+/// updates, counts, the domains of a topology) and Muster's labels (model/member_labels.h), and
+/// only that. Removed is what a member must not act on: TTL fields, managedBy, generated labels and
+/// selectors, the labels that would put it into a queue of the member's own.
 Result<Rendered> Render(const JobRecord& job, const json::value& manifest, const ConfigView& config,
-                        std::string_view instance_id, bool suspended);
+                        const RenderOptions& options);
+
+/// Where the object that Render makes of this job is on a member: a batch script is a Job there, a
+/// Workload of one pod set too, one of several a JobSet.
+RemoteObject RemoteObjectOf(const JobRecord& job);
+/// "batch/v1" of "Job": of the kinds that RemoteObjectOf names; "" of others.
+std::string_view ApiVersionOf(std::string_view member_kind);
 
 /// ConfigMaps and Secrets (kind, name in the job's namespace) that the manifest's pods refer to
 /// without `optional`.

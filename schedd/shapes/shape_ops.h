@@ -17,6 +17,7 @@ using TemplateVisitor = std::function<void(std::string_view pod_set, json::objec
 struct RenderContext {
   const JobRecord& job;
   bool suspended;
+  std::string_view image;  // of containers that the user named none for
 };
 
 /// One shape: pure functions.
@@ -47,6 +48,9 @@ extern const ShapeOps kWorkloadOps;
 /// The ops of an apiVersion and kind; null if it is no job shape.
 const ShapeOps* FindShape(std::string_view api_version, std::string_view kind);
 const ShapeOps& OpsOf(ShapeKind kind);
+
+/// The name of a Workload's pod set if it has but one: it becomes a Job then; else "".
+std::string OnlyPodSetOf(const json::value& workload);
 
 /// Pods of a pod set to run: what admission decided (KEP-420), `declared` without an admission.
 std::int32_t AdmittedCount(const JobRecord& job, std::string_view pod_set, std::int32_t declared);

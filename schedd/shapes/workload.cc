@@ -1,11 +1,13 @@
-// A bare Workload of Kueue: runs its pod sets as they are, each one an indexed Job of `count` pods,
-// dispatched as a JobSet. Its early form, which carried spec.admission.clusterQueue and now and
-// then a pod spec where a pod template belongs, is accepted; the ClusterQueue it names is checked.
+// A bare Workload of Kueue: runs its pod sets as they are, each one an indexed Job of `count` pods;
+// one pod set is dispatched as that Job, several as a JobSet of them. Its early form, which carried
+// spec.admission.clusterQueue and now and then a pod spec where a pod template belongs, is
+// accepted; the ClusterQueue it names is checked.
 #include <algorithm>
 #include <set>
 
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
+#include "schedd/shapes/job_spec.h"
 #include "schedd/shapes/metadata.h"
 #include "schedd/shapes/shape_ops.h"
 #include "schedd/shapes/topology_request.h"
@@ -158,21 +160,36 @@ void VisitTemplates(json::object& manifest, const TemplateVisitor& visit) {
   }
 }
 
+json::object JobSpecOf(json::object& pod_set, const JobRecord& job) {
+  auto& pod_template = TemplateOf(pod_set);
+  auto& pod_spec = ObjectAt(pod_template, "spec");
+  if (!pod_spec.contains("restartPolicy")) pod_spec["restartPolicy"] = "Never";
+  const std::int32_t declared = pod_set.at("count").to_number<std::int32_t>();
+  const std::int32_t pods = AdmittedCount(job, NameOf(pod_set), declared);
+  json::object spec = {{"completionMode", "Indexed"}, {"parallelism", pods}, {"completions", pods}};
+  if (job.time_limit_s > 0) spec["activeDeadlineSeconds"] = job.time_limit_s;
+  spec["template"] = std::move(pod_template);
+  CleanJobSpec(spec);
+  return spec;
+}
+
 void Prepare(json::object& manifest, const RenderContext& context, std::vector<RenderedObject>*) {
+  json::array pod_sets = std::move(ObjectAt(manifest, "spec")["podSets"].as_array());
+  if (pod_sets.size() == 1) {
+    json::object spec = JobSpecOf(pod_sets[0].as_object(), context.job);
+    spec["suspend"] = context.suspended;
+    manifest["apiVersion"] = kJobOps.api_version;
+    manifest["kind"] = kJobOps.name;
+    manifest["spec"] = std::move(spec);
+    return;
+  }
   json::array jobs;
-  for (auto& item : ObjectAt(manifest, "spec")["podSets"].as_array()) {
+  for (auto& item : pod_sets) {
     auto& pod_set = item.as_object();
-    auto& pod_template = TemplateOf(pod_set);
-    auto& pod_spec = ObjectAt(pod_template, "spec");
-    if (!pod_spec.contains("restartPolicy")) pod_spec["restartPolicy"] = "Never";
-    const std::int32_t declared = pod_set.at("count").to_number<std::int32_t>();
-    const std::int32_t pods = AdmittedCount(context.job, NameOf(pod_set), declared);
-    json::object spec = {
-        {"completionMode", "Indexed"}, {"parallelism", pods}, {"completions", pods}};
-    if (context.job.time_limit_s > 0) spec["activeDeadlineSeconds"] = context.job.time_limit_s;
-    spec["template"] = std::move(pod_template);
-    jobs.push_back(json::object{
-        {"name", NameOf(pod_set)}, {"replicas", 1}, {"template", {{"spec", std::move(spec)}}}});
+    const std::string name = NameOf(pod_set);
+    jobs.push_back(json::object{{"name", name},
+                                {"replicas", 1},
+                                {"template", {{"spec", JobSpecOf(pod_set, context.job)}}}});
   }
   manifest["apiVersion"] = kJobSetOps.api_version;
   manifest["kind"] = kJobSetOps.name;
@@ -181,6 +198,12 @@ void Prepare(json::object& manifest, const RenderContext& context, std::vector<R
 }
 
 }  // namespace
+
+std::string OnlyPodSetOf(const json::value& workload) {
+  json::value copy = workload;
+  json::array& pod_sets = copy.at("spec").at("podSets").as_array();
+  return pod_sets.size() == 1 ? NameOf(pod_sets[0].as_object()) : "";
+}
 
 const ShapeOps kWorkloadOps = {
     ShapeKind::kWorkload, "kueue.x-k8s.io/v1beta1", "Workload", Parse, VisitTemplates, Prepare};

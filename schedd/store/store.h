@@ -21,6 +21,7 @@
 #include "schedd/model/event.h"
 #include "schedd/model/job.h"
 #include "schedd/model/queues.h"
+#include "schedd/model/set_aside.h"
 
 namespace muster {
 
@@ -71,6 +72,11 @@ struct AuditRow {
   std::string user, method, verb, object, detail;
 };
 
+struct SetAsideWrite {
+  SetAsideObject object;
+  bool remove = false;  // it is gone from its member
+};
+
 /// Everything one step of the engine changes, in one transaction.
 struct PlanCommit {
   std::vector<JobPtr> jobs;             // state rows, whole
@@ -82,8 +88,9 @@ struct PlanCommit {
   std::vector<ObjectWrite> objects;
   std::vector<Event> events;
   std::vector<AuditRow> audit;
-  std::vector<FairUseRow> fair_use;  // upserted by queue
-  std::vector<JobPtr> respecified;   // those of `jobs` whose pod sets are not those of acceptance
+  std::vector<FairUseRow> fair_use;      // upserted by queue
+  std::vector<SetAsideWrite> set_aside;  // upserted by (cluster, remote_uid)
+  std::vector<JobPtr> respecified;  // those of `jobs` whose pod sets are not those of acceptance
   /// Set: idempotency keys whose jobs were submitted before it are forgotten, the oldest first, at
   /// most limits::kForgottenKeys of them; their jobs stay.
   WallTime forget_keys_before;
@@ -100,6 +107,7 @@ struct Loaded {
   std::vector<UsageRow> usage;
   std::vector<DispatchRow> dispatches;  // not Gone
   std::vector<FairUseRow> fair_use;
+  std::vector<SetAsideObject> set_aside;
   JobId last_job_id;
   std::int64_t last_seq = 0;
 };

@@ -13,27 +13,6 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Status SubmitBacklog(const Server& server, std::size_t count, const std::string& prefix) {
-  for (std::size_t at = 0; at < count; at += 1000) {
-    std::string body = "[";
-    for (std::size_t i = at; i < std::min(at + 1000, count); ++i) {
-      body += (i == at ? "" : ",") + JobManifest(prefix + std::to_string(i));
-    }
-    auto answer = server.Call("POST", "/v1/namespaces/bench/jobs:batch", body + "]");
-    if (!answer.ok()) return answer.error();
-  }
-  return Done{};
-}
-
-// Value of `muster_jobs{state="..."}` in the metrics; what a Prometheus would see.
-double JobsIn(const Server& server, const std::string& state) {
-  auto text = server.Call("GET", "/metrics");
-  if (!text.ok()) return -1;
-  const std::string key = "muster_jobs{state=\"" + state + "\"} ";
-  const auto at = text->find(key);
-  return at == std::string::npos ? 0 : std::atof(text->c_str() + at + key.size());
-}
-
 LoadResult SubmitFor(const Server& server, double seconds, const std::string& prefix) {
   LoadOptions load;
   load.port = server.port();
@@ -71,7 +50,7 @@ Result<OneRun> Run(const BenchOptions& options) {
   if (!started.ok()) return started.error();
   auto applied = server.Call("POST", "/v1/apply", QueueManifests("1000000000", true));
   if (!applied.ok()) return applied.error();
-  auto status = SubmitBacklog(server, options.jobs, "quiet");
+  auto status = SubmitBacklog(server, options.jobs, "quiet", JobManifest);
   if (!status.ok()) return status.error();
   auto seconds = ReleaseAndWait(server);
   if (!seconds.ok()) return seconds.error();
@@ -80,7 +59,7 @@ Result<OneRun> Run(const BenchOptions& options) {
   auto held = server.Call("POST", "/v1/apply", QueueManifests("1000000000", true));
   if (!held.ok()) return held.error();
   out.undisturbed = SubmitFor(server, options.seconds, "alone").rate();
-  status = SubmitBacklog(server, options.jobs, "busy");
+  status = SubmitBacklog(server, options.jobs, "busy", JobManifest);
   if (!status.ok()) return status.error();
   auto released = server.Call("POST", "/v1/apply", QueueManifests("1000000000", false));
   if (!released.ok()) return released.error();

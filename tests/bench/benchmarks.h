@@ -21,6 +21,8 @@ struct BenchOptions {
   std::string virtual_load;   // the same on the virtual clock; "": not
   bool nothing_fits = false;  // cycles over a full house instead
   bool victims = false;       // searches for victims instead
+  std::string over;           // "fake" or "real" members alone; "": both
+  std::size_t live = 0;       // so many jobs run at once on 20 fake members instead
 };
 
 /// REST submission with 64 and 8 connections, jobs:batch, sbatch as a process; beside PostgreSQL's
@@ -42,5 +44,9 @@ Result<std::vector<Figure>> BenchQuery(const BenchOptions& options);
 /// kill -9 of daemon and PostgreSQL under submitting clients: what was acknowledged and is gone, or
 /// is there twice.
 Result<std::vector<Figure>> BenchRecover(const BenchOptions& options);
+/// From admitted to released on members, beside a plain client that posts the same objects.
+Result<std::vector<Figure>> BenchDispatch(const BenchOptions& options);
+/// Memory and restart with many jobs that run on fake members.
+Result<std::vector<Figure>> BenchLive(const BenchOptions& options);
 
 }  // namespace muster::bench

@@ -45,12 +45,21 @@ int main(int argc, char** argv) {
       nothing->excludes("--load")->excludes(victims);
       victims->excludes("--load");
     }
+    if (std::string_view(name) == "dispatch") {
+      auto* over = sub->add_option("--over", options.over, "one sort of members alone")
+                       ->check(CLI::IsMember({"fake", "real"}));
+      sub->add_option("--live", options.live,
+                      "memory and restart with so many jobs that run on 20 fake members")
+          ->check(CLI::PositiveNumber)
+          ->excludes(over);
+    }
     sub->callback([&run, function] { run = function; });
   };
   add("submit", "durable submission over REST, jobs:batch, sbatch", BenchSubmit);
   add("schedule", "a backlog released at once; submission meanwhile", BenchSchedule);
   add("query", "squeue and get over a deep queue; memory", BenchQuery);
   add("recover", "kill -9 under load: lost, doubled, time to ready", BenchRecover);
+  add("dispatch", "admitted to released on members, beside a plain client", BenchDispatch);
   CLI11_PARSE(app, argc, argv);
   auto figures = run(options);
   if (!figures.ok()) {

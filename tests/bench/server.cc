@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -257,6 +258,56 @@ std::string JobManifest(const std::string& name) {
          R"("spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"debian:12","command":["/bin/sh","-c","true"],)"
          R"("env":[{"name":"LEARNING_RATE","value":"0.003"},{"name":"EPOCHS","value":"12"}],)"
          R"("resources":{"requests":{"cpu":"1","memory":"256Mi"},"limits":{"cpu":"1","memory":"256Mi"}}}]}}}})";
+}
+
+std::string MemberJob(const std::string& name, const std::string& run) {
+  std::string text = JobManifest(name);
+  const auto replace = [&text](std::string_view what, const std::string& by) {
+    for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+      text.replace(at, what.size(), by);
+  };
+  replace(R"("cpu":"1","memory":"256Mi")", R"("cpu":"1m","memory":"1Mi")");
+  if (!run.empty())
+    replace(R"("template":{"metadata":{)",
+            R"("template":{"metadata":{"annotations":{"bed.test/run":")" + run + R"("},)");
+  return text;
+}
+
+Status SubmitBacklog(const Server& server, std::size_t count, const std::string& prefix,
+                     const std::function<std::string(const std::string&)>& manifest) {
+  for (std::size_t at = 0; at < count; at += 1000) {
+    std::string body = "[";
+    for (std::size_t i = at; i < std::min(at + 1000, count); ++i) {
+      body += (i == at ? "" : ",") + manifest(prefix + std::to_string(i));
+    }
+    auto answer = server.Call("POST", "/v1/namespaces/bench/jobs:batch", body + "]");
+    if (!answer.ok()) return answer.error();
+  }
+  return Done{};
+}
+
+double JobsIn(const Server& server, const std::string& state) {
+  auto text = server.Call("GET", "/metrics");
+  if (!text.ok()) return -1;
+  const std::string key = "muster_jobs{state=\"" + state + "\"} ";
+  const auto at = text->find(key);
+  return at == std::string::npos ? 0 : std::atof(text->c_str() + at + key.size());
+}
+
+Status WaitForMembers(const Server& server, std::size_t count) {
+  const double begun = Now();
+  for (std::size_t i = 1; i <= count;) {
+    auto facts = server.Call("GET", "/v1/memberclusters/member-" + std::to_string(i) + "/facts");
+    if (facts.ok() && facts->find("\"healthy\":true") != std::string::npos) {
+      ++i;
+      continue;
+    }
+    if (Now() - begun > 120)
+      return Unavailable("a member is not healthy after 120 s: " +
+                         (facts.ok() ? *facts : facts.error().detail));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return Done{};
 }
 
 }  // namespace muster::bench

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -57,5 +58,15 @@ class Server {
 std::string QueueManifests(const std::string& cpu, bool hold);
 /// A Job manifest of about 1.4 KB, as users send them.
 std::string JobManifest(const std::string& name);
+/// The same for members with simulated pods: little of a machine, a pod that ends `run` after its
+/// start ("0s"), or never ("").
+std::string MemberJob(const std::string& name, const std::string& run);
+/// `count` jobs PREFIX0, PREFIX1, ... by jobs:batch.
+Status SubmitBacklog(const Server& server, std::size_t count, const std::string& prefix,
+                     const std::function<std::string(const std::string&)>& manifest);
+/// Value of muster_jobs{state="..."} in the metrics; what a Prometheus would see. -1: no answer.
+double JobsIn(const Server& server, const std::string& state);
+/// Until member-1 to member-`count` answer.
+Status WaitForMembers(const Server& server, std::size_t count);
 
 }  // namespace muster::bench

@@ -143,4 +143,19 @@ Result<SqlRate> CopyRate(const std::string& url, int rows, double seconds,
   return rate;
 }
 
+Result<std::vector<std::vector<std::string>>> QueryRows(const std::string& url,
+                                                        const std::string& sql) {
+  auto connection = Connect(url);
+  if (!connection.ok()) return connection.error();
+  const Answer answer(PQexec(connection->get(), sql.c_str()));
+  if (PQresultStatus(answer.get()) != PGRES_TUPLES_OK)
+    return Internal(PQerrorMessage(connection->get()));
+  std::vector<std::vector<std::string>> rows(static_cast<std::size_t>(PQntuples(answer.get())));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (int field = 0; field < PQnfields(answer.get()); ++field)
+      rows[i].emplace_back(PQgetvalue(answer.get(), static_cast<int>(i), field));
+  }
+  return rows;
+}
+
 }  // namespace muster::bench

@@ -20,5 +20,8 @@ Result<SqlRate> InsertRate(const std::string& url, int clients, double seconds,
 /// One connection, COPY of `rows` rows a transaction.
 Result<SqlRate> CopyRate(const std::string& url, int rows, double seconds,
                          const std::string& manifest);
+/// The rows of a query, as text.
+Result<std::vector<std::vector<std::string>>> QueryRows(const std::string& url,
+                                                        const std::string& sql);
 
 }  // namespace muster::bench

@@ -164,6 +164,15 @@ ObjectChange WithSpec(ObjectChange change, const std::string& field, const std::
   return change;
 }
 
+ObjectChange WithAnnotation(ObjectChange change, const std::string& key, const std::string& value) {
+  json::value manifest = *ParseJson(change.manifest);
+  json::value& annotations = manifest.at("metadata").as_object()["annotations"];
+  if (!annotations.is_object()) annotations = json::object{};
+  annotations.as_object()[key] = value;
+  change.manifest = WriteJson(manifest);
+  return change;
+}
+
 ObjectChange Removal(ObjectKind kind, const std::string& ns, const std::string& name) {
   ObjectChange change;
   change.kind = kind;

@@ -58,6 +58,8 @@ ObjectChange CheckObject(const std::string& name);
 ObjectChange PriorityClassObject(const std::string& name, std::int32_t value);
 /// The same change with another value of a field of its spec.
 ObjectChange WithSpec(ObjectChange change, const std::string& field, const std::string& json_text);
+/// The same change with an annotation.
+ObjectChange WithAnnotation(ObjectChange change, const std::string& key, const std::string& value);
 ObjectChange Removal(ObjectKind kind, const std::string& ns, const std::string& name);
 
 }  // namespace muster::test

@@ -40,7 +40,7 @@ void EngineWorld::Run() {
     Settle();
     members.CarryAll();
     MUSTER_CHECK(++rounds < kStepsMax);
-  } while (engine->Step() || !members.orders.empty());
+  } while (engine->Step() || !members.Idle());
 }
 
 void EngineWorld::Restart() {

@@ -33,6 +33,17 @@ void FakeBackend::Ensure(const DispatchOrder& order, Callback<RemoteRef> done) {
   Push(std::move(call));
 }
 
+void FakeBackend::Acknowledge(const DispatchKey& key, const RemoteObject& object,
+                              const std::string& uid, Callback<Done> done) {
+  BackendCall call;
+  call.kind = BackendCall::Kind::kAcknowledge;
+  call.key = key;
+  call.object = object;
+  call.uid = uid;
+  call.acknowledged = std::move(done);
+  Push(std::move(call));
+}
+
 void FakeBackend::Remove(const DispatchKey& key, const RemovePolicy& policy,
                          Callback<Removed> done) {
   BackendCall call;

@@ -14,7 +14,7 @@ namespace muster::test {
 
 /// One call that waits for its answer.
 struct BackendCall {
-  enum class Kind { kEnsure, kRemove, kList };
+  enum class Kind { kEnsure, kRemove, kList, kAcknowledge };
   Kind kind = Kind::kEnsure;
   DispatchKey key;  // of a List only the cluster
   DispatchOrder order;
@@ -22,6 +22,9 @@ struct BackendCall {
   Callback<RemoteRef> ensured;
   Callback<Removed> removed;
   Callback<std::vector<Observation>> listed;
+  RemoteObject object = {};  // of an Acknowledge, as its uid
+  std::string uid = {};
+  Callback<Done> acknowledged;
 };
 
 /// Thread-safe.
@@ -35,6 +38,9 @@ class FakeBackend final : public Backend {
 
   std::vector<std::string> Clusters() const override { return {cluster_}; }
   void Ensure(const DispatchOrder& order, Callback<RemoteRef> done) override;
+  bool CreatesSuspended(const std::string&) const override { return creates_suspended; }
+  void Acknowledge(const DispatchKey& key, const RemoteObject& object, const std::string& uid,
+                   Callback<Done> done) override;
   void Remove(const DispatchKey& key, const RemovePolicy& policy, Callback<Removed> done) override;
   void List(const std::string& cluster, Callback<std::vector<Observation>> done) override;
   void Start(ObservationSink&) override {}
@@ -44,6 +50,8 @@ class FakeBackend final : public Backend {
     return std::vector<PodStatus>{};
   }
   Result<LogChunk> ReadLog(const DispatchKey&, const LogQuery&) override { return LogChunk{}; }
+
+  bool creates_suspended = false;  // set before the first call
 
  private:
   void Push(BackendCall call);

@@ -11,16 +11,20 @@
 
 namespace muster::test {
 
-/// Both clocks start at 2026-01-01T00:00:00Z and move together. Thread-safe.
+/// Both clocks start at 2026-01-01T00:00:00Z and move together, but for jumps of the wall clock.
+/// Thread-safe.
 class FakeClock final : public Clock {
  public:
   Monotonic Now() const override { return {ns_.load()}; }
   WallTime WallNow() const override {
-    return {1'767'225'600LL * kMicrosPerSecond + ns_.load() / 1000};
+    return {1'767'225'600LL * kMicrosPerSecond + ns_.load() / 1000 + jumped_us_.load()};
   }
   void Advance(std::int64_t ms) { ns_ += ms * kNanosPerMilli; }
+  /// Somebody sets the host's clock.
+  void Jump(std::int64_t ms) { jumped_us_ += ms * 1000; }
 
  private:
+  std::atomic<std::int64_t> jumped_us_{0};
   std::atomic<std::int64_t> ns_{kNanosPerSecond};
 };
 

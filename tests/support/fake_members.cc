@@ -2,28 +2,61 @@
 
 #include <algorithm>
 
+#include "schedd/base/check.h"
+
 namespace muster::test {
 
-void FakeMembers::Ensure(const DispatchKey& key, JobPtr job, bool) {
-  PendingOrder order{PendingOrder::Kind::kEnsure, key, {}, 0, job->resource_version};
+void FakeMembers::Ensure(const DispatchKey& key, JobPtr job, const std::string& expected_uid) {
+  PendingOrder order;
+  order.kind = PendingOrder::Kind::kEnsure;
+  order.key = key;
+  order.uid = expected_uid;
+  order.version = job->resource_version;
+  order.ns = job->ns;
+  order.name = job->name;
   if (job->admission != nullptr) {
     for (const PodSetAssignment& pod_set : job->admission->pod_sets) order.pods += pod_set.count;
   }
   orders.push_back(std::move(order));
 }
 
-void FakeMembers::Remove(const DispatchKey& key, JobPtr, RemovePolicy policy) {
-  orders.push_back({PendingOrder::Kind::kRemove, key, std::move(policy), 0, 0});
+void FakeMembers::Remove(const DispatchKey& key, RemovePolicy policy) {
+  PendingOrder order;
+  order.kind = PendingOrder::Kind::kRemove;
+  order.key = key;
+  order.policy = std::move(policy);
+  orders.push_back(std::move(order));
+}
+
+void FakeMembers::Acknowledge(const DispatchKey& key, const RemoteObject&, const std::string& uid) {
+  PendingOrder order;
+  order.kind = PendingOrder::Kind::kAcknowledge;
+  order.key = key;
+  order.uid = uid;
+  orders.push_back(std::move(order));
 }
 
 void FakeMembers::List(const std::string& cluster) {
-  orders.push_back({PendingOrder::Kind::kList, {{}, 0, cluster}, {}, 0, 0});
+  PendingOrder order;
+  order.kind = PendingOrder::Kind::kList;
+  order.key.cluster = cluster;
+  orders.push_back(std::move(order));
+}
+
+std::string FakeMembers::IncarnationOf(const std::string& cluster) const {
+  const auto times = recreated_.find(cluster);
+  return times == recreated_.end() ? "incarnation" : "incarnation-" + std::to_string(times->second);
 }
 
 Observation FakeMembers::Seen(const DispatchKey& key, const Object& object) const {
   Observation seen;
   seen.key = key;
   seen.remote_uid = object.uid;
+  seen.object = object.object;
+  seen.incarnation = IncarnationOf(key.cluster);
+  seen.held = object.held;
+  seen.deleting = object.deleting;
+  seen.sequence = object.sequence;
   seen.phase = object.phase;
   seen.ready_pods = object.active() ? 1 : 0;
   seen.succeeded_pods = object.succeeded;
@@ -31,66 +64,151 @@ Observation FakeMembers::Seen(const DispatchKey& key, const Object& object) cons
   return seen;
 }
 
+bool FakeMembers::Idle() const {
+  return std::all_of(orders.begin(), orders.end(), [this](const PendingOrder& order) {
+    return away.contains(order.key.cluster);
+  });
+}
+
 void FakeMembers::Carry(std::size_t at, std::optional<Code> fault) {
   PendingOrder order = orders[at];
   orders.erase(orders.begin() + static_cast<std::ptrdiff_t>(at));
   const bool happens = !fault.has_value() || *fault == Code::kUnknown;
-  const Error error{fault.value_or(Code::kOk), "laid by the test"};
-  if (order.kind == PendingOrder::Kind::kList) {
-    if (!happens) {
-      orders.push_back(std::move(order));  // the dispatcher asks again until it is answered
-      return;
+  const std::optional<Error> error =
+      fault.has_value() ? std::optional<Error>(Error{*fault, "laid by the test"}) : std::nullopt;
+  switch (order.kind) {
+    case PendingOrder::Kind::kList:
+      CarryList(std::move(order), happens);
+      break;
+    case PendingOrder::Kind::kEnsure:
+      CarryEnsure(order, happens, error);
+      break;
+    case PendingOrder::Kind::kRemove: {
+      const Removed removed = happens ? CarryRemove(order) : Removed{};
+      post_(error.has_value() ? RemovedCommand{order.key, *error}
+                              : RemovedCommand{order.key, removed});
+      break;
     }
-    ListedCommand listed;
-    listed.cluster = order.key.cluster;
-    for (const auto& [key, object] : objects) {
-      if (key.cluster == order.key.cluster) listed.observations.push_back(Seen(key, object));
+    case PendingOrder::Kind::kAcknowledge: {
+      const auto found = objects.find(order.key);
+      if (!happens || found == objects.end() || found->second.uid != order.uid) break;
+      ++acknowledged[order.key];
+      found->second.held = false;
+      if (found->second.deleting) Delete(order.key);
+      break;
     }
-    for (const PendingOrder& other : orders) {
-      if (other.kind == PendingOrder::Kind::kEnsure) listed.unsure.push_back(other.key);
-    }
-    post_(std::move(listed));
+  }
+}
+
+void FakeMembers::CarryList(PendingOrder order, bool happens) {
+  if (!happens) {
+    orders.push_back(std::move(order));  // the dispatcher asks again until it is answered
     return;
   }
-  if (order.kind == PendingOrder::Kind::kEnsure) {
-    if (happens && !objects.contains(order.key)) {
-      objects[order.key] = {
-          "uid-" + std::to_string(++made_), RemotePhase::kRunning, "", 0, {}, 0, 0};
-      ++starts[order.key];
-      const auto of_job = std::count_if(objects.begin(), objects.end(), [&](const auto& one) {
-        return one.first.job_uid == order.key.job_uid && one.second.active();
-      });
-      most_active_of_one_job = std::max(most_active_of_one_job, static_cast<std::size_t>(of_job));
-    }
-    if (const auto made = objects.find(order.key);
-        happens && made != objects.end() && order.version > made->second.version) {
-      made->second.pods = order.pods;
-      made->second.version = order.version;
-    }
-    if (fault.has_value()) {
-      post_(EnsuredCommand{order.key, error});
-      return;
-    }
-    const Object object = objects[order.key];
-    post_(EnsuredCommand{order.key, RemoteRef{object.uid, "incarnation"}});
-    post_(ObservedCommand{Seen(order.key, object)});
-    return;
+  ListedCommand listed;
+  listed.cluster = order.key.cluster;
+  for (const auto& [key, object] : objects) {
+    if (key.cluster == order.key.cluster) listed.observations.push_back(Seen(key, object));
   }
+  for (const PendingOrder& other : orders) {
+    if (other.kind == PendingOrder::Kind::kEnsure) listed.unsure.push_back(other.key);
+  }
+  post_(std::move(listed));
+}
+
+void FakeMembers::Start(const DispatchKey& key, Object* object) {
+  object->phase = RemotePhase::kRunning;
+  ++starts[key];
+  const auto of_job = std::count_if(objects.begin(), objects.end(), [&](const auto& one) {
+    return one.first.job_uid == key.job_uid && one.second.active();
+  });
+  most_active_of_one_job = std::max(most_active_of_one_job, static_cast<std::size_t>(of_job));
+}
+
+Result<RemoteRef> FakeMembers::Release(const PendingOrder& order) {
   const auto found = objects.find(order.key);
-  const bool existed = found != objects.end();
-  if (happens && existed) {
-    if (order.policy.keep_logs) {
-      if (found->second.active()) found->second.phase = RemotePhase::kFailed;
-    } else {
-      objects.erase(found);
+  if (found == objects.end() || found->second.uid != order.uid)
+    return NotFound("there is no such object");
+  if (found->second.phase == RemotePhase::kSuspended) Start(order.key, &found->second);
+  return RemoteRef{found->second.uid, IncarnationOf(order.key.cluster), false};
+}
+
+Result<RemoteRef> FakeMembers::Make(const PendingOrder& order) {
+  if (two_steps) {
+    for (auto other = objects.begin(); other != objects.end(); ++other) {
+      if (other->first.cluster != order.key.cluster || other->first == order.key ||
+          other->second.object.ns != order.ns || other->second.object.name != order.name) {
+        continue;
+      }
+      const bool ours = other->second.sequence > 0 && other->first.job_uid == order.key.job_uid;
+      if (!ours) return AlreadyExists("a foreign object has the name");
+      if (other->first.attempt > order.key.attempt) return Aborted("a later attempt has the name");
+      objects.erase(other);  // of an earlier attempt
+      break;
     }
   }
-  post_(fault.has_value() ? RemovedCommand{order.key, error}
-                          : RemovedCommand{order.key, Removed{existed}});
+  auto [made, fresh] = objects.try_emplace(order.key);
+  Object& object = made->second;
+  if (fresh) {
+    std::int32_t& last = last_attempts_[{order.key.cluster, order.key.job_uid}];
+    if (order.key.attempt < last) ++attempts_that_went_down;
+    last = std::max(last, order.key.attempt);
+    object.uid = "uid-" + std::to_string(++made_);
+    object.version = -1;
+    if (two_steps) {
+      object.phase = RemotePhase::kSuspended;
+      object.object = {"batch/v1", "Job", order.ns, order.name};
+      object.held = true;
+      object.sequence = order.version;
+    } else {
+      Start(order.key, &object);
+    }
+  }
+  return RemoteRef{object.uid, IncarnationOf(order.key.cluster),
+                   object.phase == RemotePhase::kSuspended};
+}
+
+void FakeMembers::CarryEnsure(const PendingOrder& order, bool happens, std::optional<Error> fault) {
+  if (!happens) {
+    post_(EnsuredCommand{order.key, *fault});
+    return;
+  }
+  // A member that makes attempts in one step adopts whatever has the key.
+  const bool release = two_steps && !order.uid.empty();
+  Result<RemoteRef> outcome = release ? Release(order) : Make(order);
+  if (const auto made = objects.find(order.key);
+      outcome.ok() && order.version > made->second.version) {
+    made->second.pods = order.pods;
+    made->second.version = order.version;
+  }
+  const bool told = outcome.ok() && !fault.has_value();
+  post_(EnsuredCommand{order.key, fault.has_value() ? Result<RemoteRef>(*fault) : outcome});
+  if (told) Say(order.key);
+}
+
+Removed FakeMembers::CarryRemove(const PendingOrder& order) {
+  const auto found = objects.find(order.key);
+  if (found == objects.end()) return {false};
+  if (!order.policy.expected_uid.empty() && order.policy.expected_uid != found->second.uid)
+    return {false};
+  if (two_steps && found->second.sequence == 0) ++foreign_writes;
+  if (order.policy.keep_logs && !two_steps) {
+    if (found->second.active()) found->second.phase = RemotePhase::kFailed;
+  } else {
+    objects.erase(found);
+  }
+  return {true};
 }
 
 void FakeMembers::CarryAll() {
-  while (!orders.empty()) Carry();
+  for (std::size_t at = 0; at < orders.size();) {
+    if (away.contains(orders[at].key.cluster)) {
+      ++at;
+    } else {
+      Carry(at);
+      at = 0;
+    }
+  }
 }
 
 bool FakeMembers::End(const DispatchKey& key, RemotePhase phase, std::int32_t exit_code) {
@@ -101,7 +219,7 @@ bool FakeMembers::End(const DispatchKey& key, RemotePhase phase, std::int32_t ex
   seen.exit_code = exit_code;
   seen.succeeded_pods = phase == RemotePhase::kSucceeded ? 1 : 0;
   seen.failed_pods = phase == RemotePhase::kFailed ? 1 : 0;
-  post_(ObservedCommand{seen});
+  if (!away.contains(key.cluster)) post_(ObservedCommand{seen});
   return true;
 }
 
@@ -113,6 +231,31 @@ bool FakeMembers::Progress(const DispatchKey& key, std::int32_t succeeded,
   found->second.reclaimable = std::move(reclaimable);
   post_(ObservedCommand{Seen(key, found->second)});
   return true;
+}
+
+void FakeMembers::Delete(const DispatchKey& key) {
+  Object& object = objects.at(key);
+  object.deleting = true;
+  Observation seen = Seen(key, object);
+  if (!object.held) {
+    seen.phase = RemotePhase::kMissing;
+    objects.erase(key);
+  }
+  if (!away.contains(key.cluster)) post_(ObservedCommand{seen});
+}
+
+void FakeMembers::Tell(const std::string& cluster) {
+  ClusterFacts facts;
+  facts.cluster = cluster;
+  facts.incarnation = IncarnationOf(cluster);
+  facts.healthy = !away.contains(cluster);
+  if (!facts.healthy) facts.message = "cannot be reached";
+  post_(FactsCommand{facts});
+}
+
+void FakeMembers::Recreate(const std::string& cluster) {
+  ++recreated_[cluster];
+  std::erase_if(objects, [&](const auto& one) { return one.first.cluster == cluster; });
 }
 
 }  // namespace muster::test

@@ -75,6 +75,8 @@ const std::map<std::string, std::vector<std::string>>& Arrows() {
       {"backends/local",
        {"schedd/base", "schedd/text", "schedd/telemetry", "schedd/model", "backends/backend.h"}},
       {"backends/simulated", {"schedd/base", "schedd/text", "schedd/model", "backends/backend.h"}},
+      {"backends/k8s",
+       {"schedd/base", "schedd/text", "schedd/telemetry", "schedd/model", "backends/backend.h"}},
       {"api/auth", {"schedd/base"}},
       {"api/service",
        {"schedd/base", "schedd/text", "schedd/model", "schedd/core", "schedd/shapes",

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "backends/local/controllers/job_run.h"
+#include "schedd/model/member_labels.h"
 
 namespace muster::local {
 namespace {
@@ -259,11 +260,18 @@ class Tally {
   JobProgress progress_;
 };
 
+// A Workload of one pod set runs as a Job whose template says what the pod set is called.
+std::string PodSetOfJob(const json::object& spec) {
+  const json::object& labels = Object(Object(Object(spec, "template"), "metadata"), "labels");
+  const std::string name = Text(labels, kPodSetLabel);
+  return name.empty() ? "main" : name;
+}
+
 ControllerOutput StepJobObject(const ControllerInput& input) {
   JobRun run;
   run.spec = &Object(*input.object, "spec");
   run.name = input.name;
-  run.pod_set = "main";
+  run.pod_set = PodSetOfJob(*run.spec);
   run.started = input.started;
   run.decorate = [&input](PodWish* wish) {
     if (!input.ports.empty()) AddRendezvous(input.ports[0], wish);

@@ -67,14 +67,4 @@ std::vector<std::int32_t> ParseIndexes(const std::string& text) {
   return indexes;
 }
 
-Reason ReasonOfJobEnd(const std::string& end_reason) {
-  if (end_reason == "BackoffLimitExceeded" || end_reason == "FailedIndexes" ||
-      end_reason == "MaxFailedIndexesExceeded") {
-    return Reason::kBackoffLimitExceeded;
-  }
-  if (end_reason == "DeadlineExceeded") return Reason::kDeadlineExceeded;
-  if (end_reason == "PodFailurePolicy") return Reason::kPodFailurePolicy;
-  return Reason::kFailed;
-}
-
 }  // namespace muster::local

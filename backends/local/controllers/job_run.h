@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/local/controllers/controller.h"
+#include "schedd/model/job_end.h"
 
 namespace muster::local {
 
@@ -39,8 +40,6 @@ struct JobProgress {
 JobProgress StepJob(const ControllerInput& input, const JobRun& run);
 /// How many pods a Job runs at once: parallelism, or its completions if they are fewer.
 std::int32_t PodsAtOnce(const json::object& job_spec);
-/// The closest reason of ours.
-Reason ReasonOfJobEnd(const std::string& end_reason);
 /// "0,2-4" -> 0 2 3 4; what is malformed is skipped.
 std::vector<std::int32_t> ParseIndexes(const std::string& text);
 /// Which rule of podFailurePolicy a failed pod meets, -1 for none; rules in order, the first match

@@ -156,6 +156,16 @@ void AddAdminCommands(CLI::App& app, CommandLine& line) {
       line.run = [&line, cordon](Session& s) { return ClusterCordon(s, line.name, cordon); };
     });
   }
+  const auto add = [&](const char* verb, const char* help,
+                       int (*run)(Session&, const std::string&)) {
+    auto* command = cluster->add_subcommand(verb, help);
+    command->add_option("NAME", line.name)->required();
+    command->callback(
+        [&line, run] { line.run = [&line, run](Session& s) { return run(s, line.name); }; });
+  };
+  add("fence", "It does not answer, and nothing runs on it any more: run its jobs elsewhere",
+      ClusterFence);
+  add("collect", "Release what is quarantined on it", ClusterCollect);
   for (const char* verb : {"add", "drain", "remove"}) {
     auto* command = cluster->add_subcommand(verb, "Not supported by this version");
     command->allow_extras();

@@ -8,6 +8,8 @@ namespace {
 // Value of DispatchRow::detail of a Revoking row whose object must go altogether.
 constexpr const char* kRemoveObject = "remove";
 constexpr const char* kKeepLogs = "keep logs";
+// Of a live row: why its object is about to be missing.
+constexpr const char* kDeletedOnMember = "deleted on the member";
 
 // States in which the member may be running the attempt and nothing was asked to end it.
 bool IsRunningOn(DispatchState state) {
@@ -23,6 +25,8 @@ bool IsRunningOn(DispatchState state) {
   }
 }
 
+StepResult Apply(const DispatchRow& row, const ClusterRecreated& input);
+
 StepResult Stay(const DispatchRow& row) { return {row, Action::kNone, Effect::kNone, ""}; }
 
 StepResult To(const DispatchRow& row, DispatchState state, Action action = Action::kNone,
@@ -32,26 +36,49 @@ StepResult To(const DispatchRow& row, DispatchState state, Action action = Actio
   return result;
 }
 
+StepResult Lose(const DispatchRow& row, std::string message, Effect effect = Effect::kLost) {
+  if (row.detail == kDeletedOnMember && effect == Effect::kLost)
+    message = "deleted on member cluster " + row.key.cluster;
+  StepResult result = To(row, DispatchState::kLost, Action::kNone, effect, std::move(message));
+  result.row.detail = result.message;
+  return result;
+}
+
 StepResult Apply(const DispatchRow& row, const EnsureSucceeded& input) {
-  if (row.state == DispatchState::kIntent) {
-    StepResult result = To(row, DispatchState::kCreated);
-    result.row.remote_uid = input.remote_uid;
-    result.row.incarnation = input.incarnation;
-    result.row.detail.clear();
-    return result;
+  if (row.state != DispatchState::kIntent) return Stay(row);
+  StepResult result = input.suspended ? To(row, DispatchState::kReleasing, Action::kRelease)
+                                      : To(row, DispatchState::kCreated);
+  result.row.remote_uid = input.remote_uid;
+  result.row.incarnation = input.incarnation;
+  result.row.detail.clear();
+  return result;
+}
+
+StepResult ReleaseFailed(const DispatchRow& row, const EnsureFailed& input) {
+  if (input.code == Code::kNotFound)
+    return Lose(row, "it was gone from member cluster " + row.key.cluster + " before its release");
+  if (MayBeMended(input.code)) {
+    return To(row, DispatchState::kReleasing, Action::kRelease, Effect::kWaiting, input.detail);
   }
-  return Stay(row);
+  // Never released, so nothing of it ran: the job may end before its object is gone.
+  StepResult result =
+      To(row, DispatchState::kCleaning, Action::kRemove, Effect::kRefused, input.detail);
+  result.row.detail = input.detail;
+  return result;
 }
 
 StepResult Apply(const DispatchRow& row, const EnsureFailed& input) {
-  if (row.state == DispatchState::kReleasing && MayBeMended(input.code)) {
-    return To(row, DispatchState::kReleasing, Action::kRelease);
-  }
+  if (row.state == DispatchState::kReleasing) return ReleaseFailed(row, input);
   if (row.state != DispatchState::kIntent) return Stay(row);
-  if (MayBeMended(input.code)) {
-    StepResult result = To(row, DispatchState::kIntent, Action::kEnsureLater);
-    result.message = input.detail;
+  if (input.code == Code::kAborted) {
+    // A later attempt exists than the database knows of: it lost writes, or somebody else leads.
+    StepResult result = To(row, DispatchState::kQuarantined, Action::kNone, Effect::kWaiting,
+                           input.detail + "; it is quarantined");
+    result.row.detail = input.detail;
     return result;
+  }
+  if (MayBeMended(input.code)) {
+    return To(row, DispatchState::kIntent, Action::kEnsureLater, Effect::kWaiting, input.detail);
   }
   // A foreign object has the name: it must survive, so there is nothing to remove.
   const bool conflict = input.code == Code::kAlreadyExists;
@@ -61,48 +88,86 @@ StepResult Apply(const DispatchRow& row, const EnsureFailed& input) {
   return result;
 }
 
+// Where a row is whose object was seen before any of its pods ran.
+DispatchState Waits(DispatchState state) {
+  return state == DispatchState::kIntent || state == DispatchState::kUnknown
+             ? DispatchState::kCreated
+             : state;
+}
+
+StepResult Ended(const DispatchRow& row, const Observation& seen, Effect effect) {
+  return To(row, DispatchState::kTerminal, seen.held ? Action::kAcknowledge : Action::kNone, effect,
+            seen.message);
+}
+
 StepResult ApplyPhase(const DispatchRow& row, const Observation& seen) {
   const bool fresh = row.state != DispatchState::kRunning && row.state != DispatchState::kFinishing;
   switch (seen.phase) {
     case RemotePhase::kSuspended:
-      // Only an object that was never let run is released; a later suspension is somebody's
-      // decision.
-      if (row.state == DispatchState::kCreated || row.state == DispatchState::kIntent) {
+      // Only what was never let run is released; a later suspension is somebody's decision.
+      if (row.state == DispatchState::kIntent && !seen.deleting)
         return To(row, DispatchState::kReleasing, Action::kRelease);
-      }
-      return Stay(row);
+      if (row.state == DispatchState::kReleasing) return Stay(row);
+      return To(row, Waits(row.state), Action::kNone, Effect::kProgress);
     case RemotePhase::kPending:
-      return To(row, row.state == DispatchState::kIntent ? DispatchState::kCreated : row.state,
-                Action::kNone, Effect::kProgress);
+      return To(row, Waits(row.state), Action::kNone, Effect::kProgress);
     case RemotePhase::kRunning:
       return To(row, DispatchState::kRunning, Action::kNone,
                 fresh ? Effect::kStarted : Effect::kProgress);
     case RemotePhase::kSucceeded:
-      return To(row, DispatchState::kTerminal, Action::kNone, Effect::kSucceeded, seen.message);
+      return Ended(row, seen, Effect::kSucceeded);
     case RemotePhase::kFailed:
-      return To(row, DispatchState::kTerminal, Action::kNone, Effect::kFailed, seen.message);
+      return Ended(row, seen, Effect::kFailed);
     case RemotePhase::kMissing:
       if (row.state == DispatchState::kIntent) return Stay(row);
-      return To(row, DispatchState::kLost, Action::kNone, Effect::kLost, seen.message);
+      return Lose(row, seen.message);
   }
   return Stay(row);
 }
 
+bool MayRun(RemotePhase phase) {
+  return phase == RemotePhase::kSuspended || phase == RemotePhase::kPending ||
+         phase == RemotePhase::kRunning;
+}
+
+// Of a row whose attempt is over for Muster.
+StepResult SeenAfterwards(const DispatchRow& row, const Observation& seen) {
+  if (row.state == DispatchState::kLost && MayRun(seen.phase)) {
+    // It came back after its job was told lost: fence it.
+    return To(row, DispatchState::kCleaning, Action::kRemove);
+  }
+  const bool over =
+      row.state == DispatchState::kTerminal || (row.state == DispatchState::kLost && seen.deleting);
+  if (!over || !seen.held) return Stay(row);
+  return To(row, row.state, Action::kAcknowledge);
+}
+
 StepResult Apply(const DispatchRow& row, const Observed& input) {
   const Observation& seen = input.observation;
-  if (row.state == DispatchState::kLost) {
-    // It came back after its job was told lost: fence it.
-    const bool may_run = seen.phase == RemotePhase::kSuspended ||
-                         seen.phase == RemotePhase::kPending || seen.phase == RemotePhase::kRunning;
-    return may_run ? To(row, DispatchState::kCleaning, Action::kRemove) : Stay(row);
+  const bool live = row.state == DispatchState::kIntent || IsRunningOn(row.state);
+  const bool recreated =
+      !row.incarnation.empty() && !seen.incarnation.empty() && row.incarnation != seen.incarnation;
+  if (live && recreated) return Apply(row, ClusterRecreated{seen.incarnation});
+  if (recreated || !IsOurs(row, seen)) {
+    StepResult result = Stay(row);
+    if (row.state != DispatchState::kGone && seen.phase != RemotePhase::kMissing)
+      result.effect = Effect::kForeign;
+    return result;
   }
-  if (row.state != DispatchState::kIntent && !IsRunningOn(row.state)) return Stay(row);
-  // Another object of our name is not our attempt.
-  if (!row.remote_uid.empty() && !seen.remote_uid.empty() && row.remote_uid != seen.remote_uid)
-    return Stay(row);
+  if (!live) return SeenAfterwards(row, seen);
   StepResult result = ApplyPhase(row, seen);
-  if (result.row.remote_uid.empty() && seen.phase != RemotePhase::kMissing) {
-    result.row.remote_uid = seen.remote_uid;
+  if (row.state == DispatchState::kUnknown && result.row.state != DispatchState::kUnknown &&
+      result.row.state != DispatchState::kLost) {
+    result.row.detail.clear();  // it said since when the member was away
+  }
+  if (seen.phase != RemotePhase::kMissing) {
+    if (result.row.remote_uid.empty()) result.row.remote_uid = seen.remote_uid;
+    if (result.row.incarnation.empty()) result.row.incarnation = seen.incarnation;
+  }
+  if (seen.deleting && MayRun(seen.phase)) {
+    // Somebody deletes it there: it is let go, and its absence will end the attempt.
+    result.row.detail = kDeletedOnMember;
+    result.action = seen.held ? Action::kAcknowledge : Action::kNone;
   }
   return result;
 }
@@ -113,7 +178,10 @@ StepResult Apply(const DispatchRow& row, const RevokeRequested& input) {
   }
   // A removal under way is not changed: whoever wants the object gone too asks to clean when it has
   // stopped.
-  if (row.state != DispatchState::kIntent && !IsRunningOn(row.state)) return Stay(row);
+  if (row.state != DispatchState::kIntent && row.state != DispatchState::kQuarantined &&
+      !IsRunningOn(row.state)) {
+    return Stay(row);
+  }
   StepResult result = To(row, DispatchState::kRevoking,
                          input.keep_logs ? Action::kRemoveKeepLogs : Action::kRemove);
   result.row.detail = input.keep_logs ? kKeepLogs : kRemoveObject;
@@ -125,7 +193,8 @@ StepResult Apply(const DispatchRow& row, const RemoveSucceeded&) {
     return To(row, KeepsLogs(row) ? DispatchState::kTerminal : DispatchState::kGone, Action::kNone,
               Effect::kStopped);
   }
-  if (row.state == DispatchState::kCleaning) return To(row, DispatchState::kGone);
+  if (row.state == DispatchState::kCleaning || row.state == DispatchState::kLost)
+    return To(row, DispatchState::kGone);
   return Stay(row);
 }
 
@@ -133,13 +202,63 @@ StepResult Apply(const DispatchRow& row, const RemoveFailed& input) {
   if (input.code == Code::kNotFound) return Apply(row, RemoveSucceeded{});
   if (row.state != DispatchState::kRevoking && row.state != DispatchState::kCleaning)
     return Stay(row);
-  return To(row, row.state, Action::kRemoveLater, Effect::kNone, input.detail);
+  return To(row, row.state, Action::kRemoveLater, Effect::kWaiting, input.detail);
 }
 
 StepResult Apply(const DispatchRow& row, const MissingFromList&) {
+  // Nothing of a lost attempt is left: its name is free.
+  if (row.state == DispatchState::kLost) return To(row, DispatchState::kGone);
   if (!IsRunningOn(row.state)) return Stay(row);
-  return To(row, DispatchState::kLost, Action::kNone, Effect::kLost,
-            "member cluster " + row.key.cluster + " no longer has it");
+  return Lose(row, "member cluster " + row.key.cluster + " no longer has it");
+}
+
+StepResult Apply(const DispatchRow& row, const ClusterRecreated& input) {
+  if (row.incarnation.empty() || row.incarnation == input.incarnation) return Stay(row);
+  if (row.state == DispatchState::kLost) return To(row, DispatchState::kGone);
+  if (!IsRunningOn(row.state)) return Stay(row);  // a removal proves its absence by itself
+  return Lose(row, "member cluster " + row.key.cluster + " was created anew", Effect::kRecreated);
+}
+
+StepResult Apply(const DispatchRow& row, const MemberAway& input) {
+  switch (row.state) {
+    case DispatchState::kCreated:
+    case DispatchState::kRunning:
+    case DispatchState::kFinishing: {
+      StepResult result = To(row, DispatchState::kUnknown, Action::kNone, Effect::kWaiting,
+                             "has not answered since " + input.since);
+      result.row.detail = input.since;
+      return result;
+    }
+    default:
+      return Stay(row);
+  }
+}
+
+StepResult Apply(const DispatchRow& row, const GivenUp& input) {
+  const bool asked = row.state == DispatchState::kIntent || row.state == DispatchState::kReleasing;
+  if (!asked && row.state != DispatchState::kRevoking && !IsRunningOn(row.state)) return Stay(row);
+  // A removal takes the place of calls that were to make it or to let it run.
+  StepResult result = To(row, DispatchState::kLost, asked ? Action::kRemove : Action::kNone,
+                         Effect::kGivenUp, input.why);
+  result.row.detail = input.why;
+  return result;
+}
+
+StepResult Apply(const DispatchRow& row, const Resurrected&) {
+  if (row.state != DispatchState::kTerminal) return Stay(row);
+  return To(row, DispatchState::kCleaning, Action::kRemove);
+}
+
+StepResult Apply(const DispatchRow& row, const QuarantineReleased&) {
+  if (row.state != DispatchState::kQuarantined) return Stay(row);
+  StepResult result = To(row, DispatchState::kIntent, Action::kEnsure);
+  result.row.detail.clear();
+  return result;
+}
+
+// The member removes what is left of it before it makes the later one.
+StepResult Apply(const DispatchRow& row, const Superseded&) {
+  return IsLive(row.state) ? Stay(row) : To(row, DispatchState::kGone);
 }
 
 StepResult Apply(const DispatchRow& row, const CleanRequested&) {
@@ -186,6 +305,19 @@ bool MayBeMended(Code code) {
       return false;
   }
 }
+
+bool HasOurMarks(const Observation& seen) {
+  return seen.object == RemoteObject{} || (seen.held && seen.sequence > 0);
+}
+
+bool IsOurs(const DispatchRow& row, const Observation& seen) {
+  if (!row.remote_uid.empty()) return seen.remote_uid.empty() || row.remote_uid == seen.remote_uid;
+  if (seen.object == RemoteObject{}) return true;
+  return HasOurMarks(seen) && seen.object.kind == row.object_kind && seen.object.ns == row.ns &&
+         seen.object.name == row.name;
+}
+
+bool IsDeletedThere(const DispatchRow& row) { return row.detail == kDeletedOnMember; }
 
 bool KeepsLogs(const DispatchRow& row) {
   return row.state == DispatchState::kRevoking && row.detail != kRemoveObject;

@@ -66,6 +66,7 @@ Result<Loaded> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
                      return std::pair(a.job, a.key.attempt) < std::pair(b.job, b.key.attempt);
                    });
   for (const auto& [key, row] : tables_.fair_use) loaded.fair_use.push_back(row);
+  for (const auto& [key, object] : tables_.set_aside) loaded.set_aside.push_back(object);
   if (!tables_.events.empty())
     loaded.last_seq = std::max(loaded.last_seq, tables_.events.rbegin()->first);
   return loaded;

@@ -220,6 +220,14 @@ Status MemoryStore::Apply(const PlanCommit& commit, UndoLog* undo) {
       Put(&tables_.fair_use, key, row, undo);
     }
   }
+  for (const SetAsideWrite& write : commit.set_aside) {
+    const std::pair key(write.object.cluster, write.object.remote_uid);
+    if (write.remove) {
+      Erase(&tables_.set_aside, key, undo);
+    } else {
+      Put(&tables_.set_aside, key, write.object, undo);
+    }
+  }
   if (commit.forget_keys_before.set()) ForgetKeys(commit.forget_keys_before, undo);
   return Done{};
 }

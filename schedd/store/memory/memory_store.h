@@ -93,6 +93,7 @@ class MemoryStore final : public Store {
     std::map<std::pair<JobId, std::int32_t>, AttemptRecord> attempts;
     std::map<std::int64_t, Event> events;
     std::map<std::pair<std::string, std::string>, FairUseRow> fair_use;
+    std::map<std::pair<std::string, std::string>, SetAsideObject> set_aside;
     std::vector<AuditRow> audit;
   };
   /// Undoes the changes made so far by one commit, newest first.

@@ -242,6 +242,43 @@ void QueueFairUse(const std::vector<FairUseRow>& rows, PqConnection& connection)
   if (puts) connection.Queue(sql::kPutFairUse.name, ArraysOf(ns, queue, consumed, updated));
 }
 
+void QueueSetAside(const std::vector<SetAsideWrite>& writes, PqConnection& connection) {
+  using Key = std::pair<std::string, std::string>;
+  Column gone_cluster{E::kText}, gone_uid{E::kText}, cluster{E::kText}, uid{E::kText},
+      version{E::kText}, kind{E::kText}, ns{E::kText}, name{E::kText}, job{E::kUuid},
+      attempt{E::kInt4}, sequence{E::kInt8}, reason{E::kInt2}, released{E::kBool}, seen{E::kInt8};
+  bool removes = false, puts = false;
+  for (const auto& [key, write] : LastByKey<Key, SetAsideWrite>(writes, [](const SetAsideWrite& w) {
+         return Key(w.object.cluster, w.object.remote_uid);
+       })) {
+    const SetAsideObject& one = write->object;
+    if (write->remove) {
+      removes = true;
+      gone_cluster.Text(one.cluster);
+      gone_uid.Text(one.remote_uid);
+      continue;
+    }
+    puts = true;
+    cluster.Text(one.cluster);
+    uid.Text(one.remote_uid);
+    version.Text(one.object.api_version);
+    kind.Text(one.object.kind);
+    ns.Text(one.object.ns);
+    name.Text(one.object.name);
+    job.Uuid(one.job_uid);
+    attempt.Int4(one.attempt);
+    sequence.Int8(one.sequence);
+    reason.Int2(static_cast<std::int16_t>(one.reason));
+    released.Bool(one.released);
+    seen.Int8(one.first_seen.us);
+  }
+  if (removes) connection.Queue(sql::kDropSetAside.name, ArraysOf(gone_cluster, gone_uid));
+  if (puts) {
+    connection.Queue(sql::kPutSetAside.name, ArraysOf(cluster, uid, version, kind, ns, name, job,
+                                                      attempt, sequence, reason, released, seen));
+  }
+}
+
 void QueueRespecified(const std::vector<JobPtr>& jobs, PqConnection& connection) {
   Column id{E::kInt8}, pod_sets{E::kJson};
   for (const auto& [job_id, job] :
@@ -268,6 +305,7 @@ void QueueCommit(const PlanCommit& commit, PqConnection& connection) {
   if (!commit.events.empty()) QueueEvents(commit.events, connection);
   if (!commit.audit.empty()) QueueAudit(commit.audit, connection);
   if (!commit.fair_use.empty()) QueueFairUse(commit.fair_use, connection);
+  if (!commit.set_aside.empty()) QueueSetAside(commit.set_aside, connection);
   if (commit.forget_keys_before.set()) {
     connection.Queue(sql::kForgetKeys.name,
                      Params()

@@ -216,6 +216,24 @@ Result<FairUseRow> FairUseOfRow(const pqxx::row& row) {
   return use;
 }
 
+SetAsideObject SetAsideOfRow(const pqxx::row& row) {
+  RowReader reader(row);
+  SetAsideObject object;
+  object.cluster = reader.Text();
+  object.remote_uid = reader.Text();
+  object.object.api_version = reader.Text();
+  object.object.kind = reader.Text();
+  object.object.ns = reader.Text();
+  object.object.name = reader.Text();
+  object.job_uid = reader.Uuid();
+  object.attempt = reader.Number<std::int32_t>();
+  object.sequence = reader.Number();
+  object.reason = static_cast<SetAsideReason>(reader.Number<std::int16_t>());
+  object.released = reader.Bool();
+  object.first_seen = reader.Time();
+  return object;
+}
+
 AuditRow AuditOfRow(const pqxx::row& row) {
   RowReader reader(row);
   AuditRow audit;

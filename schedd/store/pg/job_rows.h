@@ -24,6 +24,8 @@ ObjectPtr ObjectOfRow(ObjectKind kind, const pqxx::row& row);
 UsageRow UsageOfRow(const pqxx::row& row);
 /// A row of kLoadFairUse.
 Result<FairUseRow> FairUseOfRow(const pqxx::row& row);
+/// A row of kLoadSetAside.
+SetAsideObject SetAsideOfRow(const pqxx::row& row);
 AuditRow AuditOfRow(const pqxx::row& row);
 
 }  // namespace muster::pg

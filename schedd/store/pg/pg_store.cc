@@ -192,6 +192,9 @@ Result<Loaded> PgStore::Load(Epoch epoch, WallTime finished_since) {
       if (!use.ok()) return use.error();
       loaded->fair_use.push_back(std::move(use).value());
     }
+    for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadSetAside)) {
+      loaded->set_aside.push_back(pg::SetAsideOfRow(row));
+    }
     return Done{};
   });
 }

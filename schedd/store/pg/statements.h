@@ -186,6 +186,17 @@ inline constexpr Prepared kDropFairUse = {
     "drop_fair_use",
     "delete from fair_use f using unnest($1::text[], $2::text[]) as t (namespace, local_queue) "
     "where f.namespace = t.namespace and f.local_queue = t.local_queue"};
+inline constexpr Prepared kPutSetAside = {
+    "put_set_aside",
+    "insert into set_aside_objects (cluster, remote_uid, api_version, object_kind, namespace, "
+    "name, job_uid, attempt, sequence, reason, released, first_seen) select * from "
+    "unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::uuid[], "
+    "$8::int[], $9::bigint[], $10::smallint[], $11::boolean[], $12::bigint[]) on conflict "
+    "(cluster, remote_uid) do update set released = excluded.released"};
+inline constexpr Prepared kDropSetAside = {
+    "drop_set_aside",
+    "delete from set_aside_objects o using unnest($1::text[], $2::text[]) as t (cluster, "
+    "remote_uid) where o.cluster = t.cluster and o.remote_uid = t.remote_uid"};
 inline constexpr Prepared kRespecifyJobs = {
     "respecify_jobs",
     "update jobs j set pod_sets = t.pod_sets from unnest($1::bigint[], $2::json[]) as t (id, "
@@ -200,8 +211,9 @@ inline constexpr Prepared kForgetKeys = {
     "old.submit_time < $1::bigint"};
 
 inline constexpr Prepared kWriterStatements[] = {
-    kFence,      kAcceptJobs, kAcceptKeyedJobs, kClaimKeys,     kFreeKeys,     kForeignKeys,
-    kUpdateJobs, kDeleteJobs, kPutUsage,        kPutDispatches, kPutAttempts,  kAddEvents,
-    kAddAudit,   kForgetKeys, kPutFairUse,      kDropFairUse,   kRespecifyJobs};
+    kFence,       kAcceptJobs,    kAcceptKeyedJobs, kClaimKeys,   kFreeKeys,
+    kForeignKeys, kUpdateJobs,    kDeleteJobs,      kPutUsage,    kPutDispatches,
+    kPutAttempts, kAddEvents,     kAddAudit,        kForgetKeys,  kPutFairUse,
+    kDropFairUse, kRespecifyJobs, kPutSetAside,     kDropSetAside};
 
 }  // namespace muster::pg::sql

@@ -33,6 +33,9 @@ inline constexpr const char* kLoadUsage =
     "2, 3";
 inline constexpr const char* kLoadFairUse =
     "select namespace, local_queue, consumed, updated from fair_use order by 1, 2";
+inline constexpr const char* kLoadSetAside =
+    "select cluster, remote_uid, api_version, object_kind, namespace, name, job_uid, attempt, "
+    "sequence, reason, released, first_seen from set_aside_objects order by 1, 2";
 inline constexpr const char* kLoadDispatches =
     "select job_uid, attempt, job_id, cluster, incarnation, object_kind, namespace, name, "
     "remote_uid, state, detail "

@@ -1,12 +1,29 @@
 // The contract of backends/backend.h, for every backend that can be made here.
 #include <algorithm>
 
+#include "backends/k8s/k8s_backend.h"
 #include "backends/local/local_backend.h"
 #include "backends/simulated/simulated_backend.h"
 #include "tests/contract/backend/backend_fixture.h"
+#include "tests/support/fake_member/fake_member.h"
 
 namespace muster::testing {
 namespace {
+
+/// What the pod of an attempt does, told twice: as a script, where pods are processes, and as a
+/// pod's life, where they only pretend (the annotations of tests/kubebed).
+struct Work {
+  std::string script;
+  std::string life;  // annotations, as JSON members; "": it runs until it is removed
+};
+const Work kShort{"sleep 0.2", R"("bed.test/run":"200ms")"};
+const Work kAtOnce{"true", R"("bed.test/run":"0s")"};
+const Work kLasting{"sleep 600", ""};
+const Work kExits3{"exit 3", R"("bed.test/fail":"0s","bed.test/exit-code":"3")"};
+Work Prints(const std::string& line, const Work& then) {
+  return {"echo " + line + "; " + then.script,
+          R"("bed.test/log":")" + line + '"' + (then.life.empty() ? "" : ",") + then.life};
+}
 
 /// How one backend is made, and made again on the same state.
 class BackendFactory {
@@ -15,11 +32,28 @@ class BackendFactory {
   virtual std::unique_ptr<Backend> Make() = 0;
   /// One whose Jobs run until they are removed, if they only sleep long enough.
   virtual std::unique_ptr<Backend> MakeLasting() { return Make(); }
-  /// Where a test may put files.
-  virtual const TemporaryDirectory& directory() const = 0;
   virtual bool keeps_state() const = 0;  // what ran is found again by a new object
   virtual bool keeps_logs() const = 0;
+  /// A stopped attempt stays on the member as a record, when that is asked.
+  virtual bool keeps_records() const { return true; }
+  /// Work that prints `first`, waits for Go, prints `then` and ends well.
+  virtual Work Waiting(const std::string& first, const std::string& then) = 0;
+  virtual void Go(Backend& backend, const DispatchKey& key) = 0;
 };
+
+constexpr char kInstance[] = "contract";
+
+/// A Job of one pod, as schedd/shapes renders it: with the labels that say whose it is.
+DispatchOrder JobOf(const DispatchKey& key, const Work& work, const std::string& more_spec = "") {
+  const std::string uid = key.job_uid.ToString();
+  const std::string labels = R"("muster.io/instance":")" + std::string(kInstance) +
+                             R"(","muster.io/job-uid":")" + uid + R"(","muster.io/attempt":")" +
+                             std::to_string(key.attempt) + '"';
+  return ShellJob(key, work.script, 1, more_spec,
+                  R"("labels":{)" + labels + R"(,"muster.io/pod-set":"main"},"annotations":{)" +
+                      work.life + "}",
+                  "shell-" + uid.substr(0, 8), labels);
+}
 
 class LocalFactory final : public BackendFactory {
  public:
@@ -35,9 +69,13 @@ class LocalFactory final : public BackendFactory {
     EXPECT_TRUE(backend.ok()) << backend.error().detail;
     return std::move(backend).value();
   }
-  const TemporaryDirectory& directory() const override { return directory_; }
   bool keeps_state() const override { return true; }
   bool keeps_logs() const override { return true; }
+  Work Waiting(const std::string& first, const std::string& then) override {
+    const std::string go = directory_.path() + "/go";
+    return {"echo " + first + "; " + UntilExists(go) + "; echo " + then, ""};
+  }
+  void Go(Backend&, const DispatchKey&) override { directory_.Touch("go"); }
 
  private:
   TemporaryDirectory directory_;
@@ -50,9 +88,10 @@ class SimulatedFactory final : public BackendFactory {
  public:
   std::unique_ptr<Backend> Make() override { return MakeRunning(300); }
   std::unique_ptr<Backend> MakeLasting() override { return MakeRunning(3'600'000); }
-  const TemporaryDirectory& directory() const override { return directory_; }
   bool keeps_state() const override { return false; }
   bool keeps_logs() const override { return false; }
+  Work Waiting(const std::string&, const std::string&) override { return kLasting; }
+  void Go(Backend&, const DispatchKey&) override {}
 
  private:
   std::unique_ptr<Backend> MakeRunning(std::int64_t run_time_ms) {
@@ -63,9 +102,64 @@ class SimulatedFactory final : public BackendFactory {
     return std::make_unique<simulated::SimulatedBackend>(clock_, timers_, options);
   }
 
-  TemporaryDirectory directory_;
   TestClock clock_;
   TestTimers timers_;
+};
+
+class KubernetesFactory final : public BackendFactory {
+ public:
+  KubernetesFactory() {
+    fake::FakeMemberOptions options;
+    options.nodes = 1;
+    for (const char* name : {"alpha", "beta"}) {
+      options.seed += 1;
+      members_[name] = std::make_unique<fake::FakeMember>(options);
+      std::ofstream(FileOf(name)) << members_[name]->Kubeconfig();
+    }
+  }
+  std::unique_ptr<Backend> Make() override {
+    k8s::KubernetesOptions options;
+    for (const auto& [name, member] : members_) {
+      k8s::MemberOptions one;
+      one.name = name;
+      one.kubeconfig = FileOf(name);
+      options.members.push_back(std::move(one));
+    }
+    options.instance_id = kInstance;
+    options.clock = &clock_;
+    options.timers = &timers_;
+    options.random = &random_;
+    return k8s::MakeKubernetesBackend(std::move(options));
+  }
+  bool keeps_state() const override { return true; }
+  bool keeps_logs() const override { return true; }
+  bool keeps_records() const override { return false; }
+  Work Waiting(const std::string& first, const std::string& then) override {
+    then_ = then;
+    return {"", R"("bed.test/log":")" + first + '"'};
+  }
+  void Go(Backend& backend, const DispatchKey& key) override {
+    fake::FakeMember& member = *members_.at(key.cluster);
+    const auto pods = backend.Pods(key);
+    ASSERT_TRUE(pods.ok());
+    for (const PodStatus& pod : *pods) {
+      member.AppendLog("default", pod.name, then_ + "\n");
+      member.Call("PATCH", "/api/v1/namespaces/default/pods/" + pod.name,
+                  R"({"metadata":{"annotations":{"bed.test/run":"0s"}}})",
+                  "application/merge-patch+json");
+    }
+  }
+
+ private:
+  std::string FileOf(const std::string& name) const {
+    return directory_.path() + "/" + name + ".kubeconfig";
+  }
+  TemporaryDirectory directory_;
+  std::map<std::string, std::unique_ptr<fake::FakeMember>> members_;
+  std::string then_;
+  TestClock clock_;
+  TestTimers timers_;
+  TestRandom random_;
 };
 
 struct Case {
@@ -78,7 +172,28 @@ class BackendContract : public ::testing::TestWithParam<Case> {
   void SetUp() override {
     factory_ = GetParam().make();
     backend_ = factory_->Make();
-    backend_->Start(sink_);
+    Begin(sink_);
+  }
+  /// Starts the backend; its members may have to be reached first.
+  void Begin(RecordingSink& sink) {
+    backend_->Start(sink);
+    const auto give_up = std::chrono::steady_clock::now() + kPatience;
+    for (const std::string& cluster : backend_->Clusters()) {
+      const auto reached = [&] {
+        const auto facts =
+            Wait<ClusterFacts>([&](auto done) { backend_->Facts(cluster, std::move(done)); });
+        return facts.ok() && facts->healthy;
+      };
+      while (!reached()) {
+        ASSERT_LT(std::chrono::steady_clock::now(), give_up) << cluster << " is not reached";
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+    }
+  }
+  void BeginAgain(std::unique_ptr<Backend> (BackendFactory::*make)(), RecordingSink& sink) {
+    backend_.reset();
+    backend_ = (factory_.get()->*make)();
+    Begin(sink);
   }
   void TearDown() override {
     for (const DispatchKey& key : keys_) {
@@ -101,8 +216,8 @@ class BackendContract : public ::testing::TestWithParam<Case> {
 
 TEST_P(BackendContract, Ensure_Twice_GivesTheSameObject) {
   const DispatchKey key = Key();
-  const Result<RemoteRef> first = Ensure(*backend_, ShellJob(key, "sleep 0.2"));
-  const Result<RemoteRef> again = Ensure(*backend_, ShellJob(key, "sleep 0.2"));
+  const Result<RemoteRef> first = Ensure(*backend_, JobOf(key, kShort));
+  const Result<RemoteRef> again = Ensure(*backend_, JobOf(key, kShort));
   ASSERT_TRUE(first.ok() && again.ok());
   EXPECT_FALSE(first->remote_uid.empty());
   EXPECT_EQ(first->remote_uid, again->remote_uid);
@@ -113,12 +228,12 @@ TEST_P(BackendContract, Ensure_Twice_GivesTheSameObject) {
 
 TEST_P(BackendContract, Ensure_Suspended_RunsNothingUntilReleased) {
   const DispatchKey key = Key();
-  ASSERT_TRUE(Ensure(*backend_, ShellJob(key, "true"), true).ok());
+  ASSERT_TRUE(Ensure(*backend_, JobOf(key, kAtOnce), true).ok());
   const Result<std::vector<Observation>> listed = List(*backend_, "alpha");
   ASSERT_EQ(listed->size(), 1u);
   EXPECT_EQ(listed->front().phase, RemotePhase::kSuspended);
   EXPECT_EQ(listed->front().active_pods, 0);
-  ASSERT_TRUE(Ensure(*backend_, ShellJob(key, "true"), false).ok());
+  ASSERT_TRUE(Ensure(*backend_, JobOf(key, kAtOnce), false).ok());
   const Observation end = sink_.AwaitEnd(key);
   EXPECT_EQ(end.phase, RemotePhase::kSucceeded);
   EXPECT_EQ(end.exit_code, 0);
@@ -126,7 +241,7 @@ TEST_P(BackendContract, Ensure_Suspended_RunsNothingUntilReleased) {
 
 TEST_P(BackendContract, Observations_OfOneAttempt_NeverGoBack) {
   const DispatchKey key = Key();
-  const Result<RemoteRef> ref = Ensure(*backend_, ShellJob(key, "sleep 0.2"));
+  const Result<RemoteRef> ref = Ensure(*backend_, JobOf(key, kShort));
   sink_.AwaitEnd(key);
   int last = 0;
   for (const Observation& seen : sink_.Of(key)) {
@@ -147,7 +262,7 @@ TEST_P(BackendContract, Remove_OfWhatIsNotThere_SaysSo) {
 
 TEST_P(BackendContract, Remove_Twice_IsIdempotent) {
   const DispatchKey key = NewKey("alpha");
-  ASSERT_TRUE(Ensure(*backend_, ShellJob(key, "sleep 60")).ok());
+  ASSERT_TRUE(Ensure(*backend_, JobOf(key, kLasting)).ok());
   EXPECT_TRUE(Remove(*backend_, key)->existed);
   EXPECT_FALSE(Remove(*backend_, key)->existed);
   EXPECT_TRUE(List(*backend_, "alpha")->empty());
@@ -155,7 +270,7 @@ TEST_P(BackendContract, Remove_Twice_IsIdempotent) {
 
 TEST_P(BackendContract, Remove_WithAnotherUid_TouchesNothing) {
   const DispatchKey key = Key();
-  ASSERT_TRUE(Ensure(*backend_, ShellJob(key, "sleep 60"), true).ok());
+  ASSERT_TRUE(Ensure(*backend_, JobOf(key, kLasting), true).ok());
   RemovePolicy policy;
   policy.expected_uid = "00000000-0000-4000-8000-000000000000";
   EXPECT_FALSE(Remove(*backend_, key, policy)->existed);
@@ -163,11 +278,9 @@ TEST_P(BackendContract, Remove_WithAnotherUid_TouchesNothing) {
 }
 
 TEST_P(BackendContract, Remove_KeepingLogs_StopsAndKeepsTheRecord) {
-  backend_.reset();
-  backend_ = factory_->MakeLasting();
-  backend_->Start(sink_);
+  BeginAgain(&BackendFactory::MakeLasting, sink_);
   const DispatchKey key = Key();
-  ASSERT_TRUE(Ensure(*backend_, ShellJob(key, "echo before; sleep 60")).ok());
+  ASSERT_TRUE(Ensure(*backend_, JobOf(key, Prints("before", kLasting))).ok());
   sink_.AwaitPhase(key, RemotePhase::kRunning);
   // Only a line that was there can be kept.
   if (factory_->keeps_logs()) {
@@ -177,6 +290,10 @@ TEST_P(BackendContract, Remove_KeepingLogs_StopsAndKeepsTheRecord) {
   policy.keep_logs = true;
   EXPECT_TRUE(Remove(*backend_, key, policy)->existed);
   const Result<std::vector<Observation>> listed = List(*backend_, "alpha");
+  if (!factory_->keeps_records()) {
+    EXPECT_TRUE(listed->empty()) << "neither object nor pods are left to hold a log";
+    return;
+  }
   ASSERT_EQ(listed->size(), 1u);
   EXPECT_EQ(listed->front().phase, RemotePhase::kFailed);
   EXPECT_EQ(listed->front().reason, Reason::kCancelled);
@@ -200,13 +317,10 @@ TEST_P(BackendContract, Facts_TellOfCapacityAndIncarnation) {
 }
 
 TEST_P(BackendContract, Ensure_WithALargerScale_ChangesTheNumberOfPods_AndRestartsNone) {
-  backend_.reset();
-  backend_ = factory_->MakeLasting();
-  backend_->Start(sink_);
+  BeginAgain(&BackendFactory::MakeLasting, sink_);
   const DispatchKey key = Key();
   const auto sized = [&](std::int32_t pods, std::int64_t scale) {
-    DispatchOrder order =
-        ShellJob(key, "sleep 600", 1, R"("parallelism":)" + std::to_string(pods) + ",");
+    DispatchOrder order = JobOf(key, kLasting, R"("parallelism":)" + std::to_string(pods) + ",");
     order.pod_sets[0].count = pods;
     order.scale = scale;
     return order;
@@ -224,9 +338,7 @@ TEST_P(BackendContract, Ensure_WithALargerScale_ChangesTheNumberOfPods_AndRestar
   EXPECT_TRUE(std::binary_search(first.begin(), first.end(), left[0])) << "the newest go first";
   EXPECT_EQ(List(*backend_, "alpha")->size(), 1u);
   if (factory_->keeps_state()) {
-    backend_.reset();
-    backend_ = factory_->Make();
-    backend_->Start(sink_);
+    BeginAgain(&BackendFactory::Make, sink_);
     EXPECT_EQ(AwaitRunning(*backend_, key, 1), left) << "a restart keeps the size";
   }
 }
@@ -240,7 +352,7 @@ TEST_P(BackendContract, ReadLog_OfAnUnknownAttempt_IsNotFound) {
 TEST_P(BackendContract, Logs_AreReadByOffset) {
   if (!factory_->keeps_logs()) return;
   const DispatchKey key = Key();
-  ASSERT_TRUE(Ensure(*backend_, ShellJob(key, "printf abcdefgh")).ok());
+  ASSERT_TRUE(Ensure(*backend_, JobOf(key, Prints("abcdefg", kAtOnce))).ok());
   sink_.AwaitEnd(key);
   LogQuery query;
   query.max_bytes = 3;
@@ -248,11 +360,11 @@ TEST_P(BackendContract, Logs_AreReadByOffset) {
   query.offset = 3;
   query.max_bytes = 100;
   const Result<LogChunk> rest = backend_->ReadLog(key, query);
-  EXPECT_EQ(rest->data, "defgh");
+  EXPECT_EQ(rest->data, "defg\n");
   EXPECT_EQ(rest->next_offset, 8);
   EXPECT_TRUE(rest->ended);
   query.offset = -2;
-  EXPECT_EQ(backend_->ReadLog(key, query)->data, "gh");
+  EXPECT_EQ(backend_->ReadLog(key, query)->data, "g\n");
   query.container = "nobody";
   EXPECT_EQ(backend_->ReadLog(key, query).error().code, Code::kNotFound);
 }
@@ -260,17 +372,13 @@ TEST_P(BackendContract, Logs_AreReadByOffset) {
 TEST_P(BackendContract, Restart_OnTheSameState_FindsTheSameAttempts) {
   if (!factory_->keeps_state()) return;
   const DispatchKey runs = Key(), ended = Key(), waits = Key();
-  const std::string go = factory_->directory().path() + "/go";
-  const Result<RemoteRef> ref =
-      Ensure(*backend_, ShellJob(runs, "echo once; " + UntilExists(go) + "; echo twice"));
-  ASSERT_TRUE(Ensure(*backend_, ShellJob(ended, "exit 3")).ok());
-  ASSERT_TRUE(Ensure(*backend_, ShellJob(waits, "true"), true).ok());
+  const Result<RemoteRef> ref = Ensure(*backend_, JobOf(runs, factory_->Waiting("once", "twice")));
+  ASSERT_TRUE(Ensure(*backend_, JobOf(ended, kExits3)).ok());
+  ASSERT_TRUE(Ensure(*backend_, JobOf(waits, kAtOnce), true).ok());
   sink_.AwaitPhase(runs, RemotePhase::kRunning);
   sink_.AwaitEnd(ended);
-  backend_.reset();
-  backend_ = factory_->Make();
   RecordingSink later;
-  backend_->Start(later);
+  BeginAgain(&BackendFactory::Make, later);
   const Result<std::vector<Observation>> listed = List(*backend_, "alpha");
   ASSERT_EQ(listed->size(), 3u);
   for (const Observation& seen : *listed) {
@@ -284,19 +392,18 @@ TEST_P(BackendContract, Restart_OnTheSameState_FindsTheSameAttempts) {
       EXPECT_EQ(seen.remote_uid, ref->remote_uid);
     }
   }
-  factory_->directory().Touch("go");
+  factory_->Go(*backend_, runs);
   EXPECT_EQ(later.AwaitEnd(runs).phase, RemotePhase::kSucceeded);
   EXPECT_EQ(backend_->ReadLog(runs, {})->data, "once\ntwice\n");
   EXPECT_EQ(backend_->Pods(runs)->size(), 1u);
-  backend_.reset();
-  backend_ = factory_->Make();
-  backend_->Start(sink_);
+  BeginAgain(&BackendFactory::Make, sink_);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Backends, BackendContract,
     ::testing::Values(Case{"local", [] { return std::make_unique<LocalFactory>(); }},
-                      Case{"simulated", [] { return std::make_unique<SimulatedFactory>(); }}),
+                      Case{"simulated", [] { return std::make_unique<SimulatedFactory>(); }},
+                      Case{"kubernetes", [] { return std::make_unique<KubernetesFactory>(); }}),
     [](const auto& one) { return one.param.name; });
 
 }  // namespace

@@ -185,25 +185,33 @@ inline DispatchOrder OrderOf(const DispatchKey& key, const std::string& api_vers
   return order;
 }
 
-/// A Job of one pod that runs `script` with /bin/sh.
-inline DispatchOrder ShellJob(const DispatchKey& key, const std::string& script, int grace_s = 1,
-                              const std::string& more_spec = "") {
-  std::string quoted;
-  for (const char c : script) {
-    if (c == '"' || c == '\\') quoted += '\\';
+/// The text inside a JSON string.
+inline std::string Escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
     if (c == '\n') {
-      quoted += "\\n";
+      out += "\\n";
     } else {
-      quoted += c;
+      out += c;
     }
   }
-  return OrderOf(
-      key, "batch/v1", "Job", "shell",
-      R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"shell","namespace":"default"},"spec":{)" +
-          more_spec +
-          R"("backoffLimit":0,"template":{"spec":{"restartPolicy":"Never","terminationGracePeriodSeconds":)" +
-          std::to_string(grace_s) + R"(,"containers":[{"name":"main","command":["/bin/sh","-c",")" +
-          quoted + R"("]}]}}}})");
+  return out;
+}
+
+/// A Job of one pod that runs `script` with /bin/sh. `more_spec`: members of its spec, each
+/// followed by a comma; `marks`: members of the pod template's metadata.
+inline DispatchOrder ShellJob(const DispatchKey& key, const std::string& script, int grace_s = 1,
+                              const std::string& more_spec = "", const std::string& marks = "",
+                              const std::string& name = "shell", const std::string& labels = "") {
+  return OrderOf(key, "batch/v1", "Job", name,
+                 R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":")" + name +
+                     R"(","namespace":"default","labels":{)" + labels + R"(}},"spec":{)" +
+                     more_spec + R"("backoffLimit":0,"template":{"metadata":{)" + marks +
+                     R"(},"spec":{"restartPolicy":"Never","terminationGracePeriodSeconds":)" +
+                     std::to_string(grace_s) +
+                     R"(,"containers":[{"name":"main","image":"sh","command":["/bin/sh","-c",")" +
+                     Escaped(script) + R"("]}]}}}})");
 }
 
 inline Result<RemoteRef> Ensure(Backend& backend, DispatchOrder order, bool suspended = false) {

@@ -85,6 +85,33 @@ TEST_P(LoadContract, WhatAQueueUsedLatelyIsTheLastThatWasWrittenUntilTheQueueIsG
   EXPECT_EQ(AmountOf(loaded.fair_use[1].consumed, "cpu"), 1);
 }
 
+TEST_P(LoadContract, WhatIsSetAsideOnMembersStaysUntilItIsReleasedAndGone) {
+  const SetAsideObject ahead{"east",
+                             "uid-1",
+                             {"batch/v1", "Job", "default", "train"},
+                             Uid{7, 8},
+                             3,
+                             1LL << 40,
+                             SetAsideReason::kAhead,
+                             false,
+                             {11}};
+  SetAsideObject copy = ahead;
+  copy.remote_uid = "uid-2";
+  copy.reason = SetAsideReason::kCopy;
+  PlanCommit commit;
+  commit.set_aside = {{copy, false}, {ahead, false}};
+  MustCommit(commit);
+  EXPECT_EQ(LoadAll().set_aside, (std::vector<SetAsideObject>{ahead, copy}));
+  SetAsideObject released = ahead;
+  released.released = true;
+  commit.set_aside = {{released, false}, {copy, true}};
+  MustCommit(commit);
+  EXPECT_EQ(LoadAll().set_aside, (std::vector<SetAsideObject>{released}));
+  commit.set_aside = {{released, true}};
+  MustCommit(commit);
+  EXPECT_TRUE(LoadAll().set_aside.empty());
+}
+
 TEST_P(LoadContract, PodSetsThatWereWrittenAgainAreTheNewOnes) {
   const JobPtr job = MustAccept(store(), epoch(), DraftJob(1));
   auto changed = std::make_shared<JobRecord>(*job);

@@ -1,4 +1,5 @@
 """A musterd of a test's own: fresh data directory, ports of its own choice, real commands. Ended with the test."""
+import glob
 import http.client
 import json
 import os
@@ -146,6 +147,19 @@ class Server:
     def open_gate(self, name):
         with open(f"{self.dir}/{name}.gate", "w", encoding="utf-8"):
             pass
+
+
+def psql(server, database="muster"):
+    """Words of a command that talks to the private PostgreSQL."""
+    programs = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql"))
+    return [programs[-1] if programs else "psql", "-qAt", "-v", "ON_ERROR_STOP=1", "-h", f"{server.dir}/postgres/socket",
+            "-U", "muster", database]
+
+
+def sql(server, statements):
+    """The fields of each line of the answer."""
+    done = subprocess.run([*psql(server), "-c", statements], check=True, capture_output=True, text=True, timeout=PATIENCE)
+    return [line.split("|") for line in done.stdout.splitlines()]
 
 
 def parse(raw):

@@ -1,26 +1,15 @@
 """Starting, stopping, metrics, quota edits, quotas that bind."""
-import glob
 import os
 import subprocess
 import unittest
 
-from muster_server import BIN, PATIENCE, QUEUES, Server, shell_job
+from muster_server import BIN, PATIENCE, QUEUES, Server, psql, sql, shell_job
 
 
 STOP_WITHIN = 30  # the contract's ten seconds, and room for a loaded machine
 
 
 MIGRATION_LOCK = 7205759403792793601  # the advisory lock under which a daemon migrates
-
-
-def psql(server, database="muster"):
-    programs = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql"))
-    return [programs[-1] if programs else "psql", "-qAt", "-v", "ON_ERROR_STOP=1", "-h", f"{server.dir}/postgres/socket",
-            "-U", "muster", database]
-
-
-def sql(server, statements):
-    subprocess.run([*psql(server), "-c", statements], check=True, capture_output=True, timeout=PATIENCE)
 
 
 class Operations(unittest.TestCase):

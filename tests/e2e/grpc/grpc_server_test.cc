@@ -23,8 +23,9 @@ namespace {
 /// Members that take every order and never report.
 class SilentMembers final : public OrderSink {
  public:
-  void Ensure(const DispatchKey&, JobPtr, bool) override {}
-  void Remove(const DispatchKey&, JobPtr, RemovePolicy) override {}
+  void Ensure(const DispatchKey&, JobPtr, const std::string&) override {}
+  void Remove(const DispatchKey&, RemovePolicy) override {}
+  void Acknowledge(const DispatchKey&, const RemoteObject&, const std::string&) override {}
   void List(const std::string&) override {}
 };
 

@@ -22,6 +22,8 @@ constexpr int kTicks = 400;
 class Simulation {
  public:
   explicit Simulation(std::uint64_t seed) : world_(seed), dice_(seed * 77 + 1) {
+    // Two of three worlds have members that make attempts in two steps, as Kubernetes ones do.
+    world_.members.two_steps = seed % 3 != 0;
     world_.Declare({{"cpu", kQuota}}, {{"cpu", kRoom}});
     // Every other world preempts: the two steps of an eviction meet the same faults.
     if (seed % 2 == 0) {
@@ -38,7 +40,7 @@ class Simulation {
   }
 
   void Tick() {
-    switch (dice_.Below(12)) {
+    switch (dice_.Below(13)) {
       case 0:
       case 1:
       case 2:
@@ -62,6 +64,9 @@ class Simulation {
       case 8:
         if (dice_.Chance(10)) world_.members.List("east");
         break;
+      case 9:
+        if (world_.members.two_steps) Disturb();
+        break;
       default:
         CarryOne();
         break;
@@ -75,6 +80,8 @@ class Simulation {
   // Faults stop: everything feasible must come to its end.
   void Heal() {
     world_.store.SetAway(false);
+    world_.members.away.clear();
+    world_.members.Tell("east");
     for (int round = 0; round < 200; ++round) {
       world_.clock.Advance(5000);
       world_.Run();
@@ -150,6 +157,42 @@ class Simulation {
     return false;
   }
 
+  // What happens on members besides what Muster orders.
+  void Disturb() {
+    auto& members = world_.members;
+    auto object = members.objects.begin();
+    if (object != members.objects.end())
+      std::advance(object, static_cast<std::ptrdiff_t>(dice_.Below(members.objects.size())));
+    const bool any = object != members.objects.end();
+    switch (dice_.Below(8)) {
+      case 0:  // a user deletes one
+        if (any && dice_.Chance(30)) members.Delete(object->first);
+        break;
+      case 1:  // it is told again
+        if (any) members.Say(object->first);
+        break;
+      case 2:
+      case 3:  // a call is done twice
+        if (!members.orders.empty()) members.orders.push_front(members.orders.front());
+        break;
+      case 4:  // the member goes away, for moments or for long
+        members.away.insert("east");
+        members.Tell("east");
+        world_.clock.Advance(static_cast<std::int64_t>(dice_.Below(20'000)));
+        break;
+      case 5:
+      case 6:
+        members.away.clear();
+        members.Tell("east");
+        break;
+      default:  // all that it had is gone
+        if (!dice_.Chance(5)) break;
+        members.Recreate("east");
+        members.Tell("east");
+        break;
+    }
+  }
+
   // Keys keep their order; faults are those of an environment.
   void CarryOne() {
     auto& orders = world_.members.orders;
@@ -159,6 +202,11 @@ class Simulation {
       if (orders[i].key == orders[at].key) at = i;
     }
     std::optional<Code> fault;
+    if (world_.members.away.contains(orders[at].key.cluster)) {
+      if (orders[at].kind == PendingOrder::Kind::kList) return;
+      world_.members.Carry(at, Code::kUnavailable);
+      return;
+    }
     if (dice_.Chance(15)) fault = dice_.Chance(50) ? Code::kUnavailable : Code::kUnknown;
     world_.members.Carry(at, fault);
   }
@@ -175,6 +223,11 @@ class Simulation {
   void Check() {
     const WorldViewPtr view = world_.engine->View();
     ASSERT_LE(world_.members.most_active_of_one_job, 1U) << "I2";
+    ASSERT_EQ(world_.members.foreign_writes, 0) << "placement.md 4.6, I6";
+    ASSERT_EQ(world_.members.attempts_that_went_down, 0) << "placement.md 4.6, I7";
+    for (const auto& [key, starts] : world_.members.starts)
+      ASSERT_LE(starts, 1) << "an attempt ran twice";
+    CheckReleases();
     ASSERT_LE(world_.UsedCpu(), kQuota) << "I3";
     std::vector<JobPtr> holders;
     view->jobs.ForEach(JobId{}, [&](const JobPtr& job) {
@@ -205,6 +258,17 @@ class Simulation {
     ASSERT_LE(admitted_cpu, kQuota) << "I3: as stored";
     EXPECT_TRUE(!view->ready || stored_cpu == admitted_cpu)
         << "I4: stored " << stored_cpu << " for " << admitted_cpu;
+  }
+
+  // placement.md 4.6, I2: what runs in a two-step world has its uid on record.
+  void CheckReleases() {
+    if (!world_.members.two_steps) return;
+    std::set<std::string> recorded;
+    for (const DispatchRow& row : world_.Stored().dispatches) recorded.insert(row.remote_uid);
+    for (const auto& [key, object] : world_.members.objects) {
+      EXPECT_TRUE(!object.active() || recorded.contains(object.uid))
+          << object.uid << " runs and is not on record";
+    }
   }
 
   void CheckAttempts(const JobRecord& job) {

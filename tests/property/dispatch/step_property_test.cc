@@ -9,18 +9,29 @@ namespace {
 
 DispatchState AnyState() { return static_cast<DispatchState>(*rc::gen::inRange(1, 14)); }
 
-StepInput AnyInput() {
-  const auto code = static_cast<Code>(*rc::gen::inRange(1, 17));
+Observation AnySeen() {
   Observation seen;
   seen.phase = static_cast<RemotePhase>(*rc::gen::inRange(0, 6));
   seen.remote_uid = *rc::gen::element<std::string>("", "U", "V");
-  switch (*rc::gen::inRange(0, 9)) {
+  seen.incarnation = *rc::gen::element<std::string>("", "i", "j");
+  seen.held = *rc::gen::arbitrary<bool>();
+  seen.deleting = *rc::gen::arbitrary<bool>();
+  seen.sequence = *rc::gen::inRange(0, 2);
+  if (*rc::gen::arbitrary<bool>())
+    seen.object = {"batch/v1", "Job", "default", *rc::gen::element<std::string>("a", "b")};
+  return seen;
+}
+
+StepInput AnyInput() {
+  const auto code = static_cast<Code>(*rc::gen::inRange(1, 17));
+  switch (*rc::gen::inRange(0, 15)) {
     case 0:
-      return EnsureSucceeded{*rc::gen::element<std::string>("U", "V"), "i"};
+      return EnsureSucceeded{*rc::gen::element<std::string>("U", "V"), "i",
+                             *rc::gen::arbitrary<bool>()};
     case 1:
       return EnsureFailed{code, "x"};
     case 2:
-      return Observed{seen};
+      return Observed{AnySeen()};
     case 3:
       return RevokeRequested{*rc::gen::arbitrary<bool>()};
     case 4:
@@ -31,6 +42,18 @@ StepInput AnyInput() {
       return MissingFromList{};
     case 7:
       return CleanRequested{};
+    case 8:
+      return ClusterRecreated{*rc::gen::element<std::string>("i", "j")};
+    case 9:
+      return MemberAway{"T"};
+    case 10:
+      return GivenUp{"x"};
+    case 11:
+      return Resurrected{};
+    case 12:
+      return QuarantineReleased{};
+    case 13:
+      return Superseded{};
     default:
       return Recovered{};
   }
@@ -41,7 +64,11 @@ DispatchRow AnyRow() {
   row.key = {Uid{1, 2}, 1, "east"};
   row.state = AnyState();
   row.remote_uid = *rc::gen::element<std::string>("", "U");
-  row.detail = *rc::gen::element<std::string>("", "remove", "keep logs");
+  row.incarnation = *rc::gen::element<std::string>("", "i");
+  row.object_kind = "Job";
+  row.ns = "default";
+  row.name = "a";
+  row.detail = *rc::gen::element<std::string>("", "remove", "keep logs", "deleted on the member");
   return row;
 }
 
@@ -56,12 +83,20 @@ TEST(StepProperty, EndedRowsAbsorbEverythingButCleaning) {
     row.state = *rc::gen::element(DispatchState::kTerminal, DispatchState::kGone);
     const StepInput input = AnyInput();
     const StepResult result = Step(row, input);
-    RC_ASSERT(result.effect == Effect::kNone);
-    if (row.state == DispatchState::kTerminal && std::holds_alternative<CleanRequested>(input)) {
+    RC_ASSERT(result.effect == Effect::kNone || result.effect == Effect::kForeign);
+    const bool terminal = row.state == DispatchState::kTerminal;
+    const bool cleaned =
+        std::holds_alternative<CleanRequested>(input) || std::holds_alternative<Resurrected>(input);
+    if (terminal && cleaned) {
       RC_ASSERT(result.row.state == DispatchState::kCleaning);
+    } else if (terminal && std::holds_alternative<Superseded>(input)) {
+      RC_ASSERT(result.row.state == DispatchState::kGone);
     } else {
       RC_ASSERT(result.row.state == row.state);
-      RC_ASSERT(result.action == Action::kNone);
+      // I3: an end that the member still holds is acknowledged, and nothing else happens.
+      const auto* seen = std::get_if<Observed>(&input);
+      const bool held = terminal && seen != nullptr && seen->observation.held;
+      RC_ASSERT(result.action == Action::kNone || (held && result.action == Action::kAcknowledge));
     }
   });
 }
@@ -72,11 +107,41 @@ TEST(StepProperty, OnlyIntentCreatesAndAbsenceNever) {
     const StepInput input = AnyInput();
     const StepResult result = Step(row, input);
     if (result.action == Action::kEnsure || result.action == Action::kEnsureLater) {
-      RC_ASSERT(row.state == DispatchState::kIntent);
+      RC_ASSERT(row.state == DispatchState::kIntent ||
+                std::holds_alternative<QuarantineReleased>(input));
       RC_ASSERT(result.row.state == DispatchState::kIntent);
       RC_ASSERT(!std::holds_alternative<MissingFromList>(input));
       RC_ASSERT(!std::holds_alternative<Observed>(input));
     }
+  });
+}
+
+TEST(StepProperty, OnlyAnObjectOnRecordIsReleased) {
+  Holds("releases", [] {
+    DispatchRow row = AnyRow();
+    if (row.state == DispatchState::kReleasing) row.remote_uid = "U";  // as every way there has it
+    if (row.state == DispatchState::kIntent) row.remote_uid.clear();
+    const StepInput input = AnyInput();
+    const auto* seen = std::get_if<Observed>(&input);
+    if (seen != nullptr && seen->observation.remote_uid.empty()) return;
+    const StepResult result = Step(row, input);
+    if (result.action != Action::kRelease) return;
+    RC_ASSERT(result.row.state == DispatchState::kReleasing);
+    RC_ASSERT(!result.row.remote_uid.empty());
+  });
+}
+
+TEST(StepProperty, NothingIsMadeOfAnObjectThatIsNotTheRows) {
+  Holds("copies", [] {
+    const DispatchRow row = AnyRow();
+    Observation seen = AnySeen();
+    seen.incarnation.clear();
+    if (IsOurs(row, seen)) return;
+    const StepResult result = Step(row, Observed{seen});
+    RC_ASSERT(result.row.state == row.state);
+    RC_ASSERT(result.row.remote_uid == row.remote_uid);
+    RC_ASSERT(result.action == Action::kNone);
+    RC_ASSERT(result.effect == Effect::kNone || result.effect == Effect::kForeign);
   });
 }
 
@@ -122,6 +187,8 @@ TEST(StepProperty, AnyHistoryEndsTheAttemptAtMostOnce) {
         case Effect::kStopped:
         case Effect::kRefused:
         case Effect::kLost:
+        case Effect::kRecreated:
+        case Effect::kGivenUp:
           ++ends;
           break;
         default:

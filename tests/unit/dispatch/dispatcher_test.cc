@@ -30,7 +30,11 @@ class Inbox {
         changed_.notify_all();
         return false;
       }
-      if (std::holds_alternative<FactsCommand>(command)) return true;
+      if (const auto* told = std::get_if<FactsCommand>(&command)) {
+        facts_[told->facts.cluster] = told->facts;
+        changed_.notify_all();
+        return true;
+      }
       commands_.push_back(std::move(command));
     }
     changed_.notify_all();
@@ -46,6 +50,12 @@ class Inbox {
     commands_.pop_front();
     MUSTER_CHECK(std::holds_alternative<T>(command));
     return std::get<T>(std::move(command));
+  }
+
+  ClusterFacts FactsOf(const std::string& cluster) {
+    std::unique_lock lock(mutex_);
+    MUSTER_CHECK(changed_.wait_for(lock, kPatience, [&] { return facts_.contains(cluster); }));
+    return facts_.at(cluster);
   }
 
   bool Has() {
@@ -67,6 +77,7 @@ class Inbox {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Command> commands_;
+  std::map<std::string, ClusterFacts> facts_;
   bool refusing_ = false;
   int refused_ = 0;
 };
@@ -147,7 +158,7 @@ class DispatcherTest : public testing::Test {
 TEST_F(DispatcherTest, AnOrderIsRenderedSentAndReported) {
   Start();
   const JobPtr job = Accepted("train");
-  dispatcher_->Ensure(KeyOf(job), job, false);
+  dispatcher_->Ensure(KeyOf(job), job, "");
   BackendCall call = backend_.Take();
   EXPECT_EQ(call.key, KeyOf(job));
   EXPECT_EQ(call.order.object.kind, "Job");
@@ -165,10 +176,10 @@ TEST_F(DispatcherTest, CallsForOneKeyAreNeverConcurrent) {
   Start();
   const JobPtr job = Accepted("a");
   const JobPtr other = Accepted("b");
-  dispatcher_->Ensure(KeyOf(job), job, false);
+  dispatcher_->Ensure(KeyOf(job), job, "");
   BackendCall ensure = backend_.Take();
-  dispatcher_->Remove(KeyOf(job), job, {});
-  dispatcher_->Ensure(KeyOf(other), other, false);
+  dispatcher_->Remove(KeyOf(job), {});
+  dispatcher_->Ensure(KeyOf(other), other, "");
   BackendCall second = backend_.Take();
   EXPECT_EQ(second.key, KeyOf(other)) << "another key does not wait";
   EXPECT_EQ(backend_.waiting(), 0U) << "the removal waits for the answer of Ensure";
@@ -183,12 +194,12 @@ TEST_F(DispatcherTest, CallsForOneKeyAreNeverConcurrent) {
 TEST_F(DispatcherTest, ARemovalTakesThePlaceOfAnEnsureThatHasNotBegun) {
   Start();
   const JobPtr job = Accepted("a");
-  dispatcher_->Ensure(KeyOf(job), job, false);
+  dispatcher_->Ensure(KeyOf(job), job, "");
   BackendCall first = backend_.Take();
   first.ensured(Unavailable("away"));
   inbox_.Take<EnsuredCommand>();
-  dispatcher_->Ensure(KeyOf(job), job, false);  // delayed by its failure
-  dispatcher_->Remove(KeyOf(job), job, {});
+  dispatcher_->Ensure(KeyOf(job), job, "");  // delayed by its failure
+  dispatcher_->Remove(KeyOf(job), {});
   BackendCall next = backend_.Take();
   EXPECT_EQ(next.kind, BackendCall::Kind::kRemove) << "at once: the back-off was the Ensure's";
   next.removed(Removed{false});
@@ -199,10 +210,10 @@ TEST_F(DispatcherTest, ARemovalTakesThePlaceOfAnEnsureThatHasNotBegun) {
 TEST_F(DispatcherTest, WhatFailedIsTriedAgainOnlyAfterABackOff) {
   Start();
   const JobPtr job = Accepted("a");
-  dispatcher_->Ensure(KeyOf(job), job, false);
+  dispatcher_->Ensure(KeyOf(job), job, "");
   backend_.Take().ensured(Unavailable("away"));
   EXPECT_EQ(inbox_.Take<EnsuredCommand>().outcome.error().code, Code::kUnavailable);
-  dispatcher_->Ensure(KeyOf(job), job, false);
+  dispatcher_->Ensure(KeyOf(job), job, "");
   timers_.FireDue();
   EXPECT_EQ(backend_.waiting(), 0U);
   TakeLater().ensured(RemoteRef{"uid", ""});
@@ -212,7 +223,7 @@ TEST_F(DispatcherTest, WhatFailedIsTriedAgainOnlyAfterABackOff) {
 TEST_F(DispatcherTest, AnUnknownOutcomeIsListedBeforeItIsReported) {
   Start();
   const JobPtr job = Accepted("a");
-  dispatcher_->Ensure(KeyOf(job), job, false);
+  dispatcher_->Ensure(KeyOf(job), job, "");
   backend_.Take().ensured(Error{Code::kUnknown, "timed out"});
   BackendCall list = backend_.Take();
   ASSERT_EQ(list.kind, BackendCall::Kind::kList);
@@ -230,11 +241,11 @@ TEST_F(DispatcherTest, AListMarksWhatWasUnderWayAsUnsure) {
   Start();
   const JobPtr before = Accepted("before");
   const JobPtr during = Accepted("during");
-  dispatcher_->Ensure(KeyOf(before), before, false);
+  dispatcher_->Ensure(KeyOf(before), before, "");
   BackendCall first = backend_.Take();
   dispatcher_->List("east");
   BackendCall list = backend_.Take();
-  dispatcher_->Ensure(KeyOf(during), during, false);
+  dispatcher_->Ensure(KeyOf(during), during, "");
   BackendCall second = backend_.Take();
   first.ensured(RemoteRef{"uid-1", ""});
   inbox_.Take<EnsuredCommand>();
@@ -262,6 +273,22 @@ TEST_F(DispatcherTest, AGapAndTheReconcileTimerList) {
   EXPECT_EQ(backend_.Take().kind, BackendCall::Kind::kList);
 }
 
+TEST_F(DispatcherTest, AMemberThatNoBackendServesIsToldToBeAway) {
+  auto config = std::make_shared<ConfigView>(*view_->config);
+  config->member_clusters["west"].name = "west";
+  view_->config = config;
+  view_->ready = true;
+  Start();
+  while (backend_.waiting() == 0) {  // the reconcile timer may not be set yet
+    clock_.Advance(kReconcileMs + 1);
+    timers_.FireDue();
+    std::this_thread::yield();
+  }
+  EXPECT_FALSE(inbox_.FactsOf("west").healthy);
+  EXPECT_EQ(inbox_.FactsOf("west").message, "it is not served by this daemon");
+  EXPECT_TRUE(inbox_.FactsOf("east").healthy);
+}
+
 TEST_F(DispatcherTest, NothingIsLostWhileTheInboxIsFull) {
   Start();
   inbox_.SetRefusing(true);
@@ -280,6 +307,89 @@ TEST_F(DispatcherTest, NothingIsLostWhileTheInboxIsFull) {
     EXPECT_EQ(inbox_.Take<ObservedCommand>().observation.succeeded_pods, i);
 }
 
+TEST_F(DispatcherTest, AMemberThatMakesInTwoStepsIsAskedForEachOfThem) {
+  backend_.creates_suspended = true;
+  Start();
+  const JobPtr job = Accepted("train");
+  dispatcher_->Ensure(KeyOf(job), job, "");
+  BackendCall made = backend_.Take();
+  EXPECT_TRUE(made.order.suspended);
+  EXPECT_EQ(made.order.expected_uid, "");
+  EXPECT_EQ(made.order.sequence, job->resource_version);
+  EXPECT_THAT(made.order.object.json, testing::HasSubstr("\"suspend\":true"));
+  made.ensured(RemoteRef{"uid", "incarnation", true});
+  EXPECT_TRUE(inbox_.Take<EnsuredCommand>().outcome->suspended);
+  dispatcher_->Ensure(KeyOf(job), job, "uid");
+  BackendCall released = backend_.Take();
+  EXPECT_FALSE(released.order.suspended);
+  EXPECT_EQ(released.order.expected_uid, "uid");
+  released.ensured(RemoteRef{"uid", "incarnation"});
+}
+
+TEST_F(DispatcherTest, ReleasesGoBeforeCreationsThatCameEarlier) {
+  backend_.creates_suspended = true;
+  const JobPtr first = Accepted("first"), second = Accepted("second"), third = Accepted("third");
+  dispatcher_->Ensure(KeyOf(first), first, "");
+  dispatcher_->Ensure(KeyOf(second), second, "");
+  dispatcher_->Ensure(KeyOf(third), third, "uid-3");
+  Start();  // the three are there when the worker looks
+  EXPECT_EQ(backend_.Take().key, KeyOf(third));
+  EXPECT_EQ(backend_.Take().key, KeyOf(first));
+  EXPECT_EQ(backend_.Take().key, KeyOf(second));
+}
+
+TEST_F(DispatcherTest, AnAcknowledgementWaitsForItsKeyAndIsSentOnce) {
+  Start();
+  const JobPtr job = Accepted("a");
+  const RemoteObject object{"batch/v1", "Job", "default", "a"};
+  dispatcher_->Ensure(KeyOf(job), job, "");
+  BackendCall ensure = backend_.Take();
+  dispatcher_->Acknowledge(KeyOf(job), object, "uid");
+  dispatcher_->Acknowledge(KeyOf(job), object, "uid");
+  ensure.ensured(RemoteRef{"uid", ""});
+  BackendCall acknowledge = backend_.Take();
+  EXPECT_EQ(acknowledge.kind, BackendCall::Kind::kAcknowledge);
+  EXPECT_EQ(acknowledge.object, object);
+  EXPECT_EQ(acknowledge.uid, "uid");
+  dispatcher_->Acknowledge(KeyOf(job), object, "uid");  // while it is under way
+  acknowledge.acknowledged(Done{});
+  inbox_.Take<EnsuredCommand>();
+  dispatcher_->Remove(KeyOf(job), {});
+  EXPECT_EQ(backend_.Take().kind, BackendCall::Kind::kRemove) << "no second acknowledgement";
+}
+
+TEST_F(DispatcherTest, AnAcknowledgementThatFailedIsSentAgainAfterABackOff) {
+  Start();
+  const JobPtr job = Accepted("a");
+  dispatcher_->Acknowledge(KeyOf(job), {}, "uid");
+  backend_.Take().acknowledged(Unavailable("away"));
+  BackendCall again = TakeLater();
+  EXPECT_EQ(again.kind, BackendCall::Kind::kAcknowledge);
+  again.acknowledged(Error{Code::kPermissionDenied, "no"});
+  dispatcher_->Remove(KeyOf(job), {});
+  EXPECT_EQ(TakeLater().kind, BackendCall::Kind::kRemove) << "a last word is not repeated";
+}
+
+TEST_F(DispatcherTest, ARemovalTakesThePlaceOfAnAcknowledgement) {
+  Start();
+  const JobPtr job = Accepted("a");
+  dispatcher_->Acknowledge(KeyOf(job), {}, "uid");
+  BackendCall first = backend_.Take();
+  RemovePolicy policy;
+  policy.object = {"batch/v1", "Job", "default", "a"};
+  policy.expected_uid = "uid";
+  dispatcher_->Remove(KeyOf(job), policy);
+  dispatcher_->Acknowledge(KeyOf(job), {}, "uid");
+  first.acknowledged(Unavailable("away"));
+  BackendCall next = TakeLater();
+  ASSERT_EQ(next.kind, BackendCall::Kind::kRemove);
+  EXPECT_EQ(next.policy.object, policy.object);
+  EXPECT_EQ(next.policy.expected_uid, "uid");
+  next.removed(Removed{true});
+  EXPECT_TRUE(inbox_.Take<RemovedCommand>().outcome->existed);
+  EXPECT_EQ(backend_.waiting(), 0U);
+}
+
 TEST_F(DispatcherTest, AMissingConfigMapIsWaitedForAndThenRefused) {
   Start();
   const JobPtr job = Accepted(
@@ -289,7 +399,7 @@ TEST_F(DispatcherTest, AMissingConfigMapIsWaitedForAndThenRefused) {
   Code last = Code::kOk;
   int tries = 0;
   do {
-    dispatcher_->Ensure(KeyOf(job), job, false);
+    dispatcher_->Ensure(KeyOf(job), job, "");
     const auto give_up = std::chrono::steady_clock::now() + kPatience;
     while (!inbox_.Has() && std::chrono::steady_clock::now() < give_up) {
       clock_.Advance(60'000);
@@ -320,7 +430,7 @@ TEST_F(DispatcherTest, AConfigMapThatExistsGoesAlong) {
       "a", R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"a","namespace":"default"},
     "spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"main","image":"busybox",
     "envFrom":[{"configMapRef":{"name":"settings"}}]}]}}}})");
-  dispatcher_->Ensure(KeyOf(job), job, false);
+  dispatcher_->Ensure(KeyOf(job), job, "");
   BackendCall call = backend_.Take();
   ASSERT_EQ(call.order.dependents.size(), 1U);
   EXPECT_EQ(call.order.dependents[0].name, "settings");
@@ -333,7 +443,7 @@ TEST_F(DispatcherTest, AClusterWithoutABackendIsSaidToBeAway) {
   const JobPtr job = Accepted("a");
   DispatchKey key = KeyOf(job);
   key.cluster = "west";
-  dispatcher_->Ensure(key, job, false);
+  dispatcher_->Ensure(key, job, "");
   EXPECT_EQ(inbox_.Take<EnsuredCommand>().outcome.error().code, Code::kUnavailable);
   EXPECT_EQ(dispatcher_->BackendOf("west"), nullptr);
   EXPECT_EQ(dispatcher_->BackendOf("east"), &backend_);

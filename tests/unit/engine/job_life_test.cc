@@ -266,10 +266,18 @@ TEST(JobLife, AnOrphanOfAKnownJobIsRemovedAndAStrangerIsLeftAlone) {
   const DispatchKey old{job->uid, 1, "east"};
   const DispatchKey stranger{UidOf("never stored"), 1, "east"};
   world.members.objects[old] = {"uid-old", RemotePhase::kRunning, ""};
-  world.members.objects[stranger] = {"uid-stranger", RemotePhase::kRunning, ""};
+  world.members.List("east");
+  world.Run();
+  EXPECT_TRUE(world.members.objects.contains(old)) << "one list proves nothing";
+  world.clock.Advance(limits::kOrphanGraceMs);
   world.members.List("east");
   world.Run();
   EXPECT_FALSE(world.members.objects.contains(old));
+  world.members.objects[stranger] = {"uid-stranger", RemotePhase::kRunning, ""};
+  world.members.List("east");
+  world.clock.Advance(limits::kOrphanGraceMs);
+  world.members.List("east");
+  world.Run();
   EXPECT_TRUE(world.members.objects.contains(stranger));
   EXPECT_EQ(world.StateOf(job->id), JobState::kRunning);
 }

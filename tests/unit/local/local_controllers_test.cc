@@ -131,6 +131,16 @@ TEST(JobController, PodsBeyondWhatIsStillToBeCompleted_AreReclaimable) {
   EXPECT_EQ(world.Live(), 1) << "what is not reclaimable runs";
 }
 
+TEST(JobController, APodSetIsCalledAsTheTemplateSays_AsTheOneOfAWorkloadIs) {
+  World world = Job(
+      R"({"parallelism":2,"completions":2,"template":{"metadata":{"labels":{"muster.io/pod-set":"trainers"}}}})");
+  world.Step();
+  EXPECT_EQ(world.pods[0].identity.pod_set, "trainers");
+  world.End(0, 0);
+  world.Step();
+  EXPECT_EQ(world.last.reclaimable, (std::vector<ReclaimablePods>{{"trainers", 1}}));
+}
+
 TEST(JobController, WhichPodsAreReclaimable_FollowsFromTheJobsNumbers) {
   const struct {
     const char* what;

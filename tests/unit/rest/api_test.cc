@@ -240,6 +240,12 @@ TEST(RestAdmin, QuotasAndClustersAnswer) {
   EXPECT_EQ(quotas.at("items").at(0).at("nominal"), "4");
   EXPECT_EQ(api.Get("/v1/memberclusters/east/facts").status, 200);
   EXPECT_EQ(api.Ask("POST", "/v1/memberclusters/nowhere:cordon").status, 404);
+  EXPECT_EQ(api.Ask("POST", "/v1/memberclusters/nowhere:fence").status, 404);
+  EXPECT_EQ(api.Ask("POST", "/v1/memberclusters/nowhere:collect").status, 404);
+  EXPECT_NE(api.Ask("POST", "/v1/memberclusters/east:fence").status, 200) << "it answers";
+  const auto collected = api.Ask("POST", "/v1/memberclusters/east:collect");
+  EXPECT_EQ(collected.status, 200);
+  EXPECT_EQ(Json(collected.body).at("objectsReleased"), 0);
 }
 
 TEST(RestSystem, TheDaemonsOwnPathsAnswer) {

@@ -169,5 +169,31 @@ TEST(Clusters, FactsShowRoom_AndCordonShowsAtOnce) {
   EXPECT_EQ(w.service.ClusterFactsOf(w.alice, "west").error().code, Code::kNotFound);
 }
 
+TEST(Clusters, WhatIsQuarantinedShowsInTheMembersStatusUntilItIsReleased) {
+  ServiceWorld w;
+  const DispatchKey unknown{UidOf("never stored"), 1, "east"};
+  w.world.members.objects[unknown] = {.uid = "uid-1",
+                                      .phase = RemotePhase::kSuspended,
+                                      .object = {"batch/v1", "Job", "default", "x"},
+                                      .held = true,
+                                      .sequence = 1};
+  w.world.members.List("east");
+  w.world.Run();
+  const auto status = [&] {
+    const auto& objects = *w.world.engine->View()->objects;
+    return w.service.ObjectWithStatus(*objects.at({ObjectKind::kMemberCluster, "", "east"}));
+  };
+  const json::value before = status();
+  EXPECT_EQ(before.at_pointer("/status/leftAlone/0/name"), "x");
+  EXPECT_EQ(before.at_pointer("/status/leftAlone/0/why"), "ahead of the database");
+  EXPECT_EQ(before.at_pointer("/status/conditions/1/type"), "Quarantined");
+  std::optional<Result<std::size_t>> answer;
+  w.service.Collect(w.alice, "east", [&](Result<std::size_t> done) { answer = std::move(done); });
+  w.world.Settle();
+  ASSERT_TRUE(answer && answer->ok());
+  EXPECT_EQ(answer->value(), 1U);
+  EXPECT_EQ(status().at("status").at("conditions").as_array().size(), 1U);
+}
+
 }  // namespace
 }  // namespace muster::test

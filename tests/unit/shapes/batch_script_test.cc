@@ -244,7 +244,7 @@ TEST(BatchScript, BecomesAJobThatRunsTheScriptFromAConfigMap) {
       "timeLimit: 2, output: \"out/%x-%4j.log\", openMode: append",
       "#SBATCH -n 2 -c 3 --mem=1G -J train\n");
   ASSERT_TRUE(parsed.ok()) << parsed.error().detail;
-  const auto rendered = Render(Record(*parsed), parsed->manifest, ConfigView{}, "inst", false);
+  const auto rendered = Render(Record(*parsed), parsed->manifest, ConfigView{}, {"inst", false});
   ASSERT_TRUE(rendered.ok()) << rendered.error().detail;
   const json::value& job = rendered->object.manifest;
   EXPECT_EQ(rendered->object.kind, "Job");
@@ -285,12 +285,12 @@ TEST(BatchScript, CountsItsDevicesFromZero) {
   const auto parsed =
       Submit("environment: {CUDA_VISIBLE_DEVICES: \"7\"}", "#SBATCH --gres=gpu:3\n");
   ASSERT_TRUE(parsed.ok()) << parsed.error().detail;
-  const auto rendered = Render(Record(*parsed), parsed->manifest, ConfigView{}, "inst", false);
+  const auto rendered = Render(Record(*parsed), parsed->manifest, ConfigView{}, {"inst", false});
   ASSERT_TRUE(rendered.ok());
   EXPECT_EQ(Env(rendered->object.manifest, "CUDA_VISIBLE_DEVICES"), "0,1,2");
   EXPECT_EQ(Env(rendered->object.manifest, "SLURM_JOB_GPUS"), "0,1,2");
   const auto none = Submit("");
-  const auto plain = Render(Record(*none), none->manifest, ConfigView{}, "inst", false);
+  const auto plain = Render(Record(*none), none->manifest, ConfigView{}, {"inst", false});
   EXPECT_EQ(Env(plain->object.manifest, "CUDA_VISIBLE_DEVICES"), "unset");
 }
 
@@ -302,7 +302,7 @@ TEST(BatchScript, AnArrayTaskKnowsItsArray) {
   details->array_job_id = {40};
   details->array_task_id = 4;
   record.batch = details;
-  const auto rendered = Render(record, parsed->manifest, ConfigView{}, "inst", false);
+  const auto rendered = Render(record, parsed->manifest, ConfigView{}, {"inst", false});
   ASSERT_TRUE(rendered.ok());
   const json::value& job = rendered->object.manifest;
   EXPECT_EQ(TextAt(job, {"spec", "template", "metadata", "annotations", "muster.io/stdout-path"}),

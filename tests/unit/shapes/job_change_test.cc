@@ -123,7 +123,7 @@ TEST(ElasticJob, RunsWithTheSizeThatHoldsQuota_AndShowsTheOneThatIsWanted) {
   PendingSlice slice;
   slice.size = {6, 9};
   WantSlice(&job, {2, 9}, slice);
-  const auto rendered = Render(job, submitted, {}, "i", false);
+  const auto rendered = Render(job, submitted, {}, {"i", false});
   ASSERT_TRUE(rendered.ok());
   EXPECT_EQ(rendered->object.manifest.at("spec").at("parallelism"), 2);
   json::value shown = submitted;

@@ -172,7 +172,7 @@ TEST(PartialAdmission, ComesFromTheAnnotationAndEndsInTheDispatchedJob) {
     Admission admission;
     admission.pod_sets.push_back({"main", 3, {}, {}});
     job.admission = std::make_shared<const Admission>(admission);
-    const auto rendered = Render(job, parsed.manifest, {}, "instance", false);
+    const auto rendered = Render(job, parsed.manifest, {}, {"instance", false});
     ASSERT_TRUE(rendered.ok());
     EXPECT_EQ(*At(rendered->object.manifest, {"spec", "parallelism"}), 3);
     EXPECT_EQ(*At(rendered->object.manifest, {"spec", "completions"}), follows ? 3 : 4);

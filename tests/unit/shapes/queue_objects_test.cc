@@ -225,6 +225,24 @@ TEST(LocalQueueObject, PointsToOneClusterQueueForGood) {
                                 {"no spec", "", "spec: is required"}});
 }
 
+TEST(QueueObjects, MayNameTheImageOfTheirBatchScripts) {
+  const std::string named =
+      "{name: a, namespace: team, annotations: {muster.io/default-image: \"r.example/py:3\"}}";
+  const std::string api = "kueue.x-k8s.io/v1beta1";
+  const ConfigView local = Applied(Object("LocalQueue", "spec: {clusterQueue: cq}", api, named));
+  EXPECT_EQ(local.local_queues.at({"team", "a"}).default_image, "r.example/py:3");
+  const std::string cluster_wide =
+      "{name: a, annotations: {muster.io/default-image: \"r.example/py:3\"}}";
+  const ConfigView cluster = Applied(
+      Object("ClusterQueue", "spec: {" + Group("nominalQuota: 1") + "}", api, cluster_wide));
+  EXPECT_EQ(cluster.cluster_queues.at("a").default_image, "r.example/py:3");
+  const std::string spaced =
+      "{name: a, namespace: team, annotations: {muster.io/default-image: two words}}";
+  EXPECT_THAT(
+      ProblemsOf(ParseObject(Yaml(Object("LocalQueue", "spec: {clusterQueue: cq}", api, spaced)))),
+      HasSubstr("must be the name of an image"));
+}
+
 TEST(PriorityClassObject, HasAValue) {
   EXPECT_EQ(Applied(Object("WorkloadPriorityClass", "value: -5, description: low"))
                 .priority_classes.at("a")

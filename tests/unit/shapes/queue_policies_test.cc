@@ -34,6 +34,29 @@ ConfigView Applied(const std::vector<std::string>& texts) {
 
 ClusterQueue Read(const std::string& spec) { return Applied({Queue(spec)}).cluster_queues.at("a"); }
 
+std::string WithPolicy(const std::string& policy) {
+  return "{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: a, "
+         "annotations: {muster.io/on-cluster-lost: '" +
+         policy + "'}}, spec: {}}";
+}
+
+TEST(QueuePolicies, SayWhatBecomesOfAttemptsOnALostMember) {
+  const auto read = [](const std::string& policy) {
+    return Applied({WithPolicy(policy)}).cluster_queues.at("a").on_cluster_lost;
+  };
+  EXPECT_EQ(Read("").on_cluster_lost, (OnClusterLost{ClusterLostPolicy::kWait, 0}));
+  EXPECT_EQ(read("wait"), (OnClusterLost{ClusterLostPolicy::kWait, 0}));
+  EXPECT_EQ(read("fail"), (OnClusterLost{ClusterLostPolicy::kFail, 0}));
+  EXPECT_EQ(read("afterFence"), (OnClusterLost{ClusterLostPolicy::kAfterFence, 0}));
+  EXPECT_EQ(read("afterTimeout:15m"), (OnClusterLost{ClusterLostPolicy::kAfterTimeout, 900}));
+  for (const char* wrong : {"", "Wait", "never", "afterTimeout", "afterTimeout:", "afterTimeout:5s",
+                            "afterTimeout:31d", "afterTimeout:-1m", "afterTimeout:soon"}) {
+    const auto object = ParseObject(Yaml(WithPolicy(wrong)));
+    ASSERT_FALSE(object.ok()) << wrong;
+    EXPECT_THAT(object.error().fields.at(0).field, HasSubstr("muster.io/on-cluster-lost")) << wrong;
+  }
+}
+
 TEST(QueuePolicies, SayWhomAQueueMayEvict) {
   const QueuePreemption none = Read("").preemption;
   EXPECT_EQ(none.within_cluster_queue, PreemptionPolicy::kNever);

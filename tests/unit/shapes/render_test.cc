@@ -42,7 +42,7 @@ ConfigView Config() {
 RenderedObject Rendered_(const json::value& manifest, bool suspended = false,
                          const std::string& flavor = "spot") {
   const ParsedJob parsed = Job(manifest);
-  auto rendered = Render(Record(parsed, flavor), parsed.manifest, Config(), "inst", suspended);
+  auto rendered = Render(Record(parsed, flavor), parsed.manifest, Config(), {"inst", suspended});
   EXPECT_TRUE(rendered.ok()) << (rendered.ok() ? "" : rendered.error().detail);
   return std::move(rendered->object);
 }
@@ -108,7 +108,15 @@ std::vector<ShapeCase> Shapes() {
        "{apiVersion: kueue.x-k8s.io/v1beta1, kind: Workload, metadata: {name: a}, spec: "
        "{queueName: q, podSets: [{name: main, count: 3, template: {containers: [{name: c, image: "
        "i}]}}]}}",
-       {"spec.replicatedJobs.0.template.spec.template"},
+       {"spec.template"},
+       "spec.suspend",
+       "spec.queueName"},
+      {"Workload of two pod sets",
+       "{apiVersion: kueue.x-k8s.io/v1beta1, kind: Workload, metadata: {name: a}, spec: "
+       "{queueName: q, podSets: [{name: x, count: 3, template: {containers: [{name: c, image: "
+       "i}]}}, {name: y, count: 1, template: {containers: [{name: c, image: i}]}}]}}",
+       {"spec.replicatedJobs.0.template.spec.template",
+        "spec.replicatedJobs.1.template.spec.template"},
        "spec.suspend",
        "spec.queueName"},
       {"BatchScript",
@@ -169,7 +177,7 @@ TEST(Render, KeepsWhatTheUserWroteAndAddsNothingElse) {
       Yaml(
           R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"a","annotations":{"note":"y"},"labels":{"mine":"x","muster.io/instance":"inst",)"
           R"("muster.io/job-uid":"01234567-89ab-cdef-0fed-cba987654321","muster.io/attempt":"2"},"namespace":"team"},"spec":{)"
-          R"("template":{"metadata":{"labels":{"app":"t","muster.io/instance":"inst","muster.io/job-uid":"01234567-89ab-cdef-0fed-cba987654321","muster.io/attempt":"2"}},)"
+          R"("template":{"metadata":{"labels":{"app":"t","muster.io/instance":"inst","muster.io/job-uid":"01234567-89ab-cdef-0fed-cba987654321","muster.io/attempt":"2","muster.io/pod-set":"main"}},)"
           R"("spec":{"restartPolicy":"Never","nodeSelector":{"own":"z","pool":"spot","zone":"a"},"tolerations":[{"key":"spot","operator":"Exists","effect":"NoSchedule"}],)"
           R"("containers":[{"name":"c","image":"i","new":1}]}},"parallelism":2,"suspend":false}})"));
 }
@@ -180,17 +188,155 @@ TEST(Render, LeaderWorkerSetsAreHeldBackByHavingNoReplicas) {
   EXPECT_EQ(TextAt(Rendered_(manifest, false).manifest, {"spec", "replicas"}), "absent");
 }
 
-TEST(Render, AWorkloadBecomesAJobSetOfIndexedJobs) {
-  const RenderedObject object = Rendered_(Yaml(Shapes()[6].manifest));
-  EXPECT_EQ(object.api_version, "jobset.x-k8s.io/v1alpha2");
-  EXPECT_EQ(object.kind, "JobSet");
-  const auto* spec = At(object.manifest, {"spec", "replicatedJobs", "0", "template", "spec"});
-  ASSERT_NE(spec, nullptr);
-  EXPECT_EQ(TextAt(*spec, {"parallelism"}), "3");
-  EXPECT_EQ(TextAt(*spec, {"completions"}), "3");
-  EXPECT_EQ(TextAt(*spec, {"completionMode"}), "\"Indexed\"");
-  EXPECT_EQ(TextAt(*spec, {"template", "spec", "restartPolicy"}), "\"Never\"");
-  EXPECT_TRUE(ParseJob(object.manifest).ok()) << ParseJob(object.manifest).error().detail;
+TEST(Render, AWorkloadOfOnePodSetBecomesAnIndexedJobAndOfMoreAJobSetOfThem) {
+  const RenderedObject one = Rendered_(Yaml(Shapes()[6].manifest));
+  EXPECT_EQ(one.kind, "Job");
+  const RenderedObject two = Rendered_(Yaml(Shapes()[7].manifest));
+  EXPECT_EQ(two.api_version, "jobset.x-k8s.io/v1alpha2");
+  EXPECT_EQ(two.kind, "JobSet");
+  for (const json::value* spec :
+       {At(one.manifest, {"spec"}),
+        At(two.manifest, {"spec", "replicatedJobs", "0", "template", "spec"})}) {
+    ASSERT_NE(spec, nullptr);
+    EXPECT_EQ(TextAt(*spec, {"parallelism"}), "3");
+    EXPECT_EQ(TextAt(*spec, {"completions"}), "3");
+    EXPECT_EQ(TextAt(*spec, {"completionMode"}), "\"Indexed\"");
+    EXPECT_EQ(TextAt(*spec, {"template", "spec", "restartPolicy"}), "\"Never\"");
+  }
+}
+
+TEST(Render, EveryTemplateSaysWhichPodSetItMakes) {
+  const std::vector<std::vector<std::string>> names = {{"main"},
+                                                       {"x", "y"},
+                                                       {"master", "worker"},
+                                                       {"head", "g", "submitter"},
+                                                       {"head"},
+                                                       {"leader", "worker"},
+                                                       {"main"},
+                                                       {"x", "y"},
+                                                       {"main"}};
+  const std::vector<ShapeCase> shapes = Shapes();
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const RenderedObject object = Rendered_(Yaml(shapes[i].manifest));
+    for (std::size_t k = 0; k < shapes[i].templates.size(); ++k) {
+      const json::value* pod = AtPath(object.manifest, shapes[i].templates[k]);
+      ASSERT_NE(pod, nullptr) << shapes[i].name;
+      EXPECT_EQ(TextAt(*pod, {"metadata", "labels", "muster.io/pod-set"}),
+                "\"" + names[i][k] + "\"")
+          << shapes[i].name;
+    }
+  }
+}
+
+TEST(Render, AWorkloadsOnlyPodSetKeepsItsNameAsAJob) {
+  const json::value manifest = Yaml(
+      "{apiVersion: kueue.x-k8s.io/v1beta1, kind: Workload, metadata: {name: a}, spec: {podSets: "
+      "[{name: trainers, count: 3, template: {spec: {containers: [{name: c, image: i}]}}}]}}");
+  const RenderedObject object = Rendered_(manifest);
+  const json::value* pod = At(object.manifest, {"spec", "template"});
+  ASSERT_NE(pod, nullptr);
+  EXPECT_EQ(TextAt(*pod, {"metadata", "labels", "muster.io/pod-set"}), "\"trainers\"");
+  EXPECT_EQ(TextAt(*pod, {"spec", "nodeSelector"}), R"({"pool":"spot","zone":"a"})");
+}
+
+TEST(Render, TheObjectOnTheMemberIsTheOneThatRemoteObjectOfNames) {
+  for (const auto& shape : Shapes()) {
+    const ParsedJob parsed = Job(Yaml(shape.manifest));
+    JobRecord record = Record(parsed);
+    record.pod_sets = std::make_shared<const PodSets>(parsed.pod_sets);
+    const auto rendered = Render(record, parsed.manifest, Config(), {"inst", true});
+    ASSERT_TRUE(rendered.ok()) << shape.name;
+    const RenderedObject& object = rendered->object;
+    EXPECT_EQ(RemoteObjectOf(record),
+              (RemoteObject{object.api_version, object.kind, object.ns, object.name}))
+        << shape.name;
+  }
+}
+
+TEST(Render, AQueueOfTheMemberItselfDoesNotSeeTheJob) {
+  const RenderedObject object = Rendered_(Yaml(
+      "{apiVersion: batch/v1, kind: Job, metadata: {name: a, labels: {kueue.x-k8s.io/queue-name: "
+      "q, kueue.x-k8s.io/priority-class: p, app: t}, annotations: {kueue.x-k8s.io/queue-name: q}}, "
+      "spec: {template: " +
+      std::string(kPod) + "}}"));
+  EXPECT_EQ(WriteJson(object.manifest).find("kueue.x-k8s.io"), std::string::npos);
+  EXPECT_EQ(TextAt(object.manifest, {"metadata", "labels", "app"}), "\"t\"");
+}
+
+TEST(Render, PyTorchPodsThatOutliveTheirJobAreStopped) {
+  const auto policy = [](const std::string& clean) {
+    const RenderedObject object = Rendered_(Yaml(
+        "{apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: a}, spec: {runPolicy: {" +
+        clean + "}, pytorchReplicaSpecs: {Master: {template: " + kPod + "}}}}"));
+    return TextAt(object.manifest, {"spec", "runPolicy", "cleanPodPolicy"});
+  };
+  EXPECT_EQ(policy(""), "\"Running\"");
+  EXPECT_EQ(policy("cleanPodPolicy: None"), "\"Running\"");
+  EXPECT_EQ(policy("cleanPodPolicy: All"), "\"All\"");
+}
+
+TEST(Render, ABatchScriptRunsInTheImageOfItsQueueThenOfItsClusterQueueThenOfTheDaemon) {
+  const ParsedJob parsed = Job(Yaml(Shapes()[8].manifest));
+  const JobRecord record = Record(parsed);
+  const auto image = [&](const ConfigView& config, std::string_view daemons) {
+    const auto rendered = Render(record, parsed.manifest, config, {"inst", false, daemons});
+    EXPECT_TRUE(rendered.ok());
+    return TextAt(rendered->object.manifest,
+                  {"spec", "template", "spec", "containers", "0", "image"});
+  };
+  ConfigView config = Config();
+  EXPECT_EQ(image(config, ""), "\"muster.io/host\"");
+  EXPECT_EQ(image(config, "daemon:1"), "\"daemon:1\"");
+  config.cluster_queues["team-a"].default_image = "cluster-queue:1";
+  EXPECT_EQ(image(config, "daemon:1"), "\"cluster-queue:1\"");
+  config.local_queues[{"team", "gpu"}].default_image = "local-queue:1";
+  EXPECT_EQ(image(config, "daemon:1"), "\"local-queue:1\"");
+}
+
+// The pod spec of a Job whose pods admission put into these domains.
+json::value PlacedPodSpec(TopologyAssignment topology, const std::string& own_affinity) {
+  const ParsedJob parsed =
+      Job(Yaml("{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: {spec: "
+               "{restartPolicy: Never, " +
+               own_affinity + "containers: [{name: c, image: i}]}}}}"));
+  JobRecord record = Record(parsed);
+  Admission admission = *record.admission;
+  admission.pod_sets[0].topology = std::make_shared<const TopologyAssignment>(std::move(topology));
+  record.admission = std::make_shared<const Admission>(admission);
+  const auto rendered = Render(record, parsed.manifest, Config(), {"inst", false});
+  EXPECT_TRUE(rendered.ok());
+  return *At(rendered->object.manifest, {"spec", "template", "spec"});
+}
+
+TEST(Render, ATopologyOfOneDomainIsANodeSelector) {
+  const json::value spec = PlacedPodSpec({{"block", "rack"}, {{{"b1", "r2"}, 3}}}, "");
+  EXPECT_EQ(TextAt(spec, {"nodeSelector"}), R"({"block":"b1","rack":"r2"})");
+  EXPECT_EQ(TextAt(spec, {"affinity"}), "absent");
+}
+
+TEST(Render, ATopologyOfSeveralDomainsIsNodeAffinityToTheseAlone) {
+  const json::value spec = PlacedPodSpec(
+      {{"block", "rack"}, {{{"b1", "r1"}, 1}, {{"b1", "r2"}, 1}, {{"b2", "r1"}, 1}}}, "");
+  EXPECT_EQ(TextAt(spec, {"affinity", "nodeAffinity",
+                          "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"}),
+            R"([{"matchExpressions":[{"key":"block","operator":"In","values":["b1"]},)"
+            R"({"key":"rack","operator":"In","values":["r1","r2"]}]},)"
+            R"({"matchExpressions":[{"key":"block","operator":"In","values":["b2"]},)"
+            R"({"key":"rack","operator":"In","values":["r1"]}]}])");
+}
+
+TEST(Render, ATopologyIsAddedToEachTermOfTheUsersOwnAffinity) {
+  const json::value spec = PlacedPodSpec(
+      {{"kubernetes.io/hostname"}, {{{"n1"}, 1}, {{"n2"}, 1}}},
+      "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+      "{nodeSelectorTerms: [{matchExpressions: [{key: gpu, operator: Exists}]}, {matchExpressions: "
+      "[{key: tpu, operator: Exists}]}]}}}, ");
+  const std::string hosts =
+      R"({"key":"kubernetes.io/hostname","operator":"In","values":["n1","n2"]}]})";
+  EXPECT_EQ(TextAt(spec, {"affinity", "nodeAffinity",
+                          "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"}),
+            R"([{"matchExpressions":[{"key":"gpu","operator":"Exists"},)" + hosts +
+                R"(,{"matchExpressions":[{"key":"tpu","operator":"Exists"},)" + hosts + "]");
 }
 
 TEST(Render, EveryRenderedObjectIsAGoodManifestOfItsKind) {
@@ -212,7 +358,7 @@ TEST(Render, WritesTheTimeLimitThatMaxExecTimeAsked) {
 
 TEST(Render, AFlavorThatIsGoneIsAnErrorAndNotASilentOmission) {
   const ParsedJob parsed = Job(Yaml(Shapes()[0].manifest));
-  const auto rendered = Render(Record(parsed, "gone"), parsed.manifest, Config(), "inst", false);
+  const auto rendered = Render(Record(parsed, "gone"), parsed.manifest, Config(), {"inst", false});
   ASSERT_FALSE(rendered.ok());
   EXPECT_EQ(rendered.error().code, Code::kFailedPrecondition);
 }
@@ -234,7 +380,7 @@ TEST(Render, ChecksAddToTheirPodSetAndAContradictionIsRefused) {
                       {{"booked", "Exists", "", "NoSchedule", std::nullopt}}}};
     state.checks = {check};
     record.admission_state = std::make_shared<const AdmissionState>(state);
-    return Render(record, parsed.manifest, Config(), "inst", false);
+    return Render(record, parsed.manifest, Config(), {"inst", false});
   };
   const auto added = with({{"b", "check"}});
   ASSERT_TRUE(added.ok());

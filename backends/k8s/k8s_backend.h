@@ -1,0 +1,41 @@
+// The Kubernetes backend: members reached through their own API servers. README.md tells how.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "schedd/base/clock.h"
+#include "schedd/base/random.h"
+
+namespace muster::k8s {
+
+/// One member, as declared. What its kubeconfig says is read when the backend starts, and what is
+/// wrong with it is shown in the member's facts.
+struct MemberOptions {
+  std::string name;
+  std::string kubeconfig;       // an absolute path
+  std::string context;          // "": current-context
+  std::string credentials_dir;  // files it names lie below; "": its own directory
+  bool fast = false;            // one unsuspended create instead of create, record, release
+  bool allow_exec = false;      // exec plugins of the kubeconfig may run
+  int connections = 0;          // for requests; 0: the client's own number
+  LabelMap labels;
+};
+
+struct KubernetesOptions {
+  std::vector<MemberOptions> members;
+  std::string instance_id;  // of this Muster: value of the label muster.io/instance
+  // These outlive the backend.
+  const Clock* clock = nullptr;
+  TimerService* timers = nullptr;
+  Random* random = nullptr;
+};
+
+/// Nothing is reached before Start. Callbacks and sink calls come from the backend's own threads.
+/// A member that cannot be reached or used keeps nobody waiting: its calls fail with kUnavailable
+/// and a sentence, and it is tried for ever.
+std::unique_ptr<Backend> MakeKubernetesBackend(KubernetesOptions options);
+
+}  // namespace muster::k8s

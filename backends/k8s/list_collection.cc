@@ -1,0 +1,98 @@
+// ListCollection: a consistent read of a collection in pages.
+#include <utility>
+
+#include "backends/k8s/member_json.h"
+#include "backends/k8s/reflector.h"
+#include "schedd/text/percent.h"
+
+namespace muster::k8s {
+namespace {
+
+constexpr int kBeginnings = 5;  // a list that expires this often is too slow to be read at all
+
+class PagedList : public std::enable_shared_from_this<PagedList> {
+ public:
+  PagedList(ApiClient& client, Collection collection, ListCallbacks callbacks)
+      : client_(client), collection_(std::move(collection)), callbacks_(std::move(callbacks)) {}
+
+  void Begin() {
+    ++beginnings_;
+    continue_.clear();
+    callbacks_.on_start();
+    Ask();
+  }
+
+ private:
+  void Ask() {
+    ApiRequest request;
+    // Without a resourceVersion the answer is as new as the question.
+    request.target = collection_.path + "?limit=" + std::to_string(collection_.page);
+    for (const auto& [key, value] : {std::pair("labelSelector", collection_.label_selector),
+                                     std::pair("fieldSelector", collection_.field_selector),
+                                     std::pair("continue", continue_)}) {
+      if (!value.empty()) request.target += std::string("&") + key + "=" + PercentEncode(value);
+    }
+    request.urgency = Urgency::kList;
+    client_.Send(
+        std::move(request),
+        [self = shared_from_this()](const Result<ApiResponse>& answer) { self->Answered(answer); });
+  }
+
+  void Answered(const Result<ApiResponse>& answer) {
+    if (!answer) return callbacks_.done(answer.error());
+    // The token has outlived its version. The one that the answer offers instead would make the
+    // rest inconsistent with what came.
+    if (answer->status == 410 && !continue_.empty() && beginnings_ < kBeginnings) return Begin();
+    if (!answer->ok()) return callbacks_.done(ErrorOf(*answer));
+    auto page = ParseMemberJson(answer->body);
+    if (!page) return callbacks_.done(page.error());
+    auto* list = page->if_object();
+    auto* items = list == nullptr ? nullptr : list->if_contains("items");
+    auto* metadata = list == nullptr ? nullptr : list->if_contains("metadata");
+    const bool whole = metadata != nullptr && metadata->is_object() && items != nullptr &&
+                       (items->is_array() || items->is_null());
+    if (!whole) return callbacks_.done(Error{Code::kDataLoss, "the member's answer is no list"});
+    if (items->is_array()) callbacks_.on_page(Items(*list, items->get_array()));
+    continue_ = Text(metadata->get_object(), "continue");
+    if (!continue_.empty()) return Ask();
+    callbacks_.done(Text(metadata->get_object(), "resourceVersion"));
+  }
+
+  static std::string Text(const json::object& object, std::string_view key) {
+    const auto* value = object.if_contains(key);
+    return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+  }
+
+  // The API server leaves out of each item what it says once: "JobList", "batch/v1".
+  static std::vector<json::value> Items(const json::object& list, json::array& items) {
+    std::string kind = Text(list, "kind");
+    if (kind.ends_with("List")) kind.resize(kind.size() - 4);
+    const std::string api_version = Text(list, "apiVersion");
+    std::vector<json::value> out;
+    out.reserve(items.size());
+    for (auto& item : items) {
+      if (auto* object = item.if_object(); object != nullptr) {
+        if (!object->contains("kind")) (*object)["kind"] = kind;
+        if (!object->contains("apiVersion")) (*object)["apiVersion"] = api_version;
+        out.push_back(std::move(item));
+      }
+    }
+    return out;
+  }
+
+  ApiClient& client_;
+  const Collection collection_;
+  const ListCallbacks callbacks_;
+  std::string continue_;
+  int beginnings_ = 0;
+};
+
+}  // namespace
+
+void ListCollection(ApiClient& client, const Collection& collection, ListCallbacks callbacks) {
+  auto list = std::make_shared<PagedList>(client, collection, std::move(callbacks));
+  if (client.OnStrand()) return list->Begin();
+  if (!client.Post([list] { list->Begin(); })) list->Begin();
+}
+
+}  // namespace muster::k8s

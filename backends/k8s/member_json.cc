@@ -1,0 +1,120 @@
+#include "backends/k8s/member_json.h"
+
+#include <cstdint>
+#include <utility>
+
+namespace muster::k8s {
+namespace {
+
+constexpr std::size_t kDepth = 200;  // schemas in CRDs nest deeper than anything users write
+constexpr std::size_t kShownBytes = 300;
+
+// The length of the UTF-8 character at the front; 0 if it is none.
+std::size_t CharacterAt(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates, and what lies beyond Unicode.
+  if (first == 0xE0 && byte(1) < 0xA0) return 0;
+  if (first == 0xED && byte(1) > 0x9F) return 0;
+  if (first == 0xF0 && byte(1) < 0x90) return 0;
+  if (first == 0xF4 && byte(1) > 0x8F) return 0;
+  return length;
+}
+
+std::string MadeUtf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size() + 16);
+  while (!text.empty()) {
+    const std::size_t length = CharacterAt(text);
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
+json::value Parse(std::string_view text, boost::system::error_code& error) {
+  json::parse_options options;
+  options.max_depth = kDepth;
+  return json::parse(text, error, json::make_shared_resource<json::monotonic_resource>(), options);
+}
+
+std::string TextOf(const json::object& object, std::string_view key) {
+  const auto* value = object.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+}
+
+Code CodeOf(int status, const std::string& reason) {
+  switch (status) {
+    case 400:
+    case 422:
+      return Code::kInvalidArgument;
+    case 401:
+      return Code::kUnauthenticated;
+    case 403:
+      return Code::kPermissionDenied;
+    case 404:
+      return Code::kNotFound;
+    case 409:
+      return reason == "AlreadyExists" ? Code::kAlreadyExists : Code::kAborted;
+    case 410:
+      return Code::kOutOfRange;
+    case 429:
+      return Code::kResourceExhausted;
+    default:
+      return status >= 500 ? Code::kUnavailable : Code::kInternal;
+  }
+}
+
+}  // namespace
+
+Result<json::value> ParseMemberJson(std::string_view text) {
+  boost::system::error_code error;
+  json::value value = Parse(text, error);
+  if (!error) return value;
+  const std::string mended = MadeUtf8(text);
+  if (mended != text) value = Parse(mended, error);
+  if (error) return Error{Code::kDataLoss, "the member's answer is not JSON: " + error.message()};
+  return value;
+}
+
+ApiStatus ReadApiStatus(const json::value& status) {
+  ApiStatus out;
+  if (!status.is_object()) return out;
+  const json::object& object = status.get_object();
+  if (TextOf(object, "kind") != "Status") return out;
+  out.reason = TextOf(object, "reason");
+  out.message = TextOf(object, "message");
+  if (const auto* code = object.if_contains("code"); code != nullptr && code->is_int64())
+    out.code = static_cast<int>(code->get_int64());
+  return out;
+}
+
+ApiStatus ReadApiStatus(const ApiResponse& response) {
+  ApiStatus out;
+  if (const auto value = ParseMemberJson(response.body); value) out = ReadApiStatus(*value);
+  out.code = response.status;
+  if (out.reason.empty() && out.message.empty())
+    out.message = MadeUtf8(std::string_view(response.body).substr(0, kShownBytes));
+  while (!out.message.empty() && out.message.back() == '\n') out.message.pop_back();
+  if (out.message.empty()) out.message = "HTTP " + std::to_string(response.status);
+  return out;
+}
+
+Error ErrorOf(const ApiResponse& response) {
+  const ApiStatus status = ReadApiStatus(response);
+  Error out{CodeOf(response.status, status.reason), status.message};
+  out.retry_after_ms = response.retry_after_ms;
+  return out;
+}
+
+}  // namespace muster::k8s

@@ -1,0 +1,35 @@
+// What a member's API server says, as values: lenient where a strict reader would let one bad
+// object stop a whole watch. Pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "backends/k8s/api_client.h"
+#include "schedd/base/result.h"
+#include "schedd/text/json.h"
+
+namespace muster::k8s {
+
+/// Parses one JSON document into an arena that lives as long as any value of it: copy what is kept
+/// for long. Bytes that are not UTF-8 become U+FFFD and depth goes to 200; kDataLoss if it is not
+/// JSON.
+Result<json::value> ParseMemberJson(std::string_view text);
+
+/// A metav1.Status: why the API server did not do what was asked.
+struct ApiStatus {
+  std::string reason;   // AlreadyExists, Conflict, NotFound, Expired, ...; "" if the body is none
+  std::string message;  // one sentence; without a Status, the beginning of the body
+  int code = 0;         // the HTTP status
+};
+ApiStatus ReadApiStatus(const ApiResponse& response);
+/// Of a Status object itself (the object of an ERROR event).
+ApiStatus ReadApiStatus(const json::value& status);
+
+/// The Error of an answer that is not a success: 400 and 422 kInvalidArgument, 401
+/// kUnauthenticated, 403 kPermissionDenied, 404 kNotFound, 409 kAborted (reason AlreadyExists:
+/// kAlreadyExists), 410 kOutOfRange, 429 kResourceExhausted, 5xx kUnavailable. The detail is the
+/// member's message. Of a write that got a 5xx the outcome is not known: look it up.
+Error ErrorOf(const ApiResponse& response);
+
+}  // namespace muster::k8s

@@ -1,0 +1,165 @@
+#include "backends/k8s/patches.h"
+
+#include <utility>
+
+#include "backends/k8s/reader.h"
+#include "schedd/model/member_labels.h"
+
+namespace muster::k8s {
+namespace {
+
+json::object& ObjectAt(json::object* parent, std::string_view key) {
+  json::value& value = (*parent)[key];
+  return value.is_object() ? value.get_object() : value.emplace_object();
+}
+
+json::object Operation(std::string_view op, std::string_view path, json::value value) {
+  return {{"op", op}, {"path", path}, {"value", std::move(value)}};
+}
+
+json::object Test(std::string_view path, std::string_view value) {
+  return Operation("test", path, json::string(value));
+}
+
+// A key as part of a JSON pointer (RFC 6901).
+std::string Token(std::string_view key) {
+  std::string out;
+  for (const char c : key) {
+    if (c == '~') {
+      out += "~0";
+    } else if (c == '/') {
+      out += "~1";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+json::array Begin(Preconditions when) {
+  json::array patch = {Test("/metadata/uid", when.uid)};
+  if (!when.resource_version.empty())
+    patch.push_back(Test("/metadata/resourceVersion", when.resource_version));
+  return patch;
+}
+
+// "add" replaces what is there: a member's webhook may have dropped the field.
+void AddSuspension(const KindInfo& kind, const json::value& rendered, json::array* patch) {
+  if (!kind.by_replicas) {
+    patch->push_back(Operation("add", kind.suspend_pointer, false));
+    return;
+  }
+  const std::int32_t replicas = Reader(&rendered)["spec"]["replicas"].Count(1);
+  patch->push_back(Operation("add", kind.suspend_pointer, replicas));
+}
+
+// The size of a Job, where `live` has another one (with null: wherever there is one).
+void AddSize(const KindInfo& kind, const json::value* live, const json::value& rendered,
+             json::array* patch) {
+  if (kind.kind != "Job") return;
+  for (const char* key : {"parallelism", "completions"}) {
+    const auto wanted = Reader(&rendered)["spec"][key].Integer();
+    if (!wanted) continue;
+    if (live != nullptr && Reader(live)["spec"][key].Integer() == wanted) continue;
+    patch->push_back(Operation("add", "/spec/" + std::string(key), *wanted));
+  }
+}
+
+// Calls visit(object) for every object that holds a list of containers, wherever a kind has it.
+template <class Value, class F>
+void EachPodSpec(Value& value, const F& visit) {
+  if (value.is_object()) {
+    auto& object = value.get_object();
+    const auto* containers = std::as_const(object).if_contains("containers");
+    if (containers != nullptr && containers->is_array()) return visit(object);
+    for (auto& member : object) EachPodSpec(member.value(), visit);
+  } else if (value.is_array()) {
+    for (auto& item : value.get_array()) EachPodSpec(item, visit);
+  }
+}
+
+}  // namespace
+
+Status CheckImages(const json::value& rendered) {
+  std::string without;
+  EachPodSpec(rendered, [&](const json::object& pod_spec) {
+    for (const char* list : {"containers", "initContainers"}) {
+      Reader(pod_spec)[list].Each([&](const Reader& container) {
+        if (container["image"].View() == kHostImage) without = container["name"].Text(kNameBytes);
+      });
+    }
+  });
+  if (without.empty()) return Done{};
+  return Error{Code::kFailedPrecondition,
+               "container " + without +
+                   " has no image, and Kubernetes runs none without: set "
+                   "annotation " +
+                   std::string(kDefaultImageAnnotation) +
+                   " on its LocalQueue or ClusterQueue, or default-image of the daemon"};
+}
+
+void DropPriorityClasses(const std::set<std::string, std::less<>>& known, json::object* manifest) {
+  for (auto& member : *manifest) {
+    EachPodSpec(member.value(), [&](json::object& pod_spec) {
+      const std::string_view name = Reader(pod_spec)["priorityClassName"].View();
+      if (!name.empty() && !known.contains(name)) pod_spec.erase("priorityClassName");
+    });
+  }
+}
+
+void Decorate(std::int64_t sequence, bool released, json::object* manifest) {
+  json::object& metadata = ObjectAt(manifest, "metadata");
+  metadata["finalizers"] = json::array{kRecordFinalizer};
+  json::object& annotations = ObjectAt(&metadata, "annotations");
+  annotations[kSequenceAnnotation] = std::to_string(sequence);
+  annotations.erase(kReleasedAnnotation);  // of a manifest that was taken off a member
+  if (released) annotations[kReleasedAnnotation] = "true";
+}
+
+std::string ReleasePatch(const KindInfo& kind, const json::value& rendered, Preconditions when) {
+  json::array patch = Begin(when);
+  AddSize(kind, nullptr, rendered, &patch);
+  AddSuspension(kind, rendered, &patch);
+  patch.push_back(Operation("add", "/metadata/annotations/" + Token(kReleasedAnnotation), "true"));
+  return WriteJson(patch);
+}
+
+std::optional<std::string> ResizePatch(const KindInfo& kind, const json::value& live,
+                                       const json::value& rendered, Preconditions when) {
+  json::array patch = Begin(when);
+  const std::size_t tests = patch.size();
+  AddSize(kind, &live, rendered, &patch);
+  if (patch.size() == tests) return std::nullopt;
+  return WriteJson(patch);
+}
+
+std::string AcknowledgePatch(std::string_view uid, std::int32_t position) {
+  const std::string place = "/metadata/finalizers/" + std::to_string(position);
+  return WriteJson(json::array{Test("/metadata/uid", uid), Test(place, kRecordFinalizer),
+                               json::object{{"op", "remove"}, {"path", place}}});
+}
+
+std::string DeleteBody(std::string_view uid, std::int64_t grace_period_s) {
+  json::object body = {{"apiVersion", "v1"},
+                       {"kind", "DeleteOptions"},
+                       {"propagationPolicy", "Foreground"},
+                       {"preconditions", {{"uid", uid}}}};
+  if (grace_period_s >= 0) body["gracePeriodSeconds"] = grace_period_s;
+  return WriteJson(body);
+}
+
+bool AddOwner(const RemoteObject& owner, std::string_view owner_uid, json::object* dependent) {
+  json::object& metadata = ObjectAt(dependent, "metadata");
+  json::value& owners = metadata["ownerReferences"];
+  if (!owners.is_array()) owners.emplace_array();
+  for (const json::value& known : owners.get_array()) {
+    if (Reader(&known)["uid"].View() == owner_uid) return false;
+  }
+  owners.get_array().push_back(json::object{{"apiVersion", owner.api_version},
+                                            {"kind", owner.kind},
+                                            {"name", owner.name},
+                                            {"uid", owner_uid}});
+  return true;
+}
+
+}  // namespace muster::k8s

@@ -1,0 +1,253 @@
+#include "backends/k8s/pod_logs.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <utility>
+
+#include "backends/k8s/member_json.h"
+#include "schedd/base/limits.h"
+#include "schedd/text/percent.h"
+
+namespace muster::k8s {
+namespace {
+
+constexpr std::size_t kStreams = limits::kStreams;
+constexpr std::int64_t kIdle = 60 * kNanosPerSecond;
+constexpr std::size_t kAheadBytes = 1 << 20;  // read ahead of who asks
+constexpr std::chrono::milliseconds kFirstWait{3000}, kQuiet{150}, kWholeWait{30'000};
+
+bool Ended(const PodState& pod) {
+  return pod.phase == PodPhase::kSucceeded || pod.phase == PodPhase::kFailed;
+}
+
+}  // namespace
+
+/// One answer of the member, from the log's first byte on.
+class PodLogs::Stream final : public StreamSink {
+ public:
+  /// Holds what lies between `begin` and the end of what came. `tail` > 0: instead the last that
+  /// many bytes of all.
+  Stream(std::int64_t begin, std::size_t tail) : begin_(begin), tail_(tail) {}
+
+  void SetStream(std::shared_ptr<ApiStream> stream) {
+    std::lock_guard lock(mutex_);
+    stream_ = std::move(stream);
+  }
+  void Close() {
+    std::shared_ptr<ApiStream> stream;
+    {
+      std::lock_guard lock(mutex_);
+      stream.swap(stream_);
+    }
+    if (stream != nullptr) stream->Close();
+  }
+
+  void OnResponse(const ApiResponse& response) override {
+    std::lock_guard lock(mutex_);
+    opened_ = true;
+    if (!response.ok()) failure_ = ErrorOf(response);
+    changed_.notify_all();
+  }
+  bool OnData(std::string_view data) override {
+    std::lock_guard lock(mutex_);
+    const auto size = static_cast<std::int64_t>(data.size());
+    total_ += size;
+    if (tail_ > 0) {
+      data_.append(data);
+      if (data_.size() > 2 * tail_) data_.erase(0, data_.size() - tail_);
+      begin_ = total_ - static_cast<std::int64_t>(data_.size());
+    } else if (total_ > begin_) {
+      // Of what lies before `begin_` nothing is kept.
+      const std::int64_t skip = std::max<std::int64_t>(0, size - (total_ - End()));
+      data_.append(data.substr(static_cast<std::size_t>(skip)));
+    }
+    changed_.notify_all();
+    paused_ = tail_ == 0 && data_.size() >= kAheadBytes;
+    return !paused_;
+  }
+  void OnEnd(const Status& how) override {
+    std::lock_guard lock(mutex_);
+    opened_ = ended_ = true;
+    if (!how.ok() && !failure_) failure_ = how.error();
+    changed_.notify_all();
+  }
+
+  bool Covers(std::int64_t offset) const {
+    std::lock_guard lock(mutex_);
+    return begin_ <= offset && !failure_;
+  }
+  /// Waits for data at `offset`: for as much as is asked for, or the end, or until it is quiet; a
+  /// stream that was quiet before is not waited for.
+  Result<LogChunk> Read(std::int64_t offset, std::size_t max_bytes, bool* over) {
+    std::unique_lock lock(mutex_);
+    if (!waited_) {
+      changed_.wait_for(lock, kFirstWait, [&] { return ended_ || End() > offset; });
+      waited_ = true;
+    }
+    const std::int64_t wanted = offset + static_cast<std::int64_t>(max_bytes);
+    for (std::int64_t before = -1; !ended_ && !paused_ && total_ != before && End() < wanted;) {
+      before = total_;
+      if (!quiet_ || End() > offset || total_ < offset) {
+        changed_.wait_for(lock, kQuiet, [&] { return ended_ || paused_ || End() >= wanted; });
+      }
+    }
+    quiet_ = End() <= offset;
+    if (failure_) return *failure_;
+    LogChunk chunk = PieceLocked(offset, max_bytes);
+    *over = ended_ && chunk.next_offset >= End();
+    std::shared_ptr<ApiStream> resume;
+    if (paused_ && data_.size() < kAheadBytes) {
+      paused_ = false;
+      resume = stream_;
+    }
+    lock.unlock();
+    if (resume != nullptr) resume->Resume();
+    return chunk;
+  }
+  /// Waits for the end of the whole answer.
+  Result<LogChunk> ReadTail(std::size_t bytes, std::size_t max_bytes) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, kWholeWait, [&] { return ended_; }))
+      return Unavailable("the log did not come in time");
+    if (failure_) return *failure_;
+    if (data_.size() > bytes) {
+      data_.erase(0, data_.size() - bytes);
+      begin_ = total_ - static_cast<std::int64_t>(data_.size());
+    }
+    return PieceLocked(begin_, max_bytes);
+  }
+
+ private:
+  std::int64_t End() const { return begin_ + static_cast<std::int64_t>(data_.size()); }
+
+  // What lies before it is dropped: who asks twice for the same place still has it.
+  LogChunk PieceLocked(std::int64_t offset, std::size_t max_bytes) {
+    LogChunk chunk;
+    const std::int64_t from = std::clamp(offset, begin_, End());
+    data_.erase(0, static_cast<std::size_t>(from - begin_));
+    begin_ = from;
+    chunk.data = data_.substr(0, max_bytes);
+    chunk.next_offset = std::max(offset, from + static_cast<std::int64_t>(chunk.data.size()));
+    return chunk;
+  }
+
+  mutable std::mutex mutex_;  // guards everything below
+  std::condition_variable changed_;
+  std::shared_ptr<ApiStream> stream_;
+  std::string data_;
+  std::int64_t begin_ = 0;  // offset of data_[0]
+  const std::size_t tail_;
+  std::int64_t total_ = 0;  // bytes that came
+  bool opened_ = false, ended_ = false, paused_ = false, waited_ = false, quiet_ = false;
+  std::optional<Error> failure_;
+};
+
+PodLogs::~PodLogs() {
+  for (const Open& one : open_) one.stream->Close();
+}
+
+Result<LogChunk> PodLogs::Read(const SessionPtr& session, const PodState& pod,
+                               const std::string& container, const LogQuery& query) {
+  if (query.offset < 0) return ReadEnd(session, pod, container, query);
+  std::shared_ptr<Stream> stream = Take(session.get(), pod, container, query.offset);
+  if (stream == nullptr) stream = OpenLog(session, pod, container, query.offset, 0);
+  bool over = false;
+  Result<LogChunk> chunk = stream->Read(query.offset, query.max_bytes, &over);
+  if (!chunk.ok() || over) {
+    stream->Close();
+    if (!chunk.ok()) return AsLogError(chunk.error(), pod, container);
+    // A stream that ends while its pod goes on is opened again by the next piece.
+    chunk->ended = Ended(pod);
+    return chunk;
+  }
+  Keep({session.get(), pod.uid, container, std::move(stream), clock_.Now()});
+  return chunk;
+}
+
+Result<LogChunk> PodLogs::ReadEnd(const SessionPtr& session, const PodState& pod,
+                                  const std::string& container, const LogQuery& query) {
+  const auto bytes = static_cast<std::size_t>(
+      std::min<std::int64_t>(-query.offset, static_cast<std::int64_t>(limits::kLogReadBytes)));
+  const std::shared_ptr<Stream> stream = OpenLog(session, pod, container, 0, bytes);
+  Result<LogChunk> chunk = stream->ReadTail(bytes, query.max_bytes);
+  stream->Close();
+  if (!chunk.ok()) return AsLogError(chunk.error(), pod, container);
+  chunk->ended = Ended(pod) && query.max_bytes >= bytes;
+  return chunk;
+}
+
+std::shared_ptr<PodLogs::Stream> PodLogs::OpenLog(const SessionPtr& session, const PodState& pod,
+                                                  const std::string& container, std::int64_t begin,
+                                                  std::size_t tail) {
+  auto stream = std::make_shared<Stream>(begin, tail);
+  StreamRequest request;
+  request.target =
+      ObjectPath("v1", "pods", pod.ns, pod.name) + "/log?container=" + PercentEncode(container);
+  if (tail == 0 && !Ended(pod)) request.target += "&follow=true";
+  request.lines = false;
+  request.idle_timeout_ms = 0;
+  request.open_timeout_ms = 10'000;
+  stream->SetStream(session->client().OpenStream(std::move(request), stream));
+  return stream;
+}
+
+Error PodLogs::AsLogError(Error error, const PodState& pod, const std::string& container) {
+  // The API server says 400 of a container that waits to start.
+  if (error.code == Code::kInvalidArgument) error.code = Code::kFailedPrecondition;
+  if (error.code == Code::kUnknown) error.code = Code::kUnavailable;
+  error.detail = "log of " + pod.name + "/" + container + ": " + error.detail;
+  return error;
+}
+
+std::shared_ptr<PodLogs::Stream> PodLogs::Take(const Session* session, const PodState& pod,
+                                               const std::string& container, std::int64_t offset) {
+  std::lock_guard lock(mutex_);
+  const auto found = std::find_if(open_.begin(), open_.end(), [&](const Open& one) {
+    return one.session == session && one.pod_uid == pod.uid && one.container == container &&
+           one.stream->Covers(offset);
+  });
+  if (found == open_.end()) return nullptr;
+  std::shared_ptr<Stream> stream = std::move(found->stream);
+  open_.erase(found);
+  return stream;
+}
+
+void PodLogs::Keep(Open open) {
+  std::shared_ptr<Stream> oldest;
+  {
+    std::lock_guard lock(mutex_);
+    open_.push_back(std::move(open));
+    if (open_.size() > kStreams / 2) {
+      oldest = std::move(open_.front().stream);
+      open_.pop_front();
+    }
+  }
+  if (oldest != nullptr) oldest->Close();
+}
+
+void PodLogs::CloseIdle() {
+  std::list<Open> idle;
+  {
+    std::lock_guard lock(mutex_);
+    while (!open_.empty() && clock_.Now() - open_.front().used >= kIdle) {
+      idle.splice(idle.end(), open_, open_.begin());
+    }
+  }
+  for (const Open& one : idle) one.stream->Close();
+}
+
+void PodLogs::Forget(const Session* session) {
+  std::list<Open> gone;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto one = open_.begin(); one != open_.end();) {
+      const auto next = std::next(one);
+      if (one->session == session) gone.splice(gone.end(), open_, one);
+      one = next;
+    }
+  }
+  for (const Open& one : gone) one.stream->Close();
+}
+
+}  // namespace muster::k8s

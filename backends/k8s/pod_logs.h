@@ -1,0 +1,55 @@
+// PodLogs: output of containers by byte offset, over an API that only knows "from the start" and
+// "from now on". A log that is read piece by piece is one open stream of the member, kept for a
+// while between the pieces; who asks for a place that went by has it read from the start again.
+//
+// Thread-safe; Read blocks, within bounds. At most kStreams streams are kept open, each holds at
+// most about a megabyte.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "backends/backend.h"
+#include "backends/k8s/session.h"
+
+namespace muster::k8s {
+
+class PodLogs {
+ public:
+  explicit PodLogs(const Clock& clock) : clock_(clock) {}
+  ~PodLogs();
+
+  /// Part of the output of `container` of `pod`. kFailedPrecondition: it has not started.
+  Result<LogChunk> Read(const SessionPtr& session, const PodState& pod,
+                        const std::string& container, const LogQuery& query);
+  /// Closes what nobody has read from for a while; to be called now and then.
+  void CloseIdle();
+  /// Closes every stream of a session that ends.
+  void Forget(const Session* session);
+
+ private:
+  class Stream;
+  struct Open {
+    const Session* session = nullptr;
+    std::string pod_uid, container;
+    std::shared_ptr<Stream> stream;
+    Monotonic used;
+  };
+  std::shared_ptr<Stream> Take(const Session* session, const PodState& pod,
+                               const std::string& container, std::int64_t offset);
+  void Keep(Open open);
+  static std::shared_ptr<Stream> OpenLog(const SessionPtr& session, const PodState& pod,
+                                         const std::string& container, std::int64_t begin,
+                                         std::size_t tail);
+  static Error AsLogError(Error error, const PodState& pod, const std::string& container);
+  Result<LogChunk> ReadEnd(const SessionPtr& session, const PodState& pod,
+                           const std::string& container, const LogQuery& query);
+
+  const Clock& clock_;
+  std::mutex mutex_;      // guards the list
+  std::list<Open> open_;  // not being read; the longest unused first
+};
+
+}  // namespace muster::k8s

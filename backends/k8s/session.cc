@@ -1,0 +1,229 @@
+#include "backends/k8s/session.h"
+
+#include <future>
+#include <utility>
+
+#include "schedd/telemetry/log.h"
+
+namespace muster::k8s {
+namespace {
+
+constexpr std::int64_t kTickMs = 1000;
+constexpr std::int64_t kProbeEvery = 10 * kNanosPerSecond;
+constexpr std::int64_t kFactsEvery = 30 * kNanosPerSecond;     // told again, for their time
+constexpr std::int64_t kDiscoverEvery = 60 * kNanosPerSecond;  // kinds that were missing
+constexpr std::int64_t kRenewEvery = 5 * kNanosPerSecond;
+constexpr std::int64_t kTroubleShown = 3 * kNanosPerSecond;  // a stream that is opened anew is none
+
+}  // namespace
+
+Session::Session(const ClientEnvironment& environment, SessionOptions options,
+                 ObservationSink& sink, std::function<void(Renewal)> renew)
+    : environment_(environment),
+      options_(std::move(options)),
+      sink_(sink),
+      renew_(std::move(renew)) {
+  facts_.cluster = options_.member;
+  facts_.labels = options_.labels;
+  facts_.healthy = false;
+  facts_.message = trouble_;
+}
+
+SessionPtr Session::Make(const ClientEnvironment& environment, MemberAccess access,
+                         SessionOptions options, ObservationSink& sink,
+                         std::function<void(Renewal)> renew) {
+  SessionPtr session(new Session(environment, std::move(options), sink, std::move(renew)));
+  ApiClientOptions client;
+  client.member = session->options_.member;
+  if (session->options_.connections > 0) client.connections = session->options_.connections;
+  client.on_health = [weak = session->weak_from_this()](const ApiHealth&) {
+    if (const SessionPtr self = weak.lock()) self->TellFacts();
+  };
+  session->client_ = MakeApiClient(environment, std::move(access), std::move(client));
+  session->client_->Post([session] {
+    session->Connect();
+    session->Tick();
+  });
+  return session;
+}
+
+void Session::Close() {
+  std::promise<void> ended;
+  client_->Post([this, &ended] {
+    End();
+    ended.set_value();
+  });
+  ended.get_future().wait();
+  client_->Stop();
+  slots_.clear();
+}
+
+void Session::End() {
+  closed_ = true;
+  ready_ = false;
+  trouble_ = "its session has ended";
+  for (Slot& slot : slots_) {
+    if (slot.reflector != nullptr) slot.reflector->Stop();
+  }
+  FailQuestions(Unavailable("member cluster " + options_.member + " is being connected anew"));
+  while (!delayed_.empty()) {
+    const auto work = std::move(delayed_.begin()->second);
+    delayed_.erase(delayed_.begin());
+    work();
+  }
+  wakes_.clear();
+}
+
+std::shared_ptr<AttemptCache> Session::cache() const {
+  std::lock_guard lock(mutex_);
+  return cache_;
+}
+
+ClusterFacts Session::facts() const {
+  std::lock_guard lock(mutex_);
+  return facts_;
+}
+
+void Session::List(Callback<std::vector<Observation>> done) {
+  client_->Post([self = shared_from_this(), done = std::move(done)]() mutable {
+    self->Ask(std::move(done));
+  });
+}
+
+std::optional<Error> Session::Down() const {
+  if (ready_) return std::nullopt;
+  return Away(trouble_);
+}
+
+Error Session::Away(const std::string& trouble) const {
+  if (trouble.starts_with("member " + options_.member)) return Unavailable(trouble);
+  return Unavailable("member cluster " + options_.member + ": " + trouble);
+}
+
+std::optional<Error> Session::Lacks(const KindInfo& kind) const {
+  for (const Slot& slot : slots_) {
+    if (slot.kind != &kind) continue;
+    if (slot.absent.empty()) return std::nullopt;
+    return Error{Code::kFailedPrecondition, slot.absent};
+  }
+  return Error{Code::kFailedPrecondition, "it does not run the kind " + std::string(kind.kind)};
+}
+
+void Session::Later(std::int64_t ms, std::function<void()> work) {
+  if (closed_) return work();
+  const std::uint64_t id = next_delayed_++;
+  delayed_[id] = std::move(work);
+  environment_.timers.At(environment_.clock.Now() + ms * kNanosPerMilli,
+                         [weak = weak_from_this(), id] {
+                           const SessionPtr self = weak.lock();
+                           if (self == nullptr) return;
+                           self->client_->Post([self, id] {
+                             const auto found = self->delayed_.find(id);
+                             if (found == self->delayed_.end()) return;
+                             const auto due = std::move(found->second);
+                             self->delayed_.erase(found);
+                             due();
+                           });
+                         });
+}
+
+void Session::NoteMade(const std::string& uid, const std::string& resource_version) {
+  if (cache_ != nullptr && cache_->Find(uid)) return;
+  made_[uid] = resource_version;
+}
+
+std::string Session::VersionOf(const std::string& uid) const {
+  const auto cached = cache_ == nullptr ? std::nullopt : cache_->Find(uid);
+  const auto made = made_.find(uid);
+  if (cached) return cached->resource_version;
+  return made == made_.end() ? "" : made->second;
+}
+
+std::shared_ptr<void> Session::OnDeleted(const std::string& uid, std::function<void()> wake) {
+  const std::uint64_t id = next_wake_++;
+  wakes_[uid][id] = std::move(wake);
+  return std::shared_ptr<void>(nullptr, [weak = weak_from_this(), uid, id](void*) {
+    const SessionPtr self = weak.lock();
+    if (self == nullptr) return;
+    const auto found = self->wakes_.find(uid);
+    if (found == self->wakes_.end()) return;
+    found->second.erase(id);
+    if (found->second.empty()) self->wakes_.erase(found);
+  });
+}
+
+void Session::Tick() {
+  if (closed_) return;
+  const Monotonic now = environment_.clock.Now();
+  if (ready_ && !probing_ && now - last_probe_ >= kProbeEvery) {
+    Probe([this](std::optional<Error>) { TellFacts(); });
+  }
+  if (ready_ && now - last_discovery_ >= kDiscoverEvery) DiscoverAgain();
+  const bool refused = refused_ || client_->Health().code == Code::kUnauthenticated;
+  if (refused && now - last_renewal_ >= kRenewEvery) {
+    last_renewal_ = now;
+    renew_(Renewal::kCredentials);
+  }
+  TellFacts();
+  Later(kTickMs, [self = shared_from_this()] { self->Tick(); });
+}
+
+bool Session::Healthy() const {
+  if (!ready_ || !probe_trouble_.empty() || !client_->Health().reachable) return false;
+  const Monotonic now = environment_.clock.Now();
+  for (const Slot& slot : slots_) {
+    if (!slot.trouble.empty() && now - slot.trouble_since >= kTroubleShown) return false;
+  }
+  return true;
+}
+
+std::string Session::Message() const {
+  const ApiHealth health = client_->Health();
+  std::string since;
+  if (last_answer_.set()) since = " (last answer " + FormatRfc3339(last_answer_) + ")";
+  if (!health.reachable) return health.trouble + since;
+  if (!ready_) return trouble_;
+  if (!probe_trouble_.empty()) return probe_trouble_ + since;
+  std::string absent;
+  for (const Slot& slot : slots_) {
+    if (!slot.trouble.empty()) return slot.trouble;
+    if (slot.absent.empty()) continue;
+    absent += (absent.empty() ? "; without " : ", ") + std::string(slot.kind->kind);
+  }
+  return "Kubernetes " + version_ + ", " + std::to_string(nodes_.usable()) + " of " +
+         std::to_string(nodes_.nodes()) + " nodes take pods" + absent;
+}
+
+void Session::TellFacts() {
+  if (closed_) return;
+  ClusterFacts now;
+  now.cluster = options_.member;
+  now.incarnation = incarnation_;
+  now.labels = options_.labels;
+  now.allocatable = nodes_.allocatable();
+  now.healthy = Healthy();
+  now.observed_at = last_answer_;
+  // A disturbance too short to be shown keeps the word that was there.
+  const ClusterFacts before = facts();
+  now.message = now.healthy && before.healthy && !Synced() ? before.message : Message();
+  const Monotonic at = environment_.clock.Now();
+  const bool same = now.incarnation == before.incarnation && now.healthy == before.healthy &&
+                    now.allocatable == before.allocatable && now.message == before.message;
+  {
+    std::lock_guard lock(mutex_);
+    facts_ = now;
+  }
+  if (same && at - last_facts_ < kFactsEvery) return;
+  last_facts_ = at;
+  const bool back = now.healthy && !was_healthy_;
+  was_healthy_ = now.healthy;
+  if (now.healthy != before.healthy) {
+    Log(now.healthy ? LogLevel::kInfo : LogLevel::kWarning, "k8s",
+        now.healthy ? "member_healthy" : "member_unhealthy",
+        {{"cluster", options_.member}, {"message", now.message}});
+  }
+  sink_.OnFacts(std::move(now));
+  if (back) sink_.OnGap(options_.member);
+}
+
+}  // namespace muster::k8s

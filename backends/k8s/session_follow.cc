@@ -1,0 +1,329 @@
+// Session: what the member has of ours, followed by reflectors into the cache, told to the sink,
+// and given as lists.
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "backends/k8s/member_json.h"
+#include "backends/k8s/reader.h"
+#include "backends/k8s/session.h"
+#include "schedd/model/member_labels.h"
+
+namespace muster::k8s {
+namespace {
+
+constexpr char kPodsPath[] = "/api/v1/pods";
+constexpr char kNodesPath[] = "/api/v1/nodes";
+constexpr std::int64_t kFlushMs = 20;         // changes of one object in between are told as one
+constexpr std::size_t kFlushObjects = 500;    // then others on the strand have their turn
+constexpr std::int64_t kSeenWithinMs = 2000;  // what was made is told of in milliseconds
+constexpr std::int64_t kFullListEvery = 600 * kNanosPerSecond;
+
+std::uint64_t NumberOf(std::string_view version) {
+  std::uint64_t number = 0;
+  std::from_chars(version.data(), version.data() + version.size(), number);
+  return number;
+}
+
+}  // namespace
+
+/// Hands what one reflector tells to its session, which outlives it.
+class Session::Sink final : public ReflectorSink {
+ public:
+  Sink(Session& session, std::size_t slot) : session_(session), slot_(slot) {}
+  void OnListStart() override { session_.ListBegins(slot_); }
+  void OnPage(std::vector<json::value> items) override {
+    for (const json::value& item : items) {
+      if (item.is_object()) session_.TakeObject(slot_, item.get_object(), Told::kListed);
+    }
+  }
+  void OnListed(const std::string& version) override { session_.Listed(slot_, version); }
+  void OnEvent(EventType type, json::value object) override {
+    if (!object.is_object()) return;
+    session_.TakeObject(slot_, object.get_object(),
+                        type == EventType::kDeleted ? Told::kDeleted : Told::kChanged);
+    session_.Alive(slot_);
+  }
+  void OnTrouble(const Error& error) override { session_.Troubled(slot_, error); }
+  void OnAlive() override { session_.Alive(slot_); }
+
+ private:
+  Session& session_;
+  const std::size_t slot_;
+};
+
+void Session::Follow() {
+  {
+    std::lock_guard lock(mutex_);
+    cache_ = std::make_shared<AttemptCache>(options_.member, incarnation_);
+  }
+  trouble_ = "its objects are being listed";
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    if (slots_[slot].absent.empty()) StartSlot(slot);
+  }
+}
+
+void Session::StartSlot(std::size_t slot) {
+  ReflectorOptions options;
+  Slot& one = slots_[slot];
+  if (one.kind != nullptr) {
+    options.collection.path = CollectionPath(*one.kind, "");
+  } else {
+    options.collection.path = slot == NodeSlot() ? kNodesPath : kPodsPath;
+  }
+  if (slot != NodeSlot()) {
+    options.collection.label_selector = std::string(kInstanceLabel) + "=" + options_.instance_id;
+  }
+  one.reflector = std::make_unique<Reflector>(*client_, environment_, std::move(options),
+                                              std::make_shared<Sink>(*this, slot));
+  one.reflector->Start();
+}
+
+void Session::ListBegins(std::size_t slot) {
+  Slot& one = slots_[slot];
+  ++one.begun;
+  if (one.kind != nullptr) {
+    cache_->BeginList(*one.kind);
+  } else if (slot == NodeSlot()) {
+    nodes_.BeginList();
+  } else {
+    cache_->BeginPods();
+  }
+}
+
+void Session::TakeObject(std::size_t slot, const json::object& object, Told told) {
+  newest_ = std::max(newest_, NumberOf(Reader(object)["metadata"]["resourceVersion"].View()));
+  if (slot == NodeSlot()) {
+    return told == Told::kDeleted ? nodes_.Remove(object) : nodes_.Put(object);
+  }
+  if (slots_[slot].kind == nullptr) {
+    PodState pod = ReadPod(object);
+    if (told == Told::kListed) return cache_->PutListedPod(std::move(pod));
+    told == Told::kDeleted ? cache_->RemovePod(pod) : cache_->PutPod(std::move(pod));
+    return FlushSoon();
+  }
+  ObjectState state = ReadObject(*slots_[slot].kind, object);
+  Seen(state.uid);
+  if (told == Told::kListed) return cache_->PutListed(std::move(state));
+  if (told == Told::kChanged) {
+    cache_->Put(std::move(state));
+    return FlushSoon();
+  }
+  cache_->Remove(state);
+  scales_.erase(state.uid);
+  if (const auto waiting = wakes_.find(state.uid); waiting != wakes_.end()) {
+    const auto wakes = std::move(waiting->second);
+    wakes_.erase(waiting);
+    for (const auto& [id, wake] : wakes) wake();
+  }
+  FlushSoon();
+}
+
+void Session::Listed(std::size_t slot, const std::string& version) {
+  newest_ = std::max(newest_, NumberOf(version));
+  Slot& one = slots_[slot];
+  if (one.kind != nullptr) {
+    cache_->EndList(*one.kind);
+  } else if (slot == NodeSlot()) {
+    nodes_.EndList();
+  } else {
+    cache_->EndPods();
+  }
+  const bool first = one.done == 0;
+  one.done = one.begun;
+  Alive(slot);
+  if (!ready_) return BecomeReady();
+  if (first || slot == NodeSlot()) {
+    FlushSoon();
+    return AnswerQuestions();
+  }
+  // What a later list lacks is gone, if it is still the same cluster that answers.
+  holding_ = true;
+  Verify();
+}
+
+void Session::BecomeReady() {
+  if (!ready_) {
+    if (!Synced()) return;
+    ready_ = true;
+    failures_ = 0;
+    last_full_list_ = environment_.clock.Now();
+    TellFacts();
+  }
+  FlushSoon();
+  AnswerQuestions();
+}
+
+void Session::Verify() {
+  if (verifying_) {
+    verify_again_ = true;
+    return;
+  }
+  verifying_ = true;
+  Probe([this](std::optional<Error> failed) {
+    verifying_ = false;
+    if (closed_ || renewing_) return;
+    if (failed || std::exchange(verify_again_, false)) {
+      if (failed) FailQuestions(Away(failed->detail));
+      return Later(failed ? 1000 : 0, [self = shared_from_this()] {
+        if (!self->closed_) self->Verify();
+      });
+    }
+    holding_ = false;
+    FlushSoon();
+    AnswerQuestions();
+  });
+}
+
+void Session::Troubled(std::size_t slot, const Error& error) {
+  Slot& one = slots_[slot];
+  // The kind was taken from the member, and with it all its objects.
+  if (one.kind != nullptr && error.code == Code::kNotFound && !cache_->Holds(*one.kind)) {
+    one.absent = AbsentText(*one.kind);
+    one.trouble.clear();
+    one.begun = one.done = 0;
+    client_->Post([self = shared_from_this(), slot] { self->slots_[slot].reflector.reset(); });
+    return BecomeReady();
+  }
+  if (one.trouble.empty()) one.trouble_since = environment_.clock.Now();
+  one.trouble = error.detail;
+  if (!ready_) trouble_ = error.detail;
+  FailQuestions(Away(error.detail));
+}
+
+void Session::Alive(std::size_t slot) {
+  slots_[slot].trouble.clear();
+  last_answer_ = Now();
+}
+
+bool Session::Synced() const {
+  return !slots_.empty() && std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    return !slot.absent.empty() || (slot.done > 0 && slot.trouble.empty());
+  });
+}
+
+void Session::FlushSoon() {
+  if (flushing_ || closed_) return;
+  flushing_ = true;
+  Later(kFlushMs, [self = shared_from_this()] {
+    self->flushing_ = false;
+    if (!self->closed_) self->Flush();
+  });
+}
+
+void Session::Flush() {
+  if (holding_ || renewing_ || !ready_) return;  // Verify, or being ready, flushes
+  for (const AttemptCache::Asking& asking : cache_->AwaitsPods()) AskPods(asking);
+  std::vector<Observation> changes = cache_->TakeChanges(kFlushObjects, Now());
+  const bool more = changes.size() >= kFlushObjects;
+  for (Observation& change : changes) sink_.OnObservation(std::move(change));
+  if (more) FlushSoon();
+}
+
+// The object's end was told before that of its pods: they are read now, so that the end has its
+// exit code.
+void Session::AskPods(const AttemptCache::Asking& asking) {
+  Collection pods;
+  pods.path = CollectionPath("v1", "pods", asking.ns);
+  pods.label_selector = std::string(kJobUidLabel) + "=" + asking.attempt.job_uid.ToString() + "," +
+                        std::string(kAttemptLabel) + "=" + std::to_string(asking.attempt.attempt);
+  ListCallbacks callbacks;
+  callbacks.on_start = [] {};
+  callbacks.on_page = [this](const std::vector<json::value>& items) {
+    for (const json::value& item : items) {
+      if (item.is_object()) cache_->PutPod(ReadPod(item.get_object()));
+    }
+  };
+  callbacks.done = [this, uid = asking.uid](const Result<std::string>&) {
+    cache_->PodsAsked(uid);
+    FlushSoon();
+  };
+  ListCollection(*client_, pods, std::move(callbacks));
+}
+
+void Session::Ask(Callback<std::vector<Observation>> done) {
+  if (closed_)
+    return done(Unavailable("member cluster " + options_.member + " is being connected anew"));
+  Question question;
+  question.number = ++asked_;
+  question.done = std::move(done);
+  for (const auto& [uid, version] : made_) question.made.insert(uid);
+  if (!ready_) {
+    // The first lists answer it: nothing was made through this session yet.
+    questions_.push_back(std::move(question));
+    return;
+  }
+  const bool cached = CacheIsWhole();
+  questions_.push_back(std::move(question));
+  if (!cached) return AskMember(asked_);
+  AnswerQuestions();
+  // What was made a moment ago is told of soon, or the member is asked.
+  Later(kSeenWithinMs, [self = shared_from_this(), number = asked_] {
+    if (!self->closed_) self->AskMember(number);
+  });
+}
+
+// README.md, "Lists", says why what the cache lacks is then not on the member.
+bool Session::CacheIsWhole() const {
+  return ready_ && !holding_ && !renewing_ && !doubt_ && Synced() &&
+         environment_.clock.Now() - last_full_list_ < kFullListEvery;
+}
+
+void Session::AskMember(std::uint64_t number) {
+  const auto question = std::find_if(questions_.begin(), questions_.end(),
+                                     [&](const Question& one) { return one.number == number; });
+  if (question == questions_.end()) return;
+  // Lists under way began before the question: only the next ones answer it.
+  question->needs.clear();
+  for (const Slot& slot : slots_) question->needs.push_back(slot.begun + 1);
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    if (slot != NodeSlot() && slots_[slot].absent.empty() && slots_[slot].reflector != nullptr)
+      slots_[slot].reflector->Relist();
+  }
+}
+
+void Session::Seen(const std::string& uid) {
+  if (made_.erase(uid) == 0) return;
+  bool answered = false;
+  for (Question& question : questions_) {
+    question.made.erase(uid);
+    answered = answered || (question.needs.empty() && question.made.empty());
+  }
+  if (answered) client_->Post([self = shared_from_this()] { self->AnswerQuestions(); });
+}
+
+bool Session::IsAnswered(const Question& question) const {
+  if (question.needs.empty()) return question.made.empty();
+  for (std::size_t slot = 0; slot < question.needs.size(); ++slot) {
+    const Slot& one = slots_[slot];
+    if (slot != NodeSlot() && one.absent.empty() && one.done < question.needs[slot]) return false;
+  }
+  return true;
+}
+
+void Session::AnswerQuestions() {
+  if (!ready_ || holding_ || renewing_ || closed_) return;
+  std::vector<Question> left;
+  std::vector<Question> due;
+  for (Question& question : questions_) {
+    (IsAnswered(question) ? due : left).push_back(std::move(question));
+  }
+  questions_ = std::move(left);
+  if (due.empty()) return;
+  for (const Question& question : due) {
+    if (question.needs.empty()) continue;
+    last_full_list_ = environment_.clock.Now();
+    doubt_ = false;
+    // Made before a list that lacks it: it is gone again.
+    for (const std::string& uid : question.made) made_.erase(uid);
+  }
+  const std::vector<Observation> all = cache_->All(Now());
+  for (Question& question : due) question.done(all);
+}
+
+void Session::FailQuestions(const Error& error) {
+  const std::vector<Question> failed = std::exchange(questions_, {});
+  for (const Question& question : failed) question.done(error);
+}
+
+}  // namespace muster::k8s

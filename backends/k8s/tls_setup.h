@@ -1,0 +1,38 @@
+// TLS towards a member: what we trust, who we are, and in words why a handshake failed.
+#pragma once
+
+#include <boost/asio/ssl/context.hpp>
+#include <boost/system/error_code.hpp>
+#include <memory>
+#include <string>
+
+#include "schedd/base/result.h"
+
+namespace muster::k8s {
+
+using TlsContext = boost::asio::ssl::context;
+
+struct TlsMaterial {
+  std::string ca_pem;  // "": the system's authorities
+  std::string certificate_pem, key_pem;
+  bool skip_verify = false;
+  bool operator==(const TlsMaterial&) const = default;
+};
+
+/// TLS 1.2 or later. kUnauthenticated with one sentence naming the part that is no use; never its
+/// content. Thread-safe; the context may then be shared by connections on one strand.
+Result<std::shared_ptr<TlsContext>> MakeTlsContext(const TlsMaterial& material);
+
+/// Prepares a connection's SSL object: the server's name for SNI and for the check of its
+/// certificate. False if OpenSSL refuses the name.
+bool ExpectPeer(void* ssl, const std::string& name, bool skip_verify);
+
+/// Why the handshake failed. kUnauthenticated if the server's certificate is not trusted, or it
+/// refused ours; else kUnavailable. `detail` is the end of a sentence about the member.
+Error HandshakeError(void* ssl, const boost::system::error_code& error);
+
+/// True if the peer's TLS alert says that it does not accept our certificate (TLS 1.3 tells after
+/// the handshake, in place of an answer).
+bool RefusesOurCertificate(const boost::system::error_code& error);
+
+}  // namespace muster::k8s

@@ -1,0 +1,1 @@
+drop table set_aside_objects;

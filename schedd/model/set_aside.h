@@ -1,0 +1,37 @@
+// SetAsideObject: an object on a member that carries Muster's labels and is not to be touched: a
+// copy, one that Muster did not make, or one that is ahead of the database (placement.md 4.3,
+// "Restart/adoption"). A plain value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "schedd/model/dispatch.h"
+
+namespace muster {
+
+/// Why an object is left alone. Values are stored: never renumber.
+enum class SetAsideReason : std::uint8_t {
+  kAhead = 1,    // of an attempt or a number that the database never gave out: it lost writes
+  kCopy = 2,     // its attempt is another object
+  kUnowned = 3,  // labelled as ours, but not made by Muster
+};
+/// "ahead of the database", "a copy", "not made by Muster".
+std::string_view SetAsideReasonText(SetAsideReason reason);
+
+/// Identified by (cluster, remote_uid).
+struct SetAsideObject {
+  std::string cluster, remote_uid;
+  RemoteObject object;
+  Uid job_uid;  // as its labels say
+  std::int32_t attempt = 0;
+  std::int64_t sequence = 0;
+  SetAsideReason reason = SetAsideReason::kAhead;
+  /// An administrator has let collection go on: it is removed like any orphan.
+  bool released = false;
+  WallTime first_seen;
+  bool operator==(const SetAsideObject&) const = default;
+};
+
+}  // namespace muster

@@ -1,0 +1,31 @@
+// BenchMembers: Kubernetes members for a benchmark: fake ones in this process, or real clusters of
+// tests/kubebed. Ended with the benchmark.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "schedd/base/result.h"
+#include "tests/bench/member_wire.h"
+
+namespace muster::bench {
+
+class BenchMembers {
+ public:
+  /// `count` fake members with `nodes` nodes each, on two threads.
+  static Result<std::unique_ptr<BenchMembers>> Fake(int count, int nodes);
+  /// Real ones. Errors: the bed cannot be built or started.
+  static Result<std::unique_ptr<BenchMembers>> Real(int count, int nodes);
+  virtual ~BenchMembers() = default;
+
+  const std::vector<MemberTarget>& targets() const { return targets_; }
+  /// Flags that tell musterd of them; `fast`: one create instead of two steps.
+  std::vector<std::string> Flags(bool fast) const;
+
+ protected:
+  std::vector<MemberTarget> targets_;
+  std::vector<std::string> kubeconfigs_;
+};
+
+}  // namespace muster::bench

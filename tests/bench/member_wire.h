@@ -1,0 +1,49 @@
+// MemberWire: a plain client of one member's API server: one keep-alive connection, one request at
+// a time. What muster-bench compares with, so it shares nothing with backends/k8s but the
+// kubeconfig.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "schedd/base/result.h"
+
+namespace muster::bench {
+
+/// A member's address and credentials.
+struct MemberTarget {
+  std::string host, port, token, ca;  // ca: PEM; used with tls only
+  bool tls = false;
+};
+
+/// Reads a kubeconfig whose user has a token. kInvalidArgument or kNotFound with one sentence.
+Result<MemberTarget> LoadTarget(const std::string& kubeconfig);
+
+/// Not thread-safe, but for Abort; blocks.
+class MemberWire {
+ public:
+  explicit MemberWire(MemberTarget target);
+  ~MemberWire();
+  MemberWire(const MemberWire&) = delete;
+  MemberWire& operator=(const MemberWire&) = delete;
+
+  /// The body of the answer. Errors: status over 299, or the connection broke (the next call makes
+  /// a new one).
+  Result<std::string> Call(const std::string& method, const std::string& path,
+                           const std::string& body = "",
+                           const std::string& content_type = "application/json");
+  /// Gives every line of the answer to `line` until the server ends it or Abort is called.
+  Status Follow(const std::string& path, const std::function<void(std::string_view)>& line);
+  /// Ends a Follow that comes after a Call; from any thread.
+  void Abort();
+
+ private:
+  struct Connection;
+  Status Connect();
+  MemberTarget target_;
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace muster::bench

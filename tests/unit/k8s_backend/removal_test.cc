@@ -1,0 +1,167 @@
+// Remove, Acknowledge, logs, pods and events of attempts on a Kubernetes member.
+#include "tests/unit/k8s_backend/backend_world.h"
+
+namespace muster::k8s {
+namespace {
+
+class RemovalTest : public BackendWorld {};
+
+TEST_F(RemovalTest, IsAnsweredWhenObjectAndPodsAreGone) {
+  Connect();
+  const DispatchKey key = Key();
+  const auto made = Run(key, {});
+  ASSERT_TRUE(made.ok());
+  sink_.recording.AwaitPhase(key, RemotePhase::kRunning);
+  const auto removed = Remove(key, At("work", made->remote_uid));
+  ASSERT_TRUE(removed.ok()) << removed.error().detail;
+  EXPECT_TRUE(removed->existed);
+  EXPECT_EQ(StatusOf(std::string(kJobs) + "/work"), 404);
+  EXPECT_TRUE(member_.ActivePods(key.job_uid.ToString(), 1).empty());
+  const auto again = Remove(key, At("work", made->remote_uid));
+  ASSERT_TRUE(again.ok());
+  EXPECT_FALSE(again->existed);
+}
+
+TEST_F(RemovalTest, FindsItByItsLabels_WhenNobodySaysWhereItIs) {
+  Connect();
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Run(key, {}).ok());
+  const auto removed = Remove(key);
+  ASSERT_TRUE(removed.ok());
+  EXPECT_TRUE(removed->existed);
+  EXPECT_TRUE(List().empty());
+}
+
+TEST_F(RemovalTest, AnotherUidIsLeftAlone) {
+  Connect();
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Ensure(JobOf(key, true)).ok());
+  const auto removed = Remove(key, At("work", "00000000-0000-4000-8000-000000000000"));
+  ASSERT_TRUE(removed.ok());
+  EXPECT_FALSE(removed->existed);
+  EXPECT_EQ(StatusOf(std::string(kJobs) + "/work"), 200);
+}
+
+TEST_F(RemovalTest, AnAnswerThatIsLost_IsAskedAgain) {
+  Connect();
+  const DispatchKey key = Key();
+  const auto made = Ensure(JobOf(key, true));
+  ASSERT_TRUE(made.ok());
+  member_.Inject({.kind = FaultKind::kDropAnswer, .verb = "delete", .path = "/jobs"});
+  auto removed = Remove(key, At("work", made->remote_uid));
+  if (!removed.ok()) {
+    EXPECT_EQ(removed.error().code, Code::kUnavailable) << "to be tried again";
+    removed = Remove(key, At("work", made->remote_uid));
+  }
+  ASSERT_TRUE(removed.ok());
+  EXPECT_EQ(StatusOf(std::string(kJobs) + "/work"), 404);
+}
+
+TEST_F(RemovalTest, AFinishedJobIsHeld_UntilItsEndIsAcknowledged) {
+  Connect();
+  const DispatchKey key = Key();
+  const auto made = Run(key, {{"bed.test/fail", "0s"}, {"bed.test/exit-code", "42"}});
+  ASSERT_TRUE(made.ok());
+  const Observation end = sink_.recording.AwaitEnd(key);
+  EXPECT_EQ(end.phase, RemotePhase::kFailed);
+  EXPECT_EQ(end.exit_code, 42);
+  member_.Call("DELETE", std::string(kJobs) + "/work");
+  EXPECT_EQ(StatusOf(std::string(kJobs) + "/work"), 200) << "our finalizer holds it";
+  ASSERT_TRUE(Acknowledge(key, made->remote_uid).ok());
+  EXPECT_EQ(StatusOf(std::string(kJobs) + "/work"), 404);
+  EXPECT_TRUE(Acknowledge(key, made->remote_uid).ok()) << "what is gone is no error";
+}
+
+TEST_F(RemovalTest, AnotherUidIsNotLetGo) {
+  Connect();
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Ensure(JobOf(key, true)).ok());
+  ASSERT_TRUE(Acknowledge(key, "00000000-0000-4000-8000-000000000000").ok());
+  EXPECT_EQ(TextAt(std::string(kJobs) + "/work", "/metadata/finalizers/0"), kRecordFinalizer);
+}
+
+TEST_F(RemovalTest, Pods_AreToldWithNodeAndPodSet) {
+  Connect();
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Run(key, {}).ok());
+  const std::vector<std::string> running = muster::testing::AwaitRunning(*backend_, key, 1);
+  ASSERT_EQ(running.size(), 1u);
+  const auto pods = backend_->Pods(key);
+  ASSERT_TRUE(pods.ok());
+  EXPECT_EQ(pods->front().pod_set, "main");
+  EXPECT_FALSE(pods->front().node.empty());
+  EXPECT_EQ(backend_->Pods(Key()).error().code, Code::kNotFound);
+}
+
+TEST_F(RemovalTest, ALogThatIsFollowed_CostsOneRequest) {
+  Connect();
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Run(key, {{"bed.test/log", "abcdefgh\n"}}).ok());
+  const std::vector<std::string> running = muster::testing::AwaitRunning(*backend_, key, 1);
+  ASSERT_EQ(running.size(), 1u);
+  LogQuery query;
+  query.max_bytes = 3;
+  std::string text;
+  Result<LogChunk> chunk = backend_->ReadLog(key, query);
+  ASSERT_TRUE(chunk.ok()) << chunk.error().detail;
+  EXPECT_EQ(chunk->data, "abc");
+  query.offset = chunk->next_offset;
+  query.max_bytes = 100;
+  chunk = backend_->ReadLog(key, query);
+  EXPECT_EQ(chunk->data, "defgh\n");
+  EXPECT_FALSE(chunk->ended);
+  query.offset = chunk->next_offset;
+  member_.AppendLog("default", running[0], "more\n");
+  std::string more;
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (more.empty() && std::chrono::steady_clock::now() < until) {
+    chunk = backend_->ReadLog(key, query);
+    ASSERT_TRUE(chunk.ok());
+    more = chunk->data;
+  }
+  EXPECT_EQ(more, "more\n");
+  query.offset = -5;
+  EXPECT_EQ(backend_->ReadLog(key, query)->data, "more\n");
+  query.offset = 0;
+  EXPECT_TRUE(backend_->ReadLog(key, query)->data.starts_with("abcdefgh\n"))
+      << "a place that went by is read again";
+}
+
+TEST_F(RemovalTest, TheLogOfAnEndedPod_Ends) {
+  Connect();
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Run(key, {{"bed.test/run", "0s"}, {"bed.test/log", "done\n"}}).ok());
+  sink_.recording.AwaitEnd(key);
+  const auto chunk = backend_->ReadLog(key, {});
+  ASSERT_TRUE(chunk.ok()) << chunk.error().detail;
+  EXPECT_EQ(chunk->data, "done\n");
+  EXPECT_TRUE(chunk->ended);
+  LogQuery query;
+  query.container = "nobody";
+  EXPECT_EQ(backend_->ReadLog(key, query).error().code, Code::kNotFound);
+}
+
+TEST_F(RemovalTest, ALogBeforeItsPod_IsNotThereYet) {
+  Connect();
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Ensure(JobOf(key, true)).ok());
+  sink_.recording.AwaitPhase(key, RemotePhase::kSuspended);
+  EXPECT_EQ(backend_->ReadLog(key, {}).error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(backend_->ReadLog(Key(), {}).error().code, Code::kNotFound);
+}
+
+TEST_F(RemovalTest, Events_OfTheObjectAndItsPods_OldestFirst) {
+  Connect();
+  const DispatchKey key = Key();
+  ASSERT_TRUE(Run(key, {}).ok());
+  ASSERT_EQ(muster::testing::AwaitRunning(*backend_, key, 1).size(), 1u);
+  const auto events = backend_->Events(key);
+  ASSERT_TRUE(events.ok()) << events.error().detail;
+  ASSERT_FALSE(events->empty());
+  for (std::size_t i = 1; i < events->size(); ++i) {
+    EXPECT_GE((*events)[i].time, (*events)[i - 1].time);
+  }
+}
+
+}  // namespace
+}  // namespace muster::k8s
