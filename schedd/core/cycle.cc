@@ -21,6 +21,8 @@ Cycle::Cycle(const Snapshot& snapshot, const CycleInput& input)
     CycleQueue* queue = QueueOf(heads.cluster_queue);
     queue->heads = &heads;
     queue->preemptor = heads.preemptor;
+    for (const auto& [job, admission] : heads.short_of_room)
+      queue->short_of_room.push_back({job, admission, Reason::kNone, ""});
     active_.push_back(queue);
   }
 }

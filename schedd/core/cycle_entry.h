@@ -28,6 +28,14 @@ struct CycleClass {
   std::vector<std::pair<AdmissionPtr, std::unique_ptr<MemberFit>>> fits;
 };
 
+// A workload that no member has the room for.
+struct ShortOfRoom {
+  JobPtr job;
+  AdmissionPtr admission;         // that quota would serve; null: it would have to preempt for it
+  Reason reason = Reason::kNone;  // found in this plan, with the message; kNone: in one before
+  std::string message;
+};
+
 // One ClusterQueue's part of the cycle.
 struct CycleQueue {
   const QueueHeads* heads = nullptr;   // null: only second passes
@@ -40,11 +48,12 @@ struct CycleQueue {
   std::unordered_map<std::string, CycleClass> classes;  // looked up, never iterated
   std::unordered_map<std::string, bool> parked;         // scheduling keys; looked up only
   JobId preemptor;
-  LastAssignmentPtr last;              // of the head, once it was tried in this plan
-  bool tried = false;                  // `last` holds, not what the snapshot says
-  bool resumed = false;                // the head's last search did not start at the first flavor
-  bool searched_whole = false;         // one that did has seen the state as it is
-  bool tried_all = false;              // such a one went to its end
+  LastAssignmentPtr last;       // of the head, once it was tried in this plan
+  bool tried = false;           // `last` holds, not what the snapshot says
+  bool resumed = false;         // the head's last search did not start at the first flavor
+  bool searched_whole = false;  // one that did has seen the state as it is
+  bool tried_all = false;       // such a one went to its end
+  std::vector<ShortOfRoom> short_of_room;
   std::optional<NotAdmitted> waiting;  // verdict of the head, if it stays active
   const JobPtr& head() const { return heads->jobs[next]; }
   bool strict() const { return spec != nullptr && spec->strategy == QueueingStrategy::kStrictFifo; }

@@ -38,6 +38,8 @@ class Cycle {
   void Wait(CycleQueue* queue, NotAdmitted verdict);
   NotAdmitted Verdict(const CycleEntry& entry, Reason reason, std::string message,
                       RequeueReason requeue) const;
+  bool RemembersRoom(const CycleQueue& queue) const;
+  void AddWhatLacksRoom(const CycleQueue& queue, NotAdmitted* verdict) const;
   void TraceScan(CycleEntry* entry) const;
   void Skip(CycleEntry* entry, Reason reason, const char* message);
   void Evict(Eviction eviction);
@@ -84,9 +86,18 @@ class Cycle {
   void Migrate(CycleEntry* entry, const HolderPtr& sibling);
   bool ReplaceNodeFailed(CycleEntry* entry);
   void Admit(CycleEntry* entry);
+
+  // cycle_room.cc: room on member clusters.
   bool Place(CycleEntry* entry, std::string* cluster);
   bool GrowInPlace(CycleEntry* entry, std::string* cluster);
   const MemberFit& FitOf(CycleEntry* entry);
+  MemberRoom RoomLeft();
+  ResourceList AmountsOf(const Holder& holder) const;
+  bool RoomAfter(CycleEntry* entry);
+  bool RoomToMove(CycleEntry* entry, const Holder& sibling);
+  bool Yields(const CycleEntry& entry);
+  static void ForgetRoom(CycleQueue* queue, const JobRecord& job);
+  void RefuseRoom(CycleEntry* entry, PlacementChoice refusal);
 
   const Snapshot& snapshot_;
   const CycleInput& input_;
@@ -108,6 +119,8 @@ class Cycle {
   std::size_t overlaid_ = 0;         // of admitted_
   std::set<JobId> evicted_;          // marked by this plan
   bool pods_not_ready_ = false;
+  // What holders that are on their way out leave on each member; unset: not worked out yet.
+  std::optional<std::map<std::string, ResourceList>> leaving_;
 
   // Of the current round.
   std::int64_t number_ = 0;  // of the single-head cycle that it stands for

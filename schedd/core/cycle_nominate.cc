@@ -31,7 +31,10 @@ void Cycle::NominateHead(CycleQueue* queue) {
   entry.rank.preemptor = queue->preemptor == job->id;
   entry.resumed = ResumeFrom(*queue, job);
   queue->resumed = entry.resumed != nullptr;
-  if (!queue->resumed) queue->searched_whole = true;
+  if (!queue->resumed) {
+    queue->searched_whole = true;
+    ForgetRoom(queue, *job);
+  }
   const bool plain = StateOf(*job).replaces_slice.empty() && !input_.keep_assignments;
   if (plain) {
     const QuickVerdict quick =

@@ -48,7 +48,10 @@ struct NotAdmitted {
   bool preemption_gated = false;    // condition BlockedOnPreemptionGates
   bool second_pass = false;         // holds quota; to be tried again later (SecondPassQueue)
   bool skipped_preemption = false;  // had found victims and was skipped all the same
-  LastAssignmentPtr last;           // where its flavor search ended; null: start over
+  /// Concurrent admission: quota would serve it so, and no member has the room; null otherwise. Its
+  /// queue remembers that (QueueHeads::short_of_room).
+  AdmissionPtr short_of_room;
+  LastAssignmentPtr last;                        // where its flavor search ended; null: start over
   std::shared_ptr<const Assignment> assignment;  // what was looked at; null unless asked for
 };
 
