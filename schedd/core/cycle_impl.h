@@ -2,6 +2,7 @@
 // named below. Only for the files of Decide.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,8 +55,7 @@ class Cycle {
   void Search(CycleEntry* entry, AssignRequest* request, const Holders& holders);
   bool Try(CycleEntry* entry, const AssignRequest& request, VictimSearch* search,
            std::span<const std::int32_t> counts);
-  std::vector<TopologyAsk> AsksOf(const CycleEntry& entry, const AssignRequest& request,
-                                  Assignment* assignment);
+  std::vector<TopologyAsk> AsksOf(CycleEntry* entry, const AssignRequest& request);
   void PlacePreempting(CycleEntry* entry, const AssignRequest& request);
   void TakeOver(CycleEntry* entry);
   HolderPtr ReplacedSlice(const CycleEntry& entry) const;
@@ -106,8 +106,10 @@ class Cycle {
   Usage usage_;
   CycleTopology topology_;
   MemberRoom room_;
-  std::vector<std::unique_ptr<CycleQueue>> queues_;
-  std::map<std::string, CycleQueue*> by_name_;
+  CycleCache own_cache_;  // if none was given, or its plans may not outlive this cycle
+  CycleCache::Known& known_;
+  std::deque<CycleQueue> queues_;
+  std::deque<CycleClass> second_pass_classes_;
   std::vector<CycleQueue*> active_;
   std::string key_, class_key_;  // reused buffers
 

@@ -69,7 +69,7 @@ const MemberFit& Cycle::FitOf(CycleEntry* entry) {
   }
   static const PodSets kNone;
   PlacementDemand demand;
-  demand.pod_sets = entry->of->first->pod_sets ? entry->of->first->pod_sets.get() : &kNone;
+  demand.pod_sets = entry->of->pod_sets ? entry->of->pod_sets.get() : &kNone;
   demand.admission = entry->admission.get();
   known.emplace_back(entry->admission, std::make_unique<MemberFit>(config_, room_, demand));
   return *known.back().second;

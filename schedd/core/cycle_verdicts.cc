@@ -35,9 +35,7 @@ void Cycle::Wait(CycleQueue* queue, NotAdmitted verdict) {
   queue->last.reset();
   queue->waiting.reset();
   if (misfit && settings_.equivalence_hashing) {
-    key_.clear();
-    AppendSchedulingKey(*verdict.job, settings_, &key_);
-    queue->parked.emplace(key_, true);
+    queue->parked.insert(queue->head_class->scheduling_key);
   } else if (verdict.requeue == RequeueReason::kGated) {
     queue->head_class->set_aside = true;
   } else {
@@ -96,8 +94,7 @@ void Cycle::TraceScan(CycleEntry* entry) const {
   if (entry->choice == nullptr || entry->second_pass) return;
   AssignRequest request;
   if (entry->resumed != nullptr) request.resume = &entry->resumed->tried;
-  entry->assignment =
-      std::make_shared<Assignment>(entry->of->plan->Assign(nominated_on_, *entry->job, request));
+  entry->assignment = entry->of->plan->Assign(nominated_on_, *entry->job, request);
 }
 
 // Another entry came first; it has its next turn at once.

@@ -21,8 +21,8 @@ struct Admit {
   std::int32_t borrowing_level = 0;
   /// It held this quota already: only what was still open of it (topology, replaced nodes) is new.
   bool second_pass = false;
-  JobPtr replaced;  // elastic: the slice that it takes over from; null: none
-  std::shared_ptr<const Assignment> assignment;  // what was looked at; null unless asked for
+  JobPtr replaced;           // elastic: the slice that it takes over from; null: none
+  AssignmentPtr assignment;  // what was looked at; null unless asked for
 };
 
 /// Take a workload's quota away, in two steps (kueue.md 2.14): it is marked now and holds what it
@@ -51,8 +51,8 @@ struct NotAdmitted {
   /// Concurrent admission: quota would serve it so, and no member has the room; null otherwise. Its
   /// queue remembers that (QueueHeads::short_of_room).
   AdmissionPtr short_of_room;
-  LastAssignmentPtr last;                        // where its flavor search ended; null: start over
-  std::shared_ptr<const Assignment> assignment;  // what was looked at; null unless asked for
+  LastAssignmentPtr last;    // where its flavor search ended; null: start over
+  AssignmentPtr assignment;  // what was looked at; null unless asked for
 };
 
 /// A preemptor whose victims were others' already searched anew

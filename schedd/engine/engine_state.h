@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "schedd/core/cycle_cache.h"
 #include "schedd/core/second_pass.h"
 #include "schedd/engine/fair_use.h"
 #include "schedd/engine/inbox.h"
@@ -44,9 +45,10 @@ struct EngineState {
   Monotonic writer_idle_since{};    // while nothing is on its way to the store
   std::deque<Command> reports;      // of attempts, in order, not looked at yet
   std::int64_t decided_cycles = 0;  // single-head cycles so far
-  int configs_in_flight = 0;        // no decision on a configuration that is not durable
-  core::TopologyForestPtr forest;   // null: no flavor is topology aware
-  core::TopologyUsage machines;     // of the holders
+  core::CycleCache cycle_cache;
+  int configs_in_flight = 0;       // no decision on a configuration that is not durable
+  core::TopologyForestPtr forest;  // null: no flavor is topology aware
+  core::TopologyUsage machines;    // of the holders
   bool forest_known = false, machines_known = false;
   MachineCharges machine_charges;  // what `machines` is made of
   core::SecondPassQueue second_passes;
