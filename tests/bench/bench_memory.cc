@@ -58,11 +58,13 @@ Result<std::vector<Figure>> BenchMemory(const BenchOptions& options) {
   if (!status.ok()) return status.error();
   const auto after = static_cast<double>(server.ResidentBytes());
   const std::string count = std::to_string(options.big);
+  const double bar =
+      options.big >= 1'000'000 ? 1.2 : 0;  // with fewer what the daemon itself takes counts
   return std::vector<Figure>{
       {"daemon resident with " + count + " pending jobs", after / 1e6, "MB", 0, true,
        "without PostgreSQL"},
       {"of it for each pending job", (after - before) / static_cast<double>(options.big) / 1024,
-       "KiB", 1.2, true, "record, queue, view, all indices"},
+       "KiB", bar, true, "record, queue, view, all indices"},
   };
 }
 
