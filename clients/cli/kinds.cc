@@ -45,6 +45,12 @@ std::string Requests(const json::value& job) {
   return out;
 }
 
+/// What Kueue takes where the manifest says nothing.
+std::string Strategy(const json::value& queue) {
+  const std::string strategy = PathText(queue, "spec.queueingStrategy");
+  return strategy.empty() ? "BestEffortFIFO" : strategy;
+}
+
 std::string DisplayName(const json::value& job) {
   const std::string display = PathText(job, "displayName");
   return display.empty() ? PathText(job, "name") : display;
@@ -173,7 +179,7 @@ void AddQueues(std::vector<Kind>& out) {
                   {"COHORT", false, Cohort},
                   At("PENDING WORKLOADS", "status.pendingWorkloads"),
                   At("ADMITTED WORKLOADS", "status.admittedWorkloads"),
-                  At("STRATEGY", "spec.queueingStrategy", true),
+                  {"STRATEGY", true, Strategy},
                   At("RESERVING", "status.reservingWorkloads", true),
                   At("SHARE", "status.fairSharing.weightedShare", true),
                   OfActive("ACTIVE", "status", true),

@@ -68,6 +68,7 @@ FlavorMode Assignment::Mode() const {
 }
 
 std::string Assignment::Message() const {
+  if (!message.empty()) return message;
   std::string text;
   for (const auto& pod_set : pod_sets) {
     if (!pod_set.error.empty()) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,6 +62,7 @@ struct Assignment {
   Charges usage;  // what it adds (net of a replaced slice)
   ScanPosition last_tried;
   Reason no_fit_reason = Reason::kNone;  // the reason to show when it does not fit
+  std::string message;  // what Message() says, if that was worked out before; "" if not
   std::string cluster;  // the member cluster whose machines its topology names; "": none is named
   /// What topology made of it, if that is not what quota says.
   std::optional<FlavorMode> topology_mode;
@@ -79,5 +81,7 @@ struct Assignment {
   /// The admission to store.
   AdmissionPtr ToAdmission(const std::string& cluster_queue) const;
 };
+
+using AssignmentPtr = std::shared_ptr<const Assignment>;
 
 }  // namespace muster::core

@@ -15,28 +15,31 @@ Cycle::Cycle(const Snapshot& snapshot, const CycleInput& input)
       usage_(snapshot.usage),
       topology_(snapshot.topology, settings_),
       room_(snapshot.clusters),
+      // Plans know the machines as this cycle sees them.
+      known_(*(input.cache != nullptr && !topology_.has_machines() ? input.cache->known_
+                                                                   : own_cache_.known_)),
       pods_not_ready_(snapshot.pods_not_ready) {
-  queues_.reserve(snapshot.heads.size());
+  known_.Begin(snapshot);
+  active_.reserve(snapshot.heads.size());
   for (const auto& heads : snapshot.heads) {
     CycleQueue* queue = QueueOf(heads.cluster_queue);
     queue->heads = &heads;
     queue->preemptor = heads.preemptor;
+    for (const auto& [job, admission] : heads.short_of_room)
+      queue->short_of_room.push_back({job, admission, Reason::kNone, ""});
     active_.push_back(queue);
   }
 }
 
 CycleQueue* Cycle::QueueOf(const std::string& cluster_queue) {
-  const auto [entry, fresh] = by_name_.try_emplace(cluster_queue);
-  if (!fresh) return entry->second;
-  CycleQueue* queue = queues_.emplace_back(std::make_unique<CycleQueue>()).get();
-  entry->second = queue;
-  queue->gate = QueueGate(config_, settings_, usage_.tree(), cluster_queue);
-  queue->node = usage_.tree().ClusterQueueIndex(cluster_queue);
-  const auto spec = config_.cluster_queues.find(cluster_queue);
-  if (spec != config_.cluster_queues.end()) {
-    queue->spec = &spec->second;
-  }
-  return queue;
+  KnownQueue& known = known_.Of(cluster_queue);
+  if (known.cycle == known_.cycle) return known.now;
+  known.cycle = known_.cycle;
+  known.now = &queues_.emplace_back();
+  known.now->known = &known;
+  known.now->spec = known.spec;
+  known.now->node = known.node;
+  return known.now;
 }
 
 CycleClass& Cycle::ClassOf(CycleQueue* queue, const JobPtr& job) {
@@ -44,11 +47,18 @@ CycleClass& Cycle::ClassOf(CycleQueue* queue, const JobPtr& job) {
   class_key_ += job->ns;
   class_key_ += '\n';
   class_key_ += job->local_queue;
-  const auto [entry, fresh] = queue->classes.try_emplace(class_key_);
+  const auto [entry, fresh] = queue->known->classes.try_emplace(class_key_);
   CycleClass& of = entry->second;
+  if (of.cycle != known_.cycle) {
+    of.cycle = known_.cycle;
+    of.set_aside = false;
+    of.fits.clear();
+  }
   if (!fresh) return of;
-  of.first = job;
-  if (queue->gate || queue->spec == nullptr) return of;
+  ++known_.classes;
+  of.scheduling_key = key_;
+  of.pod_sets = job->pod_sets;
+  if (queue->known->gate || queue->spec == nullptr) return of;
   of.gate = JobGate(config_, *queue->spec, *job);
   of.plan = std::make_unique<FlavorPlan>(config_, settings_, usage_.tree(), *queue->spec, *job,
                                          topology_.placer());
@@ -116,10 +126,10 @@ Plan Cycle::Run() {
 void Cycle::Close(bool more_work) {
   const bool single = input_.budget.rounds == 1;
   plan_.more_work = more_work;
-  for (auto& queue : queues_) {
-    if (!queue->waiting) continue;
-    queue->waiting->block = !more_work && !single && !stopped_;
-    plan_.not_admitted.push_back(std::move(*queue->waiting));
+  for (CycleQueue& queue : queues_) {
+    if (!queue.waiting) continue;
+    queue.waiting->block = !more_work && !single && !stopped_;
+    plan_.not_admitted.push_back(std::move(*queue.waiting));
   }
 }
 

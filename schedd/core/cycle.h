@@ -29,10 +29,14 @@ struct CycleBudget {
   std::size_t rounds = std::numeric_limits<std::size_t>::max();
 };
 
+class CycleCache;
+
 struct CycleInput {
   Monotonic now;
   std::uint64_t seed = 0;  // for stable tie-breaks between clusters
   CycleBudget budget;
+  CycleCache* cache =
+      nullptr;  // of the cycle before; null: none. Changes nothing but the time taken
   bool keep_assignments = false;  // Admit and NotAdmitted tell what was looked at
 };
 

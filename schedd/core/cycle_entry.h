@@ -1,5 +1,5 @@
-// What one cycle keeps of each queue, class and head while it decides. Only for the files of
-// Decide.
+// What one cycle keeps of each queue, class and head while it decides, and what the next one finds
+// of it. Only for the files of Decide.
 #pragma once
 
 #include <memory>
@@ -7,9 +7,11 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "schedd/core/cycle_cache.h"
 #include "schedd/core/cycle_order.h"
 #include "schedd/core/flavor_plan.h"
 #include "schedd/core/gates.h"
@@ -21,30 +23,65 @@ namespace muster::core {
 
 // What is worked out once for all workloads of a class.
 struct CycleClass {
+  std::string scheduling_key;
   std::optional<GateVerdict> gate;  // of namespace and LocalQueue
-  bool set_aside = false;           // the gate said no in this plan
   std::unique_ptr<FlavorPlan> plan;
-  JobPtr first;  // keeps the pod sets that `plan` refers to
+  PodSetsPtr pod_sets;  // that `plan` refers to
+  // Of one plan only.
+  std::uint64_t cycle = 0;  // CycleCache's
+  bool set_aside = false;   // the gate said no
   std::vector<std::pair<AdmissionPtr, std::unique_ptr<MemberFit>>> fits;
+};
+
+struct CycleQueue;
+
+// What the configuration says of a ClusterQueue.
+struct KnownQueue {
+  const ClusterQueue* spec = nullptr;  // null: it does not exist
+  NodeIndex node = -1;
+  std::optional<GateVerdict> gate;
+  std::unordered_map<std::string, CycleClass> classes;  // looked up, never iterated
+  std::uint64_t cycle = 0;                              // CycleCache's, of `now`
+  CycleQueue* now = nullptr;                            // its part of that cycle
+};
+
+struct CycleCache::Known {
+  /// To be called once for each Decide.
+  void Begin(const Snapshot& snapshot);
+  KnownQueue& Of(const std::string& cluster_queue);
+
+  ConfigPtr config;
+  AdmissionSettingsPtr settings;
+  QuotaTreePtr tree;
+  std::unordered_map<std::string, KnownQueue> queues;  // looked up, never iterated
+  std::size_t classes = 0;                             // of all queues
+  std::uint64_t cycle = 0;                             // counts Decide
+};
+
+// A workload that no member has the room for.
+struct ShortOfRoom {
+  JobPtr job;
+  AdmissionPtr admission;         // that quota would serve; null: it would have to preempt for it
+  Reason reason = Reason::kNone;  // found in this plan, with the message; kNone: in one before
+  std::string message;
 };
 
 // One ClusterQueue's part of the cycle.
 struct CycleQueue {
-  const QueueHeads* heads = nullptr;   // null: only second passes
+  const QueueHeads* heads = nullptr;  // null: only second passes
+  KnownQueue* known = nullptr;
   const ClusterQueue* spec = nullptr;  // null: it does not exist
   NodeIndex node = -1;
-  std::optional<GateVerdict> gate;
-  std::size_t next = 0;                                 // of heads->jobs
-  bool ended = false;                                   // no further head in this plan
-  CycleClass* head_class = nullptr;                     // of the job at `next`
-  std::unordered_map<std::string, CycleClass> classes;  // looked up, never iterated
-  std::unordered_map<std::string, bool> parked;         // scheduling keys; looked up only
+  std::size_t next = 0;                    // of heads->jobs
+  CycleClass* head_class = nullptr;        // of the job at `next`
+  std::unordered_set<std::string> parked;  // scheduling keys; looked up, never iterated
   JobId preemptor;
-  LastAssignmentPtr last;              // of the head, once it was tried in this plan
-  bool tried = false;                  // `last` holds, not what the snapshot says
-  bool resumed = false;                // the head's last search did not start at the first flavor
-  bool searched_whole = false;         // one that did has seen the state as it is
-  bool tried_all = false;              // such a one went to its end
+  LastAssignmentPtr last;       // of the head, once it was tried in this plan
+  bool tried = false;           // `last` holds, not what the snapshot says
+  bool resumed = false;         // the head's last search did not start at the first flavor
+  bool searched_whole = false;  // one that did has seen the state as it is
+  bool tried_all = false;       // such a one went to its end
+  std::vector<ShortOfRoom> short_of_room;
   std::optional<NotAdmitted> waiting;  // verdict of the head, if it stays active
   const JobPtr& head() const { return heads->jobs[next]; }
   bool strict() const { return spec != nullptr && spec->strategy == QueueingStrategy::kStrictFifo; }
@@ -62,7 +99,7 @@ struct CycleEntry {
   // Either a choice of the plan that fits ...
   const FlavorChoice* choice = nullptr;
   // ... or all that a search found.
-  std::shared_ptr<Assignment> assignment;
+  AssignmentPtr assignment;
   FlavorMode mode = FlavorMode::kNoFit;
   bool deferred = false;     // fits once the victims of others are gone
   AdmissionPtr admission;    // of what fits or would; null if nothing does

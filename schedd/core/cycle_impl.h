@@ -2,6 +2,7 @@
 // named below. Only for the files of Decide.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -38,6 +39,8 @@ class Cycle {
   void Wait(CycleQueue* queue, NotAdmitted verdict);
   NotAdmitted Verdict(const CycleEntry& entry, Reason reason, std::string message,
                       RequeueReason requeue) const;
+  bool RemembersRoom(const CycleQueue& queue) const;
+  void AddWhatLacksRoom(const CycleQueue& queue, NotAdmitted* verdict) const;
   void TraceScan(CycleEntry* entry) const;
   void Skip(CycleEntry* entry, Reason reason, const char* message);
   void Evict(Eviction eviction);
@@ -52,8 +55,7 @@ class Cycle {
   void Search(CycleEntry* entry, AssignRequest* request, const Holders& holders);
   bool Try(CycleEntry* entry, const AssignRequest& request, VictimSearch* search,
            std::span<const std::int32_t> counts);
-  std::vector<TopologyAsk> AsksOf(const CycleEntry& entry, const AssignRequest& request,
-                                  Assignment* assignment);
+  std::vector<TopologyAsk> AsksOf(CycleEntry* entry, const AssignRequest& request);
   void PlacePreempting(CycleEntry* entry, const AssignRequest& request);
   void TakeOver(CycleEntry* entry);
   HolderPtr ReplacedSlice(const CycleEntry& entry) const;
@@ -84,9 +86,18 @@ class Cycle {
   void Migrate(CycleEntry* entry, const HolderPtr& sibling);
   bool ReplaceNodeFailed(CycleEntry* entry);
   void Admit(CycleEntry* entry);
+
+  // cycle_room.cc: room on member clusters.
   bool Place(CycleEntry* entry, std::string* cluster);
   bool GrowInPlace(CycleEntry* entry, std::string* cluster);
   const MemberFit& FitOf(CycleEntry* entry);
+  MemberRoom RoomLeft();
+  ResourceList AmountsOf(const Holder& holder) const;
+  bool RoomAfter(CycleEntry* entry);
+  bool RoomToMove(CycleEntry* entry, const Holder& sibling);
+  bool Yields(const CycleEntry& entry);
+  static void ForgetRoom(CycleQueue* queue, const JobRecord& job);
+  void RefuseRoom(CycleEntry* entry, PlacementChoice refusal);
 
   const Snapshot& snapshot_;
   const CycleInput& input_;
@@ -95,8 +106,10 @@ class Cycle {
   Usage usage_;
   CycleTopology topology_;
   MemberRoom room_;
-  std::vector<std::unique_ptr<CycleQueue>> queues_;
-  std::map<std::string, CycleQueue*> by_name_;
+  CycleCache own_cache_;  // if none was given, or its plans may not outlive this cycle
+  CycleCache::Known& known_;
+  std::deque<CycleQueue> queues_;
+  std::deque<CycleClass> second_pass_classes_;
   std::vector<CycleQueue*> active_;
   std::string key_, class_key_;  // reused buffers
 
@@ -108,6 +121,8 @@ class Cycle {
   std::size_t overlaid_ = 0;         // of admitted_
   std::set<JobId> evicted_;          // marked by this plan
   bool pods_not_ready_ = false;
+  // What holders that are on their way out leave on each member; unset: not worked out yet.
+  std::optional<std::map<std::string, ResourceList>> leaving_;
 
   // Of the current round.
   std::int64_t number_ = 0;  // of the single-head cycle that it stands for

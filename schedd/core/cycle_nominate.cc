@@ -31,7 +31,10 @@ void Cycle::NominateHead(CycleQueue* queue) {
   entry.rank.preemptor = queue->preemptor == job->id;
   entry.resumed = ResumeFrom(*queue, job);
   queue->resumed = entry.resumed != nullptr;
-  if (!queue->resumed) queue->searched_whole = true;
+  if (!queue->resumed) {
+    queue->searched_whole = true;
+    ForgetRoom(queue, *job);
+  }
   const bool plain = StateOf(*job).replaces_slice.empty() && !input_.keep_assignments;
   if (plain) {
     const QuickVerdict quick =
@@ -53,8 +56,8 @@ void Cycle::NominateSecondPass(const JobPtr& job) {
   ++plan_.heads_evaluated;
   CycleQueue* queue = QueueOf(job->cluster_queue);
   if (queue->spec == nullptr || job->admission == nullptr) return;
-  CycleClass* of = &queue->classes["second pass " + std::to_string(job->id.value)];
-  of->first = job;
+  CycleClass* of = &second_pass_classes_.emplace_back();
+  of->pod_sets = job->pod_sets;
   if (Closed(queue, of, job, true)) return;
   of->plan = std::make_unique<FlavorPlan>(config_, settings_, usage_.tree(), *queue->spec, *job,
                                           topology_.placer());
@@ -73,8 +76,8 @@ bool Cycle::Closed(CycleQueue* queue, const CycleClass* of, const JobPtr& job, b
   if (AnyCheckIn(*job, CheckState::kRetry) || AnyCheckIn(*job, CheckState::kRejected)) {
     verdict.reason = Reason::kPendingEvaluation;
     verdict.message = "The workload has failed admission checks";
-  } else if (queue->gate || of->gate) {
-    const GateVerdict& gate = queue->gate ? *queue->gate : *of->gate;
+  } else if (queue->known->gate || of->gate) {
+    const GateVerdict& gate = queue->known->gate ? *queue->known->gate : *of->gate;
     verdict.reason = gate.reason;
     verdict.message = gate.message;
     verdict.requeue =
@@ -94,7 +97,7 @@ CycleEntry Cycle::MakeEntry(CycleQueue* queue, CycleClass* of, const JobPtr& job
   entry.job = job;
   entry.queue = queue;
   entry.of = of;
-  entry.preemptor = PreemptorOf(usage_.tree(), settings_, *job);
+  entry.preemptor = PreemptorOf(queue->node, settings_, *job);
   entry.rank.priority = entry.preemptor.priority;
   entry.rank.queue_time = entry.preemptor.queue_time;
   entry.rank.sequence = job->accept_seq;
@@ -156,7 +159,7 @@ void Cycle::Search(CycleEntry* entry, AssignRequest* request, const Holders& hol
   if (!found && entry->counts.empty() && !entry->second_pass &&
       MayBePartial(*entry->job, settings_)) {
     const auto whole = entry->assignment;
-    std::shared_ptr<Assignment> fewer;
+    AssignmentPtr fewer;
     std::vector<Victim> victims;
     const auto counts =
         LargestFittingCounts(*entry->job->pod_sets, [&](std::span<const std::int32_t> some) {
@@ -180,13 +183,12 @@ bool Cycle::Try(CycleEntry* entry, const AssignRequest& request, VictimSearch* s
   AssignRequest one = request;
   one.counts = counts;
   entry->victims.clear();
-  entry->assignment =
-      std::make_shared<Assignment>(entry->of->plan->Assign(usage_, *entry->job, one));
-  Assignment& assignment = *entry->assignment;
-  const FlavorMode mode = assignment.Mode();
+  entry->assignment = entry->of->plan->Assign(usage_, *entry->job, one);
+  const FlavorMode mode = entry->assignment->Mode();
   const bool replaces_node = entry->second_pass && !StateOf(*entry->job).unhealthy_nodes.empty();
   if (mode != FlavorMode::kPreempt || replaces_node) return mode == FlavorMode::kFit;
-  const auto asks = AsksOf(*entry, one, &assignment);
+  const auto asks = AsksOf(entry, one);
+  const Assignment& assignment = *entry->assignment;
   CycleProbe probe(&topology_, *entry->job, asks);
   const Charges wanted =
       TotalRequests(usage_.tree(), entry->of->plan->demand(), assignment, one.replaced);
@@ -198,17 +200,19 @@ bool Cycle::Try(CycleEntry* entry, const AssignRequest& request, VictimSearch* s
   return !entry->victims.empty();
 }
 
-std::vector<TopologyAsk> Cycle::AsksOf(const CycleEntry& entry, const AssignRequest& request,
-                                       Assignment* assignment) {
-  if (topology_.placer() == nullptr || !entry.of->plan->needs_topology()) return {};
-  return QueueTopology(config_, settings_, *entry.queue->spec, topology_.placer())
-      .Asks(*entry.job, entry.of->plan->demand(), request, assignment);
+std::vector<TopologyAsk> Cycle::AsksOf(CycleEntry* entry, const AssignRequest& request) {
+  if (topology_.placer() == nullptr || !entry->of->plan->needs_topology()) return {};
+  auto changed = std::make_shared<Assignment>(*entry->assignment);
+  auto asks = QueueTopology(config_, settings_, *entry->queue->spec, topology_.placer())
+                  .Asks(*entry->job, entry->of->plan->demand(), request, changed.get());
+  entry->assignment = std::move(changed);
+  return asks;
 }
 
 // Where its pods would go once room is made: with its victims gone, or without victims as if nobody
 // else ran, which only keeps that room from others.
 void Cycle::PlacePreempting(CycleEntry* entry, const AssignRequest& request) {
-  const auto asks = AsksOf(*entry, request, entry->assignment.get());
+  const auto asks = AsksOf(entry, request);
   if (asks.empty() || (entry->second_pass && !StateOf(*entry->job).unhealthy_nodes.empty())) return;
   for (const Victim& victim : entry->victims) {
     topology_.usage()->Release(topology_.ChargesOf(*victim.holder->job));
@@ -220,11 +224,13 @@ void Cycle::PlacePreempting(CycleEntry* entry, const AssignRequest& request) {
   }
   if (place.failed) return;
   const PodSets& pod_sets = *entry->job->pod_sets;
+  auto placed = std::make_shared<Assignment>(*entry->assignment);
   for (const auto& [index, topology] : place.placed) {
-    for (auto& pod_set : entry->assignment->pod_sets) {
+    for (auto& pod_set : placed->pod_sets) {
       if (pod_set.name == pod_sets[index].name) pod_set.topology = topology;
     }
   }
+  entry->assignment = std::move(placed);
   TakeOver(entry);
 }
 

@@ -69,6 +69,7 @@ void Cycle::Process(CycleEntry* entry) {
                                RequeueReason::kPreemptionNoCandidates));
     return;
   }
+  if (entry->mode == FlavorMode::kPreempt && !RoomAfter(entry)) return;
   if (entry->mode == FlavorMode::kPreempt && PreemptionIsGated(*entry->job, settings_)) {  // f
     NotAdmitted verdict =
         Verdict(*entry, Reason::kAdmissionGated, kGatedText, RequeueReason::kPreemptionGated);
@@ -296,6 +297,7 @@ void Cycle::Preempt(CycleEntry* entry) {
 }
 
 void Cycle::Migrate(CycleEntry* entry, const HolderPtr& sibling) {
+  if (!RoomToMove(entry, *sibling)) return;
   KeepFromOthers(*entry, entry->Adds());
   if (!sibling->evicted) {
     Eviction eviction;
@@ -345,74 +347,11 @@ void Cycle::Admit(CycleEntry* entry) {
   holder->queue_time = entry->preemptor.queue_time;
   holder->reserved_at = snapshot_.now;
   admitted_.push_back(std::move(holder));
+  ForgetRoom(entry->queue, *entry->job);
   entry->queue->waiting.reset();
   entry->queue->tried = false;
   entry->queue->last.reset();
   ++entry->queue->next;
-}
-
-// On a member cluster. False if none has the room: then the verdict is given.
-bool Cycle::Place(CycleEntry* entry, std::string* cluster) {
-  if (room_.size() == 0 || (entry->second_pass && !entry->job->cluster.empty())) {
-    *cluster = entry->job->cluster;
-    return true;
-  }
-  if (entry->replaced != nullptr) return GrowInPlace(entry, cluster);
-  const MemberFit& fit = FitOf(entry);
-  std::size_t member = MemberFit::kNone;
-  if (entry->machines.empty()) {
-    member = fit.Pick(room_, entry->job->uid, input_.seed);
-  } else {
-    member = fit.PickNamed(room_, topology_.ClusterOf(*entry->job, *entry->admission));
-  }
-  if (member == MemberFit::kNone) {
-    // Another flavor may be served by another member.
-    TraceScan(entry);
-    PlacementChoice refusal = fit.Refusal(room_);
-    Wait(entry->queue,
-         Verdict(*entry, refusal.reason, std::move(refusal.message), RequeueReason::kNoFit));
-    return false;
-  }
-  fit.Charge(&room_, member);
-  *cluster = room_.member(member).facts->name;
-  return true;
-}
-
-// A larger slice runs where the one runs that it replaces, which needs room for the pods that come
-// to it alone.
-bool Cycle::GrowInPlace(CycleEntry* entry, std::string* cluster) {
-  const JobRecord& replaced = *entry->replaced->job;
-  const Admission beyond = PodsBeyond(*entry->admission, *replaced.admission);
-  PlacementDemand demand;
-  demand.pod_sets = entry->job->pod_sets.get();
-  demand.admission = &beyond;
-  const MemberFit fit(config_, room_, demand);
-  const bool same = entry->machines.empty() ||
-                    topology_.ClusterOf(*entry->job, *entry->admission) == replaced.cluster;
-  const std::size_t member = same ? fit.PickNamed(room_, replaced.cluster) : MemberFit::kNone;
-  if (member == MemberFit::kNone) {
-    Wait(entry->queue, Verdict(*entry, Reason::kWaitingForCapacity,
-                               "member cluster " + replaced.cluster +
-                                   ", which runs the job, has no room for more of its pods",
-                               RequeueReason::kNoFit));
-    return false;
-  }
-  fit.Charge(&room_, member);
-  *cluster = replaced.cluster;
-  return true;
-}
-
-const MemberFit& Cycle::FitOf(CycleEntry* entry) {
-  auto& known = entry->of->fits;
-  for (const auto& [admission, fit] : known) {
-    if (admission == entry->admission) return *fit;
-  }
-  static const PodSets kNone;
-  PlacementDemand demand;
-  demand.pod_sets = entry->of->first->pod_sets ? entry->of->first->pod_sets.get() : &kNone;
-  demand.admission = entry->admission.get();
-  known.emplace_back(entry->admission, std::make_unique<MemberFit>(config_, room_, demand));
-  return *known.back().second;
 }
 
 }  // namespace muster::core

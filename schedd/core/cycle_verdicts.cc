@@ -14,6 +14,9 @@ void Cycle::Wait(CycleQueue* queue, NotAdmitted verdict) {
   // A search that went on where an earlier one had ended starts over next time, on what others have
   // left since; once one has gone from the first flavor to its end, the head has tried all there is
   // until something changes.
+  const bool misfit = verdict.requeue == RequeueReason::kNoFit ||
+                      verdict.requeue == RequeueReason::kPreemptionNoCandidates;
+  if (misfit && !pending) AddWhatLacksRoom(*queue, &verdict);
   queue->tried_all = queue->tried_all || (!pending && queue->searched_whole);
   if (pending || RequeuesAtOnce(verdict.requeue, queue->strict())) {
     const bool starts_over = queue->resumed && !queue->searched_whole;
@@ -31,18 +34,33 @@ void Cycle::Wait(CycleQueue* queue, NotAdmitted verdict) {
   queue->tried = false;
   queue->last.reset();
   queue->waiting.reset();
-  const bool misfit = verdict.requeue == RequeueReason::kNoFit ||
-                      verdict.requeue == RequeueReason::kPreemptionNoCandidates;
   if (misfit && settings_.equivalence_hashing) {
-    key_.clear();
-    AppendSchedulingKey(*verdict.job, settings_, &key_);
-    queue->parked.emplace(key_, true);
+    queue->parked.insert(queue->head_class->scheduling_key);
   } else if (verdict.requeue == RequeueReason::kGated) {
     queue->head_class->set_aside = true;
   } else {
     ++queue->next;
   }
   plan_.not_admitted.push_back(std::move(verdict));
+}
+
+// Only a variant that would move asks.
+bool Cycle::RemembersRoom(const CycleQueue& queue) const {
+  return settings_.concurrent_admission && queue.spec->concurrent_admission.has_value();
+}
+
+// It was short of room alone on a flavor before the last one that it tried: that comes first.
+void Cycle::AddWhatLacksRoom(const CycleQueue& queue, NotAdmitted* verdict) const {
+  std::string message;
+  for (const ShortOfRoom& one : queue.short_of_room) {
+    if (one.job->id != verdict->job->id || one.reason == Reason::kNone) continue;
+    if (verdict->short_of_room == nullptr && RemembersRoom(queue))
+      verdict->short_of_room = one.admission;
+    if (one.message == verdict->message) continue;
+    if (message.find(one.message) == std::string::npos) message += one.message + "; ";
+    if (verdict->reason != Reason::kWaitingForCapacity) verdict->reason = one.reason;
+  }
+  verdict->message = message + verdict->message;
 }
 
 NotAdmitted Cycle::Verdict(const CycleEntry& entry, Reason reason, std::string message,
@@ -76,8 +94,7 @@ void Cycle::TraceScan(CycleEntry* entry) const {
   if (entry->choice == nullptr || entry->second_pass) return;
   AssignRequest request;
   if (entry->resumed != nullptr) request.resume = &entry->resumed->tried;
-  entry->assignment =
-      std::make_shared<Assignment>(entry->of->plan->Assign(nominated_on_, *entry->job, request));
+  entry->assignment = entry->of->plan->Assign(nominated_on_, *entry->job, request);
 }
 
 // Another entry came first; it has its next turn at once.

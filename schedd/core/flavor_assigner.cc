@@ -55,10 +55,13 @@ Demand DemandOf(const JobRecord& job, const AdmissionSettings& settings) {
   return demand;
 }
 
+Preemptor PreemptorOf(NodeIndex queue, const AdmissionSettings& settings, const JobRecord& job) {
+  return {&job, queue, EffectivePriority(job, settings), QueueTime(job, settings)};
+}
+
 Preemptor PreemptorOf(const QuotaTree& tree, const AdmissionSettings& settings,
                       const JobRecord& job) {
-  return {&job, tree.ClusterQueueIndex(job.cluster_queue), EffectivePriority(job, settings),
-          QueueTime(job, settings)};
+  return PreemptorOf(tree.ClusterQueueIndex(job.cluster_queue), settings, job);
 }
 
 FlavorPins PinsOf(const Assignment& assignment) {
@@ -74,8 +77,8 @@ FlavorPins PinsOf(const Assignment& assignment) {
 Assignment AssignFlavors(const ConfigView& config, const AdmissionSettings& settings,
                          const Usage& usage, const ClusterQueue& queue, const JobRecord& job,
                          TopologyPlacer* topology, const AssignRequest& request) {
-  const FlavorPlan plan(config, settings, usage.tree(), queue, job, topology);
-  if (plan.queue() >= 0) return plan.Assign(usage, job, request);
+  FlavorPlan plan(config, settings, usage.tree(), queue, job, topology);
+  if (plan.queue() >= 0) return *plan.Assign(usage, job, request);
   Assignment assignment;
   assignment.no_fit_reason = Reason::kMisconfigured;
   return assignment;

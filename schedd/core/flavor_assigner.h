@@ -32,7 +32,8 @@ using Demand = std::vector<PodSetDemand>;
 /// What quota counts of a workload that waits. Points into `job.pod_sets`, which must outlive it.
 Demand DemandOf(const JobRecord& job, const AdmissionSettings& settings);
 
-/// `job` as one that wants room in its ClusterQueue.
+/// `job` as one that wants room in its ClusterQueue, which is this node of the tree.
+Preemptor PreemptorOf(NodeIndex queue, const AdmissionSettings& settings, const JobRecord& job);
 Preemptor PreemptorOf(const QuotaTree& tree, const AdmissionSettings& settings,
                       const JobRecord& job);
 

@@ -88,20 +88,28 @@ const FlavorChoice* FlavorPlan::LastChoice() {
   return choices_.back().get();
 }
 
-Assignment FlavorPlan::Assign(const Usage& usage, const JobRecord& job,
-                              const AssignRequest& request) const {
-  FlavorTrace trace;
-  FlavorWalk walk(*this, usage, request, &job, &trace);
-  std::vector<std::int16_t> options;
-  Charges assumed;
+AssignmentPtr FlavorPlan::Assign(const Usage& usage, const JobRecord& job,
+                                 const AssignRequest& request) {
+  trace_.clear();
+  FlavorWalk walk(*this, usage, request, &job, &trace_);
   std::int32_t level = 0;
-  walk.Run(&options, &assumed, &level);
+  walk.Run(&options_, &assumed_, &level);
+  // Nothing but the trace makes it.
+  const bool shared = !needs_topology_ && request.counts.empty() && request.replaced == nullptr &&
+                      request.verdicts == nullptr && job.admission == nullptr;
+  if (shared && last_said_ != nullptr && trace_ == last_trace_) return last_said_;
   FlavorReport report(*this, usage, request, walk);
-  Assignment assignment = report.Write(trace, std::move(assumed));
-  if (needs_topology_ && assignment.Mode() != FlavorMode::kNoFit) {
-    QueueTopology(config_, settings_, spec_, topology_).Place(job, demand_, request, &assignment);
+  auto assignment = std::make_shared<Assignment>(report.Write(trace_, assumed_));
+  if (needs_topology_ && assignment->Mode() != FlavorMode::kNoFit) {
+    QueueTopology(config_, settings_, spec_, topology_)
+        .Place(job, demand_, request, assignment.get());
   }
-  FlavorReport::ResolveNoFit(spec_, &assignment);
+  FlavorReport::ResolveNoFit(spec_, assignment.get());
+  if (shared) {
+    assignment->message = assignment->Message();
+    std::swap(last_trace_, trace_);
+    last_said_ = assignment;
+  }
   return assignment;
 }
 

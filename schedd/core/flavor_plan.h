@@ -44,8 +44,9 @@ class FlavorPlan {
   /// The verdict that Assign with these two arguments would come to, on integers alone; no
   /// allocation for a choice seen before. Not for second passes, slices and recomputations.
   QuickVerdict Choose(const Usage& usage, const ScanPosition* resume);
-  /// The whole answer for `job`, one of the plan's class.
-  Assignment Assign(const Usage& usage, const JobRecord& job, const AssignRequest& request) const;
+  /// The whole answer for `job`, one of the plan's class. Whoever is told the same as the one
+  /// before shares its answer: most of those that do not fit are.
+  AssignmentPtr Assign(const Usage& usage, const JobRecord& job, const AssignRequest& request);
 
   /// -1 if the tree does not know the ClusterQueue.
   NodeIndex queue() const { return queue_; }
@@ -71,8 +72,11 @@ class FlavorPlan {
   bool evicts_while_borrowing_ = false;  // kueue.md 2.6 "may preempt while borrowing"
   std::vector<FlavorBatch> batches_;
   std::vector<std::unique_ptr<FlavorChoice>> choices_;
-  std::vector<std::int16_t> options_;  // buffers of Choose
+  std::vector<std::int16_t> options_;  // buffers of Choose and Assign
   Charges assumed_;
+  FlavorTrace trace_;        // buffer of Assign
+  FlavorTrace last_trace_;   // of the last one that may be shared
+  AssignmentPtr last_said_;  // null: none
 };
 
 }  // namespace muster::core

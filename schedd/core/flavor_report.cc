@@ -10,12 +10,12 @@ namespace muster::core {
 namespace {
 
 std::string InsufficientQuota(const std::string& resource, const std::string& flavor,
-                              const NeedTrace& need, std::int64_t potential) {
+                              const NeedTrace& need) {
   const auto amount = [&](std::int64_t value) { return CanonicalQuantity(resource, value); };
   return "insufficient quota for " + resource + " in flavor " + flavor +
          ", previously considered podsets requests (" + amount(need.assumed) +
          ") + current podset request (" + amount(need.amount) + ") > maximum capacity (" +
-         amount(potential) + ")";
+         amount(need.potential) + ")";
 }
 
 std::string InsufficientUnused(const std::string& resource, const std::string& flavor,
@@ -167,7 +167,6 @@ FlavorAttempt FlavorReport::WriteOption(const FlavorBatch& sets, const FlavorSte
   for (std::size_t n = 0; n < trace.needs.size(); ++n) {
     const NeedTrace& need = trace.needs[n];
     const std::string& resource = step.needs[n].resource;
-    const FlavorResourceIndex pair = option.pairs[n];
     attempt.borrowing_level = std::max(attempt.borrowing_level, need.level);
     if (need.other_flavor) {
       attempt.reasons.push_back("could not assign " + option.flavor +
@@ -179,10 +178,8 @@ FlavorAttempt FlavorReport::WriteOption(const FlavorBatch& sets, const FlavorSte
       const std::int64_t wanted = SaturatingAdd(need.assumed, need.amount);
       attempt.reasons.push_back(
           need.exceeds
-              ? InsufficientQuota(resource, option.flavor, need,
-                                  pair < 0 ? 0 : usage_.Potential(plan_.queue_, pair))
-              : InsufficientUnused(resource, option.flavor,
-                                   SaturatingSub(wanted, usage_.Available(plan_.queue_, pair))));
+              ? InsufficientQuota(resource, option.flavor, need)
+              : InsufficientUnused(resource, option.flavor, SaturatingSub(wanted, need.available)));
       attempt.no_fit_reason = MoreSevere(attempt.no_fit_reason, ReasonOf(need));
     }
     if (request_.verdicts != nullptr) AddVerdict(sets, option, n, resource, need);

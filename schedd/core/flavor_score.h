@@ -24,6 +24,7 @@ FlavorMode ModeOf(Grade grade);
 struct FlavorScore {
   Grade grade = Grade::kNoFit;
   std::int32_t level = std::numeric_limits<std::int32_t>::max();  // of borrowing
+  bool operator==(const FlavorScore&) const = default;
 };
 
 /// True if `a` is to be taken rather than `b`. kNoFit is worst whatever the preference,

@@ -47,15 +47,18 @@ struct FlavorBatch {
   std::vector<FlavorStep> steps;
 };
 
-/// How one need fared with one flavor.
+/// How one need fared with one flavor. Of equal traces equal reports are written.
 struct NeedTrace {
   std::int64_t amount = 0;   // wanted by this batch
   std::int64_t assumed = 0;  // taken by earlier batches
   Grade grade = Grade::kNoFit;
   std::int32_t level = 0;
-  bool exceeds = false;                          // more than there ever is
-  bool other_flavor = false;                     // the replaced slice runs on another flavor:
+  std::int64_t potential = 0;  // the most that its queue could have
+  std::int64_t available = 0;  // what is left of it; looked at only if it does not fit
+  bool exceeds = false;        // more than there ever is
+  bool other_flavor = false;   // the replaced slice runs on another flavor:
   const std::string* replaced_flavor = nullptr;  // this one, of the request's slice; null: none
+  bool operator==(const NeedTrace&) const = default;
 };
 
 struct OptionTrace {
@@ -63,6 +66,7 @@ struct OptionTrace {
   bool pinned_out = false;  // not a flavor of the first nomination
   FlavorScore score;
   std::vector<NeedTrace> needs;  // empty if it was refused
+  bool operator==(const OptionTrace&) const = default;
 };
 
 struct StepTrace {
@@ -71,6 +75,7 @@ struct StepTrace {
   std::vector<OptionTrace> options;
   std::int32_t chosen = -1;  // position in `options`
   std::int32_t tried_idx = 0;
+  bool operator==(const StepTrace&) const = default;
 };
 using FlavorTrace = std::vector<StepTrace>;
 

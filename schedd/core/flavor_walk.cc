@@ -172,6 +172,7 @@ FlavorWalk::Judgement FlavorWalk::JudgeOption(const FlavorBatch& batch, const Fl
 void FlavorWalk::JudgeNeed(FlavorResourceIndex pair, NeedTrace* need, bool* unknown) {
   const std::int64_t amount = SaturatingAdd(need->assumed, need->amount);
   const std::int64_t potential = pair < 0 ? 0 : usage_.Potential(plan_.queue_, pair);
+  need->potential = potential;
   if (amount > potential || amount == kUnlimited) {
     need->exceeds = true;
     return;
@@ -185,6 +186,7 @@ void FlavorWalk::JudgeNeed(FlavorResourceIndex pair, NeedTrace* need, bool* unkn
     need->grade = Grade::kFit;
     return;
   }
+  if (trace_ != nullptr) need->available = usage_.Available(plan_.queue_, pair);
   const auto& quota = usage_.tree().node(plan_.queue_).quotas[static_cast<std::size_t>(pair)];
   if (quota.nominal < amount && !plan_.evicts_while_borrowing_ &&
       !usage_.EndsBelowRoot(plan_.queue_, pair, amount)) {
@@ -196,7 +198,7 @@ void FlavorWalk::JudgeNeed(FlavorResourceIndex pair, NeedTrace* need, bool* unkn
     if (plan_.may_evict_) need->grade = Grade::kPreempt;  // or better or worse
   } else if (request_.oracle != nullptr) {
     const PreemptionOutlook outlook =
-        request_.oracle->Simulate(PreemptorOf(usage_.tree(), plan_.settings_, *job_), pair, amount);
+        request_.oracle->Simulate(PreemptorOf(plan_.queue_, plan_.settings_, *job_), pair, amount);
     need->grade = GradeOf(outlook.possibility);
     need->level = outlook.borrowing_level;
   }

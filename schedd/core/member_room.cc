@@ -98,6 +98,18 @@ std::int32_t MemberRoom::ResourceIndex(std::string_view resource) const {
   return static_cast<std::int32_t>(at - resources_.begin());
 }
 
+void MemberRoom::Release(std::string_view name, const ResourceList& amounts) {
+  for (Member& member : members_) {
+    if (member.facts->name != name) continue;
+    for (const auto& [resource, amount] : amounts) {
+      const std::int32_t index = ResourceIndex(resource);
+      if (index < 0) continue;
+      auto& free = member.free[static_cast<std::size_t>(index)];
+      free = SaturatingAdd(free, amount);
+    }
+  }
+}
+
 MemberFit::MemberFit(const ConfigView& config, const MemberRoom& room,
                      const PlacementDemand& demand) {
   for (const auto& [resource, amount] : RequestsOf(*demand.pod_sets, demand.admission)) {

@@ -27,6 +27,8 @@ class MemberRoom {
   const Member& member(std::size_t index) const { return members_[index]; }
   /// Index of a resource that some member declares, -1 if none does.
   std::int32_t ResourceIndex(std::string_view resource) const;
+  /// Adds to what is free on the member of this name; no-op for what no member declares.
+  void Release(std::string_view member, const ResourceList& amounts);
 
  private:
   friend class MemberFit;

@@ -152,7 +152,8 @@ class PendingQueue {
   JobId blocked_by;      // 0: not blocked
   RequeueReason blocked_for = RequeueReason::kGeneric;
   std::int64_t pop_cycle = 0, flush_cycle = -1;
-  std::map<JobId, LastAssignmentPtr> last;  // where the scans of some ended
+  std::map<JobId, LastAssignmentPtr> last;      // where the scans of some ended
+  std::map<JobId, AdmissionPtr> short_of_room;  // as NotAdmitted says
   JobPtr inflight_was;  // the inflight one as it was popped, if it changed since
 
  private:

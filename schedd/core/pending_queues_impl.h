@@ -133,8 +133,10 @@ struct PendingQueues::Impl {
     return job;
   }
 
+  // Who stood back for it may be tried again.
   void Forget(PendingQueue& queue, JobId id) {
     queue.last.erase(id);
+    if (queue.short_of_room.erase(id) > 0) FlushOne(queue, WallTime{});
     if (queue.preemptor == id) {
       queue.preemptor = JobId{};
       queue.preemptor_was.reset();

@@ -21,8 +21,8 @@ struct Admit {
   std::int32_t borrowing_level = 0;
   /// It held this quota already: only what was still open of it (topology, replaced nodes) is new.
   bool second_pass = false;
-  JobPtr replaced;  // elastic: the slice that it takes over from; null: none
-  std::shared_ptr<const Assignment> assignment;  // what was looked at; null unless asked for
+  JobPtr replaced;           // elastic: the slice that it takes over from; null: none
+  AssignmentPtr assignment;  // what was looked at; null unless asked for
 };
 
 /// Take a workload's quota away, in two steps (kueue.md 2.14): it is marked now and holds what it
@@ -48,8 +48,11 @@ struct NotAdmitted {
   bool preemption_gated = false;    // condition BlockedOnPreemptionGates
   bool second_pass = false;         // holds quota; to be tried again later (SecondPassQueue)
   bool skipped_preemption = false;  // had found victims and was skipped all the same
-  LastAssignmentPtr last;           // where its flavor search ended; null: start over
-  std::shared_ptr<const Assignment> assignment;  // what was looked at; null unless asked for
+  /// Concurrent admission: quota would serve it so, and no member has the room; null otherwise. Its
+  /// queue remembers that (QueueHeads::short_of_room).
+  AdmissionPtr short_of_room;
+  LastAssignmentPtr last;    // where its flavor search ended; null: start over
+  AssignmentPtr assignment;  // what was looked at; null unless asked for
 };
 
 /// A preemptor whose victims were others' already searched anew

@@ -254,6 +254,11 @@ void PendingQueues::Settle(const Plan& plan, WallTime now) {
     PendingQueue& queue = *place->queue;
     ++queue.pop_cycle;
     impl_->Remember(queue, waiting.job, waiting.requeue, waiting.last);
+    if (waiting.short_of_room != nullptr) {
+      queue.short_of_room[waiting.job->id] = waiting.short_of_room;
+    } else {
+      queue.short_of_room.erase(waiting.job->id);
+    }
     impl_->PutBack(queue, waiting.job, place->job(), waiting.requeue, now);
     if (waiting.block) {
       blocking.emplace_back(&queue, &waiting);

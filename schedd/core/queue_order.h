@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schedd/core/plan.h"
@@ -34,6 +35,8 @@ struct QueueHeads {
   bool more = false;  // the queue has further active workloads
   JobId preemptor;    // the one that the queue remembers as waiting for its victims; 0: none
   std::int64_t generation = 0;  // grows with what the queue may allocate (NoteRelease, Configure)
+  /// Waiting workloads that have quota for this and wait for room on a member (variants only).
+  std::vector<std::pair<JobPtr, AdmissionPtr>> short_of_room;
   std::map<JobId, LastAssignmentPtr> last;  // where the flavor search of some of `jobs` ended
 };
 

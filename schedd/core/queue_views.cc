@@ -57,6 +57,10 @@ std::vector<QueueHeads> PendingQueues::Heads(std::size_t per_queue, std::size_t 
         if (last != queue->last.end()) entry.last.insert(*last);
       }
     }
+    for (const auto& [id, admission] : queue->short_of_room) {
+      if (const auto* place = impl_->PlaceOf(id))
+        entry.short_of_room.emplace_back(place->job(), admission);
+    }
     entry.more = queue->active_jobs > take;
     total -= take;
   }

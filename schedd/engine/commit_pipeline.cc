@@ -137,7 +137,7 @@ void Engine::Impl::Absorb(const Transaction& done, std::int64_t last_seq) {
     if (found != live.jobs.end() && changes::MayQueue(*found->second))
       live.pending.Add(found->second, clock.WallNow());
   }
-  for (const Order& order : done.orders) SendOrder(order);
+  due_orders.insert(due_orders.end(), done.orders.begin(), done.orders.end());
 }
 
 bool Engine::Impl::IsOnItsWay(const DispatchKey& key) const {

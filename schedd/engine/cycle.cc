@@ -96,6 +96,7 @@ bool Engine::Impl::Cycle() {
     input.now = begin;
     input.seed = random.Next();
     input.budget.heads = options.cycle_heads;
+    input.cache = &cycle_cache;
     plan = core::Decide(snapshot, input);
     decided_cycles += static_cast<std::int64_t>(plan.rounds);
     const std::vector<std::string> broken = core::CheckPlan(snapshot, plan);

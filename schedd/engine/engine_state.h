@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "schedd/core/cycle_cache.h"
 #include "schedd/core/second_pass.h"
 #include "schedd/engine/fair_use.h"
 #include "schedd/engine/inbox.h"
@@ -52,6 +53,9 @@ struct EngineState {
 
   Transaction tx;
   std::deque<SentCommit> commits;
+  /// Of durable commits. They leave after the view of these: who carries them out reads in it what
+  /// they were decided by, and finds nothing in the one before a recovery.
+  std::vector<Order> due_orders;
   AcceptBatch gathering;
   std::deque<AcceptBatch> accepts;
   std::size_t inflight_submissions = 0;
@@ -60,9 +64,10 @@ struct EngineState {
   Monotonic writer_idle_since{};    // while nothing is on its way to the store
   std::deque<Command> reports;      // of attempts, in order, not looked at yet
   std::int64_t decided_cycles = 0;  // single-head cycles so far
-  int configs_in_flight = 0;        // no decision on a configuration that is not durable
-  core::TopologyForestPtr forest;   // null: no flavor is topology aware
-  core::TopologyUsage machines;     // of the holders
+  core::CycleCache cycle_cache;
+  int configs_in_flight = 0;       // no decision on a configuration that is not durable
+  core::TopologyForestPtr forest;  // null: no flavor is topology aware
+  core::TopologyUsage machines;    // of the holders
   bool forest_known = false, machines_known = false;
   MachineCharges machine_charges;  // what `machines` is made of
   core::SecondPassQueue second_passes;

@@ -1,4 +1,6 @@
 // Publishing: at most one new view per loop, then the answers that had to wait for it.
+#include <utility>
+
 #include "schedd/engine/impl.h"
 
 namespace muster {
@@ -34,6 +36,7 @@ void Engine::Impl::Publish() {
     metrics.publish_seconds.Observe(static_cast<double>(clock.Now() - begin) /
                                     static_cast<double>(kNanosPerSecond));
   }
+  for (const Order& order : std::exchange(due_orders, {})) SendOrder(order);
   // An answer may post; what it posts is handled by the next step.
   std::vector<std::function<void()>> due;
   due.swap(answers);

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "schedd/core/cycle_cache.h"
 #include "schedd/core/second_pass.h"
 #include "schedd/model/lifecycle.h"
 #include "schedd/simulate/amounts.h"
@@ -79,6 +80,7 @@ class Playback {
   std::unordered_map<JobId, Actor> actors_;  // looked up, never iterated where order matters
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   core::PendingQueues pending_;
+  core::CycleCache cache_;
   core::SecondPassQueue second_passes_;
   Amounts amounts_;
   FairUsage fair_;

@@ -30,6 +30,7 @@ void Playback::DecideOnce() {
   input.now = Monotonic{now_.us};
   input.seed = options_.seed;
   input.budget = options_.budget;
+  input.cache = &cache_;
   if (options_.timer != nullptr) options_.timer->Begin();
   snapshot.heads = pending_.Heads(per_queue, std::max(options_.budget.heads, queues * per_queue));
   const core::Plan plan = core::Decide(snapshot, input);

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "schedd/core/cycle.h"
+#include "schedd/core/cycle_cache.h"
 #include "tests/bench/benchmarks.h"
 #include "tests/bench/cpu_timer.h"
 #include "tests/bench/load_scenario.h"
@@ -81,6 +82,7 @@ class FullHouse {
     core::CycleInput input;
     input.now = Monotonic{1};
     if (single) input.budget.rounds = 1;
+    input.cache = &cache_;
     while (pending_.HasActive()) {
       core::Snapshot snapshot;
       snapshot.config = config_;
@@ -129,6 +131,7 @@ class FullHouse {
   core::Usage usage_;
   std::shared_ptr<core::Holders> holders_;
   core::PendingQueues pending_;
+  core::CycleCache cache_;
   std::vector<PodSetsPtr> kinds_;
   std::int64_t next_id_ = 1;
   std::size_t waiting_ = 0;

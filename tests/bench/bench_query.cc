@@ -52,6 +52,7 @@ std::vector<double> GetsDuring(const Server& server, const std::function<void()>
 }  // namespace
 
 Result<std::vector<Figure>> BenchQuery(const BenchOptions& options) {
+  if (options.memory) return BenchMemory(options);
   Server server(options.bin_dir,
                 {"--simulated-cluster=sim,cpu=1000,memory=1000Ti,run-time-ms=1000"});
   auto started = server.Start();

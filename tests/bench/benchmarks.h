@@ -23,6 +23,7 @@ struct BenchOptions {
   bool victims = false;       // searches for victims instead
   std::string over;           // "fake" or "real" members alone; "": both
   std::size_t live = 0;       // so many jobs run at once on 20 fake members instead
+  bool memory = false;        // of the deep queue: only what the daemon's memory grows by
 };
 
 /// REST submission with 64 and 8 connections, jobs:batch, sbatch as a process; beside PostgreSQL's
@@ -41,6 +42,8 @@ Result<std::vector<Figure>> BenchNothingFits(const BenchOptions& options);
 Result<std::vector<Figure>> BenchVictims(const BenchOptions& options);
 /// squeue and single gets over a deep queue; the daemon's memory with it.
 Result<std::vector<Figure>> BenchQuery(const BenchOptions& options);
+/// What the daemon's resident memory grows by for each of `big` pending jobs.
+Result<std::vector<Figure>> BenchMemory(const BenchOptions& options);
 /// kill -9 of daemon and PostgreSQL under submitting clients: what was acknowledged and is gone, or
 /// is there twice.
 Result<std::vector<Figure>> BenchRecover(const BenchOptions& options);

@@ -82,8 +82,8 @@ void AddQueue(ConfigView* config, const std::string& name, const std::string& co
   config->local_queues[{local.ns, local.name}] = std::move(local);
 }
 
-std::shared_ptr<JobRecord> MakeJob(std::int64_t id, const std::string& queue,
-                                   std::int32_t priority, PodSetsPtr pod_sets, WallTime submitted) {
+std::shared_ptr<JobRecord> MakeJob(std::int64_t id, const std::string& queue, std::int32_t priority,
+                                   PodSetsPtr pod_sets, WallTime submitted) {
   auto job = std::make_shared<JobRecord>();
   job->id = JobId{id};
   job->uid = Uid{1, static_cast<std::uint64_t>(id)};

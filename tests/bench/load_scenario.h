@@ -23,7 +23,7 @@ inline constexpr WallTime kScenarioStart{1'700'000'000 * kMicrosPerSecond};
 void AddQueue(ConfigView* config, const std::string& name, const std::string& cohort,
               std::int64_t nominal, std::int64_t borrowing);
 /// A pending job that wants `cpu` thousandths.
-std::shared_ptr<JobRecord> MakeJob(std::int64_t id, const std::string& queue,
-                                   std::int32_t priority, PodSetsPtr pod_sets, WallTime submitted);
+std::shared_ptr<JobRecord> MakeJob(std::int64_t id, const std::string& queue, std::int32_t priority,
+                                   PodSetsPtr pod_sets, WallTime submitted);
 
 }  // namespace muster::bench

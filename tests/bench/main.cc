@@ -53,6 +53,8 @@ int main(int argc, char** argv) {
           ->check(CLI::PositiveNumber)
           ->excludes(over);
     }
+    if (std::string_view(name) == "query")
+      sub->add_flag("--memory", options.memory, "only the memory of each pending job (--big)");
     sub->callback([&run, function] { run = function; });
   };
   add("submit", "durable submission over REST, jobs:batch, sbatch", BenchSubmit);

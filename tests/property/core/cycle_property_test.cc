@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "schedd/core/cycle.h"
+#include "schedd/core/cycle_cache.h"
 #include "schedd/core/flavor_assigner.h"
 #include "schedd/core/gates.h"
 #include "schedd/core/plan_check.h"
@@ -20,11 +21,13 @@ struct Game {
   PendingQueues pending;
   std::vector<ClusterView> clusters;
   std::vector<JobPtr> jobs;
+  AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
   std::int64_t cycle = 0;
 
   Snapshot Take(std::size_t per_queue, std::size_t total = 100000) const {
     Snapshot snapshot;
     snapshot.config = config;
+    snapshot.settings = settings;
     snapshot.usage = usage;
     snapshot.heads = pending.Heads(per_queue, total);
     snapshot.clusters = clusters;
@@ -65,16 +68,34 @@ std::string Text(const std::vector<std::string>& sentences) {
   return text;
 }
 
+void AssertEqual(const Plan& a, const Plan& b) {
+  RC_ASSERT(a.admits.size() == b.admits.size());
+  for (std::size_t i = 0; i < a.admits.size(); ++i) {
+    RC_ASSERT(a.admits[i].job->id == b.admits[i].job->id);
+    RC_ASSERT(a.admits[i].cluster == b.admits[i].cluster);
+    RC_ASSERT(*a.admits[i].admission == *b.admits[i].admission);
+  }
+  RC_ASSERT(a.not_admitted.size() == b.not_admitted.size());
+  for (std::size_t i = 0; i < a.not_admitted.size(); ++i) {
+    RC_ASSERT(a.not_admitted[i].job->id == b.not_admitted[i].job->id);
+    RC_ASSERT(a.not_admitted[i].message == b.not_admitted[i].message);
+  }
+}
+
 using Placements = std::vector<std::pair<std::int64_t, std::string>>;
 
 // Decides until nothing moves, as an engine does; every plan is checked on its way.
 Placements PlayOut(Game* game, std::size_t heads, std::size_t per_queue, std::size_t total) {
   Placements placements;
   std::vector<JobPtr> admitted;
+  CycleCache cache;
   for (int cycle = 0; game->pending.HasActive(); ++cycle) {
     RC_ASSERT(cycle < 1000);
     const Snapshot snapshot = game->Take(per_queue, total);
-    const Plan plan = Decide(snapshot, Budget(heads));
+    CycleInput input = Budget(heads);
+    const Plan plan = Decide(snapshot, input);
+    input.cache = &cache;
+    AssertEqual(plan, Decide(snapshot, input));
     const auto problems = CheckPlan(snapshot, plan);
     if (!problems.empty()) RC_FAIL(Text(problems));
     const Snapshot after = Apply(snapshot, plan);
@@ -118,17 +139,7 @@ RC_GTEST_PROP(CycleProperty, AdmittedJobs_AreWholeGangs, (std::uint64_t seed)) {
 RC_GTEST_PROP(CycleProperty, EqualInputs_GiveEqualPlans, (std::uint64_t seed)) {
   const Plan a = Decide(RandomGame(seed).Take(1000), Budget(100000));
   const Plan b = Decide(RandomGame(seed).Take(1000), Budget(100000));
-  RC_ASSERT(a.admits.size() == b.admits.size());
-  for (std::size_t i = 0; i < a.admits.size(); ++i) {
-    RC_ASSERT(a.admits[i].job->id == b.admits[i].job->id);
-    RC_ASSERT(a.admits[i].cluster == b.admits[i].cluster);
-    RC_ASSERT(*a.admits[i].admission == *b.admits[i].admission);
-  }
-  RC_ASSERT(a.not_admitted.size() == b.not_admitted.size());
-  for (std::size_t i = 0; i < a.not_admitted.size(); ++i) {
-    RC_ASSERT(a.not_admitted[i].job->id == b.not_admitted[i].job->id);
-    RC_ASSERT(a.not_admitted[i].message == b.not_admitted[i].message);
-  }
+  AssertEqual(a, b);
 }
 
 RC_GTEST_PROP(CycleProperty, BudgetAndWindow_ChangeNothingButTheNumberOfCycles,

@@ -140,7 +140,9 @@ RC_GTEST_PROP(FlavorProperty, QuickVerdictAndWholeAnswer_Agree, (std::uint64_t s
     const QuickVerdict verdict = plan.Choose(search.usage, request.resume);
     const bool may_evict = MayEvict(search.usage.tree(), queue);
     if (may_evict) request.oracle = &oracle;
-    const Assignment assignment = plan.Assign(search.usage, *job, request);
+    const AssignmentPtr said = plan.Assign(search.usage, *job, request);
+    RC_ASSERT(plan.Assign(search.usage, *job, request) == said);
+    const Assignment& assignment = *said;
     switch (verdict.kind) {
       case QuickVerdict::Kind::kFits:
         RC_ASSERT(assignment.Mode() == FlavorMode::kFit);

@@ -37,6 +37,7 @@ bool CoreScheduler::OnePlan(std::size_t per_queue, std::size_t rounds, CoreDecis
   snapshot.cycle = cycle_;
   core::CycleInput input;
   input.budget.rounds = rounds;
+  input.cache = &cache_;
   const core::Plan plan = core::Decide(snapshot, input);
   cycle_ += static_cast<std::int64_t>(plan.rounds);
   for (const auto& admit : plan.admits) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "schedd/core/cycle.h"
+#include "schedd/core/cycle_cache.h"
 #include "schedd/core/queue_order.h"
 #include "tests/property/oracle/oracle.h"
 #include "tests/property/oracle/translate.h"
@@ -63,6 +64,7 @@ class CoreScheduler {
   AdmissionSettingsPtr settings_;
   core::QuotaTreePtr tree_;
   core::PendingQueues pending_;
+  core::CycleCache cache_;
   core::Usage usage_;
   core::Holders holders_;
   std::int64_t cycle_ = 1;

@@ -154,6 +154,13 @@ TEST_F(Cli, GetShowsWhatEachKindWaitsFor) {
            "spec":{"levels":[{"nodeLabel":"rack"},{"nodeLabel":"kubernetes.io/hostname"}]}})",
        "NAME    LEVELS                          AGE\n"
        "racks   rack > kubernetes.io/hostname   -\n"},
+      {"clusterqueues", R"({"metadata":{"name":"a","creationTimestamp":""},"spec":{},"status":{}})",
+       "NAME   COHORT   PENDING WORKLOADS   ADMITTED WORKLOADS   STRATEGY         RESERVING   "
+       "SHARE   "
+       "ACTIVE   REASON   AGE\n"
+       "a      -        -                   -                    BestEffortFIFO   -           -    "
+       "   "
+       "-        -        -\n"},
       {"cohorts",
        R"({"metadata":{"name":"all","creationTimestamp":""},"spec":{"parentName":"root"},
            "status":{"fairSharing":{"weightedShare":250}}})",

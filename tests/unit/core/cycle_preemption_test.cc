@@ -81,6 +81,42 @@ TEST_F(CyclePreemptionTest, HigherPriority_EvictsLower_AndWaitsForItWithoutSpinn
   EXPECT_THAT(AdmittedIds(Run()), ElementsAre(high->id.value, high->id.value + 1));
 }
 
+TEST_F(CyclePreemptionTest, NobodyIsEvicted_ForOneThatNoMemberCouldHoldAfterwards) {
+  Queue("q", 4).preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
+  Queue("other", 4);
+  world_.Member("east", {{"gpu", 2}});
+  const auto on_east = [&](JobPtr& job) {
+    auto placed = std::make_shared<JobRecord>(*job);
+    placed->cluster = "east";
+    job = placed;
+  };
+  world_.Hold("q", "gpu", 1);
+  world_.Hold("other", "gpu", 1);
+  for (auto& job : world_.held()) on_east(job);
+  world_.clusters()[0].free = {{"gpu", 0}};
+  Gpus("q", 4, 10);
+  Plan plan = Run();
+  EXPECT_THAT(plan.evictions, IsEmpty());
+  ASSERT_EQ(plan.not_admitted.size(), 1u);
+  EXPECT_EQ(plan.not_admitted[0].reason, Reason::kNoMemberCluster);
+  EXPECT_EQ(plan.not_admitted[0].message,
+            "member cluster east: needs 4 gpu, 1 of 2 free, even without the jobs that it would "
+            "preempt");
+  world_.pending().Settle(plan, world_.now());
+  EXPECT_FALSE(world_.pending().HasActive());
+
+  world_.clusters()[0].member.allocatable = {{"gpu", 5}};
+  world_.clusters()[0].free = {{"gpu", 3}};
+  world_.pending().FlushAll(world_.now());
+  EXPECT_THAT(Evicted(Run()), ElementsAre(1)) << "with its victim gone it fits";
+  world_.clusters()[0].free = {{"gpu", 2}};
+  EXPECT_EQ(Run().not_admitted.at(0).reason, Reason::kWaitingForCapacity);
+  auto leaving = std::make_shared<JobRecord>(*world_.held()[1]);
+  MarkEvicted(leaving.get(), {"Preempted", "", ""}, world_.now());
+  world_.held()[1] = leaving;
+  EXPECT_THAT(Evicted(Run()), ElementsAre(1)) << "another one is on its way out, too";
+}
+
 TEST_F(CyclePreemptionTest, EvictionSentence_NamesBothPaths_OrTheMigration_OrTheNodes) {
   Queue("q", 4, "team").preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
   world_.Hold("q", "gpu", 4);

@@ -239,6 +239,24 @@ TEST_F(CycleTest, JobWithQuotaButWithoutRoom_IsNotCharged_AndOthersPass) {
   EXPECT_THAT(after.heads, IsEmpty());
 }
 
+TEST_F(CycleTest, JobThatLacksRoomOnItsFirstFlavor_SaysSo_WhateverTheOthersLack) {
+  world_.Member("east", {{"gpu", 16}});
+  world_.clusters()[0].free = {{"gpu", 1}};
+  for (const bool strict : {false, true}) {
+    auto& queue = world_.Queue("q", "", {{"good", "gpu", 100}, {"poor", "gpu", 1}});
+    queue.strategy = strict ? QueueingStrategy::kStrictFifo : QueueingStrategy::kBestEffortFifo;
+    if (!strict) Gpus("q", 2);
+    const Plan plan = Run();
+    ASSERT_EQ(plan.not_admitted.size(), 1u);
+    EXPECT_EQ(plan.not_admitted[0].reason, Reason::kWaitingForCapacity);
+    EXPECT_EQ(plan.not_admitted[0].message,
+              "member cluster east: needs 2 gpu, 1 of 16 free; couldn't assign flavors to pod set "
+              "main: insufficient quota for gpu in flavor poor, previously considered podsets "
+              "requests (0) + current podset request (2) > maximum capacity (1)")
+        << (strict ? "strict" : "best effort");
+  }
+}
+
 TEST_F(CycleTest, StrictHeadThatLacksRoom_BlocksToo) {
   Queue("q", 100).strategy = QueueingStrategy::kStrictFifo;
   world_.Member("east", {{"gpu", 16}});

@@ -57,6 +57,24 @@ class VariantsTest : public testing::Test {
         "," + flavor("good", good) + "," + flavor("poor", poor) + "]}]}}";
     return queue;
   }
+  // The object with this instead of its empty spec.
+  static ObjectChange Labelled(ObjectChange object, const std::string& text) {
+    const std::string spec = R"("spec":{})";
+    object.manifest.replace(object.manifest.find(spec), spec.size(), text);
+    return object;
+  }
+  // A member that serves flavors of one tier, and those that want no label.
+  static ObjectChange Member(const std::string& name, const std::string& tier,
+                             const std::string& cpu) {
+    ObjectChange member = MemberObject(name, {});
+    member.manifest = R"({"apiVersion":"cluster.kubernetes-fleet.io/v1beta1",
+                          "kind":"MemberCluster","metadata":{"name":")" +
+                      name + R"(","labels":{"tier":")" + tier +
+                      R"("},"annotations":{"muster.io/backend":"simulated",
+                          "muster.io/allocatable":"{\"cpu\":\")" +
+                      cpu + R"(\"}"}},"spec":{}})";
+    return member;
+  }
   JobId Submit(const std::string& name, std::int32_t pods = 2, std::int32_t priority = 0) {
     const JobPtr job = world.Submit({.name = name, .pods = {{pods}}, .priority = priority});
     MUSTER_CHECK(job != nullptr);
@@ -164,7 +182,7 @@ TEST_F(VariantsTest, OneVariantAfterTheOtherMayPreempt) {
 }
 
 TEST_F(VariantsTest, TheNextGateOpensWhenTheFirstHasHadItsTime) {
-  Declare(2000, 2000, 1000, "{mode: RetainFirstAdmission}", "LowerPriority");
+  Declare(2000, 2000, 1000, "{mode: TryPreferredFlavors}", "LowerPriority");
   const JobId low = Submit("low");
   const JobId lower = Submit("lower");
   const JobPtr urgent = world.Submit({.name = "urgent", .pods = {{2}}, .priority = 10});
@@ -174,7 +192,10 @@ TEST_F(VariantsTest, TheNextGateOpensWhenTheFirstHasHadItsTime) {
   ASSERT_TRUE(world.Apply({MemberObject("east", {{"cpu", 2000}})}).ok());
   world.Run();
   EXPECT_EQ(world.StateOf(urgent->id), JobState::kPending);
+  EXPECT_EQ(world.Job(urgent->id)->reason, Reason::kWaitingForCapacity);
   EXPECT_EQ(world.StateOf(lower), JobState::kRunning);
+  EXPECT_EQ(FlavorOf(lower), "good") << "on the best flavor the urgent one would evict it";
+  EXPECT_EQ(world.Job(lower)->attempt, 1);
   world.clock.Advance(299'000);
   world.Run();
   EXPECT_EQ(world.StateOf(lower), JobState::kRunning);
@@ -182,6 +203,46 @@ TEST_F(VariantsTest, TheNextGateOpensWhenTheFirstHasHadItsTime) {
   world.Run();
   EXPECT_EQ(world.StateOf(urgent->id), JobState::kRunning);
   EXPECT_EQ(world.StateOf(lower), JobState::kPending);
+}
+
+TEST_F(VariantsTest, NobodyMovesToAFlavorThatNoMemberHasTheRoomFor) {
+  Declare(2000, 1000, 4000);
+  ASSERT_TRUE(
+      world
+          .Apply({Labelled(FlavorObject("best"), R"("spec":{"nodeLabels":{"tier":"best"}})"),
+                  Member("east", "other", "64"), Member("west", "best", "2")})
+          .ok());
+  const JobId first = Submit("first");
+  const JobId second = Submit("second");
+  ASSERT_EQ(FlavorOf(first), "best");
+  ASSERT_EQ(FlavorOf(second), "poor");
+  ASSERT_TRUE(world.Apply({Member("west", "best", "1")}).ok());
+  world.members.End(world.KeyOf(first), RemotePhase::kSucceeded);
+  world.Run();
+  EXPECT_EQ(FlavorOf(second), "poor");
+  EXPECT_EQ(world.Job(second)->attempt, 1) << "an eviction would bring it back to where it is";
+  ASSERT_TRUE(world.Apply({Member("west", "best", "2")}).ok());
+  world.Run();
+  EXPECT_EQ(FlavorOf(second), "best");
+  EXPECT_EQ(world.Job(second)->attempt, 2);
+}
+
+TEST_F(VariantsTest, WhoStoodBackMovesOnceTheOneBeforeItHasGone) {
+  Declare(2000, 2000, 1000, "{mode: TryPreferredFlavors}", "LowerPriority");
+  const JobId low = Submit("low");
+  const JobId lower = Submit("lower");
+  const JobPtr urgent = world.Submit({.name = "urgent", .pods = {{2}}, .priority = 10});
+  world.Settle();
+  ASSERT_TRUE(IsTrue(*world.Job(low), "Preempted"));
+  ASSERT_TRUE(world.Do(JobVerb::kCancel, low).ok());
+  ASSERT_TRUE(world.Apply({MemberObject("east", {{"cpu", 2000}})}).ok());
+  world.Run();
+  EXPECT_EQ(FlavorOf(lower), "good");
+  EXPECT_EQ(world.Job(urgent->id)->reason, Reason::kWaitingForCapacity);
+  ASSERT_TRUE(world.Do(JobVerb::kCancel, urgent->id).ok());
+  world.Run();
+  EXPECT_EQ(FlavorOf(lower), "best");
+  EXPECT_EQ(world.Job(lower)->attempt, 2);
 }
 
 TEST_F(VariantsTest, ACrashInTheMidstOfAMigrationIsGoneOnFrom) {

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "schedd/base/limits.h"
 
@@ -107,6 +110,33 @@ TEST_F(SimulationsTest, WhatIsBeyondALimitIsRefusedWithTheNumber) {
     trace += std::to_string(i) + " 0 -1 1 1 -1 -1 1 -1 -1 1 1 -1 -1 0 -1 -1 -1\n";
   const Error error = Refusal({{"swf", {{"trace", trace}, {"queue", "default/default"}}}});
   EXPECT_NE(error.detail.find("more than 20000 jobs"), std::string::npos) << error.detail;
+}
+
+// Two threads ask until one of them finds the other's simulation running.
+TEST_F(SimulationsTest, TheyRunOneAtATime_WhoeverComesMeanwhileIsToldWhenToComeAgain) {
+  std::atomic<bool> met = false;
+  std::vector<Error> refusals(2);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+  const auto ask = [&](Error* refusal) {
+    while (!met && std::chrono::steady_clock::now() < give_up) {
+      const auto answer = Ask({});
+      if (answer.ok()) continue;
+      *refusal = answer.error();
+      met = true;
+    }
+  };
+  std::thread other(ask, &refusals[0]);
+  ask(&refusals[1]);
+  other.join();
+  ASSERT_TRUE(met);
+  for (const Error& refusal : refusals) {
+    if (refusal.detail.empty()) continue;  // the one whose simulation ran
+    EXPECT_EQ(refusal.code, Code::kResourceExhausted) << "429 over REST";
+    EXPECT_EQ(refusal.detail, "another simulation is running; they run one at a time");
+    EXPECT_EQ(refusal.retry_after_ms, limits::kSimulateRetryMs);
+  }
+  EXPECT_FALSE(Ask({{"set", {"nonsense"}}}).ok());
+  Answer({});  // nobody stands in the way any more, after a refusal either
 }
 
 }  // namespace
