@@ -75,9 +75,8 @@ class KubernetesBackend final : public Backend {
   void Ensure(const DispatchOrder& order, Callback<RemoteRef> done) override {
     auto session = SessionOf(order.key.cluster);
     if (!session.ok()) return done(session.error());
-    const SessionPtr& on = *session;
-    on->client().Post([on, order, done = std::move(done)]() mutable {
-      EnsureObject(on, std::move(order), std::move(done));
+    OnStrand<RemoteRef>(*session, std::move(done), [order](const SessionPtr& on, auto answer) {
+      EnsureObject(on, order, std::move(answer));
     });
   }
 
@@ -89,20 +88,19 @@ class KubernetesBackend final : public Backend {
     order.object = policy.object;
     order.expected_uid = policy.expected_uid;
     order.grace_period_s = policy.grace_period_s;
-    const SessionPtr& on = *session;
-    on->client().Post([on, order = std::move(order), done = std::move(done)]() mutable {
-      RemoveObject(on, std::move(order), std::move(done));
-    });
+    OnStrand<Removed>(*session, std::move(done),
+                      [order = std::move(order)](const SessionPtr& on, auto answer) {
+                        RemoveObject(on, order, std::move(answer));
+                      });
   }
 
   void Acknowledge(const DispatchKey& key, const RemoteObject& object, const std::string& uid,
                    Callback<Done> done) override {
     auto session = SessionOf(key.cluster);
     if (!session.ok()) return done(session.error());
-    const SessionPtr& on = *session;
-    on->client().Post([on, object, uid, done = std::move(done)]() mutable {
-      if (const auto down = on->Down()) return done(*down);
-      LetGo(on, object, uid, std::move(done));
+    OnStrand<Done>(*session, std::move(done), [object, uid](const SessionPtr& on, auto answer) {
+      if (const auto down = on->Down()) return answer(*down);
+      LetGo(on, object, uid, std::move(answer));
     });
   }
 
@@ -167,6 +165,13 @@ class KubernetesBackend final : public Backend {
     SessionPtr session = found->second->session(&trouble);
     if (session == nullptr) return Unavailable("member cluster " + cluster + ": " + trouble);
     return session;
+  }
+
+  /// Runs call(session, done) on the session's strand; a session that has just ended answers.
+  template <class T, class Call>
+  static void OnStrand(const SessionPtr& on, Callback<T> done, Call call) {
+    if (!on->client().Post([on, call = std::move(call), done] { call(on, done); }))
+      done(Unavailable("member cluster " + on->member() + " is being connected anew"));
   }
 
   Result<Attempt> AttemptOf(const DispatchKey& key) const {

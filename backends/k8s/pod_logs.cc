@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kStreams = limits::kStreams;
 constexpr std::int64_t kIdle = 60 * kNanosPerSecond;
 constexpr std::size_t kAheadBytes = 1 << 20;  // read ahead of who asks
-constexpr std::chrono::milliseconds kFirstWait{3000}, kQuiet{150}, kWholeWait{30'000};
+constexpr std::chrono::milliseconds kFirstWait{5000}, kQuiet{150}, kWholeWait{30'000};
 
 bool Ended(const PodState& pod) {
   return pod.phase == PodPhase::kSucceeded || pod.phase == PodPhase::kFailed;

@@ -85,9 +85,8 @@ ClusterFacts Session::facts() const {
 }
 
 void Session::List(Callback<std::vector<Observation>> done) {
-  client_->Post([self = shared_from_this(), done = std::move(done)]() mutable {
-    self->Ask(std::move(done));
-  });
+  if (!client_->Post([self = shared_from_this(), done] { self->Ask(done); }))
+    done(Unavailable("member cluster " + options_.member + " is being connected anew"));
 }
 
 std::optional<Error> Session::Down() const {

@@ -156,7 +156,7 @@ func (c *Cluster) replaceData(fill func() error) error {
 	if err := fill(); err != nil {
 		return err
 	}
-	if err := c.startControlPlane(); err != nil {
+	if err := c.startControlPlane(context.Background()); err != nil {
 		return err
 	}
 	if !c.Operators {
@@ -172,7 +172,7 @@ func (c *Cluster) wipe() error {
 	if err := os.RemoveAll(c.path("etcd")); err != nil {
 		return err
 	}
-	if err := c.startControlPlane(); err != nil {
+	if err := c.startControlPlane(context.Background()); err != nil {
 		return err
 	}
 	if err := c.makeNodes(context.Background()); err != nil {

@@ -144,6 +144,8 @@ class Kubebed(unittest.TestCase):
         self.member.call("POST", JOBS, {**job("late"), "spec": {**job("late")["spec"], "suspend": True}})
         self.bed("restore")
         self.assertEqual(self.member.status_of("GET", JOBS + "/late"), 404)
+        self.member.call("POST", JOBS, job("restored", run="100ms"))
+        self.member.wait(JOBS + "/restored", lambda seen: condition(seen, "Complete"))
         uid = self.member.call("GET", "/api/v1/namespaces/kube-system")["metadata"]["uid"]
         self.bed("wipe")
         self.assertNotEqual(self.member.call("GET", "/api/v1/namespaces/kube-system")["metadata"]["uid"], uid)

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 type upOptions struct {
@@ -123,7 +125,7 @@ func (c *Cluster) tryUp(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.startControlPlane(); err != nil {
+	if err := c.startControlPlane(ctx); err != nil {
 		return err
 	}
 	if err := c.makeNodes(ctx); err != nil {
@@ -137,7 +139,7 @@ func (c *Cluster) tryUp(ctx context.Context) error {
 
 // startControlPlane starts every server but the operators, and waits for the
 // apiserver before those that need it.
-func (c *Cluster) startControlPlane() error {
+func (c *Cluster) startControlPlane(ctx context.Context) error {
 	for _, server := range []string{"etcd", "apiserver"} {
 		if err := c.start(server); err != nil {
 			return err
@@ -146,10 +148,23 @@ func (c *Cluster) startControlPlane() error {
 	if err := c.waitReady(); err != nil {
 		return err
 	}
+	if err := c.dropLeases(ctx); err != nil {
+		return err
+	}
 	for _, server := range []string{"controller-manager", "scheduler", "kwok"} {
 		if err := c.start(server); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// dropLeases frees the nodes of restored data from the kwok that held them: the
+// next one would wait until its leases end.
+func (c *Cluster) dropLeases(ctx context.Context) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	return api.DeleteAllOf(ctx, &coordinationv1.Lease{}, client.InNamespace("kube-node-lease"))
 }

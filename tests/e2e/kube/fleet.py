@@ -182,4 +182,4 @@ def whole(amount):
     return int(match.group(1)) * (1 if match.group(2) else 1000)
 
 
-__all__ = ["Bed", "Fleet", "FINALIZER", "COLLECTIONS", "PodLedger"]
+__all__ = ["Bed", "Fleet", "FINALIZER", "COLLECTIONS", "PodLedger", "sql"]

@@ -1,5 +1,4 @@
 """Real members that stand still, vanish from the network, forget, change their keys or lose everything; and musterd finds its way."""
-import json
 import os
 import time
 import unittest
@@ -226,7 +225,7 @@ class Forgets(Faults):
     def test_a_member_set_back_to_an_older_state_runs_nothing_again(self):
         view = self.start_on("member-3", job("twice", run="2s"))
         bed.call("snapshot", "--cluster", "member-3")
-        self.fleet.ends(view["id"], "Succeeded")
+        ended = self.fleet.ends(view["id"], "Succeeded")
         late = self.start_on("member-3", job("late"))
         bed.call("restore", "--cluster", "member-3")
         self.fleet.wait_healthy("member-3")
@@ -234,9 +233,10 @@ class Forgets(Faults):
                          what="what the member forgot is lost")
         self.assertEqual(self.server.job(view["id"])["state"], "Succeeded")
         self.assertEqual(self.server.job(view["id"])["attempt"], 1)
-        later = self.start_on("member-3", job("later", run="100ms"), "Running", "Succeeded")
-        self.fleet.ends(later["id"], "Succeeded")
-        self.server.wait(lambda: not self.fleet.strangers(), what=f"no stranger, were {json.dumps(self.fleet.strangers())}")
+        after = self.start_on("member-3", job("after", run="100ms"), "Running", "Succeeded")
+        self.fleet.ends(after["id"], "Succeeded")
+        self.fleet.wait_gone(view)  # it had come to life again
+        self.assertEqual(self.server.job(view["id"])["endTime"], ended["endTime"])
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ class Api {
 
   Cluster& cluster_;
   std::map<Key, std::string> logs_;
-  std::map<std::string, Remainder> remainders_;
+  std::map<std::int64_t, Remainder> remainders_;  // by token, the oldest first
   std::int64_t next_token_ = 1;
 };
 

@@ -78,9 +78,9 @@ Answer Api::List(const Route& route) {
   if (const std::string token = route.Query("continue"); !token.empty()) {
     const std::optional<std::string> decoded = DecodeBase64(token);
     const std::size_t colon = decoded ? decoded->find(':') : std::string::npos;
-    if (colon == std::string::npos)
-      return BadRequest("invalid continue token: continue key is not valid");
-    if (const auto it = remainders_.find(decoded->substr(0, colon)); it != remainders_.end()) {
+    const auto id = colon == std::string::npos ? std::nullopt : Whole(decoded->substr(0, colon));
+    if (!id) return BadRequest("invalid continue token: continue key is not valid");
+    if (const auto it = remainders_.find(*id); it != remainders_.end()) {
       rest = it->second;
     } else {
       expired = true;
@@ -95,7 +95,7 @@ Answer Api::List(const Route& route) {
                             : limit > 0 ? std::min(left, static_cast<std::size_t>(limit))
                                         : left;
   const auto keep = [&](std::size_t from) {
-    const std::string id = std::to_string(next_token_++);
+    const std::int64_t id = next_token_++;
     std::string last;
     if (from > 0) {
       const json::object object = OwnObject(*rest.items[from - 1]);
@@ -106,7 +106,7 @@ Answer Api::List(const Route& route) {
                     0};
     if (remainders_.size() > 64) remainders_.erase(remainders_.begin());
     remainders_[id] = std::move(later);
-    return EncodeBase64(id + ":" + last);
+    return EncodeBase64(std::to_string(id) + ":" + last);
   };
   if (expired) {
     json::object status = OwnObject(Expired(kTokenExpired).body);

@@ -44,7 +44,7 @@ struct ClusterOptions {
 struct Counts {
   std::map<std::string, std::int64_t> requests;      // "create jobs", "watch pods", ...
   std::map<std::string, std::int64_t> pods_created;  // by "JOB-UID/ATTEMPT"
-  std::vector<std::string> foreign_writes;           // "patch jobs default/name"
+  std::vector<std::string> foreign_writes;           // "update jobs default/name"
   std::vector<std::string> overlaps;                 // two attempts of a job with active pods
 };
 
