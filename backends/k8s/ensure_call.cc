@@ -127,20 +127,15 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
   }
 
   void Found(Result<ApiResponse> answer) {
-    if (!answer.ok()) {
-      // Whether it was made is as open as before.
-      session_->NoteDoubt();
-      return Answer(Error{Code::kUnknown, why_.detail});
-    }
+    if (!answer.ok()) return StaysOpen(why_.detail);
     if (answer->status == 404) {
       // It was not made, or will be later, under this name: another try is safe.
       if (why_.code == Code::kAlreadyExists && ++tries_ <= kTries) return Create();
       return Answer(Unavailable(why_.detail));
     }
-    if (!answer->ok()) return Answer(Error{Code::kUnknown, ErrorOf(*answer).detail});
+    if (!answer->ok()) return StaysOpen(ErrorOf(*answer).detail);
     const auto body = ParseMemberJson(answer->body);
-    if (!body.ok() || !body->is_object())
-      return Answer(Error{Code::kUnknown, "the member's answer cannot be read"});
+    if (!body.ok() || !body->is_object()) return StaysOpen("the member's answer cannot be read");
     state_ = ReadObject(*kind_, body->get_object());
     const bool ours = IsMadeHere(*session_, body->get_object(), state_) && state_.attempt &&
                       state_.attempt->job_uid == attempt_.job_uid;
@@ -155,7 +150,16 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     }
     if (state_.attempt->attempt < attempt_.attempt) return Replace();
     session_->NoteMade(state_.uid, state_.resource_version);
+    // What runs already may have been made with another size.
+    const bool runs = !state_.suspended || state_.released;
+    if (runs && !order_.suspended && order_.scale > 0) return Resize(*body);
     Adopted();
+  }
+
+  // Whether it was made is as open as before.
+  void StaysOpen(const std::string& detail) {
+    session_->NoteDoubt();
+    Answer(Error{Code::kUnknown, detail});
   }
 
   void Replace() {

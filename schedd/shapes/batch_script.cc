@@ -117,7 +117,7 @@ void Prepare(json::object& manifest, const RenderContext& context,
   Problems problems;
   const BatchSpec spec = ReadBatchSpec(Field(copy, &problems)["spec"]);
   const json::object& own = copy.at("spec").as_object();
-  const std::string config_map = context.job.name + "-script";
+  const std::string config_map = RemoteObjectOf(context.job).name + "-script";
   json::object pod = PodSpec(own, spec, context, config_map);
   json::object job_spec = {{"parallelism", 1},
                            {"completions", 1},

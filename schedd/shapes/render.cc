@@ -11,6 +11,9 @@
 namespace muster::shapes {
 namespace {
 
+// A Job's name has 63 characters at most.
+constexpr std::size_t kUidShown = 8, kScriptNameKept = 63 - 1 - kUidShown;
+
 // What the flavors of one pod set's assignment add to its template.
 struct FlavorAdditions {
   LabelMap node_labels;
@@ -229,9 +232,14 @@ json::object* FindObject(json::object& parent, std::string_view key) {
 RemoteObject RemoteObjectOf(const JobRecord& job) {
   const ShapeOps* ops = &OpsOf(job.shape);
   const bool one = job.pod_sets != nullptr && job.pod_sets->size() == 1;
-  if (job.shape == ShapeKind::kBatchScript) ops = &kJobOps;
+  std::string name = job.name;
+  if (job.shape == ShapeKind::kBatchScript) {
+    // Its name is ours ("job-17") and may be a user's Job's too: on a member they must differ.
+    ops = &kJobOps;
+    name = name.substr(0, kScriptNameKept) + "-" + job.uid.ToString().substr(0, kUidShown);
+  }
   if (job.shape == ShapeKind::kWorkload) ops = one ? &kJobOps : &kJobSetOps;
-  return {ops->api_version, ops->name, job.ns, job.name};
+  return {ops->api_version, ops->name, job.ns, std::move(name)};
 }
 
 Result<Rendered> Render(const JobRecord& job, const json::value& manifest, const ConfigView& config,
@@ -242,7 +250,8 @@ Result<Rendered> Render(const JobRecord& job, const json::value& manifest, const
   json::value copy = WithoutServerFields(manifest);
   auto& object = copy.get_object();
   auto& metadata = ObjectAt(object, "metadata");
-  metadata["name"] = job.name;
+  std::string name = RemoteObjectOf(job).name;
+  metadata["name"] = name;
   metadata["namespace"] = job.ns;
   metadata.erase("generateName");
   EraseQueueKeys(metadata);
@@ -268,7 +277,7 @@ Result<Rendered> Render(const JobRecord& job, const json::value& manifest, const
   for (auto& dependent : rendered.dependents) {
     AddLabels(job, options.instance_id, ObjectAt(dependent.manifest.as_object(), "metadata"));
   }
-  rendered.object = {api_version, kind, job.ns, job.name, std::move(copy)};
+  rendered.object = {api_version, kind, job.ns, std::move(name), std::move(copy)};
   return rendered;
 }
 

@@ -62,7 +62,9 @@ Status WaitFor(const Watches& watches, std::size_t (ReleaseWatch::*what)() const
 Result<std::int64_t> FirstAdmission(const Server& server, const std::string& prefix) {
   auto url = server.PostgresUrl();
   if (!url.ok()) return url.error();
-  auto rows = QueryRows(*url, "select min(admit_time) from jobs where name like '" + prefix + "%'");
+  auto rows = QueryRows(
+      *url, "select min(admit_time) from job_state join jobs on job_id = id where name like '" +
+                prefix + "%'");
   if (!rows.ok()) return rows.error();
   return std::atoll((*rows)[0][0].c_str());
 }
@@ -143,8 +145,9 @@ Result<Latencies> DispatchAlone(const Server& server, const BenchMembers& member
   }
   auto url = server.PostgresUrl();
   if (!url.ok()) return url.error();
-  auto rows =
-      QueryRows(*url, "select name, admit_time from jobs where name like '" + prefix + "%'");
+  auto rows = QueryRows(
+      *url, "select name, admit_time from job_state join jobs on job_id = id where name like '" +
+                prefix + "%'");
   if (!rows.ok()) return rows.error();
   std::map<std::string, std::int64_t> admitted;
   for (const auto& row : *rows) admitted[row[0]] = std::atoll(row[1].c_str());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schedd/base/check.h"
+#include "schedd/shapes/shape.h"
 
 namespace muster::test {
 
@@ -12,8 +13,9 @@ void FakeMembers::Ensure(const DispatchKey& key, JobPtr job, const std::string& 
   order.key = key;
   order.uid = expected_uid;
   order.version = job->resource_version;
-  order.ns = job->ns;
-  order.name = job->name;
+  const RemoteObject object = shapes::RemoteObjectOf(*job);
+  order.ns = object.ns;
+  order.name = object.name;
   if (job->admission != nullptr) {
     for (const PodSetAssignment& pod_set : job->admission->pod_sets) order.pods += pod_set.count;
   }

@@ -1,5 +1,6 @@
 // The contract of backends/backend.h, for every backend that can be made here.
 #include <algorithm>
+#include <set>
 
 #include "backends/k8s/k8s_backend.h"
 #include "backends/local/local_backend.h"
@@ -42,6 +43,7 @@ class BackendFactory {
 };
 
 constexpr char kInstance[] = "contract";
+constexpr char kSuspended[] = R"("suspend":true,)";  // the suspended form comes rendered
 
 /// A Job of one pod, as schedd/shapes renders it: with the labels that say whose it is.
 DispatchOrder JobOf(const DispatchKey& key, const Work& work, const std::string& more_spec = "") {
@@ -228,7 +230,7 @@ TEST_P(BackendContract, Ensure_Twice_GivesTheSameObject) {
 
 TEST_P(BackendContract, Ensure_Suspended_RunsNothingUntilReleased) {
   const DispatchKey key = Key();
-  ASSERT_TRUE(Ensure(*backend_, JobOf(key, kAtOnce), true).ok());
+  ASSERT_TRUE(Ensure(*backend_, JobOf(key, kAtOnce, kSuspended), true).ok());
   const Result<std::vector<Observation>> listed = List(*backend_, "alpha");
   ASSERT_EQ(listed->size(), 1u);
   EXPECT_EQ(listed->front().phase, RemotePhase::kSuspended);
@@ -270,7 +272,7 @@ TEST_P(BackendContract, Remove_Twice_IsIdempotent) {
 
 TEST_P(BackendContract, Remove_WithAnotherUid_TouchesNothing) {
   const DispatchKey key = Key();
-  ASSERT_TRUE(Ensure(*backend_, JobOf(key, kLasting), true).ok());
+  ASSERT_TRUE(Ensure(*backend_, JobOf(key, kLasting, kSuspended), true).ok());
   RemovePolicy policy;
   policy.expected_uid = "00000000-0000-4000-8000-000000000000";
   EXPECT_FALSE(Remove(*backend_, key, policy)->existed);
@@ -313,19 +315,25 @@ TEST_P(BackendContract, Facts_TellOfCapacityAndIncarnation) {
   EXPECT_EQ(AmountOf(facts->allocatable, "nvidia.com/gpu"), 8);
   EXPECT_GT(AmountOf(facts->allocatable, "cpu"), 0);
   EXPECT_GT(AmountOf(facts->allocatable, "memory"), 0);
-  EXPECT_EQ(sink_.AwaitFacts(2).size(), 2u);
+  std::set<std::string> told;
+  for (const ClusterFacts& one : sink_.AwaitFacts(2)) told.insert(one.cluster);
+  EXPECT_EQ(told, (std::set<std::string>{"alpha", "beta"}));
 }
 
 TEST_P(BackendContract, Ensure_WithALargerScale_ChangesTheNumberOfPods_AndRestartsNone) {
   BeginAgain(&BackendFactory::MakeLasting, sink_);
   const DispatchKey key = Key();
+  std::string uid;
   const auto sized = [&](std::int32_t pods, std::int64_t scale) {
     DispatchOrder order = JobOf(key, kLasting, R"("parallelism":)" + std::to_string(pods) + ",");
     order.pod_sets[0].count = pods;
     order.scale = scale;
+    order.expected_uid = uid;
     return order;
   };
-  ASSERT_TRUE(Ensure(*backend_, sized(2, 0)).ok());
+  const Result<RemoteRef> made = Ensure(*backend_, sized(2, 0));
+  ASSERT_TRUE(made.ok());
+  uid = made->remote_uid;
   const std::vector<std::string> first = AwaitRunning(*backend_, key, 2);
   ASSERT_EQ(first.size(), 2u);
   ASSERT_TRUE(Ensure(*backend_, sized(4, 7)).ok());
@@ -374,7 +382,7 @@ TEST_P(BackendContract, Restart_OnTheSameState_FindsTheSameAttempts) {
   const DispatchKey runs = Key(), ended = Key(), waits = Key();
   const Result<RemoteRef> ref = Ensure(*backend_, JobOf(runs, factory_->Waiting("once", "twice")));
   ASSERT_TRUE(Ensure(*backend_, JobOf(ended, kExits3)).ok());
-  ASSERT_TRUE(Ensure(*backend_, JobOf(waits, kAtOnce), true).ok());
+  ASSERT_TRUE(Ensure(*backend_, JobOf(waits, kAtOnce, kSuspended), true).ok());
   sink_.AwaitPhase(runs, RemotePhase::kRunning);
   sink_.AwaitEnd(ended);
   RecordingSink later;

@@ -5,7 +5,7 @@ import sys
 
 sys.path[1:1] = [os.path.join(os.environ["MUSTER_SOURCE"], "tests", part) for part in ("kubebed", "e2e/daemon")]
 
-from bed_client import Bed, Member  # noqa: E402
+from bed_client import MERGE, Bed, Member  # noqa: E402
 from muster_server import Server, sql  # noqa: E402
 from pod_ledger import PodLedger  # noqa: E402
 
@@ -127,6 +127,13 @@ class Fleet:
         """{uid of the object: (job uid, attempt, state)} of all dispatch rows that have recorded one."""
         return {uid: (job, int(attempt), int(state))
                 for job, attempt, state, uid in sql(self.server, "select job_uid, attempt, state, remote_uid from dispatches where remote_uid <> ''")}
+
+    def end_pods(self, job):
+        """Lets the endless pods of a job succeed now."""
+        for member in self.members.values():
+            pods = "/api/v1/namespaces/%s/pods" % job["namespace"]
+            for pod in member.call("GET", f"{pods}?labelSelector=muster.io/job-uid={job['uid']}")["items"]:
+                member.call("PATCH", f"{pods}/{pod['metadata']['name']}", {"metadata": {"annotations": {"bed.test/run": "0s"}}}, kind=MERGE)
 
     def wait_gone(self, job):
         self.server.wait(lambda: self.object_of(job) == (None, None), what=f"the object of {job['name']} goes")

@@ -129,7 +129,7 @@ class Control(unittest.TestCase):
         self.server.wait(lambda: all(pod.ended for pod in self.fleet.ledger.of_job(ended["uid"])), what="its pods end")
 
     def test_a_maximum_execution_time_ends_a_job(self):
-        view = self.fleet.submit(at(torch("latest"), "label:kueue.x-k8s.io/max-exec-time-seconds", "1"))
+        view = self.fleet.submit(at(job("latest"), "label:kueue.x-k8s.io/max-exec-time-seconds", "1"))
         ended = self.fleet.ends(view["id"], "Failed")
         self.assertEqual(ended["reason"], "DeadlineExceeded", ended)
         self.server.wait(lambda: all(pod.ended for pod in self.fleet.ledger.of_job(ended["uid"])), what="its pods end")

@@ -1,7 +1,6 @@
 // A Kubernetes backend over a fake member: orders of small Jobs, and what came of them.
 #pragma once
 
-#include <atomic>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -37,7 +36,11 @@ class CountingSink final : public ObservationSink {
     }
     recording.OnFacts(std::move(facts));
   }
-  void OnGap(const std::string&) override { ++gaps; }
+  void OnGap(const std::string&) override {
+    std::lock_guard lock(mutex);
+    ++gaps;
+    changed.notify_all();
+  }
 
   /// The latest facts once `wanted` accepts them; fails the test after a minute.
   ClusterFacts AwaitFacts(const std::function<bool(const ClusterFacts&)>& wanted) {
@@ -45,6 +48,16 @@ class CountingSink final : public ObservationSink {
     EXPECT_TRUE(changed.wait_for(lock, kPatience, [&] { return wanted(latest); }))
         << "the last word was: " << latest.message;
     return latest;
+  }
+
+  int Gaps() {
+    std::lock_guard lock(mutex);
+    return gaps;
+  }
+  /// Waits for one more gap than `before`; fails the test after a minute.
+  void AwaitGap(int before) {
+    std::unique_lock lock(mutex);
+    EXPECT_TRUE(changed.wait_for(lock, kPatience, [&] { return gaps > before; }));
   }
 
   RecordingSink recording;
@@ -55,7 +68,7 @@ class CountingSink final : public ObservationSink {
     nothing.healthy = false;
     return nothing;
   }();
-  std::atomic<int> gaps{0};
+  int gaps = 0;
 };
 
 class BackendWorld : public ::testing::Test {

@@ -39,7 +39,8 @@ TEST_F(SessionTest, AKubeconfigThatIsWrong_IsShownOnTheMember_AndReadAgain) {
 
 TEST_F(SessionTest, AMemberThatIsAway_IsUnhealthyWithASentence_AndComesBackWithAGap) {
   Connect();
-  const int before = sink_.gaps;
+  sink_.AwaitGap(0);  // of the connection
+  const int before = sink_.Gaps();
   member_.Stop();
   const ClusterFacts away = sink_.AwaitFacts(Unhealthy);
   EXPECT_FALSE(away.message.empty());
@@ -48,7 +49,7 @@ TEST_F(SessionTest, AMemberThatIsAway_IsUnhealthyWithASentence_AndComesBackWithA
   ASSERT_FALSE(refused.ok());
   member_.Start();
   sink_.AwaitFacts(Healthy);
-  EXPECT_GT(sink_.gaps, before);
+  sink_.AwaitGap(before);
   EXPECT_TRUE(Ensure(JobOf(Key(), true)).ok());
 }
 
@@ -90,14 +91,11 @@ TEST_F(SessionTest, AMemberTakenBackInTime_IsReadAnew) {
   const DispatchKey lost = Key();
   ASSERT_TRUE(Ensure(JobOf(lost, true, {}, "lost")).ok());
   sink_.recording.AwaitPhase(lost, RemotePhase::kSuspended);
+  sink_.AwaitGap(0);  // of the connection
+  const int before = sink_.Gaps();
   member_.Restore("then");
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  std::vector<Observation> listed;
-  do {
-    auto answer = muster::testing::List(*backend_, "m");
-    if (answer.ok()) listed = std::move(*answer);
-    std::this_thread::yield();
-  } while (listed.size() != 1 && std::chrono::steady_clock::now() < until);
+  sink_.AwaitGap(before);
+  const std::vector<Observation> listed = List();
   ASSERT_EQ(listed.size(), 1u);
   EXPECT_EQ(listed.front().key, old);
 }

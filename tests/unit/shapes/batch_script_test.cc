@@ -275,7 +275,8 @@ TEST(BatchScript, BecomesAJobThatRunsTheScriptFromAConfigMap) {
   EXPECT_EQ(Env(job, "SLURM_ARRAY_TASK_ID"), "unset");
   EXPECT_EQ(Env(job, "SLURM_GPUS_ON_NODE"), "unset");
   ASSERT_EQ(rendered->dependents.size(), 1U);
-  EXPECT_EQ(rendered->dependents[0].name, "job-41-script");
+  EXPECT_EQ(rendered->object.name, "job-41-00000000");
+  EXPECT_EQ(rendered->dependents[0].name, "job-41-00000000-script");
   EXPECT_THAT(TextAt(rendered->dependents[0].manifest, {"data", "script"}),
               HasSubstr("echo hello"));
   EXPECT_TRUE(ParseObject(rendered->dependents[0].manifest).ok());
