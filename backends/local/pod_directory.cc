@@ -183,10 +183,16 @@ bool SupervisorLives(const std::string& dir) {
   return lives;
 }
 
-Status RequestStop(const std::string& dir, const SupervisorId& supervisor, std::int64_t grace_ms) {
+Status RequestStop(const std::string& dir, SupervisorId supervisor, std::int64_t grace_ms) {
   Status wrote = WriteWholeFile(dir + "/stop", std::to_string(grace_ms));
+  // The supervisor says who it is and then looks for the file: if its word is not here yet, it will
+  // find the file; if it came since the caller looked, it may have found none.
+  if (supervisor.pid == 0) {
+    const json::object status = ReadJson(dir + "/status.json");
+    supervisor = {static_cast<pid_t>(Integer(status, "pid", 0)),
+                  static_cast<std::uint64_t>(Integer(status, "startTicks", 0))};
+  }
   ProcessInfo now;
-  // Not known yet: it looks for the file itself, after it has said who it is.
   if (supervisor.pid > 0 && ReadProcess(supervisor.pid, &now) &&
       now.start_ticks == supervisor.start_ticks) {
     ::kill(supervisor.pid, SIGTERM);

@@ -44,7 +44,7 @@ Status SpawnSupervisor(const std::string& supervisor_path, const std::string& di
 /// True while the pod's supervisor lives.
 bool SupervisorLives(const std::string& dir);
 /// Writes the wish to stop and tells the supervisor if it is known; grace_ms < 0: the pod's own.
-Status RequestStop(const std::string& dir, const SupervisorId& supervisor, std::int64_t grace_ms);
+Status RequestStop(const std::string& dir, SupervisorId supervisor, std::int64_t grace_ms);
 /// KILLs the supervisor (if it is still that process) and everything the pod left.
 void KillRemains(const std::string& dir, const SupervisorId& supervisor);
 /// Records an end that the supervisor itself could not.

@@ -128,11 +128,12 @@ class Control(unittest.TestCase):
         self.assertEqual(ended["reason"], "DeadlineExceeded", ended)
         self.server.wait(lambda: all(pod.ended for pod in self.fleet.ledger.of_job(ended["uid"])), what="its pods end")
 
-    def test_a_maximum_execution_time_ends_a_job(self):
-        view = self.fleet.submit(at(job("latest"), "label:kueue.x-k8s.io/max-exec-time-seconds", "1"))
-        ended = self.fleet.ends(view["id"], "Failed")
-        self.assertEqual(ended["reason"], "DeadlineExceeded", ended)
-        self.server.wait(lambda: all(pod.ended for pod in self.fleet.ledger.of_job(ended["uid"])), what="its pods end")
+    def test_a_maximum_execution_time_takes_a_job_off_its_member_and_deactivates_it(self):
+        view = self.fleet.submit(at(torch("latest"), "label:kueue.x-k8s.io/max-exec-time-seconds", "1"))
+        held = self.server.wait_state(view["id"], "Held")
+        self.fleet.wait_gone(held)
+        self.assertTrue(all(pod.ended for pod in self.fleet.ledger.of_job(view["uid"])))
+        self.server.run("muster", "delete", "jobs", str(view["id"]))
 
     def test_a_job_deleted_on_its_member_while_it_runs_is_lost_and_not_made_again(self):
         view = self.running(job("removed"))
