@@ -50,7 +50,7 @@ void Member::Open() {
   wanted.allow_exec = options_.allow_exec;
   kubeconfig_ = TextOf(options_.kubeconfig);
   auto access = LoadKubeconfig(options_.kubeconfig, wanted);
-  if (!access.ok()) return Fail(access.error().detail);
+  if (!access.ok()) return Fail(options_.kubeconfig + ": " + access.error().detail);
   failures_ = 0;
   SessionOptions options;
   options.member = options_.name;

@@ -106,8 +106,8 @@ class Control(unittest.TestCase):
         view = self.running(job("parked"))
         self.server.run("muster", "requeue", str(view["id"]))
         self.server.run("muster", "hold", str(view["id"]))
-        held = self.server.wait_state(view["id"], "Held")
-        self.fleet.wait_gone(held)
+        self.server.wait(lambda: self.server.job(view["id"])["reason"] == "Deactivated", what="it is deactivated")
+        self.fleet.wait_gone(view)
         self.server.run("muster", "release", str(view["id"]))
         self.cancelled(self.server.wait_state(view["id"], "Running"))
 
@@ -129,9 +129,9 @@ class Control(unittest.TestCase):
         self.server.wait(lambda: all(pod.ended for pod in self.fleet.ledger.of_job(ended["uid"])), what="its pods end")
 
     def test_a_maximum_execution_time_takes_a_job_off_its_member_and_deactivates_it(self):
-        view = self.fleet.submit(at(torch("latest"), "label:kueue.x-k8s.io/max-exec-time-seconds", "1"))
-        held = self.server.wait_state(view["id"], "Held")
-        self.fleet.wait_gone(held)
+        view = self.fleet.submit(at(job("latest"), "label:kueue.x-k8s.io/max-exec-time-seconds", "1"))
+        self.server.wait(lambda: self.server.job(view["id"])["reason"] == "Deactivated", what="it is deactivated")
+        self.fleet.wait_gone(view)
         self.assertTrue(all(pod.ended for pod in self.fleet.ledger.of_job(view["uid"])))
         self.server.run("muster", "delete", "jobs", str(view["id"]))
 
@@ -167,8 +167,8 @@ class Control(unittest.TestCase):
 
     def test_a_name_is_used_again_while_the_old_job_is_being_removed(self):
         first = self.running(job("reused"))
-        self.server.run("muster", "delete", "jobs", str(first["id"]))
-        # The name is taken until the first is cancelled; its object may be there for longer.
+        self.assertEqual(self.server.call("DELETE", JOBS + "/reused")[0], 200)
+        # The name is taken until the first has ended; its object may be there for longer.
         again = job("reused", run="100ms")
         second = self.server.wait(lambda: (answer := self.server.call("POST", "/v1/namespaces/default/jobs", again))[0] == 201 and answer[1],
                                   what="the name is free")
