@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -32,7 +33,12 @@ func (c *Cluster) choosePorts() error {
 		}
 	}()
 	for _, name := range portNames {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		// Below the ports that outgoing connections take: while a server is down for a
+		// fault, a client's attempt to reach it could else sit on its port.
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(22000)))
+		for try := 0; err != nil && try < 100; try++ {
+			l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10000+rand.IntN(22000)))
+		}
 		if err != nil {
 			return err
 		}
