@@ -106,8 +106,8 @@ class Control(unittest.TestCase):
         view = self.running(job("parked"))
         self.server.run("muster", "requeue", str(view["id"]))
         self.server.run("muster", "hold", str(view["id"]))
-        self.server.wait(lambda: self.server.job(view["id"])["reason"] == "Deactivated", what="it is deactivated")
-        self.fleet.wait_gone(view)
+        held = self.server.wait_state(view["id"], "Held")
+        self.fleet.wait_gone(held)
         self.server.run("muster", "release", str(view["id"]))
         self.cancelled(self.server.wait_state(view["id"], "Running"))
 
