@@ -158,6 +158,8 @@ void ToProto(const core::ClusterView& cluster, v1::Cluster* out) {
   out->set_backend(member.backend);
   out->set_healthy(member.healthy);
   out->set_cordoned(member.cordoned);
+  out->set_message(member.message);
+  if (member.observed_at.set()) SetTime(member.observed_at, out->mutable_observed_at());
   for (const auto& [key, value] : member.labels) (*out->mutable_labels())[key] = value;
   for (const ResourceAmount& amount : member.allocatable) {
     (*out->mutable_allocatable())[amount.resource] = FormatQuantity(amount.resource, amount.amount);

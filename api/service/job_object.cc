@@ -4,6 +4,7 @@
 #include "api/service/views.h"
 #include "api/service/workload_object.h"
 #include "schedd/model/scale_lifecycle.h"
+#include "schedd/shapes/metadata.h"
 
 namespace muster::api {
 namespace {
@@ -31,17 +32,17 @@ bool HasSuspend(ShapeKind shape) {
 
 // The class and the boost that it has now, which need not be those it was submitted with.
 void SetPriority(const JobRecord& job, json::object* metadata) {
-  const auto set = [metadata](const char* map, const char* key, const std::string& text) {
+  const auto set = [metadata](const char* map, std::string_view key, const std::string& text) {
     json::value& member = (*metadata)[map];
     if (!member.is_object()) member = json::object();
     member.get_object()[key] = text;
   };
-  if (!job.priority_class.empty()) set("labels", kPriorityClassLabel, job.priority_class);
+  if (!job.priority_class.empty()) set("labels", shapes::kPriorityKey, job.priority_class);
   const bool written = metadata->contains("annotations") &&
                        (*metadata)["annotations"].is_object() &&
-                       (*metadata)["annotations"].get_object().contains(kPriorityBoostAnnotation);
+                       (*metadata)["annotations"].get_object().contains(shapes::kPriorityBoostKey);
   if (job.priority_boost != 0 || written)
-    set("annotations", kPriorityBoostAnnotation, std::to_string(job.priority_boost));
+    set("annotations", shapes::kPriorityBoostKey, std::to_string(job.priority_boost));
 }
 
 }  // namespace

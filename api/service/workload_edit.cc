@@ -7,6 +7,7 @@
 #include "api/service/validate.h"
 #include "api/service/workload_object.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/shapes/metadata.h"
 #include "schedd/shapes/workload_status.h"
 
 namespace muster::api {
@@ -53,7 +54,7 @@ std::set<std::string> Differences(const json::object& a, const json::object& b) 
   return keys;
 }
 
-std::optional<std::string> TextOf(const json::object& object, const char* key) {
+std::optional<std::string> TextOf(const json::object& object, std::string_view key) {
   const json::value* value = object.if_contains(key);
   if (value == nullptr || !value->is_string()) return std::nullopt;
   return std::string(value->get_string());
@@ -87,9 +88,9 @@ Status ReadMetadata(const JobRecord& job, const json::value& now, const json::va
   const json::object labels = ObjectAt(wanted, {"metadata", "labels"});
   for (const std::string& key : Differences(ObjectAt(now, {"metadata", "labels"}), labels)) {
     const std::string field = "metadata.labels[" + key + "]";
-    if (key != kPriorityClassLabel)
+    if (key != shapes::kPriorityKey)
       return InvalidField(field, "cannot be changed once the job is accepted");
-    const Status read = ReadClass(TextOf(labels, kPriorityClassLabel), field, job, command);
+    const Status read = ReadClass(TextOf(labels, shapes::kPriorityKey), field, job, command);
     if (!read.ok()) return read;
   }
   const json::object annotations = ObjectAt(wanted, {"metadata", "annotations"});
@@ -97,9 +98,9 @@ Status ReadMetadata(const JobRecord& job, const json::value& now, const json::va
        Differences(ObjectAt(now, {"metadata", "annotations"}), annotations)) {
     const std::string field = "metadata.annotations[" + key + "]";
     if (key == "kubectl.kubernetes.io/last-applied-configuration") continue;
-    if (key != kPriorityBoostAnnotation)
+    if (key != shapes::kPriorityBoostKey)
       return InvalidField(field, "cannot be changed once the job is accepted");
-    const Status read = ReadBoost(TextOf(annotations, kPriorityBoostAnnotation), field, command);
+    const Status read = ReadBoost(TextOf(annotations, shapes::kPriorityBoostKey), field, command);
     if (!read.ok()) return read;
   }
   return Done{};

@@ -3,6 +3,7 @@
 #include "api/service/views.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/requests.h"
+#include "schedd/shapes/metadata.h"
 #include "schedd/shapes/topology_slices.h"
 
 namespace muster::api {
@@ -211,13 +212,13 @@ json::object WorkloadStatus(const JobRecord& job, const AdmissionSettings& setti
 }
 
 void SetWorkloadLabels(const JobRecord& job, json::object* metadata) {
-  json::object labels{{"kueue.x-k8s.io/queue-name", job.local_queue},
+  json::object labels{{shapes::kQueueKey, job.local_queue},
                       {"kueue.x-k8s.io/job-uid", job.uid.ToString()}};
-  if (!job.priority_class.empty()) labels[kPriorityClassLabel] = job.priority_class;
+  if (!job.priority_class.empty()) labels[shapes::kPriorityKey] = job.priority_class;
   (*metadata)["labels"] = std::move(labels);
   if (job.priority_boost == 0) return;
   (*metadata)["annotations"] =
-      json::object{{kPriorityBoostAnnotation, std::to_string(job.priority_boost)}};
+      json::object{{shapes::kPriorityBoostKey, std::to_string(job.priority_boost)}};
 }
 
 }  // namespace muster::api

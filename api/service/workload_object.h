@@ -12,10 +12,6 @@
 
 namespace muster::api {
 
-/// What users and controllers may write of a Workload, by its name there.
-inline constexpr const char* kPriorityClassLabel = "kueue.x-k8s.io/priority-class";
-inline constexpr const char* kPriorityBoostAnnotation = "kueue.x-k8s.io/priority-boost";
-
 /// False while it is held or deactivated: spec.active.
 bool IsActive(const JobRecord& job);
 

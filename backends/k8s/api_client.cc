@@ -30,6 +30,7 @@ class HttpApiClient final : public ApiClient {
   }
   bool Post(std::function<void()> work) override { return core_->gate().Post(std::move(work)); }
   bool OnStrand() const override { return core_->gate().OnStrand(); }
+  std::size_t Held() const override { return core_->held(); }
   ApiHealth Health() const override { return core_->Health(); }
   void Stop() override {
     std::promise<void> stopped;
@@ -37,7 +38,9 @@ class HttpApiClient final : public ApiClient {
       core->Stop();
       stopped.set_value();
     });
-    if (first) stopped.get_future().wait();
+    if (!first) return;
+    stopped.get_future().wait();
+    core_->gate().Release();
   }
 
  private:

@@ -105,6 +105,8 @@ class ApiClient {
   /// True on that strand.
   virtual bool OnStrand() const = 0;
   virtual ApiHealth Health() const = 0;
+  /// Requests that were sent and are not answered, those that wait for a connection included.
+  virtual std::size_t Held() const = 0;
   /// Ends everything: waiting requests get kUnavailable, sent ones kUnknown, streams kUnavailable.
   /// Blocks until the last callback has been made; none comes after it. Not on the strand. A Send
   /// after that is answered at once, kUnavailable, on the calling thread.

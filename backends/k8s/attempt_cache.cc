@@ -293,6 +293,13 @@ std::optional<ObjectState> AttemptCache::Find(const std::string& uid) const {
   return found->second.state;
 }
 
+std::optional<ObjectVersion> AttemptCache::VersionOf(const std::string& uid) const {
+  std::lock_guard lock(mutex_);
+  const auto found = objects_.find(uid);
+  if (found == objects_.end()) return std::nullopt;
+  return ObjectVersion{found->second.state.resource_version, found->second.state.generation};
+}
+
 std::optional<ObjectState> AttemptCache::FindAttempt(const AttemptLabels& attempt) const {
   std::lock_guard lock(mutex_);
   const auto found = by_attempt_.find(attempt);

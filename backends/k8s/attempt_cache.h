@@ -19,6 +19,12 @@
 
 namespace muster::k8s {
 
+/// ObjectState::resource_version and generation.
+struct ObjectVersion {
+  std::string resource_version;
+  std::int64_t generation = 0;
+};
+
 class AttemptCache {
  public:
   /// `cluster` and `incarnation` go into every observation.
@@ -57,6 +63,7 @@ class AttemptCache {
   /// Everything, as observations.
   std::vector<Observation> All(WallTime now) const;
   std::optional<ObjectState> Find(const std::string& uid) const;
+  std::optional<ObjectVersion> VersionOf(const std::string& uid) const;
   /// The attempt's object: of several with its labels the one with our finalizer, else the first.
   std::optional<ObjectState> FindAttempt(const AttemptLabels& attempt) const;
   /// In order; only those in the namespace of the attempt's object.

@@ -169,13 +169,14 @@ std::shared_ptr<Connection> ClientCore::Dial(const Auth& auth,
     if (const auto self = weak.lock()) self->deadlines_->Drop(timer.get());
     if (!connection->closed()) done(status);
   };
-  *timer =
-      deadlines_->After(options_.connect_timeout_ms, [finish, ms = options_.connect_timeout_ms] {
-        finish(Unavailable("it did not accept a connection within " + Seconds(ms)));
-      });
+  *timer = deadlines_->After(options_.connect_timeout_ms, [finish, address = host_header_,
+                                                           ms = options_.connect_timeout_ms] {
+    finish(Unavailable(address + " did not accept a connection within " + Seconds(ms)));
+  });
   resolver_->Find(
       [connection, finish,
-       peer = PeerIdentity{access_.tls_server_name.empty() ? access_.host : access_.tls_server_name,
+       peer = PeerIdentity{host_header_,
+                           access_.tls_server_name.empty() ? access_.host : access_.tls_server_name,
                            access_.skip_verify}](const Result<std::vector<Endpoint>>& endpoints) {
         if (connection->closed()) return;
         if (!endpoints) return finish(endpoints.error());

@@ -36,6 +36,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   void Admit(ApiRequest request, Callback<ApiResponse> done);
   /// Any thread.
   ApiHealth Health() const;
+  std::size_t held() const { return held_; }
   StrandGate& gate() { return *gate_; }
   /// Ends everything.
   void Stop();

@@ -37,13 +37,14 @@ void Connection::Open(std::vector<Endpoint> endpoints, PeerIdentity peer,
       [self = shared_from_this(), peer = std::move(peer), done = std::move(done)](ErrorCode error,
                                                                                   const Endpoint&) {
         if (self->closed_) return;
-        if (error) return done(Unavailable("cannot connect: " + error.message()));
+        const std::string failed = "cannot connect to " + peer.address + ": ";
+        if (error) return done(Unavailable(failed + error.message()));
         // On loopback TCP may meet itself where nobody listens, and would keep the server from
         // coming back to its port.
         ErrorCode ignored;
         if (self->socket_.local_endpoint(ignored) == self->socket_.remote_endpoint(ignored)) {
           self->socket_.close(ignored);
-          return done(Unavailable("cannot connect: nothing listens there"));
+          return done(Unavailable(failed + "nothing listens there"));
         }
         SetUpSocket(self->socket_.native_handle());
         self->Handshake(peer, done);

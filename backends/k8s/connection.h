@@ -25,7 +25,8 @@ namespace muster::k8s {
 using Endpoint = boost::asio::ip::tcp::endpoint;
 
 struct PeerIdentity {
-  std::string name;  // in its certificate
+  std::string address;  // host:port as the kubeconfig has it, for sentences
+  std::string name;     // in its certificate
   bool skip_verify = false;
 };
 

@@ -18,6 +18,12 @@ constexpr std::int64_t kWriteMs = 20'000, kLookMs = 15'000;
 constexpr std::int64_t kReplaceMs = 20'000;  // an earlier attempt's removal is waited for so long
 constexpr int kTries = 6;
 
+// Whether `now` differs from `before` in what a release tests.
+bool Touched(const ObjectState& before, const ObjectState& now) {
+  if (now.generation > 0) return now.generation != before.generation;
+  return now.resource_version != before.resource_version;
+}
+
 class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
  public:
   EnsureCall(SessionPtr session, DispatchOrder order, Callback<RemoteRef> done)
@@ -49,10 +55,11 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     if (!parsed.ok() || !parsed->is_object())
       return Answer(Error{Code::kInvalidArgument, "its rendered object cannot be read"});
     rendered_ = std::move(*parsed);
+    if (!order_.expected_uid.empty()) return StartRelease();
     if (const Status images = CheckImages(rendered_); !images.ok()) return Answer(images.error());
     if (const auto* known = session_->priority_classes())
       DropPriorityClasses(*known, &rendered_.get_object());
-    if (!order_.expected_uid.empty()) return StartRelease();
+    Decorate(order_.sequence, !order_.suspended, &rendered_.get_object());
     if (order_.suspended) return Create();
     // One call makes it run: what its pods need comes first, and is given to it afterwards.
     Dependents("", &EnsureCall::Create);
@@ -61,9 +68,7 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
   // --- making it
 
   void Create() {
-    json::value decorated = rendered_;
-    Decorate(order_.sequence, !order_.suspended, &decorated.get_object());
-    Send("POST", CollectionPath(*kind_, object_.ns), WriteJson(decorated), kJson, Urgency::kCreate,
+    Send("POST", CollectionPath(*kind_, object_.ns), WriteJson(rendered_), kJson, Urgency::kCreate,
          &EnsureCall::Created);
   }
 
@@ -93,14 +98,14 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
   }
 
   void Made(const ApiResponse& answer) {
-    const auto body = ParseMemberJson(answer.body);
+    MemberDocument body(answer.body);
     if (!body.ok() || !body->is_object())
       return LookUp(Error{Code::kUnknown, "the member's answer cannot be read"});
     state_ = ReadObject(*kind_, body->get_object());
     if (state_.attempt != attempt_ || !IsOfInstance(*session_, body->get_object())) {
       return Stripped();
     }
-    session_->NoteMade(state_.uid, state_.resource_version);
+    session_->NoteMade(state_);
     Adopted();
   }
 
@@ -149,7 +154,7 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
                             " of the job is on the member: this one is stale"));
     }
     if (state_.attempt->attempt < attempt_.attempt) return Replace();
-    session_->NoteMade(state_.uid, state_.resource_version);
+    session_->NoteMade(state_);
     // What runs already may have been made with another size.
     const bool runs = !state_.suspended || state_.released;
     if (runs && !order_.suspended && order_.scale > 0) return Resize(*body);
@@ -186,9 +191,11 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
 
   void StartRelease() {
     state_.uid = order_.expected_uid;
-    state_.resource_version = session_->VersionOf(order_.expected_uid);
     state_.suspended = true;
-    if (order_.scale > 0 || state_.resource_version.empty()) return Look();
+    const auto known = session_->VersionOf(order_.expected_uid);
+    if (order_.scale > 0 || !known) return Look();
+    state_.resource_version = known->resource_version;
+    state_.generation = known->generation;
     Dependents(state_.uid, &EnsureCall::Release);
   }
 
@@ -197,7 +204,7 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     Send("PATCH", Path(),
          ReleasePatch(*kind_, rendered_,
                       {order_.expected_uid.empty() ? state_.uid : order_.expected_uid,
-                       state_.resource_version}),
+                       state_.resource_version, state_.generation}),
          kJsonPatch, Urgency::kRelease, &EnsureCall::Patched);
   }
 
@@ -226,8 +233,9 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     const auto cache = session_->cache();
     const auto known = cache == nullptr ? std::nullopt : cache->Find(state_.uid);
     if (!known || !known->suspended || known->released || order_.scale > 0) return false;
-    if (known->resource_version == state_.resource_version || ++tries_ > kTries) return false;
+    if (!Touched(state_, *known) || ++tries_ > kTries) return false;
     state_.resource_version = known->resource_version;
+    state_.generation = known->generation;
     return true;
   }
 
@@ -244,13 +252,13 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     auto body = ParseMemberJson(answer->body);
     if (!body.ok() || !body->is_object())
       return Answer(Unavailable("the member's answer cannot be read"));
-    const std::string tested = state_.resource_version;
-    const std::string uid = state_.uid;
+    const ObjectState tested = std::move(state_);
     state_ = ReadObject(*kind_, body->get_object());
-    if (state_.uid != uid) return Answer(NotFound("another object has its name on the member"));
+    if (state_.uid != tested.uid)
+      return Answer(NotFound("another object has its name on the member"));
     if (!state_.suspended || state_.released) return Resize(*body);
     // Nothing has changed since: the patch was refused, or has failed, for what it is.
-    if (why_.code != Code::kOk && tested == state_.resource_version) return Answer(why_);
+    if (why_.code != Code::kOk && !Touched(tested, state_)) return Answer(why_);
     if (++tries_ > kTries) return Answer(Aborted("its object changes all the time"));
     Dependents(state_.uid, &EnsureCall::Release);
   }
@@ -261,7 +269,8 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     if (order_.scale == 0) return Succeed();
     std::int64_t& known = session_->ScaleOf(state_.uid);
     if (order_.scale <= known) return Succeed();  // an older order, come late
-    const auto patch = ResizePatch(*kind_, live, rendered_, {state_.uid, state_.resource_version});
+    const auto patch = ResizePatch(*kind_, live, rendered_,
+                                   {state_.uid, state_.resource_version, state_.generation});
     if (!patch) {
       known = order_.scale;
       return Succeed();

@@ -71,7 +71,11 @@ void HttpStream::Came(Connection::ErrorCode error, std::string_view bytes) {
   if (over_) return;
   if (reader_->done()) how_ = Status(muster::Done{});
   if (!fed) how_ = Status(core_->Named(fed.error()));
-  rest_ += reader_->TakeBody();
+  if (rest_.empty()) {
+    rest_ = reader_->TakeBody();
+  } else {
+    rest_ += reader_->TakeBody();
+  }
   if (streaming_) {
     heard_ = core_->clock().Now();
     return Deliver();

@@ -100,7 +100,13 @@ class KubernetesBackend final : public Backend {
     if (!session.ok()) return done(session.error());
     OnStrand<Done>(*session, std::move(done), [object, uid](const SessionPtr& on, auto answer) {
       if (const auto down = on->Down()) return answer(*down);
-      LetGo(on, object, uid, std::move(answer));
+      // Nobody waits for it: what starts jobs, or stops them, goes first.
+      on->WhenQuiet([on, object, uid, answer](const std::function<void()>& over) {
+        LetGo(on, object, uid, [answer, over](Result<Done> result) {
+          answer(std::move(result));
+          over();
+        });
+      });
     });
   }
 

@@ -44,15 +44,18 @@ class PagedList : public std::enable_shared_from_this<PagedList> {
     // rest inconsistent with what came.
     if (answer->status == 410 && !continue_.empty() && beginnings_ < kBeginnings) return Begin();
     if (!answer->ok()) return callbacks_.done(ErrorOf(*answer));
-    auto page = ParseMemberJson(answer->body);
-    if (!page) return callbacks_.done(page.error());
+    MemberDocument page(answer->body);
+    if (!page.ok()) return callbacks_.done(page.error());
     auto* list = page->if_object();
     auto* items = list == nullptr ? nullptr : list->if_contains("items");
     auto* metadata = list == nullptr ? nullptr : list->if_contains("metadata");
     const bool whole = metadata != nullptr && metadata->is_object() && items != nullptr &&
                        (items->is_array() || items->is_null());
     if (!whole) return callbacks_.done(Error{Code::kDataLoss, "the member's answer is no list"});
-    if (items->is_array()) callbacks_.on_page(Items(*list, items->get_array()));
+    if (items->is_array()) {
+      FillIn(*list, &items->get_array());
+      callbacks_.on_page(items->get_array());
+    }
     continue_ = Text(metadata->get_object(), "continue");
     if (!continue_.empty()) return Ask();
     callbacks_.done(Text(metadata->get_object(), "resourceVersion"));
@@ -64,20 +67,16 @@ class PagedList : public std::enable_shared_from_this<PagedList> {
   }
 
   // The API server leaves out of each item what it says once: "JobList", "batch/v1".
-  static std::vector<json::value> Items(const json::object& list, json::array& items) {
+  static void FillIn(const json::object& list, json::array* items) {
     std::string kind = Text(list, "kind");
     if (kind.ends_with("List")) kind.resize(kind.size() - 4);
     const std::string api_version = Text(list, "apiVersion");
-    std::vector<json::value> out;
-    out.reserve(items.size());
-    for (auto& item : items) {
-      if (auto* object = item.if_object(); object != nullptr) {
-        if (!object->contains("kind")) (*object)["kind"] = kind;
-        if (!object->contains("apiVersion")) (*object)["apiVersion"] = api_version;
-        out.push_back(std::move(item));
-      }
+    for (auto& item : *items) {
+      auto* object = item.if_object();
+      if (object == nullptr) continue;
+      if (!object->contains("kind")) (*object)["kind"] = kind;
+      if (!object->contains("apiVersion")) (*object)["apiVersion"] = api_version;
     }
-    return out;
   }
 
   ApiClient& client_;

@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::size_t kDepth = 200;  // schemas in CRDs nest deeper than anything users write
 constexpr std::size_t kShownBytes = 300;
+// Values take two to three times the text's bytes.
+constexpr std::size_t kSmallestArena = 4096, kArenaShare = 3;
 
 // The length of the UTF-8 character at the front; 0 if it is none.
 std::size_t CharacterAt(std::string_view text) {
@@ -42,10 +44,15 @@ std::string MadeUtf8(std::string_view text) {
   return out;
 }
 
-json::value Parse(std::string_view text, boost::system::error_code& error) {
+json::value Parse(std::string_view text, boost::system::error_code& error,
+                  json::storage_ptr arena) {
   json::parse_options options;
   options.max_depth = kDepth;
-  return json::parse(text, error, json::make_shared_resource<json::monotonic_resource>(), options);
+  return json::parse(text, error, std::move(arena), options);
+}
+
+Error NoJson(const boost::system::error_code& error) {
+  return {Code::kDataLoss, "the member's answer is not JSON: " + error.message()};
 }
 
 std::string TextOf(const json::object& object, std::string_view key) {
@@ -78,13 +85,24 @@ Code CodeOf(int status, const std::string& reason) {
 }  // namespace
 
 Result<json::value> ParseMemberJson(std::string_view text) {
+  const auto arena = [] { return json::make_shared_resource<json::monotonic_resource>(); };
   boost::system::error_code error;
-  json::value value = Parse(text, error);
+  json::value value = Parse(text, error, arena());
   if (!error) return value;
   const std::string mended = MadeUtf8(text);
-  if (mended != text) value = Parse(mended, error);
-  if (error) return Error{Code::kDataLoss, "the member's answer is not JSON: " + error.message()};
+  if (mended != text) value = Parse(mended, error, arena());
+  if (error) return NoJson(error);
   return value;
+}
+
+MemberDocument::MemberDocument(std::string_view text)
+    : arena_(std::max(kSmallestArena, text.size() * kArenaShare)) {
+  boost::system::error_code error;
+  value_.emplace(Parse(text, error, &arena_));  // assigned, it would be copied
+  if (!error) return;
+  const std::string mended = MadeUtf8(text);
+  if (mended != text) value_.emplace(Parse(mended, error, &arena_));
+  if (error) error_ = NoJson(error);
 }
 
 ApiStatus ReadApiStatus(const json::value& status) {

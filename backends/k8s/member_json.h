@@ -2,6 +2,7 @@
 // object stop a whole watch. Pure functions.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,25 @@ namespace muster::k8s {
 /// for long. Bytes that are not UTF-8 become U+FFFD and depth goes to 200; kDataLoss if it is not
 /// JSON.
 Result<json::value> ParseMemberJson(std::string_view text);
+
+/// The same for what is read and let go at once, as nearly all is: no value counts who else holds
+/// the arena. Not thread-safe; nothing of it outlives it.
+class MemberDocument {
+ public:
+  explicit MemberDocument(std::string_view text);
+  MemberDocument(const MemberDocument&) = delete;
+  MemberDocument& operator=(const MemberDocument&) = delete;
+  bool ok() const { return !error_; }
+  /// kDataLoss: it is not JSON.
+  const Error& error() const { return *error_; }
+  json::value& operator*() { return *value_; }
+  json::value* operator->() { return &*value_; }
+
+ private:
+  json::monotonic_resource arena_;
+  std::optional<json::value> value_;
+  std::optional<Error> error_;
+};
 
 /// A metav1.Status: why the API server did not do what was asked.
 struct ApiStatus {

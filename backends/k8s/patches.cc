@@ -38,8 +38,11 @@ std::string Token(std::string_view key) {
 
 json::array Begin(Preconditions when) {
   json::array patch = {Test("/metadata/uid", when.uid)};
-  if (!when.resource_version.empty())
+  if (when.generation > 0) {
+    patch.push_back(Operation("test", "/metadata/generation", when.generation));
+  } else if (!when.resource_version.empty()) {
     patch.push_back(Test("/metadata/resourceVersion", when.resource_version));
+  }
   return patch;
 }
 

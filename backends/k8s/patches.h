@@ -20,9 +20,13 @@
 
 namespace muster::k8s {
 
-/// What a patch tests first. An empty resource version is not tested.
+/// What a patch tests first: the uid, and that nobody has touched what matters since. That is the
+/// generation where the member counts it (0: it does not): it grows with the spec and with a
+/// deletion, and not with each word of a controller in the status, as the resource version does,
+/// which is tested instead (not if it is empty).
 struct Preconditions {
   std::string_view uid, resource_version;
+  std::int64_t generation = 0;
 };
 
 /// A rendered manifest with a container that has no image (a batch script whose queues name none,

@@ -84,8 +84,8 @@ void Reflector::Core::List() {
                  {[self, round] {
                     if (self->Current(round)) self->sink_->OnListStart();
                   },
-                  [self, round](std::vector<json::value> items) {
-                    if (self->Current(round)) self->sink_->OnPage(std::move(items));
+                  [self, round](const json::array& items) {
+                    if (self->Current(round)) self->sink_->OnPage(items);
                   },
                   [self, round](const Result<std::string>& version) {
                     if (self->Current(round)) self->Listed(round, version);
@@ -134,8 +134,8 @@ void Reflector::Core::Opened(std::uint64_t round, const ApiResponse& response) {
 
 void Reflector::Core::Line(std::uint64_t round, std::string_view line) {
   if (!Current(round) || refused_) return;
-  auto parsed = ParseMemberJson(line);
-  auto* event = parsed ? parsed->if_object() : nullptr;
+  MemberDocument parsed(line);
+  auto* event = parsed.ok() ? parsed->if_object() : nullptr;
   auto* type = event == nullptr ? nullptr : event->if_contains("type");
   auto* object = event == nullptr ? nullptr : event->if_contains("object");
   if (type == nullptr || !type->is_string() || object == nullptr || !object->is_object()) {
@@ -162,9 +162,9 @@ void Reflector::Core::Event(std::string_view type, json::object& event) {
   fruitful_ = true;
   retry_.Reset();
   if (type == "BOOKMARK") return sink_->OnAlive();
-  if (type == "ADDED") return sink_->OnEvent(EventType::kAdded, std::move(object));
-  if (type == "MODIFIED") return sink_->OnEvent(EventType::kModified, std::move(object));
-  if (type == "DELETED") return sink_->OnEvent(EventType::kDeleted, std::move(object));
+  if (type == "ADDED") return sink_->OnEvent(EventType::kAdded, object);
+  if (type == "MODIFIED") return sink_->OnEvent(EventType::kModified, object);
+  if (type == "DELETED") return sink_->OnEvent(EventType::kDeleted, object);
 }
 
 void Reflector::Core::Ended(std::uint64_t round, const Status& how) {

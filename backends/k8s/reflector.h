@@ -31,8 +31,8 @@ struct ListCallbacks {
   /// Before the first page, and again when the list had to begin again (410 on a page): forget the
   /// pages so far.
   std::function<void()> on_start;
-  /// The next objects, each with apiVersion and kind filled in. They share one arena: keep copies.
-  std::function<void(std::vector<json::value> items)> on_page;
+  /// The next objects, each with apiVersion and kind filled in. Keep copies.
+  std::function<void(const json::array& items)> on_page;
   /// Once, last: the list's resourceVersion, or why it is not complete (ErrorOf of the answer, or
   /// what Send said).
   Callback<std::string> done;
@@ -49,10 +49,10 @@ class ReflectorSink {
   /// A list begins: what its pages (OnPage, none or many, until OnListed) do not hold does not
   /// exist. Another OnListStart before OnListed: forget the pages since the last one.
   virtual void OnListStart() = 0;
-  virtual void OnPage(std::vector<json::value> items) = 0;
+  virtual void OnPage(const json::array& items) = 0;
   virtual void OnListed(const std::string& resource_version) = 0;
-  /// The object as it is after the event; of kDeleted its last state.
-  virtual void OnEvent(EventType type, json::value object) = 0;
+  /// The object as it is after the event; of kDeleted its last state. Keep a copy.
+  virtual void OnEvent(EventType type, const json::value& object) = 0;
   /// It does not follow at present, and tries again by itself. kNotFound: the member has no such
   /// resource (a CRD that is not installed); kPermissionDenied: we may not read it.
   virtual void OnTrouble(const Error& error) = 0;

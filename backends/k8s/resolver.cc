@@ -21,7 +21,7 @@ Result<std::vector<Endpoint>> LookUp(const std::string& host, const std::string&
   hints.ai_flags = AI_ADDRCONFIG;
   addrinfo* list = nullptr;
   if (const int error = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &list); error != 0)
-    return Unavailable(std::string("its host name is not found: ") + ::gai_strerror(error));
+    return Unavailable("its host name " + host + " is not found: " + ::gai_strerror(error));
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
   std::vector<Endpoint> out;
   for (const addrinfo* at = list; at != nullptr; at = at->ai_next) {
@@ -31,7 +31,7 @@ Result<std::vector<Endpoint>> LookUp(const std::string& host, const std::string&
     endpoint.resize(at->ai_addrlen);
     out.push_back(endpoint);
   }
-  if (out.empty()) return Unavailable("its host name has no address");
+  if (out.empty()) return Unavailable("its host name " + host + " has no address");
   return out;
 }
 

@@ -13,6 +13,7 @@ constexpr std::int64_t kProbeEvery = 10 * kNanosPerSecond;
 constexpr std::int64_t kFactsEvery = 30 * kNanosPerSecond;     // told again, for their time
 constexpr std::int64_t kDiscoverEvery = 60 * kNanosPerSecond;  // kinds that were missing
 constexpr std::int64_t kRenewEvery = 5 * kNanosPerSecond;
+constexpr std::size_t kQuietRequests = 4;  // half of a member's connections, as a rule
 constexpr std::int64_t kTroubleShown = 3 * kNanosPerSecond;  // a stream that is opened anew is none
 
 }  // namespace
@@ -40,6 +41,7 @@ SessionPtr Session::Make(const ClientEnvironment& environment, MemberAccess acce
     if (const SessionPtr self = weak.lock()) self->TellFacts();
   };
   session->client_ = MakeApiClient(environment, std::move(access), std::move(client));
+  session->door_->client = session->client_.get();
   session->client_->Post([session] {
     session->Connect();
     session->Tick();
@@ -54,6 +56,10 @@ void Session::Close() {
     ended.set_value();
   });
   ended.get_future().wait();
+  {
+    std::lock_guard lock(door_->mutex);
+    door_->client = nullptr;
+  }
   client_->Stop();
   slots_.clear();
 }
@@ -72,6 +78,7 @@ void Session::End() {
     work();
   }
   wakes_.clear();
+  RunQuiet();
 }
 
 std::shared_ptr<AttemptCache> Session::cache() const {
@@ -113,10 +120,12 @@ void Session::Later(std::int64_t ms, std::function<void()> work) {
   const std::uint64_t id = next_delayed_++;
   delayed_[id] = std::move(work);
   environment_.timers.At(environment_.clock.Now() + ms * kNanosPerMilli,
-                         [weak = weak_from_this(), id] {
-                           const SessionPtr self = weak.lock();
-                           if (self == nullptr) return;
-                           self->client_->Post([self, id] {
+                         [weak = weak_from_this(), door = door_, id] {
+                           std::lock_guard lock(door->mutex);
+                           if (door->client == nullptr) return;
+                           door->client->Post([weak, id] {
+                             const SessionPtr self = weak.lock();
+                             if (self == nullptr) return;
                              const auto found = self->delayed_.find(id);
                              if (found == self->delayed_.end()) return;
                              const auto due = std::move(found->second);
@@ -126,16 +135,38 @@ void Session::Later(std::int64_t ms, std::function<void()> work) {
                          });
 }
 
-void Session::NoteMade(const std::string& uid, const std::string& resource_version) {
-  if (cache_ != nullptr && cache_->Find(uid)) return;
-  made_[uid] = resource_version;
+void Session::NoteMade(const ObjectState& made) {
+  if (cache_ != nullptr && cache_->VersionOf(made.uid)) return;
+  made_[made.uid] = {made.resource_version, made.generation};
 }
 
-std::string Session::VersionOf(const std::string& uid) const {
-  const auto cached = cache_ == nullptr ? std::nullopt : cache_->Find(uid);
+std::optional<ObjectVersion> Session::VersionOf(const std::string& uid) const {
+  if (cache_ != nullptr) {
+    if (auto cached = cache_->VersionOf(uid)) return cached;
+  }
   const auto made = made_.find(uid);
-  if (cached) return cached->resource_version;
-  return made == made_.end() ? "" : made->second;
+  if (made == made_.end()) return std::nullopt;
+  return made->second;
+}
+
+void Session::WhenQuiet(QuietWork work) {
+  quiet_.push_back(std::move(work));
+  RunQuiet();
+}
+
+// One is always under way, so that they come to an end beside work that never ceases.
+void Session::RunQuiet() {
+  if (std::exchange(starting_quiet_, true)) return;  // a work that was over at once
+  while (!quiet_.empty() && (closed_ || quiet_running_ == 0 || client_->Held() < kQuietRequests)) {
+    const QuietWork work = std::move(quiet_.front());
+    quiet_.pop_front();
+    ++quiet_running_;
+    work([self = shared_from_this()] {
+      --self->quiet_running_;
+      self->RunQuiet();
+    });
+  }
+  starting_quiet_ = false;
 }
 
 std::shared_ptr<void> Session::OnDeleted(const std::string& uid, std::function<void()> wake) {

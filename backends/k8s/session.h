@@ -6,6 +6,7 @@
 // "A session".
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "backends/backend.h"
@@ -43,6 +45,7 @@ class Session : public std::enable_shared_from_this<Session> {
                                        SessionOptions options, ObservationSink& sink,
                                        std::function<void(Renewal)> renew);
   /// Any thread but the strand: ends everything; every callback has been called when it returns.
+  /// Whoever made it calls this before letting it go.
   void Close();
 
   // Any thread.
@@ -67,9 +70,13 @@ class Session : public std::enable_shared_from_this<Session> {
   void Later(std::int64_t ms, std::function<void()> work);
   bool closed() const { return closed_; }
   /// An object that we made and that the reflectors have not told of yet.
-  void NoteMade(const std::string& uid, const std::string& resource_version);
-  /// Its resource version as last known; "" if it is not.
-  std::string VersionOf(const std::string& uid) const;
+  void NoteMade(const ObjectState& made);
+  /// As last known; nothing if it is not.
+  std::optional<ObjectVersion> VersionOf(const std::string& uid) const;
+  /// For what nobody waits for: runs `work` while the member has little else to do, and otherwise
+  /// one after another. `work` calls what it is given when it is over.
+  using QuietWork = std::function<void(std::function<void()> over)>;
+  void WhenQuiet(QuietWork work);
   /// What was sent may have been done or not: the next List asks the member itself.
   void NoteDoubt() { doubt_ = true; }
   /// `wake` runs when the object is told to be deleted; dropped with the returned token.
@@ -89,7 +96,8 @@ class Session : public std::enable_shared_from_this<Session> {
     const KindInfo* kind = nullptr;  // null: pods or nodes
     std::string absent;              // not "": why it is not followed
     std::unique_ptr<Reflector> reflector;
-    std::uint64_t begun = 0, done = 0;  // lists
+    bool listed = false;                // by the reflector it has now
+    std::uint64_t begun = 0, done = 0;  // lists ever; never go back, for questions count on them
     std::string trouble;                // "" while it follows
     Monotonic trouble_since;
   };
@@ -112,6 +120,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool Healthy() const;
   std::string Message() const;
   void PublishFacts();
+  void RunQuiet();
 
   // session_connect.cc
   void Connect();
@@ -176,14 +185,23 @@ class Session : public std::enable_shared_from_this<Session> {
   bool refused_ = false;       // it was, but with 401
   Monotonic last_probe_, last_facts_, last_discovery_, last_full_list_, last_renewal_;
   WallTime last_answer_;
-  std::map<std::string, std::string> made_;  // uid to resource version
+  std::unordered_map<std::string, ObjectVersion> made_;  // by uid
   std::map<std::string, std::int64_t> scales_;
   std::vector<Question> questions_;
   std::uint64_t asked_ = 0;
   std::uint64_t next_delayed_ = 0;
   std::map<std::uint64_t, std::function<void()>> delayed_;
+  // For timers, which must neither use the client nor keep this alive once it is closed.
+  struct Door {
+    std::mutex mutex;
+    ApiClient* client = nullptr;  // null when closed; guarded by mutex
+  };
+  const std::shared_ptr<Door> door_ = std::make_shared<Door>();
   std::map<std::string, std::map<std::uint64_t, std::function<void()>>> wakes_;
   std::uint64_t next_wake_ = 0;
+  std::deque<QuietWork> quiet_;
+  int quiet_running_ = 0;
+  bool starting_quiet_ = false;
   bool was_healthy_ = false;
 
   mutable std::mutex mutex_;  // guards what follows

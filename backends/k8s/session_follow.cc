@@ -32,13 +32,13 @@ class Session::Sink final : public ReflectorSink {
  public:
   Sink(Session& session, std::size_t slot) : session_(session), slot_(slot) {}
   void OnListStart() override { session_.ListBegins(slot_); }
-  void OnPage(std::vector<json::value> items) override {
+  void OnPage(const json::array& items) override {
     for (const json::value& item : items) {
       if (item.is_object()) session_.TakeObject(slot_, item.get_object(), Told::kListed);
     }
   }
   void OnListed(const std::string& version) override { session_.Listed(slot_, version); }
-  void OnEvent(EventType type, json::value object) override {
+  void OnEvent(EventType type, const json::value& object) override {
     if (!object.is_object()) return;
     session_.TakeObject(slot_, object.get_object(),
                         type == EventType::kDeleted ? Told::kDeleted : Told::kChanged);
@@ -129,7 +129,7 @@ void Session::Listed(std::size_t slot, const std::string& version) {
   } else {
     cache_->EndPods();
   }
-  const bool first = one.done == 0;
+  const bool first = !std::exchange(one.listed, true);
   one.done = one.begun;
   Alive(slot);
   if (!ready_) return BecomeReady();
@@ -181,8 +181,9 @@ void Session::Troubled(std::size_t slot, const Error& error) {
   if (one.kind != nullptr && error.code == Code::kNotFound && !cache_->Holds(*one.kind)) {
     one.absent = AbsentText(*one.kind);
     one.trouble.clear();
-    one.begun = one.done = 0;
-    client_->Post([self = shared_from_this(), slot] { self->slots_[slot].reflector.reset(); });
+    one.listed = false;
+    // At once: whoever finds the kind installed again starts a new one only where there is none.
+    one.reflector.reset();
     return BecomeReady();
   }
   if (one.trouble.empty()) one.trouble_since = environment_.clock.Now();
@@ -198,7 +199,7 @@ void Session::Alive(std::size_t slot) {
 
 bool Session::Synced() const {
   return !slots_.empty() && std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
-    return !slot.absent.empty() || (slot.done > 0 && slot.trouble.empty());
+    return !slot.absent.empty() || (slot.listed && slot.trouble.empty());
   });
 }
 
@@ -229,7 +230,7 @@ void Session::AskPods(const AttemptCache::Asking& asking) {
                         std::string(kAttemptLabel) + "=" + std::to_string(asking.attempt.attempt);
   ListCallbacks callbacks;
   callbacks.on_start = [] {};
-  callbacks.on_page = [this](const std::vector<json::value>& items) {
+  callbacks.on_page = [this](const json::array& items) {
     for (const json::value& item : items) {
       if (item.is_object()) cache_->PutPod(ReadPod(item.get_object()));
     }

@@ -33,6 +33,9 @@ struct ObjectState {
   /// RayJob's RayCluster has the labels too): then it is no attempt's object.
   std::optional<AttemptLabels> attempt;
   std::string ns, name, uid, resource_version;
+  /// Grows with each change of its spec and with its deletion, not with its status; 0 if the
+  /// member does not count it.
+  std::int64_t generation = 0;
   std::int64_t sequence = 0;    // of its annotation; 0 if it has none
   std::int32_t finalizer = -1;  // where ours stands in metadata.finalizers; -1: nowhere
   bool deleting = false;        // it has a deletionTimestamp

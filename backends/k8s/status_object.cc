@@ -49,6 +49,7 @@ ObjectState ReadObject(const KindInfo& kind, const json::object& object) {
   state.name = metadata["name"].Text(kNameBytes);
   state.uid = metadata["uid"].Text(kNameBytes);
   state.resource_version = metadata["resourceVersion"].Text(kNameBytes);
+  state.generation = metadata["generation"].Integer().value_or(0);
   state.sequence = NumberIn(annotations[kSequenceAnnotation].View()).value_or(0);
   state.finalizer = PlaceOfFinalizer(metadata["finalizers"]);
   state.deleting = metadata["deletionTimestamp"].present();

@@ -15,6 +15,11 @@
 #include "schedd/daemon/wiring.h"
 #include "schedd/telemetry/log.h"
 
+// jemalloc reads it at its start: what a recovery needed goes back to the system, although the
+// threads that freed it are idle then.
+extern "C" const char* malloc_conf;
+const char* malloc_conf = "background_thread:true,dirty_decay_ms:2000,muzzy_decay_ms:2000";
+
 namespace {
 
 constexpr std::chrono::seconds kCancelWithin{9};  // of the ten that SIGTERM gives us

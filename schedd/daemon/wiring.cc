@@ -34,6 +34,7 @@ namespace {
 
 constexpr int kOpenTries = 20;
 constexpr std::chrono::seconds kOpenAgainAfter{1};
+constexpr std::int64_t kDeclareWithinNs = 60 * kNanosPerSecond;
 constexpr std::chrono::seconds kReadyWithin{120};  // recovery of a million rows takes a minute
 
 constexpr const char* kNodes = "muster.io/nodes";
@@ -237,7 +238,13 @@ Status Daemon::Impl::DeclareObjects() {
     promise.set_value(result.ok() ? Status(Done{}) : Status(result.error()));
   };
   auto done = promise.get_future();
-  if (!engine->Post(std::move(apply))) return Internal("the engine refuses the member clusters");
+  // After a restart the inbox may be full of what members report of their attempts: it drains.
+  const Monotonic deadline = clock.Now() + kDeclareWithinNs;
+  while (!engine->Post(ApplyCommand(apply))) {
+    if (start.stop_requested()) return Error{Code::kCancelled, "the start was given up"};
+    if (clock.Now() >= deadline) return Internal("the engine refuses the member clusters");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   return done.get();
 }
 

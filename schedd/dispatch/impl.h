@@ -54,6 +54,11 @@ struct ListDone {
   std::string cluster;
   Result<std::vector<Observation>> outcome;
 };
+/// A release that was rendered when its object was ordered: the same manifest, read once.
+struct ReadyRelease {
+  JobPtr job;  // as it was then
+  DispatchOrder order;
+};
 struct RetryTask {
   DispatchKey key;  // its lane has waited long enough
 };
@@ -76,6 +81,13 @@ struct Lane {
   int failures = 0;            // in a row
   bool remove_failed = false;  // the last of them was a Remove
   bool acknowledges = false;   // an Acknowledge waits or is under way
+};
+
+/// Ensures of one member. What waits for the member waits here, and not with a deadline in the
+/// backend.
+struct Outgoing {
+  std::deque<EnsureTask> to_release, to_create;  // to be rendered; releases first
+  std::size_t under_way = 0;                     // until their EnsureDone
 };
 
 /// Lists of one member: one at a time, asked for again if something wanted a later one.
@@ -113,10 +125,14 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
 
   // render.cc: manifests to orders, many at a time.
   bool StartEnsures();
-  void StartEnsure(const EnsureTask& task, const Result<std::string>& manifest,
-                   const WorldView& world);
+  void Begin(EnsureTask task, std::vector<EnsureTask>* to_render);
+  std::optional<DispatchOrder> TakeReady(const EnsureTask& task);
+  void KeepReady(const EnsureTask& task, const json::value& manifest, const WorldView& world);
+  void Send(const DispatchKey& key, Backend& backend, const Result<DispatchOrder>& order);
   Result<DispatchOrder> MakeOrder(const EnsureTask& task, const std::string& manifest,
-                                  const WorldView& world, const Backend& backend) const;
+                                  const WorldView& world, const Backend& backend);
+  Result<DispatchOrder> Rendered(const EnsureTask& task, const json::value& manifest,
+                                 const WorldView& world, bool suspended) const;
   Status AddReferences(const JobRecord& job, const json::value& manifest, const WorldView& world,
                        DispatchOrder* order) const;
 
@@ -141,7 +157,9 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
   // The worker's own.
   std::map<DispatchKey, Lane> lanes;
   std::map<std::string, Listing> listings;
-  std::deque<EnsureTask> to_release, to_create;  // to be rendered; releases first
+  std::map<std::string, Outgoing> outgoing;  // by cluster
+  std::map<DispatchKey, ReadyRelease> ready_releases;
+  std::deque<DispatchKey> ready_order;  // of their making; may name some that are taken
   std::deque<Command> outbox;
   bool outbox_waits = false;
   std::atomic<bool> stopping{false};

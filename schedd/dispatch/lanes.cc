@@ -70,7 +70,8 @@ void Dispatcher::Impl::Advance(const DispatchKey& key) {
   lane.waiting.pop_front();
   lane.busy = true;
   if (auto* ensure = std::get_if<EnsureTask>(&next)) {
-    auto& queue = ensure->expected_uid.empty() ? to_create : to_release;
+    Outgoing& out = outgoing[key.cluster];
+    auto& queue = ensure->expected_uid.empty() ? out.to_create : out.to_release;
     queue.push_back(std::move(*ensure));
   } else if (auto* remove = std::get_if<RemoveTask>(&next)) {
     StartRemove(std::move(*remove));
@@ -107,6 +108,7 @@ void Dispatcher::Impl::StartRemove(RemoveTask task) {
 }
 
 void Dispatcher::Impl::Complete(EnsureDone done) {
+  --outgoing[done.key.cluster].under_way;
   Lane& lane = lanes[done.key];
   lane.remove_failed = false;
   if (!done.outcome.ok()) {

@@ -10,6 +10,10 @@ namespace muster::dispatch {
 namespace {
 
 constexpr std::size_t kManifestsAtOnce = 256;  // some hundred kilobytes in memory
+// Of one member: enough for all its connections, and few enough that a slow one (five a second)
+// is done with the last before the backend's deadline for it.
+constexpr std::size_t kUnderWay = 64;
+constexpr std::size_t kReadyReleases = 1024;  // some megabytes
 constexpr int kReferenceTries = 5;  // a ConfigMap applied just after its job is still waited for
 
 ManifestText ToText(const shapes::RenderedObject& object) {
@@ -18,61 +22,79 @@ ManifestText ToText(const shapes::RenderedObject& object) {
 
 }  // namespace
 
-// True if there are more to be started.
+// True if there are more to be started at once.
 bool Dispatcher::Impl::StartEnsures() {
   std::vector<EnsureTask> batch;
-  for (auto* queue : {&to_release, &to_create}) {
-    while (!queue->empty() && batch.size() < kManifestsAtOnce) {
-      batch.push_back(std::move(queue->front()));
-      queue->pop_front();
+  for (auto& [cluster, out] : outgoing) {
+    // Creations are begun some at a time, so that their manifests are one read.
+    const bool create = out.under_way <= kUnderWay / 2;
+    while (out.under_way < kUnderWay && batch.size() < kManifestsAtOnce) {
+      auto& queue = !out.to_release.empty() || !create ? out.to_release : out.to_create;
+      if (queue.empty()) break;
+      EnsureTask task = std::move(queue.front());
+      queue.pop_front();
+      ++out.under_way;
+      Begin(std::move(task), &batch);
     }
   }
-  if (batch.empty()) return false;
-  std::vector<JobId> ids;
-  for (const EnsureTask& task : batch) ids.push_back(task.job->id);
-  const auto manifests = store.ReadManifests(ids);
-  const WorldViewPtr world = view();
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    StartEnsure(batch[i],
-                manifests.ok() ? Result<std::string>((*manifests)[i])
-                               : Result<std::string>(manifests.error()),
-                *world);
+  if (!batch.empty()) {
+    std::vector<JobId> ids;
+    for (const EnsureTask& task : batch) ids.push_back(task.job->id);
+    const auto manifests = store.ReadManifests(ids);
+    const WorldViewPtr world = view();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      Backend& backend = *backends.at(batch[i].key.cluster);
+      Send(batch[i].key, backend,
+           manifests.ok() ? MakeOrder(batch[i], (*manifests)[i], *world, backend)
+                          : Result<DispatchOrder>(manifests.error()));
+    }
   }
-  return !to_release.empty() || !to_create.empty();
+  return batch.size() >= kManifestsAtOnce;
 }
 
-void Dispatcher::Impl::StartEnsure(const EnsureTask& task, const Result<std::string>& manifest,
-                                   const WorldView& world) {
+void Dispatcher::Impl::Begin(EnsureTask task, std::vector<EnsureTask>* to_render) {
   const auto backend = backends.find(task.key.cluster);
-  Result<DispatchOrder> order =
-      backend == backends.end()
-          ? Result<DispatchOrder>(Unavailable("it is not served by this daemon"))
-      : !manifest.ok() ? Result<DispatchOrder>(manifest.error())
-                       : MakeOrder(task, *manifest, world, *backend->second);
+  if (backend == backends.end()) {
+    tasks.PushAlways(EnsureDone{task.key, Unavailable("it is not served by this daemon")});
+  } else if (const auto order = TakeReady(task)) {
+    Send(task.key, *backend->second, *order);
+  } else {
+    to_render->push_back(std::move(task));
+  }
+}
+
+void Dispatcher::Impl::Send(const DispatchKey& key, Backend& backend,
+                            const Result<DispatchOrder>& order) {
   if (!order.ok()) {
-    tasks.PushAlways(EnsureDone{task.key, order.error()});
+    tasks.PushAlways(EnsureDone{key, order.error()});
     return;
   }
-  if (const auto listing = listings.find(task.key.cluster);
+  if (const auto listing = listings.find(key.cluster);
       listing != listings.end() && listing->second.busy) {
-    listing->second.unsure.insert(task.key);
+    listing->second.unsure.insert(key);
   }
-  backend->second->Ensure(*order,
-                          [self = shared_from_this(), key = task.key](Result<RemoteRef> outcome) {
-                            self->tasks.PushAlways(EnsureDone{key, std::move(outcome)});
-                          });
+  backend.Ensure(*order, [self = shared_from_this(), key](Result<RemoteRef> outcome) {
+    self->tasks.PushAlways(EnsureDone{key, std::move(outcome)});
+  });
 }
 
 Result<DispatchOrder> Dispatcher::Impl::MakeOrder(const EnsureTask& task,
                                                   const std::string& manifest,
-                                                  const WorldView& world,
-                                                  const Backend& backend) const {
+                                                  const WorldView& world, const Backend& backend) {
   const auto parsed = ParseJson(manifest);
   // A stored manifest was valid once: another try would not change this.
   if (!parsed.ok()) return Error{Code::kInvalidArgument, "its stored manifest cannot be read"};
   // What has a uid on record is released; what has none may not run before it has one.
   const bool suspended = task.expected_uid.empty() && backend.CreatesSuspended(task.key.cluster);
-  auto rendered = shapes::Render(*task.job, *parsed, *world.config,
+  auto order = Rendered(task, *parsed, world, suspended);
+  if (order.ok() && suspended && order->dependents.empty()) KeepReady(task, *parsed, world);
+  return order;
+}
+
+Result<DispatchOrder> Dispatcher::Impl::Rendered(const EnsureTask& task,
+                                                 const json::value& manifest,
+                                                 const WorldView& world, bool suspended) const {
+  auto rendered = shapes::Render(*task.job, manifest, *world.config,
                                  {options.instance_id, suspended, options.default_image});
   if (!rendered.ok()) return rendered.error();
   DispatchOrder order;
@@ -84,10 +106,40 @@ Result<DispatchOrder> Dispatcher::Impl::MakeOrder(const EnsureTask& task,
   order.sequence = task.job->resource_version;
   if (ScaleOf(*task.job) != nullptr) order.scale = task.job->resource_version;
   if (task.job->admission != nullptr) order.pod_sets = task.job->admission->pod_sets;
-  const Status referenced = AddReferences(*task.job, *parsed, world, &order);
+  const Status referenced = AddReferences(*task.job, manifest, world, &order);
   if (!referenced.ok()) return referenced.error();
   for (const shapes::RenderedObject& one : rendered->dependents)
     order.dependents.push_back(ToText(one));
+  return order;
+}
+
+// The release of what is being made follows in a moment, as a rule.
+void Dispatcher::Impl::KeepReady(const EnsureTask& task, const json::value& manifest,
+                                 const WorldView& world) {
+  auto release = Rendered(task, manifest, world, false);
+  if (!release.ok()) return;
+  ready_releases[task.key] = {task.job, std::move(release).value()};
+  ready_order.push_back(task.key);
+  while (ready_order.size() > kReadyReleases) {
+    ready_releases.erase(ready_order.front());
+    ready_order.pop_front();
+  }
+}
+
+// Nothing if it must be rendered: it was made by an earlier daemon or long ago, or the job has
+// another size or admission by now.
+std::optional<DispatchOrder> Dispatcher::Impl::TakeReady(const EnsureTask& task) {
+  if (task.expected_uid.empty()) return std::nullopt;
+  const auto found = ready_releases.find(task.key);
+  if (found == ready_releases.end()) return std::nullopt;
+  ReadyRelease ready = std::move(found->second);
+  ready_releases.erase(found);
+  if (ready.job->admission != task.job->admission ||
+      ready.job->admission_state != task.job->admission_state || ScaleOf(*task.job) != nullptr)
+    return std::nullopt;
+  DispatchOrder order = std::move(ready.order);
+  order.expected_uid = task.expected_uid;
+  order.sequence = task.job->resource_version;
   return order;
 }
 

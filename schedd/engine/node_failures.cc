@@ -1,5 +1,7 @@
 // Machines that fail under jobs that stand on them (kueue.md 2.12): the first one of a job is
-// replaced by a second pass, a second one takes the job off its member.
+// replaced by a second pass, a second one takes the job off its member. On a Kubernetes member the
+// first one does: the pods are pinned by what was created there, and a replacement would not move
+// them.
 //
 // What tells of a failure is the member's declaration (annotation muster.io/nodes): a machine that
 // is not in it any more, that is not ready, or that has a NoExecute taint which the pods do not
@@ -95,13 +97,18 @@ void Engine::Impl::CheckMachines() {
 void Engine::Impl::NoteMachines(const JobPtr& job, const std::vector<std::string>& failed) {
   const std::vector<std::string>& known = StateOf(*job).unhealthy_nodes;
   if (failed == known) return;
+  const auto evict = [&](const std::string& why) {
+    EvictFor(job, Reason::kNodeFailures, {std::string(ReasonName(Reason::kNodeFailures)), "", why});
+  };
   if (failed.size() > 1) {
-    EvictFor(
-        job, Reason::kNodeFailures,
-        {std::string(ReasonName(Reason::kNodeFailures)), "",
-         "Workload eviction triggered due to multiple TAS assigned node failures, including: " +
-             Listed(failed)});
-    return;
+    return evict(
+        "Workload eviction triggered due to multiple TAS assigned node failures, including: " +
+        Listed(failed));
+  }
+  if (!failed.empty() && IsDispatched(job->state) &&
+      live.config->member_clusters.at(job->cluster).backend == "kubernetes") {
+    return evict("Workload was evicted as its pods on member cluster " + job->cluster +
+                 " cannot leave unhealthy node(s): " + failed.front());
   }
   auto draft = std::make_shared<JobRecord>(*job);
   ChangeState(draft.get(), [&](AdmissionState* state) { state->unhealthy_nodes = failed; });

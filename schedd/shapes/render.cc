@@ -123,7 +123,11 @@ Status AddDecisions(const JobRecord& job, std::string_view pod_set, const Config
   if (!additions.ok()) return additions.error();
   json::object& spec = ObjectAt(pod_template, "spec");
   AddFlavors(*additions, spec);
-  if (job.admission != nullptr) {
+  // A member that declares no machines is one to admission: its nodes do not bear that one's
+  // labels.
+  const auto member = config.member_clusters.find(job.cluster);
+  const bool pins = member == config.member_clusters.end() || !member->second.nodes.empty();
+  if (job.admission != nullptr && pins) {
     for (const PodSetAssignment& assignment : job.admission->pod_sets) {
       if (assignment.name == pod_set && assignment.topology != nullptr)
         AddTopology(*assignment.topology, &spec);

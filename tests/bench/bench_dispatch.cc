@@ -70,8 +70,9 @@ Result<std::int64_t> FirstAdmission(const Server& server, const std::string& pre
 }
 
 struct MusterRun {
-  double rate = 0, cpu_ms = 0;
-  std::string sample;  // one of its objects
+  double rate = 0;
+  double cpu_ms = 0, postgres_ms = 0, own_ms = 0;  // CPU a job until the last release
+  std::string sample;                              // one of its objects
 };
 
 // `jobs` jobs wait, then their queue opens: from the first admission to the last release.
@@ -82,13 +83,17 @@ Result<MusterRun> DispatchBacklog(const Server& server, const BenchMembers& memb
   Status status = SubmitBacklog(server, jobs, prefix, DispatchManifest);
   if (!status.ok()) return status.error();
   const Watches watches = Watch(members, prefix);
-  const double cpu = server.Cpu().daemon;
+  const CpuSeconds cpu = server.Cpu();
+  const double own = OwnCpu();
   auto opened = server.Call("POST", "/v1/apply", QueueManifests("1000000000", false));
   if (!opened.ok()) return opened.error();
   status = WaitFor(watches, &ReleaseWatch::released, jobs, "released");
   if (!status.ok()) return status.error();
   MusterRun run;
-  run.cpu_ms = (server.Cpu().daemon - cpu) * 1000 / static_cast<double>(jobs);
+  const CpuSeconds used = server.Cpu();
+  run.cpu_ms = (used.daemon - cpu.daemon) * 1000 / static_cast<double>(jobs);
+  run.postgres_ms = (used.postgres - cpu.postgres) * 1000 / static_cast<double>(jobs);
+  run.own_ms = (OwnCpu() - own) * 1000 / static_cast<double>(jobs);
   auto first = FirstAdmission(server, prefix);
   if (!first.ok()) return first.error();
   run.rate = static_cast<double>(jobs) * 1e6 / static_cast<double>(LastRelease(watches) - *first);
@@ -203,7 +208,17 @@ Status RunOnce(const BenchOptions& options, const BenchMembers& members, const K
   out->of[way + " plain"].push_back(*ceiling);
   out->of[way + " ratio"].push_back(run->rate / *ceiling);
   out->of[way + " cpu"].push_back(run->cpu_ms);
+  out->of[way + " postgres"].push_back(run->postgres_ms);
+  out->of[way + " own"].push_back(run->own_ms);
   return Done{};
+}
+
+void AddCpu(const Samples& samples, const std::string& way, std::vector<Figure>* out) {
+  const auto median = [&](const char* of) { return Median(samples.of.at(way + of)); };
+  out->push_back({"  CPU of musterd a job", median(" cpu"), "ms", 0, false, ""});
+  out->push_back({"  CPU of PostgreSQL a job", median(" postgres"), "ms", 0, false, ""});
+  out->push_back({"  CPU of this program a job", median(" own"), "ms", 0, false,
+                  "the watches, and the members if they are fake"});
 }
 
 void AddFigures(const Kind& kind, Samples samples, std::vector<Figure>* out) {
@@ -213,12 +228,12 @@ void AddFigures(const Kind& kind, Samples samples, std::vector<Figure>* out) {
   out->push_back({"  plain client, the same create and patch", median("safe plain"), "jobs/s", 0,
                   false, std::to_string(kConnections) + " connections to each member"});
   out->push_back({"  ratio", median("safe ratio"), "", kind.ratio, false, "of the plain client"});
-  out->push_back({"  CPU of musterd a job", median("safe cpu"), "ms", 0, false, ""});
+  AddCpu(samples, "safe", out);
   out->push_back(
       {kind.name + ": dispatch=fast", median("fast"), "jobs/s", 0, false, "one create each"});
   out->push_back({"  plain client, one create", median("fast plain"), "jobs/s", 0, false, ""});
   out->push_back({"  ratio", median("fast ratio"), "", kind.ratio, false, "of the plain client"});
-  out->push_back({"  CPU of musterd a job", median("fast cpu"), "ms", 0, false, ""});
+  AddCpu(samples, "fast", out);
   out->push_back({kind.name + ", unloaded: admitted to created, p99",
                   Percentile(&samples.created, 0.99) * 1000, "ms", 250, true,
                   "as the member's watch tells it"});

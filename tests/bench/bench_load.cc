@@ -1,5 +1,4 @@
 // A load of the reference, in real time, through a whole daemon with a member that only sleeps.
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -29,15 +28,6 @@ struct OneRun {
   double thrown_away = 0;               // cpu seconds of attempts that were evicted
   std::map<std::string, double> waits;  // mean by class, seconds
 };
-
-double OwnCpu() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 Result<bool> AnyIn(const Server& server, const char* state) {
   auto page =

@@ -1,5 +1,7 @@
 #include "tests/bench/figures.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -30,6 +32,15 @@ bool Met(const Figure& figure) {
 }
 
 }  // namespace
+
+double OwnCpu() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
 
 double Percentile(std::vector<double>* samples, double fraction) {
   if (samples->empty()) return 0;

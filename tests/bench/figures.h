@@ -19,6 +19,9 @@ struct Figure {
 double Percentile(std::vector<double>* samples, double fraction);
 double Median(std::vector<double> values);
 
+/// CPU seconds of this process so far, with all its threads.
+double OwnCpu();
+
 /// Prints everything with the machine it ran on; to stdout.
 void Print(const std::string& benchmark, const std::vector<Figure>& figures, bool json);
 

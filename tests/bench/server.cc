@@ -216,6 +216,15 @@ Result<std::string> Server::Call(const std::string& method, const std::string& p
   return content;
 }
 
+Result<std::string> Server::CallUntilTaken(const std::string& method, const std::string& path,
+                                           const std::string& body) const {
+  for (;;) {
+    auto answer = Call(method, path, body);
+    if (answer.ok() || !answer.error().detail.starts_with("429")) return answer;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
 std::string QueueManifests(const std::string& cpu, bool hold) {
   return R"(apiVersion: v1
 kind: Namespace
@@ -280,7 +289,7 @@ Status SubmitBacklog(const Server& server, std::size_t count, const std::string&
     for (std::size_t i = at; i < std::min(at + 1000, count); ++i) {
       body += (i == at ? "" : ",") + manifest(prefix + std::to_string(i));
     }
-    auto answer = server.Call("POST", "/v1/namespaces/bench/jobs:batch", body + "]");
+    auto answer = server.CallUntilTaken("POST", "/v1/namespaces/bench/jobs:batch", body + "]");
     if (!answer.ok()) return answer.error();
   }
   return Done{};

@@ -45,6 +45,9 @@ class Server {
   /// answer.
   Result<std::string> Call(const std::string& method, const std::string& path,
                            const std::string& body = "") const;
+  /// The same, again and again while the daemon says that it has too much to do (429).
+  Result<std::string> CallUntilTaken(const std::string& method, const std::string& path,
+                                     const std::string& body) const;
 
  private:
   std::string bin_dir_, data_dir_;

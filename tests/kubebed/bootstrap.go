@@ -126,9 +126,8 @@ func nodesReady(ctx context.Context, api client.Client) error {
 	return nil
 }
 
-// installOperators creates the job kinds, waits until they are served, starts
-// their controllers, and only then the webhooks that call those.
-func (c *Cluster) installOperators(ctx context.Context) error {
+// installKinds creates the job kinds and waits until they are served.
+func (c *Cluster) installKinds(ctx context.Context) error {
 	api, err := c.client()
 	if err != nil {
 		return err
@@ -149,6 +148,20 @@ func (c *Cluster) installOperators(ctx context.Context) error {
 		if err := poll(60*time.Second, path, func() error { return c.get(path) }); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// installOperators starts the controllers of the job kinds, and only then the
+// webhooks that call them.
+func (c *Cluster) installOperators(ctx context.Context) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	files, err := readUpstream()
+	if err != nil {
+		return err
 	}
 	if err := c.start("operators"); err != nil {
 		return err

@@ -92,7 +92,10 @@ func (c *Cluster) pid(server string) int {
 		return 0
 	}
 	if state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
-		if at := strings.LastIndexByte(string(state), ')'); at > 0 && strings.HasPrefix(string(state[at:]), ") Z") {
+		at := strings.LastIndexByte(string(state), ')')
+		// A first thread that has ended while others have not holds the ports still.
+		threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+		if at > 0 && strings.HasPrefix(string(state[at:]), ") Z") && len(threads) <= 1 {
 			return 0
 		}
 	}

@@ -1,5 +1,6 @@
 """The test bed keeps its promises: every job kind lives and ends on it, and every fault does what its name says."""
 
+import datetime
 import json
 import os
 import shutil
@@ -88,6 +89,25 @@ class Kubebed(unittest.TestCase):
         done = self.member.wait(RAYJOBS + "/ray-bad",
                                 lambda seen: seen.get("status", {}).get("jobDeploymentStatus") == "Failed")
         self.assertEqual(done["status"]["jobStatus"], "FAILED")
+
+    def test_the_garbage_collector_knows_every_kind_from_its_first_look(self):
+        started = os.path.getmtime(os.path.join(self.member.folder, "controller-manager.pid"))
+        kinds = self.member.call("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions")["items"]
+        self.assertEqual(len(kinds), 5)
+        for kind in kinds:
+            self.assertTrue(condition(kind, "Established"))
+            made = datetime.datetime.fromisoformat(kind["metadata"]["creationTimestamp"]).timestamp()
+            self.assertLessEqual(made, started, kind["metadata"]["name"])
+
+    def test_a_foreground_deletion_takes_the_pods_first(self):
+        self.member.call("POST", SETS, {
+            "apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "leaves"},
+            "spec": {"replicatedJobs": [{"name": "a", "replicas": 1, "template": {"spec": job("x")["spec"]}}]}})
+        pods = PODS + "?labelSelector=jobset.sigs.k8s.io%2Fjobset-name%3Dleaves"
+        self.member.wait(pods, lambda seen: len(seen["items"]) == 1)
+        self.member.call("DELETE", SETS + "/leaves", {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Foreground"})
+        self.member.wait(SETS, lambda seen: "leaves" not in [each["metadata"]["name"] for each in seen["items"]])
+        self.assertEqual(self.member.call("GET", pods)["items"], [])
 
     def test_the_crds_refuse_a_wrong_field_type(self):
         self.assertEqual(self.member.status_of("POST", LWS, {

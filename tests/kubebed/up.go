@@ -138,7 +138,9 @@ func (c *Cluster) tryUp(ctx context.Context) error {
 }
 
 // startControlPlane starts every server but the operators, and waits for the
-// apiserver before those that need it.
+// apiserver before those that need it. The job kinds come before the controller
+// manager: its garbage collector looks for new kinds only every 30 seconds, and a
+// foreground deletion of one that it does not know stands still.
 func (c *Cluster) startControlPlane(ctx context.Context) error {
 	for _, server := range []string{"etcd", "apiserver"} {
 		if err := c.start(server); err != nil {
@@ -150,6 +152,11 @@ func (c *Cluster) startControlPlane(ctx context.Context) error {
 	}
 	if err := c.dropLeases(ctx); err != nil {
 		return err
+	}
+	if c.Operators {
+		if err := c.installKinds(ctx); err != nil {
+			return err
+		}
 	}
 	for _, server := range []string{"controller-manager", "scheduler", "kwok"} {
 		if err := c.start(server); err != nil {

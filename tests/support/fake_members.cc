@@ -7,6 +7,11 @@
 
 namespace muster::test {
 
+void FakeMembers::Take(PendingOrder order) {
+  if (on_order) on_order(order);
+  orders.push_back(std::move(order));
+}
+
 void FakeMembers::Ensure(const DispatchKey& key, JobPtr job, const std::string& expected_uid) {
   PendingOrder order;
   order.kind = PendingOrder::Kind::kEnsure;
@@ -19,7 +24,7 @@ void FakeMembers::Ensure(const DispatchKey& key, JobPtr job, const std::string& 
   if (job->admission != nullptr) {
     for (const PodSetAssignment& pod_set : job->admission->pod_sets) order.pods += pod_set.count;
   }
-  orders.push_back(std::move(order));
+  Take(std::move(order));
 }
 
 void FakeMembers::Remove(const DispatchKey& key, RemovePolicy policy) {
@@ -27,7 +32,7 @@ void FakeMembers::Remove(const DispatchKey& key, RemovePolicy policy) {
   order.kind = PendingOrder::Kind::kRemove;
   order.key = key;
   order.policy = std::move(policy);
-  orders.push_back(std::move(order));
+  Take(std::move(order));
 }
 
 void FakeMembers::Acknowledge(const DispatchKey& key, const RemoteObject&, const std::string& uid) {
@@ -35,14 +40,14 @@ void FakeMembers::Acknowledge(const DispatchKey& key, const RemoteObject&, const
   order.kind = PendingOrder::Kind::kAcknowledge;
   order.key = key;
   order.uid = uid;
-  orders.push_back(std::move(order));
+  Take(std::move(order));
 }
 
 void FakeMembers::List(const std::string& cluster) {
   PendingOrder order;
   order.kind = PendingOrder::Kind::kList;
   order.key.cluster = cluster;
-  orders.push_back(std::move(order));
+  Take(std::move(order));
 }
 
 std::string FakeMembers::IncarnationOf(const std::string& cluster) const {

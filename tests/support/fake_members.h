@@ -82,6 +82,7 @@ class FakeMembers final : public OrderSink {
   void ForgetOrders() { orders.clear(); }
 
   std::deque<PendingOrder> orders;
+  std::function<void(const PendingOrder&)> on_order;  // as the engine gives it; may be null
   std::map<DispatchKey, Object> objects;
   bool two_steps = false;           // attempts are made suspended, then released by their uid
   std::set<std::string> away;       // clusters that do not answer
@@ -92,6 +93,7 @@ class FakeMembers final : public OrderSink {
   std::size_t most_active_of_one_job = 0;  // I2: must never be above 1
 
  private:
+  void Take(PendingOrder order);
   void CarryList(PendingOrder order, bool happens);
   void CarryEnsure(const PendingOrder& order, bool happens, std::optional<Error> fault);
   /// What is under the key, released or resized.

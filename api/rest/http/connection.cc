@@ -61,8 +61,10 @@ void Connection::OnEnd() {
   input_ended_ = true;
   if (state_ == State::kClosed) return;
   // A stream's reader that closes is gone; whoever waits for an answer may have closed its sending
-  // side only.
-  if (state_ == State::kLingering || streaming_ || (!busy_ && !driving_)) CloseLocked();
+  // side only. Between two answers requests may still wait here for the pool to take them up: they
+  // are taken up now, and what no whole request is left of is closed.
+  if (state_ == State::kLingering || streaming_) return CloseLocked();
+  if (!busy_ && !driving_) Drive(lock);
 }
 
 void Connection::Drive(Lock& lock) {

@@ -173,31 +173,37 @@ def example(*parts):
     return os.path.join(SOURCE, "examples", *parts)
 
 
-QUEUES = """
+def queues(cpu="32", memory="128Gi", gpu="16", image=""):
+    """One flavor, the ClusterQueue main with this quota, its LocalQueue default; image: of batch scripts."""
+    annotations = f', annotations: {{muster.io/default-image: "{image}"}}' if image else ""
+    return f"""
 apiVersion: kueue.x-k8s.io/v1beta1
 kind: ResourceFlavor
-metadata: {name: standard}
-spec: {}
+metadata: {{name: standard}}
+spec: {{}}
 ---
 apiVersion: kueue.x-k8s.io/v1beta1
 kind: ClusterQueue
-metadata: {name: main}
+metadata: {{name: main}}
 spec:
-  namespaceSelector: {}
+  namespaceSelector: {{}}
   resourceGroups:
   - coveredResources: ["cpu", "memory", "nvidia.com/gpu"]
     flavors:
     - name: standard
       resources:
-      - {name: cpu, nominalQuota: 32}
-      - {name: memory, nominalQuota: 128Gi}
-      - {name: nvidia.com/gpu, nominalQuota: 16}
+      - {{name: cpu, nominalQuota: {cpu}}}
+      - {{name: memory, nominalQuota: {memory}}}
+      - {{name: nvidia.com/gpu, nominalQuota: {gpu}}}
 ---
 apiVersion: kueue.x-k8s.io/v1beta1
 kind: LocalQueue
-metadata: {name: default, namespace: default}
-spec: {clusterQueue: main}
+metadata: {{name: default, namespace: default{annotations}}}
+spec: {{clusterQueue: main}}
 """
+
+
+QUEUES = queues()
 
 
 def shell_job(name, script, **spec):

@@ -422,6 +422,31 @@ TEST_F(GrpcServerTest, QueueAndClusterServices_ApplyListAndCordon) {
   EXPECT_EQ(cluster.allocatable().at("cpu"), "64");
 }
 
+TEST_F(GrpcServerTest, AMemberThatDoesNotAnswer_SaysWhyAndSinceWhen) {
+  ClusterFacts facts;
+  facts.cluster = "east";
+  facts.healthy = false;
+  facts.message = "cannot connect to 10.0.0.1:6443: Connection refused";
+  facts.observed_at = {1'767'225'600'000'000};
+  engine_.Post(FactsCommand{facts});
+  v1::GetClusterRequest get;
+  get.set_name("east");
+  v1::Cluster cluster;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  do {
+    grpc::ClientContext context;
+    ASSERT_TRUE(clusters_->GetCluster(&context, get, &cluster).ok());
+  } while (cluster.healthy() && std::chrono::steady_clock::now() < deadline);
+  EXPECT_FALSE(cluster.healthy());
+  EXPECT_EQ(cluster.message(), facts.message);
+  EXPECT_EQ(cluster.observed_at().seconds(), 1'767'225'600);
+  grpc::ClientContext context;
+  v1::ListClustersResponse all;
+  ASSERT_TRUE(clusters_->ListClusters(&context, v1::ListClustersRequest(), &all).ok());
+  ASSERT_EQ(all.items_size(), 1);
+  EXPECT_EQ(all.items(0).message(), facts.message);
+}
+
 TEST_F(GrpcServerTest, Reflection_ListsOurServices_ToAClientWithoutOurFiles) {
   // ServerReflectionRequest{list_services: ""}: field 7, length 0.
   const std::string answer = BareCall(

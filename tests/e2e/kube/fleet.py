@@ -6,7 +6,7 @@ import sys
 sys.path[1:1] = [os.path.join(os.environ["MUSTER_SOURCE"], "tests", part) for part in ("kubebed", "e2e/daemon")]
 
 from bed_client import MERGE, Bed, Member  # noqa: E402
-from muster_server import Server, sql  # noqa: E402
+from muster_server import Server, queues, sql  # noqa: E402
 from pod_ledger import PodLedger  # noqa: E402
 
 COLLECTIONS = {"Job": "/apis/batch/v1/jobs", "JobSet": "/apis/jobset.x-k8s.io/v1alpha2/jobsets",
@@ -17,31 +17,7 @@ COLLECTIONS = {"Job": "/apis/batch/v1/jobs", "JobSet": "/apis/jobset.x-k8s.io/v1
 FINALIZER = "muster.io/record"
 LIVE = ("Admitted", "Running")
 
-QUEUES = """
-apiVersion: kueue.x-k8s.io/v1beta1
-kind: ResourceFlavor
-metadata: {name: standard}
-spec: {}
----
-apiVersion: kueue.x-k8s.io/v1beta1
-kind: ClusterQueue
-metadata: {name: main}
-spec:
-  namespaceSelector: {}
-  resourceGroups:
-  - coveredResources: ["cpu", "memory", "nvidia.com/gpu"]
-    flavors:
-    - name: standard
-      resources:
-      - {name: cpu, nominalQuota: 2000}
-      - {name: memory, nominalQuota: 4000Gi}
-      - {name: nvidia.com/gpu, nominalQuota: 64}
----
-apiVersion: kueue.x-k8s.io/v1beta1
-kind: LocalQueue
-metadata: {name: default, namespace: default, annotations: {muster.io/default-image: "debian:12"}}
-spec: {clusterQueue: main}
-"""
+QUEUES = queues(cpu="2000", memory="4000Gi", gpu="64", image="debian:12")
 
 
 class Fleet:
@@ -95,6 +71,12 @@ class Fleet:
         job = self.server.wait_state(job_id, "Succeeded", "Failed", "Cancelled")
         assert not states or job["state"] in states, job
         return job
+
+    def says(self, job, *words):
+        """The job's view once its message has these words."""
+        self.server.wait(lambda: all(word in self.server.job(job["id"])["message"] for word in words),
+                         what=f"{words} in the message, was {self.server.job(job['id'])}")
+        return self.server.job(job["id"])
 
     def pods(self, job_id):
         status, answer = self.server.get(f"/v1/jobs/{job_id}/pods")

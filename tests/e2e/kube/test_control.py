@@ -129,11 +129,12 @@ class Control(unittest.TestCase):
         self.server.wait(lambda: all(pod.ended for pod in self.fleet.ledger.of_job(ended["uid"])), what="its pods end")
 
     def test_a_maximum_execution_time_takes_a_job_off_its_member_and_deactivates_it(self):
-        view = self.fleet.submit(at(job("latest"), "label:kueue.x-k8s.io/max-exec-time-seconds", "1"))
-        self.server.wait(lambda: self.server.job(view["id"])["reason"] == "Deactivated", what="it is deactivated")
-        self.fleet.wait_gone(view)
-        self.assertTrue(all(pod.ended for pod in self.fleet.ledger.of_job(view["uid"])))
-        self.server.run("muster", "delete", "jobs", str(view["id"]))
+        for manifest in (job("latest"), torch("latest-torch")):
+            view = self.fleet.submit(at(manifest, "label:kueue.x-k8s.io/max-exec-time-seconds", "1"))
+            self.server.wait(lambda: self.server.job(view["id"])["reason"] == "Deactivated", what="it is deactivated")
+            self.fleet.wait_gone(view)
+            self.assertTrue(all(pod.ended for pod in self.fleet.ledger.of_job(view["uid"])))
+            self.server.run("muster", "delete", "jobs", str(view["id"]))
 
     def test_a_job_deleted_on_its_member_while_it_runs_is_lost_and_not_made_again(self):
         view = self.running(job("removed"))

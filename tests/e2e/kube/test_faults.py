@@ -42,10 +42,6 @@ class Faults(unittest.TestCase):
         self.assertEqual(view["cluster"], name)
         return view
 
-    def says(self, view, *words):
-        return self.server.wait(lambda: all(word in self.server.job(view["id"])["message"] for word in words) and self.server.job(view["id"]),
-                                what=f"{words} in the message, was {self.server.job(view['id'])}")
-
     def ran_once(self, view):
         pods = self.fleet.ledger.of_job(view["uid"])
         self.assertEqual([pod.attempt for pod in pods], [1], "one pod, one attempt")
@@ -70,10 +66,10 @@ class StandsStill(Faults):
             self.fleet.ends(view["id"], "Succeeded")
         self.assertIn("member-1", self.server.run("muster", "get", "memberclusters"))
         self.fleet.wait_healthy("member-1", False)
-        self.says(stays, "member-1")
+        self.fleet.says(stays, "member-1")
         self.assertEqual(self.server.job(stays["id"])["state"], "Running")
         self.server.run("muster", "delete", "jobs", str(doomed["id"]))
-        waits = self.says(doomed, "member-1")
+        waits = self.fleet.says(doomed, "member-1")
         self.assertIn(waits["state"], ("Admitted", "Running"), "a cancel is done when the member has done it")
         self.server.wait(lambda: time.monotonic() > over, timeout=self.seconds + 1, what="the length of the pause")
         bed.call("resume", "apiserver", "--cluster", "member-1")

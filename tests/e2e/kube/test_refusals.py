@@ -69,7 +69,7 @@ class Members(unittest.TestCase):
         self.assertIn(message[:40], [line for line in shown.splitlines() if line.startswith(name + " ")][0])
 
     def test_a_member_that_nobody_answers_for(self):
-        self.says("silent", "connect")
+        self.says("silent", "cannot connect to 127.0.0.1:1:")
 
     def test_a_member_whose_certificate_is_not_trusted(self):
         self.says("strange", "certificate")

@@ -196,7 +196,8 @@ Answer Cluster::Replace(const Key& key, json::object object, const std::string& 
   const Resource& of = resource(key);
   const Record* record = store_.Find(key);
   if (record == nullptr) return NotFound(of, key.name);
-  const json::object before = store_.Object(key);
+  const ObjectPtr seen = store_.View(key);
+  const json::object& before = *seen;
   const std::string version = Text(object, {"metadata", "resourceVersion"});
   if (!version.empty() && version != std::to_string(record->version)) {
     return Conflict(of, key.name,
@@ -320,7 +321,8 @@ void Cluster::Write(const Key& key, json::object object) {
   if (record == nullptr) return;
   object["kind"] = resource(key).kind;
   object["apiVersion"] = resource(key).api_version();
-  const json::object before = store_.Object(key);
+  const ObjectPtr seen = store_.View(key);
+  const json::object& before = *seen;
   if (Same(object, before)) return;
   if (Numbered(resource(key)) && !SameSpec(before, object)) BumpGeneration(object);
   const bool last =
@@ -396,7 +398,25 @@ void Cluster::SetInstalled(int resource, bool installed) {
   }
 }
 
+const std::vector<Cluster::Node>& Cluster::Nodes() {
+  if (nodes_) return *nodes_;
+  nodes_.emplace();
+  for (const auto& [name, record] : store_.All(store_.Plural("nodes"))) {
+    const json::object object = OwnObject(*record.text);
+    const json::object* status = FindObject(object, {"status"});
+    const json::object* labels = FindObject(object, {"metadata", "labels"});
+    Node node{name.second, "", {}, false};
+    if (labels != nullptr) node.labels = *labels;
+    node.zone = Text(node.labels, {"topology.kubernetes.io/zone"});
+    node.open = status != nullptr && ConditionHolds(*status, "Ready") &&
+                !Flag(object, {"spec", "unschedulable"});
+    nodes_->push_back(std::move(node));
+  }
+  return *nodes_;
+}
+
 void Cluster::Wipe() {
+  nodes_.reset();
   store_.Clear();
   queue_.clear();
   queued_.clear();
@@ -406,6 +426,7 @@ void Cluster::Wipe() {
 }
 
 void Cluster::Restore(const ObjectStore::Snapshot& snapshot) {
+  nodes_.reset();
   store_.Load(snapshot);
   queue_.clear();
   queued_.clear();

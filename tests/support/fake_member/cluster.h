@@ -88,6 +88,14 @@ class Cluster {
   std::optional<std::int64_t> NextDue() const;
   /// Off: objects are kept and nothing happens to them.
   void SetControllers(bool on) { controllers_ = on; }
+  /// What the scheduler looks at of a node.
+  struct Node {
+    std::string name, zone;
+    json::object labels;
+    bool open = false;  // ready, and not cordoned
+  };
+  /// In the order of their names.
+  const std::vector<Node>& Nodes();
 
   /// Operations of a JSON patch that go over everything a client writes, as a webhook's do; those
   /// that cannot be done are skipped. nullptr: none.
@@ -125,6 +133,7 @@ class Cluster {
   const json::array* mutation_ = nullptr;
   std::set<int> missing_;
   std::map<std::string, std::int64_t> pod_quota_;
+  std::optional<std::vector<Node>> nodes_;                    // read again when one has changed
   std::map<std::string, std::map<std::string, int>> active_;  // pods by job uid and attempt
   std::deque<Key> queue_;
   std::set<Key> queued_;

@@ -46,6 +46,7 @@ void Cluster::OnChange(const Change& change) {
     }
   }
   if (of.kind == "Node") {
+    nodes_.reset();
     const int pods = store_.Plural("pods");
     for (const auto& [name, record] : store_.All(pods)) Enqueue({pods, name.first, name.second});
   }

@@ -5,7 +5,7 @@
 namespace muster::fake {
 
 bool PodView::ready() const {
-  const json::object* status = FindObject(object, {"status"});
+  const json::object* status = FindObject(object(), {"status"});
   return status != nullptr && !deleting && ConditionHolds(*status, "Ready");
 }
 
@@ -15,7 +15,7 @@ std::vector<PodView> PodsOf(Cluster& cluster, const std::string& uid) {
     if (cluster.resource(key).kind != "Pod") continue;
     const Record* record = cluster.store().Find(key);
     pods.push_back(
-        {key, cluster.store().Object(key), record->deleting, record->counted, record->born});
+        {key, cluster.store().View(key), record->deleting, record->counted, record->born});
   }
   std::sort(pods.begin(), pods.end(),
             [](const PodView& one, const PodView& other) { return one.born < other.born; });

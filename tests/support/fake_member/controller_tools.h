@@ -12,15 +12,16 @@ namespace muster::fake {
 /// A pod as its controller sees it.
 struct PodView {
   Key key;
-  json::object object;
+  ObjectPtr seen;
   bool deleting = false, counted = false;
   std::int64_t born = 0;
-  std::string phase() const { return Text(object, {"status", "phase"}); }
+  const json::object& object() const { return *seen; }
+  std::string phase() const { return Text(object(), {"status", "phase"}); }
   bool ended() const { return phase() == "Succeeded" || phase() == "Failed"; }
   bool active() const { return !ended() && !deleting; }
   bool ready() const;
   std::string Label(std::string_view name) const {
-    return Text(object, {"metadata", "labels", name});
+    return Text(object(), {"metadata", "labels", name});
   }
 };
 

@@ -13,18 +13,23 @@ constexpr char kIndex[] = "batch.kubernetes.io/job-completion-index";
 struct JobLook {
   Cluster& cluster;
   Key key;
-  json::object job;
-  json::object status;
-  std::vector<PodView> pods;
+  ObjectPtr seen;
   std::string now;
+  const json::object& job = *seen;
+  json::object status = {};
+  std::vector<PodView> pods = {};
 
   std::int64_t parallelism() const { return Number(job, {"spec", "parallelism"}, 1); }
   /// -1: none set, any pod's success ends the Job.
   std::int64_t completions() const { return Number(job, {"spec", "completions"}, -1); }
   bool indexed() const { return Text(job, {"spec", "completionMode"}) == "Indexed"; }
   void Save() {
-    job["status"] = status;
-    cluster.Write(key, job);
+    const ObjectPtr before = cluster.store().View(key);
+    const json::object* told = FindObject(*before, {"status"});
+    if (told != nullptr && Same(*told, status)) return;
+    json::object changed = *before;
+    changed["status"] = status;
+    cluster.Write(key, std::move(changed));
   }
   void Condition(const std::string& type, bool holds, const std::string& reason,
                  const std::string& message) {
@@ -62,7 +67,7 @@ std::string WriteIndexes(const std::set<std::int64_t>& all) {
 }
 
 std::int64_t IndexOf(const PodView& pod) {
-  const std::string text = Text(pod.object, {"metadata", "annotations", kIndex});
+  const std::string text = Text(pod.object(), {"metadata", "annotations", kIndex});
   return text.empty() ? -1 : std::stoll(text);
 }
 
@@ -121,7 +126,7 @@ void CountEnded(JobLook& look) {
   for (const PodView& pod : look.pods) {
     const bool lost = pod.deleting && !pod.ended();  // killed: it failed, once it is gone
     if (pod.counted || lost || !pod.ended()) continue;
-    const std::string uid = Text(pod.object, {"metadata", "uid"});
+    const std::string uid = Text(pod.object(), {"metadata", "uid"});
     if (pod.phase() == "Succeeded") {
       succeeded.push_back(json::value(uid));
       if (look.indexed()) indexes.insert(IndexOf(pod));
@@ -260,11 +265,11 @@ bool Finished(Cluster& cluster, const Key& key, const json::object& job) {
 }  // namespace
 
 void ReconcileJob(Cluster& cluster, const Key& key) {
-  json::object job = cluster.store().Object(key);
-  const std::string manager = Text(job, {"spec", "managedBy"});
-  if (cluster.store().Find(key)->deleting || Finished(cluster, key, job)) return;
+  const ObjectPtr seen = cluster.store().View(key);
+  const std::string manager = Text(*seen, {"spec", "managedBy"});
+  if (cluster.store().Find(key)->deleting || Finished(cluster, key, *seen)) return;
   if (!manager.empty() && manager != "kubernetes.io/job-controller") return;
-  JobLook look{cluster, key, std::move(job), {}, {}, cluster.Now()};
+  JobLook look{cluster, key, seen, cluster.Now()};
   if (const json::object* status = FindObject(look.job, {"status"})) look.status = *status;
   look.pods = PodsOf(cluster, cluster.store().Find(key)->uid);
   CountEnded(look);

@@ -88,7 +88,7 @@ std::map<std::int64_t, Group> Groups(SetLook& look) {
       groups[std::stoll(group)].emplace(std::stoll(worker), std::move(pod));
   };
   for (PodView& leader : PodsOf(look.cluster, look.cluster.store().Find(look.key)->uid)) {
-    for (PodView& worker : PodsOf(look.cluster, Text(leader.object, {"metadata", "uid"})))
+    for (PodView& worker : PodsOf(look.cluster, Text(leader.object(), {"metadata", "uid"})))
       take(std::move(worker));
     take(std::move(leader));
   }

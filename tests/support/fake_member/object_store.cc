@@ -5,6 +5,8 @@
 namespace muster::fake {
 namespace {
 
+constexpr std::size_t kSeen = 512;  // objects kept as such beside their text
+
 LabelsPtr LabelsOf(const json::object& object) {
   Labels labels;
   if (const json::object* all = FindObject(object, {"metadata", "labels"})) {
@@ -49,10 +51,20 @@ const Record* ObjectStore::Find(const Key& key) const {
 
 Record* ObjectStore::FindMutable(const Key& key) { return const_cast<Record*>(Find(key)); }
 
-json::object ObjectStore::Object(const Key& key) const {
+ObjectPtr ObjectStore::View(const Key& key) const {
   const Record* record = Find(key);
   MUSTER_CHECK(record != nullptr);
-  return OwnObject(*record->text);
+  if (record->seen == nullptr) Keep(key, *record, OwnObject(*record->text));
+  return record->seen;
+}
+
+void ObjectStore::Keep(const Key& key, const Record& record, json::object object) const {
+  record.seen = std::make_shared<const json::object>(std::move(object));
+  kept_.push_back(key);
+  if (kept_.size() <= kSeen) return;
+  const Key oldest = std::move(kept_.front());
+  kept_.pop_front();
+  if (const Record* other = Find(oldest); other != nullptr && other != &record) other->seen.reset();
 }
 
 const Key* ObjectStore::ByUid(const std::string& uid) const {
@@ -125,6 +137,9 @@ const Record& ObjectStore::Put(const Key& key, json::object object, std::int64_t
   change.uid = record.uid;
   change.owners = record.owners;
   change.ended = record.ended;
+  object["kind"] = resources_[static_cast<std::size_t>(key.resource)].kind;
+  object["apiVersion"] = resources_[static_cast<std::size_t>(key.resource)].api_version();
+  Keep(key, record, std::move(object));
   Announce(std::move(change));
   return record;
 }
@@ -194,6 +209,7 @@ void ObjectStore::Clear() {
   tables_.assign(resources_.size(), Table());
   by_uid_.clear();
   children_.clear();
+  kept_.clear();
   version_ = 1;
   Compact();
 }
@@ -201,6 +217,7 @@ void ObjectStore::Clear() {
 void ObjectStore::Load(const Snapshot& snapshot) {
   tables_ = snapshot.tables;
   version_ = snapshot.version;
+  kept_.clear();
   by_uid_.clear();
   children_.clear();
   for (std::size_t i = 0; i < tables_.size(); ++i) {

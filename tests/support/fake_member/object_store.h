@@ -28,10 +28,12 @@ struct Key {
 
 using TextPtr = std::shared_ptr<const std::string>;
 using LabelsPtr = std::shared_ptr<const Labels>;
+using ObjectPtr = std::shared_ptr<const json::object>;
 
 /// An object as it is kept. What follows `ended` is not part of it and survives rewrites.
 struct Record {
   TextPtr text;
+  mutable ObjectPtr seen;  // `text` as an object, if it was looked at lately
   std::string uid;
   std::int64_t version = 0;
   LabelsPtr labels;
@@ -81,7 +83,9 @@ class ObjectStore {
   const Record* Find(const Key& key) const;
   Record* FindMutable(const Key& key);
   const Table& All(int resource) const { return tables_[static_cast<std::size_t>(resource)]; }
-  json::object Object(const Key& key) const;
+  /// The object as it is now; what is held of it does not change.
+  ObjectPtr View(const Key& key) const;
+  json::object Object(const Key& key) const { return *View(key); }
   /// Where the object with a uid is; nullptr if there is none.
   const Key* ByUid(const std::string& uid) const;
   /// The objects that name the uid as an owner.
@@ -116,12 +120,14 @@ class ObjectStore {
   void Index(const Key& key, const Record& record);
   void Unindex(const Key& key, const Record& record);
   void Announce(Change change);
+  void Keep(const Key& key, const Record& record, json::object object) const;
 
   std::vector<Resource> resources_;
   std::vector<std::string> prefixes_;
   std::size_t history_;
   std::vector<Table> tables_;
   std::int64_t version_ = 1;
+  mutable std::deque<Key> kept_;  // whose records may have `seen`, the longest first
   std::unordered_map<std::string, Key> by_uid_;
   std::unordered_map<std::string, std::set<Key>> children_;
   std::vector<std::deque<ChangePtr>> changes_;

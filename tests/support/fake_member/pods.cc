@@ -18,45 +18,41 @@ void SetState(json::object& status, const std::string& type, bool holds, const s
   }
 }
 
-bool Fits(const json::object& pod, const json::object& node) {
-  if (Flag(node, {"spec", "unschedulable"})) return false;
-  if (!ConditionHolds(*FindObject(node, {"status"}), "Ready")) return false;
-  const json::object* wanted = FindObject(pod, {"spec", "nodeSelector"});
-  if (wanted == nullptr) return true;
-  for (const auto& [name, value] : *wanted) {
-    const json::value* has = Find(node, {"metadata", "labels", name});
+bool Fits(const json::object* selector, const Cluster::Node& node) {
+  if (!node.open) return false;
+  if (selector == nullptr) return true;
+  for (const auto& [name, value] : *selector) {
+    const json::value* has = node.labels.if_contains(name);
     if (has == nullptr || *has != value) return false;
   }
   return true;
 }
 
-// Nodes are taken in turn; how much of them is in use is not looked at.
-std::optional<json::object> ChooseNode(Cluster& cluster, const json::object& pod,
-                                       std::int64_t turn) {
-  const int nodes = cluster.store().Plural("nodes");
-  std::vector<json::object> fitting;
-  for (const auto& [key, record] : cluster.store().All(nodes)) {
-    json::object node = OwnObject(*record.text);
-    if (Find(node, {"status"}) != nullptr && Fits(pod, node)) fitting.push_back(std::move(node));
+// Nodes are taken in turn; how much of them is in use is not looked at. nullptr: none fits.
+const Cluster::Node* ChooseNode(Cluster& cluster, const json::object& pod, std::int64_t turn) {
+  const json::object* selector = FindObject(pod, {"spec", "nodeSelector"});
+  std::vector<const Cluster::Node*> fitting;
+  for (const Cluster::Node& node : cluster.Nodes()) {
+    if (Fits(selector, node)) fitting.push_back(&node);
   }
-  if (fitting.empty()) return std::nullopt;
-  return std::move(fitting[static_cast<std::size_t>(turn) % fitting.size()]);
+  if (fitting.empty()) return nullptr;
+  return fitting[static_cast<std::size_t>(turn) % fitting.size()];
 }
 
 void Bind(Cluster& cluster, const Key& key, json::object pod, std::int64_t turn) {
   json::object& status = Child(pod, "status");
-  const std::optional<json::object> node = ChooseNode(cluster, pod, turn);
+  const Cluster::Node* node = ChooseNode(cluster, pod, turn);
   status["phase"] = "Pending";
-  if (!node) {
+  if (node == nullptr) {
     SetCondition(status, "PodScheduled", false, "Unschedulable",
                  "0/" + std::to_string(cluster.options().nodes) +
                      " nodes are available: node(s) didn't match Pod's node affinity/selector.",
                  cluster.Now(), {{"lastProbeTime", nullptr}});
   } else {
     constexpr std::string_view kZone = "topology.kubernetes.io/zone";
-    Child(pod, "spec")["nodeName"] = Text(*node, {"metadata", "name"});
-    if (const std::string zone = Text(*node, {"metadata", "labels", kZone}); !zone.empty())
-      Child(Child(pod, "metadata"), "labels")[{kZone.data(), kZone.size()}] = zone;
+    Child(pod, "spec")["nodeName"] = node->name;
+    if (!node->zone.empty())
+      Child(Child(pod, "metadata"), "labels")[{kZone.data(), kZone.size()}] = node->zone;
     SetState(status, "PodScheduled", true, "", cluster.Now());
   }
   cluster.Write(key, std::move(pod));
@@ -128,20 +124,20 @@ void ReconcilePod(Cluster& cluster, const Key& key) {
     return cluster.store().Erase(key);
   }
   if (record.ended) return;
-  json::object pod = cluster.store().Object(key);
-  if (Text(pod, {"spec", "nodeName"}).empty())
-    return Bind(cluster, key, std::move(pod), record.version);
+  const ObjectPtr seen = cluster.store().View(key);
+  const json::object& pod = *seen;
+  if (Text(pod, {"spec", "nodeName"}).empty()) return Bind(cluster, key, pod, record.version);
   if (Text(pod, {"status", "phase"}) != "Running") {
     const std::int64_t due = record.created_ms + Annotated(pod, "bed.test/start").value_or(0);
     if (cluster.now_ms() < due) return cluster.WakeAt(key, due);
-    return Run(cluster, key, std::move(pod));
+    return Run(cluster, key, pod);
   }
   const std::optional<std::int64_t> fail = Annotated(pod, "bed.test/fail");
   const std::optional<std::int64_t> run = Annotated(pod, "bed.test/run");
   if (!fail && !run) return;
   const std::int64_t due = record.started_ms + (fail ? *fail : *run);
   if (cluster.now_ms() < due) return cluster.WakeAt(key, due);
-  End(cluster, key, std::move(pod), fail.has_value());
+  End(cluster, key, pod, fail.has_value());
 }
 
 }  // namespace muster::fake

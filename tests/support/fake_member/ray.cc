@@ -120,7 +120,7 @@ void ReconcileRayCluster(Cluster& cluster, const Key& key) {
   json::object head;
   if (const auto pod = have.find(head_name); pod != have.end() && wanted.count(head_name) > 0) {
     head["podName"] = head_name;
-    if (const std::string ip = Text(pod->second.object, {"status", "podIP"}); !ip.empty())
+    if (const std::string ip = Text(pod->second.object(), {"status", "podIP"}); !ip.empty())
       head["podIP"] = ip;
   }
   status["head"] = std::move(head);

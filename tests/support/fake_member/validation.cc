@@ -153,8 +153,9 @@ std::vector<Cause> ValidateChange(const Resource& resource, const json::object& 
     if (!same({"spec", "completions"}) && !elastic) causes.push_back(Immutable("spec.completions"));
     const bool fresh =
         Flag(before, {"spec", "suspend"}) && Text(before, {"status", "startTime"}).empty();
-    const bool allowed = fresh && Same(FixedTemplate(before), FixedTemplate(after));
-    if (!same({"spec", "template"}) && !allowed) causes.push_back(Immutable("spec.template"));
+    const bool allowed =
+        same({"spec", "template"}) || (fresh && Same(FixedTemplate(before), FixedTemplate(after)));
+    if (!allowed) causes.push_back(Immutable("spec.template"));
   }
   if (resource.kind == "Pod" && !same({"spec", "nodeName"})) causes.push_back(Immutable("spec"));
   if (resource.kind == "LeaderWorkerSet" && !same({"spec", "leaderWorkerTemplate", "size"}))

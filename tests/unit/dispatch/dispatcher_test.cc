@@ -326,6 +326,51 @@ TEST_F(DispatcherTest, AMemberThatMakesInTwoStepsIsAskedForEachOfThem) {
   released.ensured(RemoteRef{"uid", "incarnation"});
 }
 
+TEST_F(DispatcherTest, AMemberGetsNoMoreThanItCanBeDoneWithInTime_TheRestWaitsHere) {
+  constexpr int kOrders = 100, kAtOnce = 64;
+  for (int i = 0; i < kOrders; ++i) {
+    const JobPtr job = Accepted("train-" + std::to_string(i));
+    dispatcher_->Ensure(KeyOf(job), job, "");
+  }
+  Start();  // all are there when the worker looks: one that comes later waits for half the room
+  std::deque<BackendCall> calls;
+  for (int i = 0; i < kAtOnce; ++i) calls.push_back(backend_.Take());
+  dispatcher_->List("east");
+  calls.push_back(backend_.Take());
+  ASSERT_NE(calls.back().listed, nullptr) << "a list does not wait behind them";
+  calls.pop_back();
+  EXPECT_EQ(backend_.waiting(), 0u);
+  for (int i = 0; i < kOrders; ++i) {
+    if (calls.empty()) calls.push_back(backend_.Take());
+    ASSERT_NE(calls.front().ensured, nullptr);
+    calls.front().ensured(RemoteRef{"uid", "incarnation"});
+    calls.pop_front();
+    EXPECT_TRUE(inbox_.Take<EnsuredCommand>().outcome.ok());
+  }
+}
+
+TEST_F(DispatcherTest, AReleaseNeedsNoSecondLookAtTheManifest_UnlessTheJobHasChanged) {
+  backend_.creates_suspended = true;
+  Start();
+  const JobPtr job = Accepted("train");
+  for (const bool changed : {false, true}) {
+    dispatcher_->Ensure(KeyOf(job), job, "");
+    backend_.Take().ensured(RemoteRef{"uid", "incarnation", true});
+    inbox_.Take<EnsuredCommand>();
+    auto later = std::make_shared<JobRecord>(*job);
+    later->resource_version = job->resource_version + 1;
+    later->name = "renamed";  // what shows in a manifest that is rendered anew
+    if (changed) later->admission = std::make_shared<const Admission>(*job->admission);
+    dispatcher_->Ensure(KeyOf(job), later, "uid");
+    BackendCall released = backend_.Take();
+    EXPECT_THAT(released.order.object.json, testing::HasSubstr("\"suspend\":false"));
+    EXPECT_EQ(released.order.sequence, later->resource_version);
+    EXPECT_EQ(released.order.object.name, changed ? "renamed" : "train");
+    released.ensured(RemoteRef{"uid", "incarnation"});
+    inbox_.Take<EnsuredCommand>();
+  }
+}
+
 TEST_F(DispatcherTest, ReleasesGoBeforeCreationsThatCameEarlier) {
   backend_.creates_suspended = true;
   const JobPtr first = Accepted("first"), second = Accepted("second"), third = Accepted("third");

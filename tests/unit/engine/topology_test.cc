@@ -50,6 +50,13 @@ ObjectChange MemberWithMachines(const std::set<std::string>& gone = {},
   return change;
 }
 
+ObjectChange OnKubernetes(ObjectChange member) {
+  json::value manifest = *ParseJson(member.manifest);
+  manifest.at("metadata").at("annotations").as_object()["muster.io/backend"] = "kubernetes";
+  member.manifest = WriteJson(manifest);
+  return member;
+}
+
 JobSpec InOneRack(const std::string& name, std::int32_t pods) {
   JobSpec spec;
   spec.name = name;
@@ -165,6 +172,36 @@ TEST(NodeFailures, AMachineThatComesBackInTimeIsNotReplaced) {
   EXPECT_TRUE(StateOf(*world.Job(id)).unhealthy_nodes.empty());
   PassSecondPass(&world);
   EXPECT_EQ(Machines(world, id), "a1:2");
+}
+
+// What was made on a Kubernetes member pins its pods: only another attempt can stand elsewhere.
+TEST(NodeFailures, Case38_OnAKubernetesMember_TheGangLeavesWholeAndIsMadeAnewElsewhere) {
+  for (const bool bound : {false, true}) {
+    EngineWorld world;
+    world.members.two_steps = true;
+    DeclareRacks(&world);
+    ASSERT_TRUE(world.Apply({OnKubernetes(MemberWithMachines())}).ok());
+    const JobId id = world.Submit(InOneRack("gang", 4))->id;
+    world.members.Carry();  // made and suspended; its release is on its way
+    world.Settle();
+    if (bound) world.Run();
+    ASSERT_EQ(Machines(world, id), "a1:2 a2:2");
+    const DispatchKey first = world.KeyOf(id);
+    ASSERT_TRUE(world.Apply({OnKubernetes(MemberWithMachines({"a2"}))}).ok());
+    const Condition* evicted = FindCondition(*world.Job(id), "Evicted");
+    ASSERT_NE(evicted, nullptr);
+    EXPECT_EQ(evicted->message,
+              "Workload was evicted as its pods on member cluster east cannot leave unhealthy "
+              "node(s): a2");
+    world.Run();
+    EXPECT_EQ(world.StateOf(id), JobState::kRunning);
+    EXPECT_EQ(Machines(world, id), "b1:2 b2:2");
+    EXPECT_EQ(world.Job(id)->attempt, 2);
+    EXPECT_FALSE(world.members.objects.contains(first));
+    EXPECT_LE(world.members.most_active_of_one_job, 1U) << "I1";
+    EXPECT_LE(world.members.starts[first], 1) << "I1";
+    EXPECT_EQ(world.UsedCpu(), 4000) << "I4";
+  }
 }
 
 TEST(NodeFailures, WithTheGateOffNothingHappens) {

@@ -42,6 +42,48 @@ TEST_F(EnsureTest, ReleasesOnlyTheObjectOfTheExpectedUid) {
   EXPECT_TRUE(Ensure(release).ok()) << "a release that comes again is none";
 }
 
+class BlindEnsureTest : public EnsureTest {
+ protected:
+  /// From here on no watch tells of Jobs: what is written after a creation is not known.
+  void StopWatches() {
+    member_.Inject({.kind = FaultKind::kStall, .verb = "watch", .path = "/jobs", .times = -1});
+    member_.CloseWatches();
+  }
+  std::int64_t Requests(const char* what) { return member_.counts().requests[what]; }
+};
+
+TEST_F(BlindEnsureTest, WhatAControllerSaysInTheStatus_DoesNotHinderARelease) {
+  Connect();
+  StopWatches();
+  const DispatchKey key = Key();
+  const auto made = Ensure(JobOf(key, true));  // its controller has said Suspended by now
+  ASSERT_TRUE(made.ok());
+  DispatchOrder release = JobOf(key, false);
+  release.expected_uid = made->remote_uid;
+  ASSERT_TRUE(Ensure(release).ok());
+  EXPECT_FALSE(IsSuspended());
+  EXPECT_EQ(Requests("patch jobs"), 1);
+  EXPECT_EQ(Requests("get jobs"), 0);
+}
+
+TEST_F(BlindEnsureTest, WhatSomebodyChangedInTheSpec_IsLookedAtBeforeItIsReleased) {
+  Connect();
+  StopWatches();
+  const DispatchKey key = Key();
+  const auto made = Ensure(JobOf(key, true));
+  ASSERT_TRUE(made.ok());
+  const std::string patch = R"({"spec":{"backoffLimit":3}})";
+  ASSERT_TRUE(
+      member_.Call("PATCH", std::string(kJobs) + "/work", patch, "application/merge-patch+json")
+          .ok());
+  DispatchOrder release = JobOf(key, false);
+  release.expected_uid = made->remote_uid;
+  ASSERT_TRUE(Ensure(release).ok());
+  EXPECT_FALSE(IsSuspended());
+  EXPECT_EQ(Requests("patch jobs"), 2) << "the first was refused";
+  EXPECT_EQ(Requests("get jobs"), 1);
+}
+
 TEST_F(EnsureTest, AnAnswerThatIsLost_IsLookedUp_AndWhatWasMadeIsAdopted) {
   Connect();
   member_.Inject({.kind = FaultKind::kDropAnswer, .verb = "create", .path = "/jobs"});

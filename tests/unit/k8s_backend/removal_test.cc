@@ -72,6 +72,43 @@ TEST_F(RemovalTest, AFinishedJobIsHeld_UntilItsEndIsAcknowledged) {
   EXPECT_TRUE(Acknowledge(key, made->remote_uid).ok()) << "what is gone is no error";
 }
 
+TEST_F(RemovalTest, Acknowledgements_GoOneByOne_WhileTheMemberHasMoreUrgentThingsToDo) {
+  Connect();
+  std::vector<DispatchKey> keys;
+  std::vector<std::string> uids;
+  for (const char* name : {"end-0", "end-1", "end-2"}) {
+    keys.push_back(Key());
+    const auto made = Run(keys.back(), {}, name);
+    ASSERT_TRUE(made.ok());
+    uids.push_back(made->remote_uid);
+  }
+  const auto struck = [&](int fault, std::int64_t times) {
+    while (member_.Struck(fault) < times) std::this_thread::yield();
+  };
+  const int creates =
+      member_.Inject({.kind = FaultKind::kHang, .verb = "create", .path = "/jobs", .times = -1});
+  for (const char* name : {"busy-0", "busy-1", "busy-2"})
+    backend_->Ensure(JobOf(Key(), true, {}, name), [](const Result<RemoteRef>&) {});
+  struck(creates, 3);
+  const int first =
+      member_.Inject({.kind = FaultKind::kHang, .verb = "patch", .path = "/jobs", .times = 1});
+  const std::int64_t before = member_.counts().requests["patch jobs"];
+  std::vector<std::promise<bool>> done(3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    backend_->Acknowledge(
+        keys[i], {"batch/v1", "Job", "default", "end-" + std::to_string(i)}, uids[i],
+        [&done, i](const Result<Done>& result) { done[i].set_value(result.ok()); });
+  }
+  struck(first, 1);
+  ASSERT_TRUE(Remove(Key(), At("nothing", "no-uid")).ok()) << "they had their turn before this";
+  EXPECT_EQ(member_.counts().requests["patch jobs"], before + 1);
+  member_.ClearFaults();
+  member_.BreakConnections();
+  EXPECT_FALSE(done[0].get_future().get());
+  EXPECT_TRUE(done[1].get_future().get());
+  EXPECT_TRUE(done[2].get_future().get());
+}
+
 TEST_F(RemovalTest, AnotherUidIsNotLetGo) {
   Connect();
   const DispatchKey key = Key();

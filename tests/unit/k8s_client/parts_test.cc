@@ -2,13 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+#include <memory>
 #include <set>
 
 #include "backends/k8s/backoff.h"
 #include "backends/k8s/circuit.h"
 #include "backends/k8s/exchange.h"
+#include "backends/k8s/io_threads.h"
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/response_reader.h"
+#include "backends/k8s/strand_gate.h"
 #include "tests/support/fake_clock.h"
 
 namespace muster::k8s::test {
@@ -192,6 +196,19 @@ TEST(MemberJson, EachRefusalOfTheApiServerHasItsCode) {
   }
   EXPECT_EQ(ErrorOf({404, "404 page not found\n", 0}).detail, "404 page not found");
   EXPECT_EQ(ErrorOf({502, "", 0}).detail, "HTTP 502");
+}
+
+TEST(StrandGate, MayBeHeldLongerThanTheThreadsLive) {
+  auto threads = std::make_unique<IoThreads>(1);
+  auto gate = std::make_shared<StrandGate>(threads->context());
+  std::promise<void> last;
+  ASSERT_TRUE(gate->Close([&] { last.set_value(); }));
+  last.get_future().wait();
+  gate->Release();
+  threads.reset();
+  EXPECT_FALSE(gate->OnStrand());
+  EXPECT_FALSE(gate->Post([] {}));
+  gate.reset();  // the strand's own service is gone: AddressSanitizer would tell
 }
 
 }  // namespace

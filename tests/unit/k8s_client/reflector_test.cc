@@ -21,13 +21,13 @@ using ::testing::HasSubstr;
 class Diary final : public ReflectorSink {
  public:
   void OnListStart() override { Add("list"); }
-  void OnPage(std::vector<json::value> items) override {
+  void OnPage(const json::array& items) override {
     std::string line = "page";
     for (const auto& item : items) line += " " + Name(item);
     Add(line);
   }
   void OnListed(const std::string& version) override { Add("listed " + version); }
-  void OnEvent(EventType type, json::value object) override {
+  void OnEvent(EventType type, const json::value& object) override {
     Add(std::string(1, "AMD"[static_cast<int>(type)]) + " " + Name(object));
   }
   void OnTrouble(const Error& error) override { Add("trouble " + error.detail); }

@@ -60,6 +60,13 @@ TEST(ReleasePatch, TestsTheUidAlwaysAndTheVersionOnlyIfOneIsGiven) {
   EXPECT_NE(patch.find(R"("path":"/metadata/uid","value":"u1")"), std::string::npos);
 }
 
+TEST(ReleasePatch, TestsTheGenerationInPlaceOfTheVersion_WhereTheMemberCountsIt) {
+  const std::string patch = ReleasePatch(KindNamed("JobSet"), Yaml("{}"), {"u1", "7", 3});
+  EXPECT_NE(patch.find(R"({"op":"test","path":"/metadata/generation","value":3})"),
+            std::string::npos);
+  EXPECT_EQ(patch.find("resourceVersion"), std::string::npos);
+}
+
 TEST(ResizePatch, ChangesOnlyWhatDiffersAndOnlyOfAJob) {
   const json::value live = Yaml("{spec: {parallelism: 2, completions: 2}}");
   const json::value larger = Yaml("{spec: {parallelism: 3, completions: 3}}");

@@ -294,7 +294,8 @@ TEST(Render, ABatchScriptRunsInTheImageOfItsQueueThenOfItsClusterQueueThenOfTheD
 }
 
 // The pod spec of a Job whose pods admission put into these domains.
-json::value PlacedPodSpec(TopologyAssignment topology, const std::string& own_affinity) {
+json::value PlacedPodSpec(TopologyAssignment topology, const std::string& own_affinity,
+                          const ConfigView& config = Config()) {
   const ParsedJob parsed =
       Job(Yaml("{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: {spec: "
                "{restartPolicy: Never, " +
@@ -303,7 +304,8 @@ json::value PlacedPodSpec(TopologyAssignment topology, const std::string& own_af
   Admission admission = *record.admission;
   admission.pod_sets[0].topology = std::make_shared<const TopologyAssignment>(std::move(topology));
   record.admission = std::make_shared<const Admission>(admission);
-  const auto rendered = Render(record, parsed.manifest, Config(), {"inst", false});
+  record.cluster = "east";
+  const auto rendered = Render(record, parsed.manifest, config, {"inst", false});
   EXPECT_TRUE(rendered.ok());
   return *At(rendered->object.manifest, {"spec", "template", "spec"});
 }
@@ -312,6 +314,16 @@ TEST(Render, ATopologyOfOneDomainIsANodeSelector) {
   const json::value spec = PlacedPodSpec({{"block", "rack"}, {{{"b1", "r2"}, 3}}}, "");
   EXPECT_EQ(TextAt(spec, {"nodeSelector"}), R"({"block":"b1","rack":"r2"})");
   EXPECT_EQ(TextAt(spec, {"affinity"}), "absent");
+}
+
+TEST(Render, OnAMemberThatDeclaresNoMachines_ATopologyPinsNothing) {
+  const TopologyAssignment whole{{"kubernetes.io/hostname"}, {{{"east"}, 3}}};
+  ConfigView config = Config();
+  config.member_clusters["east"].name = "east";
+  EXPECT_EQ(TextAt(PlacedPodSpec(whole, "", config), {"nodeSelector"}), "absent");
+  config.member_clusters["east"].nodes.emplace_back().name = "n1";
+  EXPECT_EQ(TextAt(PlacedPodSpec(whole, "", config), {"nodeSelector"}),
+            R"({"kubernetes.io/hostname":"east"})");
 }
 
 TEST(Render, ATopologyOfSeveralDomainsIsNodeAffinityToTheseAlone) {
