@@ -69,6 +69,12 @@ struct ClusterFacts {
   std::string incarnation;
   LabelMap labels;
   ResourceList allocatable;
+  ResourceList capacity;         // of all machines, ready or not; empty: as allocatable
+  ResourceList used_by_others;   // requests of running pods that are not Muster's
+  std::int32_t node_count = -1;  // machines, ready or not; -1: not told
+  std::string version;           // of Kubernetes; "": not told
+  std::shared_ptr<const MachineGroups> machines;          // null: not told
+  std::shared_ptr<const std::vector<std::string>> kinds;  // of jobs that it serves; null: not told
   bool healthy = true;
   std::string message;  // why not healthy; or which limits are enforced how
   WallTime observed_at;

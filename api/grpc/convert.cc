@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/service/member_facts.h"
 #include "api/service/views.h"
 #include "schedd/base/quantity.h"
 #include "schedd/text/yaml.h"
@@ -161,12 +162,22 @@ void ToProto(const core::ClusterView& cluster, v1::Cluster* out) {
   out->set_message(member.message);
   if (member.observed_at.set()) SetTime(member.observed_at, out->mutable_observed_at());
   for (const auto& [key, value] : member.labels) (*out->mutable_labels())[key] = value;
-  for (const ResourceAmount& amount : member.allocatable) {
-    (*out->mutable_allocatable())[amount.resource] = FormatQuantity(amount.resource, amount.amount);
+  const auto put = [](const ResourceList& amounts, auto* map) {
+    for (const ResourceAmount& amount : amounts)
+      (*map)[amount.resource] = FormatQuantity(amount.resource, amount.amount);
+  };
+  put(member.allocatable, out->mutable_allocatable());
+  put(cluster.free, out->mutable_free());
+  put(member.capacity.empty() ? member.allocatable : member.capacity, out->mutable_capacity());
+  put(member.used_by_others, out->mutable_used_by_others());
+  for (const auto& [name, value] : PropertiesOf(member)) (*out->mutable_properties())[name] = value;
+  for (const Taint& taint : member.taints) {
+    v1::Taint* item = out->add_taints();
+    item->set_key(taint.key);
+    item->set_value(taint.value);
+    item->set_effect(taint.effect);
   }
-  for (const ResourceAmount& amount : cluster.free) {
-    (*out->mutable_free())[amount.resource] = FormatQuantity(amount.resource, amount.amount);
-  }
+  for (const std::string& dataset : member.datasets) out->add_datasets(dataset);
 }
 
 void ToProto(const QuotaView& quota, v1::Quota* out) {

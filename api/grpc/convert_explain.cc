@@ -36,6 +36,22 @@ void FlavorToProto(const core::FlavorFinding& finding, v1::FlavorVerdict* out) {
   out->set_limit(finding.limit);
 }
 
+void ClusterToProto(const core::ClusterVerdict& verdict, v1::ClusterVerdict* out) {
+  out->set_cluster(verdict.cluster);
+  out->set_eligible(verdict.eligible);
+  out->set_fits_now(verdict.fits_now);
+  out->set_message(verdict.message);
+  out->set_filter(verdict.filter);
+  out->set_affinity_score(verdict.affinity_score);
+  out->set_spread_score(verdict.spread_score);
+  for (const core::ScoreTerm& term : verdict.terms) {
+    v1::ScoreTerm* item = out->add_terms();
+    item->set_term(term.term);
+    item->set_weight(term.weight);
+    item->set_score(term.score);
+  }
+}
+
 void PreemptionToProto(const core::PreemptionFinding& finding, v1::PreemptionVerdict* out) {
   out->set_policies(finding.policies);
   out->set_outcome(finding.outcome);
@@ -88,11 +104,7 @@ void ToProto(const Explained& explained, v1::Explanation* out) {
     FlavorToProto(finding, out->add_flavors());
   }
   for (const core::ClusterVerdict& verdict : why.clusters) {
-    v1::ClusterVerdict* item = out->add_clusters();
-    item->set_cluster(verdict.cluster);
-    item->set_eligible(verdict.eligible);
-    item->set_fits_now(verdict.fits_now);
-    item->set_message(verdict.message);
+    ClusterToProto(verdict, out->add_clusters());
   }
   if (why.preemption.asked) PreemptionToProto(why.preemption, out->mutable_preemption());
   for (const std::string& sentence : why.would_help) out->add_would_help(sentence);

@@ -11,6 +11,8 @@ std::vector<std::string_view> ShortNames(std::string_view plural) {
   if (plural == "localqueues") return {"queue", "queues", "lq"};
   if (plural == "resourceflavors") return {"flavor", "flavors", "rf"};
   if (plural == "workloads") return {"wl", "kueueworkload", "kueueworkloads"};
+  if (plural == "clusterresourceplacements") return {"crp"};
+  if (plural == "resourceplacements") return {"rp"};
   if (plural == "rayclusters") return {"raycluster"};
   if (plural == "leaderworkersets") return {"lws"};
   return {};

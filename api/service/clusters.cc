@@ -1,7 +1,7 @@
 // Use cases: member clusters.
+#include "api/service/member_facts.h"
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
-#include "api/service/views.h"
 
 namespace muster::api {
 
@@ -21,27 +21,8 @@ Result<json::value> SchedulerService::ClusterFactsOf(const auth::Principal& who,
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return view.error();
   for (const core::ClusterView& candidate : (*view)->clusters) {
-    const MemberCluster& member = candidate.member;
-    if (member.name != cluster) continue;
-    json::object labels;
-    for (const auto& [key, value] : member.labels) labels[key] = value;
-    json::array taints;
-    for (const Taint& taint : member.taints) {
-      taints.push_back(
-          json::object{{"key", taint.key}, {"value", taint.value}, {"effect", taint.effect}});
-    }
-    json::object out;
-    out["name"] = member.name;
-    out["backend"] = member.backend;
-    out["healthy"] = member.healthy;
-    if (!member.message.empty()) out["message"] = member.message;
-    if (member.observed_at.set()) out["observedAt"] = FormatRfc3339(member.observed_at);
-    out["cordoned"] = member.cordoned;
-    out["labels"] = std::move(labels);
-    out["taints"] = std::move(taints);
-    out["allocatable"] = ResourcesJson(member.allocatable);
-    out["free"] = ResourcesJson(candidate.free);
-    return json::value(std::move(out));
+    if (candidate.member.name == cluster)
+      return json::value(FactsJson(candidate, engine_.WallNow()));
   }
   return NotFound("member cluster \"" + cluster + "\" does not exist");
 }

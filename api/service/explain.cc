@@ -51,6 +51,7 @@ core::Snapshot SnapshotOf(const WorldView& view, const std::vector<JobPtr>& hold
   snapshot.settings = view.settings;
   snapshot.usage = view.usage;
   snapshot.clusters = view.clusters;
+  snapshot.placed = view.placed;
   snapshot.now = now;
   snapshot.local_usages = LocalUsagesOf(view);
   snapshot.pods_not_ready = SomePodsNotReady(view, holders);

@@ -58,6 +58,15 @@ json::object ClusterJson(const core::ClusterVerdict& verdict) {
   out["eligible"] = verdict.eligible;
   out["fitsNow"] = verdict.fits_now;
   out["message"] = verdict.message;
+  out["filter"] = verdict.filter;
+  json::array terms;
+  for (const core::ScoreTerm& term : verdict.terms) {
+    terms.push_back(
+        json::object{{"term", term.term}, {"weight", term.weight}, {"score", term.score}});
+  }
+  out["affinityScore"] = verdict.affinity_score;
+  out["spreadScore"] = verdict.spread_score;
+  out["terms"] = std::move(terms);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "api/service/member_facts.h"
 #include "api/service/views.h"
 #include "schedd/base/quantity.h"
 #include "schedd/core/fair_share.h"
@@ -282,23 +283,22 @@ void AddQuarantine(const WorldView& view, const std::string& member, json::objec
 json::object MemberClusterStatus(const WorldView& view, const StoredObject& object) {
   json::object status;
   for (const core::ClusterView& cluster : view.clusters) {
-    if (cluster.member.name != object.name) continue;
-    const bool healthy = cluster.member.healthy;
-    json::object joined = ConditionJson({"Healthy", healthy ? "Reachable" : "Unreachable",
-                                         !cluster.member.message.empty() ? cluster.member.message
-                                         : healthy ? "the member cluster answers"
-                                                   : "the member cluster does not answer",
-                                         healthy, object.creation_time});
-    json::array conditions{std::move(joined)};
+    const MemberCluster& member = cluster.member;
+    if (member.name != object.name) continue;
+    json::array conditions{
+        ConditionJson({"Joined", "MemberClusterJoined", "the daemon's flags declare it", true,
+                       object.creation_time}),
+        ConditionJson({"Healthy", member.healthy ? "Reachable" : "Unreachable",
+                       !member.message.empty() ? member.message
+                       : member.healthy        ? "the member cluster answers"
+                                               : "the member cluster does not answer",
+                       member.healthy, object.creation_time})};
     AddQuarantine(view, object.name, &status, &conditions);
     status["conditions"] = std::move(conditions);
-    status["cordoned"] = cluster.member.cordoned;
-    if (cluster.member.observed_at.set())
-      status["observedAt"] = FormatRfc3339(cluster.member.observed_at);
-    status["resourceUsage"] =
-        json::object{{"capacity", ResourcesJson(cluster.member.allocatable)},
-                     {"allocatable", ResourcesJson(cluster.member.allocatable)},
-                     {"available", ResourcesJson(cluster.free)}};
+    status["cordoned"] = member.cordoned;
+    if (member.observed_at.set()) status["observedAt"] = FormatRfc3339(member.observed_at);
+    status["properties"] = PropertiesJson(member);
+    status["resourceUsage"] = UsageJson(cluster);
   }
   return status;
 }

@@ -3,6 +3,7 @@
 
 #include "api/service/object_status.h"
 #include "api/service/object_versions.h"
+#include "api/service/placement_status.h"
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/validate.h"
@@ -26,10 +27,15 @@ void SetMetadata(const StoredObject& object, json::object* out) {
 struct Totals {
   LocalQueueTable local_queues;
   std::map<std::string, Amounts> unadmitted;  // by ClusterQueue
+  GovernedJobs governed;
 };
 
-Totals TotalsFor(const WorldView& view, ObjectKind kind, const std::string& ns) {
+/// `name` "" for a whole list.
+Totals TotalsFor(const WorldView& view, ObjectKind kind, const std::string& ns,
+                 const std::string& name) {
   Totals totals;
+  if (kind == ObjectKind::kClusterResourcePlacement || kind == ObjectKind::kResourcePlacement)
+    totals.governed = FindGoverned(view, kind, ns, name);
   if (kind == ObjectKind::kLocalQueue) totals.local_queues = CountLocalQueues(view, ns);
   if (kind == ObjectKind::kClusterQueue) totals.unadmitted = CountUnadmitted(view);
   return totals;
@@ -64,6 +70,13 @@ json::value Answer(const WorldView& view, const StoredObject& object, const Tota
                                        found == counted.end() ? LocalQueueTotals{} : found->second);
       break;
     }
+    case ObjectKind::kClusterResourcePlacement:
+    case ObjectKind::kResourcePlacement: {
+      const auto found = totals.governed.find({object.ns, object.name});
+      out["status"] = PlacementStatus(
+          view, object, found == totals.governed.end() ? std::vector<JobPtr>{} : found->second);
+      break;
+    }
     case ObjectKind::kAdmissionCheck:
       break;  // its controller writes its status into the object
     case ObjectKind::kTopology:
@@ -84,7 +97,7 @@ json::value Answer(const WorldView& view, const StoredObject& object, const Tota
 json::value SchedulerService::ObjectWithStatus(const StoredObject& object,
                                                const std::string& version) const {
   const WorldViewPtr view = engine_.View();
-  return Answer(*view, object, TotalsFor(*view, object.kind, object.ns), version);
+  return Answer(*view, object, TotalsFor(*view, object.kind, object.ns, object.name), version);
 }
 
 Result<json::value> SchedulerService::GetObject(const auth::Principal& who, ObjectKind kind,
@@ -101,7 +114,7 @@ Result<json::value> SchedulerService::GetObject(const auth::Principal& who, Obje
     return NotFound(std::string(info.name) + " \"" + name + "\" not found" +
                     (info.namespaced ? " in namespace \"" + ns + "\"" : ""));
   }
-  return Answer(**view, *found->second, TotalsFor(**view, kind, ns), version);
+  return Answer(**view, *found->second, TotalsFor(**view, kind, ns, name), version);
 }
 
 Result<std::vector<json::value>> SchedulerService::ListObjects(const auth::Principal& who,
@@ -113,7 +126,7 @@ Result<std::vector<json::value>> SchedulerService::ListObjects(const auth::Princ
   if (!allowed.ok()) return allowed.error();
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return view.error();
-  const Totals totals = TotalsFor(**view, kind, ns);
+  const Totals totals = TotalsFor(**view, kind, ns, "");
   std::vector<json::value> out;
   const ObjectTable& objects = *(*view)->objects;
   for (auto it = objects.lower_bound({kind, "", ""}); it != objects.end(); ++it) {
@@ -141,10 +154,10 @@ void SchedulerService::ChangeObjects(const auth::Principal& who, std::vector<Obj
     const Status allowed =
         Allow(who, verb, shapes::InfoOf(change.kind).plural, change.ns, change.name);
     if (!allowed.ok()) return done(allowed.error());
-    const bool machines =
+    const bool edit =
         change.kind == ObjectKind::kMemberCluster && change.must_exist && !change.remove;
-    const Status status = machines ? DeclareMachines(*(*view)->objects, &config, &change)
-                                   : Normalise(&config, &change);
+    const Status status =
+        edit ? EditMember(*(*view)->objects, &config, &change) : Normalise(&config, &change);
     if (!status.ok()) refuse(i, status.error());
   }
   for (std::size_t i = 0; i < changes.size(); ++i) {

@@ -10,18 +10,35 @@ namespace muster::api {
 namespace {
 
 Error DaemonOwned() {
-  return InvalidField("kind",
-                      "member clusters are declared by the daemon's --local-cluster and "
-                      "--member-cluster flags, not as objects; only the annotation muster.io/nodes "
-                      "can be changed");
+  return InvalidField(
+      "kind",
+      "member clusters are declared by the daemon's --local-cluster and "
+      "--member-cluster flags, not as objects; only spec.taints and the annotations "
+      "muster.io/nodes, muster.io/properties and muster.io/datasets can be changed");
 }
 
-constexpr const char* kNodesAnnotation = "muster.io/nodes";
+constexpr const char* kEdited[] = {"muster.io/nodes", "muster.io/properties", "muster.io/datasets"};
 
+// The object at a path without its null members, which say the same as absent ones; empty if there
+// is none.
 json::object ObjectIn(const json::value& document, const char* pointer) {
+  json::object out;
   boost::system::error_code none;
   const json::value* found = document.find_pointer(pointer, none);
-  return found != nullptr && found->is_object() ? found->get_object() : json::object();
+  if (found == nullptr || !found->is_object()) return out;
+  for (const json::key_value_pair& member : found->get_object())
+    if (!member.value().is_null()) out.emplace(member.key(), member.value());
+  return out;
+}
+
+// Makes a member of `to` what it is in `from`; absent there: none.
+void TakeMember(const json::object& from, std::string_view key, json::object* to) {
+  const json::value* value = from.if_contains(key);
+  if (value == nullptr) {
+    to->erase(key);
+  } else {
+    (*to)[key] = *value;
+  }
 }
 
 }  // namespace
@@ -143,7 +160,7 @@ Status Normalise(ConfigView* config, ObjectChange* change) {
   return Done{};
 }
 
-Status DeclareMachines(const ObjectTable& objects, ConfigView* config, ObjectChange* change) {
+Status EditMember(const ObjectTable& objects, ConfigView* config, ObjectChange* change) {
   const auto found = objects.find({ObjectKind::kMemberCluster, "", change->name});
   if (found == objects.end())
     return NotFound("MemberCluster \"" + change->name + "\" does not exist");
@@ -151,19 +168,21 @@ Status DeclareMachines(const ObjectTable& objects, ConfigView* config, ObjectCha
   Result<json::value> wanted = ParseJson(change->manifest);
   if (!stored.ok() || !wanted.ok() || !stored->is_object() || !wanted->is_object())
     return InvalidArgument("the member cluster could not be read");
-  const json::object after = ObjectIn(*wanted, "/metadata/annotations");
-  const json::value* machines = after.if_contains(kNodesAnnotation);
-  json::object allowed = ObjectIn(*stored, "/metadata/annotations");
-  if (machines == nullptr) {
-    allowed.erase(kNodesAnnotation);
-  } else {
-    allowed[kNodesAnnotation] = *machines;
-  }
-  const auto same = [&](const char* pointer) {
-    return ObjectIn(*stored, pointer) == ObjectIn(*wanted, pointer);
-  };
-  if (after != allowed || !same("/metadata/labels") || !same("/spec")) return DaemonOwned();
-  stored->get_object()["metadata"].get_object()["annotations"] = std::move(allowed);
+  if (const json::value* spec = wanted->get_object().if_contains("spec");
+      spec != nullptr && !spec->is_object() && !spec->is_null())
+    return InvalidField("spec", "must be an object");
+  const json::object wanted_annotations = ObjectIn(*wanted, "/metadata/annotations");
+  const json::object wanted_spec = ObjectIn(*wanted, "/spec");
+  json::object annotations = ObjectIn(*stored, "/metadata/annotations");
+  json::object spec = ObjectIn(*stored, "/spec");
+  for (const char* key : kEdited) TakeMember(wanted_annotations, key, &annotations);
+  TakeMember(wanted_spec, "taints", &spec);
+  const bool same_labels =
+      ObjectIn(*stored, "/metadata/labels") == ObjectIn(*wanted, "/metadata/labels");
+  if (wanted_annotations != annotations || wanted_spec != spec || !same_labels)
+    return DaemonOwned();
+  stored->get_object()["metadata"].get_object()["annotations"] = std::move(annotations);
+  stored->get_object()["spec"] = std::move(spec);
   const Status applied = shapes::ApplyTo(config, change->kind, *stored);
   if (!applied.ok()) return applied;
   change->manifest = WriteJson(*stored);

@@ -41,10 +41,11 @@ Result<ObjectChange> ChangeOf(ConfigView* config, const shapes::ParsedObject& ob
 /// `config`. The manifest must be of the change's kind, namespace and name.
 Status Normalise(ConfigView* config, ObjectChange* change);
 
-/// The one thing that an administrator writes into a member cluster: its machines, the annotation
-/// muster.io/nodes. `change` has the object as it is wanted; its manifest becomes the stored one
-/// with those machines. Every other difference is refused: the daemon's flags declare the rest.
-Status DeclareMachines(const ObjectTable& objects, ConfigView* config, ObjectChange* change);
+/// What an administrator writes into a member cluster: its taints, and the annotations
+/// muster.io/nodes, muster.io/properties and muster.io/datasets. `change` has the object as it is
+/// wanted; its manifest becomes the stored one with those. Every other difference is refused: the
+/// daemon's flags declare the rest.
+Status EditMember(const ObjectTable& objects, ConfigView* config, ObjectChange* change);
 
 /// Namespaced objects need their Namespace; judged after all changes, so their order in a file is
 /// free.

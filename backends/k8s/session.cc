@@ -1,5 +1,6 @@
 #include "backends/k8s/session.h"
 
+#include <algorithm>
 #include <future>
 #include <utility>
 
@@ -15,6 +16,16 @@ constexpr std::int64_t kDiscoverEvery = 60 * kNanosPerSecond;  // kinds that wer
 constexpr std::int64_t kRenewEvery = 5 * kNanosPerSecond;
 constexpr std::size_t kQuietRequests = 4;  // half of a member's connections, as a rule
 constexpr std::int64_t kTroubleShown = 3 * kNanosPerSecond;  // a stream that is opened anew is none
+
+// By all but their time.
+bool Same(const ClusterFacts& a, const ClusterFacts& b) {
+  const bool same_kinds =
+      a.kinds == nullptr || b.kinds == nullptr ? a.kinds == b.kinds : *a.kinds == *b.kinds;
+  return same_kinds && a.incarnation == b.incarnation && a.healthy == b.healthy &&
+         a.message == b.message && a.allocatable == b.allocatable && a.capacity == b.capacity &&
+         a.used_by_others == b.used_by_others && a.node_count == b.node_count &&
+         a.version == b.version && a.machines == b.machines;
+}
 
 }  // namespace
 
@@ -202,6 +213,7 @@ bool Session::Healthy() const {
   if (!ready_ || !probe_trouble_.empty() || !client_->Health().reachable) return false;
   const Monotonic now = environment_.clock.Now();
   for (const Slot& slot : slots_) {
+    if (slot.optional) continue;
     if (!slot.trouble.empty() && now - slot.trouble_since >= kTroubleShown) return false;
   }
   return true;
@@ -214,31 +226,57 @@ std::string Session::Message() const {
   if (!health.reachable) return health.trouble + since;
   if (!ready_) return trouble_;
   if (!probe_trouble_.empty()) return probe_trouble_ + since;
-  std::string absent;
+  std::string absent, unseen;
   for (const Slot& slot : slots_) {
+    if (slot.optional) {
+      if (!slot.listed) {
+        unseen = "; pods of others cannot be seen: their room counts as free";
+      } else if (!slot.trouble.empty() &&
+                 environment_.clock.Now() - slot.trouble_since >= kTroubleShown) {
+        unseen = "; pods of others are not followed: they count as last seen";
+      }
+      continue;
+    }
     if (!slot.trouble.empty()) return slot.trouble;
     if (slot.absent.empty()) continue;
     absent += (absent.empty() ? "; without " : ", ") + std::string(slot.kind->kind);
   }
   return "Kubernetes " + version_ + ", " + std::to_string(nodes_.usable()) + " of " +
-         std::to_string(nodes_.nodes()) + " nodes take pods" + absent;
+         std::to_string(nodes_.nodes()) + " nodes take pods" + absent + unseen;
 }
 
-void Session::TellFacts() {
-  if (closed_) return;
+ClusterFacts Session::FactsNow() {
+  nodes_.Sum(&loads_);
   ClusterFacts now;
   now.cluster = options_.member;
   now.incarnation = incarnation_;
   now.labels = options_.labels;
   now.allocatable = nodes_.allocatable();
+  now.capacity = nodes_.capacity();
+  now.used_by_others = nodes_.used_by_others();
+  now.machines = nodes_.machines();
+  if (now.machines != nullptr) now.node_count = static_cast<std::int32_t>(nodes_.nodes());
+  now.version = version_;
   now.healthy = Healthy();
   now.observed_at = last_answer_;
+  if (cache_ == nullptr) return now;  // its kinds have not been asked for yet
+  std::vector<std::string> kinds;
+  for (const Slot& slot : slots_) {
+    if (slot.kind != nullptr && slot.absent.empty()) kinds.emplace_back(slot.kind->kind);
+  }
+  std::sort(kinds.begin(), kinds.end());
+  now.kinds = std::make_shared<const std::vector<std::string>>(std::move(kinds));
+  return now;
+}
+
+void Session::TellFacts() {
+  if (closed_) return;
+  ClusterFacts now = FactsNow();
   // A disturbance too short to be shown keeps the word that was there.
   const ClusterFacts before = facts();
   now.message = now.healthy && before.healthy && !Synced() ? before.message : Message();
   const Monotonic at = environment_.clock.Now();
-  const bool same = now.incarnation == before.incarnation && now.healthy == before.healthy &&
-                    now.allocatable == before.allocatable && now.message == before.message;
+  const bool same = Same(now, before);
   {
     std::lock_guard lock(mutex_);
     facts_ = now;

@@ -21,6 +21,7 @@
 #include "backends/k8s/api_client.h"
 #include "backends/k8s/attempt_cache.h"
 #include "backends/k8s/node_totals.h"
+#include "backends/k8s/pod_loads.h"
 #include "backends/k8s/reflector.h"
 
 namespace muster::k8s {
@@ -30,6 +31,8 @@ struct SessionOptions {
   std::string instance_id;  // of this Muster: the value of the label muster.io/instance
   LabelMap labels;          // declared for the member
   int connections = 0;      // 0: the client's own number
+  /// Then it is ready without the pods of others: a member may have a hundred thousand of them.
+  std::int64_t others_within_ms = 5000;
 };
 
 /// Why a session must be replaced by another.
@@ -96,6 +99,7 @@ class Session : public std::enable_shared_from_this<Session> {
     const KindInfo* kind = nullptr;  // null: pods or nodes
     std::string absent;              // not "": why it is not followed
     std::unique_ptr<Reflector> reflector;
+    bool optional = false;              // without it the member is healthy all the same
     bool listed = false;                // by the reflector it has now
     std::uint64_t begun = 0, done = 0;  // lists ever; never go back, for questions count on them
     std::string trouble;                // "" while it follows
@@ -118,6 +122,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void Tick();
   void TellFacts();
   bool Healthy() const;
+  ClusterFacts FactsNow();
   std::string Message() const;
   void PublishFacts();
   void RunQuiet();
@@ -126,6 +131,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void Connect();
   void AskReady();
   void AskVersion();
+  void TakeVersion(const ApiResponse& answer);
   void AskPriorityClasses();
   void Retry(const std::string& trouble);
   void Probe(std::function<void(std::optional<Error>)> then);
@@ -144,7 +150,11 @@ class Session : public std::enable_shared_from_this<Session> {
   void Listed(std::size_t slot, const std::string& version);
   void Troubled(std::size_t slot, const Error& error);
   void Alive(std::size_t slot);
-  std::size_t NodeSlot() const { return slots_.size() - 1; }  // the one before it: pods
+  void LoseOthers(Slot* slot, const Error& error);
+  // The last three slots: our pods, pods of others, nodes.
+  std::size_t NodeSlot() const { return slots_.size() - 1; }
+  std::size_t OthersSlot() const { return slots_.size() - 2; }
+  bool IsOurs(std::size_t slot) const { return slot < OthersSlot(); }
   bool Synced() const;
   void BecomeReady();
   void Verify();
@@ -175,6 +185,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string incarnation_, version_;
   std::vector<Slot> slots_;
   NodeTotals nodes_;
+  PodLoads loads_;
   std::optional<std::set<std::string, std::less<>>> priority_classes_;
   std::uint64_t newest_ = 0;  // resource version seen
   bool probing_ = false, verifying_ = false, verify_again_ = false, flushing_ = false;

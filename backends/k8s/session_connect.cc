@@ -60,14 +60,14 @@ void Session::AskVersion() {
   client_->Send(Get("/version"), [self = shared_from_this()](Result<ApiResponse> answer) {
     if (self->closed_) return;
     if (!answer.ok()) return self->Retry(answer.error().detail);
-    const auto body = ParseMemberJson(answer->body);
-    if (answer->ok() && body.ok()) self->version_ = Reader(&*body)["gitVersion"].Text(64);
+    self->TakeVersion(*answer);
     self->slots_.clear();
     for (const KindInfo& kind : Kinds()) {
       self->slots_.emplace_back();
       self->slots_.back().kind = &kind;
     }
-    self->slots_.resize(self->slots_.size() + 2);  // pods, then nodes
+    self->slots_.resize(self->slots_.size() + 3);  // our pods, pods of others, nodes
+    self->slots_[self->OthersSlot()].optional = true;
     self->Discover(0, [self](std::optional<Error> undone) {
       if (self->closed_) return;
       if (undone) return self->Retry(undone->detail);
@@ -76,6 +76,11 @@ void Session::AskVersion() {
       self->Follow();
     });
   });
+}
+
+void Session::TakeVersion(const ApiResponse& answer) {
+  const auto body = ParseMemberJson(answer.body);
+  if (answer.ok() && body.ok()) version_ = Reader(&*body)["gitVersion"].Text(64);
 }
 
 void Session::Retry(const std::string& trouble) {
@@ -173,9 +178,12 @@ void Session::AskPriorityClasses() {
                 });
 }
 
-// A CRD may be installed later.
+// A CRD may be installed later, and a member is upgraded under way.
 void Session::DiscoverAgain() {
   last_discovery_ = environment_.clock.Now();
+  client_->Send(Get("/version"), [self = shared_from_this()](Result<ApiResponse> answer) {
+    if (answer.ok()) self->TakeVersion(*answer);
+  });
   AskPriorityClasses();
   const bool all = std::all_of(slots_.begin(), slots_.end(),
                                [](const Slot& slot) { return slot.absent.empty(); });

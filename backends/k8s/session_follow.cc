@@ -8,12 +8,15 @@
 #include "backends/k8s/reader.h"
 #include "backends/k8s/session.h"
 #include "schedd/model/member_labels.h"
+#include "schedd/telemetry/log.h"
 
 namespace muster::k8s {
 namespace {
 
 constexpr char kPodsPath[] = "/api/v1/pods";
 constexpr char kNodesPath[] = "/api/v1/nodes";
+// What is bound and has not ended: the rest takes no room.
+constexpr char kBoundPods[] = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed";
 constexpr std::int64_t kFlushMs = 20;         // changes of one object in between are told as one
 constexpr std::size_t kFlushObjects = 500;    // then others on the strand have their turn
 constexpr std::int64_t kSeenWithinMs = 2000;  // what was made is told of in milliseconds
@@ -61,6 +64,10 @@ void Session::Follow() {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     if (slots_[slot].absent.empty()) StartSlot(slot);
   }
+  Later(options_.others_within_ms, [self = shared_from_this()] {
+    if (self->closed_ || self->slots_[self->OthersSlot()].listed) return;
+    self->LoseOthers(&self->slots_[self->OthersSlot()], Unavailable("they are being listed"));
+  });
 }
 
 void Session::StartSlot(std::size_t slot) {
@@ -71,8 +78,12 @@ void Session::StartSlot(std::size_t slot) {
   } else {
     options.collection.path = slot == NodeSlot() ? kNodesPath : kPodsPath;
   }
-  if (slot != NodeSlot()) {
-    options.collection.label_selector = std::string(kInstanceLabel) + "=" + options_.instance_id;
+  const std::string label(kInstanceLabel);
+  if (IsOurs(slot)) {
+    options.collection.label_selector = label + "=" + options_.instance_id;
+  } else if (slot == OthersSlot()) {
+    options.collection.label_selector = label + "!=" + options_.instance_id;
+    options.collection.field_selector = kBoundPods;
   }
   one.reflector = std::make_unique<Reflector>(*client_, environment_, std::move(options),
                                               std::make_shared<Sink>(*this, slot));
@@ -86,7 +97,10 @@ void Session::ListBegins(std::size_t slot) {
     cache_->BeginList(*one.kind);
   } else if (slot == NodeSlot()) {
     nodes_.BeginList();
+  } else if (slot == OthersSlot()) {
+    loads_.BeginList(PodSide::kOthers);
   } else {
+    loads_.BeginList(PodSide::kOurs);
     cache_->BeginPods();
   }
 }
@@ -97,6 +111,9 @@ void Session::TakeObject(std::size_t slot, const json::object& object, Told told
     return told == Told::kDeleted ? nodes_.Remove(object) : nodes_.Put(object);
   }
   if (slots_[slot].kind == nullptr) {
+    const PodSide side = IsOurs(slot) ? PodSide::kOurs : PodSide::kOthers;
+    told == Told::kDeleted ? loads_.Remove(side, object) : loads_.Put(side, object);
+    if (side == PodSide::kOthers) return;
     PodState pod = ReadPod(object);
     if (told == Told::kListed) return cache_->PutListedPod(std::move(pod));
     told == Told::kDeleted ? cache_->RemovePod(pod) : cache_->PutPod(std::move(pod));
@@ -126,14 +143,17 @@ void Session::Listed(std::size_t slot, const std::string& version) {
     cache_->EndList(*one.kind);
   } else if (slot == NodeSlot()) {
     nodes_.EndList();
+  } else if (slot == OthersSlot()) {
+    loads_.EndList(PodSide::kOthers);
   } else {
+    loads_.EndList(PodSide::kOurs);
     cache_->EndPods();
   }
   const bool first = !std::exchange(one.listed, true);
   one.done = one.begun;
   Alive(slot);
   if (!ready_) return BecomeReady();
-  if (first || slot == NodeSlot()) {
+  if (first || !IsOurs(slot)) {
     FlushSoon();
     return AnswerQuestions();
   }
@@ -177,6 +197,7 @@ void Session::Verify() {
 
 void Session::Troubled(std::size_t slot, const Error& error) {
   Slot& one = slots_[slot];
+  if (one.optional) return LoseOthers(&one, error);
   // The kind was taken from the member, and with it all its objects.
   if (one.kind != nullptr && error.code == Code::kNotFound && !cache_->Holds(*one.kind)) {
     one.absent = AbsentText(*one.kind);
@@ -192,6 +213,22 @@ void Session::Troubled(std::size_t slot, const Error& error) {
   FailQuestions(Away(error.detail));
 }
 
+// What was seen of them counts on until we are told that we may not see them.
+void Session::LoseOthers(Slot* slot, const Error& error) {
+  if (slot->trouble.empty()) slot->trouble_since = environment_.clock.Now();
+  const bool news = slot->trouble != error.detail;
+  slot->trouble = error.detail;
+  if (error.code == Code::kPermissionDenied) {
+    slot->listed = false;
+    loads_.Forget(PodSide::kOthers);
+    if (news) {
+      Log(LogLevel::kWarning, "k8s", "others_unseen",
+          {{"cluster", options_.member}, {"err", error.detail}});
+    }
+  }
+  BecomeReady();
+}
+
 void Session::Alive(std::size_t slot) {
   slots_[slot].trouble.clear();
   last_answer_ = Now();
@@ -199,6 +236,7 @@ void Session::Alive(std::size_t slot) {
 
 bool Session::Synced() const {
   return !slots_.empty() && std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    if (slot.optional) return slot.listed || !slot.trouble.empty();
     return !slot.absent.empty() || (slot.listed && slot.trouble.empty());
   });
 }
@@ -278,7 +316,7 @@ void Session::AskMember(std::uint64_t number) {
   question->needs.clear();
   for (const Slot& slot : slots_) question->needs.push_back(slot.begun + 1);
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-    if (slot != NodeSlot() && slots_[slot].absent.empty() && slots_[slot].reflector != nullptr)
+    if (IsOurs(slot) && slots_[slot].absent.empty() && slots_[slot].reflector != nullptr)
       slots_[slot].reflector->Relist();
   }
 }
@@ -297,7 +335,7 @@ bool Session::IsAnswered(const Question& question) const {
   if (question.needs.empty()) return question.made.empty();
   for (std::size_t slot = 0; slot < question.needs.size(); ++slot) {
     const Slot& one = slots_[slot];
-    if (slot != NodeSlot() && one.absent.empty() && one.done < question.needs[slot]) return false;
+    if (IsOurs(slot) && one.absent.empty() && one.done < question.needs[slot]) return false;
   }
   return true;
 }

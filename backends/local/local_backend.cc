@@ -298,7 +298,8 @@ ClusterFacts LocalBackend::FactsOf(const std::string& cluster) const {
   ClusterFacts facts;
   facts.cluster = cluster;
   facts.incarnation = incarnations_.at(cluster);
-  facts.allocatable = world_.allocatable.at(cluster);
+  facts.allocatable = facts.capacity = world_.allocatable.at(cluster);
+  facts.node_count = 1;  // this host
   facts.message = world_.abilities.description;
   for (const LocalCluster& declared : world_.options.clusters) {
     if (declared.name == cluster) facts.labels = declared.labels;

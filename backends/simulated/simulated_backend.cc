@@ -286,7 +286,8 @@ void SimulatedBackend::Facts(const std::string& cluster, Callback<ClusterFacts> 
     ClusterFacts facts;
     facts.cluster = cluster;
     facts.incarnation = IncarnationOf(cluster);
-    facts.allocatable = one.allocatable;
+    facts.allocatable = facts.capacity = one.allocatable;
+    facts.node_count = 1;
     facts.message = "simulated: nothing is run";
     return done(std::move(facts));
   }

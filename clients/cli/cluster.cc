@@ -1,10 +1,9 @@
-// cluster list, describe, cordon, uncordon, fence, collect; version.
+// cluster list, cordon, uncordon, fence, collect; version.
 #include <cstdio>
 
 #include "clients/cli/commands.h"
 #include "clients/cli/kinds.h"
 #include "clients/lib/job_view.h"
-#include "schedd/text/yaml.h"
 
 namespace muster::cli {
 
@@ -13,14 +12,6 @@ int ClusterList(Session& session, const std::string& output) {
   options.kind = "memberclusters";
   options.output = output;
   return Get(session, options);
-}
-
-int ClusterDescribe(Session& session, const std::string& name) {
-  const client::Outcome<json::value> facts =
-      session.api.Get("/v1/memberclusters/" + client::PercentEncode(name) + "/facts");
-  if (!facts.ok()) return PrintFailure(facts.failure());
-  std::fputs(WriteYaml(*facts).c_str(), stdout);
-  return 0;
 }
 
 int ClusterCordon(Session& session, const std::string& name, bool cordon) {

@@ -94,12 +94,19 @@ int QuotaGet(Session& session, const QuotaKey& key);
 int QuotaSet(Session& session, const QuotaEdit& edit);
 
 int ClusterList(Session& session, const std::string& output);
-int ClusterDescribe(Session& session, const std::string& name);
+int ClusterDescribe(Session& session, const std::string& name, const std::string& output);
 int ClusterCordon(Session& session, const std::string& name, bool cordon);
 /// Nothing runs any more on a member that does not answer.
 int ClusterFence(Session& session, const std::string& name);
 /// Releases what is quarantined on a member.
 int ClusterCollect(Session& session, const std::string& name);
+
+struct TaintOptions {
+  std::string cluster;
+  std::vector<std::string> edits;  // key=value:Effect, key:Effect; key:Effect-, key- remove
+  bool overwrite = false;
+};
+int ClusterTaint(Session& session, const TaintOptions& options);
 
 /// A run on a virtual clock, on this machine; no server is asked.
 struct SimulateOptions {

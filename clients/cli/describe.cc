@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "clients/cli/commands.h"
+#include "clients/cli/describe_page.h"
 #include "clients/cli/jobs.h"
 #include "clients/cli/kinds.h"
 #include "clients/cli/text_table.h"
@@ -89,10 +90,6 @@ const Kind* KindOrError(const std::string& name, int* exit) {
   if (kind == nullptr) {
     PrintError("unknown kind \"" + name + "\"; muster get --help lists them");
     *exit = kBadUsage;
-  } else if (*kind->refusal != '\0') {
-    PrintError(std::string(kind->plural) + ": " + kind->refusal);
-    *exit = kRefused;
-    kind = nullptr;
   }
   return kind;
 }
@@ -111,10 +108,11 @@ int Describe(Session& session, const NamedOptions& options) {
     }
     const client::Outcome<json::value> object =
         session.api.Get(ObjectPath(*kind, session.ns(), name));
-    if (object.ok())
-      std::fputs(WriteYaml(*object).c_str(), stdout);
-    else
+    if (!object.ok())
       exit = std::max(exit, PrintFailure(object.failure()));
+    else
+      std::fputs((kind->is_placement() ? PlacementPage(*object) : WriteYaml(*object)).c_str(),
+                 stdout);
   }
   return exit;
 }

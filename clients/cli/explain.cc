@@ -1,4 +1,5 @@
 // explain: the page of one job.
+#include <algorithm>
 #include <cstdio>
 
 #include "clients/cli/commands.h"
@@ -96,17 +97,49 @@ void PrintFlavors(const json::value& answer) {
   std::fputs(table.Render().c_str(), stdout);
 }
 
+// How each member scores, term by term: of a job that a placement governs.
+void PrintScores(const json::array& clusters) {
+  std::printf("\nScores:\n");
+  TextTable table({"  MEMBER CLUSTER", "SPREAD", "AFFINITY", "TERM", "WEIGHT", "POINTS"});
+  for (const json::value& verdict : clusters) {
+    const json::array* terms = ArrayAt(verdict, "terms");
+    if (terms == nullptr) continue;
+    for (const json::value& term : *terms) {
+      const bool first = &term == &terms->front();
+      const auto once = [&](const std::string& text) { return first ? text : std::string(" "); };
+      const std::string weight = PathText(term, "weight");
+      table.Add({once("  " + PathText(verdict, "cluster")), once(PathText(verdict, "spreadScore")),
+                 once(PathText(verdict, "affinityScore")), PathText(term, "term"),
+                 weight == "0" ? "" : weight, PathText(term, "score")});
+    }
+  }
+  std::fputs(table.Render().c_str(), stdout);
+}
+
 void PrintClusters(const json::value& answer) {
   const json::array* clusters = ArrayAt(answer, "clusters");
   if (clusters == nullptr) return;
+  const auto any = [&](const auto& has) {
+    return std::any_of(clusters->begin(), clusters->end(), has);
+  };
+  const bool filtered =
+      any([](const json::value& one) { return !PathText(one, "filter").empty(); });
   std::printf("\nMember clusters:\n");
-  TextTable table({"  MEMBER CLUSTER", "COULD HOLD IT", "HAS ROOM NOW", "VERDICT"});
+  std::vector<std::string> heads = {"  MEMBER CLUSTER", "COULD HOLD IT", "HAS ROOM NOW"};
+  if (filtered) heads.emplace_back("TURNED AWAY BY");
+  heads.emplace_back("VERDICT");
+  TextTable table(std::move(heads));
   for (const json::value& verdict : *clusters) {
     const auto yes_no = [&](const char* key) { return IsTrue(verdict, key) ? "yes" : "no"; };
-    table.Add({"  " + PathText(verdict, "cluster"), yes_no("eligible"), yes_no("fitsNow"),
-               PathText(verdict, "message")});
+    std::vector<std::string> row = {"  " + PathText(verdict, "cluster"), yes_no("eligible"),
+                                    yes_no("fitsNow")};
+    if (filtered) row.push_back(PathText(verdict, "filter"));
+    row.push_back(PathText(verdict, "message"));
+    table.Add(std::move(row));
   }
   std::fputs(table.Render().c_str(), stdout);
+  if (any([](const json::value& one) { return ArrayAt(one, "terms") != nullptr; }))
+    PrintScores(*clusters);
 }
 
 std::string Amounts(const json::value& held) {

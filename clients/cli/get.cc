@@ -171,8 +171,6 @@ int Get(Session& session, const GetOptions& options) {
   if (kind == nullptr)
     return PrintError("unknown kind \"" + options.kind + "\"; muster get --help lists them"),
            kBadUsage;
-  if (*kind->refusal != '\0')
-    return PrintError(std::string(kind->plural) + ": " + kind->refusal), kRefused;
   for (const char* known : {"", "wide", "json", "yaml", "name"}) {
     if (options.output != known) continue;
     if (options.watch) {

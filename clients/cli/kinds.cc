@@ -121,7 +121,7 @@ KindColumn Name() { return At("NAME", "metadata.name"); }
 KindColumn Created() { return AgeAt("metadata.creationTimestamp"); }
 
 constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta1";
-constexpr char kPlacement[] = "placement objects are not supported by this version";
+constexpr char kPlacement[] = "/apis/placement.kubernetes-fleet.io/v1beta1";
 
 std::vector<KindColumn> JobColumns() {
   return {At("ID", "id"),
@@ -155,6 +155,72 @@ std::vector<KindColumn> WorkloadColumns() {
           At("CLUSTER", "status.clusterName", true)};
 }
 
+std::string PlacementTypeOf(const json::value& placement) {
+  const std::string type = PathText(placement, "spec.policy.placementType");
+  return type.empty() ? "PickAll" : type;
+}
+
+std::string Selected(const json::value& placement) {
+  const json::value* selected = FindPath(placement, "status.selectedResources");
+  if (selected == nullptr || !selected->is_array()) return "";
+  return std::to_string(selected->get_array().size());
+}
+
+/// "east,west"; slots that nobody could fill have no name.
+std::string PickedClusters(const json::value& placement) {
+  std::string out;
+  const json::value* statuses = FindPath(placement, "status.placementStatuses");
+  if (statuses == nullptr || !statuses->is_array()) return out;
+  for (const json::value& status : statuses->get_array()) {
+    const std::string name = PathText(status, "clusterName");
+    if (!name.empty()) out += (out.empty() ? "" : ",") + name;
+  }
+  return out;
+}
+
+/// Status of a condition of the six; its type begins with the kind.
+KindColumn OfPlacement(const char* header, const std::string& word) {
+  return {header, false, [type = "ResourcePlacement" + word](const json::value& object) {
+            return ConditionOf(object, type) + ConditionOf(object, "Cluster" + type);
+          }};
+}
+
+std::vector<KindColumn> PlacementColumns() {
+  return {Name(),
+          {"TYPE", false, PlacementTypeOf},
+          {"SELECTED", false, Selected},
+          {"CLUSTERS", false, PickedClusters},
+          OfPlacement("SCHEDULED", "Scheduled"),
+          OfPlacement("APPLIED", "Applied"),
+          OfPlacement("AVAILABLE", "Available"),
+          Created()};
+}
+
+/// "key=value:NoSchedule,key:NoExecute" of a member.
+std::string Taints(const json::value& member) {
+  std::string out;
+  const json::value* taints = FindPath(member, "spec.taints");
+  if (taints == nullptr || !taints->is_array()) return out;
+  for (const json::value& taint : taints->get_array()) {
+    const std::string value = PathText(taint, "value");
+    out += (out.empty() ? "" : ",") + PathText(taint, "key") + (value.empty() ? "" : "=" + value) +
+           ":" + PathText(taint, "effect");
+  }
+  return out;
+}
+
+/// "k8s.io/k8s-version=v1.34.1,..." of a member.
+std::string Properties(const json::value& member) {
+  std::string out;
+  const json::value* properties = FindPath(member, "status.properties");
+  if (properties == nullptr || !properties->is_object()) return out;
+  for (const json::key_value_pair& property : properties->get_object()) {
+    out += (out.empty() ? "" : ",") + std::string(property.key()) + "=" +
+           PathText(property.value(), "value");
+  }
+  return out;
+}
+
 std::vector<KindColumn> ClusterColumns() {
   return {
       Name(),
@@ -165,7 +231,11 @@ std::vector<KindColumn> ClusterColumns() {
        [](const json::value& o) { return Pairs(FindPath(o, "status.resourceUsage.available")); }},
       Created(),
       {"MESSAGE", false, ClusterTrouble},
-      {"LABELS", true, [](const json::value& o) { return Pairs(FindPath(o, "metadata.labels")); }}};
+      {"LABELS", true, [](const json::value& o) { return Pairs(FindPath(o, "metadata.labels")); }},
+      {"TAINTS", true, Taints},
+      {"PROPERTIES", true, Properties},
+      {"FACTS AGE", true,
+       [](const json::value& o) { return Age(PathText(o, "status.observedAt")); }}};
 }
 
 void AddQueues(std::vector<Kind>& out) {
@@ -174,7 +244,6 @@ void AddQueues(std::vector<Kind>& out) {
                  "cq",
                  kKueue,
                  false,
-                 "",
                  {Name(),
                   {"COHORT", false, Cohort},
                   At("PENDING WORKLOADS", "status.pendingWorkloads"),
@@ -191,7 +260,6 @@ void AddQueues(std::vector<Kind>& out) {
        "lq",
        kKueue,
        true,
-       "",
        {Name(), At("CLUSTERQUEUE", "spec.clusterQueue"),
         At("PENDING WORKLOADS", "status.pendingWorkloads"),
         At("ADMITTED WORKLOADS", "status.admittedWorkloads"),
@@ -202,7 +270,6 @@ void AddQueues(std::vector<Kind>& out) {
                  "rf",
                  kKueue,
                  false,
-                 "",
                  {Name(),
                   At("TOPOLOGY", "spec.topologyName", true),
                   {"NODE LABELS", true,
@@ -216,7 +283,6 @@ void AddAdmission(std::vector<Kind>& out) {
                  "",
                  kKueue,
                  false,
-                 "",
                  {Name(),
                   {"PARENT", false, Parent},
                   At("SHARE", "status.fairSharing.weightedShare", true),
@@ -226,7 +292,6 @@ void AddAdmission(std::vector<Kind>& out) {
                  "",
                  kKueue,
                  false,
-                 "",
                  {Name(), At("VALUE", "value"), Created()}});
   out.push_back(
       {"admissionchecks",
@@ -234,7 +299,6 @@ void AddAdmission(std::vector<Kind>& out) {
        "",
        kKueue,
        false,
-       "",
        {Name(), At("CONTROLLER", "spec.controllerName"), OfActive("ACTIVE", "status", false),
         OfActive("REASON", "reason", true), OfActive("MESSAGE", "message", true), Created()}});
   out.push_back({"topologies",
@@ -242,33 +306,32 @@ void AddAdmission(std::vector<Kind>& out) {
                  "",
                  kKueue,
                  false,
-                 "",
                  {Name(), {"LEVELS", false, Levels}, Created()}});
-  out.push_back({"limitranges", "limitrange", "limits", "/api/v1", true, "", {Name(), Created()}});
+  out.push_back({"limitranges", "limitrange", "limits", "/api/v1", true, {Name(), Created()}});
   out.push_back({"runtimeclasses",
                  "runtimeclass",
                  "",
                  "/apis/node.k8s.io/v1",
                  false,
-                 "",
                  {Name(), At("HANDLER", "handler"), Created()}});
 }
 
 std::vector<Kind> BuildKinds() {
   std::vector<Kind> out;
-  out.push_back({"jobs", "job", "", "", true, "", JobColumns()});
-  out.push_back({"workloads", "workload", "wl", kKueue, true, "", WorkloadColumns()});
+  out.push_back({"jobs", "job", "", "", true, JobColumns()});
+  out.push_back({"workloads", "workload", "wl", kKueue, true, WorkloadColumns()});
   AddQueues(out);
   AddAdmission(out);
   out.push_back({"memberclusters", "membercluster", "mc",
-                 "/apis/cluster.kubernetes-fleet.io/v1beta1", false, "", ClusterColumns()});
+                 "/apis/cluster.kubernetes-fleet.io/v1beta1", false, ClusterColumns()});
+  out.push_back({"clusterresourceplacements", "clusterresourceplacement", "crp", kPlacement, false,
+                 PlacementColumns()});
   out.push_back(
-      {"clusterresourceplacements", "clusterresourceplacement", "crp", "", false, kPlacement, {}});
-  out.push_back({"resourceplacements", "resourceplacement", "rp", "", true, kPlacement, {}});
-  out.push_back({"namespaces", "namespace", "ns", "/api/v1", false, "", {Name(), Created()}});
-  out.push_back({"configmaps", "configmap", "cm", "/api/v1", true, "", {Name(), Created()}});
+      {"resourceplacements", "resourceplacement", "rp", kPlacement, true, PlacementColumns()});
+  out.push_back({"namespaces", "namespace", "ns", "/api/v1", false, {Name(), Created()}});
+  out.push_back({"configmaps", "configmap", "cm", "/api/v1", true, {Name(), Created()}});
   out.push_back(
-      {"secrets", "secret", "", "/api/v1", true, "", {Name(), At("TYPE", "type"), Created()}});
+      {"secrets", "secret", "", "/api/v1", true, {Name(), At("TYPE", "type"), Created()}});
   return out;
 }
 

@@ -23,9 +23,9 @@ struct Kind {
   const char* short_name;  // "" if none
   const char* base;        // API group path; "" for jobs, which live on /v1
   bool namespaced;
-  const char* refusal;  // not empty: why this version has none of them
   std::vector<KindColumn> columns;
   bool is_job() const { return std::string_view(plural) == "jobs"; }
+  bool is_placement() const { return std::string_view(plural).ends_with("resourceplacements"); }
 };
 
 /// By plural, singular or short name, any case; null if unknown.

@@ -49,6 +49,8 @@ constexpr option kOptions[] = {
     {"ntasks-per-node", required_argument, nullptr, kTasksPerNode},
     {"tasks-per-node", required_argument, nullptr, kTasksPerNode},
     {"account", required_argument, nullptr, 'A'},
+    {"clusters", required_argument, nullptr, 'M'},
+    {"cluster", required_argument, nullptr, 'M'},
     {"mem", required_argument, nullptr, kMem},
     {"gres", required_argument, nullptr, kGres},
     {"ntasks", required_argument, nullptr, 'n'},
@@ -217,6 +219,8 @@ std::optional<std::string>* TextOf(int id, SbatchOptions* out) {
       return &out->account;
     case 'q':
       return &out->qos;
+    case 'M':
+      return &out->cluster;
     case 'D':
       return &out->chdir;
     case kGres:
@@ -305,6 +309,7 @@ struct Variable {
 constexpr Variable kVariables[] = {
     {"SBATCH_ACCOUNT", 'A', false},
     {"SBATCH_ARRAY_INX", 'a', false},
+    {"SBATCH_CLUSTERS", 'M', false},
     {"SBATCH_CPUS_PER_TASK", 'c', false},
     {"SBATCH_ERROR", 'e', false},
     {"SBATCH_EXPORT", kExport, false},

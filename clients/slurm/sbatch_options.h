@@ -15,8 +15,8 @@ namespace muster::slurm {
 /// What the user asked for; an absent option is nullopt or false. Texts are as written, already
 /// checked.
 struct SbatchOptions {
-  std::optional<std::string> job_name, partition, account, qos, time, array, output, error, input,
-      chdir;
+  std::optional<std::string> job_name, partition, account, qos, cluster, time, array, output, error,
+      input, chdir;
   std::optional<std::string> export_list, comment, gres, gpus, memory_per_node, memory_per_cpu,
       wrap, open_mode;
   std::optional<std::int64_t> nodes, tasks, tasks_per_node, cpus_per_task, gpus_per_task;

@@ -29,7 +29,6 @@ constexpr RefusedOption kRefused[] = {
     {"oversubscribe", 's', no_argument, "sharing of CPUs between jobs is not supported"},
     {"overcommit", 'O', no_argument, "sharing of CPUs between tasks is not supported"},
     {"reservation", 0, required_argument, kLater},
-    {"clusters", 'M', required_argument, "Muster chooses the member cluster itself"},
     {"begin", 'b', required_argument,
      "deferred starts are not supported by this version; use --hold and scontrol release"},
     {"deadline", 0, required_argument, kLater},
@@ -105,6 +104,7 @@ What to run:
 Where:
   -p, --partition=QUEUE       a LocalQueue, or NAMESPACE/QUEUE (default: the LocalQueue "default")
   -A, --account=CLUSTERQUEUE  -q, --qos=PRIORITYCLASS
+  -M, --clusters=CLUSTER      the one member cluster that it may run on
 How much:
   -t, --time=LIMIT  -N, --nodes=N  -n, --ntasks=N  --ntasks-per-node=N  -c, --cpus-per-task=N
       --mem=SIZE  --mem-per-cpu=SIZE  --gres=NAME[:TYPE][:COUNT],...

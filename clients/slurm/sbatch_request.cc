@@ -177,6 +177,7 @@ json::object BuildSubmission(const SbatchOptions& options, const ScriptSource& s
   if (!queue.empty()) out["queue"] = queue;
   AddText("account", options.account, &out);
   AddText("priorityClass", options.qos, &out);
+  AddText("cluster", options.cluster, &out);
   AddText("timeLimit", options.time, &out);
   AddCount("nodes", options.nodes, &out);
   AddCount("tasks", options.tasks, &out);

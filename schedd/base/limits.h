@@ -65,6 +65,21 @@ inline constexpr std::int64_t kForgetKeysEveryMs = 60'000;
 inline constexpr std::size_t kForgottenKeys =
     5000;  // at once: about 20 ms of the writer, and 7 million a day
 
+// --- placements: KubeFleet's own bounds (placement.md 1.3, 1.5, 1.12)
+// ---------------------------------------------------------------------------------------
+inline constexpr std::size_t kResourceSelectors = 100;
+inline constexpr std::size_t kPlacementClusters = 100;  // clusterNames of PickFixed
+inline constexpr std::size_t kPlacementTolerations = 100;
+inline constexpr std::size_t kClusterSelectorTerms = 10;  // ORed
+inline constexpr std::size_t kPreferredTerms = 100;
+inline constexpr std::size_t kSpreadConstraints = 10;
+inline constexpr std::size_t kClusterGroups = 20;
+inline constexpr std::size_t kMemberTaints = 100;
+inline constexpr std::size_t kMemberProperties =
+    200;  // declared ones; a sorter looks at each member
+inline constexpr std::size_t kJobDatasets = 32;
+inline constexpr std::int64_t kAvoidClusterS = 600;  // after a start that failed there
+
 // --- members that do not answer, and objects on members that nobody knows
 // ---------------------------------------------------------------------------------------
 inline constexpr std::int64_t kMemberLostAfterMs = 15'000;  // its API server restarts in less

@@ -5,6 +5,7 @@
 #include "schedd/base/quantity.h"
 #include "schedd/core/cycle.h"
 #include "schedd/core/placement.h"
+#include "schedd/core/placement_ask.h"
 #include "schedd/core/workload_class.h"
 #include "schedd/model/admission_lifecycle.h"
 
@@ -12,20 +13,21 @@ namespace muster::core {
 namespace {
 
 // What parks together, by ClusterQueue.
-std::string ParkingKey(const NotAdmitted& waiting, const JobRecord& job,
-                       const AdmissionSettings& settings) {
+std::string ParkingKey(const NotAdmitted& waiting, const Snapshot& snapshot) {
+  const JobRecord& job = *waiting.job;
+  const AdmissionSettings& settings = *snapshot.settings;
   std::string key = "group " + job.cluster_queue + "/";
   switch (waiting.requeue) {
     case RequeueReason::kNoFit:
     case RequeueReason::kPreemptionNoCandidates:
       if (settings.equivalence_hashing) {
-        AppendSchedulingKey(job, settings, &key);
+        AppendSchedulingKey(*snapshot.config, job, settings, &key);
         return key;
       }
       break;
     case RequeueReason::kGated:
       key = "class " + job.cluster_queue + "/";
-      AppendClassKey(job, settings, &key);
+      AppendClassKey(*snapshot.config, job, settings, &key);
       return key;
     default:
       break;
@@ -42,6 +44,17 @@ void Take(std::vector<ClusterView>* clusters, const std::string& name, const Job
     for (auto& entry : cluster.free) {
       entry.amount = SaturatingSub(entry.amount, AmountOf(total, entry.resource));
     }
+  }
+}
+
+// Its pods are not bound to machines yet.
+void Start(std::vector<ClusterView>* clusters, const JobPtr& job) {
+  for (ClusterView& cluster : *clusters) {
+    if (cluster.member.name != job->cluster || cluster.member.machines == nullptr) continue;
+    std::vector<JobPtr> starting;
+    if (cluster.starting != nullptr) starting = *cluster.starting;
+    starting.push_back(job);
+    cluster.starting = std::make_shared<const std::vector<JobPtr>>(std::move(starting));
   }
 }
 
@@ -77,7 +90,16 @@ void Hold(const Admit& admit, const AdmissionSettings& settings, Snapshot* after
     }
     after->topology.Charge(ChargesOn(*forest, pod_sets, *admit.admission, admit.cluster));
   }
+  if (!admit.second_pass && admit.replaced == nullptr) Start(&after->clusters, job);
   holders->Put(MakeHolder(after->usage.tree(), settings, std::move(job)));
+}
+
+// What spread constraints count.
+void CountPlaced(const Snapshot& snapshot, const Admit& admit, PlacedCounts* placed) {
+  if (admit.second_pass || admit.replaced != nullptr || admit.placed.empty()) return;
+  const auto placement = GoverningPlacement(*snapshot.config, *admit.job, nullptr);
+  if (placement == nullptr || placement->policy.spread.empty()) return;
+  ++(*placed)[{placement->ns, placement->name}][admit.cluster];
 }
 
 }  // namespace
@@ -88,8 +110,10 @@ Snapshot Apply(const Snapshot& snapshot, const Plan& plan) {
   auto holders = snapshot.holders != nullptr ? std::make_shared<Holders>(*snapshot.holders)
                                              : std::make_shared<Holders>(after.usage.tree_ptr());
   std::set<JobId> gone;
+  PlacedCounts placed = snapshot.placed != nullptr ? *snapshot.placed : PlacedCounts();
   for (const auto& admit : plan.admits) {
     gone.insert(admit.job->id);
+    CountPlaced(snapshot, admit, &placed);
     Hold(admit, settings, &after, holders.get());
   }
   for (const auto& eviction : plan.evictions) {
@@ -100,6 +124,7 @@ Snapshot Apply(const Snapshot& snapshot, const Plan& plan) {
     holders->Put(std::move(marked));
   }
   after.holders = std::move(holders);
+  if (!placed.empty()) after.placed = std::make_shared<const PlacedCounts>(std::move(placed));
   after.cycle += static_cast<std::int64_t>(plan.rounds);
   after.second_pass.clear();
   std::set<std::string> parked;
@@ -109,14 +134,14 @@ Snapshot Apply(const Snapshot& snapshot, const Plan& plan) {
                         spec->second.strategy == QueueingStrategy::kStrictFifo;
     const bool again = RequeuesAtOnce(waiting.requeue, strict) ||
                        (waiting.last != nullptr && waiting.last->Pending());
-    if (!again) parked.insert(ParkingKey(waiting, *waiting.job, settings));
+    if (!again) parked.insert(ParkingKey(waiting, snapshot));
   }
   const auto is_parked = [&](const JobPtr& job) {
     if (parked.empty()) return false;
     std::string group = "group " + job->cluster_queue + "/";
-    AppendSchedulingKey(*job, settings, &group);
+    AppendSchedulingKey(*snapshot.config, *job, settings, &group);
     std::string of_class = "class " + job->cluster_queue + "/";
-    AppendClassKey(*job, settings, &of_class);
+    AppendClassKey(*snapshot.config, *job, settings, &of_class);
     return parked.contains(group) || parked.contains(of_class) ||
            parked.contains(std::to_string(job->id.value));
   };

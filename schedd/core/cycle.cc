@@ -5,6 +5,7 @@
 
 #include "schedd/core/cycle_impl.h"
 #include "schedd/core/workload_class.h"
+#include "schedd/model/admission_lifecycle.h"
 
 namespace muster::core {
 Cycle::Cycle(const Snapshot& snapshot, const CycleInput& input)
@@ -20,6 +21,9 @@ Cycle::Cycle(const Snapshot& snapshot, const CycleInput& input)
                                                                    : own_cache_.known_)),
       pods_not_ready_(snapshot.pods_not_ready) {
   known_.Begin(snapshot);
+  if (topology_.has_machines()) {
+    topology_.placer()->SetOrder([this](const JobRecord& job) { return MembersFor(job); });
+  }
   active_.reserve(snapshot.heads.size());
   for (const auto& heads : snapshot.heads) {
     CycleQueue* queue = QueueOf(heads.cluster_queue);
@@ -58,11 +62,19 @@ CycleClass& Cycle::ClassOf(CycleQueue* queue, const JobPtr& job) {
   ++known_.classes;
   of.scheduling_key = key_;
   of.pod_sets = job->pod_sets;
+  of.asks = MayAsk(*job);
   if (queue->known->gate || queue->spec == nullptr) return of;
   of.gate = JobGate(config_, *queue->spec, *job);
   of.plan = std::make_unique<FlavorPlan>(config_, settings_, usage_.tree(), *queue->spec, *job,
                                          topology_.placer());
   return of;
+}
+
+// True if AskOf may find something, now or later, of any workload of its class.
+bool Cycle::MayAsk(const JobRecord& job) const {
+  const JobPlacement* own = job.placement.get();
+  return (own != nullptr && !(own->cluster.empty() && own->datasets.empty())) ||
+         !StateOf(job).avoided.empty() || GoverningPlacement(config_, job, nullptr) != nullptr;
 }
 
 // False if the queue has no head any more that the snapshot shows.
@@ -71,7 +83,7 @@ bool Cycle::SkipToHead(CycleQueue* queue) {
   for (; queue->next < jobs.size(); ++queue->next) {
     const JobPtr& job = jobs[queue->next];
     key_.clear();
-    AppendSchedulingKey(*job, settings_, &key_);
+    AppendSchedulingKey(config_, *job, settings_, &key_);
     if (queue->parked.contains(key_)) continue;
     queue->head_class = &ClassOf(queue, job);
     if (!queue->head_class->set_aside) return true;

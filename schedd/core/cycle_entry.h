@@ -15,11 +15,19 @@
 #include "schedd/core/cycle_order.h"
 #include "schedd/core/flavor_plan.h"
 #include "schedd/core/gates.h"
-#include "schedd/core/member_room.h"
+#include "schedd/core/member_fit.h"
 #include "schedd/core/plan.h"
 #include "schedd/core/snapshot.h"
 
 namespace muster::core {
+
+// An admission against the members, for workloads of a class that ask the same of them.
+struct CycleFit {
+  AdmissionPtr admission;
+  std::int64_t next_group = -1;  // NextGroupAfter: what they differ in by waiting
+  PlacementAsk ask;
+  std::unique_ptr<MemberFit> fit;  // refers to `ask`
+};
 
 // What is worked out once for all workloads of a class.
 struct CycleClass {
@@ -27,10 +35,11 @@ struct CycleClass {
   std::optional<GateVerdict> gate;  // of namespace and LocalQueue
   std::unique_ptr<FlavorPlan> plan;
   PodSetsPtr pod_sets;  // that `plan` refers to
+  bool asks = false;    // AskOf may find something
   // Of one plan only.
   std::uint64_t cycle = 0;  // CycleCache's
   bool set_aside = false;   // the gate said no
-  std::vector<std::pair<AdmissionPtr, std::unique_ptr<MemberFit>>> fits;
+  std::vector<std::unique_ptr<CycleFit>> fits;
 };
 
 struct CycleQueue;

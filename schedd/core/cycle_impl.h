@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,6 +34,7 @@ class Cycle {
   void GiveBackReserved();
   void Close(bool more_work);
   CycleClass& ClassOf(CycleQueue* queue, const JobPtr& job);
+  bool MayAsk(const JobRecord& job) const;
   CycleQueue* QueueOf(const std::string& cluster_queue);
 
   // cycle_verdicts.cc: what becomes of an entry.
@@ -88,11 +90,20 @@ class Cycle {
   void Admit(CycleEntry* entry);
 
   // cycle_room.cc: room on member clusters.
-  bool Place(CycleEntry* entry, std::string* cluster);
+  bool Place(CycleEntry* entry, core::Admit* admit);
   bool GrowInPlace(CycleEntry* entry, std::string* cluster);
-  const MemberFit& FitOf(CycleEntry* entry);
+  const CycleFit& FitOf(const CycleEntry& entry);
+  PlacementAsk AskOf(const CycleEntry& entry) const;
+  PlacementDemand MemberDemandOf(const JobRecord& job, const Admission* admission,
+                                 const PlacementAsk* ask);
+  std::string MachinesOn(const CycleEntry& entry) const;
+  const MemberOrder* MembersFor(const JobRecord& job);
   MemberRoom RoomLeft();
   ResourceList AmountsOf(const Holder& holder) const;
+  void Leave(const Holder& holder, MemberRoom* room) const;
+  void LeaveMachines(const Holder& holder, MemberRoom* room) const;
+  using FindVictims = std::function<std::vector<Victim>(TopologyProbe*)>;
+  void MoveVictims(CycleEntry* entry, const FindVictims& find);
   bool RoomAfter(CycleEntry* entry);
   bool RoomToMove(CycleEntry* entry, const Holder& sibling);
   bool Yields(const CycleEntry& entry);
@@ -122,7 +133,15 @@ class Cycle {
   std::set<JobId> evicted_;          // marked by this plan
   bool pods_not_ready_ = false;
   // What holders that are on their way out leave on each member; unset: not worked out yet.
-  std::optional<std::map<std::string, ResourceList>> leaving_;
+  struct Leaving {
+    ResourceList amounts;
+    std::vector<HolderPtr> holders;
+  };
+  std::optional<std::map<std::string, Leaving>> leaving_;
+  std::optional<PlacedCounts> placed_;  // with this plan's; unset: nobody asked
+  std::optional<MemberOrder> order_;    // of the job of this id, after so many admissions
+  JobId order_of_;
+  std::size_t order_after_ = 0;
 
   // Of the current round.
   std::int64_t number_ = 0;  // of the single-head cycle that it stands for

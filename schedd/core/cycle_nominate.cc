@@ -58,6 +58,7 @@ void Cycle::NominateSecondPass(const JobPtr& job) {
   if (queue->spec == nullptr || job->admission == nullptr) return;
   CycleClass* of = &second_pass_classes_.emplace_back();
   of->pod_sets = job->pod_sets;
+  of->asks = MayAsk(*job);
   if (Closed(queue, of, job, true)) return;
   of->plan = std::make_unique<FlavorPlan>(config_, settings_, usage_.tree(), *queue->spec, *job,
                                           topology_.placer());
@@ -197,6 +198,11 @@ bool Cycle::Try(CycleEntry* entry, const AssignRequest& request, VictimSearch* s
   entry->victims = known != nullptr ? *known
                                     : search->Find(entry->preemptor, wanted, contested,
                                                    asks.empty() ? nullptr : &probe);
+  if (!entry->victims.empty() && asks.empty()) {
+    MoveVictims(entry, [&](TopologyProbe* room) {
+      return search->Find(entry->preemptor, wanted, contested, room);
+    });
+  }
   return !entry->victims.empty();
 }
 
@@ -225,6 +231,7 @@ void Cycle::PlacePreempting(CycleEntry* entry, const AssignRequest& request) {
   if (place.failed) return;
   const PodSets& pod_sets = *entry->job->pod_sets;
   auto placed = std::make_shared<Assignment>(*entry->assignment);
+  placed->cluster = place.cluster;
   for (const auto& [index, topology] : place.placed) {
     for (auto& pod_set : placed->pod_sets) {
       if (pod_set.name == pod_sets[index].name) pod_set.topology = topology;
@@ -255,7 +262,8 @@ void Cycle::TakeOver(CycleEntry* entry) {
   } else if (entry->replaced != nullptr) {
     held = entry->replaced->job.get();
   }
-  entry->machines = topology_.NetChargesOf(*entry->job, *entry->admission, held);
+  entry->machines =
+      topology_.NetChargesOf(*entry->job, *entry->admission, held, assignment.cluster);
 }
 
 }  // namespace muster::core

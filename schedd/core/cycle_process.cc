@@ -322,13 +322,11 @@ void Cycle::Admit(CycleEntry* entry) {
                                RequeueReason::kFailedAfterNomination));
     return;
   }
-  std::string cluster;
-  if (!Place(entry, &cluster)) return;
-  Take(*entry);
   core::Admit admit;
+  if (!Place(entry, &admit)) return;
+  Take(*entry);
   admit.job = entry->job;
   admit.admission = entry->admission;
-  admit.cluster = std::move(cluster);
   admit.borrowing_level = entry->rank.level;
   admit.second_pass = entry->second_pass;
   if (entry->replaced != nullptr) admit.replaced = entry->replaced->job;

@@ -29,9 +29,10 @@ const TopologyCharges& CycleTopology::ChargesOf(const JobRecord& holder) {
 }
 
 TopologyCharges CycleTopology::NetChargesOf(const JobRecord& job, const Admission& admission,
-                                            const JobRecord* held) {
+                                            const JobRecord* held, const std::string& cluster) {
   if (!placer_) return {};
-  TopologyCharges all = ChargesOn(*usage_.forest(), PodSetsOf(job), admission, job.cluster);
+  TopologyCharges all = ChargesOn(*usage_.forest(), PodSetsOf(job), admission,
+                                  job.cluster.empty() ? cluster : job.cluster);
   if (held == nullptr || all.empty()) return all;
   return NetCharges(all, ChargesOf(*held));
 }

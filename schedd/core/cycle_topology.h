@@ -26,8 +26,9 @@ class CycleTopology {
   /// What a holder takes of the machines; worked out once.
   const TopologyCharges& ChargesOf(const JobRecord& holder);
   /// What `admission` would take beyond what `held` (null: nothing) of the same job takes.
+  /// `cluster` is the member that its machines were found on; "": the first that has them.
   TopologyCharges NetChargesOf(const JobRecord& job, const Admission& admission,
-                               const JobRecord* held);
+                               const JobRecord* held, const std::string& cluster);
   /// The member cluster whose machines an admission names; "" if it names none.
   std::string ClusterOf(const JobRecord& job, const Admission& admission) const;
 

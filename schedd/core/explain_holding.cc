@@ -165,12 +165,7 @@ void CompareFlavors(const ExplainInput& input, Explanation* explanation) {
       finding.limit = "it has room now; it was passed over when the job was admitted";
     }
   }
-  if (trial.snapshot().clusters.empty()) return;
-  PlacementDemand demand;
-  demand.pod_sets = job.pod_sets.get();
-  demand.admission = job.admission.get();
-  demand.job_uid = job.uid;
-  explanation->clusters = Place(*snapshot.config, trial.snapshot().clusters, demand, true).verdicts;
+  explanation->clusters = CompareMembers(trial.snapshot(), job, job.admission.get());
   for (ClusterVerdict& verdict : explanation->clusters) {
     if (verdict.cluster != job.cluster) continue;
     verdict.message = "the job is here" + (verdict.message.empty() ? "" : "; " + verdict.message);
@@ -183,6 +178,7 @@ void ExplainHolding(const ExplainInput& input, Explanation* explanation) {
   const JobRecord& job = *input.job;
   const WallTime now = input.snapshot.now;
   SayTimes(job, now, explanation);
+  SayPlacement(input.snapshot, job, explanation);
   const bool leaving = SayEviction(job, now, explanation);
   if (!leaving && job.state == JobState::kReserved) {
     SayChecks(job, now, explanation);

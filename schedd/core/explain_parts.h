@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "schedd/core/explain.h"
 
@@ -16,6 +17,13 @@ void ExplainPending(const ExplainInput& input, Explanation* explanation);
 
 // explain_holding.cc: it holds quota: reserved, admitted, running.
 void ExplainHolding(const ExplainInput& input, Explanation* explanation);
+
+// explain_place.cc
+/// What governs where it runs, and what it asks for itself.
+void SayPlacement(const Snapshot& snapshot, const JobRecord& job, Explanation* explanation);
+/// How the members compare for it with these flavors.
+std::vector<ClusterVerdict> CompareMembers(const Snapshot& snapshot, const JobRecord& job,
+                                           const Admission* admission);
 
 // explain.cc
 void SetVerdict(Explanation* explanation, Reason reason, std::string summary);

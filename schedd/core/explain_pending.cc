@@ -92,16 +92,6 @@ AdmissionPtr WouldHold(const JobRecord& job, const NearestMiss& nearest) {
   return admission;
 }
 
-void PlaceVerdicts(const Snapshot& snapshot, const JobRecord& job, const AdmissionPtr& admission,
-                   Explanation* explanation) {
-  if (snapshot.clusters.empty()) return;
-  PlacementDemand demand;
-  demand.pod_sets = job.pod_sets.get();
-  demand.admission = admission.get();
-  demand.job_uid = job.uid;
-  explanation->clusters = Place(*snapshot.config, snapshot.clusters, demand, true).verdicts;
-}
-
 // "needs 16 nvidia.com/gpu; team-research can use 24, 11 are used, 13 free (flavor a100)".
 std::string RowText(const FlavorFinding& row, bool name_pod_set) {
   return (name_pod_set ? "pod set " + row.verdict.pod_set + " " : "") + row.verdict.message +
@@ -282,6 +272,7 @@ void ExplainPending(const ExplainInput& input, Explanation* explanation) {
   const Snapshot& snapshot = input.snapshot;
   const JobRecord& job = *input.job;
   SayHistory(job, snapshot.now, explanation);
+  SayPlacement(snapshot, job, explanation);
   if (ExplainShut(input, explanation)) return;
   explanation->place = PlaceInQueue(input);
   if (job.pod_sets == nullptr) return;
@@ -290,9 +281,9 @@ void ExplainPending(const ExplainInput& input, Explanation* explanation) {
   const NearestMiss nearest = NearestOf(snapshot.usage.tree(), queue, explanation->flavors);
   Trial trial(snapshot);
   const Plan plan = trial.Ask(input.job);
-  PlaceVerdicts(snapshot, job,
-                plan.admits.empty() ? WouldHold(job, nearest) : plan.admits.front().admission,
-                explanation);
+  const AdmissionPtr admission =
+      plan.admits.empty() ? WouldHold(job, nearest) : plan.admits.front().admission;
+  explanation->clusters = CompareMembers(snapshot, job, admission.get());
   if (plan.admits.empty()) {
     ExplainMisfit(&trial, queue, input.job, plan, nearest, explanation);
   } else {

@@ -1,11 +1,14 @@
-// Explain: who is before a job in its queues, and whether one of them holds the others up.
+// Explain: who is before a job in its queues, and whether one of them holds the others up; and what
+// decides between member clusters.
 #include <algorithm>
 
 #include "schedd/base/limits.h"
 #include "schedd/core/explain_parts.h"
+#include "schedd/core/member_fit.h"
 #include "schedd/core/queue_entry.h"
 #include "schedd/core/queue_order.h"
 #include "schedd/core/requeue.h"
+#include "schedd/model/admission_lifecycle.h"
 
 namespace muster::core {
 namespace {
@@ -58,6 +61,43 @@ std::string BlockedText(const ClusterQueue& queue, const JobRecord& blocker, boo
 }
 
 }  // namespace
+
+void SayPlacement(const Snapshot& snapshot, const JobRecord& job, Explanation* explanation) {
+  const auto say = [&](std::string text) { explanation->facts.push_back(std::move(text)); };
+  const PlacementAsk ask = AskOf(*snapshot.config, *snapshot.settings, job, snapshot.now);
+  if (ask.placement != nullptr) say("it goes by " + MentionOf(*ask.placement));
+  if (ask.own != nullptr && !ask.own->cluster.empty()) {
+    say("it is pinned to member cluster " + ask.own->cluster);
+  }
+  if (ask.own != nullptr && !ask.own->datasets.empty()) {
+    std::string names;
+    for (const auto& dataset : ask.own->datasets) names += (names.empty() ? "" : ", ") + dataset;
+    say(std::string(ask.own->datasets_required ? "it needs" : "it prefers") + " datasets " + names);
+  }
+  if (!ask.obstacle.empty()) say(ask.obstacle);
+  for (const AvoidedCluster& avoided : ask.avoided) {
+    if (HoldsQuota(job.state)) continue;
+    say("it avoids member cluster " + avoided.cluster +
+        ", where an earlier attempt did not start, " + "until " +
+        TimeText(avoided.until, snapshot.now));
+  }
+  const Condition* placed = FindCondition(job, "Placed");
+  if (placed != nullptr && placed->status && HoldsQuota(job.state)) say(placed->message);
+}
+
+std::vector<ClusterVerdict> CompareMembers(const Snapshot& snapshot, const JobRecord& job,
+                                           const Admission* admission) {
+  if (snapshot.clusters.empty() || job.pod_sets == nullptr) return {};
+  const PlacementAsk ask = AskOf(*snapshot.config, *snapshot.settings, job, snapshot.now);
+  PlacementDemand demand;
+  demand.pod_sets = job.pod_sets.get();
+  demand.admission = admission;
+  demand.ask = &ask;
+  demand.placed = snapshot.placed.get();
+  demand.kind = KindOnMember(job);
+  demand.job_uid = job.uid;
+  return Place(*snapshot.config, snapshot.clusters, demand, true).verdicts;
+}
 
 QueuePlace PlaceInQueue(const ExplainInput& input) {
   QueuePlace place;

@@ -1,12 +1,16 @@
 #include "schedd/core/explain_trial.h"
 
+#include <algorithm>
+#include <set>
+
 #include "schedd/base/quantity.h"
+#include "schedd/core/machine_shape.h"
 #include "schedd/core/placement.h"
 #include "schedd/core/topology_usage.h"
 
 namespace muster::core {
 
-Trial::Trial(const Snapshot& base) : snapshot_(base) {
+Trial::Trial(const Snapshot& base) : clusters_(base.clusters), snapshot_(base) {
   holders_ = base.holders != nullptr ? std::make_shared<Holders>(*base.holders)
                                      : std::make_shared<Holders>(base.usage.tree_ptr());
   snapshot_.holders = holders_;
@@ -16,11 +20,13 @@ Trial::Trial(const Snapshot& base) : snapshot_(base) {
 
 void Trial::Release(const HolderPtr& holder) {
   holders_->Erase(holder->id);
+  released_.push_back(holder);
   Count(*holder, false);
 }
 
 void Trial::Restore(const HolderPtr& holder) {
   holders_->Put(holder);
+  std::erase_if(released_, [&](const HolderPtr& one) { return one->id == holder->id; });
   Count(*holder, true);
 }
 
@@ -42,14 +48,41 @@ void Trial::Count(const Holder& holder, bool held) {
       snapshot_.topology.Release(machines);
     }
   }
-  for (ClusterView& cluster : snapshot_.clusters) {
+  for (std::size_t i = 0; i < snapshot_.clusters.size(); ++i) {
+    ClusterView& cluster = snapshot_.clusters[i];
     if (cluster.member.name != job.cluster) continue;
+    CountMachines(clusters_[i], &cluster);
     const ResourceList room = RequestsOf(*job.pod_sets, job.admission.get());
     for (auto& [resource, amount] : cluster.free) {
       const std::int64_t part = AmountOf(room, resource);
       amount = held ? SaturatingSub(amount, part) : SaturatingAdd(amount, part);
     }
   }
+}
+
+// The machines as they would be without those that are released.
+void Trial::CountMachines(const ClusterView& base, ClusterView* cluster) const {
+  if (base.member.machines == nullptr) return;
+  MachineShape room(base.member.machines);
+  std::set<JobId> unbound;
+  for (const HolderPtr& holder : released_) {
+    const JobRecord& job = *holder->job;
+    if (job.cluster != base.member.name) continue;
+    const auto& starting = base.starting;
+    const auto starts = [&](const JobPtr& one) { return one->id == job.id; };
+    if (starting != nullptr && std::any_of(starting->begin(), starting->end(), starts)) {
+      unbound.insert(job.id);
+    } else if (job.pod_sets != nullptr) {
+      const auto all = MachinePodsOf(*snapshot_.config, *job.pod_sets, job.admission.get());
+      for (const MachinePods& pods : all) room.Release(room.Compile(pods));
+    }
+  }
+  cluster->member.machines = std::make_shared<const MachineGroups>(room.Groups());
+  cluster->starting = base.starting;
+  if (unbound.empty()) return;
+  auto left = *base.starting;
+  std::erase_if(left, [&](const JobPtr& job) { return unbound.contains(job->id); });
+  cluster->starting = std::make_shared<const std::vector<JobPtr>>(std::move(left));
 }
 
 Plan Trial::Ask(const JobPtr& job) {

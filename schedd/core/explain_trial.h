@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "schedd/core/cycle.h"
 
@@ -23,7 +24,10 @@ class Trial {
 
  private:
   void Count(const Holder& holder, bool held);
+  void CountMachines(const ClusterView& base, ClusterView* cluster) const;
 
+  const std::vector<ClusterView> clusters_;  // with nobody released
+  std::vector<HolderPtr> released_;
   Snapshot snapshot_;
   std::shared_ptr<Holders> holders_;
 };

@@ -1,5 +1,6 @@
 #include "schedd/core/gates.h"
 
+#include "schedd/core/placement_ask.h"
 #include "schedd/core/queue_status.h"
 
 namespace muster::core {
@@ -61,6 +62,9 @@ std::optional<GateVerdict> JobGate(const ConfigView& config, const ClusterQueue&
     return GateVerdict{Reason::kMisconfigured,
                        "workload namespace doesn't match ClusterQueue selector", true};
   }
+  std::string obstacle;
+  GoverningPlacement(config, job, &obstacle);
+  if (!obstacle.empty()) return GateVerdict{Reason::kMisconfigured, std::move(obstacle)};
   return std::nullopt;
 }
 

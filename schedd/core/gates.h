@@ -25,8 +25,9 @@ std::optional<GateVerdict> QueueGate(const ConfigView& config, const AdmissionSe
 /// True if the queue's namespaceSelector matches the labels of a namespace; a queue without
 /// selector matches none.
 bool NamespaceMatches(const ConfigView& config, const ClusterQueue& queue, const std::string& ns);
-/// The gate of one workload: its LocalQueue and namespace. Such workloads are set aside even in a
-/// StrictFIFO queue: they could not enter Kueue's.
+/// The gate of one workload: its LocalQueue and namespace, and the placement that an annotation
+/// names for it. Such workloads are set aside even in a StrictFIFO queue: they could not enter
+/// Kueue's. Equal for all workloads of a class (workload_class.h).
 std::optional<GateVerdict> JobGate(const ConfigView& config, const ClusterQueue& queue,
                                    const JobRecord& job);
 

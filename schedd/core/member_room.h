@@ -1,14 +1,16 @@
 // MemberRoom: what is free on the member clusters while a cycle decides, by index instead of by
-// name; and MemberFit: one demand compiled against it (placement.md 4.4 steps 1-3 and 5). Pure; not
-// thread-safe.
+// name, down to their machines where those are told. Pure; not thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "schedd/core/machine_shape.h"
 #include "schedd/core/placement.h"
+#include "schedd/core/snapshot.h"
 
 namespace muster::core {
 
@@ -29,53 +31,48 @@ class MemberRoom {
   std::int32_t ResourceIndex(std::string_view resource) const;
   /// Adds to what is free on the member of this name; no-op for what no member declares.
   void Release(std::string_view member, const ResourceList& amounts);
+  /// Takes from it; below 0 where it has less.
+  void Take(std::string_view member, const ResourceList& amounts);
+  /// The pods of a job that held `admission` leave the machines of the member of this name. Their
+  /// amounts are Release's.
+  void ReleasePods(std::string_view member, const PodSetsPtr& pod_sets,
+                   const AdmissionPtr& admission);
+
+  /// True if the member's machines are told.
+  bool KnowsMachines(std::size_t member) const {
+    return members_[member].facts->machines != nullptr;
+  }
+  /// What is free on them, with the pods taken off that start there. Worked out when it is first
+  /// asked for; only if KnowsMachines.
+  const MachineShape& Machines(std::size_t member, const ConfigView& config) const;
+  /// The same, to be changed.
+  MachineShape* ChangeMachines(std::size_t member, const ConfigView& config);
+
+  /// As if nothing ran anywhere.
+  MemberRoom Emptied() const;
 
  private:
   friend class MemberFit;
+  struct Gone {
+    PodSetsPtr pod_sets;
+    AdmissionPtr admission;
+  };
+  // At first; one for all copies.
+  struct MachineStart {
+    std::shared_ptr<const std::vector<JobPtr>> starting;  // null: none
+    std::shared_ptr<MachineShape> room;                   // null: not worked out yet
+  };
+  struct MachineSlot {
+    std::shared_ptr<MachineStart> start;
+    std::shared_ptr<MachineShape> room;  // null: as at first
+    std::vector<Gone> gone;              // not taken off `room` yet
+  };
+  MachineShape* Prepare(std::size_t member, const ConfigView& config, bool own) const;
+  std::size_t Find(std::string_view member) const;
+
   std::vector<std::string> resources_;  // sorted
   std::vector<Member> members_;
-};
-
-class MemberFit {
- public:
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
-  /// Compiles what `demand` needs and which members are eligible for it. `config` and what `demand`
-  /// points to must outlive it.
-  MemberFit(const ConfigView& config, const MemberRoom& room, const PlacementDemand& demand);
-
-  /// The member to run on now, kNone if none has the room.
-  std::size_t Pick(const MemberRoom& room, Uid job_uid, std::uint64_t seed) const;
-  /// The member of this name if the demand fits it now, else kNone.
-  std::size_t PickNamed(const MemberRoom& room, std::string_view name) const;
-  /// Takes the demand from a member's free room.
-  void Charge(MemberRoom* room, std::size_t member) const;
-  /// Reason and message of a Pick that gave kNone.
-  PlacementChoice Refusal(const MemberRoom& room) const;
-  std::vector<ClusterVerdict> Verdicts(const MemberRoom& room) const;
-
- private:
-  struct Need {
-    std::string resource;
-    std::int32_t index = -1;
-    std::int64_t amount = 0;
-    bool optional = false;  // a member that does not declare it is not limited by it
-  };
-  struct Standing {
-    std::string mismatch;  // "" if labels and taints admit the job
-    bool large_enough = false;
-    bool open = false;  // neither cordoned nor unhealthy
-  };
-
-  bool HasRoom(const MemberRoom::Member& member, const std::vector<std::int64_t>& amounts,
-               const Need& need) const;
-  bool FitsNow(const MemberRoom& room, std::size_t member) const;
-  ClusterVerdict Verdict(const MemberRoom& room, std::size_t member) const;
-  void ChooseDominant(const MemberRoom& room);
-
-  std::vector<Need> needs_;
-  std::vector<Standing> standings_;  // by member
-  std::size_t dominant_ = kNone;     // position in needs_
+  mutable std::vector<MachineSlot> machines_;  // by member
 };
 
 }  // namespace muster::core

@@ -100,7 +100,8 @@ struct PendingQueues::Impl {
 
   const std::string& HashOf(const JobRecord& job) {
     key.clear();
-    AppendSchedulingKey(job, *settings, &key);
+    static const ConfigView kNone;
+    AppendSchedulingKey(config == nullptr ? kNone : *config, job, *settings, &key);
     return key;
   }
 
@@ -152,6 +153,7 @@ struct PendingQueues::Impl {
   }
 
   void Rebuild(PendingQueue& queue);
+  void Regroup(const ConfigView& before);
   void Add(JobPtr job, WallTime now);
   void AddAgain(PendingQueue& queue, const Place& place, JobPtr job, WallTime now);
   void Enter(PendingQueue& queue, JobPtr job, bool was_active, WallTime now);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schedd/core/member_room.h"
+#include "schedd/core/member_fit.h"
 
 namespace muster::core {
 

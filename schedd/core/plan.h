@@ -21,7 +21,9 @@ struct Admit {
   std::int32_t borrowing_level = 0;
   /// It held this quota already: only what was still open of it (topology, replaced nodes) is new.
   bool second_pass = false;
-  JobPtr replaced;           // elastic: the slice that it takes over from; null: none
+  JobPtr replaced;  // elastic: the slice that it takes over from; null: none
+  /// Why this member, in KubeFleet's words; "" if no placement governs the job.
+  std::string placed;
   AssignmentPtr assignment;  // what was looked at; null unless asked for
 };
 

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "schedd/base/quantity.h"
 #include "schedd/core/eviction_check.h"
 #include "schedd/core/flavor_assigner.h"
 #include "schedd/core/gates.h"
-#include "schedd/core/placement.h"
+#include "schedd/core/member_fit.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/requests.h"
 
@@ -35,6 +37,7 @@ class Checker {
         topology_(snapshot.topology) {
     for (const auto& job : snapshot.second_pass) second_pass_.insert(job->id);
     for (const auto& cluster : snapshot.clusters) free_.push_back(cluster.free);
+    if (snapshot.placed != nullptr) placed_ = *snapshot.placed;
     for (std::size_t q = 0; q < snapshot.heads.size(); ++q) {
       const auto& jobs = snapshot.heads[q].jobs;
       for (std::size_t i = 0; i < jobs.size(); ++i) seats_[jobs[i]->id] = {q, i};
@@ -95,12 +98,16 @@ class Checker {
     CheckGang(job, queue->second, *admit.admission);
     CheckQuota(admit);
     CheckTopology(admit);
+    const PlacementAsk ask = AskOf(*snapshot_.config, settings_, job, snapshot_.now);
     if (admit.replaced != nullptr) {
       if (!snapshot_.clusters.empty() && admit.cluster != admit.replaced->cluster)
         Say(job, "grows away from where it runs");
-      CheckCluster(job, PodsBeyond(*admit.admission, *admit.replaced->admission), admit.cluster);
+      CheckCluster(job, PodsBeyond(*admit.admission, *admit.replaced->admission), admit.cluster,
+                   ask.empty());
     } else if (!admit.second_pass) {
-      CheckCluster(job, *admit.admission, admit.cluster);
+      CheckPlacement(job, ask, admit.cluster);
+      const bool pinned = ask.own != nullptr && !ask.own->cluster.empty();
+      CheckCluster(job, *admit.admission, admit.cluster, ask.placement == nullptr && !pinned);
     }
   }
 
@@ -284,7 +291,32 @@ class Checker {
     }
   }
 
-  void CheckCluster(const JobRecord& job, const Admission& admission, const std::string& name) {
+  // What its placement, or the job itself, says of the member as the snapshot shows it, with what
+  // the plan took before. Counts it.
+  void CheckPlacement(const JobRecord& job, const PlacementAsk& ask, const std::string& name) {
+    const auto at = std::find_if(snapshot_.clusters.begin(), snapshot_.clusters.end(),
+                                 [&](const ClusterView& one) { return one.member.name == name; });
+    if (at == snapshot_.clusters.end()) return;
+    const auto* kinds = at->member.kinds.get();
+    if (kinds != nullptr &&
+        std::find(kinds->begin(), kinds->end(), KindOnMember(job)) == kinds->end())
+      Say(job, "is placed on " + name + " that does not serve its kind");
+    if (ask.empty()) return;
+    if (!room_) {
+      room_.emplace(snapshot_.clusters);
+      for (const auto& [member, amounts] : taken_) room_->Take(member, amounts);
+    }
+    const PolicyFit policy(ask, *room_, &placed_);
+    const auto member = static_cast<std::size_t>(at - snapshot_.clusters.begin());
+    if (const auto refusal = policy.Filter(*room_, member)) {
+      Say(job, "is put on " + name + " against its placement: " + refusal->message);
+    }
+    if (ask.placement != nullptr) ++placed_[{ask.placement->ns, ask.placement->name}][name];
+  }
+
+  // `taints`: those of the member are for its pods to tolerate, not for a placement.
+  void CheckCluster(const JobRecord& job, const Admission& admission, const std::string& name,
+                    bool taints) {
     if (snapshot_.clusters.empty()) {
       if (!name.empty()) Say(job, "is placed on " + name + " that does not exist");
       return;
@@ -299,13 +331,13 @@ class Checker {
     if (member.cordoned || !member.healthy) Say(job, "is placed on " + name + " that is closed");
     const std::size_t assigned = job.pod_sets ? admission.pod_sets.size() : 0;
     for (std::size_t i = 0; i < assigned && i < job.pod_sets->size(); ++i) {
-      CheckMember(job, member, (*job.pod_sets)[i], admission.pod_sets[i]);
+      CheckMember(job, member, (*job.pod_sets)[i], admission.pod_sets[i], taints);
     }
     TakeRoom(job, admission, member, &free_[at]);
   }
 
   void CheckMember(const JobRecord& job, const MemberCluster& member, const PodSet& pod_set,
-                   const PodSetAssignment& assigned) {
+                   const PodSetAssignment& assigned, bool taints) {
     std::vector<Toleration> tolerations;
     if (pod_set.constraints) tolerations = pod_set.constraints->tolerations;
     for (const auto& [resource, name] : assigned.flavors) {
@@ -322,7 +354,8 @@ class Checker {
       }
     }
     for (const auto& taint : member.taints) {
-      if (!Excuses(tolerations, taint)) Say(job, "does not tolerate a taint of " + member.name);
+      if (taints && !Excuses(tolerations, taint))
+        Say(job, "does not tolerate a taint of " + member.name);
     }
   }
 
@@ -330,6 +363,8 @@ class Checker {
                 ResourceList* free) {
     if (!job.pod_sets) return;
     const ResourceList total = RequestsOf(*job.pod_sets, &admission);
+    taken_.emplace_back(member.name, total);
+    if (room_) room_->Take(member.name, total);
     for (const auto& [resource, amount] : total) {
       if (amount == 0) continue;
       bool declared = false;
@@ -365,8 +400,11 @@ class Checker {
   const Plan& plan_;
   Usage usage_;
   TopologyUsage topology_;
-  std::set<JobId> second_pass_;                    // not decided yet
-  std::vector<ResourceList> free_;                 // by cluster
+  std::set<JobId> second_pass_;     // not decided yet
+  std::vector<ResourceList> free_;  // by cluster
+  std::optional<MemberRoom> room_;  // the same for policies; unset: none asked
+  std::vector<std::pair<std::string, ResourceList>> taken_;
+  PlacedCounts placed_;
   std::unordered_map<JobId, Seat> seats_;          // looked up, never iterated
   std::vector<std::vector<std::size_t>> decided_;  // positions admitted, by queue
   std::vector<std::string> problems_;

@@ -14,8 +14,9 @@ namespace muster::core {
 /// and was a head; gang (every pod set whole); every requested resource has a flavor of one
 /// resource group of the queue; usage = requests x count; flavors eligible; no quota or limit of
 /// any node exceeded by the plan; all pods that are placed on machines stand where there is room;
-/// cluster exists, is eligible and has the room; StrictFIFO order kept; every victim holds quota,
-/// is evicted once and may be by its queue's policies.
+/// cluster exists, is eligible, has the room and is one that the job's placement lets it have;
+/// StrictFIFO order kept; every victim holds quota, is evicted once and may be by its queue's
+/// policies.
 std::vector<std::string> CheckPlan(const Snapshot& snapshot, const Plan& plan);
 
 /// Recomputes usage from `admitted` and compares with `usage`; sentences for each difference.

@@ -173,6 +173,7 @@ PendingQueues& PendingQueues::operator=(PendingQueues&&) noexcept = default;
 void PendingQueues::Configure(ConfigPtr config, QuotaTreePtr tree, AdmissionSettingsPtr settings) {
   MUSTER_CHECK(config != nullptr && tree != nullptr && settings != nullptr);
   const bool other_settings = impl_->settings != settings;
+  const ConfigPtr old = impl_->config;
   impl_->config = std::move(config);
   impl_->tree = std::move(tree);
   impl_->settings = std::move(settings);
@@ -187,6 +188,12 @@ void PendingQueues::Configure(ConfigPtr config, QuotaTreePtr tree, AdmissionSett
     if (other_settings || !(before == queue.rules)) impl_->Rebuild(queue);
     if (queue.blocked_by.value != 0) impl_->blocked[impl_->RootOf(name)].insert(name);
   }
+  if (old != nullptr && old != impl_->config) impl_->Regroup(*old);
+}
+
+void PendingQueues::TakePlacements(ConfigPtr config) {
+  MUSTER_CHECK(config != nullptr && impl_->config != nullptr);
+  impl_->config = std::move(config);
 }
 
 void PendingQueues::Add(JobPtr job, WallTime now) {

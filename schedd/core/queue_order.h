@@ -54,8 +54,11 @@ class PendingQueues {
 
   /// What the queues are and which rules hold; to be called before the first Add and after every
   /// change of the configuration. Moves nothing: a flush does. With other settings than before, all
-  /// workloads are sorted anew.
+  /// workloads are sorted anew; with other placements, those that another one may govern now.
   void Configure(ConfigPtr config, QuotaTreePtr tree, AdmissionSettingsPtr settings);
+  /// A configuration that differs in placements alone. Looks for nobody: the caller removes and
+  /// adds the workloads that another one governs now.
+  void TakePlacements(ConfigPtr config);
 
   /// A new or changed workload of its ClusterQueue (job.cluster_queue). New ones join their equals,
   /// active or parked, or wait aside in their back-off. Inadmissible ones stay where they are

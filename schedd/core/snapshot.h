@@ -1,6 +1,7 @@
 // Snapshot: everything one Decide may look at. Immutable values; equal snapshots give equal plans.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,11 +17,18 @@
 
 namespace muster::core {
 
-/// A member cluster with what is still free on it: allocatable minus what its live attempts hold.
+/// A member cluster with what is still free on it: allocatable minus what its live attempts and
+/// pods that are not Muster's hold.
 struct ClusterView {
   MemberCluster member;
   ResourceList free;
+  /// Jobs placed there whose pods are not known to be bound to machines yet: they will take some of
+  /// what MemberCluster::machines shows as free. Null: none.
+  std::shared_ptr<const std::vector<JobPtr>> starting;
 };
+
+/// How many placed jobs each placement has on each member: of placements with spread constraints.
+using PlacedCounts = std::map<PlacementTable::Key, std::map<std::string, std::int32_t>>;
 
 struct Snapshot {
   ConfigPtr config;
@@ -32,6 +40,7 @@ struct Snapshot {
   std::vector<QueueHeads> heads;      // in queue-name order
   std::vector<JobPtr> second_pass;    // due ones (SecondPassQueue), in order
   std::vector<ClusterView> clusters;  // in name order; empty: no placement, everything fits
+  std::shared_ptr<const PlacedCounts> placed;            // null: none counts
   std::shared_ptr<const LocalQueueUsages> local_usages;  // null: no admission fair sharing
   /// Some admitted workload has not all its pods ready (waitForPodsReady.blockAdmission).
   bool pods_not_ready = false;

@@ -56,7 +56,9 @@ TopologyPlacement NodePlacer::Run(const JobRecord& job, std::span<const Topology
     matcher_ = {};  // it knows trees by their address
   }
   TopologyPlacement first_failure;
-  for (const std::size_t cluster : ClustersFor(job, asks)) {
+  const bool bound = HoldsTopology(job) && !job.cluster.empty();
+  const MemberOrder* order = bound || order_of_ == nullptr ? nullptr : order_of_(job);
+  for (const std::size_t cluster : ClustersFor(job, asks, order)) {
     PlacementRun run(this, job, asks, {cluster, simulate_empty, only_whether});
     if (run.PlaceAll()) return run.Take();
     if (!first_failure.failed) first_failure = run.Take();
@@ -68,18 +70,32 @@ TopologyPlacement NodePlacer::Run(const JobRecord& job, std::span<const Topology
     first_failure.failure = HoldsTopology(job)
                                 ? "member cluster \"" + job.cluster + "\" is not known any more"
                                 : "no member cluster is open for new pods";
+    if (order != nullptr && !order->refused.empty()) {
+      first_failure.failure += " of this job: " + order->refused;
+    }
   }
   return first_failure;
 }
 
 // Those to try, in this order.
 std::vector<std::size_t> NodePlacer::ClustersFor(const JobRecord& job,
-                                                 std::span<const TopologyAsk> asks) const {
+                                                 std::span<const TopologyAsk> asks,
+                                                 const MemberOrder* order) const {
   const TopologyForest& forest = *usage_.forest();
   std::vector<std::size_t> clusters;
   const bool bound = HoldsTopology(job) && !job.cluster.empty();
   for (std::size_t i = 0; i < forest.cluster_count(); ++i) {
     if (bound ? forest.cluster_name(i) == job.cluster : forest.IsOpen(i)) clusters.push_back(i);
+  }
+  if (order != nullptr) {
+    std::vector<std::size_t> ordered;
+    for (const std::string& name : order->members) {
+      const auto found = std::find_if(clusters.begin(), clusters.end(), [&](std::size_t cluster) {
+        return forest.cluster_name(cluster) == name;
+      });
+      if (found != clusters.end()) ordered.push_back(*found);
+    }
+    clusters = std::move(ordered);
   }
   // An elastic job grows where it runs.
   std::stable_partition(clusters.begin(), clusters.end(),

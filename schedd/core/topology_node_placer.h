@@ -4,11 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "schedd/core/placement.h"
 #include "schedd/core/topology_placer.h"
 #include "schedd/core/topology_solver.h"
 
@@ -23,10 +26,14 @@ class NodePlacer final : public TopologyPlacer {
   bool Knows(const std::string& flavor) const override;
   bool HasLevels(const std::string& flavor, const TopologyRequest& request) const override;
   /// All pod sets on one member cluster: the one where the job holds a reservation, else the first
-  /// open one, by name, where all have a place; a failure is that of the first tried. Assignments
-  /// and sentences are built for the answer only.
+  /// open one, by name or as SetOrder says, where all have a place; a failure is that of the first
+  /// tried. Assignments and sentences are built for the answer only.
   TopologyPlacement Place(const JobRecord& job, std::span<const TopologyAsk> asks,
                           bool simulate_empty) override;
+  /// The members that a job may go to, best first; null: all, by name. Asked at every call.
+  using OrderOf = std::function<const MemberOrder*(const JobRecord&)>;
+  void SetOrder(OrderOf order_of) { order_of_ = std::move(order_of); }
+
   /// Whether Place would succeed on what is free now.
   bool CanPlace(const JobRecord& job, std::span<const TopologyAsk> asks);
 
@@ -35,14 +42,15 @@ class NodePlacer final : public TopologyPlacer {
 
   TopologyPlacement Run(const JobRecord& job, std::span<const TopologyAsk> asks,
                         bool simulate_empty, bool only_whether);
-  std::vector<std::size_t> ClustersFor(const JobRecord& job,
-                                       std::span<const TopologyAsk> asks) const;
+  std::vector<std::size_t> ClustersFor(const JobRecord& job, std::span<const TopologyAsk> asks,
+                                       const MemberOrder* order) const;
 
   const TopologyUsage& usage_;
   const AdmissionSettings& settings_;
   TopologySolver solver_;
   LeafMatcher matcher_;
   TopologyUsage assumed_;  // empty between calls
+  OrderOf order_of_;
 };
 
 }  // namespace muster::core

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "schedd/core/placement_ask.h"
+
 namespace muster::core {
 namespace {
 
@@ -82,6 +84,30 @@ void AppendAmounts(char mark, const ResourceList& amounts, std::string* key) {
   }
 }
 
+// Which members may run it, beyond its pods. A name in an annotation of its queue or namespace that
+// leads nowhere is a gate (JobGate), which classes tell apart.
+void AppendPlacementKey(const ConfigView& config, const JobRecord& job, std::string* key) {
+  if (job.shape != ShapeKind::kJob) {
+    key->push_back('k');
+    AppendNumber(static_cast<std::int64_t>(job.shape), key);
+  }
+  const JobPlacement* own = job.placement.get();
+  if (own != nullptr &&
+      !(own->placement.empty() && own->cluster.empty() && own->datasets.empty())) {
+    key->push_back('x');
+    AppendText(own->placement, key);
+    AppendText(own->cluster, key);
+    for (const auto& dataset : own->datasets) AppendText(dataset, key);
+    if (own->datasets_required) key->push_back('!');
+  }
+  if (config.placements->all().empty()) return;
+  if (const PlacementPtr governing = GoverningPlacement(config, job, nullptr)) {
+    key->push_back('b');
+    AppendText(governing->ns, key);
+    AppendText(governing->name, key);
+  }
+}
+
 }  // namespace
 
 void AppendPodSetsKey(const PodSets& pod_sets, std::string* key) {
@@ -100,8 +126,8 @@ void AppendPodSetsKey(const PodSets& pod_sets, std::string* key) {
   }
 }
 
-void AppendSchedulingKey(const JobRecord& job, const AdmissionSettings& settings,
-                         std::string* key) {
+void AppendSchedulingKey(const ConfigView& config, const JobRecord& job,
+                         const AdmissionSettings& settings, std::string* key) {
   AppendNumber(EffectivePriority(job, settings), key);
   if (job.admission_state) {
     const AdmissionState& state = *job.admission_state;
@@ -120,14 +146,21 @@ void AppendSchedulingKey(const JobRecord& job, const AdmissionSettings& settings
       key->push_back('e');
       AppendText(state.replaces_slice, key);
     }
+    for (const auto& avoided : state.avoided) {
+      key->push_back('v');
+      AppendText(avoided.cluster, key);
+      AppendNumber(avoided.until.us, key);
+    }
   }
+  AppendPlacementKey(config, job, key);
   if (job.pod_sets) AppendPodSetsKey(*job.pod_sets, key);
 }
 
-void AppendClassKey(const JobRecord& job, const AdmissionSettings& settings, std::string* key) {
+void AppendClassKey(const ConfigView& config, const JobRecord& job,
+                    const AdmissionSettings& settings, std::string* key) {
   AppendText(job.ns, key);
   AppendText(job.local_queue, key);
-  AppendSchedulingKey(job, settings, key);
+  AppendSchedulingKey(config, job, settings, key);
 }
 
 }  // namespace muster::core

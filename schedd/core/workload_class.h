@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "schedd/model/config.h"
 #include "schedd/model/job.h"
 
 namespace muster::core {
@@ -14,11 +15,15 @@ namespace muster::core {
 void AppendPodSetsKey(const PodSets& pod_sets, std::string* key);
 
 /// Appends what Kueue's scheduling hash covers: effective priority, flavors allowed, pods given
-/// back and pod sets; and the slice that it replaces. Equal text in one ClusterQueue: when one does
-/// not fit, none does.
-void AppendSchedulingKey(const JobRecord& job, const AdmissionSettings& settings, std::string* key);
+/// back and pod sets; the slice that it replaces; and what decides between member clusters: the
+/// placement that governs the job, what it says itself, its kind. Equal text in one ClusterQueue:
+/// when one does not fit, none that has waited no longer does. It changes with the placements of
+/// `config` (PendingQueues::Configure).
+void AppendSchedulingKey(const ConfigView& config, const JobRecord& job,
+                         const AdmissionSettings& settings, std::string* key);
 
 /// Appends namespace and LocalQueue, then the scheduling key. The ClusterQueue is not part of it.
-void AppendClassKey(const JobRecord& job, const AdmissionSettings& settings, std::string* key);
+void AppendClassKey(const ConfigView& config, const JobRecord& job,
+                    const AdmissionSettings& settings, std::string* key);
 
 }  // namespace muster::core

@@ -37,25 +37,27 @@ constexpr std::chrono::seconds kOpenAgainAfter{1};
 constexpr std::int64_t kDeclareWithinNs = 60 * kNanosPerSecond;
 constexpr std::chrono::seconds kReadyWithin{120};  // recovery of a million rows takes a minute
 
-constexpr const char* kNodes = "muster.io/nodes";
+// Annotations that administrators write into a member's object (api/service/validate.h).
+constexpr const char* kEdited[] = {"muster.io/nodes", "muster.io/properties", "muster.io/datasets"};
 
-// The annotation muster.io/nodes of a member's stored object; nullopt if it has none.
-std::optional<json::value> DeclaredNodes(const WorldView& world, const std::string& cluster) {
+// A member's object as it is stored; null if there is none.
+json::value StoredMember(const WorldView& world, const std::string& cluster) {
   const auto stored = world.objects->find({ObjectKind::kMemberCluster, "", cluster});
-  if (stored == world.objects->end()) return std::nullopt;
+  if (stored == world.objects->end()) return nullptr;
   const auto manifest = ParseJson(stored->second->manifest);
-  if (!manifest.ok()) return std::nullopt;
-  const json::value* at = &*manifest;
-  for (const char* key : {"metadata", "annotations", kNodes}) {
-    at = at->is_object() ? at->get_object().if_contains(key) : nullptr;
-    if (at == nullptr) return std::nullopt;
-  }
-  return *at;
+  return manifest.ok() ? *manifest : json::value();
 }
 
-// The MemberCluster object of a declared cluster: what `muster get memberclusters` shows.
-// A cordon is the administrator's and stays over restarts; capacity and labels are the flags'.
-// So do the machines that the administrator wrote into it.
+// The object at a path; empty if there is none.
+json::object ObjectAt(const json::value& from, const char* pointer) {
+  boost::system::error_code none;
+  const json::value* found = from.find_pointer(pointer, none);
+  return found != nullptr && found->is_object() ? found->get_object() : json::object();
+}
+
+// The MemberCluster object of a declared cluster: what `muster get memberclusters` shows. Capacity
+// and labels are the flags'; a cordon, taints, machines, properties and data sets are the
+// administrator's and stay over restarts.
 ObjectChange MemberClusterChange(const DeclaredCluster& cluster, const char* backend,
                                  const WorldView& world) {
   const ConfigView& config = *world.config;
@@ -71,13 +73,16 @@ ObjectChange MemberClusterChange(const DeclaredCluster& cluster, const char* bac
                            {"muster.io/cordoned", cordoned ? "true" : "false"},
                            {"muster.io/any-flavor", "true"},
                            {"muster.io/allocatable", WriteJson(allocatable)}};
-  if (const auto nodes = DeclaredNodes(world, cluster.name)) annotations[kNodes] = *nodes;
+  const json::value stored = StoredMember(world, cluster.name);
+  const json::object edited = ObjectAt(stored, "/metadata/annotations");
+  for (const char* key : kEdited)
+    if (const json::value* text = edited.if_contains(key)) annotations[key] = *text;
   const json::object manifest{
       {"apiVersion", "cluster.kubernetes-fleet.io/v1beta1"},
       {"kind", "MemberCluster"},
       {"metadata",
        {{"name", cluster.name}, {"labels", labels}, {"annotations", std::move(annotations)}}},
-      {"spec", json::object{}}};
+      {"spec", ObjectAt(stored, "/spec")}};
   ObjectChange change;
   change.kind = ObjectKind::kMemberCluster;
   change.name = cluster.name;

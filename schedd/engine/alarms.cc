@@ -98,6 +98,9 @@ void Engine::Impl::OnAlarm(const JobPtr& job) {
     const EvictionNote note =
         PodsReadyEviction(draft, rules, *ready_by, core::BackoffMicros(rules, count, jitter), now);
     MarkEvicted(draft, note, now);
+    // Elsewhere it may start. A recovery that failed says nothing of that.
+    if (ready_by->cause == "WaitForStart" && live.config->member_clusters.size() > 1)
+      changes::AvoidMember(draft, now);
   });
 }
 

@@ -70,11 +70,12 @@ void RemoveNamespaced(const std::string& ns, Draft* draft, std::vector<ObjectPtr
   }
 }
 
-// Only these kinds take part in decisions; by LimitRange and RuntimeClass waiting jobs are
-// measured.
+// Only these kinds change what is charged to whom; by LimitRange and RuntimeClass waiting jobs are
+// measured, and placements choose among members.
 bool MattersToQueues(ObjectKind kind) {
   return kind != ObjectKind::kConfigMap && kind != ObjectKind::kSecret &&
-         kind != ObjectKind::kLimitRange && kind != ObjectKind::kRuntimeClass;
+         kind != ObjectKind::kLimitRange && kind != ObjectKind::kRuntimeClass &&
+         kind != ObjectKind::kClusterResourcePlacement && kind != ObjectKind::kResourcePlacement;
 }
 
 // Its controller writes the status of an admission check; whoever writes the rest leaves it alone.
@@ -149,14 +150,14 @@ Result<std::vector<ObjectApplied>> Engine::Impl::Apply(const Actor& actor,
     if (change.kind == ObjectKind::kLimitRange) bound.insert(change.ns);
   }
   if (dry_run) return outcomes;
+  std::vector<ObjectKey> changed;
   for (const ObjectPtr& object : cascaded) {
     AddEvent("ObjectDeleted", JobId{}, ObjectName(*object), "", "");
     tx.objects[{object->kind, object->ns, object->name}] = {object, true};
+    changed.emplace_back(object->kind, object->ns, object->name);
   }
-  bool changed = !cascaded.empty();
   for (ObjectApplied& one : outcomes) {
     if (one.outcome == ApplyOutcome::kUnchanged) continue;
-    changed = true;
     const bool removed = one.outcome == ApplyOutcome::kDeleted;
     const std::string name = ObjectName(*one.object);
     AddAudit(actor,
@@ -172,10 +173,11 @@ Result<std::vector<ObjectApplied>> Engine::Impl::Apply(const Actor& actor,
     if (const auto place = draft.objects->find(key); place != draft.objects->end() && !removed)
       place->second = object;
     tx.objects[key] = {object, removed};
+    changed.push_back(key);
   }
-  if (changed) {
+  if (!changed.empty()) {
     draft.config->version = live.last_seq;
-    TakeConfig(std::move(draft.config), std::move(draft.objects), matters);
+    TakeConfig({std::move(draft.config), std::move(draft.objects), std::move(changed), matters});
     if (!bound.empty() || other_overhead) RecheckWaiting(bound, other_overhead);
   }
   return outcomes;

@@ -21,6 +21,7 @@ void Engine::Impl::Admit(const core::Admit& admit) {
       state->allowed_flavors = StateOf(*admit.job).allowed_flavors;
     });
   }
+  changes::SayWhyItRunsThere(draft.get(), admit.placed, now);
   metrics.OnReserved(*draft, now);
   if (IsTrue(*draft, "Admitted")) {
     changes::Dispatch(draft.get(), now);
@@ -28,6 +29,9 @@ void Engine::Impl::Admit(const core::Admit& admit) {
   } else {
     Put(before, std::move(draft), "JobReserved");
   }
+  // One more here is one less to spread elsewhere.
+  if (placed_jobs.IsCounted(before->id))
+    tx.wakes.insert(waits_for_room.begin(), waits_for_room.end());
 }
 
 // The store would refuse a second row of one name, so it is looked for here: a batch script and a

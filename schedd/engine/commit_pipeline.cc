@@ -112,6 +112,8 @@ void Engine::Impl::Absorb(const Transaction& done, std::int64_t last_seq) {
   }
   if (done.config != nullptr) {
     committed.config = done.config;
+  }
+  if (done.other_quotas) {
     Ledger ledger(core::QuotaTree::Build(*committed.config), options.settings);
     committed.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
       ledger.Move(nullptr, job.get());

@@ -17,15 +17,17 @@ constexpr std::size_t kSweepAtOnce = 10'000;  // about 10 ms
 constexpr std::int64_t kSweepEveryNs = 5 * kNanosPerSecond;
 
 // Of all that no rule can tell apart: whatever their LocalQueue, unless that is the reason.
-std::string GroupKey(const JobRecord& job, const AdmissionSettings& settings) {
+std::string GroupKey(const ConfigView& config, const JobRecord& job,
+                     const AdmissionSettings& settings) {
   std::string key = "group " + job.cluster_queue + '\n';
-  core::AppendSchedulingKey(job, settings, &key);
+  core::AppendSchedulingKey(config, job, settings, &key);
   return key;
 }
 
-std::string ClassKey(const JobRecord& job, const AdmissionSettings& settings) {
+std::string ClassKey(const ConfigView& config, const JobRecord& job,
+                     const AdmissionSettings& settings) {
   std::string key = "class " + job.cluster_queue + '\n';
-  core::AppendClassKey(job, settings, &key);
+  core::AppendClassKey(config, job, settings, &key);
   return key;
 }
 
@@ -40,7 +42,7 @@ bool HoldsForOthers(core::RequeueReason reason) {
 
 core::Snapshot Engine::Impl::MakeSnapshot(const ConfigPtr& config, const Ledger& ledger,
                                           std::shared_ptr<const core::Holders> holders,
-                                          std::vector<core::QueueHeads> heads) const {
+                                          std::vector<core::QueueHeads> heads) {
   core::Snapshot snapshot;
   snapshot.config = config;
   snapshot.settings = options.settings;
@@ -48,6 +50,8 @@ core::Snapshot Engine::Impl::MakeSnapshot(const ConfigPtr& config, const Ledger&
   snapshot.holders = std::move(holders);
   snapshot.heads = std::move(heads);
   snapshot.clusters = ledger.Clusters(*config, facts);
+  AddStarting(&snapshot.clusters);
+  snapshot.placed = placed_jobs.Counts();
   snapshot.now = clock.WallNow();
   snapshot.cycle = decided_cycles;
   snapshot.pods_not_ready = !unready.empty();
@@ -124,6 +128,7 @@ bool Engine::Impl::Cycle() {
 }
 
 void Engine::Impl::NoteWaiting(const core::NotAdmitted& waiting) {
+  NoteOpening(waiting);
   if (IsStandIn(waiting.job->id)) return stand_ins->Note(waiting);
   const auto found = live.jobs.find(waiting.job->id);
   if (found == live.jobs.end()) return;
@@ -145,8 +150,9 @@ void Engine::Impl::NoteWaiting(const core::NotAdmitted& waiting) {
   if (!HoldsForOthers(waiting.requeue)) return;
   if (verdicts.size() >= kVerdicts) verdicts.clear();
   const bool of_class = waiting.requeue == core::RequeueReason::kGated;
-  const auto [verdict, fresh] = verdicts.try_emplace(of_class ? ClassKey(*job, *options.settings)
-                                                              : GroupKey(*job, *options.settings));
+  const auto [verdict, fresh] =
+      verdicts.try_emplace(of_class ? ClassKey(*live.config, *job, *options.settings)
+                                    : GroupKey(*live.config, *job, *options.settings));
   const bool other_reason = verdict->second.reason != waiting.reason;
   verdict->second.reason = waiting.reason;
   verdict->second.message = waiting.message;
@@ -189,8 +195,9 @@ void Engine::Impl::Sweep() {
 
 const Verdict* Engine::Impl::VerdictOf(const JobRecord& job) const {
   if (verdicts.empty()) return nullptr;
-  auto found = verdicts.find(ClassKey(job, *options.settings));
-  if (found == verdicts.end()) found = verdicts.find(GroupKey(job, *options.settings));
+  auto found = verdicts.find(ClassKey(*live.config, job, *options.settings));
+  if (found == verdicts.end())
+    found = verdicts.find(GroupKey(*live.config, job, *options.settings));
   return found == verdicts.end() ? nullptr : &found->second;
 }
 

@@ -71,6 +71,7 @@ bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
   if (ready) {
     worked = FireTimers() || worked;
     worked = FireAlarms() || worked;
+    worked = FireOpenings() || worked;
     worked = FireLosses() || worked;
     worked = stand_ins->FireGates() || worked;
     worked = AdoptForgotten() || worked;
@@ -111,6 +112,7 @@ std::chrono::nanoseconds Engine::Impl::IdleTime() const {
   if (!alarms.empty() && (!due.set() || alarms.begin()->first < due)) due = alarms.begin()->first;
   if (const WallTime gate = stand_ins->NextGate(); gate.set() && (!due.set() || gate < due))
     due = gate;
+  for (const auto& [queue, at] : openings) due = due.set() ? std::min(due, at) : at;
   if (due.set()) {
     const std::int64_t us = due.us - clock.WallNow().us;
     idle = std::clamp(std::chrono::nanoseconds(us * 1000), std::chrono::nanoseconds(0), idle);

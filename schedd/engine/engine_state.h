@@ -16,6 +16,7 @@
 #include "schedd/engine/fair_use.h"
 #include "schedd/engine/inbox.h"
 #include "schedd/engine/live_state.h"
+#include "schedd/engine/placed_jobs.h"
 #include "schedd/engine/transaction.h"
 
 namespace muster {
@@ -28,6 +29,14 @@ struct LostMember {
   WallTime since;        // as people are told
   Monotonic since_mono;  // as it is counted
   Monotonic lost_from;   // until then it may answer, and nothing is done
+};
+
+/// The configuration as it is to be.
+struct ConfigEdit {
+  ConfigPtr config;
+  std::shared_ptr<const ObjectTable> objects;
+  std::vector<ObjectKey> changed;  // put or removed
+  bool matters = false;            // to what is charged to whom
 };
 
 struct EngineState {
@@ -76,6 +85,10 @@ struct EngineState {
   Monotonic next_fair_sample;   // if it is on
   std::set<std::pair<WallTime, JobId>> alarms;
   std::unordered_map<JobId, WallTime> alarm_of;
+  PlacedJobs placed_jobs;
+  /// When time alone may find some job of a ClusterQueue a member: its next cluster group opens, or
+  /// a member is no longer avoided.
+  std::map<std::string, WallTime> openings;
   std::set<JobId> unready;  // not all pods ready; kept only if that blocks admission
   std::set<JobId> lazy;     // changed in reason or counts only; written when there is time
 

@@ -3,17 +3,11 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
-#include <map>
-#include <set>
-#include <unordered_map>
-#include <vector>
 
 #include "schedd/base/bounded_queue.h"
 #include "schedd/engine/engine.h"
 #include "schedd/engine/engine_metrics.h"
 #include "schedd/engine/engine_state.h"
-#include "schedd/engine/inbox.h"
 #include "schedd/engine/job_changes.h"
 #include "schedd/engine/published.h"
 #include "schedd/engine/record_names.h"
@@ -167,8 +161,7 @@ struct Engine::Impl : EngineState {
   Result<std::vector<ObjectApplied>> Apply(const Actor& actor,
                                            const std::vector<ObjectChange>& changes, bool dry_run);
   Status CheckRemoval(const ConfigView& config, const ObjectChange& change) const;
-  void TakeConfig(std::shared_ptr<const ConfigView> config,
-                  std::shared_ptr<const ObjectTable> objects, bool matters);
+  void TakeConfig(ConfigEdit edit);
   void ResolveQueues();
   void DrainStopped();
   void DrainQueue(const JobPtr& job, const ClusterQueue* queue, const LocalQueue* local);
@@ -177,11 +170,17 @@ struct Engine::Impl : EngineState {
   void SyncReserved();
   void PushPriorities(const ConfigView& before);
 
+  // placements.cc: what placements make of waiting jobs, and what they are told of placed ones.
+  void FollowPlacements(const ConfigView& before, const std::vector<ObjectKey>& changed);
+  void NoteOpening(const core::NotAdmitted& waiting);
+  bool FireOpenings();
+  void AddStarting(std::vector<core::ClusterView>* clusters);
+
   // cycle.cc: deciding.
   bool Cycle();
   core::Snapshot MakeSnapshot(const ConfigPtr& config, const Ledger& ledger,
                               std::shared_ptr<const core::Holders> holders,
-                              std::vector<core::QueueHeads> heads) const;
+                              std::vector<core::QueueHeads> heads);
   void NoteWaiting(const core::NotAdmitted& waiting);
   void Sweep();
   void FlushReleased();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schedd/base/check.h"
+#include "schedd/base/limits.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/scale_lifecycle.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr const char* kHeldText = "The job is held; release it to let it be scheduled";
 constexpr const char* kBackoffText = "The workload backoff was finished";
+constexpr std::string_view kPlaced = "Placed";
 constexpr std::string_view kWaitsForMember = "; waits for member cluster ";
 constexpr const char* kEvaluationText = "Workload is pending evaluation in the scheduling queue";
 
@@ -64,6 +66,22 @@ bool TakeMessage(JobRecord* job, const std::string& seen) {
   job->reason = reason;
   return true;
 }
+
+void DropCondition(JobRecord* job, std::string_view type) {
+  if (FindCondition(*job, type) == nullptr) return;
+  auto list = std::make_shared<std::vector<Condition>>(*job->conditions);
+  std::erase_if(*list, [type](const Condition& one) { return one.type == type; });
+  job->conditions = std::move(list);
+}
+
+// It leaves its member: another one is still to be chosen.
+void LeavePlace(JobRecord* job, WallTime now) {
+  job->cluster.clear();
+  if (IsTrue(*job, kPlaced))
+    SetCondition(job, kPlaced, false, "Unscheduled", "waits for a member cluster", now);
+}
+
+bool IsOver(const AvoidedCluster& avoided, WallTime now) { return avoided.until <= now; }
 
 std::int32_t AdmittedPods(const JobRecord& job) {
   std::int32_t pods = 0;
@@ -138,10 +156,41 @@ Draft Unreserved(const JobRecord& job, Reason reason, const std::string& message
   ReleaseQuota(draft.get(), reason, message, settings, now);
   EndSlices(draft.get());
   LeaveFlavor(draft.get());
-  draft->cluster.clear();
+  LeavePlace(draft.get(), now);
   draft->reason = reason;
   draft->message = message;
   return draft;
+}
+
+void SayWhyItRunsThere(JobRecord* job, const std::string& sentence, WallTime now) {
+  if (sentence.empty()) {
+    DropCondition(job, kPlaced);
+  } else {
+    SetCondition(job, kPlaced, true, "Scheduled", sentence, now);
+  }
+  const auto& avoided = StateOf(*job).avoided;
+  if (std::none_of(avoided.begin(), avoided.end(),
+                   [&](const AvoidedCluster& one) { return IsOver(one, now); })) {
+    return;
+  }
+  ChangeState(job, [&](AdmissionState* state) {
+    std::erase_if(state->avoided, [&](const AvoidedCluster& one) { return IsOver(one, now); });
+  });
+}
+
+void AvoidMember(JobRecord* job, WallTime now) {
+  if (job->cluster.empty()) return;
+  const WallTime until{now.us + limits::kAvoidClusterS * kMicrosPerSecond};
+  ChangeState(job, [&](AdmissionState* state) {
+    auto& avoided = state->avoided;
+    std::erase_if(avoided, [&](const AvoidedCluster& one) {
+      return IsOver(one, now) || one.cluster == job->cluster;
+    });
+    const auto at = std::find_if(avoided.begin(), avoided.end(), [&](const AvoidedCluster& one) {
+      return one.cluster > job->cluster;
+    });
+    avoided.insert(at, {job->cluster, until});
+  });
 }
 
 void Dispatch(JobRecord* job, WallTime now) {
@@ -262,7 +311,7 @@ Draft BackToPending(const JobRecord& job, const AdmissionSettings& settings, Wal
     });
   }
   if (ran) draft->requeues += 1;
-  draft->cluster.clear();
+  LeavePlace(draft.get(), now);
   draft->admit_time = draft->start_time = {};
   draft->ready_pods = draft->succeeded_pods = draft->failed_pods = 0;
   Waits(draft.get());

@@ -37,6 +37,12 @@ Draft Reserved(const JobRecord& job, AdmissionPtr admission, const std::string& 
 /// A reserved job gives its quota back without an eviction: its queue takes nothing any more.
 Draft Unreserved(const JobRecord& job, Reason reason, const std::string& message,
                  const AdmissionSettings& settings, WallTime now);
+/// Why it runs where it does, as its condition Placed: the sentence of its placement. "": none
+/// governs it, and it has no such condition. Also drops members that are no longer avoided.
+void SayWhyItRunsThere(JobRecord* job, const std::string& sentence, WallTime now);
+/// An attempt did not start on the member that it is on, which is avoided for a while
+/// (placement.md 3, row 18).
+void AvoidMember(JobRecord* job, WallTime now);
 /// The next attempt of a reserved job begins.
 void Dispatch(JobRecord* job, WallTime now);
 /// Its pods run.

@@ -1,5 +1,6 @@
 #include "schedd/engine/ledger.h"
 
+#include "schedd/base/quantity.h"
 #include "schedd/core/placement.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/requests.h"
@@ -17,6 +18,18 @@ MemberCluster WithFacts(const MemberCluster& declared,
   for (const auto& [key, value] : seen->second.labels) member.labels[key] = value;
   for (const auto& one : seen->second.allocatable)
     SetAmount(&member.allocatable, one.resource, one.amount);
+  // What is only declared is there in full.
+  for (const auto& one : seen->second.capacity)
+    SetAmount(&member.capacity, one.resource, one.amount);
+  if (!member.capacity.empty()) MaxAmounts(&member.capacity, member.allocatable);
+  member.used_by_others = seen->second.used_by_others;
+  member.machines = seen->second.machines;
+  if (seen->second.node_count >= 0) member.node_count = seen->second.node_count;
+  // Who does not tell of machines has those that are declared.
+  if (member.machines == nullptr && !member.nodes.empty())
+    member.node_count = static_cast<std::int32_t>(member.nodes.size());
+  if (!seen->second.version.empty()) member.version = seen->second.version;
+  if (seen->second.kinds != nullptr) member.kinds = seen->second.kinds;
   return member;
 }
 
@@ -60,10 +73,13 @@ std::vector<core::ClusterView> Ledger::Clusters(
   std::vector<core::ClusterView> views;
   views.reserve(config.member_clusters.size());
   for (const auto& [name, declared] : config.member_clusters) {
-    core::ClusterView view{WithFacts(declared, facts), {}};
-    view.free = view.member.allocatable;
-    if (const auto held = held_.find(name); held != held_.end()) {
-      for (auto& one : view.free) one.amount -= AmountOf(held->second.amounts, one.resource);
+    core::ClusterView view{WithFacts(declared, facts), {}, nullptr};
+    const auto held = held_.find(name);
+    for (ResourceAmount one : view.member.allocatable) {
+      one.amount = SaturatingSub(one.amount, AmountOf(view.member.used_by_others, one.resource));
+      if (held != held_.end())
+        one.amount = SaturatingSub(one.amount, AmountOf(held->second.amounts, one.resource));
+      view.free.push_back(std::move(one));
     }
     views.push_back(std::move(view));
   }

@@ -12,13 +12,28 @@ namespace {
 constexpr std::int64_t kCheckEveryNs = 2 * kNanosPerSecond;
 constexpr std::size_t kRowsAtOnce = 512;  // of one step; what is left comes with the next
 
+template <class T>
+bool SameValue(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>& b) {
+  return a == b || (a != nullptr && b != nullptr && *a == *b);
+}
+
+bool SameMember(const ClusterFacts& a, const ClusterFacts& b) {
+  return a.cluster == b.cluster && a.healthy == b.healthy && a.labels == b.labels &&
+         a.allocatable == b.allocatable && a.capacity == b.capacity &&
+         a.node_count == b.node_count && a.version == b.version && SameValue(a.kinds, b.kinds);
+}
+
+// What changes with every pod there.
+bool SameRoom(const ClusterFacts& a, const ClusterFacts& b) {
+  return a.used_by_others == b.used_by_others && SameValue(a.machines, b.machines);
+}
+
 }  // namespace
 
 void Engine::Impl::Handle(FactsCommand command) {
   const ClusterFacts& known = facts[command.facts.cluster];
-  const bool same =
-      known.cluster == command.facts.cluster && known.healthy == command.facts.healthy &&
-      known.allocatable == command.facts.allocatable && known.labels == command.facts.labels;
+  const bool same = SameMember(known, command.facts);
+  const bool same_room = SameRoom(known, command.facts);
   const auto declared = live.config->member_clusters.find(command.facts.cluster);
   const bool serves = declared != live.config->member_clusters.end();
   const MemberCluster before = serves ? WithFacts(declared->second, facts) : MemberCluster{};
@@ -28,10 +43,11 @@ void Engine::Impl::Handle(FactsCommand command) {
   if (TakeFacts(std::move(command.facts)))
     tx.orders.push_back({dispatch::Action::kList, DispatchKey{{}, 0, cluster}});
   if (facts[cluster].incarnation != was) LoseRecreated(cluster);
-  if (same) return;
-  forest_known = false;
+  if (same && same_room) return;
+  if (!same) forest_known = false;
   if (serves) {
-    QueueNames names = WokenByMember(&before, WithFacts(declared->second, facts), *live.config);
+    QueueNames names;
+    if (!same) names = WokenByMember(&before, WithFacts(declared->second, facts), *live.config);
     names.insert(waits_for_room.begin(), waits_for_room.end());
     WakeQueues(names);
   }

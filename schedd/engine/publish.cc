@@ -17,6 +17,8 @@ void Engine::Impl::Publish() {
     view->jobs = committed.jobs;
     view->usage = committed.ledger.usage();
     view->clusters = committed.ledger.Clusters(*committed.config, facts);
+    AddStarting(&view->clusters);
+    view->placed = placed_jobs.Counts();
     view->queues = committed.ledger.queues();
     for (const auto& [name, queue] : committed.config->cluster_queues) {
       const core::QueueCounts counts = live.pending.Counts(name);

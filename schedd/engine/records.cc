@@ -71,6 +71,7 @@ JobPtr Engine::Impl::Put(const JobPtr& before, changes::Draft after, const char*
     tx.Touch(*before->admission);
   }
   if (held || holds) TrackHolder(*before, job, holds);
+  placed_jobs.Move(before.get(), job);
   const bool waited = changes::MayQueue(*before);
   const bool waits = changes::MayQueue(*job);
   if (waited && !waits) live.pending.Remove(job->id);

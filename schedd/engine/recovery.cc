@@ -93,6 +93,9 @@ void Engine::Impl::Rebuild(Loaded loaded) {
   unready.clear();
   waits_for_pods = false;
   second_passes = {};
+  openings.clear();
+  placed_jobs.Clear();
+  placed_jobs.Configure(live.config, live.jobs);
   forest_known = false;
   fair = FairUseTracker(options.settings);
   fair.Restore(loaded.fair_use);
@@ -101,6 +104,7 @@ void Engine::Impl::Rebuild(Loaded loaded) {
   for (JobPtr& job : loaded.jobs) {
     fair.Adopt(*live.config, *job);
     live.planned.Move(nullptr, job.get());
+    placed_jobs.Move(nullptr, job);
     committed.jobs.Put(job);
     if (HoldsQuota(job->state) && job->admission != nullptr)
       live.holders.Put(HolderOf(*tree, *options.settings, job));

@@ -144,7 +144,7 @@ void Engine::Impl::Complete(AcceptDone done) {
       results.push_back(AdoptAccepted(batch.records[i], (*done.outcome)[i], stale));
     }
     for (std::size_t i = 0; i < group.refused; ++i) {
-      results.push_back(QueueIsFull(options.max_waiting_jobs));
+      results.emplace_back(QueueIsFull(options.max_waiting_jobs));
     }
     answers.push_back([answer = std::move(group.done), results = std::move(results)]() mutable {
       answer(std::move(results));
@@ -184,6 +184,7 @@ Result<Submitted> Engine::Impl::AdoptAccepted(const JobPtr& record, const Result
   }
   live.jobs[job->id] = job;
   live.planned.Move(nullptr, job.get());
+  placed_jobs.Move(nullptr, job);
   committed.ledger.Move(nullptr, job.get());
   committed.jobs.Put(job);
   if (changes::MayQueue(*job)) live.pending.Add(job, clock.WallNow());

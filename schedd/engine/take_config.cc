@@ -8,39 +8,43 @@
 namespace muster {
 namespace {
 
-// What is in one table and not, or not the same, in the other.
-std::vector<ObjectKey> Changed(const ObjectTable& before, const ObjectTable& after) {
-  std::vector<ObjectKey> keys;
-  for (const auto& [key, object] : before) {
-    const auto found = after.find(key);
-    if (found == after.end() || found->second != object) keys.push_back(key);
-  }
-  for (const auto& [key, object] : after) {
-    if (!before.contains(key)) keys.push_back(key);
-  }
-  return keys;
+// As it is with what it reported: a flavor may go by a label that only the member tells.
+void WakeForMember(const ConfigView& before, const std::string& name, EngineState* state) {
+  const ConfigView& config = *state->live.config;
+  state->tx.wakes.insert(state->waits_for_room.begin(), state->waits_for_room.end());
+  const auto was = before.member_clusters.find(name);
+  const auto is = config.member_clusters.find(name);
+  if (was == before.member_clusters.end() || is == config.member_clusters.end()) return;
+  const MemberCluster known = WithFacts(was->second, state->facts);
+  state->tx.wakes.merge(WokenByMember(&known, WithFacts(is->second, state->facts), config));
 }
 
 }  // namespace
 
-void Engine::Impl::TakeConfig(std::shared_ptr<const ConfigView> config,
-                              std::shared_ptr<const ObjectTable> objects, bool matters) {
+void Engine::Impl::TakeConfig(ConfigEdit edit) {
   const ConfigPtr before = live.config;
+  const std::vector<ObjectKey> changed = std::move(edit.changed);
+  live.config = tx.config = std::move(edit.config);
+  live.objects = tx.object_table = std::move(edit.objects);
+  if (!edit.matters) {
+    // Placements change no amounts: what is charged to whom stays as it is.
+    if (before->placements == live.config->placements) return;
+    live.pending.TakePlacements(live.config);
+    FollowPlacements(*before, changed);
+    return;
+  }
+  tx.other_quotas = true;
   const core::QuotaTreePtr tree_before = live.planned.usage().tree_ptr();
-  const std::vector<ObjectKey> changed = Changed(*live.objects, *objects);
-  live.config = tx.config = std::move(config);
-  live.objects = tx.object_table = std::move(objects);
-  if (!matters) return;
   const core::QuotaTreePtr tree = core::QuotaTree::Build(*live.config);
   tx.wakes.merge(WokenBy({*before, *tree_before}, {*live.config, *tree}, changed));
   for (const auto& [kind, ns, name] : changed) {
-    if (kind == ObjectKind::kMemberCluster)
-      tx.wakes.insert(waits_for_room.begin(), waits_for_room.end());
+    if (kind == ObjectKind::kMemberCluster) WakeForMember(*before, name, this);
   }
   RebuildCharges(tree);
   live.pending.Configure(live.config, tree, options.settings);
   ResolveQueues();
   stand_ins->Resync();
+  FollowPlacements(*before, changed);
   PushPriorities(*before);
   SyncReserved();
   DrainStopped();

@@ -52,7 +52,8 @@ struct Transaction {
   WallTime forget_keys_before;  // set: older idempotency keys go
 
   // Becomes visible with the commit.
-  ConfigPtr config;  // null: unchanged
+  ConfigPtr config;           // null: unchanged
+  bool other_quotas = false;  // of `config`: what jobs hold is counted anew
   std::shared_ptr<const ObjectTable> object_table;
 
   // Happens after the commit.

@@ -164,10 +164,21 @@ bool BetterNodes(const std::vector<Node>& before, const std::vector<Node>& after
   });
 }
 
+// What placements and kinds of jobs ask of a member.
+bool SaysOther(const MemberCluster& before, const MemberCluster& after) {
+  const bool same_kinds =
+      before.kinds == after.kinds ||
+      (before.kinds != nullptr && after.kinds != nullptr && *before.kinds == *after.kinds);
+  return !same_kinds || before.properties != after.properties ||
+         before.datasets != after.datasets || before.capacity != after.capacity ||
+         before.node_count != after.node_count || before.version != after.version;
+}
+
 bool MayHoldMore(const MemberCluster& before, const MemberCluster& after) {
   if (!after.healthy || after.cordoned) return false;
-  return !before.healthy || before.cordoned || before.labels != after.labels ||
-         before.taints != after.taints || (after.any_flavor && !before.any_flavor) ||
+  return !before.healthy || before.cordoned || SaysOther(before, after) ||
+         before.labels != after.labels || before.taints != after.taints ||
+         (after.any_flavor && !before.any_flavor) ||
          AnyAbove(before.allocatable, after.allocatable) || BetterNodes(before.nodes, after.nodes);
 }
 

@@ -77,6 +77,7 @@ struct WorldView {
   JobTable jobs;  // live ones and those ended lately
   core::Usage usage;
   std::vector<core::ClusterView> clusters;
+  std::shared_ptr<const core::PlacedCounts> placed;  // null: no placement has spread constraints
   std::map<std::string, QueueStats> queues;   // by ClusterQueue
   std::shared_ptr<const FairUses> fair_uses;  // null: no admission fair sharing
   std::shared_ptr<const SetAside> set_aside = std::make_shared<const SetAside>();

@@ -57,6 +57,13 @@ struct EvictionCount {
   bool operator==(const EvictionCount&) const = default;
 };
 
+/// A member where an attempt did not start: avoided for a while (placement.md 3, row 18).
+struct AvoidedCluster {
+  std::string cluster;
+  WallTime until;
+  bool operator==(const AvoidedCluster&) const = default;
+};
+
 struct AdmissionState {
   bool active = true;                  // spec.active; false: deactivated
   std::string deactivation_cause;      // why Muster deactivated it; "": it did not
@@ -76,7 +83,8 @@ struct AdmissionState {
   /// What its pods ask for breaks a limit or LimitRange: the sentence that Misconfigured shows, ""
   /// if nothing is wrong (kueue.md 2.4 nominate, 2.15).
   std::string resource_problem;
-  std::optional<ElasticScale> scale;  // elastic: of a job whose size was changed
+  std::optional<ElasticScale> scale;    // elastic: of a job whose size was changed
+  std::vector<AvoidedCluster> avoided;  // by name
   bool operator==(const AdmissionState&) const = default;
 };
 using AdmissionStatePtr = std::shared_ptr<const AdmissionState>;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "schedd/model/placement.h"
 #include "schedd/model/queues.h"
 
 namespace muster {
@@ -22,6 +23,7 @@ struct ConfigView {
   std::map<std::string, AdmissionCheck> admission_checks;
   std::map<std::pair<std::string, std::string>, LimitRange> limit_ranges;  // (namespace, name)
   std::map<std::string, RuntimeClass> runtime_classes;
+  std::shared_ptr<const PlacementTable> placements = std::make_shared<const PlacementTable>();
   std::int64_t version = 0;  // grows with every change
 };
 using ConfigPtr = std::shared_ptr<const ConfigView>;

@@ -13,6 +13,7 @@
 #include "schedd/base/time.h"
 #include "schedd/model/admission_settings.h"
 #include "schedd/model/admission_state.h"
+#include "schedd/model/placement.h"
 #include "schedd/model/reason.h"
 #include "schedd/model/workload.h"
 
@@ -114,6 +115,7 @@ struct JobRecord {
   std::int64_t ttl_after_finished_s = -1;  // -1: keep until deleted
   WallTime submit_time;
   std::shared_ptr<const BatchDetails> batch;  // null unless a batch script
+  JobPlacementPtr placement;                  // null: nothing to say
 
   // State; one owner: the engine.
   JobState state = JobState::kPending;

@@ -1,6 +1,6 @@
 // Queue objects, typed: LocalQueue, ClusterQueue, Cohort, ResourceFlavor, WorkloadPriorityClass,
-// Namespace, and the member clusters' facts. Plain values parsed from their manifests
-// (schedd/shapes/queue_objects). Semantics: kueue.md 1.1, 2.5.1, 2.6.
+// Namespace. Plain values parsed from their manifests (schedd/shapes/queue_objects). Semantics:
+// kueue.md 1.1, 2.5.1, 2.6.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "schedd/base/ids.h"
 #include "schedd/base/time.h"
+#include "schedd/model/member_cluster.h"
 #include "schedd/model/resources.h"
 #include "schedd/model/scheduling.h"
 #include "schedd/model/topology.h"
@@ -33,6 +34,8 @@ enum class ObjectKind : std::uint8_t {
   kAdmissionCheck = 11,
   kLimitRange = 12,
   kRuntimeClass = 13,
+  kClusterResourcePlacement = 14,
+  kResourcePlacement = 15,
 };
 
 /// A configuration object as stored: Kubernetes-shaped, whatever frontend it came through.
@@ -139,6 +142,7 @@ struct ClusterQueue {
   StopPolicy stop_policy = StopPolicy::kNone;
   OnClusterLost on_cluster_lost;
   std::string default_image;  // annotation muster.io/default-image; "": none
+  std::string placement;      // annotation muster.io/placement; "": none
 };
 
 struct Cohort {
@@ -181,22 +185,12 @@ struct RuntimeClass {
   ResourceList overhead;
 };
 
-/// A machine of a member cluster, as topology aware scheduling sees it.
-struct Node {
-  std::string name;
-  LabelMap labels;
-  std::vector<Taint> taints;
-  ResourceList allocatable;
-  ResourceList used_by_others;  // by running pods that admission did not place
-  bool ready = true;
-  bool unschedulable = false;
-};
-
 struct LocalQueue {
   std::string ns, name, cluster_queue;
   StopPolicy stop_policy = StopPolicy::kNone;
   double fair_weight = 1;
   std::string default_image = {};  // annotation muster.io/default-image; "": none
+  std::string placement = {};      // annotation muster.io/placement; "": none
 };
 
 struct WorkloadPriorityClass {
@@ -208,22 +202,7 @@ struct WorkloadPriorityClass {
 struct Namespace {
   std::string name;
   LabelMap labels;
-};
-
-/// What is known of one member cluster: declared or observed.
-struct MemberCluster {
-  std::string name;
-  std::string backend;  // "local", "simulated" or "kubernetes"
-  LabelMap labels;
-  std::vector<Taint> taints;
-  bool any_flavor =
-      false;  // local members: a flavor's label key that the member does not declare matches
-  ResourceList allocatable;
-  std::vector<Node> nodes;  // by name; empty: nothing is known of its machines
-  bool healthy = true;
-  bool cordoned = false;
-  std::string message;   // why it is not healthy, else what it tells of itself; "" if nothing
-  WallTime observed_at;  // when it last answered; unset: not told
+  std::string placement = {};  // annotation muster.io/placement; "": none
 };
 
 }  // namespace muster

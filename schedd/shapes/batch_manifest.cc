@@ -8,6 +8,7 @@
 #include "schedd/shapes/batch_script.h"
 #include "schedd/shapes/batch_spec.h"
 #include "schedd/shapes/metadata.h"
+#include "schedd/shapes/object_readers.h"
 #include "schedd/shapes/sbatch_options.h"
 
 namespace muster::shapes {
@@ -68,6 +69,20 @@ Status SetQueue(std::string_view text, std::string_view ns, json::object* metada
   } else {
     (*metadata)["annotations"] = std::move(holder);
   }
+  return Done{};
+}
+
+// The one member cluster that it may run on.
+Status SetCluster(std::string_view text, json::object* metadata) {
+  if (text.find(',') != std::string_view::npos) {
+    return InvalidField("cluster",
+                        "a choice of several clusters is not supported by this version; name one, "
+                        "or a placement");
+  }
+  if (!IsMemberName(text)) return InvalidField("cluster", kMemberNameRule);
+  auto& annotations = (*metadata)["annotations"];
+  if (!annotations.is_object()) annotations.emplace_object();
+  annotations.get_object()[kClusterKey] = text;
   return Done{};
 }
 
@@ -163,6 +178,11 @@ Result<json::value> BatchScriptManifest(const json::object& request, std::string
   if (!priority.ok()) return priority.error();
   if (!priority->empty()) {
     if (auto status = SetPriority(*priority, &metadata); !status.ok()) return status.error();
+  }
+  const auto cluster = TakeText(&fields, "cluster");
+  if (!cluster.ok()) return cluster.error();
+  if (!cluster->empty()) {
+    if (auto status = SetCluster(*cluster, &metadata); !status.ok()) return status.error();
   }
   if (fields.contains("jobName"))
     return InvalidField("jobName", "unknown field; the job's name is given as `name`");

@@ -5,6 +5,7 @@
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
 #include "schedd/shapes/object_readers.h"
+#include "schedd/shapes/placement_parts.h"
 #include "schedd/shapes/pod_template.h"
 #include "schedd/text/base64.h"
 
@@ -12,6 +13,8 @@ namespace muster::shapes {
 namespace {
 
 constexpr std::size_t kDataBytes = 1 << 20;  // Kubernetes' own limit for a ConfigMap or Secret
+constexpr std::size_t kMemberDatasets = 10'000;
+constexpr std::size_t kPropertyTextBytes = 1024;
 
 // The keys of a data map; values are text or base64. Adds to the bytes seen.
 void CheckData(const Field& data, bool base64, std::size_t* bytes) {
@@ -63,6 +66,50 @@ ResourceList ReadAmounts(const Field& field) {
   return list;
 }
 
+// {"muster.io/cost.cpu": "0.03", "region": "eu-1"}: quantities where the text is one.
+MemberProperties ReadProperties(const Field& annotation) {
+  MemberProperties read;
+  const auto text = annotation.String();
+  if (!text) return read;
+  const auto object = ParseJson(*text);
+  if (!object.ok() || !object->is_object()) {
+    annotation.Fail("must be a JSON object of property names to quantities or texts");
+    return read;
+  }
+  for (const auto& member : object->get_object()) {
+    const std::string name(std::string_view(member.key()));
+    const auto wrong = [&](const std::string& message) {
+      annotation.Fail(Quoted(name) + ": " + message);
+    };
+    const auto value = QuantityText(member.value());
+    if (!IsPropertyName(name)) wrong(kPropertyNameRule);
+    if (!value || value->size() > kPropertyTextBytes) {
+      wrong("must be a quantity or a text of at most 1024 bytes");
+      continue;
+    }
+    if (const auto amount = ParseBillionths(*value); amount.ok()) read.amounts[name] = *amount;
+    read.texts[name] = *value;
+  }
+  if (read.texts.size() > limits::kMemberProperties) {
+    annotation.Fail("must have at most " + std::to_string(limits::kMemberProperties) +
+                    " properties");
+  }
+  return read;
+}
+
+// Those of machines may be PreferNoSchedule; a member's either repel or do not.
+std::vector<Taint> ReadMemberTaints(const Field& field) {
+  std::vector<Taint> taints = ReadTaints(field);
+  const std::vector<Field> items = field.Elements();
+  for (std::size_t i = 0; i < taints.size(); ++i) {
+    if (taints[i].effect == "PreferNoSchedule")
+      items[i]["effect"].Fail("must be NoSchedule or NoExecute");
+  }
+  if (taints.size() > limits::kMemberTaints)
+    field.Fail("must have at most " + std::to_string(limits::kMemberTaints) + " entries");
+  return taints;
+}
+
 // The machines of a member, for topology aware scheduling; without the annotation it is one.
 std::vector<Node> ReadNodes(const Field& annotation) {
   std::vector<Node> nodes;
@@ -104,6 +151,7 @@ Namespace ReadNamespace(const Field& root) {
   ns.name = NameOf(root);
   if (!ns.name.empty() && !IsDnsLabel(ns.name)) root["metadata"]["name"].Fail(kDnsLabelRule);
   ns.labels = ReadLabelMap(root["metadata"]["labels"]);
+  ns.placement = ReadPlacementName(root["metadata"]["annotations"]);
   return ns;
 }
 
@@ -126,9 +174,16 @@ MemberCluster ReadMemberCluster(const Field& root) {
   cluster.cordoned = ReadFlag(annotations.Named("muster.io/cordoned"));
   cluster.allocatable = ReadAllocatable(annotations.Named("muster.io/allocatable"));
   cluster.nodes = ReadNodes(annotations.Named("muster.io/nodes"));
+  cluster.properties = ReadProperties(annotations.Named("muster.io/properties"));
+  cluster.datasets = ReadDatasets(annotations, kMemberDatasets);
   const Field spec = root["spec"];
-  spec.OnlyMembers({"taints"});
-  cluster.taints = ReadTaints(spec["taints"]);
+  spec.OnlyMembers({"taints", "identity", "heartbeatPeriodSeconds", "deleteOptions"});
+  cluster.taints = ReadMemberTaints(spec["taints"]);
+  spec["identity"].Refuse("is not supported: no agent of a member writes to Muster");
+  const Field heartbeat = spec["heartbeatPeriodSeconds"];
+  if (heartbeat.Int(1, 600))
+    heartbeat.Fail("is not supported by this version: members are watched, not polled");
+  spec["deleteOptions"].Refuse("is not supported by this version");
   return cluster;
 }
 

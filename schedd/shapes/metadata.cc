@@ -182,6 +182,7 @@ void ReadJobMetadata(const Field& root, const NameRule& rule, ParsedJob* job) {
   ReadMaxExecTime(metadata["labels"], job);
   ReadBoost(metadata["annotations"].Named(kPriorityBoostKey), job);
   ReadAdmissionGates(metadata["annotations"].Named(kAdmissionGatedByKey), job);
+  job->placement = ReadJobPlacement(metadata);
   for (const auto& refused : kRefusedOnJobs) RefuseKeys(metadata, refused.key, refused.message);
 }
 

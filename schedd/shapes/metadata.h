@@ -18,6 +18,7 @@ inline constexpr std::string_view kMaxExecTimeKey = "kueue.x-k8s.io/max-exec-tim
 inline constexpr std::string_view kPriorityBoostKey = "kueue.x-k8s.io/priority-boost";
 inline constexpr std::string_view kAdmissionGatedByKey = "kueue.x-k8s.io/admission-gated-by";
 inline constexpr std::string_view kElasticJobKey = "kueue.x-k8s.io/elastic-job";
+inline constexpr std::string_view kClusterKey = "muster.io/cluster";
 inline constexpr std::string_view kMinParallelismKey = "kueue.x-k8s.io/job-min-parallelism";
 inline constexpr std::string_view kSyncCompletionsKey =
     "kueue.x-k8s.io/job-completions-equal-parallelism";
@@ -29,9 +30,15 @@ struct NameRule {
   bool may_be_absent = false;  // a batch script is named by the service
 };
 
-/// Fills name, generate_name, ns, queue, priority_class, priority_boost, admission_gated_by and,
-/// from max-exec-time-seconds, max_execution_s and time_limit_s.
+/// Fills name, generate_name, ns, queue, priority_class, priority_boost, admission_gated_by,
+/// placement and, from max-exec-time-seconds, max_execution_s and time_limit_s.
 void ReadJobMetadata(const Field& root, const NameRule& rule, ParsedJob* job);
+
+/// What a job's labels and annotations say of its placement; null if nothing
+/// (placement_extensions.cc).
+JobPlacementPtr ReadJobPlacement(const Field& metadata);
+/// True of the labels that are fields of a job: placements do not see them.
+bool IsQueueingLabel(std::string_view key);
 
 /// Checks labels and annotations of any object's metadata: keys, values, and that they are strings.
 void CheckLabels(const Field& labels);

@@ -2,6 +2,12 @@
 // everything but the metadata and returns what a decision needs.
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedd/base/result.h"
+#include "schedd/model/placement.h"
 #include "schedd/model/queues.h"
 #include "schedd/shapes/field.h"
 
@@ -20,6 +26,11 @@ AdmissionCheck ReadAdmissionCheck(const Field& root);
 /// Entries for PersistentVolumeClaims are checked and left out.
 LimitRange ReadLimitRange(const Field& root);
 RuntimeClass ReadRuntimeClass(const Field& root);
+/// A placement's annotations are read into its policy.
+Placement ReadClusterResourcePlacement(const Field& root);
+Placement ReadResourcePlacement(const Field& root);
+/// kInvalidArgument naming what of a placement may not change so (placement.md 1.3).
+Status CheckPlacementChange(const Placement& old, const Placement& now);
 /// ConfigMap and Secret have no typed form: they are only checked.
 void CheckConfigMap(const Field& root);
 void CheckSecret(const Field& root);
@@ -47,6 +58,20 @@ double ReadFairWeight(const Field& fair_sharing);
 /// Annotation muster.io/on-cluster-lost of a ClusterQueue: wait, fail, afterFence, or
 /// afterTimeout:DURATION; wait if absent.
 OnClusterLost ReadOnClusterLost(const Field& annotation);
+
+/// A metav1.LabelSelector, checked.
+LabelSelector ReadLabelSelector(const Field& selector);
+
+/// How long the name of a placement may be.
+inline constexpr std::size_t kPlacementNameBytes = 63;
+/// Annotation muster.io/placement of a job, queue or namespace; "" if absent.
+std::string ReadPlacementName(const Field& annotations);
+/// Annotation muster.io/datasets of a job or member: names, sorted.
+std::vector<std::string> ReadDatasets(const Field& annotations, std::size_t most);
+
+bool IsMemberName(std::string_view name);
+inline constexpr char kMemberNameRule[] =
+    "must be the name of a member cluster: a DNS subdomain of at most 63 bytes";
 
 /// The name in metadata, "" if absent.
 std::string NameOf(const Field& root);

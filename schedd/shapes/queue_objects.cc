@@ -13,6 +13,7 @@ namespace {
 
 constexpr char kKueue[] = "kueue.x-k8s.io";
 constexpr char kFleet[] = "cluster.kubernetes-fleet.io";
+constexpr char kPlacement[] = "placement.kubernetes-fleet.io";
 
 constexpr KindInfo kKinds[] = {
     {ObjectKind::kNamespace, "Namespace", "namespaces", "", {"v1", nullptr}, false},
@@ -58,6 +59,18 @@ constexpr KindInfo kKinds[] = {
      false},
     {ObjectKind::kConfigMap, "ConfigMap", "configmaps", "", {"v1", nullptr}, true},
     {ObjectKind::kSecret, "Secret", "secrets", "", {"v1", nullptr}, true},
+    {ObjectKind::kClusterResourcePlacement,
+     "ClusterResourcePlacement",
+     "clusterresourceplacements",
+     kPlacement,
+     {"v1beta1", "v1"},
+     false},
+    {ObjectKind::kResourcePlacement,
+     "ResourcePlacement",
+     "resourceplacements",
+     kPlacement,
+     {"v1beta1", "v1"},
+     true},
 };
 
 std::string_view TextAt(const json::value& document, std::string_view key) {
@@ -91,13 +104,9 @@ const KindInfo* FindDocumentKind(std::string_view api_version, std::string_view 
 Error UnknownKind(std::string_view api_version, std::string_view kind) {
   const std::string named(kind.substr(0, 80));
   const std::string_view group = GroupOf(api_version);
-  if (group == "placement.kubernetes-fleet.io") {
-    return InvalidField("kind", named +
-                                    ": this version of Muster has no placement objects yet; it "
-                                    "places every admitted job itself");
-  }
-  if (group == kKueue) {
-    return InvalidField("kind", named + " of " + kKueue + " is not supported by this version");
+  if (group == kKueue || group == kPlacement || group == kFleet) {
+    return InvalidField("kind",
+                        named + " of " + std::string(group) + " is not supported by this version");
   }
   return InvalidField("kind", "no object of this kind is known: " +
                                   Quoted(std::string(api_version) + ", " + std::string(kind)));
@@ -144,6 +153,12 @@ void ReadBody(ObjectKind kind, const Field& root) {
       return;
     case ObjectKind::kRuntimeClass:
       ReadRuntimeClass(root);
+      return;
+    case ObjectKind::kClusterResourcePlacement:
+      ReadClusterResourcePlacement(root);
+      return;
+    case ObjectKind::kResourcePlacement:
+      ReadResourcePlacement(root);
       return;
   }
 }
@@ -282,6 +297,33 @@ Status PutLimitRange(const json::value& manifest, ConfigView* config) {
   return Done{};
 }
 
+// The table of a configuration that nothing else sees is edited in place: it was made here.
+template <class Edit>
+void EditPlacements(ConfigView* config, const Edit& edit) {
+  const bool own = config->placements.use_count() == 1 && !config->placements->all().empty();
+  auto table = own ? std::const_pointer_cast<PlacementTable>(config->placements)
+                   : std::make_shared<PlacementTable>(*config->placements);
+  edit(table.get());
+  config->placements = std::move(table);
+}
+
+Status PutPlacement(const json::value& manifest, Placement (*read)(const Field&),
+                    ConfigView* config) {
+  auto placement = std::make_shared<Placement>();
+  if (auto status = Store(manifest, read, placement.get()); !status.ok()) return status;
+  const PlacementPtr old = config->placements->Find(placement->ns, placement->name);
+  if (old != nullptr) {
+    if (auto status = CheckPlacementChange(*old, *placement); !status.ok()) return status;
+  }
+  EditPlacements(config, [&](PlacementTable* table) { table->Put(std::move(placement)); });
+  return Done{};
+}
+
+void ErasePlacement(ConfigView* config, const std::string& ns, const std::string& name) {
+  if (config->placements->Find(ns, name) == nullptr) return;
+  EditPlacements(config, [&](PlacementTable* table) { table->Erase(ns, name); });
+}
+
 }  // namespace
 
 const KindInfo& InfoOf(ObjectKind kind) {
@@ -357,6 +399,10 @@ Status ApplyTo(ConfigView* config, ObjectKind kind, const json::value& manifest)
       return PutLimitRange(manifest, config);
     case ObjectKind::kRuntimeClass:
       return Put(manifest, ReadRuntimeClass, &config->runtime_classes);
+    case ObjectKind::kClusterResourcePlacement:
+      return PutPlacement(manifest, ReadClusterResourcePlacement, config);
+    case ObjectKind::kResourcePlacement:
+      return PutPlacement(manifest, ReadResourcePlacement, config);
     case ObjectKind::kConfigMap:
     case ObjectKind::kSecret:
       return Done{};  // decisions do not look at them
@@ -399,6 +445,12 @@ void RemoveFrom(ConfigView* config, ObjectKind kind, const std::string& ns,
       return;
     case ObjectKind::kRuntimeClass:
       config->runtime_classes.erase(name);
+      return;
+    case ObjectKind::kClusterResourcePlacement:
+      ErasePlacement(config, "", name);
+      return;
+    case ObjectKind::kResourcePlacement:
+      ErasePlacement(config, ns, name);
       return;
     case ObjectKind::kConfigMap:
     case ObjectKind::kSecret:

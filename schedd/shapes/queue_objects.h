@@ -1,7 +1,8 @@
 // Queue objects: manifests of ResourceFlavor, ClusterQueue, Cohort, LocalQueue,
-// WorkloadPriorityClass, Topology, AdmissionCheck, LimitRange, RuntimeClass, Namespace, ConfigMap
-// and Secret to typed values, strictly: unknown fields of queue kinds are refused with their path
-// (contract.md); fields of later issues are refused by name. Rules: kueue.md 1.5, 2.20.
+// WorkloadPriorityClass, Topology, AdmissionCheck, LimitRange, RuntimeClass, Namespace, ConfigMap,
+// Secret and placements to typed values, strictly: unknown fields of queue kinds are refused with
+// their path (contract.md); fields of later issues are refused by name. Rules: kueue.md 1.5, 2.20;
+// placement.md 1.3.
 #pragma once
 
 #include <span>

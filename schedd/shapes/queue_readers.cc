@@ -32,7 +32,9 @@ std::string ReadEither(const Field& spec, std::string_view one, std::string_view
   return name;
 }
 
-LabelSelector ReadSelector(const Field& selector) {
+}  // namespace
+
+LabelSelector ReadLabelSelector(const Field& selector) {
   selector.OnlyMembers({"matchLabels", "matchExpressions"});
   LabelSelector read;
   read.match_labels = ReadLabelMap(selector["matchLabels"]);
@@ -58,6 +60,8 @@ LabelSelector ReadSelector(const Field& selector) {
   return read;
 }
 
+namespace {
+
 // Left out: every namespace, as the manifests that people print leave it out and mean their jobs to
 // run. Written as null: none, as Kueue has it.
 std::optional<LabelSelector> ReadNamespaceSelector(const Field& spec) {
@@ -65,7 +69,7 @@ std::optional<LabelSelector> ReadNamespaceSelector(const Field& spec) {
   if (members == nullptr || !members->contains("namespaceSelector")) return LabelSelector{};
   const Field selector = spec["namespaceSelector"];
   if (selector.Object() == nullptr) return std::nullopt;
-  return ReadSelector(selector);
+  return ReadLabelSelector(selector);
 }
 
 void AtMost(const Field& field, std::size_t size, std::size_t most) {
@@ -114,6 +118,7 @@ ClusterQueue ReadClusterQueue(const Field& root) {
   queue.default_image = ReadDefaultImage(root);
   queue.on_cluster_lost =
       ReadOnClusterLost(root["metadata"]["annotations"].Named("muster.io/on-cluster-lost"));
+  queue.placement = ReadPlacementName(root["metadata"]["annotations"]);
   return queue;
 }
 
@@ -169,6 +174,7 @@ LocalQueue ReadLocalQueue(const Field& root) {
   }
   queue.stop_policy = ReadStopPolicy(spec["stopPolicy"]);
   queue.default_image = ReadDefaultImage(root);
+  queue.placement = ReadPlacementName(root["metadata"]["annotations"]);
   return queue;
 }
 

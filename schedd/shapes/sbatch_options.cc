@@ -42,6 +42,8 @@ constexpr Option kOptions[] = {
     {"ntasks-per-node", 0, Argument::kRequired, Meaning::kNumber, "tasksPerNode"},
     {"tasks-per-node", 0, Argument::kRequired, Meaning::kNumber, "tasksPerNode"},
     {"account", 'A', Argument::kRequired, Meaning::kText, "account"},
+    {"clusters", 'M', Argument::kRequired, Meaning::kText, "cluster"},
+    {"cluster", 0, Argument::kRequired, Meaning::kText, "cluster"},
     {"mem", 0, Argument::kRequired, Meaning::kText, "memoryPerNode"},
     {"mem-per-cpu", 0, Argument::kRequired, Meaning::kText, "memoryPerCpu"},
     {"gres", 0, Argument::kRequired, Meaning::kText, "gres"},

@@ -21,7 +21,6 @@ constexpr RefusedSbatchOption kRefused[] = {
     {"begin", 'b',
      "deferred starts are not supported by this version; use --hold and scontrol release"},
     {"cluster-constraint", 0, kMachines},
-    {"clusters", 'M', "the member cluster is chosen by Muster"},
     {"constraint", 'C', kMachines},
     {"container", 0, kLater},
     {"contiguous", 0, kLayout},

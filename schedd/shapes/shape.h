@@ -39,7 +39,8 @@ struct ParsedJob {
   std::string admission_gated_by = {};  // annotation kueue.x-k8s.io/admission-gated-by
   std::vector<std::string> preemption_gates = {};  // a Workload's spec.preemptionGates
   std::shared_ptr<const BatchDetails> batch = {};
-  json::value manifest;  // as submitted, without status and managedFields
+  JobPlacementPtr placement = {};  // labels and annotations muster.io/placement, cluster, datasets
+  json::value manifest;            // as submitted, without status and managedFields
 };
 
 /// Every wrong field at once (Error.fields), each with its path, judged as the kind's own API

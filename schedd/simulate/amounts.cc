@@ -15,7 +15,7 @@ Amounts::Amounts(ConfigPtr config, AdmissionSettingsPtr settings)
   std::vector<MemberCluster> members;
   for (const auto& [name, member] : config_->member_clusters) {
     cluster_of_.emplace(name, clusters_.size());
-    clusters_.push_back({member, member.allocatable});
+    clusters_.push_back({member, member.allocatable, nullptr});
     members.push_back(member);
   }
   forest_ = core::ForestOf(*config_, std::move(members), *settings_);

@@ -262,6 +262,7 @@ Status Measure(const BenchOptions& options, const Kind& kind,
 
 Result<std::vector<Figure>> BenchDispatch(const BenchOptions& options) {
   if (options.live > 0) return BenchLive(options);
+  if (options.placement) return BenchPlacement(options);
   std::vector<Figure> figures;
   if (options.over != "real") {
     const Status status = Measure(options, {"4 fake members", options.jobs, 2000, 0},

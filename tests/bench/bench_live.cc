@@ -18,17 +18,6 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-Status WaitForRunning(const Server& server, std::size_t count) {
-  const double begun = Now();
-  while (JobsIn(server, "Running") < static_cast<double>(count)) {
-    if (Now() - begun > kPatience)
-      return Unavailable(std::to_string(JobsIn(server, "Running")) + " jobs run, not " +
-                         std::to_string(count));
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  return Done{};
-}
-
 std::string Endless(const std::string& name) { return MemberJob(name, ""); }
 
 }  // namespace
@@ -45,7 +34,7 @@ Result<std::vector<Figure>> BenchLive(const BenchOptions& options) {
   if (!status.ok()) return status.error();
   const double begun = Now();
   status = SubmitBacklog(server, options.live, "live-", Endless);
-  if (status.ok()) status = WaitForRunning(server, options.live);
+  if (status.ok()) status = WaitForRunning(server, options.live, kPatience);
   if (!status.ok()) return status.error();
   const double filled = Now() - begun;
   const double resident = static_cast<double>(server.ResidentBytes()) / 1e6;
@@ -55,12 +44,12 @@ Result<std::vector<Figure>> BenchLive(const BenchOptions& options) {
   auto ready = server.Start();
   if (!ready.ok()) return ready.error();
   status = WaitForMembers(server, kMembers);
-  if (status.ok()) status = WaitForRunning(server, options.live);
+  if (status.ok()) status = WaitForRunning(server, options.live, kPatience);
   if (!status.ok()) return status.error();
   // The first new job is placed when recovery is over, and dispatched when members answer.
   auto job = server.CallUntilTaken("POST", "/v1/namespaces/bench/jobs", Endless("after"));
   if (!job.ok()) return job.error();
-  status = WaitForRunning(server, options.live + 1);
+  status = WaitForRunning(server, options.live + 1, kPatience);
   if (!status.ok()) return status.error();
   const double steady = Now() - killed;
   const double peak = static_cast<double>(server.ResidentBytes()) / 1e6;

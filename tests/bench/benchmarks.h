@@ -23,6 +23,8 @@ struct BenchOptions {
   bool victims = false;       // searches for victims instead
   std::string over;           // "fake" or "real" members alone; "": both
   std::size_t live = 0;       // so many jobs run at once on 20 fake members instead
+  bool placement = false;     // what choosing among members costs instead, and how it spreads
+  int members = 50;           // of that
   bool memory = false;        // of the deep queue: only what the daemon's memory grows by
 };
 
@@ -51,5 +53,8 @@ Result<std::vector<Figure>> BenchRecover(const BenchOptions& options);
 Result<std::vector<Figure>> BenchDispatch(const BenchOptions& options);
 /// Memory and restart with many jobs that run on fake members.
 Result<std::vector<Figure>> BenchLive(const BenchOptions& options);
+/// Choosing a member for a job; placements and jobs that go by them over many members; how a burst
+/// spreads over unequal ones.
+Result<std::vector<Figure>> BenchPlacement(const BenchOptions& options);
 
 }  // namespace muster::bench

@@ -48,10 +48,17 @@ int main(int argc, char** argv) {
     if (std::string_view(name) == "dispatch") {
       auto* over = sub->add_option("--over", options.over, "one sort of members alone")
                        ->check(CLI::IsMember({"fake", "real"}));
-      sub->add_option("--live", options.live,
-                      "memory and restart with so many jobs that run on 20 fake members")
-          ->check(CLI::PositiveNumber)
-          ->excludes(over);
+      auto* live = sub->add_option("--live", options.live,
+                                   "memory and restart with so many jobs on 20 fake members")
+                       ->check(CLI::PositiveNumber)
+                       ->excludes(over);
+      auto* placement = sub->add_flag("--placement", options.placement,
+                                      "choosing members: decisions, rates, spread")
+                            ->excludes(over)
+                            ->excludes(live);
+      sub->add_option("--members", options.members, "simulated members of --placement's rates")
+          ->check(CLI::Range(1, 500))
+          ->needs(placement);
     }
     if (std::string_view(name) == "query")
       sub->add_flag("--memory", options.memory, "only the memory of each pending job (--big)");

@@ -303,6 +303,19 @@ double JobsIn(const Server& server, const std::string& state) {
   return at == std::string::npos ? 0 : std::atof(text->c_str() + at + key.size());
 }
 
+Status WaitForRunning(const Server& server, std::size_t count, double patience) {
+  const double begun = Now();
+  for (;;) {
+    const double running = JobsIn(server, "Running");
+    if (running >= static_cast<double>(count)) return Done{};
+    if (Now() - begun > patience) {
+      return Unavailable(std::to_string(static_cast<std::int64_t>(running)) + " jobs run, not " +
+                         std::to_string(count));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
 Status WaitForMembers(const Server& server, std::size_t count) {
   const double begun = Now();
   for (std::size_t i = 1; i <= count;) {

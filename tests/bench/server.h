@@ -69,6 +69,8 @@ Status SubmitBacklog(const Server& server, std::size_t count, const std::string&
                      const std::function<std::string(const std::string&)>& manifest);
 /// Value of muster_jobs{state="..."} in the metrics; what a Prometheus would see. -1: no answer.
 double JobsIn(const Server& server, const std::string& state);
+/// Until `count` jobs run. Errors: fewer do after `patience` seconds.
+Status WaitForRunning(const Server& server, std::size_t count, double patience);
 /// Until member-1 to member-`count` answer.
 Status WaitForMembers(const Server& server, std::size_t count);
 

@@ -149,6 +149,16 @@ ObjectChange CheckObject(const std::string& name) {
                           {"spec", {{"controllerName", "example.org/checker"}}}});
 }
 
+ObjectChange PlacementObject(ObjectKind kind, const std::string& ns, const std::string& name,
+                             const std::string& spec_json) {
+  const bool of_cluster = kind == ObjectKind::kClusterResourcePlacement;
+  return Put(kind, ns, name,
+             json::object{{"apiVersion", "placement.kubernetes-fleet.io/v1beta1"},
+                          {"kind", of_cluster ? "ClusterResourcePlacement" : "ResourcePlacement"},
+                          {"metadata", Metadata(ns, name)},
+                          {"spec", *ParseJson(spec_json)}});
+}
+
 ObjectChange PriorityClassObject(const std::string& name, std::int32_t value) {
   return Put(ObjectKind::kWorkloadPriorityClass, "", name,
              json::object{{"apiVersion", "kueue.x-k8s.io/v1beta1"},

@@ -55,6 +55,9 @@ struct QueueSpec {
 };
 ObjectChange ClusterQueueObject(const QueueSpec& spec);
 ObjectChange CheckObject(const std::string& name);
+/// A ClusterResourcePlacement or ResourcePlacement; `ns` is "" for the first.
+ObjectChange PlacementObject(ObjectKind kind, const std::string& ns, const std::string& name,
+                             const std::string& spec_json);
 ObjectChange PriorityClassObject(const std::string& name, std::int32_t value);
 /// The same change with another value of a field of its spec.
 ObjectChange WithSpec(ObjectChange change, const std::string& field, const std::string& json_text);

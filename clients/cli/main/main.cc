@@ -28,6 +28,7 @@ struct CommandLine {
   LogOptions logs;
   QuotaKey quota_key;
   QuotaEdit quota_edit;
+  TaintOptions taint;
   SimulateOptions simulate;
   std::vector<std::string> jobs;
   std::string name, output, shell;
@@ -145,8 +146,17 @@ void AddAdminCommands(CLI::App& app, CommandLine& line) {
       [&line] { line.run = [&line](Session& s) { return ClusterList(s, line.output); }; });
   auto* describe = cluster->add_subcommand("describe", "Show one's facts");
   describe->add_option("NAME", line.name)->required();
-  describe->callback(
-      [&line] { line.run = [&line](Session& s) { return ClusterDescribe(s, line.name); }; });
+  describe->add_option("-o,--output", line.output, "json or yaml");
+  describe->callback([&line] {
+    line.run = [&line](Session& s) { return ClusterDescribe(s, line.name, line.output); };
+  });
+  auto* taint = cluster->add_subcommand("taint", "Keep jobs off it that do not tolerate a taint");
+  taint->add_option("NAME", line.taint.cluster)->required();
+  taint->add_option("TAINT", line.taint.edits, "key=value:Effect; key:Effect- or key- removes")
+      ->required();
+  taint->add_flag("--overwrite", line.taint.overwrite, "Change the value of one that is there");
+  taint->callback(
+      [&line] { line.run = [&line](Session& s) { return ClusterTaint(s, line.taint); }; });
   for (const bool cordon : {true, false}) {
     auto* command =
         cluster->add_subcommand(cordon ? "cordon" : "uncordon",

@@ -23,8 +23,8 @@ struct NewJobColumns {
       priority_class{E::kText}, priority{E::kInt4}, pod_sets{E::kJson}, batch{E::kJson},
       time_limit{E::kInt8}, ttl{E::kInt8}, submit_time{E::kInt8}, accept_seq{E::kInt8},
       manifest{E::kJson}, state{E::kInt2}, suspended{E::kBool}, reason{E::kText}, message{E::kText},
-      conditions{E::kJson}, version{E::kInt8}, admission_state{E::kJson}, key_scope{E::kText},
-      key{E::kText};
+      conditions{E::kJson}, version{E::kInt8}, admission_state{E::kJson}, placement{E::kJson},
+      key_scope{E::kText}, key{E::kText};
 
   void Add(const NewJob& job);
   Params Take(bool keyed);
@@ -65,6 +65,7 @@ void NewJobColumns::Add(const NewJob& job) {
   conditions.OptionalText(record.conditions == nullptr ? "" : ConditionsText(*record.conditions));
   version.Int8(record.resource_version);
   admission_state.OptionalText(AdmissionStateText(record));
+  placement.OptionalText(record.placement == nullptr ? "" : JobPlacementText(*record.placement));
   if (job.idempotency.has_value()) {
     key_scope.Text(job.idempotency->scope);
     key.Text(job.idempotency->key);
@@ -76,12 +77,12 @@ void NewJobColumns::Add(const NewJob& job) {
 
 Params NewJobColumns::Take(bool keyed) {
   Params params;
-  for (Column* column :
-       {&id,           &uid,        &ns,          &kind,          &name,
-        &display_name, &user,       &local_queue, &cluster_queue, &priority_class,
-        &priority,     &pod_sets,   &batch,       &time_limit,    &ttl,
-        &submit_time,  &accept_seq, &manifest,    &state,         &suspended,
-        &reason,       &message,    &conditions,  &version,       &admission_state}) {
+  for (Column* column : {&id,           &uid,        &ns,          &kind,          &name,
+                         &display_name, &user,       &local_queue, &cluster_queue, &priority_class,
+                         &priority,     &pod_sets,   &batch,       &time_limit,    &ttl,
+                         &submit_time,  &accept_seq, &manifest,    &state,         &suspended,
+                         &reason,       &message,    &conditions,  &version,       &admission_state,
+                         &placement}) {
     params.Array(*column);
   }
   if (keyed) params.Array(key_scope).Array(key);

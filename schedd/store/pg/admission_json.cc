@@ -83,6 +83,9 @@ void PutState(json::object* object, const AdmissionState& state) {
   if (state.allowed_flavors) (*object)["allowedFlavors"] = TextsJson(*state.allowed_flavors);
   PutText(object, "resourceProblem", state.resource_problem);
   if (state.scale) (*object)["scale"] = ScaleJson(*state.scale);
+  PutList(object, "avoided", state.avoided, [](const AvoidedCluster& one) {
+    return json::object{{"cluster", one.cluster}, {"until", one.until.us}};
+  });
 }
 
 AdmissionState StateOfJson(const json::object& object) {
@@ -117,6 +120,10 @@ AdmissionState StateOfJson(const json::object& object) {
   state.resource_problem = TextOf(object, "resourceProblem");
   if (const json::value* scale = object.if_contains("scale"))
     state.scale = ScaleOfJson(scale->as_object());
+  for (const json::value& value : ArrayOf(object, "avoided")) {
+    const json::object& one = value.as_object();
+    state.avoided.push_back({TextOf(one, "cluster"), WallTime{IntOf<std::int64_t>(one, "until")}});
+  }
   return state;
 }
 

@@ -115,7 +115,10 @@ Status TakeState(RowReader* row, JobRecord* job, Interner* interner) {
   job->ready_pods = row->Number<std::int32_t>();
   job->succeeded_pods = row->Number<std::int32_t>();
   job->failed_pods = row->Number<std::int32_t>();
-  if (row->null()) return Done{};
+  if (row->null()) {
+    row->Skip();
+    return Done{};
+  }
   return TakeAdmissionState(row->View(), job);
 }
 
@@ -126,6 +129,9 @@ Result<JobPtr> JobOfRow(const pqxx::row& row, Interner* interner) {
   auto job = std::make_shared<JobRecord>();
   Status status = TakeSpec(&reader, job.get(), interner);
   if (status.ok()) status = TakeState(&reader, job.get(), interner);
+  if (status.ok())
+    status = Take(&reader, &job->placement,
+                  [&](std::string_view text) { return interner->PlacementOf(text); });
   if (!status.ok()) return status.error();
   return JobPtr(std::move(job));
 }

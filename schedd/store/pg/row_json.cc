@@ -310,12 +310,39 @@ Result<std::shared_ptr<const std::vector<Condition>>> ParseConditions(std::strin
   });
 }
 
+std::string JobPlacementText(const JobPlacement& placement) {
+  json::object object;
+  if (!placement.labels.empty()) object["labels"] = Strings(placement.labels);
+  PutText(&object, "placement", placement.placement);
+  PutText(&object, "cluster", placement.cluster);
+  if (!placement.datasets.empty()) object["datasets"] = TextsJson(placement.datasets);
+  if (placement.datasets_required) object["datasetsRequired"] = true;
+  return json::serialize(object);
+}
+
+Result<JobPlacementPtr> ParseJobPlacement(std::string_view text) {
+  return ParseColumn<JobPlacementPtr>(text, "placement", [](const json::value& root) {
+    const json::object& object = root.as_object();
+    auto placement = std::make_shared<JobPlacement>();
+    placement->labels = StringsOf(object, "labels");
+    placement->placement = TextOf(object, "placement");
+    placement->cluster = TextOf(object, "cluster");
+    placement->datasets = TextsOf(object, "datasets");
+    placement->datasets_required = object.contains("datasetsRequired");
+    return JobPlacementPtr(std::move(placement));
+  });
+}
+
 Result<PodSetsPtr> Interner::PodSetsOf(std::string_view text) {
   return Interned(&pod_sets_, text, [](std::string_view t) { return ParsePodSets(t); });
 }
 
 Result<AdmissionPtr> Interner::AdmissionOf(std::string_view text) {
   return Interned(&admissions_, text, [](std::string_view t) { return ParseAdmission(t); });
+}
+
+Result<JobPlacementPtr> Interner::PlacementOf(std::string_view text) {
+  return Interned(&placements_, text, [](std::string_view t) { return ParseJobPlacement(t); });
 }
 
 }  // namespace muster::pg

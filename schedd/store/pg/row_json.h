@@ -1,5 +1,5 @@
-// The JSON columns of jobs: pod sets, batch details, admission, conditions. Text in, values out,
-// and back.
+// The JSON columns of jobs: pod sets, batch details, admission, conditions, placement. Text in,
+// values out, and back.
 //
 // Pure functions. A column that cannot be read is kDataLoss: the row was not written by this
 // program.
@@ -19,6 +19,8 @@ std::string BatchText(const BatchDetails& batch);
 std::string AdmissionText(const Admission& admission);
 std::string ConditionsText(const std::vector<Condition>& conditions);
 
+std::string JobPlacementText(const JobPlacement& placement);
+
 std::string AmountsText(const ResourceList& amounts);
 
 Result<PodSetsPtr> ParsePodSets(std::string_view text);
@@ -26,18 +28,23 @@ Result<std::shared_ptr<const BatchDetails>> ParseBatch(std::string_view text);
 Result<AdmissionPtr> ParseAdmission(std::string_view text);
 Result<std::shared_ptr<const std::vector<Condition>>> ParseConditions(std::string_view text);
 
+Result<JobPlacementPtr> ParseJobPlacement(std::string_view text);
+
 Result<ResourceList> ParseAmounts(std::string_view text);
 
-/// Shares equal pod sets and admissions between the jobs of one load: most jobs look alike.
+/// Shares equal pod sets, admissions and placements between the jobs of one load: most jobs look
+/// alike.
 /// Not thread-safe.
 class Interner {
  public:
   Result<PodSetsPtr> PodSetsOf(std::string_view text);
   Result<AdmissionPtr> AdmissionOf(std::string_view text);
+  Result<JobPlacementPtr> PlacementOf(std::string_view text);
 
  private:
   std::unordered_map<std::string, PodSetsPtr> pod_sets_;
   std::unordered_map<std::string, AdmissionPtr> admissions_;
+  std::unordered_map<std::string, JobPlacementPtr> placements_;
 };
 
 }  // namespace muster::pg

@@ -56,21 +56,22 @@ inline constexpr Prepared kFence = {"fence", "select muster_fence($1::bigint, $2
   "$9::text[], $10::text[], $11::int[], $12::json[], $13::json[], $14::bigint[], $15::bigint[], " \
   "$16::bigint[], $17::bigint[], $18::json[], $19::smallint[], $20::boolean[], $21::text[], "     \
   "$22::text[], "                                                                                 \
-  "$23::json[], $24::bigint[], $25::json[]"
+  "$23::json[], $24::bigint[], $25::json[], $26::json[]"
 #define MUSTER_NEW_JOB_FIELDS                                 \
   MUSTER_NEW_JOB_COLUMNS                                      \
   ", state, suspended_by_user, reason, message, conditions, " \
-  "resource_version, admission_state"
+  "resource_version, admission_state, placement"
 #define MUSTER_INSERT_NAMED                                                                        \
   "insert into job_state (job_id, live_name, state, suspended_by_user, reason, message, "          \
   "conditions, "                                                                                   \
   "resource_version, admission_state) select id, namespace || '/' || kind || '/' || name, state, " \
   "suspended_by_user, reason, "                                                                    \
   "message, conditions, resource_version, admission_state from t "
-#define MUSTER_INSERT_JOBS                                                                 \
-  "on conflict (live_name) where live_name is not null do nothing returning job_id), "     \
-  "added as (insert into jobs (" MUSTER_NEW_JOB_COLUMNS ") select " MUSTER_NEW_JOB_COLUMNS \
-  " from t "                                                                               \
+#define MUSTER_INSERT_JOBS                                                             \
+  "on conflict (live_name) where live_name is not null do nothing returning job_id), " \
+  "added as (insert into jobs (" MUSTER_NEW_JOB_COLUMNS                                \
+  ", placement) select " MUSTER_NEW_JOB_COLUMNS                                        \
+  ", placement from t "                                                                \
   "where id in (select job_id from named)) select job_id from named"
 
 /// Returns the ids that were inserted; the others' names are taken.
@@ -79,12 +80,12 @@ inline constexpr Prepared kAcceptJobs = {
                    ") as t (" MUSTER_NEW_JOB_FIELDS
                    ")), "
                    "named as (" MUSTER_INSERT_NAMED MUSTER_INSERT_JOBS};
-/// The same for jobs that may carry a key ($26 scope, $27 key; null: none): only those whose key is
+/// The same for jobs that may carry a key ($27 scope, $28 key; null: none): only those whose key is
 /// theirs.
 inline constexpr Prepared kAcceptKeyedJobs = {
     "accept_keyed_jobs",
     "with t as materialized (select * from unnest(" MUSTER_NEW_JOB_ARRAYS
-    ", $26::text[], $27::text[]) "
+    ", $27::text[], $28::text[]) "
     "as t (" MUSTER_NEW_JOB_FIELDS
     ", key_scope, key_text)), "
     "named as (" MUSTER_INSERT_NAMED

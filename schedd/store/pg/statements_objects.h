@@ -27,6 +27,8 @@ inline constexpr ObjectTable kObjectTables[] = {
     {ObjectKind::kAdmissionCheck, "admission_checks", false},
     {ObjectKind::kLimitRange, "limit_ranges", true},
     {ObjectKind::kRuntimeClass, "runtime_classes", false},
+    {ObjectKind::kClusterResourcePlacement, "cluster_resource_placements", false},
+    {ObjectKind::kResourcePlacement, "resource_placements", true},
 };
 
 /// $1 name, $2 uid, $3 generation, $4 resource_version, $5 creation_time, $6 manifest, $7 namespace

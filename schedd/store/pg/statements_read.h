@@ -19,8 +19,8 @@ namespace muster::pg::sql {
   "s.reason, s.message, s.cluster, s.attempt, s.admission, s.admit_time, s.start_time, "          \
   "s.end_time, "                                                                                  \
   "s.exit_code, s.exit_signal, s.requeues, s.conditions, s.resource_version, s.ready_pods, "      \
-  "s.succeeded_pods, s.failed_pods, s.admission_state from job_state s join jobs j on j.id = "    \
-  "s.job_id "
+  "s.succeeded_pods, s.failed_pods, s.admission_state, j.placement from job_state s join jobs j " \
+  "on j.id = s.job_id "
 
 inline constexpr const char* kEpochOf = "select epoch from leader";
 inline constexpr const char* kLoadLiveJobs =

@@ -315,6 +315,10 @@ TEST_P(BackendContract, Facts_TellOfCapacityAndIncarnation) {
   EXPECT_EQ(AmountOf(facts->allocatable, "nvidia.com/gpu"), 8);
   EXPECT_GT(AmountOf(facts->allocatable, "cpu"), 0);
   EXPECT_GT(AmountOf(facts->allocatable, "memory"), 0);
+  for (const ResourceAmount& one : facts->allocatable)
+    EXPECT_GE(AmountOf(facts->capacity, one.resource), one.amount) << one.resource;
+  EXPECT_GE(facts->node_count, 1);
+  EXPECT_TRUE(facts->used_by_others.empty());
   std::set<std::string> told;
   for (const ClusterFacts& one : sink_.AwaitFacts(2)) told.insert(one.cluster);
   EXPECT_EQ(told, (std::set<std::string>{"alpha", "beta"}));

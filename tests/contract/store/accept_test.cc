@@ -95,6 +95,35 @@ TEST_P(AcceptContract, ANewJobIsAcceptedAndReadBackWhole) {
   EXPECT_EQ(manifests->front(), R"({"b": 1, "a": [2,  3]})") << "the manifest is kept byte by byte";
 }
 
+TEST_P(AcceptContract, WhatAJobSaysOfItsPlacementIsKeptThroughEveryChange) {
+  JobPlacement said;
+  said.labels = {{"team", "vision \"x\""}, {"gpu", ""}};
+  said.placement = "train";
+  said.cluster = "east";
+  said.datasets = {"c4", "imagenet"};
+  said.datasets_required = true;
+  JobPlacement labels_alone;
+  labels_alone.labels = {{"team", "speech"}};
+  auto whole = DraftJob(1), labelled = DraftJob(2);
+  whole->placement = std::make_shared<const JobPlacement>(said);
+  whole->elastic = true;  // so that the column before it is not null
+  labelled->placement = std::make_shared<const JobPlacement>(labels_alone);
+  const auto answers = AcceptNow(
+      store(), epoch(), {MakeNew(whole), MakeKeyed(labelled, "key-2", 7), MakeNew(DraftJob(3))});
+  ASSERT_TRUE(answers.ok()) << answers.error().detail;
+  PlanCommit commit;
+  commit.jobs.push_back(AdmittedCopy(*whole, "east"));
+  MustCommit(commit);
+  const std::vector<JobPtr> loaded = LoadAll().jobs;
+  ASSERT_EQ(loaded.size(), 3U);
+  ASSERT_NE(loaded[0]->placement, nullptr);
+  EXPECT_EQ(*loaded[0]->placement, said);
+  EXPECT_TRUE(loaded[0]->elastic);
+  ASSERT_NE(loaded[1]->placement, nullptr);
+  EXPECT_EQ(*loaded[1]->placement, labels_alone);
+  EXPECT_EQ(loaded[2]->placement, nullptr) << "a job that says nothing has none";
+}
+
 TEST_P(AcceptContract, AHeldJobStaysHeld) {
   auto job = DraftJob(1);
   job->state = JobState::kHeld;

@@ -84,6 +84,7 @@ std::shared_ptr<const AdmissionState> FullState() {
                                11,        Reason::kWaitingForQuota, "2 more needed"};
   scale.finished = {{Uid{5, 6}, 1, WallTime{6}, "replaced"}};
   state.scale = scale;
+  state.avoided = {{"east", WallTime{1'700'000'600'000'000}}, {"west", WallTime{7}}};
   return std::make_shared<const AdmissionState>(state);
 }
 
@@ -265,13 +266,14 @@ TEST_P(CommitContract, OnlyWhatHasEndedIsDeleted) {
 
 TEST_P(CommitContract, EveryKindOfObjectIsKeptReplacedAndRemoved) {
   const std::pair<ObjectKind, const char*> kinds[] = {
-      {ObjectKind::kNamespace, ""},      {ObjectKind::kResourceFlavor, ""},
-      {ObjectKind::kClusterQueue, ""},   {ObjectKind::kCohort, ""},
-      {ObjectKind::kLocalQueue, "ns1"},  {ObjectKind::kWorkloadPriorityClass, ""},
-      {ObjectKind::kMemberCluster, ""},  {ObjectKind::kConfigMap, "ns1"},
-      {ObjectKind::kSecret, "ns1"},      {ObjectKind::kTopology, ""},
-      {ObjectKind::kAdmissionCheck, ""}, {ObjectKind::kLimitRange, "ns1"},
-      {ObjectKind::kRuntimeClass, ""}};
+      {ObjectKind::kNamespace, ""},           {ObjectKind::kResourceFlavor, ""},
+      {ObjectKind::kClusterQueue, ""},        {ObjectKind::kCohort, ""},
+      {ObjectKind::kLocalQueue, "ns1"},       {ObjectKind::kWorkloadPriorityClass, ""},
+      {ObjectKind::kMemberCluster, ""},       {ObjectKind::kConfigMap, "ns1"},
+      {ObjectKind::kSecret, "ns1"},           {ObjectKind::kTopology, ""},
+      {ObjectKind::kAdmissionCheck, ""},      {ObjectKind::kLimitRange, "ns1"},
+      {ObjectKind::kRuntimeClass, ""},        {ObjectKind::kClusterResourcePlacement, ""},
+      {ObjectKind::kResourcePlacement, "ns1"}};
   PlanCommit puts, replaces, removes;
   for (const auto& [kind, ns] : kinds) {
     puts.objects.push_back({SomeObject(kind, ns, "x", 1), false});
@@ -283,10 +285,10 @@ TEST_P(CommitContract, EveryKindOfObjectIsKeptReplacedAndRemoved) {
   }
   puts.objects.push_back({SomeObject(ObjectKind::kLocalQueue, "ns2", "x", 1), false});
   MustCommit(puts);
-  EXPECT_EQ(LoadAll().objects.size(), 14U);
+  EXPECT_EQ(LoadAll().objects.size(), 16U);
   MustCommit(replaces);
   Loaded loaded = LoadAll();
-  ASSERT_EQ(loaded.objects.size(), 14U);
+  ASSERT_EQ(loaded.objects.size(), 16U);
   for (const ObjectPtr& object : loaded.objects) {
     if (object->ns == "ns2") continue;
     EXPECT_EQ(object->generation, 2);

@@ -105,7 +105,7 @@ class Topologies(unittest.TestCase):
         for job in (first, second, third):
             self.assertEqual(self.server.wait_state(job, "Succeeded", "Failed")["state"], "Succeeded")
 
-    def test_of_a_member_only_the_machines_are_declared_here(self):
+    def test_of_a_member_the_flags_say_the_rest(self):
         for body in ({"metadata": {"labels": {"zone": "a"}}}, {"metadata": {"annotations": {"muster.io/allocatable": "{}"}}},
                      {"spec": {"taints": []}, "metadata": {"annotations": {"muster.io/nodes": "no list"}}}):
             status, answer = self.server.call("PATCH", MEMBER, body, MERGE)

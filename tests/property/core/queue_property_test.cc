@@ -51,7 +51,7 @@ class Model {
  private:
   static std::string Key(const JobRecord& job) {
     std::string key = job.cluster_queue + "/";
-    AppendSchedulingKey(job, AdmissionSettings{}, &key);
+    AppendSchedulingKey(ConfigView{}, job, AdmissionSettings{}, &key);
     return key;
   }
   std::map<JobId, JobPtr> jobs_;

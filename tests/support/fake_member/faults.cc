@@ -36,6 +36,7 @@ std::optional<Fault> ReadFault(const json::object& object, std::string* why) {
   fault.kind = *known;
   fault.verb = Text(object, {"verb"});
   fault.path = Text(object, {"path"});
+  fault.labels = Text(object, {"labels"});
   fault.skip = Number(object, {"skip"});
   fault.times = Number(object, {"times"}, 1);
   if (const json::value* chance = Find(object, {"probability"}); chance && chance->is_number())
@@ -68,6 +69,9 @@ const Fault* Faults::Match(const Route& route) {
     const Fault& fault = rule.fault;
     if (!fault.verb.empty() && fault.verb != route.verb) continue;
     if (!fault.path.empty() && route.path.find(fault.path) == std::string::npos) continue;
+    if (!fault.labels.empty() &&
+        route.Query("labelSelector").find(fault.labels) == std::string::npos)
+      continue;
     if (rule.seen++ < fault.skip) continue;
     if (fault.times >= 0 && rule.struck >= fault.times) continue;
     if (fault.probability < 1 &&

@@ -32,11 +32,12 @@ std::optional<FaultKind> FaultKindOf(const std::string& name);
 
 struct Fault {
   FaultKind kind = FaultKind::kDrop;
-  std::string verb = "";   // "" = any; create, get, list, watch, update, patch, delete, log, ...
-  std::string path = "";   // a part of the path, "" = any
-  std::int64_t skip = 0;   // matches to let through first
-  std::int64_t times = 1;  // how many then; -1 = all
-  double probability = 1;  // of each of them
+  std::string verb = "";    // "" = any; create, get, list, watch, update, patch, delete, log, ...
+  std::string path = "";    // a part of the path, "" = any
+  std::string labels = "";  // a part of the label selector, "" = any
+  std::int64_t skip = 0;    // matches to let through first
+  std::int64_t times = 1;   // how many then; -1 = all
+  double probability = 1;   // of each of them
   int status = 0;
   std::string reason = "", message = "";
   int retry_after_s = -1;

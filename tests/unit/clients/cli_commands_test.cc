@@ -108,7 +108,7 @@ TEST_F(Cli, SubmitWaitTimesOutWithItsOwnStatus) {
   EXPECT_EQ(Capture([&] { return Submit(session, options); }).exit, 2);
 }
 
-TEST_F(Cli, GetPrintsAnAlignedTableAndRefusesKindsThatAreNotServed) {
+TEST_F(Cli, GetPrintsAnAlignedTableAndRefusesUnknownKinds) {
   answer_ = [](const FakeRequest&) {
     return FakeAnswer{200, testing::ListOf(testing::SampleJob{.id = 9, .name = "train"})};
   };
@@ -123,8 +123,6 @@ TEST_F(Cli, GetPrintsAnAlignedTableAndRefusesKindsThatAreNotServed) {
       "ID   NAME    KIND          QUEUE     STATE     REASON    CLUSTER   AGE\n"
       "9    train   BatchScript   default   Running   Running   alpha     "))
       << table.out;
-  options.kind = "crp";
-  EXPECT_EQ(Capture([&] { return Get(session, options); }).exit, 1);
   options.kind = "nonsense";
   EXPECT_EQ(Capture([&] { return Get(session, options); }).exit, 2);
 }
@@ -166,6 +164,22 @@ TEST_F(Cli, GetShowsWhatEachKindWaitsFor) {
            "status":{"fairSharing":{"weightedShare":250}}})",
        "NAME   PARENT   SHARE   AGE\n"
        "all    root     250     -\n"},
+      {"rp",
+       R"({"kind":"ResourcePlacement","metadata":{"name":"train","creationTimestamp":""},
+           "spec":{"policy":{"placementType":"PickN"}},"status":{
+           "conditions":[{"type":"ResourcePlacementScheduled","status":"True"},
+           {"type":"ResourcePlacementApplied","status":"Unknown"}],
+           "placementStatuses":[{"clusterName":"east"},{"clusterName":"west"},{"conditions":[]}],
+           "selectedResources":[{"name":"a"},{"name":"b"},{"name":"c"}]}})",
+       "NAME    TYPE    SELECTED   CLUSTERS    SCHEDULED   APPLIED   AVAILABLE   AGE\n"
+       "train   PickN   3          east,west   True        Unknown   -           -\n"},
+      {"crp",
+       R"({"kind":"ClusterResourcePlacement","metadata":{"name":"all","creationTimestamp":""},
+           "spec":{},"status":{"conditions":[
+           {"type":"ClusterResourcePlacementScheduled","status":"Unknown"}],
+           "placementStatuses":[],"selectedResources":[]}})",
+       "NAME   TYPE      SELECTED   CLUSTERS   SCHEDULED   APPLIED   AVAILABLE   AGE\n"
+       "all    PickAll   0          -          Unknown     -         -           -\n"},
   };
   for (const auto& one : cases) {
     answer_ = [&](const FakeRequest&) {

@@ -30,7 +30,13 @@ constexpr const char* kWaiting = R"json({
 {"podSet":"main","flavor":"a100","resource":"gpu","reason":"WaitingForQuota","message":"m",
  "chosen":false,"requested":"16","available":"13","potential":"24","used":"11","nominal":"16",
  "missing":"3","limit":"cohort all shares 24"}],
-"clusters":[{"cluster":"east","eligible":true,"fitsNow":false,"message":"13 of 16 free"}],
+"clusters":[{"cluster":"east","eligible":true,"fitsNow":false,"message":"13 of 16 free",
+ "filter":"Capacity","affinityScore":70,"spreadScore":-1,"terms":[
+ {"term":"topology zone","weight":0,"score":-1},
+ {"term":"available-cpu Descending","weight":40,"score":40},
+ {"term":"available-memory Descending","weight":30,"score":30}]},
+ {"cluster":"west","eligible":false,"fitsNow":false,"message":"taint spot is not tolerated",
+ "filter":"TaintToleration","affinityScore":0,"spreadScore":0,"terms":[]}],
 "preemption":{"policies":"withinClusterQueue: Never","outcome":"research preempts nobody",
  "victims":[],"heldBy":[{"clusterQueue":"vision","own":false,"workloads":2,"allowed":0,
   "amounts":{"gpu":"11"},"jobs":[{"id":3,"priority":0}],"verdict":"Never protects them"}],
@@ -60,8 +66,15 @@ Quota, flavor by flavor:
   main      a100     gpu        16      24        11     13     3 short: cohort all shares 24
 
 Member clusters:
-  MEMBER CLUSTER   COULD HOLD IT   HAS ROOM NOW   VERDICT
-  east             yes             no             13 of 16 free
+  MEMBER CLUSTER   COULD HOLD IT   HAS ROOM NOW   TURNED AWAY BY    VERDICT
+  east             yes             no             Capacity          13 of 16 free
+  west             no              no             TaintToleration   taint spot is not tolerated
+
+Scores:
+  MEMBER CLUSTER   SPREAD   AFFINITY   TERM                          WEIGHT   POINTS
+  east             -1       70         topology zone                 -        -1
+                                       available-cpu Descending      40       40
+                                       available-memory Descending   30       30
 
 Preemption:
   research preempts nobody (withinClusterQueue: Never)

@@ -114,19 +114,14 @@ TEST_F(Sbatch, TakesEachOptionIntoItsField) {
   Run({"-J",    "my job", "-p",          "team/long", "-A",        "acc", "-q",
        "high",  "-t",     "1:30:00",     "-n",        "4",         "-c2", "--mem-per-cpu=512MB",
        "-G",    "2",      "--array=1-3", "--hold",    "--comment", "x y", "-D",
-       "/data", script_});
+       "/data", "-M",     "east",        script_});
   EXPECT_EQ(server_.requests().at(0).target, "/v1/namespaces/team/jobs");
   const json::object body = Body();
-  const std::pair<const char*, const char*> texts[] = {{"name", "my job"},
-                                                       {"queue", "long"},
-                                                       {"account", "acc"},
-                                                       {"priorityClass", "high"},
-                                                       {"timeLimit", "1:30:00"},
-                                                       {"memoryPerCpu", "512MB"},
-                                                       {"gpus", "2"},
-                                                       {"array", "1-3"},
-                                                       {"comment", "x y"},
-                                                       {"workDir", "/data"}};
+  const std::pair<const char*, const char*> texts[] = {
+      {"name", "my job"},        {"queue", "long"},   {"account", "acc"},
+      {"priorityClass", "high"}, {"cluster", "east"}, {"timeLimit", "1:30:00"},
+      {"memoryPerCpu", "512MB"}, {"gpus", "2"},       {"array", "1-3"},
+      {"comment", "x y"},        {"workDir", "/data"}};
   for (const auto& [key, text] : texts) EXPECT_EQ(body.at(key).as_string(), text) << key;
   EXPECT_EQ(body.at("tasks").as_int64(), 4);
   EXPECT_EQ(body.at("cpusPerTask").as_int64(), 2);

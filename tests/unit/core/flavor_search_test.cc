@@ -446,7 +446,7 @@ TEST_F(FlavorSearchTest, Classes_TellWorkloadsApart_ThatAnyRuleTellsApart) {
     JobRecord job = world_.Job({pods});
     job.admission_state = std::make_shared<const AdmissionState>(state);
     std::string text;
-    AppendSchedulingKey(job, world_.settings, &text);
+    AppendSchedulingKey(ConfigView{}, job, world_.settings, &text);
     return text;
   };
   const PodSet plain = Pods("main", 4, {{"cpu", 1}});

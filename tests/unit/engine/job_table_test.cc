@@ -118,5 +118,61 @@ TEST(Ledger, WhatARecordChargedItsSuccessorGivesBack) {
   EXPECT_EQ(ledger.queues().at("cq").finished, 1U);
 }
 
+TEST(Ledger, WhatOthersUseOnAMember_IsNotFree) {
+  ConfigView config;
+  config.cluster_queues["cq"].name = "cq";
+  config.member_clusters["east"].name = "east";
+  config.member_clusters["east"].allocatable = {{"cpu", 8000}, {"licence", 3}};
+  Ledger ledger(core::QuotaTree::Build(config), std::make_shared<const AdmissionSettings>());
+  JobRecord running;
+  running.cluster_queue = "cq";
+  running.pod_sets = std::make_shared<const PodSets>(PodSets{{"main", 2, {{"cpu", 500}}, nullptr}});
+  running.state = JobState::kRunning;
+  running.cluster = "east";
+  running.admission = std::make_shared<const Admission>(
+      Admission{"cq", {{"main", 2, {{"cpu", "default"}}, {{"cpu", 1000}}}}});
+  ledger.Move(nullptr, &running);
+  ClusterFacts told;
+  told.allocatable = {{"cpu", 16000}, {"memory", 100}};
+  told.used_by_others = {{"cpu", 4000}, {"memory", 30}, {"pods", 7}};
+  EXPECT_EQ(ledger.Clusters(config, {{"east", told}})[0].free,
+            (ResourceList{{"cpu", 11000}, {"licence", 3}, {"memory", 70}}));
+  EXPECT_EQ(ledger.Clusters(config, {})[0].free, (ResourceList{{"cpu", 7000}, {"licence", 3}}));
+}
+
+TEST(WithFacts, LaysWhatAMemberTellsOverWhatIsDeclared) {
+  MemberCluster declared;
+  declared.name = "east";
+  declared.allocatable = {{"cpu", 8000}, {"licence", 3}};
+  declared.nodes.resize(5);
+  declared.properties.amounts["muster.io/cost.cpu"] = 7;
+  declared.datasets = {"genomes"};
+  EXPECT_EQ(WithFacts(declared, {}).node_count, -1) << "it has told nothing yet";
+  std::map<std::string, ClusterFacts> facts;
+  ClusterFacts& told = facts["east"];
+  told.allocatable = {{"cpu", 6000}};
+  told.capacity = {{"cpu", 9000}};
+  told.used_by_others = {{"cpu", 1000}};
+  told.version = "v1.34.1";
+  told.kinds = std::make_shared<const std::vector<std::string>>(1, "Job");
+  told.node_count = 1;
+  MemberCluster member = WithFacts(declared, facts);
+  EXPECT_EQ(member.allocatable, (ResourceList{{"cpu", 6000}, {"licence", 3}}));
+  EXPECT_EQ(member.capacity, (ResourceList{{"cpu", 9000}, {"licence", 3}}));
+  EXPECT_EQ(member.used_by_others, told.used_by_others);
+  EXPECT_EQ(member.version, "v1.34.1");
+  EXPECT_EQ(member.kinds, told.kinds);
+  EXPECT_EQ(member.machines, nullptr);
+  EXPECT_EQ(member.node_count, 5) << "it tells of no machines: the declared ones are counted";
+  EXPECT_EQ(member.nodes.size(), 5U);
+  EXPECT_EQ(member.properties, declared.properties);
+  EXPECT_EQ(member.datasets, declared.datasets);
+  told.machines = std::make_shared<const MachineGroups>(1, MachineGroup{{}, {}, {}, 9});
+  told.node_count = 9;
+  member = WithFacts(declared, facts);
+  EXPECT_EQ(member.machines, told.machines);
+  EXPECT_EQ(member.node_count, 9);
+}
+
 }  // namespace
 }  // namespace muster

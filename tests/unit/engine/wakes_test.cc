@@ -204,6 +204,14 @@ TEST(Wakes, AMemberWakesTheQueuesWhoseFlavorsItMayCarryAndOnlyIfItCanHoldMore) {
        },
        {}},
       {"the label of another flavor", [](MemberCluster* m) { m->labels["kind"] = "spot"; }, all},
+      {"another property", [](MemberCluster* m) { m->properties.amounts["cost"] = 2; }, of_default},
+      {"more data near it", [](MemberCluster* m) { m->datasets = {"images"}; }, of_default},
+      {"another version", [](MemberCluster* m) { m->version = "v1.35.0"; }, of_default},
+      {"kinds that it serves",
+       [](MemberCluster* m) {
+         m->kinds = std::make_shared<const std::vector<std::string>>(1, "RayJob");
+       },
+       of_default},
       {"its first machines", [](MemberCluster* m) { m->nodes.resize(1); }, of_default},
       {"the same", [](MemberCluster*) {}, {}},
   };

@@ -3,6 +3,7 @@
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 
+#include "api/service/explain_json.h"
 #include "api/service/views.h"
 
 namespace muster::api {
@@ -121,6 +122,44 @@ TEST(Job, JsonFormOfTheMessage_HasTheKeysOfTheRestView) {
   EXPECT_EQ(parsed->at_pointer("/podSets/0/requests"),
             json::value(view).at_pointer("/podSets/0/requests"));
   EXPECT_EQ(parsed->at("exitCode"), 0);
+}
+
+json::value JsonOf(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  std::string text;
+  EXPECT_TRUE(google::protobuf::util::MessageToJsonString(message, &text, options).ok());
+  const Result<json::value> parsed = ParseJson(text);
+  EXPECT_TRUE(parsed.ok()) << text;
+  return parsed.ok() ? *parsed : json::value();
+}
+
+TEST(Explanation, TellsOfEachClusterWhatRestTells) {
+  Explained explained;
+  explained.why.job = std::make_shared<const JobRecord>();
+  core::ClusterVerdict verdict{"east", true, false, "13 of 16 free", "Capacity", {}, 66, -1};
+  verdict.terms = {{"available-cpu Descending", 40, 40}, {"zone", 0, -1}};
+  explained.why.clusters = {verdict};
+  v1::Explanation message;
+  ToProto(explained, &message);
+  EXPECT_EQ(JsonOf(message).at("clusters"), ExplanationJson(explained).at("clusters"));
+  EXPECT_EQ(message.clusters(0).terms(1).score(), -1);
+}
+
+TEST(Cluster, HasItsPropertiesAndTaints) {
+  core::ClusterView cluster;
+  cluster.member.allocatable = {{"cpu", 8000}};
+  cluster.member.used_by_others = {{"cpu", 500}};
+  cluster.member.version = "v1.34.1";
+  cluster.member.taints = {{"spot", "yes", "NoSchedule"}};
+  cluster.member.datasets = {"imagenet"};
+  v1::Cluster message;
+  ToProto(cluster, &message);
+  EXPECT_EQ(message.capacity().at("cpu"), "8") << "as allocatable, where nothing is told";
+  EXPECT_EQ(message.used_by_others().at("cpu"), "500m");
+  EXPECT_EQ(message.properties().at("k8s.io/k8s-version"), "v1.34.1");
+  EXPECT_EQ(message.taints(0).effect(), "NoSchedule");
+  EXPECT_EQ(message.datasets(0), "imagenet");
 }
 
 }  // namespace

@@ -1,10 +1,8 @@
-// The backend's plain parts: what is kept of attempts and nodes.
+// The backend's plain parts: what is kept of attempts.
 #include <gtest/gtest.h>
 
 #include "backends/k8s/attempt_cache.h"
-#include "backends/k8s/node_totals.h"
 #include "schedd/base/random.h"
-#include "schedd/text/json.h"
 
 namespace muster::k8s {
 namespace {
@@ -130,36 +128,6 @@ TEST(AttemptCacheTest, AnObjectThatLosesOurLabels_IsGoneForUs) {
   cache.Put(stripped);
   EXPECT_EQ(PhasesOf(&cache), std::vector<RemotePhase>{RemotePhase::kMissing});
   EXPECT_FALSE(cache.Holds(JobKind()));
-}
-
-json::object NodeOf(const std::string& name, const char* ready, json::object spec = {}) {
-  return {{"metadata", {{"name", name}}},
-          {"spec", std::move(spec)},
-          {"status",
-           {{"conditions", json::array{{{"type", "Ready"}, {"status", ready}}}},
-            {"allocatable", {{"cpu", "1500m"}, {"memory", "2Gi"}, {"pods", "many"}}}}}};
-}
-
-TEST(NodeTotalsTest, SumsReadyNodesThatTakePods) {
-  NodeTotals totals;
-  totals.BeginList();
-  totals.Put(NodeOf("a", "True"));
-  totals.Put(
-      NodeOf("b", "True",
-             {{"taints", json::array{{{"key", "nvidia.com/gpu"}, {"effect", "NoSchedule"}}}}}));
-  totals.Put(NodeOf("c", "False"));
-  totals.Put(NodeOf("d", "True", {{"unschedulable", true}}));
-  totals.Put(NodeOf("e", "True",
-                    {{"taints", json::array{{{"key", "node-role.kubernetes.io/control-plane"},
-                                             {"effect", "NoSchedule"}}}}}));
-  totals.EndList();
-  EXPECT_EQ(totals.usable(), 2u);
-  EXPECT_EQ(totals.nodes(), 5u);
-  EXPECT_EQ(AmountOf(totals.allocatable(), "cpu"), 3000);
-  EXPECT_EQ(AmountOf(totals.allocatable(), "memory"), std::int64_t{4} << 30);
-  EXPECT_EQ(AmountOf(totals.allocatable(), "pods"), 0) << "an amount that cannot be read is none";
-  totals.Remove(NodeOf("a", "True"));
-  EXPECT_EQ(AmountOf(totals.allocatable(), "cpu"), 1500);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a member tells: facts, lists, ends; and what happens to it: it goes away, it is another, its
+// What a member tells: lists, ends; and what happens to it: it goes away, it is another, its
 // store goes back, its credentials change.
 #include "tests/unit/k8s_backend/backend_world.h"
 
@@ -9,19 +9,6 @@ class SessionTest : public BackendWorld {};
 
 bool Healthy(const ClusterFacts& facts) { return facts.healthy; }
 bool Unhealthy(const ClusterFacts& facts) { return !facts.healthy; }
-
-TEST_F(SessionTest, Facts_AreTheSumOfReadyNodes_AndChangeWithThem) {
-  Connect();
-  const ClusterFacts all =
-      sink_.AwaitFacts([](const ClusterFacts& facts) { return !facts.allocatable.empty(); });
-  EXPECT_EQ(all.incarnation, member_.incarnation());
-  EXPECT_EQ(all.labels.at("zone"), "a");
-  const std::int64_t cpu = AmountOf(all.allocatable, "cpu");
-  EXPECT_GT(cpu, 0);
-  member_.SetNodeReady("node-1", false);
-  sink_.AwaitFacts(
-      [&](const ClusterFacts& facts) { return AmountOf(facts.allocatable, "cpu") == cpu / 4 * 3; });
-}
 
 TEST_F(SessionTest, AKubeconfigThatIsWrong_IsShownOnTheMember_AndReadAgain) {
   WriteKubeconfig("kind: Config\n");

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <functional>
+
+#include "api/service/member_facts.h"
 #include "api/service/object_versions.h"
 #include "tests/unit/service/service_world.h"
 
@@ -186,13 +189,117 @@ TEST(Clusters, WhatIsQuarantinedShowsInTheMembersStatusUntilItIsReleased) {
   const json::value before = status();
   EXPECT_EQ(before.at_pointer("/status/leftAlone/0/name"), "x");
   EXPECT_EQ(before.at_pointer("/status/leftAlone/0/why"), "ahead of the database");
-  EXPECT_EQ(before.at_pointer("/status/conditions/1/type"), "Quarantined");
+  EXPECT_EQ(before.at_pointer("/status/conditions/2/type"), "Quarantined");
   std::optional<Result<std::size_t>> answer;
   w.service.Collect(w.alice, "east", [&](Result<std::size_t> done) { answer = std::move(done); });
   w.world.Settle();
   ASSERT_TRUE(answer && answer->ok());
   EXPECT_EQ(answer->value(), 1U);
-  EXPECT_EQ(status().at("status").at("conditions").as_array().size(), 1U);
+  EXPECT_EQ(status().at("status").at("conditions").as_array().size(), 2U);
+}
+
+// The member east as it is wanted: its object, edited.
+ObjectChange EditOfEast(ServiceWorld& w, const std::function<void(json::object*)>& edit) {
+  json::value object = Get(w, ObjectKind::kMemberCluster, "", "east");
+  edit(&object.as_object());
+  ObjectChange change;
+  change.kind = ObjectKind::kMemberCluster;
+  change.name = "east";
+  change.manifest = WriteJson(object);
+  change.must_exist = true;
+  return change;
+}
+
+TEST(Clusters, TaintsPropertiesAndDataSetsAreTheAdministrators) {
+  ServiceWorld w;
+  const auto edited = w.Change(EditOfEast(w, [](json::object* member) {
+    json::object& annotations = member->at("metadata").at("annotations").as_object();
+    annotations["muster.io/properties"] = R"({"muster.io/cost.cpu":"0.04","region":"eu-1"})";
+    annotations["muster.io/datasets"] = "imagenet,laion";
+    (*member)["spec"] = Json(R"({"taints":[{"key":"spot","value":"yes","effect":"NoSchedule"}]})");
+  }));
+  ASSERT_TRUE(edited.ok()) << edited.error().detail;
+  const json::value facts = *w.service.ClusterFactsOf(w.alice, "east");
+  EXPECT_EQ(facts.at_pointer("/taints/0/key"), "spot");
+  EXPECT_EQ(facts.at("properties").at("muster.io/cost.cpu"), "0.04");
+  EXPECT_EQ(facts.at("properties").at("region"), "eu-1");
+  EXPECT_EQ(WriteJson(facts.at("datasets")), R"(["imagenet","laion"])");
+  const json::value status = Get(w, ObjectKind::kMemberCluster, "", "east").at("status");
+  EXPECT_EQ(status.at("properties").at("region").at("value"), "eu-1");
+  EXPECT_EQ(status.at_pointer("/conditions/0/type"), "Joined");
+  // And off again, which leaves nothing behind.
+  const auto cleared = w.Change(EditOfEast(w, [](json::object* member) {
+    json::object& annotations = member->at("metadata").at("annotations").as_object();
+    annotations.erase("muster.io/properties");
+    annotations["muster.io/datasets"] = nullptr;
+    member->at("spec").as_object().erase("taints");
+  }));
+  ASSERT_TRUE(cleared.ok()) << cleared.error().detail;
+  EXPECT_EQ(w.service.ClusterFactsOf(w.alice, "east")->at("taints").as_array().size(), 0U);
+  EXPECT_FALSE(
+      w.service.ClusterFactsOf(w.alice, "east")->at("properties").as_object().contains("region"));
+}
+
+TEST(Clusters, WhatTheFlagsSayOfAMemberCannotBeChanged) {
+  using Member = json::object;
+  const struct {
+    const char* sentence;
+    std::function<void(Member*)> edit;
+    const char* field;
+  } cases[] = {
+      {"a label is the flags'",
+       [](Member* m) { m->at("metadata").as_object()["labels"] = Json(R"({"a":"b"})"); }, "kind"},
+      {"another annotation too",
+       [](Member* m) {
+         m->at("metadata").at("annotations").as_object()["muster.io/cordoned"] = "true";
+       },
+       "kind"},
+      {"another field of the spec too",
+       [](Member* m) { (*m)["spec"] = Json(R"({"heartbeatPeriodSeconds":60})"); }, "kind"},
+      {"a spec is an object", [](Member* m) { (*m)["spec"] = "taints"; }, "spec"},
+      {"a taint needs an effect that a member can have",
+       [](Member* m) { (*m)["spec"] = Json(R"({"taints":[{"key":"a","effect":"Never"}]})"); },
+       "spec.taints[0].effect"},
+  };
+  for (const auto& one : cases) {
+    ServiceWorld w;
+    const auto edited = w.Change(EditOfEast(w, one.edit));
+    ASSERT_FALSE(edited.ok()) << one.sentence;
+    EXPECT_EQ(FieldsOf(edited.error()), one.field) << one.sentence;
+  }
+}
+
+TEST(Clusters, FactsTellTheRoomOfMachines_AndTheirAge) {
+  core::ClusterView cluster;
+  cluster.member.name = "east";
+  cluster.member.observed_at = {1'000 * kMicrosPerSecond};
+  cluster.member.allocatable = {{"cpu", 8000}, {"gpu", 16}};
+  cluster.member.capacity = {{"cpu", 12000}, {"gpu", 24}};
+  cluster.member.node_count = 3;
+  cluster.member.version = "v1.34.1";
+  cluster.free = {{"cpu", -500}, {"gpu", 9}};
+  const auto without = api::FactsJson(cluster, {1'012 * kMicrosPerSecond});
+  EXPECT_EQ(without.at("ageSeconds"), 12);
+  EXPECT_EQ(without.at("stale"), false);
+  EXPECT_FALSE(without.contains("machines")) << "it has told nothing of them";
+  EXPECT_EQ(without.at("free").at("cpu"), "0") << "more is held than there is";
+  EXPECT_EQ(without.at("capacity").at("gpu"), "24");
+  EXPECT_EQ(without.at("properties").at("kubernetes-fleet.io/node-count"), "3");
+  EXPECT_EQ(without.at("properties").at("k8s.io/k8s-version"), "v1.34.1");
+  cluster.member.machines = std::make_shared<const MachineGroups>(
+      MachineGroups{{{}, {}, {{"cpu", 3500}, {"gpu", 8}}, 1},
+                    {{}, {}, {{"cpu", 500}, {"gpu", 7}}, 2},
+                    {{}, {}, {{"cpu", 4000}, {"gpu", 0}}, 3}});
+  const auto facts = api::FactsJson(cluster, {1'061 * kMicrosPerSecond});
+  EXPECT_EQ(facts.at("stale"), true);
+  EXPECT_EQ(facts.at("machines").at("ready"), 6);
+  EXPECT_EQ(WriteJson(facts.at("machines").at("largestFree")), R"({"cpu":"4","gpu":"8"})");
+  EXPECT_EQ(WriteJson(facts.at("machines").at("freeSlots").at("gpu")),
+            R"([{"atLeast":"8","machines":1},{"atLeast":"4","machines":2},)"
+            R"({"atLeast":"0","machines":3}])");
+  EXPECT_EQ(WriteJson(facts.at("machines").at("freeSlots").at("cpu")),
+            R"([{"atLeast":"4","machines":3},{"atLeast":"2","machines":1},)"
+            R"({"atLeast":"0","machines":2}])");
 }
 
 }  // namespace

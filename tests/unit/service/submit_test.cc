@@ -21,6 +21,19 @@ json::value PriorityClass(const std::string& name, int value) {
   return manifest;
 }
 
+TEST(Submit, WhatAJobSaysOfItsPlacement_IsInItsRecord) {
+  ServiceWorld w;
+  json::value manifest = WithLabel(JobManifest("train"), "team", "vision");
+  manifest.at("metadata").as_object()["annotations"] =
+      json::object{{"muster.io/placement", "gpu"}, {"muster.io/cluster", "east"}};
+  const Result<Submitted> submitted = w.Submit(manifest);
+  ASSERT_TRUE(submitted.ok()) << submitted.error().detail;
+  ASSERT_NE(submitted->job->placement, nullptr);
+  EXPECT_EQ(submitted->job->placement->labels.at("team"), "vision");
+  EXPECT_EQ(submitted->job->placement->placement, "gpu");
+  EXPECT_EQ(submitted->job->placement->cluster, "east");
+}
+
 TEST(Submit, AJob_IsAnsweredWithItsRecord_AndItsManifestIsKept) {
   ServiceWorld w;
   const Result<Submitted> submitted = w.Submit(JobManifest("train"));

@@ -118,6 +118,9 @@ TEST(BatchScript, RefusesWrongFieldsAsTheCallerNamedThem) {
       {"queue: Bad_Queue", "queue: invalid partition specified"},
       {"queue: other/gpu", "queue: \"other/gpu\" is a queue of another namespace"},
       {"qos: \"a b\"", "priorityClass: Invalid qos specification"},
+      {"cluster: \"east,west\"", "cluster: a choice of several clusters"},
+      {"cluster: a b", "cluster: must be the name of a member cluster"},
+      {"cluster: 1", "cluster: must be a string"},
       {"jobName: x", "jobName: unknown field"},
       {"cpus: 4", "cpus: unknown field"},
       {"hold: \"yes\"", "hold: must be true or false"},
@@ -176,6 +179,25 @@ TEST(BatchScript, ReadsEverythingASubmissionSays) {
   EXPECT_EQ(Submit("command: /x/run.sh")->display_name, "run.sh");
   EXPECT_EQ(Submit("")->display_name, "sbatch");
   EXPECT_EQ(Submit("name: explicit", "#SBATCH -J directive\n")->display_name, "explicit");
+}
+
+TEST(BatchScript, MayNameTheOneMemberClusterThatItRunsOn) {
+  const std::vector<std::pair<std::string, std::string>> ways = {
+      {"cluster: east", ""},
+      {"", "#SBATCH -M east\n"},
+      {"", "#SBATCH --clusters=east\n"},
+      {"", "#SBATCH --cluster east\n"},
+      {"cluster: east", "#SBATCH -M west\n"},
+      {"cluster: east, queue: " + std::string(60, 'q') + ".gpu", ""}};
+  for (const auto& [fields, directives] : ways) {
+    const auto job = Submit(fields, directives);
+    ASSERT_TRUE(job.ok()) << job.error().detail;
+    ASSERT_NE(job->placement, nullptr) << fields << directives;
+    EXPECT_EQ(job->placement->cluster, "east") << fields << directives;
+  }
+  EXPECT_EQ(Submit(ways.back().first)->queue, std::string(60, 'q') + ".gpu")
+      << "an annotation beside the queue's";
+  EXPECT_EQ(Submit("")->placement, nullptr);
 }
 
 TEST(BatchScript, ReadsTimesAsSlurmWritesThem) {

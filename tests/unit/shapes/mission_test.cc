@@ -98,18 +98,86 @@ TEST(Mission, TheQuickstartsManifestsParse) {
   }
 }
 
-TEST(Mission, ThePlacementKindsAreRefusedByName) {
-  for (const std::string kind : {"ClusterResourcePlacement", "ResourcePlacement"}) {
-    const json::value manifest =
-        json::object{{"apiVersion", "placement.kubernetes-fleet.io/v1beta1"},
-                     {"kind", kind},
-                     {"metadata", {{"name", "sample-kueue"}}}};
-    EXPECT_FALSE(IsConfigObject(manifest));
-    const auto refused = ParseObject(manifest);
-    ASSERT_FALSE(refused.ok());
-    EXPECT_THAT(refused.error().detail,
-                testing::HasSubstr(kind + ": this version of Muster has no placement objects yet"));
-  }
+// The guide's placement of a job, word for word.
+constexpr char kJobPlacement[] = R"(
+apiVersion: placement.kubernetes-fleet.io/v1beta1
+kind: ResourcePlacement
+metadata:
+  name: job1-placement
+  namespace: compute-jobs
+spec:
+  resourceSelectors:
+  - group: batch
+    version: v1
+    kind: Job
+    name: mock-workload
+  policy:
+    placementType: PickN
+    numberOfClusters: 1
+    affinity:
+      clusterAffinity:
+        preferredDuringSchedulingIgnoredDuringExecution:
+          - weight: 40
+            preference:
+              propertySorter:
+                name: resources.kubernetes-fleet.io/available-cpu
+                sortOrder: Descending
+          - weight: 30
+            preference:
+              propertySorter:
+                name: resources.kubernetes-fleet.io/available-memory
+                sortOrder: Descending
+  strategy:
+    type: RollingUpdate
+    rollingUpdate:
+      maxUnavailable: 25%
+      maxSurge: 25%
+      unavailablePeriodSeconds: 60
+    applyStrategy:
+      whenToApply: IfNotDrifted
+  revisionHistoryLimit: 15
+)";
+
+TEST(Mission, TheGuidesPlacementOfAJobIsRead) {
+  ConfigView config;
+  const auto object = ParseObject(Yaml(kJobPlacement));
+  ASSERT_TRUE(object.ok()) << object.error().detail;
+  EXPECT_EQ(object->kind, ObjectKind::kResourcePlacement);
+  EXPECT_EQ(object->ns, "compute-jobs");
+  ASSERT_TRUE(ApplyTo(&config, object->kind, object->manifest).ok());
+  const PlacementPtr placement = config.placements->Find("compute-jobs", "job1-placement");
+  ASSERT_NE(placement, nullptr);
+  ASSERT_EQ(placement->selectors.size(), 1U);
+  EXPECT_EQ(placement->selectors[0].group, "batch");
+  EXPECT_EQ(placement->selectors[0].name, "mock-workload");
+  EXPECT_EQ(placement->policy.type, PlacementType::kPickN);
+  EXPECT_EQ(placement->policy.number_of_clusters, 1);
+  ASSERT_EQ(placement->policy.preferred.size(), 2U);
+  EXPECT_EQ(placement->policy.preferred[0].weight, 40);
+  EXPECT_EQ(placement->policy.preferred[0].sorter,
+            (PropertySorter{"resources.kubernetes-fleet.io/available-cpu", true}));
+  EXPECT_EQ(placement->policy.preferred[1].weight, 30);
+  EXPECT_EQ(placement->policy.preferred[1].sorter,
+            (PropertySorter{"resources.kubernetes-fleet.io/available-memory", true}));
+}
+
+TEST(Mission, TheGuidesPlacementsOfQueuesAreRefusedByName) {
+  const auto refused = ParseObject(Yaml(R"(
+apiVersion: placement.kubernetes-fleet.io/v1beta1
+kind: ClusterResourcePlacement
+metadata: {name: sample-kueue}
+spec:
+  resourceSelectors:
+  - {group: kueue.x-k8s.io, version: v1beta1, kind: ResourceFlavor, name: default-flavor}
+  - {group: kueue.x-k8s.io, version: v1beta1, kind: ClusterQueue, name: cluster-queue}
+  - {group: "", kind: Namespace, version: v1, name: compute-jobs, selectionScope: NamespaceOnly}
+  policy: {placementType: PickAll}
+)"));
+  EXPECT_EQ(ProblemsOf(refused),
+            "spec.resourceSelectors[0].kind: ResourceFlavor: propagating configuration objects to "
+            "members is not supported by this version\n"
+            "spec.resourceSelectors[1].kind: ClusterQueue: propagating configuration objects to "
+            "members is not supported by this version\n");
 }
 
 }  // namespace

@@ -1,0 +1,22 @@
+// What is known of a member cluster, as JSON: for its status and for `GET
+// /v1/memberclusters/{name}/facts`. Pure functions.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "schedd/core/snapshot.h"
+#include "schedd/text/json.h"
+
+namespace muster::api {
+
+/// Properties by name, as text: declared ones and those that follow from its facts.
+std::map<std::string, std::string> PropertiesOf(const MemberCluster& member);
+/// status.properties of a MemberCluster: name to {value, observationTime}.
+json::object PropertiesJson(const MemberCluster& member);
+/// status.resourceUsage of a MemberCluster: capacity, allocatable, available, observationTime.
+json::object UsageJson(const core::ClusterView& cluster);
+/// Everything, with the age of the facts at `now` and `stale` when they are older than a minute.
+json::object FactsJson(const core::ClusterView& cluster, WallTime now);
+
+}  // namespace muster::api

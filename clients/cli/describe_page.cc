@@ -1,0 +1,200 @@
+#include "clients/cli/describe_page.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "clients/cli/durations.h"
+#include "clients/lib/job_view.h"
+
+namespace muster::cli {
+namespace {
+
+/// What happened to a placement, read off a condition that is True.
+struct EventText {
+  const char* condition;  // without the kind
+  const char* reason;
+  const char* message;
+};
+constexpr EventText kEvents[] = {
+    {"RolloutStarted", "PlacementRolloutStarted", "Started rolling out the latest resources"},
+    {"Overridden", "PlacementOverriddenSucceeded", "Placement has been successfully overridden"},
+    {"WorkSynchronized", "PlacementWorkSynchronized",
+     "Work(s) have been created or updated successfully for the selected cluster(s)"},
+    {"Applied", "PlacementApplied", "Resources have been applied to the selected cluster(s)"},
+    {"Available", "PlacementAvailable", "Resources are available on the selected cluster(s)"},
+    {"Available", "PlacementRolloutCompleted",
+     "Placement has finished the rollout process and reached the desired status"},
+};
+
+std::string Indented(int level, const std::string& text) {
+  return std::string(static_cast<std::size_t>(level) * 2, ' ') + text;
+}
+
+/// On one line, whatever it holds.
+std::string OneLine(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+  return text;
+}
+
+std::string ScalarText(const json::value& value) {
+  if (value.is_null()) return "<nil>";
+  if (value.is_string()) return OneLine(std::string(value.get_string()));
+  return WriteJson(value);
+}
+
+const json::object* ObjectAt(const json::value& value, const char* path) {
+  const json::value* found = client::FindPath(value, path);
+  return found != nullptr && found->is_object() ? &found->get_object() : nullptr;
+}
+
+/// The condition of this type; null if there is none.
+const json::value* FindCondition(const json::value& object, const std::string& type) {
+  const json::value* conditions = client::FindPath(object, "status.conditions");
+  if (conditions == nullptr || !conditions->is_array()) return nullptr;
+  for (const json::value& condition : conditions->get_array())
+    if (client::PathText(condition, "type") == type) return &condition;
+  return nullptr;
+}
+
+using TableRow = std::vector<std::string>;
+
+/// Columns two blanks apart, the last not padded.
+std::string TableOf(const std::vector<TableRow>& rows) {
+  std::vector<std::size_t> widths;
+  for (const TableRow& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string out;
+  for (const TableRow& row : rows) {
+    out += "  ";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      out += row[i];
+      if (i + 1 < row.size()) out.append(widths[i] + 2 - row[i].size(), ' ');
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+std::string EventsOf(const json::value& object) {
+  std::vector<TableRow> rows = {{"Type", "Reason", "Age", "From", "Message"},
+                                {"----", "------", "----", "----", "-------"}};
+  const std::string kind = client::PathText(object, "kind");
+  for (const EventText& event : kEvents) {
+    const json::value* condition = FindCondition(object, kind + event.condition);
+    if (condition == nullptr || client::PathText(*condition, "status") != "True") continue;
+    rows.push_back({"Normal", event.reason, Age(client::PathText(*condition, "lastTransitionTime")),
+                    "placement-controller", event.message});
+  }
+  return rows.size() == 2 ? "Events:  <none>\n" : "Events:\n" + TableOf(rows);
+}
+
+}  // namespace
+
+void DescribePage::Line(int level, const std::string& key, const std::string& value) {
+  rows_.push_back({Indented(level, key.empty() ? key : key + ":"), OneLine(value)});
+}
+
+void DescribePage::Heading(int level, const std::string& text) {
+  rows_.push_back({Indented(level, OneLine(text)), std::nullopt});
+}
+
+void DescribePage::Pairs(const std::string& key, const json::object* pairs, const char* separator) {
+  if (pairs == nullptr || pairs->empty()) return Line(0, key, "<none>");
+  std::vector<std::string> texts;
+  for (const json::key_value_pair& pair : *pairs)
+    texts.push_back(std::string(pair.key()) + separator + ScalarText(pair.value()));
+  std::sort(texts.begin(), texts.end());
+  for (const std::string& text : texts) Line(0, &text == &texts.front() ? key : "", text);
+}
+
+void DescribePage::Members(int level, const json::object& object,
+                           const std::vector<std::string>& skip) {
+  std::vector<const json::key_value_pair*> members;
+  for (const json::key_value_pair& member : object) {
+    if (std::find(skip.begin(), skip.end(), std::string(member.key())) == skip.end())
+      members.push_back(&member);
+  }
+  std::sort(members.begin(), members.end(),
+            [](const auto* a, const auto* b) { return a->key() < b->key(); });
+  for (const json::key_value_pair* member : members) {
+    const std::string title = TitleOf(member->key());
+    const json::value& value = member->value();
+    if (value.is_object()) {
+      Heading(level, title + ":");
+      Members(level + 1, value.get_object());
+    } else if (value.is_array()) {
+      Heading(level, title + ":");
+      for (const json::value& element : value.get_array()) {
+        if (element.is_object())
+          Members(level + 1, element.get_object());
+        else
+          Heading(level + 1, ScalarText(element));
+      }
+    } else {
+      Line(level, title, ScalarText(value));
+    }
+  }
+}
+
+std::string DescribePage::Render() const {
+  std::string out;
+  for (std::size_t begin = 0; begin < rows_.size();) {
+    if (!rows_[begin].value) {
+      out += rows_[begin++].key + '\n';
+      continue;
+    }
+    std::size_t end = begin, width = 0;
+    for (; end < rows_.size() && rows_[end].value; ++end)
+      width = std::max(width, rows_[end].key.size());
+    for (; begin < end; ++begin) {
+      const Row& row = rows_[begin];
+      out += row.key + std::string(width + 2 - row.key.size(), ' ') + *row.value + '\n';
+    }
+  }
+  return out;
+}
+
+std::string TitleOf(std::string_view key) {
+  const auto upper = [](char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; };
+  if (!std::all_of(key.begin(), key.end(), [](unsigned char c) { return std::isalpha(c) != 0; }))
+    return std::string(key);
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    // A word begins at a capital behind a small letter, or before one.
+    const bool begins =
+        i == 0 ||
+        (upper(key[i]) && (!upper(key[i - 1]) || (i + 1 < key.size() && !upper(key[i + 1]))));
+    if (begins) words.emplace_back();
+    words.back() += key[i];
+  }
+  std::string out;
+  for (std::string& word : words) {
+    std::string capitals = word;
+    for (char& c : capitals) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    const bool acronym = capitals == "API" || capitals == "URL" || capitals == "UID";
+    word[0] = capitals[0];
+    out += (out.empty() ? "" : " ") + (acronym ? capitals : word);
+  }
+  return out;
+}
+
+std::string PlacementPage(const json::value& object) {
+  DescribePage page;
+  page.Line(0, "Name", client::PathText(object, "metadata.name"));
+  page.Line(0, "Namespace", client::PathText(object, "metadata.namespace"));
+  page.Pairs("Labels", ObjectAt(object, "metadata.labels"), "=");
+  page.Pairs("Annotations", ObjectAt(object, "metadata.annotations"), ": ");
+  json::object rest = object.is_object() ? object.get_object() : json::object();
+  if (json::value* metadata = rest.if_contains("metadata");
+      metadata != nullptr && metadata->is_object()) {
+    for (const char* shown : {"name", "namespace", "labels", "annotations", "managedFields"})
+      metadata->get_object().erase(shown);
+  }
+  page.Members(0, rest);
+  return page.Render() + EventsOf(object);
+}
+
+}  // namespace muster::cli

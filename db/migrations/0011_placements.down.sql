@@ -1,0 +1,3 @@
+alter table jobs drop column placement;
+drop table resource_placements;
+drop table cluster_resource_placements;

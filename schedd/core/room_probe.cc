@@ -1,0 +1,54 @@
+#include "schedd/core/room_probe.h"
+
+#include <utility>
+
+namespace muster::core {
+namespace {
+
+bool KnowsAnyMachines(const MemberRoom& room) {
+  for (std::size_t i = 0; i < room.size(); ++i) {
+    if (room.KnowsMachines(i)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+RoomProbe::RoomProbe(MemberRoom room, const MemberFit& fit, ChargedOf charged_of)
+    : room_(std::move(room)),
+      fit_(fit),
+      charged_of_(std::move(charged_of)),
+      machines_(KnowsAnyMachines(room_)) {}
+
+ResourceList RoomProbe::AmountsOf(const Holder& holder) const {
+  if (holder.job->pod_sets == nullptr) return {};
+  return RequestsOf(*holder.job->pod_sets, charged_of_(holder).get());
+}
+
+void RoomProbe::Remove(const Holder& holder) {
+  if (holder.evicted) return;  // `room` is without it
+  room_.Release(holder.job->cluster, AmountsOf(holder));
+  removed_.emplace(holder.id, &holder);
+}
+
+void RoomProbe::Restore(const Holder& holder) {
+  if (removed_.erase(holder.id) > 0) room_.Take(holder.job->cluster, AmountsOf(holder));
+}
+
+bool RoomProbe::Fits() {
+  if (!machines_) return fit_.Pick(room_, {}, 0) != MemberFit::kNone;
+  MemberRoom room = room_;
+  for (const auto& [id, holder] : removed_) {
+    room.ReleasePods(holder->job->cluster, holder->job->pod_sets, charged_of_(*holder));
+  }
+  return fit_.Pick(room, {}, 0) != MemberFit::kNone;
+}
+
+bool RoomProbe::FitsWithout(std::span<const Victim> victims) {
+  for (const Victim& victim : victims) Remove(*victim.holder);
+  const bool fits = Fits();
+  for (const Victim& victim : victims) Restore(*victim.holder);
+  return fits;
+}
+
+}  // namespace muster::core

@@ -1,0 +1,275 @@
+// What `muster` shows of placements and member clusters, and how it taints one.
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include "clients/cli/commands.h"
+#include "clients/cli/describe_page.h"
+#include "schedd/base/time.h"
+#include "tests/unit/clients/fake_server.h"
+
+namespace muster::cli {
+namespace {
+
+using testing::Capture;
+using testing::FakeAnswer;
+using testing::FakeRequest;
+using testing::FakeServer;
+using testing::Ran;
+
+class CliFleet : public ::testing::Test {
+ protected:
+  CliFleet() : server_([this](const FakeRequest& request) { return answer_(request); }) {}
+  Session Connect() {
+    client::Settings settings;
+    settings.server.port = server_.port();
+    settings.user = "alice";
+    return Session(settings);
+  }
+  std::function<FakeAnswer(const FakeRequest&)> answer_;
+  FakeServer server_;
+};
+
+/// Every AT is a moment ten days ago.
+std::string AtMoment(std::string text) {
+  const std::string stamp = FormatRfc3339({(::time(nullptr) - 864'000) * kMicrosPerSecond});
+  for (std::size_t at = text.find("AT"); at != std::string::npos; at = text.find("AT", at))
+    text.replace(at, 2, stamp);
+  return text;
+}
+
+constexpr const char* kPlacement = R"json({
+"apiVersion":"placement.kubernetes-fleet.io/v1beta1","kind":"ResourcePlacement",
+"metadata":{"name":"job1-placement","namespace":"compute-jobs","generation":1,
+ "creationTimestamp":"AT","resourceVersion":"4416159",
+ "uid":"91666f24-9b16-43cd-90f3-9a2e715733be","annotations":{"b":"2","a":"1"}},
+"spec":{"resourceSelectors":[{"group":"batch","version":"v1","kind":"Job","name":"mock-workload"}],
+ "policy":{"placementType":"PickN","numberOfClusters":1,"affinity":null},
+ "strategy":{"rollingUpdate":{"maxSurge":"25%"}}},
+"status":{"conditions":[
+ {"type":"ResourcePlacementScheduled","status":"True","reason":"SchedulingPolicyFulfilled",
+  "lastTransitionTime":"AT","observedGeneration":1,"message":"found 1\ncluster(s)"},
+ {"type":"ResourcePlacementRolloutStarted","status":"True","reason":"RolloutStarted",
+  "lastTransitionTime":"AT","observedGeneration":1,"message":"All 1 cluster(s) start"},
+ {"type":"ResourcePlacementApplied","status":"Unknown","reason":"ApplyPending",
+  "lastTransitionTime":"AT","observedGeneration":1,"message":"pending"}],
+ "observedResourceIndex":"0","placementStatuses":[],
+ "selectedResources":[{"group":"batch","kind":"Job","name":"mock-workload"}]}})json";
+
+// Laid out as the guide's listing.
+constexpr const char* kPage =
+    "Name:         job1-placement\n"
+    "Namespace:    compute-jobs\n"
+    "Labels:       <none>\n"
+    "Annotations:  a: 1\n"
+    "              b: 2\n"
+    "API Version:  placement.kubernetes-fleet.io/v1beta1\n"
+    "Kind:         ResourcePlacement\n"
+    "Metadata:\n"
+    "  Creation Timestamp:  AT\n"
+    "  Generation:          1\n"
+    "  Resource Version:    4416159\n"
+    "  UID:                 91666f24-9b16-43cd-90f3-9a2e715733be\n"
+    "Spec:\n"
+    "  Policy:\n"
+    "    Affinity:            <nil>\n"
+    "    Number Of Clusters:  1\n"
+    "    Placement Type:      PickN\n"
+    "  Resource Selectors:\n"
+    "    Group:    batch\n"
+    "    Kind:     Job\n"
+    "    Name:     mock-workload\n"
+    "    Version:  v1\n"
+    "  Strategy:\n"
+    "    Rolling Update:\n"
+    "      Max Surge:  25%\n"
+    "Status:\n"
+    "  Conditions:\n"
+    "    Last Transition Time:   AT\n"
+    "    Message:                found 1 cluster(s)\n"
+    "    Observed Generation:    1\n"
+    "    Reason:                 SchedulingPolicyFulfilled\n"
+    "    Status:                 True\n"
+    "    Type:                   ResourcePlacementScheduled\n"
+    "    Last Transition Time:   AT\n"
+    "    Message:                All 1 cluster(s) start\n"
+    "    Observed Generation:    1\n"
+    "    Reason:                 RolloutStarted\n"
+    "    Status:                 True\n"
+    "    Type:                   ResourcePlacementRolloutStarted\n"
+    "    Last Transition Time:   AT\n"
+    "    Message:                pending\n"
+    "    Observed Generation:    1\n"
+    "    Reason:                 ApplyPending\n"
+    "    Status:                 Unknown\n"
+    "    Type:                   ResourcePlacementApplied\n"
+    "  Observed Resource Index:  0\n"
+    "  Placement Statuses:\n"
+    "  Selected Resources:\n"
+    "    Group:  batch\n"
+    "    Kind:   Job\n"
+    "    Name:   mock-workload\n"
+    "Events:\n"
+    "  Type    Reason                   Age   From                  Message\n"
+    "  ----    ------                   ----  ----                  -------\n"
+    "  Normal  PlacementRolloutStarted  10d   placement-controller  Started rolling out the latest "
+    "resources\n";
+
+TEST_F(CliFleet, DescribeOfAPlacementReadsLikeKubectls) {
+  const std::string object = AtMoment(kPlacement);
+  answer_ = [&](const FakeRequest&) { return FakeAnswer{200, object}; };
+  Session session = Connect();
+  const Ran ran = Capture([&] { return Describe(session, {"rp", {"job1-placement"}}); });
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.out, AtMoment(kPage));
+  EXPECT_EQ(server_.requests().at(0).target,
+            "/apis/placement.kubernetes-fleet.io/v1beta1/namespaces/default/resourceplacements/"
+            "job1-placement");
+}
+
+TEST_F(CliFleet, APlacementThatHasComeToItsEndHasAllSixEvents) {
+  json::array conditions;
+  for (const char* type :
+       {"Scheduled", "RolloutStarted", "Overridden", "WorkSynchronized", "Applied", "Available"}) {
+    conditions.push_back(json::object{{"type", std::string("ClusterResourcePlacement") + type},
+                                      {"status", "True"},
+                                      {"lastTransitionTime", "2020-01-01T00:00:00Z"}});
+  }
+  const std::string page =
+      PlacementPage(json::object{{"kind", "ClusterResourcePlacement"},
+                                 {"metadata", json::object{{"name", "all"}}},
+                                 {"status", json::object{{"conditions", std::move(conditions)}}}});
+  std::size_t after = 0;
+  for (const char* event :
+       {"PlacementRolloutStarted ", "PlacementOverriddenSucceeded ", "PlacementWorkSynchronized ",
+        "PlacementApplied ", "PlacementAvailable ", "PlacementRolloutCompleted "}) {
+    const std::size_t at = page.find(event, after);
+    ASSERT_NE(at, std::string::npos) << event << page;
+    after = at;
+  }
+}
+
+TEST(DescribePage, TitlesAreWordsAndKeysOfUsersStayAsTheyAre) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"lastTransitionTime", "Last Transition Time"},
+      {"apiVersion", "API Version"},
+      {"uid", "UID"},
+      {"metadata", "Metadata"},
+      {"loadPDFFile", "Load PDF File"},
+      {"app.kubernetes.io/name", "app.kubernetes.io/name"},
+      {"v1", "v1"},
+      {"", ""}};
+  for (const auto& [key, title] : cases) EXPECT_EQ(TitleOf(key), title);
+}
+
+constexpr const char* kFacts = R"json({"name":"east","backend":"kubernetes","healthy":true,
+"observedAt":"2026-11-21T10:00:00Z","ageSeconds":75,"stale":true,"cordoned":false,
+"version":"v1.34.1","nodeCount":3,"labels":{"zone":"a"},
+"taints":[{"key":"spot","value":"yes","effect":"NoSchedule"},
+ {"key":"old","value":"","effect":"NoExecute"}],
+"properties":{"k8s.io/k8s-version":"v1.34.1","muster.io/cost.cpu":"0.04"},
+"datasets":["imagenet","laion"],"kinds":["Job","RayJob"],
+"capacity":{"cpu":"12"},"allocatable":{"cpu":"8"},"usedByOthers":{"cpu":"500m"},"free":{"cpu":"3"},
+"machines":{"ready":2,"largestFree":{"cpu":"2"},
+ "freeSlots":{"cpu":[{"atLeast":"2","machines":1},{"atLeast":"0","machines":1}]}}})json";
+
+constexpr const char* kFactsPage = R"(Name:       east
+Backend:    kubernetes
+State:      Ready
+Facts:      75s old (2026-11-21T10:00:00Z), stale: it has told nothing since
+Version:    v1.34.1
+Machines:   3
+Labels:     zone=a
+Taints:     spot=yes:NoSchedule, old:NoExecute
+Data sets:  imagenet, laion
+Serves:     Job, RayJob
+Resources:
+  RESOURCE   CAPACITY   ALLOCATABLE   USED BY OTHERS   FREE   MOST ON ONE MACHINE
+  cpu        12         8             500m             3      2
+Properties:
+  PROPERTY             VALUE
+  k8s.io/k8s-version   v1.34.1
+  muster.io/cost.cpu   0.04
+Free on its 2 ready machines:
+  RESOURCE   MACHINES WITH AT LEAST SO MUCH FREE
+  cpu        1 with 2, 1 with 0
+)";
+
+TEST_F(CliFleet, DescribeOfAClusterShowsItsFactsAndTheirAge) {
+  answer_ = [](const FakeRequest&) { return FakeAnswer{200, kFacts}; };
+  Session session = Connect();
+  const Ran page = Capture([&] { return ClusterDescribe(session, "east", ""); });
+  EXPECT_EQ(page.exit, 0) << page.err;
+  EXPECT_EQ(page.out, kFactsPage);
+  EXPECT_NE(
+      Capture([&] { return ClusterDescribe(session, "east", "yaml"); }).out.find("ageSeconds: 75"),
+      std::string::npos);
+  EXPECT_EQ(Capture([&] { return ClusterDescribe(session, "east", "xml"); }).exit, kBadUsage);
+  answer_ = [](const FakeRequest&) {
+    return FakeAnswer{200, R"({"name":"local","backend":"local","healthy":false,
+        "message":"no flag declares it","cordoned":false,"labels":{},"taints":[]})"};
+  };
+  EXPECT_EQ(Capture([&] { return ClusterDescribe(session, "local", ""); }).out,
+            "Name:     local\nBackend:  local\nState:    Unreachable\n"
+            "It says:  no flag declares it\nLabels:   <none>\nTaints:   <none>\n");
+}
+
+TEST_F(CliFleet, TaintEditsTheMemberAsItWasRead) {
+  const struct {
+    const char* sentence;
+    std::vector<std::string> edits;
+    bool overwrite;
+    int exit;
+    const char* taints;  // that are sent, or words of the refusal
+  } cases[] = {
+      {"a new one is added",
+       {"gpu=a100:NoExecute"},
+       false,
+       0,
+       R"([{"key":"spot","value":"yes","effect":"NoSchedule"},)"
+       R"({"key":"gpu","effect":"NoExecute","value":"a100"}])"},
+      {"the same one again changes nothing",
+       {"spot=yes:NoSchedule"},
+       false,
+       0,
+       R"([{"key":"spot","effect":"NoSchedule","value":"yes"}])"},
+      {"another value needs --overwrite", {"spot=no:NoSchedule"}, false, kRefused, "--overwrite"},
+      {"and takes it with it",
+       {"spot=no:NoSchedule"},
+       true,
+       0,
+       R"([{"key":"spot","effect":"NoSchedule","value":"no"}])"},
+      {"one is removed by key and effect", {"spot:NoSchedule-"}, false, 0, "[]"},
+      {"or by key alone, and another added",
+       {"spot-", "a:NoSchedule"},
+       false,
+       0,
+       R"([{"key":"a","effect":"NoSchedule"}])"},
+      {"what is not there cannot be removed", {"gpu-"}, false, kRefused, "\"gpu\" is not there"},
+      {"an effect is needed", {"gpu=a100"}, false, kBadUsage, "is no taint"},
+      {"a key too", {"=a:NoSchedule"}, false, kBadUsage, "is no taint"},
+  };
+  for (const auto& one : cases) {
+    std::string sent;
+    answer_ = [&](const FakeRequest& request) {
+      if (request.method == "PUT") sent = request.body;
+      return FakeAnswer{200, R"({"metadata":{"name":"east","resourceVersion":"7"},
+          "spec":{"taints":[{"key":"spot","value":"yes","effect":"NoSchedule"}]}})"};
+    };
+    Session session = Connect();
+    const Ran ran = Capture([&] {
+      return ClusterTaint(session, {"east", one.edits, one.overwrite});
+    });
+    EXPECT_EQ(ran.exit, one.exit) << one.sentence << ran.err;
+    if (one.exit != 0) {
+      EXPECT_NE(ran.err.find(one.taints), std::string::npos) << one.sentence << ": " << ran.err;
+      EXPECT_EQ(sent, "") << one.sentence;
+      continue;
+    }
+    const json::value object = json::parse(sent);
+    EXPECT_EQ(WriteJson(object.at_pointer("/spec/taints")), one.taints) << one.sentence;
+    EXPECT_EQ(object.at_pointer("/metadata/resourceVersion"), "7") << one.sentence;
+  }
+}
+
+}  // namespace
+}  // namespace muster::cli
