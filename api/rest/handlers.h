@@ -43,7 +43,11 @@ void CordonCluster(ApiContext& api, const Who& who, Request& request, Responder 
 void UncordonCluster(ApiContext& api, const Who& who, Request& request, Responder respond);
 void FenceCluster(ApiContext& api, const Who& who, Request& request, Responder respond);
 void CollectCluster(ApiContext& api, const Who& who, Request& request, Responder respond);
-Response NotInThisVersion(ApiContext& api, const Who& who, Request& request);
+void DrainCluster(ApiContext& api, const Who& who, Request& request, Responder respond);
+
+// handlers_members.cc
+void AddCluster(ApiContext& api, const Who& who, Request& request, Responder respond);
+void RemoveCluster(ApiContext& api, const Who& who, Request& request, Responder respond);
 
 // handlers_system.cc
 Response Live(ApiContext& api, const Who& who, Request& request);

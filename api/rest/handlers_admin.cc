@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "api/rest/handlers.h"
-#include "api/rest/http/plain_problem.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
 #include "schedd/base/quantity.h"
@@ -83,10 +82,23 @@ void CollectCluster(ApiContext& api, const Who& who, Request& request, Responder
   api.service.Collect(who, request.params[0], Counted("objectsReleased", std::move(respond)));
 }
 
-Response NotInThisVersion(ApiContext&, const Who&, Request& request) {
-  const std::string what =
-      request.segments.size() == 2 ? "simulation" : "draining a member cluster";
-  return PlainProblem(false, 501, what + " is not supported by this version");
+void DrainCluster(ApiContext& api, const Who& who, Request& request, Responder respond) {
+  const QueryReader query(request);
+  const Status known = query.Only({"force"});
+  const Result<bool> force = known.ok() ? query.Flag("force") : Result<bool>(known.error());
+  if (!force.ok()) return respond([error = force.error()] { return ErrorResponse(false, error); });
+  api.service.Drain(
+      who, request.params[0], *force,
+      [respond = std::move(respond)](Result<DrainProgress> progress) {
+        respond([progress = std::move(progress)] {
+          if (!progress.ok()) return ErrorResponse(false, progress.error());
+          return JsonResponse(json::object{
+              {"evicting", progress->evicting},
+              {"blocked", progress->blocked},
+              {"waiting", progress->waiting},
+              {"reasons", json::array(progress->reasons.begin(), progress->reasons.end())}});
+        });
+      });
 }
 
 }  // namespace muster::rest

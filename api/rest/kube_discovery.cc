@@ -28,11 +28,7 @@ json::object GroupJson(const std::string& group) {
 }
 
 json::object ResourceJson(const KubeResource& resource) {
-  json::array verbs;
-  if (!resource.read_only())
-    verbs = {"create", "delete", "get", "list", "patch", "update"};
-  else
-    verbs = {"get", "list", "patch", "update"};  // of a member cluster: its machines
+  json::array verbs{"create", "delete", "get", "list", "patch", "update"};
   std::string singular = resource.kind;
   for (char& c : singular) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   json::object out{{"name", resource.plural},

@@ -13,6 +13,8 @@ std::vector<std::string_view> ShortNames(std::string_view plural) {
   if (plural == "workloads") return {"wl", "kueueworkload", "kueueworkloads"};
   if (plural == "clusterresourceplacements") return {"crp"};
   if (plural == "resourceplacements") return {"rp"};
+  if (plural == "clusterresourceplacementevictions") return {"crpe"};
+  if (plural == "clusterresourceplacementdisruptionbudgets") return {"crpdb"};
   if (plural == "rayclusters") return {"raycluster"};
   if (plural == "leaderworkersets") return {"lws"};
   return {};

@@ -21,7 +21,6 @@ struct KubeResource {
 
   bool is_workload() const { return shape == ShapeKind::kWorkload; }
   /// True if the daemon makes and removes its objects.
-  bool read_only() const { return config != nullptr && config->kind == ObjectKind::kMemberCluster; }
   /// True if controllers write its status.
   bool has_written_status() const {
     return is_workload() || (config != nullptr && config->kind == ObjectKind::kAdmissionCheck);

@@ -87,6 +87,10 @@ void AddJobs(Table& table) {
 
 void AddAdmin(Table& table) {
   table.Add(kGet, "/v1/quotas", Verb::kList, "clusterqueues", 0, Run::kPool, ListQuotas);
+  table.Add(kPost, "/v1/memberclusters", Verb::kCreate, "memberclusters", kManifest, Run::kPool,
+            AddCluster);
+  table.Add(kDelete, "/v1/memberclusters/{name}", Verb::kDelete, "memberclusters", kOptions,
+            Run::kPool, RemoveCluster);
   table.Add(kGet, "/v1/memberclusters/{name}/facts", Verb::kGet, "memberclusters", 0, Run::kPool,
             ClusterFacts);
   table.Add(kPost, "/v1/memberclusters/{name}:cordon", Verb::kUpdate, "memberclusters", kOptions,
@@ -98,7 +102,7 @@ void AddAdmin(Table& table) {
   table.Add(kPost, "/v1/memberclusters/{name}:collect", Verb::kUpdate, "memberclusters", kOptions,
             Run::kPool, CollectCluster);
   table.Add(kPost, "/v1/memberclusters/{name}:drain", Verb::kUpdate, "memberclusters", kOptions,
-            Run::kInline, NotInThisVersion);
+            Run::kPool, DrainCluster);
   table.Add(kPost, "/v1/simulate", Verb::kGet, "simulations", kMany, Run::kPool, Simulate);
 }
 

@@ -64,6 +64,10 @@ class Planner {
     const Status allowed = context_.authorizer.Authorize(context_.who, auth::Verb::kUpdate,
                                                          {info.plural, parsed->ns, parsed->name});
     if (!allowed.ok()) return allowed;
+    if (parsed->kind == ObjectKind::kMemberCluster) {
+      const Status free = MayReplaceMember(context_.objects, parsed->name);
+      if (!free.ok()) return free;
+    }
     Result<ObjectChange> change = ChangeOf(&config_, *parsed);
     if (!change.ok()) return change.error();
     DocumentOutcome& outcome = plan_.outcomes[i];

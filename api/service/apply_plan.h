@@ -28,6 +28,7 @@ struct ApplyPlan {
 /// What planning needs; references must outlive the call.
 struct ApplyContext {
   const ConfigView& config;
+  const ObjectTable& objects;
   const AdmissionSettings& settings;
   Store& store;
   Random& random;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/service/member_facts.h"
+#include "api/service/registered_member.h"
 #include "api/service/views.h"
 #include "schedd/base/quantity.h"
 #include "schedd/core/fair_share.h"
@@ -286,8 +287,10 @@ json::object MemberClusterStatus(const WorldView& view, const StoredObject& obje
     const MemberCluster& member = cluster.member;
     if (member.name != object.name) continue;
     json::array conditions{
-        ConditionJson({"Joined", "MemberClusterJoined", "the daemon's flags declare it", true,
-                       object.creation_time}),
+        ConditionJson({"Joined", "MemberClusterJoined",
+                       KubeconfigSecretOf(object).empty() ? "the daemon's flags declare it"
+                                                          : "it was added to the registry",
+                       true, object.creation_time}),
         ConditionJson({"Healthy", member.healthy ? "Reachable" : "Unreachable",
                        !member.message.empty() ? member.message
                        : member.healthy        ? "the member cluster answers"
@@ -296,6 +299,7 @@ json::object MemberClusterStatus(const WorldView& view, const StoredObject& obje
     AddQuarantine(view, object.name, &status, &conditions);
     status["conditions"] = std::move(conditions);
     status["cordoned"] = member.cordoned;
+    if (member.draining) status["draining"] = true;
     if (member.observed_at.set()) status["observedAt"] = FormatRfc3339(member.observed_at);
     status["properties"] = PropertiesJson(member);
     status["resourceUsage"] = UsageJson(cluster);

@@ -78,7 +78,9 @@ json::value Answer(const WorldView& view, const StoredObject& object, const Tota
       break;
     }
     case ObjectKind::kAdmissionCheck:
-      break;  // its controller writes its status into the object
+    case ObjectKind::kClusterResourcePlacementEviction:
+    case ObjectKind::kResourcePlacementEviction:
+      break;  // its controller, or the engine, writes its status into the object
     case ObjectKind::kTopology:
     case ObjectKind::kLimitRange:
     case ObjectKind::kRuntimeClass:
@@ -86,6 +88,8 @@ json::value Answer(const WorldView& view, const StoredObject& object, const Tota
     case ObjectKind::kWorkloadPriorityClass:
     case ObjectKind::kConfigMap:
     case ObjectKind::kSecret:
+    case ObjectKind::kClusterResourcePlacementDisruptionBudget:
+    case ObjectKind::kResourcePlacementDisruptionBudget:
       break;  // kinds without a status
   }
   if (!version.empty()) ConvertVersion(object.kind, version, &out);
@@ -154,10 +158,9 @@ void SchedulerService::ChangeObjects(const auth::Principal& who, std::vector<Obj
     const Status allowed =
         Allow(who, verb, shapes::InfoOf(change.kind).plural, change.ns, change.name);
     if (!allowed.ok()) return done(allowed.error());
-    const bool edit =
-        change.kind == ObjectKind::kMemberCluster && change.must_exist && !change.remove;
-    const Status status =
-        edit ? EditMember(*(*view)->objects, &config, &change) : Normalise(&config, &change);
+    const Status status = change.kind == ObjectKind::kMemberCluster
+                              ? ChangeMember(*(*view)->objects, &config, &change)
+                              : Normalise(&config, &change);
     if (!status.ok()) refuse(i, status.error());
   }
   for (std::size_t i = 0; i < changes.size(); ++i) {

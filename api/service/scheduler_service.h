@@ -7,7 +7,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "api/service/explained.h"
 #include "api/service/pod_set_cache.h"
 #include "backends/backend.h"
+#include "backends/member_probe.h"
 #include "schedd/engine/engine.h"
 #include "schedd/shapes/queue_objects.h"
 #include "schedd/shapes/shape.h"
@@ -67,6 +70,17 @@ struct QuotaEdit {
 struct QuotaEdited {
   QuotaView quota;
   EditEffect effect;  // filled for dry_run
+};
+
+/// A member cluster to be added, and what was found out about it.
+struct NewMember {
+  MemberDeclaration declaration;
+  LabelMap labels;
+  bool force = false;  // also if it cannot be reached or lacks permissions
+};
+struct AddedMember {
+  std::string name;
+  MemberReport report;
 };
 
 /// Finds the backend that runs a cluster's attempts (Dispatcher::BackendOf).
@@ -159,9 +173,22 @@ class SchedulerService {
   Result<std::vector<core::ClusterView>> Clusters(const auth::Principal& who) const;
   void Cordon(const auth::Principal& who, const std::string& cluster, bool cordon,
               Callback<ObjectPtr> done);
+  /// Sends the jobs of a member elsewhere; asked again, it says what is left there.
+  void Drain(const auth::Principal& who, const std::string& cluster, bool force,
+             Callback<DrainProgress> done);
   /// An administrator says that nothing runs any more on a member that does not answer; answers
   /// with how many attempts were given up.
   void Fence(const auth::Principal& who, const std::string& cluster, Callback<std::size_t> done);
+  /// Asks the cluster what it is and what we may do there (blocking, some seconds), then stores its
+  /// kubeconfig as a Secret and the member; the daemon takes it up within a second or two.
+  /// kInvalidArgument with all that is wrong, and nothing is stored.
+  void AddMember(const auth::Principal& who, const NewMember& wanted, Callback<AddedMember> done);
+  /// One that was added, and runs nothing (kFailedPrecondition); with `force`, what a member that
+  /// does not answer runs is given up first.
+  void RemoveMember(const auth::Principal& who, const std::string& cluster, bool force,
+                    Callback<Done> done);
+  /// Before the first request; null: no member can be added.
+  void SetProbe(MemberProbe* probe) { probe_ = probe; }
   /// Lets the collection of orphans go on where it was stopped; answers with how many objects that
   /// concerns.
   void Collect(const auth::Principal& who, const std::string& cluster, Callback<std::size_t> done);
@@ -193,6 +220,9 @@ class SchedulerService {
   const auth::Authorizer& authorizer_;
   BackendLookup backends_;
   PodSetCache pod_sets_;
+  MemberProbe* probe_ = nullptr;
+  std::mutex probing_;                        // one member is added at a time
+  std::map<std::string, std::string> added_;  // incarnations, by member; guarded by probing_
 };
 
 }  // namespace muster::api

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "api/service/registered_member.h"
 #include "api/service/unserved.h"
 #include "schedd/text/json.h"
 
@@ -12,9 +13,12 @@ namespace {
 Error DaemonOwned() {
   return InvalidField(
       "kind",
-      "member clusters are declared by the daemon's --local-cluster and "
-      "--member-cluster flags, not as objects; only spec.taints and the annotations "
-      "muster.io/nodes, muster.io/properties and muster.io/datasets can be changed");
+      "member clusters are declared by the daemon's --local-cluster and --member-cluster flags, or "
+      "added (muster cluster add; the annotation muster.io/kubeconfig-secret); of declared ones "
+      "only "
+      "spec.taints and the annotations muster.io/nodes, muster.io/properties and "
+      "muster.io/datasets "
+      "can be changed");
 }
 
 constexpr const char* kEdited[] = {"muster.io/nodes", "muster.io/properties", "muster.io/datasets"};
@@ -39,6 +43,25 @@ void TakeMember(const json::object& from, std::string_view key, json::object* to
   } else {
     (*to)[key] = *value;
   }
+}
+
+bool NamesSecret(const json::value& member) {
+  return ObjectIn(member, "/metadata/annotations").contains(kKubeconfigSecret);
+}
+
+// What the daemon keeps in the object, where a user's manifest does not say it: an apply does not
+// end a cordon or a drain.
+json::value WithKept(const ConfigView& config, const shapes::ParsedObject& object) {
+  json::value manifest = object.manifest;
+  json::object& annotations =
+      manifest.get_object()["metadata"].get_object()["annotations"].get_object();
+  annotations.emplace("muster.io/backend", "kubernetes");
+  const auto known = config.member_clusters.find(object.name);
+  if (known == config.member_clusters.end()) return manifest;
+  if (known->second.cordoned) annotations.emplace("muster.io/cordoned", "true");
+  if (known->second.draining)
+    annotations.emplace("muster.io/draining", known->second.drain_forced ? "force" : "true");
+  return manifest;
 }
 
 }  // namespace
@@ -114,20 +137,21 @@ json::value WithNamespace(const json::value& document, ObjectKind kind, const st
 
 Result<ObjectChange> ChangeOf(ConfigView* config, const shapes::ParsedObject& object) {
   if (const Status served = CheckServed(object); !served.ok()) return served.error();
-  if (object.kind == ObjectKind::kMemberCluster) return DaemonOwned();
-  const Status applied = shapes::ApplyTo(config, object.kind, object.manifest);
+  const bool member = object.kind == ObjectKind::kMemberCluster;
+  if (member && !NamesSecret(object.manifest)) return DaemonOwned();
+  const json::value manifest = member ? WithKept(*config, object) : object.manifest;
+  const Status applied = shapes::ApplyTo(config, object.kind, manifest);
   if (!applied.ok()) return applied.error();
   ObjectChange change;
   change.kind = object.kind;
   change.ns = object.ns;
   change.name = object.name;
-  change.manifest = WriteJson(object.manifest);
+  change.manifest = WriteJson(manifest);
   change.expected_resource_version = object.expected_resource_version;
   return change;
 }
 
 Status Normalise(ConfigView* config, ObjectChange* change) {
-  if (change->kind == ObjectKind::kMemberCluster) return DaemonOwned();
   const shapes::KindInfo& info = shapes::InfoOf(change->kind);
   if (info.namespaced && change->ns.empty()) change->ns = "default";
   if (change->remove) {
@@ -136,6 +160,7 @@ Status Normalise(ConfigView* config, ObjectChange* change) {
   }
   Result<json::value> document = ParseJson(change->manifest);
   if (!document.ok()) return document.error();
+  if (change->kind == ObjectKind::kMemberCluster && !NamesSecret(*document)) return DaemonOwned();
   const Result<shapes::ParsedObject> parsed =
       shapes::ParseObject(WithNamespace(*document, change->kind, change->ns));
   if (!parsed.ok()) return parsed.error();
@@ -187,6 +212,23 @@ Status EditMember(const ObjectTable& objects, ConfigView* config, ObjectChange* 
   if (!applied.ok()) return applied;
   change->manifest = WriteJson(*stored);
   return Done{};
+}
+
+Status MayReplaceMember(const ObjectTable& objects, const std::string& name) {
+  const auto found = objects.find({ObjectKind::kMemberCluster, "", name});
+  if (found != objects.end() && KubeconfigSecretOf(*found->second).empty()) return DaemonOwned();
+  return Done{};
+}
+
+Status ChangeMember(const ObjectTable& objects, ConfigView* config, ObjectChange* change) {
+  const bool exists = objects.contains({ObjectKind::kMemberCluster, "", change->name});
+  if (!exists && change->must_exist && !change->remove)
+    return NotFound("MemberCluster \"" + change->name + "\" does not exist");
+  if (const Status registered = MayReplaceMember(objects, change->name); !registered.ok()) {
+    if (change->remove || !change->must_exist) return registered;
+    return EditMember(objects, config, change);
+  }
+  return Normalise(config, change);
 }
 
 Status NamespaceExists(const ConfigView& config, const ObjectChange& change) {

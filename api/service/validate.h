@@ -47,6 +47,12 @@ Status Normalise(ConfigView* config, ObjectChange* change);
 /// daemon's flags declare the rest.
 Status EditMember(const ObjectTable& objects, ConfigView* config, ObjectChange* change);
 
+/// Any change of a member cluster that came through a Kubernetes path: of one that a flag declares
+/// as EditMember; others, which name the Secret of their kubeconfig, are objects like any.
+Status ChangeMember(const ObjectTable& objects, ConfigView* config, ObjectChange* change);
+/// The error of a document that would put itself in the place of a member that a flag declares.
+Status MayReplaceMember(const ObjectTable& objects, const std::string& name);
+
 /// Namespaced objects need their Namespace; judged after all changes, so their order in a file is
 /// free.
 Status NamespaceExists(const ConfigView& config, const ObjectChange& change);

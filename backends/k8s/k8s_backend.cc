@@ -7,12 +7,15 @@
 #include <functional>
 #include <future>
 #include <map>
+#include <mutex>
+#include <shared_mutex>
 #include <thread>
 #include <utility>
 
 #include "backends/k8s/ensure_call.h"
 #include "backends/k8s/io_threads.h"
 #include "backends/k8s/member.h"
+#include "backends/k8s/member_check.h"
 #include "backends/k8s/pod_events.h"
 #include "backends/k8s/pod_logs.h"
 #include "backends/k8s/removal.h"
@@ -23,21 +26,16 @@ namespace {
 
 constexpr std::chrono::seconds kKeeperRound{10};
 
-class KubernetesBackend final : public Backend {
+class KubernetesBackend final : public KubernetesMembers {
  public:
   explicit KubernetesBackend(KubernetesOptions options)
       : environment_{*options.clock, *options.timers, *options.random, io_},
+        instance_id_(std::move(options.instance_id)),
         logs_(*options.clock),
         tasks_(std::make_shared<Tasks>(0)) {
-    const auto ask = [tasks = tasks_](std::function<void()> work) {
-      tasks->PushAlways(std::move(work));
-    };
     for (MemberOptions& one : options.members) {
       const std::string name = one.name;
-      auto member =
-          std::make_unique<Member>(environment_, std::move(one), options.instance_id, ask);
-      member->OnSessionEnd([this](const Session* session) { logs_.Forget(session); });
-      members_.emplace(name, std::move(member));
+      members_.emplace(name, Make(std::move(one)));
     }
     keeper_ = std::thread([this] { Keep(); });
   }
@@ -51,25 +49,77 @@ class KubernetesBackend final : public Backend {
 
   std::vector<std::string> Clusters() const override {
     std::vector<std::string> names;
-    for (const auto& [name, member] : members_) names.push_back(name);
+    for (const auto& [name, member] : Members()) names.push_back(name);
     return names;
   }
 
   bool CreatesSuspended(const std::string& cluster) const override {
-    const auto found = members_.find(cluster);
-    return found == members_.end() || !found->second->options().fast;
+    const MemberPtr member = Find(cluster);
+    return member == nullptr || !member->options().fast;
   }
 
   void Start(ObservationSink& sink) override {
     OnKeeper([this, &sink] {
-      for (auto& [name, member] : members_) member->Start(sink);
+      sink_ = &sink;
+      for (const auto& [name, member] : Members()) member->Start(sink);
     });
   }
 
   void Stop() override {
     OnKeeper([this] {
-      for (auto& [name, member] : members_) member->Stop();
+      sink_ = nullptr;
+      for (const auto& [name, member] : Members()) member->Stop();
     });
+  }
+
+  void AddMember(MemberOptions options) override {
+    OnKeeper([this, &options] {
+      const std::string name = options.name;
+      const MemberPtr member = Make(std::move(options));
+      MemberPtr before = Find(name);
+      {
+        std::unique_lock lock(mutex_);
+        members_[name] = member;
+      }
+      if (before != nullptr) before->Stop();
+      if (sink_ != nullptr) member->Start(*sink_);
+    });
+  }
+
+  void DropMember(const std::string& name) override {
+    OnKeeper([this, &name] {
+      const MemberPtr member = Find(name);
+      if (member == nullptr) return;
+      {
+        std::unique_lock lock(mutex_);
+        members_.erase(name);
+      }
+      member->Stop();
+    });
+  }
+
+  void ReloadMember(const std::string& name) override {
+    OnKeeper([this, &name] {
+      if (const MemberPtr member = Find(name)) member->Reload();
+    });
+  }
+
+  Result<MemberReport> Ask(const MemberDeclaration& member) override {
+    KubeconfigOptions wanted;
+    wanted.context = member.context;
+    wanted.inline_only = true;
+    auto access = ParseKubeconfig(member.kubeconfig, "/", wanted);
+    if (!access.ok()) {
+      Error error = access.error();
+      error.fields.push_back({"kubeconfig", error.detail});
+      return error;
+    }
+    MemberReport report = CheckMember(environment_, std::move(access).value(), member.name);
+    for (const auto& [name, other] : Members()) {
+      if (!report.incarnation.empty() && other->facts().incarnation == report.incarnation)
+        report.problems.push_back("it is member cluster " + name + " already");
+    }
+    return report;
   }
 
   void Ensure(const DispatchOrder& order, Callback<RemoteRef> done) override {
@@ -117,9 +167,9 @@ class KubernetesBackend final : public Backend {
   }
 
   void Facts(const std::string& cluster, Callback<ClusterFacts> done) override {
-    const auto found = members_.find(cluster);
-    if (found == members_.end()) return done(NotFound("no Kubernetes member " + cluster));
-    done(found->second->facts());
+    const MemberPtr member = Find(cluster);
+    if (member == nullptr) return done(NotFound("no Kubernetes member " + cluster));
+    done(member->facts());
   }
 
   Result<std::vector<PodStatus>> Pods(const DispatchKey& key) override {
@@ -158,17 +208,38 @@ class KubernetesBackend final : public Backend {
 
  private:
   using Tasks = BoundedQueue<std::function<void()>>;
+  using MemberPtr = std::shared_ptr<Member>;  // shared with calls that have found it
   struct Attempt {
     SessionPtr session;
     ObjectState object;
     std::vector<PodState> pods;
   };
 
-  Result<SessionPtr> SessionOf(const std::string& cluster) const {
+  MemberPtr Make(MemberOptions options) {
+    auto member = std::make_shared<Member>(
+        environment_, std::move(options), instance_id_,
+        [tasks = tasks_](std::function<void()> work) { tasks->PushAlways(std::move(work)); });
+    member->OnSessionEnd([this](const Session* session) { logs_.Forget(session); });
+    return member;
+  }
+
+  MemberPtr Find(const std::string& cluster) const {
+    std::shared_lock lock(mutex_);
     const auto found = members_.find(cluster);
-    if (found == members_.end()) return NotFound("no Kubernetes member " + cluster);
+    return found == members_.end() ? nullptr : found->second;
+  }
+
+  std::map<std::string, MemberPtr> Members() const {
+    std::shared_lock lock(mutex_);
+    return members_;
+  }
+
+  Result<SessionPtr> SessionOf(const std::string& cluster) const {
+    const MemberPtr member = Find(cluster);
+    // Asked again: it may be one that is being removed, or is about to be added.
+    if (member == nullptr) return Unavailable("no Kubernetes member " + cluster);
     std::string trouble;
-    SessionPtr session = found->second->session(&trouble);
+    SessionPtr session = member->session(&trouble);
     if (session == nullptr) return Unavailable("member cluster " + cluster + ": " + trouble);
     return session;
   }
@@ -218,16 +289,19 @@ class KubernetesBackend final : public Backend {
 
   IoThreads io_;
   const ClientEnvironment environment_;
+  const std::string instance_id_;
   PodLogs logs_;
   std::shared_ptr<Tasks> tasks_;  // shared with timers that are still to come
-  std::map<std::string, std::unique_ptr<Member>> members_;  // fixed
+  mutable std::shared_mutex mutex_;
+  std::map<std::string, MemberPtr> members_;  // guarded by mutex_; changed by the keeper alone
+  ObservationSink* sink_ = nullptr;           // the keeper's own; null while stopped
   std::atomic<bool> stopping_{false};
   std::thread keeper_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> MakeKubernetesBackend(KubernetesOptions options) {
+std::unique_ptr<KubernetesMembers> MakeKubernetesBackend(KubernetesOptions options) {
   return std::make_unique<KubernetesBackend>(std::move(options));
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/member_probe.h"
 #include "schedd/base/clock.h"
 #include "schedd/base/random.h"
 
@@ -22,6 +23,8 @@ struct MemberOptions {
   bool allow_exec = false;      // exec plugins of the kubeconfig may run
   int connections = 0;          // for requests; 0: the client's own number
   LabelMap labels;
+  /// Added while the daemon runs: the kubeconfig is a copy of a Secret and may name no files.
+  bool registered = false;
 };
 
 struct KubernetesOptions {
@@ -33,9 +36,21 @@ struct KubernetesOptions {
   Random* random = nullptr;
 };
 
+/// The backend, and members that come and go. What is said of a member's name here is said by one
+/// thread at a time; each call blocks until it is carried out.
+class KubernetesMembers : public Backend, public MemberProbe {
+ public:
+  /// In the place of one that has its name.
+  virtual void AddMember(MemberOptions options) = 0;
+  /// Its calls fail from now on; what runs there goes on. No error if there is none.
+  virtual void DropMember(const std::string& name) = 0;
+  /// Its kubeconfig has changed: connects anew if its text has.
+  virtual void ReloadMember(const std::string& name) = 0;
+};
+
 /// Nothing is reached before Start. Callbacks and sink calls come from the backend's own threads.
 /// A member that cannot be reached or used keeps nobody waiting: its calls fail with kUnavailable
 /// and a sentence, and it is tried for ever.
-std::unique_ptr<Backend> MakeKubernetesBackend(KubernetesOptions options);
+std::unique_ptr<KubernetesMembers> MakeKubernetesBackend(KubernetesOptions options);
 
 }  // namespace muster::k8s

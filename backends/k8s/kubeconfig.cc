@@ -69,6 +69,7 @@ class Section {
 struct Place {
   std::string directory;
   std::vector<std::string> allowed;
+  bool inline_only = false;
 };
 
 // The entry called `name` of a list such as clusters: [{name, cluster: {...}}].
@@ -107,6 +108,11 @@ Material ReadMaterial(Section& section, std::string_view data_key, std::string_v
   }
   const std::string file = section.Text(file_key);
   if (file.empty()) return out;
+  if (place.inline_only) {
+    section.Fail(file_key, "names a file, which is not taken from a member that is added: use " +
+                               std::string(data_key.empty() ? "token" : data_key));
+    return out;
+  }
   out.file = (fs::path(place.directory) / file).lexically_normal().string();
   const auto read = ReadMemberFile(out.file, place.allowed);
   if (!read) section.Fail(file_key, read.error().detail);
@@ -277,7 +283,7 @@ Result<MemberAccess> ParseKubeconfig(std::string_view text, const std::string& d
   const json::object& file = documents->front().get_object();
   Section top("kubeconfig", file);
   MemberAccess out;
-  Place place{directory, {}};
+  Place place{directory, {}, options.inline_only};
   auto allowed = options.allowed_directories;
   if (allowed.empty()) allowed.push_back(directory);
   for (const auto& each : allowed) {

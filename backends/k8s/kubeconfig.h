@@ -22,6 +22,8 @@ struct KubeconfigOptions {
   std::vector<std::string> allowed_directories;
   /// Programs that the kubeconfig names (users[].user.exec) may run, as whoever runs the daemon.
   bool allow_exec = false;
+  /// It may name no files: certificates and tokens stand in it.
+  bool inline_only = false;
 };
 
 /// PEM or a token: in the kubeconfig itself, or in a file that is read again when it changes.

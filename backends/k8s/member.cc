@@ -20,6 +20,14 @@ std::string TextOf(const std::string& path) {
   return text.str();
 }
 
+// A registered member's file is a copy whose place means nothing to anybody.
+std::string TroubleOf(const MemberOptions& options, const Error& error) {
+  if (!options.registered) return options.kubeconfig + ": " + error.detail;
+  if (error.code == Code::kNotFound)
+    return "the Secret that muster.io/kubeconfig-secret names has no key kubeconfig, or is gone";
+  return error.detail;
+}
+
 }  // namespace
 
 Member::Member(const ClientEnvironment& environment, MemberOptions options, std::string instance_id,
@@ -48,9 +56,10 @@ void Member::Open() {
   wanted.context = options_.context;
   if (!options_.credentials_dir.empty()) wanted.allowed_directories = {options_.credentials_dir};
   wanted.allow_exec = options_.allow_exec;
+  wanted.inline_only = options_.registered;
   kubeconfig_ = TextOf(options_.kubeconfig);
   auto access = LoadKubeconfig(options_.kubeconfig, wanted);
-  if (!access.ok()) return Fail(options_.kubeconfig + ": " + access.error().detail);
+  if (!access.ok()) return Fail(TroubleOf(options_, access.error()));
   failures_ = 0;
   SessionOptions options;
   options.member = options_.name;
@@ -80,12 +89,21 @@ void Member::Fail(const std::string& trouble) {
   }
   sink_->OnFacts(facts());
   const std::int64_t wait = std::min(kRetryMaxMs, kRetryMs << std::min(failures_++, 5));
-  environment_.timers.At(environment_.clock.Now() + wait * kNanosPerMilli,
-                         [this, ask = ask_, alive = std::weak_ptr<bool>(alive_)] {
-                           ask([this, alive] {
-                             if (alive.lock() != nullptr && session() == nullptr) Open();
-                           });
-                         });
+  environment_.timers.At(
+      environment_.clock.Now() + wait * kNanosPerMilli,
+      [this, ask = ask_, alive = std::weak_ptr<bool>(alive_), retry = ++retries_] {
+        ask([this, alive, retry] {
+          const bool due = alive.lock() != nullptr && retry == retries_;
+          if (due && session() == nullptr) Open();
+        });
+      });
+}
+
+void Member::Reload() {
+  if (sink_ == nullptr) return;
+  if (session() != nullptr && TextOf(options_.kubeconfig) == kubeconfig_) return;
+  CloseSession();
+  Open();
 }
 
 void Member::Renew(Renewal why) {

@@ -1,7 +1,7 @@
 // Member: one Kubernetes member for as long as the backend runs, through all its sessions: reads
 // its kubeconfig, makes a session, and another when the session says so.
 //
-// Start, Renew, Retry and Stop are called by the backend's keeper thread alone (they may block on
+// Start, Reload, Renew and Stop are called by the backend's keeper thread alone (they may block on
 // the disk and on a session's end); the rest by any thread.
 #pragma once
 
@@ -25,6 +25,8 @@ class Member {
   const MemberOptions& options() const { return options_; }
   void Start(ObservationSink& sink);
   void Stop();
+  /// Its kubeconfig may have changed: connects anew if its text has, or nothing is connected.
+  void Reload();
   /// Called with each session that ends, before it does.
   void OnSessionEnd(std::function<void(const Session*)> end) { session_ends_ = std::move(end); }
 
@@ -48,6 +50,7 @@ class Member {
   ObservationSink* sink_ = nullptr;
   std::string kubeconfig_;  // its text when the session was made
   int failures_ = 0;
+  std::uint64_t retries_ = 0;  // only the latest one counts
   /// What timers and sessions that outlive a Stop still hold is void then.
   std::shared_ptr<bool> alive_;
 

@@ -95,6 +95,13 @@ int QuotaSet(Session& session, const QuotaEdit& edit);
 
 int ClusterList(Session& session, const std::string& output);
 int ClusterDescribe(Session& session, const std::string& name, const std::string& output);
+struct ClusterAddOptions {
+  std::string name, kubeconfig, context;  // kubeconfig: a file; context "": its current one
+  std::vector<std::string> labels;        // KEY=VALUE
+  bool fast = false, force = false;
+};
+int ClusterAdd(Session& session, const ClusterAddOptions& options);
+int ClusterRemove(Session& session, const std::string& name, bool force);
 int ClusterCordon(Session& session, const std::string& name, bool cordon);
 /// Nothing runs any more on a member that does not answer.
 int ClusterFence(Session& session, const std::string& name);
@@ -107,6 +114,13 @@ struct TaintOptions {
   bool overwrite = false;
 };
 int ClusterTaint(Session& session, const TaintOptions& options);
+
+struct DrainOptions {
+  std::string cluster;
+  bool force = false;  // jobs that may not be requeued too
+  bool wait = false;   // until nothing is left there
+};
+int ClusterDrain(Session& session, const DrainOptions& options);
 
 /// A run on a virtual clock, on this machine; no server is asked.
 struct SimulateOptions {

@@ -109,6 +109,7 @@ std::string Parent(const json::value& object) {
 
 std::string ClusterState(const json::value& object) {
   if (ConditionOf(object, "Healthy") == "False") return "Unreachable";
+  if (PathText(object, "status.draining") == "true") return "Draining";
   return PathText(object, "status.cordoned") == "true" ? "Cordoned" : "Ready";
 }
 
@@ -316,6 +317,32 @@ void AddAdmission(std::vector<Kind>& out) {
                  {Name(), At("HANDLER", "handler"), Created()}});
 }
 
+/// Evictions and disruption budgets of placements.
+void AddLeaving(std::vector<Kind>& out) {
+  const auto evictions = [] {
+    return std::vector<KindColumn>{
+        Name(),
+        At("PLACEMENT", "spec.placementName"),
+        At("CLUSTER", "spec.clusterName"),
+        {"VALID", false, [](const json::value& o) { return ConditionOf(o, "Valid"); }},
+        {"EXECUTED", false, [](const json::value& o) { return ConditionOf(o, "Executed"); }},
+        Created()};
+  };
+  const auto budgets = [] {
+    return std::vector<KindColumn>{Name(), At("MAX UNAVAILABLE", "spec.maxUnavailable"),
+                                   At("MIN AVAILABLE", "spec.minAvailable"), Created()};
+  };
+  out.push_back({"clusterresourceplacementevictions", "clusterresourceplacementeviction", "crpe",
+                 kPlacement, false, evictions()});
+  out.push_back({"resourceplacementevictions", "resourceplacementeviction", "", kPlacement, true,
+                 evictions()});
+  out.push_back({"clusterresourceplacementdisruptionbudgets",
+                 "clusterresourceplacementdisruptionbudget", "crpdb", kPlacement, false,
+                 budgets()});
+  out.push_back({"resourceplacementdisruptionbudgets", "resourceplacementdisruptionbudget", "",
+                 kPlacement, true, budgets()});
+}
+
 std::vector<Kind> BuildKinds() {
   std::vector<Kind> out;
   out.push_back({"jobs", "job", "", "", true, JobColumns()});
@@ -328,6 +355,7 @@ std::vector<Kind> BuildKinds() {
                  PlacementColumns()});
   out.push_back(
       {"resourceplacements", "resourceplacement", "rp", kPlacement, true, PlacementColumns()});
+  AddLeaving(out);
   out.push_back({"namespaces", "namespace", "ns", "/api/v1", false, {Name(), Created()}});
   out.push_back({"configmaps", "configmap", "cm", "/api/v1", true, {Name(), Created()}});
   out.push_back(

@@ -25,6 +25,13 @@ bool SelectsNamespace(const ResourceSelector& selector, const ConfigView& config
 }
 
 // True if a ClusterResourcePlacement takes the job along with its namespace.
+// A variant of concurrent admission goes by what names its job.
+std::string_view NameOf(const JobRecord& job) {
+  if (job.admission_state == nullptr) return job.name;
+  const std::string_view parent = job.admission_state->concurrent_parent;  // "namespace/name"
+  return parent.empty() ? std::string_view(job.name) : parent.substr(parent.find('/') + 1);
+}
+
 bool TakesWithNamespace(const Placement& placement, const ConfigView& config,
                         const JobRecord& job) {
   const auto& selectors = placement.selectors;
@@ -42,7 +49,8 @@ PlacementPtr BySelectors(const ConfigView& config, const JobRecord& job) {
   const PlacementTable& table = *config.placements;
   if (table.all().empty()) return nullptr;
   const GroupKind kind = GroupKindOf(job.shape);
-  auto naming = table.Naming(job.ns, std::string(kind.group), std::string(kind.kind), job.name);
+  auto naming = table.Naming(job.ns, std::string(kind.group), std::string(kind.kind),
+                             std::string(NameOf(job)));
   if (!naming.empty()) return std::move(naming.front());
   for (auto& placement : table.Selecting(job.ns)) {
     const auto& selectors = placement->selectors;
@@ -122,7 +130,7 @@ GroupKind GroupKindOf(ShapeKind shape) {
 bool Selects(const ResourceSelector& selector, const JobRecord& job) {
   const GroupKind kind = GroupKindOf(job.shape);
   if (selector.group != kind.group || selector.kind != kind.kind) return false;
-  if (!selector.name.empty()) return selector.name == job.name;
+  if (!selector.name.empty()) return selector.name == NameOf(job);
   if (!selector.labels) return true;
   static const LabelMap kNone;
   return Matches(*selector.labels, job.placement == nullptr ? kNone : job.placement->labels);

@@ -15,11 +15,13 @@
 #include "api/auth/authorizer.h"
 #include "api/grpc/grpc_server.h"
 #include "api/rest/rest_server.h"
+#include "api/service/registered_member.h"
 #include "api/service/scheduler_service.h"
 #include "backends/k8s/k8s_backend.h"
 #include "backends/local/local_backend.h"
 #include "backends/simulated/simulated_backend.h"
 #include "schedd/base/quantity.h"
+#include "schedd/daemon/fleet.h"
 #include "schedd/daemon/real_clock.h"
 #include "schedd/dispatch/dispatcher.h"
 #include "schedd/engine/engine.h"
@@ -38,7 +40,8 @@ constexpr std::int64_t kDeclareWithinNs = 60 * kNanosPerSecond;
 constexpr std::chrono::seconds kReadyWithin{120};  // recovery of a million rows takes a minute
 
 // Annotations that administrators write into a member's object (api/service/validate.h).
-constexpr const char* kEdited[] = {"muster.io/nodes", "muster.io/properties", "muster.io/datasets"};
+constexpr const char* kEdited[] = {"muster.io/nodes", "muster.io/properties", "muster.io/datasets",
+                                   "muster.io/draining"};
 
 // A member's object as it is stored; null if there is none.
 json::value StoredMember(const WorldView& world, const std::string& cluster) {
@@ -127,8 +130,10 @@ struct Daemon::Impl {
   std::unique_ptr<EmbeddedPostgres> postgres;
   std::unique_ptr<Store> store;
   std::vector<std::unique_ptr<Backend>> backends;
+  k8s::KubernetesMembers* kubernetes = nullptr;  // one of them
   std::unique_ptr<dispatch::Dispatcher> dispatcher;
   std::unique_ptr<Engine> engine;
+  std::unique_ptr<Fleet> fleet;
   std::unique_ptr<api::SchedulerService> service;
   std::unique_ptr<api::RestServer> rest;
   std::unique_ptr<api::GrpcServer> grpc;
@@ -210,7 +215,7 @@ Status Daemon::Impl::MakeBackends(const std::string& instance_id) {
     backends.push_back(
         std::make_unique<simulated::SimulatedBackend>(clock, timers, std::move(options)));
   }
-  if (config.members.empty()) return Done{};
+  // Also without a member: one may be added.
   k8s::KubernetesOptions options;
   options.instance_id = instance_id;
   options.clock = &clock;
@@ -220,7 +225,9 @@ Status Daemon::Impl::MakeBackends(const std::string& instance_id) {
     options.members.push_back({one.name, one.kubeconfig, one.context, one.credentials_dir, one.fast,
                                one.allow_exec, one.connections, one.labels});
   }
-  backends.push_back(k8s::MakeKubernetesBackend(std::move(options)));
+  auto made = k8s::MakeKubernetesBackend(std::move(options));
+  kubernetes = made.get();
+  backends.push_back(std::move(made));
   return Done{};
 }
 
@@ -259,6 +266,10 @@ void Daemon::Impl::TellUnserved() {
   const WorldViewPtr world = engine->View();
   for (const auto& [name, member] : world->config->member_clusters) {
     if (dispatcher->BackendOf(name) != nullptr) continue;
+    const auto stored = world->objects->find({ObjectKind::kMemberCluster, "", name});
+    const bool registered =
+        stored != world->objects->end() && !api::KubeconfigSecretOf(*stored->second).empty();
+    if (registered) continue;  // it is about to be served
     FactsCommand command;
     command.facts.cluster = name;
     command.facts.healthy = false;
@@ -272,6 +283,7 @@ Status Daemon::Impl::Serve() {
   service = std::make_unique<api::SchedulerService>(
       *engine, *store, random, authorizer,
       [this](const std::string& cluster) { return dispatcher->BackendOf(cluster); });
+  service->SetProbe(kubernetes);
   api::RestOptions rest_options;
   rest_options.host = config.rest.host;
   rest_options.port = config.rest.port;
@@ -325,6 +337,10 @@ Status Daemon::Start() {
   d.TellUnserved();
   status = d.DeclareObjects();
   if (!status.ok()) return status;
+  d.fleet =
+      std::make_unique<Fleet>((std::filesystem::absolute(d.config.data_dir) / "members.d").string(),
+                              *d.kubernetes, *d.dispatcher, [&d] { return d.engine->View(); });
+  d.fleet->Start();
   Log(LogLevel::kInfo, "daemon", "ready",
       {{"rest_port", std::int64_t{d.rest->port()}}, {"grpc_port", std::int64_t{d.grpc->port()}}});
   return Done{};
@@ -339,6 +355,7 @@ void Daemon::Stop() {
   auto& d = *impl_;
   if (d.rest) d.rest->Stop();
   if (d.grpc) d.grpc->Stop();
+  if (d.fleet) d.fleet->Stop();
   if (d.engine_thread.joinable()) {
     d.engine_thread.request_stop();
     d.engine_thread.join();
@@ -348,6 +365,7 @@ void Daemon::Stop() {
   d.grpc.reset();
   d.rest.reset();
   d.service.reset();
+  d.fleet.reset();
   d.engine.reset();
   d.dispatcher.reset();
   d.backends.clear();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
 
 #include "schedd/dispatch/impl.h"
 
@@ -47,44 +48,57 @@ void Dispatcher::Impl::Work() {
 }
 
 void Dispatcher::Impl::Handle(Task task) {
-  std::visit(Overloads{
-                 [this](EnsureTask& one) { Enqueue(std::move(one)); },
-                 [this](RemoveTask& one) { Enqueue(std::move(one)); },
-                 [this](AcknowledgeTask& one) { Enqueue(std::move(one)); },
-                 [this](ListTask& one) { StartList(one.cluster); },
-                 [this](FactsTask& one) {
-                   const auto backend = backends.find(one.cluster);
-                   if (backend == backends.end()) return;
-                   backend->second->Facts(one.cluster, [self = shared_from_this()](
-                                                           Result<ClusterFacts> facts) {
-                     if (facts.ok())
-                       self->tasks.PushAlways(ReportTask{FactsCommand{std::move(facts).value()}});
-                   });
-                 },
-                 [this](EnsureDone& one) { Complete(std::move(one)); },
-                 [this](RemoveDone& one) { Complete(std::move(one)); },
-                 [this](AcknowledgeDone& one) { Complete(std::move(one)); },
-                 [this](ListDone& one) { Complete(std::move(one)); },
-                 [this](RetryTask& one) {
-                   lanes[one.key].delayed = false;
-                   Advance(one.key);
-                 },
-                 [this](ReconcileTask&) {
-                   // Keys that nobody ordered again were refused for good.
-                   std::erase_if(lanes, [](const auto& one) {
-                     return !one.second.busy && !one.second.delayed && one.second.waiting.empty();
-                   });
-                   for (const auto& [cluster, backend] : backends) {
-                     Handle(ListTask{cluster});
-                     Handle(FactsTask{cluster});
-                   }
-                   TellUnserved();
-                   At(options.reconcile_every_ms, ReconcileTask{});
-                 },
-                 [this](ReportTask& one) { Post(std::move(one.command)); },
-                 [this](PostTask&) { outbox_waits = false; },
-             },
-             task);
+  std::visit(
+      Overloads{
+          [this](EnsureTask& one) { Enqueue(std::move(one)); },
+          [this](RemoveTask& one) { Enqueue(std::move(one)); },
+          [this](AcknowledgeTask& one) { Enqueue(std::move(one)); },
+          [this](ListTask& one) { StartList(one.cluster); },
+          [this](FactsTask& one) {
+            Backend* const backend = Serving(one.cluster);
+            if (backend == nullptr) return;
+            backend->Facts(one.cluster, [self = shared_from_this()](Result<ClusterFacts> facts) {
+              if (facts.ok())
+                self->tasks.PushAlways(ReportTask{FactsCommand{std::move(facts).value()}});
+            });
+          },
+          [this](EnsureDone& one) { Complete(std::move(one)); },
+          [this](RemoveDone& one) { Complete(std::move(one)); },
+          [this](AcknowledgeDone& one) { Complete(std::move(one)); },
+          [this](ListDone& one) { Complete(std::move(one)); },
+          [this](RetryTask& one) {
+            lanes[one.key].delayed = false;
+            Advance(one.key);
+          },
+          [this](ReconcileTask&) {
+            // Keys that nobody ordered again were refused for good.
+            std::erase_if(lanes, [](const auto& one) {
+              return !one.second.busy && !one.second.delayed && one.second.waiting.empty();
+            });
+            for (const std::string& cluster : Served()) {
+              Handle(ListTask{cluster});
+              Handle(FactsTask{cluster});
+            }
+            TellUnserved();
+            At(options.reconcile_every_ms, ReconcileTask{});
+          },
+          [this](ReportTask& one) { Post(std::move(one.command)); },
+          [this](PostTask&) { outbox_waits = false; },
+      },
+      task);
+}
+
+Backend* Dispatcher::Impl::Serving(const std::string& cluster) const {
+  std::shared_lock lock(backends_mutex);
+  const auto found = backends.find(cluster);
+  return found == backends.end() ? nullptr : found->second;
+}
+
+std::vector<std::string> Dispatcher::Impl::Served() const {
+  std::shared_lock lock(backends_mutex);
+  std::vector<std::string> clusters;
+  for (const auto& [cluster, backend] : backends) clusters.push_back(cluster);
+  return clusters;
 }
 
 // A member of an earlier start that this daemon has no backend for: nobody else says that it is
@@ -93,7 +107,7 @@ void Dispatcher::Impl::TellUnserved() {
   const WorldViewPtr world = view();
   if (!world->ready) return;
   for (const auto& [name, member] : world->config->member_clusters) {
-    if (backends.contains(name)) continue;
+    if (Serving(name) != nullptr) continue;
     ClusterFacts facts;
     facts.cluster = name;
     facts.healthy = false;
@@ -149,8 +163,7 @@ void Dispatcher::Start(std::function<bool(Command)> post, std::function<WorldVie
   impl_->worker = std::jthread([impl = impl_.get()] { impl->Work(); });
   for (Backend* backend : impl_->all_backends) backend->Start(*this);
   // The engine asks for lists when it has recovered; facts are wanted at once.
-  for (const auto& [cluster, backend] : impl_->backends)
-    impl_->tasks.PushAlways(FactsTask{cluster});
+  for (const std::string& cluster : impl_->Served()) impl_->tasks.PushAlways(FactsTask{cluster});
   impl_->At(impl_->options.reconcile_every_ms, ReconcileTask{});
 }
 
@@ -162,9 +175,20 @@ void Dispatcher::Stop() {
   impl_->worker.join();
 }
 
-Backend* Dispatcher::BackendOf(const std::string& cluster) const {
-  const auto found = impl_->backends.find(cluster);
-  return found == impl_->backends.end() ? nullptr : found->second;
+Backend* Dispatcher::BackendOf(const std::string& cluster) const { return impl_->Serving(cluster); }
+
+void Dispatcher::AddCluster(const std::string& cluster, Backend& backend) {
+  {
+    std::unique_lock lock(impl_->backends_mutex);
+    impl_->backends[cluster] = &backend;
+  }
+  impl_->tasks.PushAlways(FactsTask{cluster});
+  impl_->tasks.PushAlways(ListTask{cluster});
+}
+
+void Dispatcher::RemoveCluster(const std::string& cluster) {
+  std::unique_lock lock(impl_->backends_mutex);
+  impl_->backends.erase(cluster);
 }
 
 void Dispatcher::Ensure(const DispatchKey& key, JobPtr job, const std::string& expected_uid) {

@@ -39,7 +39,12 @@ class Dispatcher final : public OrderSink, public ObservationSink {
   void Start(std::function<bool(Command)> post, std::function<WorldViewPtr()> view);
   void Stop();
 
-  /// The backend of a cluster, null if none.
+  /// A member that a backend serves from now on, or no longer: any thread, after Start. The backend
+  /// was given to AddBackend.
+  void AddCluster(const std::string& cluster, Backend& backend);
+  void RemoveCluster(const std::string& cluster);
+
+  /// The backend of a cluster, null if none. Any thread.
   Backend* BackendOf(const std::string& cluster) const;
 
   void Ensure(const DispatchKey& key, JobPtr job, const std::string& expected_uid) override;

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <shared_mutex>
 #include <thread>
 #include <variant>
 #include <vector>
@@ -107,6 +108,9 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
   void Work();
   void Handle(Task task);
   void TellUnserved();
+  /// Null if no backend serves it.
+  Backend* Serving(const std::string& cluster) const;
+  std::vector<std::string> Served() const;
   void Post(Command command);
   void FlushOutbox();
   void At(std::int64_t after_ms, Task task);
@@ -149,8 +153,9 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
   Counter& gaps;
 
   BoundedQueue<Task> tasks;
-  std::map<std::string, Backend*> backends;  // by cluster; fixed after Start
-  std::vector<Backend*> all_backends;
+  mutable std::shared_mutex backends_mutex;
+  std::map<std::string, Backend*> backends;  // by cluster; guarded by backends_mutex
+  std::vector<Backend*> all_backends;        // fixed after Start
   std::function<bool(Command)> post;
   std::function<WorldViewPtr()> view;
 

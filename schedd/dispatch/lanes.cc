@@ -81,30 +81,29 @@ void Dispatcher::Impl::Advance(const DispatchKey& key) {
 }
 
 void Dispatcher::Impl::StartAcknowledge(AcknowledgeTask task) {
-  const auto backend = backends.find(task.key.cluster);
-  if (backend == backends.end()) {
+  Backend* const backend = Serving(task.key.cluster);
+  if (backend == nullptr) {
     const std::string cluster = task.key.cluster;
     tasks.PushAlways(AcknowledgeDone{std::move(task), NoBackend(cluster)});
     return;
   }
   auto shared = std::make_shared<AcknowledgeTask>(std::move(task));
-  backend->second->Acknowledge(
-      shared->key, shared->object, shared->uid,
-      [self = shared_from_this(), shared](Result<Done> outcome) {
-        self->tasks.PushAlways(AcknowledgeDone{*shared, std::move(outcome)});
-      });
+  backend->Acknowledge(shared->key, shared->object, shared->uid,
+                       [self = shared_from_this(), shared](Result<Done> outcome) {
+                         self->tasks.PushAlways(AcknowledgeDone{*shared, std::move(outcome)});
+                       });
 }
 
 void Dispatcher::Impl::StartRemove(RemoveTask task) {
-  const auto backend = backends.find(task.key.cluster);
-  if (backend == backends.end()) {
+  Backend* const backend = Serving(task.key.cluster);
+  if (backend == nullptr) {
     tasks.PushAlways(RemoveDone{task.key, NoBackend(task.key.cluster)});
     return;
   }
-  backend->second->Remove(task.key, task.policy,
-                          [self = shared_from_this(), key = task.key](Result<Removed> outcome) {
-                            self->tasks.PushAlways(RemoveDone{key, std::move(outcome)});
-                          });
+  backend->Remove(task.key, task.policy,
+                  [self = shared_from_this(), key = task.key](Result<Removed> outcome) {
+                    self->tasks.PushAlways(RemoveDone{key, std::move(outcome)});
+                  });
 }
 
 void Dispatcher::Impl::Complete(EnsureDone done) {
@@ -171,7 +170,8 @@ void Dispatcher::Impl::Complete(AcknowledgeDone done) {
          {"attempt", std::int64_t{key.attempt}},
          {"reason", CodeName(done.outcome.error().code)},
          {"err", done.outcome.error().detail}});
-    if (wanted && MayBeMended(done.outcome.error().code)) Enqueue(std::move(done.task));
+    const bool served = Serving(key.cluster) != nullptr;
+    if (wanted && served && MayBeMended(done.outcome.error().code)) Enqueue(std::move(done.task));
   }
   Advance(key);
 }

@@ -6,9 +6,9 @@
 namespace muster::dispatch {
 
 void Dispatcher::Impl::StartList(const std::string& cluster) {
-  const auto backend = backends.find(cluster);
+  Backend* const backend = Serving(cluster);
   Listing& listing = listings[cluster];
-  if (backend == backends.end()) {
+  if (backend == nullptr) {
     // Not ours to ask: what waits for the answer is told as it is.
     tasks.PushAlways(ListDone{
         cluster, Unavailable("member cluster " + cluster + " is not served by this daemon")});
@@ -26,10 +26,10 @@ void Dispatcher::Impl::StartList(const std::string& cluster) {
   // Outcomes that came before this list are settled by it.
   for (const auto& [key, error] : listing.unknown) listing.unsure.erase(key);
   listing.settles = listing.unknown.size();
-  backend->second->List(
-      cluster, [self = shared_from_this(), cluster](Result<std::vector<Observation>> outcome) {
-        self->tasks.PushAlways(ListDone{cluster, std::move(outcome)});
-      });
+  backend->List(cluster,
+                [self = shared_from_this(), cluster](Result<std::vector<Observation>> outcome) {
+                  self->tasks.PushAlways(ListDone{cluster, std::move(outcome)});
+                });
 }
 
 void Dispatcher::Impl::Complete(ListDone done) {
@@ -40,7 +40,7 @@ void Dispatcher::Impl::Complete(ListDone done) {
     Log(LogLevel::kWarning, "dispatch", "list_failed",
         {{"cluster", done.cluster}, {"err", done.outcome.error().detail}});
     // The reconcile timer lists a member of another daemon again soon enough.
-    if (!backends.contains(done.cluster)) return;
+    if (Serving(done.cluster) == nullptr) return;
     listing.again = false;
     At(BackoffMs(++listing.failures), ListTask{done.cluster});
     return;

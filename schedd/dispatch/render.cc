@@ -20,6 +20,8 @@ ManifestText ToText(const shapes::RenderedObject& object) {
   return {object.api_version, object.kind, object.ns, object.name, WriteJson(object.manifest)};
 }
 
+Error NotServed() { return Unavailable("it is not served by this daemon"); }
+
 }  // namespace
 
 // True if there are more to be started at once.
@@ -43,9 +45,13 @@ bool Dispatcher::Impl::StartEnsures() {
     const auto manifests = store.ReadManifests(ids);
     const WorldViewPtr world = view();
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      Backend& backend = *backends.at(batch[i].key.cluster);
-      Send(batch[i].key, backend,
-           manifests.ok() ? MakeOrder(batch[i], (*manifests)[i], *world, backend)
+      Backend* const backend = Serving(batch[i].key.cluster);
+      if (backend == nullptr) {
+        tasks.PushAlways(EnsureDone{batch[i].key, NotServed()});
+        continue;
+      }
+      Send(batch[i].key, *backend,
+           manifests.ok() ? MakeOrder(batch[i], (*manifests)[i], *world, *backend)
                           : Result<DispatchOrder>(manifests.error()));
     }
   }
@@ -53,11 +59,11 @@ bool Dispatcher::Impl::StartEnsures() {
 }
 
 void Dispatcher::Impl::Begin(EnsureTask task, std::vector<EnsureTask>* to_render) {
-  const auto backend = backends.find(task.key.cluster);
-  if (backend == backends.end()) {
-    tasks.PushAlways(EnsureDone{task.key, Unavailable("it is not served by this daemon")});
+  Backend* const backend = Serving(task.key.cluster);
+  if (backend == nullptr) {
+    tasks.PushAlways(EnsureDone{task.key, NotServed()});
   } else if (const auto order = TakeReady(task)) {
-    Send(task.key, *backend->second, *order);
+    Send(task.key, *backend, *order);
   } else {
     to_render->push_back(std::move(task));
   }

@@ -59,15 +59,20 @@ Status CheckPreconditions(const ObjectChange& change, const ObjectPtr& now) {
 
 // Objects that live inside a namespace go with it.
 void RemoveNamespaced(const std::string& ns, Draft* draft, std::vector<ObjectPtr>* gone) {
-  for (auto it = draft->objects->begin(); it != draft->objects->end();) {
-    if (it->second->ns != ns) {
-      ++it;
-      continue;
-    }
-    shapes::RemoveFrom(draft->config.get(), it->second->kind, ns, it->second->name);
-    gone->push_back(it->second);
-    it = draft->objects->erase(it);
+  const std::size_t first = gone->size();
+  for (const auto& [key, object] : *draft->objects) {
+    if (object->ns == ns) gone->push_back(object);
   }
+  for (std::size_t i = first; i < gone->size(); ++i) {
+    const StoredObject& object = *(*gone)[i];
+    shapes::RemoveFrom(draft->config.get(), object.kind, ns, object.name);
+    draft->objects->erase({object.kind, ns, object.name});
+  }
+}
+
+bool IsEviction(ObjectKind kind) {
+  return kind == ObjectKind::kClusterResourcePlacementEviction ||
+         kind == ObjectKind::kResourcePlacementEviction;
 }
 
 // Only these kinds change what is charged to whom; by LimitRange and RuntimeClass waiting jobs are
@@ -75,12 +80,16 @@ void RemoveNamespaced(const std::string& ns, Draft* draft, std::vector<ObjectPtr
 bool MattersToQueues(ObjectKind kind) {
   return kind != ObjectKind::kConfigMap && kind != ObjectKind::kSecret &&
          kind != ObjectKind::kLimitRange && kind != ObjectKind::kRuntimeClass &&
-         kind != ObjectKind::kClusterResourcePlacement && kind != ObjectKind::kResourcePlacement;
+         kind != ObjectKind::kClusterResourcePlacement && kind != ObjectKind::kResourcePlacement &&
+         !IsEviction(kind) && kind != ObjectKind::kClusterResourcePlacementDisruptionBudget &&
+         kind != ObjectKind::kResourcePlacementDisruptionBudget;
 }
 
-// Its controller writes the status of an admission check; whoever writes the rest leaves it alone.
+// Its controller writes the status of an admission check, the engine that of an eviction; whoever
+// writes the rest leaves it alone.
 std::string WithStatus(const ObjectChange& change, const ObjectPtr& now) {
-  if (change.kind != ObjectKind::kAdmissionCheck || now == nullptr) return change.manifest;
+  const bool has_status = change.kind == ObjectKind::kAdmissionCheck || IsEviction(change.kind);
+  if (!has_status || now == nullptr) return change.manifest;
   auto before = ParseJson(now->manifest), after = ParseJson(change.manifest);
   if (!before.ok() || !after.ok() || !before->is_object() || !after->is_object())
     return change.manifest;
@@ -90,10 +99,43 @@ std::string WithStatus(const ObjectChange& change, const ObjectPtr& now) {
   return WriteJson(*after);
 }
 
+const json::array* TaintsIn(const json::value& member) {
+  boost::system::error_code none;
+  const json::value* taints = member.find_pointer("/spec/taints", none);
+  return taints == nullptr ? nullptr : taints->if_array();
+}
+
+// Since when a member has a taint NoExecute: who tolerates it for a while goes when that is over.
+std::string WithTaintTimes(const ObjectChange& change, const ObjectPtr& now, WallTime time) {
+  constexpr const char* kTime = "timeAdded";
+  auto after = ParseJson(change.manifest);
+  if (!after.ok() || TaintsIn(*after) == nullptr) return change.manifest;
+  const auto before =
+      now == nullptr ? Result<json::value>(json::value()) : ParseJson(now->manifest);
+  bool changed = false;
+  for (json::value& taint : after->at("spec").at("taints").as_array()) {
+    json::object* added = taint.if_object();
+    if (added == nullptr || added->contains(kTime) || !added->contains("effect")) continue;
+    if (added->at("effect") != "NoExecute") continue;
+    (*added)[kTime] = FormatRfc3339(time);
+    changed = true;
+    if (!before.ok() || TaintsIn(*before) == nullptr) continue;
+    for (const json::value& known : *TaintsIn(*before)) {
+      json::object same = known.is_object() ? known.get_object() : json::object();
+      const json::value since = same[kTime];
+      same[kTime] = added->at(kTime);
+      if (since.is_string() && same == *added) (*added)[kTime] = since;
+    }
+  }
+  return changed ? WriteJson(*after) : change.manifest;
+}
+
 Result<ObjectApplied> PutObject(const ObjectChange& asked, const ObjectPtr& now, WallTime time,
                                 Random& random, Draft* draft) {
   ObjectChange change = asked;
   change.manifest = WithStatus(asked, now);
+  if (change.kind == ObjectKind::kMemberCluster)
+    change.manifest = WithTaintTimes(change, now, time);
   if (now != nullptr && now->manifest == change.manifest)
     return ObjectApplied{now, ApplyOutcome::kUnchanged};
   const auto manifest = ParseJson(change.manifest);
@@ -110,7 +152,7 @@ Result<ObjectApplied> PutObject(const ObjectChange& asked, const ObjectPtr& now,
   object->generation =
       now == nullptr ? 1 : now->generation + (SameSpec(now->manifest, change.manifest) ? 0 : 1);
   object->resource_version = now == nullptr ? 0 : now->resource_version;
-  (*draft->objects)[{change.kind, change.ns, change.name}] = object;
+  draft->objects->insert_or_assign({change.kind, change.ns, change.name}, object);
   return ObjectApplied{object, now == nullptr ? ApplyOutcome::kCreated : ApplyOutcome::kConfigured};
 }
 
@@ -136,7 +178,7 @@ Result<std::vector<ObjectApplied>> Engine::Impl::Apply(const Actor& actor,
       if (const Status status = CheckRemoval(*draft.config, change); !status.ok())
         return At(i, status.error());
       shapes::RemoveFrom(draft.config.get(), change.kind, change.ns, change.name);
-      draft.objects->erase(found);
+      draft.objects->erase({change.kind, change.ns, change.name});
       if (change.kind == ObjectKind::kNamespace) RemoveNamespaced(change.name, &draft, &cascaded);
       outcomes.push_back({now, ApplyOutcome::kDeleted});
     } else {
@@ -170,8 +212,7 @@ Result<std::vector<ObjectApplied>> Engine::Impl::Apply(const Actor& actor,
         AddEvent(removed ? "ObjectDeleted" : "ObjectApplied", JobId{}, name, "", "");
     one.object = object;
     const ObjectKey key{object->kind, object->ns, object->name};
-    if (const auto place = draft.objects->find(key); place != draft.objects->end() && !removed)
-      place->second = object;
+    if (!removed && draft.objects->contains(key)) draft.objects->insert_or_assign(key, object);
     tx.objects[key] = {object, removed};
     changed.push_back(key);
   }

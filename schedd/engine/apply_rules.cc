@@ -89,7 +89,7 @@ Status Engine::Impl::CheckRemoval(const ConfigView& config, const ObjectChange& 
       for (const auto& [key, row] : live.dispatches) {
         if (key.cluster == name && IsLive(row.state)) {
           return InUse("member cluster " + name + " runs jobs, such as job " +
-                       std::to_string(row.job.value));
+                       std::to_string(row.job.value) + ": drain it first");
         }
       }
       break;

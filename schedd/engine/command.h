@@ -124,6 +124,24 @@ struct CordonCommand {
   Callback<ObjectPtr> done;
 };
 
+/// How far a member is drained: its jobs that hold quota.
+struct DrainProgress {
+  std::size_t evicting = 0;          // on their way out
+  std::size_t blocked = 0;           // kept by a disruption budget for now
+  std::size_t waiting = 0;           // their end, or their member's answer, is waited for
+  std::vector<std::string> reasons;  // of the first of those that stay
+};
+
+/// Cordons a member and sends its jobs elsewhere, as fast as disruption budgets allow, until it is
+/// uncordoned. Jobs that may not be requeued are waited for unless it is forced. Asked again, it
+/// answers with what is left.
+struct DrainCommand {
+  Actor actor;
+  std::string cluster;
+  bool force = false;
+  Callback<DrainProgress> done;
+};
+
 /// Nothing runs any more on a member that does not answer: an administrator has seen to it. Its
 /// attempts are given up where their queue's policy waits for that (placement.md 4.3).
 /// kFailedPrecondition while the member answers; answers with how many attempts were given up.
@@ -131,6 +149,7 @@ struct FenceCommand {
   Actor actor;
   std::string cluster;
   Callback<std::size_t> done;
+  bool whatever_policy = false;  // also what its queue would wait for: the member is to go
 };
 
 /// Lets the collection of orphans on a member go on after objects were found there that are ahead
@@ -196,7 +215,7 @@ struct ChangeJobCommand {
 using Command =
     std::variant<SubmitCommand, JobCommand, ApplyCommand, PreviewCommand, ObservedCommand,
                  FactsCommand, EnsuredCommand, RemovedCommand, ListedCommand, CordonCommand,
-                 FenceCommand, CollectCommand, ReplaceJobCommand, SetCheckStatusCommand,
-                 SetCheckActiveCommand, ChangeJobCommand>;
+                 DrainCommand, FenceCommand, CollectCommand, ReplaceJobCommand,
+                 SetCheckStatusCommand, SetCheckActiveCommand, ChangeJobCommand>;
 
 }  // namespace muster

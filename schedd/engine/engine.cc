@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "schedd/base/limits.h"
-#include "schedd/engine/impl.h"
+#include "schedd/engine/leaving_impl.h"
 #include "schedd/engine/stand_ins_impl.h"
 
 namespace muster {
@@ -41,6 +41,7 @@ Engine::Impl::Impl(Store& store_in, const Clock& clock_in, Random& random_in, Or
   live.planned = committed.ledger = Ledger(tree, options.settings);
   live.holders = core::Holders(tree);
   stand_ins = std::make_unique<StandIns>(*this);
+  leaving = std::make_unique<Leaving>(*this);
 }
 
 Engine::Impl::~Impl() = default;
@@ -73,6 +74,7 @@ bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
     worked = FireAlarms() || worked;
     worked = FireOpenings() || worked;
     worked = FireLosses() || worked;
+    worked = leaving->Fire() || worked;
     worked = stand_ins->FireGates() || worked;
     worked = AdoptForgotten() || worked;
     worked = AdoptFinished() || worked;
@@ -105,6 +107,7 @@ std::chrono::nanoseconds Engine::Impl::IdleTime() const {
   idle = std::min(idle, until(next_forgetting));
   if (!unlisted.empty()) idle = std::min(idle, until(lists_due));
   if (!lost_members.empty()) idle = std::min(idle, until(next_loss_check));
+  if (const auto look = leaving->Next()) idle = std::min(idle, until(*look));
   // Reading for it failed.
   if (!to_recheck.empty()) idle = std::min(idle, std::chrono::nanoseconds(kNanosPerSecond));
   if (fair.on()) idle = std::min(idle, until(next_fair_sample));

@@ -53,6 +53,7 @@ struct EngineState {
 
   std::map<std::string, LostMember> lost_members;  // as `facts`; a start takes them from the rows
   Monotonic next_loss_check{};                     // if there are any
+  std::set<std::string> removed_members;  // what is still told of them counts for nothing
   std::set<std::string> second_names;  // of members that are there under another name already
   /// Kubernetes members that were not listed since the recovery, and until when that is waited for.
   std::set<std::string> unlisted;

@@ -82,6 +82,7 @@ struct Engine::Impl : EngineState {
   // elastic.cc: what a new manifest changes.
   void Handle(ReplaceJobCommand command);
   struct StandIns;  // stand_ins_impl.h: entries of queues that are no jobs of their own
+  struct Leaving;   // leaving_impl.h: jobs that leave members
 
   // machines.cc: topology aware flavors, second passes.
   core::TopologyForestPtr ForestOf(const ConfigView& config) const;
@@ -157,6 +158,7 @@ struct Engine::Impl : EngineState {
   // apply.cc and apply_rules.cc: configuration.
   void Handle(ApplyCommand command);
   void Handle(CordonCommand command);
+  void Handle(DrainCommand command);
   void Handle(PreviewCommand command);
   Result<std::vector<ObjectApplied>> Apply(const Actor& actor,
                                            const std::vector<ObjectChange>& changes, bool dry_run);
@@ -202,7 +204,7 @@ struct Engine::Impl : EngineState {
   void AddAudit(const Actor& actor, const char* verb, std::string object, std::string detail);
   void AnswerAfterCommit(Waiter waiter);
 
-  // commit_pipeline.cc
+  // commit_pipeline.cc, publish.cc
   void SendCommit();
   void AddLazyRows();
   void Complete(CommitDone done);
@@ -211,8 +213,6 @@ struct Engine::Impl : EngineState {
   bool IsOnItsWay(const DispatchKey& key) const;  // its newest row is not durable
   [[noreturn]] void StopOnRefusal(const Error& error);
   void StoreFailed(const Error& error);
-
-  // publish.cc
   void Publish();
 
   // recovery.cc
@@ -244,6 +244,7 @@ struct Engine::Impl : EngineState {
   std::shared_ptr<BoundedQueue<Envelope>> inbox;
   std::atomic<bool> stopping{false};
   std::unique_ptr<StandIns> stand_ins;
+  std::unique_ptr<Leaving> leaving;
 };
 
 }  // namespace muster

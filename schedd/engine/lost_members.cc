@@ -31,6 +31,7 @@ bool SameRoom(const ClusterFacts& a, const ClusterFacts& b) {
 }  // namespace
 
 void Engine::Impl::Handle(FactsCommand command) {
+  if (removed_members.contains(command.facts.cluster)) return;
   const ClusterFacts& known = facts[command.facts.cluster];
   const bool same = SameMember(known, command.facts);
   const bool same_room = SameRoom(known, command.facts);
@@ -235,8 +236,10 @@ void Engine::Impl::Handle(FenceCommand command) {
     if (key.cluster != command.cluster || !IsLive(row.state)) continue;
     const ClusterLostPolicy policy = PolicyOf(row).policy;
     // What is being stopped has stopped, whatever its queue's policy is.
-    if (policy != ClusterLostPolicy::kWait || row.state == DispatchState::kRevoking)
+    if (command.whatever_policy || policy != ClusterLostPolicy::kWait ||
+        row.state == DispatchState::kRevoking) {
       fenced.push_back(key);
+    }
   }
   AddEvent("MemberFenced", JobId{}, "membercluster/" + command.cluster, "",
            "Fenced by " + command.actor.user + "; away since " + FormatRfc3339(lost->second.since));

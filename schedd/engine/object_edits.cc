@@ -1,6 +1,6 @@
-// Commands that write one field of one object: a member's cordon, the activity of an admission
-// check.
-#include "schedd/engine/impl.h"
+// Commands that write one field of one object: a member's cordon or drain, the activity of an
+// admission check.
+#include "schedd/engine/leaving_impl.h"
 #include "schedd/shapes/queue_objects.h"
 #include "schedd/text/json.h"
 
@@ -51,18 +51,46 @@ json::value ActiveSince(const json::object& manifest) {
   return time == nullptr ? json::value(nullptr) : *time;
 }
 
+constexpr const char* kCordoned = "muster.io/cordoned";
+constexpr const char* kDraining = "muster.io/draining";
+
+json::object& AnnotationsOf(json::object* manifest) {
+  json::value& metadata = (*manifest)["metadata"];
+  if (!metadata.is_object()) metadata = json::object{};
+  json::value& annotations = metadata.as_object()["annotations"];
+  if (!annotations.is_object()) annotations = json::object{};
+  return annotations.as_object();
+}
+
 }  // namespace
 
 void Engine::Impl::Handle(CordonCommand command) {
   const auto edit = [&command](json::object* manifest) {
-    json::value& metadata = (*manifest)["metadata"];
-    if (!metadata.is_object()) metadata = json::object{};
-    json::value& annotations = metadata.as_object()["annotations"];
-    if (!annotations.is_object()) annotations = json::object{};
-    annotations.as_object()["muster.io/cordoned"] = command.cordon ? "true" : "false";
+    json::object& annotations = AnnotationsOf(manifest);
+    annotations[kCordoned] = command.cordon ? "true" : "false";
+    if (!command.cordon) annotations.erase(kDraining);
   };
   EditObject(*this, command.actor, {ObjectKind::kMemberCluster, "", command.cluster}, 0, edit,
              command.done);
+}
+
+void Engine::Impl::Handle(DrainCommand command) {
+  const auto known = live.config->member_clusters.find(command.cluster);
+  const bool force =
+      command.force || (known != live.config->member_clusters.end() && known->second.drain_forced);
+  const auto edit = [force](json::object* manifest) {
+    json::object& annotations = AnnotationsOf(manifest);
+    annotations[kCordoned] = "true";
+    annotations[kDraining] = force ? "force" : "true";
+  };
+  auto progress = std::make_shared<DrainProgress>();
+  EditObject(*this, command.actor, {ObjectKind::kMemberCluster, "", command.cluster}, 0, edit,
+             [progress, done = std::move(command.done)](Result<ObjectPtr> member) {
+               if (!member.ok()) return done(member.error());
+               done(*progress);
+             });
+  leaving->Look();
+  *progress = leaving->ProgressOf(command.cluster);
 }
 
 void Engine::Impl::Handle(SetCheckActiveCommand command) {

@@ -34,10 +34,7 @@ void PlacedJobs::Clear() { *this = PlacedJobs(); }
 
 void PlacedJobs::Configure(const ConfigPtr& config, const Jobs& jobs) {
   config_ = config;
-  std::vector<PlacementPtr> spreading;
-  for (const auto& [key, placement] : config->placements->all()) {
-    if (!placement->policy.spread.empty()) spreading.push_back(placement);
-  }
+  std::vector<PlacementPtr> spreading = config->placements->Spreading();
   if (spreading == spreading_) return;
   spreading_ = std::move(spreading);
   counted_.clear();

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "schedd/base/limits.h"
-#include "schedd/engine/impl.h"
+#include "schedd/engine/leaving_impl.h"
 #include "schedd/engine/remote_objects.h"
 #include "schedd/engine/stand_ins_impl.h"
 #include "schedd/shapes/queue_objects.h"
@@ -128,6 +128,7 @@ void Engine::Impl::Rebuild(Loaded loaded) {
   strays.clear();
   unlisted.clear();
   lists_due = clock.Now() + kListsWithinNs;
+  leaving->Configure();
   CorrectUsage(loaded.usage);
 }
 
@@ -135,7 +136,7 @@ void Engine::Impl::RebuildObjects(const std::vector<ObjectPtr>& objects) {
   auto config = std::make_shared<ConfigView>();
   auto table = std::make_shared<ObjectTable>();
   for (const ObjectPtr& object : objects) {
-    table->emplace(ObjectKey{object->kind, object->ns, object->name}, object);
+    table->insert_or_assign({object->kind, object->ns, object->name}, object);
     const auto manifest = ParseJson(object->manifest);
     const Status applied = manifest.ok() ? shapes::ApplyTo(config.get(), object->kind, *manifest)
                                          : Status(manifest.error());
@@ -254,6 +255,8 @@ void Engine::Impl::RefuseWhileNotReady(Command& command) {
     answers.push_back([done = std::move(preview->done), error] { done(error); });
   } else if (auto* cordon = std::get_if<CordonCommand>(&command)) {
     answers.push_back([done = std::move(cordon->done), error] { done(error); });
+  } else if (auto* drain = std::get_if<DrainCommand>(&command)) {
+    answers.push_back([done = std::move(drain->done), error] { done(error); });
   } else if (auto* replace = std::get_if<ReplaceJobCommand>(&command)) {
     answers.push_back([done = std::move(replace->done), error] { done(error); });
   } else if (auto* check = std::get_if<SetCheckStatusCommand>(&command)) {

@@ -2,7 +2,7 @@
 // stopped is drained, what was stopped wakes, priorities are pushed.
 #include <algorithm>
 
-#include "schedd/engine/impl.h"
+#include "schedd/engine/leaving_impl.h"
 #include "schedd/engine/stand_ins_impl.h"
 
 namespace muster {
@@ -19,6 +19,18 @@ void WakeForMember(const ConfigView& before, const std::string& name, EngineStat
   state->tx.wakes.merge(WokenByMember(&known, WithFacts(is->second, state->facts), config));
 }
 
+// A member that was removed is nobody's: the same cluster may come again under any name.
+void ForgetMember(const std::string& name, EngineState* state) {
+  if (state->live.config->member_clusters.contains(name)) {
+    state->removed_members.erase(name);
+    return;
+  }
+  state->removed_members.insert(name);
+  state->facts.erase(name);
+  state->lost_members.erase(name);
+  state->second_names.erase(name);
+}
+
 }  // namespace
 
 void Engine::Impl::TakeConfig(ConfigEdit edit) {
@@ -26,6 +38,7 @@ void Engine::Impl::TakeConfig(ConfigEdit edit) {
   const std::vector<ObjectKey> changed = std::move(edit.changed);
   live.config = tx.config = std::move(edit.config);
   live.objects = tx.object_table = std::move(edit.objects);
+  leaving->Configure();
   if (!edit.matters) {
     // Placements change no amounts: what is charged to whom stays as it is.
     if (before->placements == live.config->placements) return;
@@ -38,7 +51,9 @@ void Engine::Impl::TakeConfig(ConfigEdit edit) {
   const core::QuotaTreePtr tree = core::QuotaTree::Build(*live.config);
   tx.wakes.merge(WokenBy({*before, *tree_before}, {*live.config, *tree}, changed));
   for (const auto& [kind, ns, name] : changed) {
-    if (kind == ObjectKind::kMemberCluster) WakeForMember(*before, name, this);
+    if (kind != ObjectKind::kMemberCluster) continue;
+    WakeForMember(*before, name, this);
+    ForgetMember(name, this);
   }
   RebuildCharges(tree);
   live.pending.Configure(live.config, tree, options.settings);

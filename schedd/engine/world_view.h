@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "schedd/base/shared_map.h"
 #include "schedd/core/snapshot.h"
 #include "schedd/model/dispatch.h"
 #include "schedd/model/job.h"
@@ -52,7 +53,7 @@ class JobTable {
 };
 
 using ObjectKey = std::tuple<ObjectKind, std::string, std::string>;  // kind, namespace, name
-using ObjectTable = std::map<ObjectKey, ObjectPtr>;
+using ObjectTable = SharedMap<ObjectKey, ObjectPtr>;
 
 struct QueueStats {
   std::size_t active = 0, inadmissible = 0;  // pending: being tried, waiting for a change

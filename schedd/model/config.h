@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "schedd/model/disruption.h"
 #include "schedd/model/placement.h"
 #include "schedd/model/queues.h"
 
@@ -24,6 +25,9 @@ struct ConfigView {
   std::map<std::pair<std::string, std::string>, LimitRange> limit_ranges;  // (namespace, name)
   std::map<std::string, RuntimeClass> runtime_classes;
   std::shared_ptr<const PlacementTable> placements = std::make_shared<const PlacementTable>();
+  // By (namespace, name); "" for those of a ClusterResourcePlacement.
+  std::map<std::pair<std::string, std::string>, DisruptionBudget> disruption_budgets;
+  std::map<std::pair<std::string, std::string>, PlacementEviction> placement_evictions;
   std::int64_t version = 0;  // grows with every change
 };
 using ConfigPtr = std::shared_ptr<const ConfigView>;

@@ -90,6 +90,9 @@ void ReturnToQueue(JobRecord* job, const AdmissionSettings& settings, WallTime n
   const std::string message = evicted == nullptr ? std::string() : evicted->message;
   ReleaseQuota(job, Reason::kPendingEvaluation, message, settings, now);
   const bool at_once = reason == ReasonName(Reason::kPreempted) ||
+                       reason == ReasonName(Reason::kClusterDrained) ||
+                       reason == ReasonName(Reason::kClusterTainted) ||
+                       reason == ReasonName(Reason::kPlacementEviction) ||
                        reason == ReasonName(Reason::kNodeFailures) ||
                        reason == ReasonName(Reason::kFlavorMigration);
   SetCondition(job, "Requeued", at_once, reason, message, now);

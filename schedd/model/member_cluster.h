@@ -42,6 +42,7 @@ struct MemberCluster {
   std::string backend;  // "local", "simulated" or "kubernetes"
   LabelMap labels;
   std::vector<Taint> taints;
+  std::vector<WallTime> tainted_at;  // of each taint; unset: not known
   bool any_flavor =
       false;  // local members: a flavor's label key that the member does not declare matches
   ResourceList allocatable;
@@ -57,8 +58,10 @@ struct MemberCluster {
   std::shared_ptr<const MachineGroups> machines;  // null: not told
   bool healthy = true;
   bool cordoned = false;
-  std::string message;   // why it is not healthy, else what it tells of itself; "" if nothing
-  WallTime observed_at;  // when it last answered; unset: not told
+  bool draining = false;      // its jobs are sent elsewhere; it is cordoned too
+  bool drain_forced = false;  // with those that may not be requeued
+  std::string message;        // why it is not healthy, else what it tells of itself; "" if nothing
+  WallTime observed_at;       // when it last answered; unset: not told
 };
 
 }  // namespace muster

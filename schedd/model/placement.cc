@@ -40,31 +40,43 @@ void PlacementTable::Put(PlacementPtr placement) {
     if (selector.name.empty()) {
       selecting_[placement->ns].insert(placement->name);
     } else {
-      by_target_[TargetOf(placement->ns, selector.group, selector.kind, selector.name)].insert(
-          placement->name);
+      const Target target = TargetOf(placement->ns, selector.group, selector.kind, selector.name);
+      const auto known = by_target_.find(target);
+      std::set<std::string> names;
+      if (known != by_target_.end()) names = known->second;
+      names.insert(placement->name);
+      by_target_.insert_or_assign(target, std::move(names));
     }
   }
   Key key{placement->ns, placement->name};
+  if (!placement->policy.spread.empty()) spreading_.insert(key);
   all_.insert_or_assign(std::move(key), std::move(placement));
 }
 
 void PlacementTable::Erase(const std::string& ns, const std::string& name) {
-  const auto found = all_.find({ns, name});
-  if (found == all_.end()) return;
-  const auto drop = [&](auto* index, const auto& key) {
-    const auto entry = index->find(key);
-    if (entry == index->end()) return;
-    entry->second.erase(name);
-    if (entry->second.empty()) index->erase(entry);
-  };
-  for (const ResourceSelector& selector : found->second->selectors) {
+  const PlacementPtr gone = Find(ns, name);
+  if (gone == nullptr) return;
+  for (const ResourceSelector& selector : gone->selectors) {
     if (selector.name.empty()) {
-      drop(&selecting_, ns);
+      const auto of_namespace = selecting_.find(ns);
+      if (of_namespace == selecting_.end()) continue;
+      of_namespace->second.erase(name);
+      if (of_namespace->second.empty()) selecting_.erase(of_namespace);
+      continue;
+    }
+    const Target target = TargetOf(ns, selector.group, selector.kind, selector.name);
+    const auto known = by_target_.find(target);
+    if (known == by_target_.end()) continue;
+    std::set<std::string> names = known->second;
+    names.erase(name);
+    if (names.empty()) {
+      by_target_.erase(target);
     } else {
-      drop(&by_target_, TargetOf(ns, selector.group, selector.kind, selector.name));
+      by_target_.insert_or_assign(target, std::move(names));
     }
   }
-  all_.erase(found);
+  spreading_.erase({ns, name});
+  all_.erase({ns, name});
 }
 
 PlacementPtr PlacementTable::Find(const std::string& ns, const std::string& name) const {
@@ -88,6 +100,12 @@ std::vector<PlacementPtr> PlacementTable::Selecting(const std::string& ns) const
   if (found == selecting_.end()) return selecting;
   for (const std::string& placement : found->second) selecting.push_back(Find(ns, placement));
   return selecting;
+}
+
+std::vector<PlacementPtr> PlacementTable::Spreading() const {
+  std::vector<PlacementPtr> spreading;
+  for (const auto& [ns, name] : spreading_) spreading.push_back(Find(ns, name));
+  return spreading;
 }
 
 std::vector<PlacementPtr> PlacementTable::OfCluster() const {

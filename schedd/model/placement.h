@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedd/base/shared_map.h"
 #include "schedd/model/member_property.h"
 #include "schedd/model/scheduling.h"
 
@@ -113,8 +114,8 @@ struct JobPlacement {
 };
 using JobPlacementPtr = std::shared_ptr<const JobPlacement>;
 
-/// All placements, with the way from a job to the one that governs it. A value; copied before it is
-/// edited when it is shared.
+/// All placements, with the way from a job to the one that governs it. A value; a copy costs little
+/// (SharedMap).
 class PlacementTable {
  public:
   using Key = std::pair<std::string, std::string>;                   // namespace ("": CRP), name
@@ -124,7 +125,9 @@ class PlacementTable {
   void Erase(const std::string& ns, const std::string& name);
   /// Null if there is none.
   PlacementPtr Find(const std::string& ns, const std::string& name) const;
-  const std::map<Key, PlacementPtr>& all() const { return all_; }
+  const SharedMap<Key, PlacementPtr>& all() const { return all_; }
+  /// Those with spread constraints, by key.
+  std::vector<PlacementPtr> Spreading() const;
 
   /// ResourcePlacements that name this object, by name. With namespace "" and kind Namespace: the
   /// ClusterResourcePlacements that name this namespace.
@@ -136,9 +139,10 @@ class PlacementTable {
   std::vector<PlacementPtr> OfCluster() const;
 
  private:
-  std::map<Key, PlacementPtr> all_;
-  std::map<Target, std::set<std::string>> by_target_;
+  SharedMap<Key, PlacementPtr> all_;
+  SharedMap<Target, std::set<std::string>> by_target_;
   std::map<std::string, std::set<std::string>> selecting_;  // by namespace
+  std::set<Key> spreading_;
 };
 
 }  // namespace muster

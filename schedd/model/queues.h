@@ -36,6 +36,10 @@ enum class ObjectKind : std::uint8_t {
   kRuntimeClass = 13,
   kClusterResourcePlacement = 14,
   kResourcePlacement = 15,
+  kClusterResourcePlacementEviction = 16,
+  kResourcePlacementEviction = 17,
+  kClusterResourcePlacementDisruptionBudget = 18,
+  kResourcePlacementDisruptionBudget = 19,
 };
 
 /// A configuration object as stored: Kubernetes-shaped, whatever frontend it came through.

@@ -6,7 +6,7 @@
 namespace muster {
 namespace {
 
-constexpr std::array<std::pair<Reason, std::string_view>, 44> kNames = {{
+constexpr std::array<std::pair<Reason, std::string_view>, 47> kNames = {{
     {Reason::kPendingEvaluation, "PendingEvaluation"},
     {Reason::kNoMatchingFlavor, "NoMatchingFlavor"},
     {Reason::kExceedsMaxQuota, "ExceedsMaxQuota"},
@@ -50,6 +50,9 @@ constexpr std::array<std::pair<Reason, std::string_view>, 44> kNames = {{
     {Reason::kMaximumExecutionTimeExceeded, "MaximumExecutionTimeExceeded"},
     {Reason::kWorkloadSliceReplaced, "WorkloadSliceReplaced"},
     {Reason::kEvictedOnMember, "EvictedOnMember"},
+    {Reason::kClusterDrained, "ClusterDrained"},
+    {Reason::kClusterTainted, "ClusterTainted"},
+    {Reason::kPlacementEviction, "PlacementEviction"},
     {Reason::kNone, ""},
 }};
 

@@ -60,6 +60,10 @@ enum class Reason : std::uint16_t {
   kWorkloadSliceReplaced,
   // What ended an attempt from outside.
   kEvictedOnMember,  // the member took its pods away: eviction, preemption or deletion there
+  // Evictions off a member (placement.md 1.12).
+  kClusterDrained,
+  kClusterTainted,
+  kPlacementEviction,  // an eviction object of its placement
 };
 
 /// CamelCase name ("WaitingForQuota"); "" for kNone.

@@ -98,12 +98,17 @@ MemberProperties ReadProperties(const Field& annotation) {
 }
 
 // Those of machines may be PreferNoSchedule; a member's either repel or do not.
-std::vector<Taint> ReadMemberTaints(const Field& field) {
+std::vector<Taint> ReadMemberTaints(const Field& field, std::vector<WallTime>* added) {
   std::vector<Taint> taints = ReadTaints(field);
   const std::vector<Field> items = field.Elements();
   for (std::size_t i = 0; i < taints.size(); ++i) {
     if (taints[i].effect == "PreferNoSchedule")
       items[i]["effect"].Fail("must be NoSchedule or NoExecute");
+    WallTime since;
+    const Field time = items[i]["timeAdded"];
+    if (const auto text = time.String(); text && !ParseRfc3339(std::string(*text), &since))
+      time.Fail("must be a time such as 2026-01-31T12:00:00Z");
+    added->push_back(since);
   }
   if (taints.size() > limits::kMemberTaints)
     field.Fail("must have at most " + std::to_string(limits::kMemberTaints) + " entries");
@@ -142,6 +147,21 @@ std::vector<Node> ReadNodes(const Field& annotation) {
   return nodes;
 }
 
+// A member that was added while the daemon runs: where its kubeconfig is, and what goes with it.
+void CheckRegistered(const Field& annotations) {
+  const Field secret = annotations.Named("muster.io/kubeconfig-secret");
+  const std::string text(secret.StringOr(""));
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos || !IsDnsLabel(text.substr(0, slash)) ||
+      !IsDnsSubdomain(text.substr(slash + 1))) {
+    secret.Fail("must be NAMESPACE/NAME of a Secret with the key kubeconfig");
+  }
+  if (annotations.Named("muster.io/backend").StringOr("kubernetes") != "kubernetes")
+    annotations.Named("muster.io/backend").Fail("must be kubernetes where a Secret is named");
+  (void)annotations.Named("muster.io/context").String();
+  (void)annotations.Named("muster.io/fast").OneOf({"true", "false"});
+}
+
 }  // namespace
 
 Namespace ReadNamespace(const Field& root) {
@@ -165,20 +185,27 @@ MemberCluster ReadMemberCluster(const Field& root) {
   cluster.labels = ReadLabelMap(root["metadata"]["labels"]);
   const Field annotations = root["metadata"]["annotations"];
   const Field backend = annotations.Named("muster.io/backend");
-  if (!backend.present()) {
+  const bool registered = annotations.Named("muster.io/kubeconfig-secret").present();
+  if (registered) {
+    CheckRegistered(annotations);
+  } else if (!backend.present()) {
     backend.Fail(
         "member clusters are declared to musterd (--local-cluster, --member-cluster), not applied");
   }
-  cluster.backend = backend.StringOr("");
-  cluster.any_flavor = ReadFlag(annotations.Named("muster.io/any-flavor"));
+  cluster.backend = backend.StringOr(registered ? "kubernetes" : "");
+  cluster.any_flavor = registered || ReadFlag(annotations.Named("muster.io/any-flavor"));
   cluster.cordoned = ReadFlag(annotations.Named("muster.io/cordoned"));
+  const auto draining =
+      annotations.Named("muster.io/draining").OneOf({"true", "force", "false"}).value_or("false");
+  cluster.draining = draining != "false";
+  cluster.drain_forced = draining == "force";
   cluster.allocatable = ReadAllocatable(annotations.Named("muster.io/allocatable"));
   cluster.nodes = ReadNodes(annotations.Named("muster.io/nodes"));
   cluster.properties = ReadProperties(annotations.Named("muster.io/properties"));
   cluster.datasets = ReadDatasets(annotations, kMemberDatasets);
   const Field spec = root["spec"];
   spec.OnlyMembers({"taints", "identity", "heartbeatPeriodSeconds", "deleteOptions"});
-  cluster.taints = ReadMemberTaints(spec["taints"]);
+  cluster.taints = ReadMemberTaints(spec["taints"], &cluster.tainted_at);
   spec["identity"].Refuse("is not supported: no agent of a member writes to Muster");
   const Field heartbeat = spec["heartbeatPeriodSeconds"];
   if (heartbeat.Int(1, 600))

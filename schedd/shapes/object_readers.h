@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schedd/base/result.h"
+#include "schedd/model/disruption.h"
 #include "schedd/model/placement.h"
 #include "schedd/model/queues.h"
 #include "schedd/shapes/field.h"
@@ -29,6 +30,13 @@ RuntimeClass ReadRuntimeClass(const Field& root);
 /// A placement's annotations are read into its policy.
 Placement ReadClusterResourcePlacement(const Field& root);
 Placement ReadResourcePlacement(const Field& root);
+DisruptionBudget ReadClusterDisruptionBudget(const Field& root);
+DisruptionBudget ReadDisruptionBudget(const Field& root);
+/// `over` is read from status: the engine writes it.
+PlacementEviction ReadClusterPlacementEviction(const Field& root);
+PlacementEviction ReadPlacementEviction(const Field& root);
+/// kInvalidArgument naming the field: an eviction is for one placement on one member.
+Status CheckEvictionChange(const PlacementEviction& old, const PlacementEviction& now);
 /// kInvalidArgument naming what of a placement may not change so (placement.md 1.3).
 Status CheckPlacementChange(const Placement& old, const Placement& now);
 /// ConfigMap and Secret have no typed form: they are only checked.

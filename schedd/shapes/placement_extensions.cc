@@ -91,7 +91,10 @@ void ReadPlacementExtensions(const Field& annotations, PlacementPolicy* policy) 
   for (const auto& [key, field] : annotations.Members()) {
     if (key.starts_with(kOwnPrefix) && key != kTieBreak && key != kScoreOver &&
         key != kClusterGroups) {
-      field.Fail("unknown: placements have muster.io/tie-break, score-over and cluster-groups");
+      field.Fail(key == "muster.io/rebalance" || key == "muster.io/rebalance-margin"
+                     ? "is not supported by this version: no job moves to a better member cluster"
+                     : "unknown: placements have muster.io/tie-break, score-over and "
+                       "cluster-groups");
     }
   }
   policy->kubefleet_tie_break = annotations.Named(kTieBreak).OneOf({"kubefleet"}).has_value();

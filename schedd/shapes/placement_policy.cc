@@ -64,8 +64,6 @@ std::vector<Toleration> ReadPolicyTolerations(const Field& field) {
   for (std::size_t i = 0; i < read.size(); ++i) {
     if (read[i].effect == "PreferNoSchedule")
       items[i]["effect"].Fail("must be NoSchedule or NoExecute: members have no other taints");
-    items[i]["tolerationSeconds"].Refuse(
-        "is not supported by this version: a taint moves no job off a member cluster");
     if (std::find(read.begin(), read.begin() + static_cast<std::ptrdiff_t>(i), read[i]) !=
         read.begin() + static_cast<std::ptrdiff_t>(i)) {
       items[i].Fail("must be unique among the tolerations");

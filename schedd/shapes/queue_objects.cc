@@ -1,5 +1,6 @@
 #include "schedd/shapes/queue_objects.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "schedd/base/names.h"
@@ -11,67 +12,8 @@
 namespace muster::shapes {
 namespace {
 
-constexpr char kKueue[] = "kueue.x-k8s.io";
-constexpr char kFleet[] = "cluster.kubernetes-fleet.io";
-constexpr char kPlacement[] = "placement.kubernetes-fleet.io";
-
-constexpr KindInfo kKinds[] = {
-    {ObjectKind::kNamespace, "Namespace", "namespaces", "", {"v1", nullptr}, false},
-    {ObjectKind::kResourceFlavor,
-     "ResourceFlavor",
-     "resourceflavors",
-     kKueue,
-     {"v1beta1", "v1beta2"},
-     false},
-    {ObjectKind::kClusterQueue,
-     "ClusterQueue",
-     "clusterqueues",
-     kKueue,
-     {"v1beta1", "v1beta2"},
-     false},
-    {ObjectKind::kCohort, "Cohort", "cohorts", kKueue, {"v1beta1", "v1beta2"}, false},
-    {ObjectKind::kLocalQueue, "LocalQueue", "localqueues", kKueue, {"v1beta1", "v1beta2"}, true},
-    {ObjectKind::kWorkloadPriorityClass,
-     "WorkloadPriorityClass",
-     "workloadpriorityclasses",
-     kKueue,
-     {"v1beta1", "v1beta2"},
-     false},
-    {ObjectKind::kTopology, "Topology", "topologies", kKueue, {"v1beta1", "v1beta2"}, false},
-    {ObjectKind::kAdmissionCheck,
-     "AdmissionCheck",
-     "admissionchecks",
-     kKueue,
-     {"v1beta1", "v1beta2"},
-     false},
-    {ObjectKind::kLimitRange, "LimitRange", "limitranges", "", {"v1", nullptr}, true},
-    {ObjectKind::kRuntimeClass,
-     "RuntimeClass",
-     "runtimeclasses",
-     "node.k8s.io",
-     {"v1", nullptr},
-     false},
-    {ObjectKind::kMemberCluster,
-     "MemberCluster",
-     "memberclusters",
-     kFleet,
-     {"v1beta1", nullptr},
-     false},
-    {ObjectKind::kConfigMap, "ConfigMap", "configmaps", "", {"v1", nullptr}, true},
-    {ObjectKind::kSecret, "Secret", "secrets", "", {"v1", nullptr}, true},
-    {ObjectKind::kClusterResourcePlacement,
-     "ClusterResourcePlacement",
-     "clusterresourceplacements",
-     kPlacement,
-     {"v1beta1", "v1"},
-     false},
-    {ObjectKind::kResourcePlacement,
-     "ResourcePlacement",
-     "resourceplacements",
-     kPlacement,
-     {"v1beta1", "v1"},
-     true},
-};
+constexpr std::string_view kOwnGroups[] = {"kueue.x-k8s.io", "cluster.kubernetes-fleet.io",
+                                           "placement.kubernetes-fleet.io"};
 
 std::string_view TextAt(const json::value& document, std::string_view key) {
   const auto* object = document.if_object();
@@ -95,7 +37,7 @@ bool Serves(const KindInfo& info, std::string_view version) {
 }
 
 const KindInfo* FindDocumentKind(std::string_view api_version, std::string_view kind) {
-  for (const auto& info : kKinds) {
+  for (const auto& info : Kinds()) {
     if (kind == info.name && GroupOf(api_version) == info.group) return &info;
   }
   return nullptr;
@@ -104,7 +46,7 @@ const KindInfo* FindDocumentKind(std::string_view api_version, std::string_view 
 Error UnknownKind(std::string_view api_version, std::string_view kind) {
   const std::string named(kind.substr(0, 80));
   const std::string_view group = GroupOf(api_version);
-  if (group == kKueue || group == kPlacement || group == kFleet) {
+  if (std::find(std::begin(kOwnGroups), std::end(kOwnGroups), group) != std::end(kOwnGroups)) {
     return InvalidField("kind",
                         named + " of " + std::string(group) + " is not supported by this version");
   }
@@ -159,6 +101,18 @@ void ReadBody(ObjectKind kind, const Field& root) {
       return;
     case ObjectKind::kResourcePlacement:
       ReadResourcePlacement(root);
+      return;
+    case ObjectKind::kClusterResourcePlacementEviction:
+      ReadClusterPlacementEviction(root);
+      return;
+    case ObjectKind::kResourcePlacementEviction:
+      ReadPlacementEviction(root);
+      return;
+    case ObjectKind::kClusterResourcePlacementDisruptionBudget:
+      ReadClusterDisruptionBudget(root);
+      return;
+    case ObjectKind::kResourcePlacementDisruptionBudget:
+      ReadDisruptionBudget(root);
       return;
   }
 }
@@ -297,12 +251,9 @@ Status PutLimitRange(const json::value& manifest, ConfigView* config) {
   return Done{};
 }
 
-// The table of a configuration that nothing else sees is edited in place: it was made here.
 template <class Edit>
 void EditPlacements(ConfigView* config, const Edit& edit) {
-  const bool own = config->placements.use_count() == 1 && !config->placements->all().empty();
-  auto table = own ? std::const_pointer_cast<PlacementTable>(config->placements)
-                   : std::make_shared<PlacementTable>(*config->placements);
+  auto table = std::make_shared<PlacementTable>(*config->placements);
   edit(table.get());
   config->placements = std::move(table);
 }
@@ -319,29 +270,34 @@ Status PutPlacement(const json::value& manifest, Placement (*read)(const Field&)
   return Done{};
 }
 
+Status PutEviction(const json::value& manifest, PlacementEviction (*read)(const Field&),
+                   ConfigView* config) {
+  PlacementEviction eviction;
+  if (auto status = Store(manifest, read, &eviction); !status.ok()) return status;
+  const std::pair key(eviction.ns, eviction.name);
+  const auto old = config->placement_evictions.find(key);
+  if (old != config->placement_evictions.end()) {
+    if (auto status = CheckEvictionChange(old->second, eviction); !status.ok()) return status;
+  }
+  config->placement_evictions[key] = std::move(eviction);
+  return Done{};
+}
+
+Status PutBudget(const json::value& manifest, DisruptionBudget (*read)(const Field&),
+                 ConfigView* config) {
+  DisruptionBudget budget;
+  if (auto status = Store(manifest, read, &budget); !status.ok()) return status;
+  const std::pair key(budget.ns, budget.name);
+  config->disruption_budgets[key] = std::move(budget);
+  return Done{};
+}
+
 void ErasePlacement(ConfigView* config, const std::string& ns, const std::string& name) {
   if (config->placements->Find(ns, name) == nullptr) return;
   EditPlacements(config, [&](PlacementTable* table) { table->Erase(ns, name); });
 }
 
 }  // namespace
-
-const KindInfo& InfoOf(ObjectKind kind) {
-  for (const auto& info : kKinds) {
-    if (info.kind == kind) return info;
-  }
-  MUSTER_CHECK(!"every ObjectKind is listed");
-  return kKinds[0];
-}
-
-std::span<const KindInfo> Kinds() { return kKinds; }
-
-const KindInfo* FindKind(std::string_view group, std::string_view plural) {
-  for (const auto& info : kKinds) {
-    if (group == info.group && plural == info.plural) return &info;
-  }
-  return nullptr;
-}
 
 bool IsConfigObject(const json::value& document) {
   const std::string_view api_version = TextAt(document, "apiVersion");
@@ -403,6 +359,14 @@ Status ApplyTo(ConfigView* config, ObjectKind kind, const json::value& manifest)
       return PutPlacement(manifest, ReadClusterResourcePlacement, config);
     case ObjectKind::kResourcePlacement:
       return PutPlacement(manifest, ReadResourcePlacement, config);
+    case ObjectKind::kClusterResourcePlacementEviction:
+      return PutEviction(manifest, ReadClusterPlacementEviction, config);
+    case ObjectKind::kResourcePlacementEviction:
+      return PutEviction(manifest, ReadPlacementEviction, config);
+    case ObjectKind::kClusterResourcePlacementDisruptionBudget:
+      return PutBudget(manifest, ReadClusterDisruptionBudget, config);
+    case ObjectKind::kResourcePlacementDisruptionBudget:
+      return PutBudget(manifest, ReadDisruptionBudget, config);
     case ObjectKind::kConfigMap:
     case ObjectKind::kSecret:
       return Done{};  // decisions do not look at them
@@ -451,6 +415,14 @@ void RemoveFrom(ConfigView* config, ObjectKind kind, const std::string& ns,
       return;
     case ObjectKind::kResourcePlacement:
       ErasePlacement(config, ns, name);
+      return;
+    case ObjectKind::kClusterResourcePlacementEviction:
+    case ObjectKind::kResourcePlacementEviction:
+      config->placement_evictions.erase({ns, name});
+      return;
+    case ObjectKind::kClusterResourcePlacementDisruptionBudget:
+    case ObjectKind::kResourcePlacementDisruptionBudget:
+      config->disruption_budgets.erase({ns, name});
       return;
     case ObjectKind::kConfigMap:
     case ObjectKind::kSecret:

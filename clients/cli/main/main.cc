@@ -29,16 +29,14 @@ struct CommandLine {
   QuotaKey quota_key;
   QuotaEdit quota_edit;
   TaintOptions taint;
+  DrainOptions drain;
+  ClusterAddOptions cluster_add;
+  bool force = false;
   SimulateOptions simulate;
   std::vector<std::string> jobs;
   std::string name, output, shell;
   bool once = false, client_only = false;
 };
-
-int NotYet(const char* what) {
-  PrintError(std::string(what) + " is not supported by this version");
-  return kRefused;
-}
 
 void AddJobCommands(CLI::App& app, CommandLine& line) {
   auto* apply = app.add_subcommand("apply", "Create or change objects and submit jobs from files");
@@ -137,13 +135,31 @@ void AddAdminCommands(CLI::App& app, CommandLine& line) {
                 "Show what it would admit and preempt; change nothing");
   set->callback(
       [&line] { line.run = [&line](Session& s) { return QuotaSet(s, line.quota_edit); }; });
+}
 
+void AddClusterCommands(CLI::App& app, CommandLine& line) {
   auto* cluster = app.add_subcommand("cluster", "Member clusters");
   cluster->require_subcommand(1);
   auto* list = cluster->add_subcommand("list", "List them");
   list->add_option("-o,--output", line.output, "wide, json, yaml or name");
   list->callback(
       [&line] { line.run = [&line](Session& s) { return ClusterList(s, line.output); }; });
+  auto* join = cluster->add_subcommand("add", "Add a Kubernetes cluster as a member");
+  join->add_option("NAME", line.cluster_add.name)->required();
+  join->add_option("--kubeconfig", line.cluster_add.kubeconfig, "How it is reached: a file")
+      ->required();
+  join->add_option("--context", line.cluster_add.context, "Of the kubeconfig; default: its own");
+  join->add_option("--label", line.cluster_add.labels, "KEY=VALUE; may be repeated");
+  join->add_flag("--fast", line.cluster_add.fast, "Create jobs there in one step");
+  join->add_flag("--force", line.cluster_add.force, "Whatever the cluster answers");
+  join->callback(
+      [&line] { line.run = [&line](Session& s) { return ClusterAdd(s, line.cluster_add); }; });
+  auto* remove = cluster->add_subcommand("remove", "Remove one that was added and runs nothing");
+  remove->add_option("NAME", line.name)->required();
+  remove->add_flag("--force", line.force, "Give up what it runs if it does not answer");
+  remove->callback([&line] {
+    line.run = [&line](Session& s) { return ClusterRemove(s, line.name, line.force); };
+  });
   auto* describe = cluster->add_subcommand("describe", "Show one's facts");
   describe->add_option("NAME", line.name)->required();
   describe->add_option("-o,--output", line.output, "json or yaml");
@@ -157,6 +173,12 @@ void AddAdminCommands(CLI::App& app, CommandLine& line) {
   taint->add_flag("--overwrite", line.taint.overwrite, "Change the value of one that is there");
   taint->callback(
       [&line] { line.run = [&line](Session& s) { return ClusterTaint(s, line.taint); }; });
+  auto* drain = cluster->add_subcommand("drain", "Cordon it and send its jobs elsewhere");
+  drain->add_option("NAME", line.drain.cluster)->required();
+  drain->add_flag("--force", line.drain.force, "Cancel jobs that may not be requeued");
+  drain->add_flag("--wait", line.drain.wait, "Until nothing is left on it");
+  drain->callback(
+      [&line] { line.run = [&line](Session& s) { return ClusterDrain(s, line.drain); }; });
   for (const bool cordon : {true, false}) {
     auto* command =
         cluster->add_subcommand(cordon ? "cordon" : "uncordon",
@@ -176,13 +198,6 @@ void AddAdminCommands(CLI::App& app, CommandLine& line) {
   add("fence", "It does not answer, and nothing runs on it any more: run its jobs elsewhere",
       ClusterFence);
   add("collect", "Release what is quarantined on it", ClusterCollect);
-  for (const char* verb : {"add", "drain", "remove"}) {
-    auto* command = cluster->add_subcommand(verb, "Not supported by this version");
-    command->allow_extras();
-    command->callback([&line, verb] {
-      line.run_alone = [verb] { return NotYet((std::string("cluster ") + verb).c_str()); };
-    });
-  }
 }
 
 void AddSimulate(CLI::App& app, CommandLine& line) {
@@ -264,6 +279,7 @@ int Run(int argc, char** argv) {
   AddJobCommands(app, line);
   AddObjectCommands(app, line);
   AddAdminCommands(app, line);
+  AddClusterCommands(app, line);
   AddSimulate(app, line);
   AddOwnCommands(app, line);
   try {

@@ -29,6 +29,10 @@ inline constexpr ObjectTable kObjectTables[] = {
     {ObjectKind::kRuntimeClass, "runtime_classes", false},
     {ObjectKind::kClusterResourcePlacement, "cluster_resource_placements", false},
     {ObjectKind::kResourcePlacement, "resource_placements", true},
+    {ObjectKind::kClusterResourcePlacementEviction, "cluster_placement_evictions", false},
+    {ObjectKind::kResourcePlacementEviction, "placement_evictions", true},
+    {ObjectKind::kClusterResourcePlacementDisruptionBudget, "cluster_disruption_budgets", false},
+    {ObjectKind::kResourcePlacementDisruptionBudget, "disruption_budgets", true},
 };
 
 /// $1 name, $2 uid, $3 generation, $4 resource_version, $5 creation_time, $6 manifest, $7 namespace

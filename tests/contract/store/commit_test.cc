@@ -266,14 +266,25 @@ TEST_P(CommitContract, OnlyWhatHasEndedIsDeleted) {
 
 TEST_P(CommitContract, EveryKindOfObjectIsKeptReplacedAndRemoved) {
   const std::pair<ObjectKind, const char*> kinds[] = {
-      {ObjectKind::kNamespace, ""},           {ObjectKind::kResourceFlavor, ""},
-      {ObjectKind::kClusterQueue, ""},        {ObjectKind::kCohort, ""},
-      {ObjectKind::kLocalQueue, "ns1"},       {ObjectKind::kWorkloadPriorityClass, ""},
-      {ObjectKind::kMemberCluster, ""},       {ObjectKind::kConfigMap, "ns1"},
-      {ObjectKind::kSecret, "ns1"},           {ObjectKind::kTopology, ""},
-      {ObjectKind::kAdmissionCheck, ""},      {ObjectKind::kLimitRange, "ns1"},
-      {ObjectKind::kRuntimeClass, ""},        {ObjectKind::kClusterResourcePlacement, ""},
-      {ObjectKind::kResourcePlacement, "ns1"}};
+      {ObjectKind::kNamespace, ""},
+      {ObjectKind::kResourceFlavor, ""},
+      {ObjectKind::kClusterQueue, ""},
+      {ObjectKind::kCohort, ""},
+      {ObjectKind::kLocalQueue, "ns1"},
+      {ObjectKind::kWorkloadPriorityClass, ""},
+      {ObjectKind::kMemberCluster, ""},
+      {ObjectKind::kConfigMap, "ns1"},
+      {ObjectKind::kSecret, "ns1"},
+      {ObjectKind::kTopology, ""},
+      {ObjectKind::kAdmissionCheck, ""},
+      {ObjectKind::kLimitRange, "ns1"},
+      {ObjectKind::kRuntimeClass, ""},
+      {ObjectKind::kClusterResourcePlacement, ""},
+      {ObjectKind::kResourcePlacement, "ns1"},
+      {ObjectKind::kClusterResourcePlacementEviction, ""},
+      {ObjectKind::kResourcePlacementEviction, "ns1"},
+      {ObjectKind::kClusterResourcePlacementDisruptionBudget, ""},
+      {ObjectKind::kResourcePlacementDisruptionBudget, "ns1"}};
   PlanCommit puts, replaces, removes;
   for (const auto& [kind, ns] : kinds) {
     puts.objects.push_back({SomeObject(kind, ns, "x", 1), false});
@@ -285,10 +296,10 @@ TEST_P(CommitContract, EveryKindOfObjectIsKeptReplacedAndRemoved) {
   }
   puts.objects.push_back({SomeObject(ObjectKind::kLocalQueue, "ns2", "x", 1), false});
   MustCommit(puts);
-  EXPECT_EQ(LoadAll().objects.size(), 16U);
+  EXPECT_EQ(LoadAll().objects.size(), 20U);
   MustCommit(replaces);
   Loaded loaded = LoadAll();
-  ASSERT_EQ(loaded.objects.size(), 16U);
+  ASSERT_EQ(loaded.objects.size(), 20U);
   for (const ObjectPtr& object : loaded.objects) {
     if (object->ns == "ns2") continue;
     EXPECT_EQ(object->generation, 2);

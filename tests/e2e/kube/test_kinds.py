@@ -234,9 +234,20 @@ spec: {clusterQueue: main}
 
     def test_a_pod_that_cannot_be_scheduled_says_why(self):
         stuck = job("stuck", run="100ms")
-        stuck["spec"]["template"]["spec"]["nodeSelector"] = {"bed.test/nowhere": "true"}
+        beside = {"labelSelector": {"matchLabels": {"bed.test/nobody": "true"}}, "topologyKey": "kubernetes.io/hostname"}
+        stuck["spec"]["template"]["spec"]["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [beside]}}
         submitted = self.fleet.submit(stuck)
         self.server.wait(lambda: "node" in self.server.job(submitted["id"])["message"], what="the scheduler's words on the job")
+        self.server.run("muster", "delete", "jobs", str(submitted["id"]))
+        self.fleet.ends(submitted["id"], "Cancelled")
+
+    def test_a_pod_that_no_machine_takes_is_not_sent_anywhere(self):
+        nowhere = job("nowhere", run="100ms")
+        nowhere["spec"]["template"]["spec"]["nodeSelector"] = {"bed.test/nowhere": "true"}
+        submitted = self.fleet.submit(nowhere)
+        reason = "no machine has the labels and taints that"
+        self.server.wait(lambda: reason in self.server.job(submitted["id"])["message"], what=reason)
+        self.assertEqual(self.server.job(submitted["id"])["state"], "Pending")
         self.server.run("muster", "delete", "jobs", str(submitted["id"]))
         self.fleet.ends(submitted["id"], "Cancelled")
 

@@ -23,6 +23,7 @@ struct Game {
   std::vector<JobPtr> jobs;
   AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
   std::int64_t cycle = 0;
+  std::shared_ptr<const PlacedCounts> placed;
 
   Snapshot Take(std::size_t per_queue, std::size_t total = 100000) const {
     Snapshot snapshot;
@@ -32,11 +33,56 @@ struct Game {
     snapshot.heads = pending.Heads(per_queue, total);
     snapshot.clusters = clusters;
     snapshot.cycle = cycle;
+    snapshot.placed = placed;
     return snapshot;
   }
 };
 
-Game RandomGame(std::uint64_t seed, int most_queues = 10) {
+PlacementPolicy RandomPolicy(Dice* dice) {
+  PlacementPolicy policy;
+  policy.type = static_cast<PlacementType>(dice->Roll(0, 2));
+  policy.kubefleet_tie_break = dice->Chance(20);
+  if (dice->Chance(50)) policy.tolerations = {{"spot", "Exists", "", "", {}}};
+  const auto member = [&] { return "member-" + std::to_string(dice->Roll(0, 3)); };
+  if (dice->Chance(20)) policy.groups = {{"one", {member(), member()}, std::nullopt, 60}};
+  if (policy.type == PlacementType::kPickFixed) {
+    policy.cluster_names = {member(), member()};
+    return policy;
+  }
+  const LabelSelector x{{{"kind", "x"}}, {}};
+  if (dice->Chance(40)) policy.required = {{x, {}}};
+  if (policy.type == PlacementType::kPickAll) return policy;
+  policy.preferred = {
+      {static_cast<std::int32_t>(dice->Roll(-100, 100)), x, std::nullopt},
+      {40, {}, PropertySorter{"resources.kubernetes-fleet.io/available-gpu", dice->Chance(50)}}};
+  if (dice->Chance(30)) policy.spread = {{1, "kind", dice->Chance(50)}};
+  return policy;
+}
+
+// Of some jobs by name, of a whole namespace, or of a whole queue.
+void AddPlacements(Dice* dice, const std::vector<JobPtr>& jobs, ConfigView* config) {
+  auto table = std::make_shared<PlacementTable>();
+  for (std::int64_t i = dice->Roll(0, 12); i-- > 0;) {
+    const auto& job =
+        jobs[static_cast<std::size_t>(dice->Roll(0, static_cast<std::int64_t>(jobs.size()) - 1))];
+    auto placement = std::make_shared<Placement>();
+    placement->ns = job->ns;
+    placement->name = "p" + std::to_string(i);
+    placement->policy = RandomPolicy(dice);
+    ResourceSelector selector;
+    selector.group = "batch";
+    selector.version = "v1";
+    selector.kind = "Job";
+    if (!dice->Chance(10)) selector.name = job->name;
+    placement->selectors = {selector};
+    table->Put(placement);
+    if (dice->Chance(20)) config->local_queues.begin()->second.placement = placement->name;
+  }
+  config->placements = table;
+}
+
+// `governed`: placements decide where some jobs go.
+Game RandomGame(std::uint64_t seed, int most_queues = 10, bool governed = false) {
   Dice dice(seed);
   Shape shape;
   shape.queues = static_cast<int>(dice.Roll(1, most_queues));
@@ -47,6 +93,7 @@ Game RandomGame(std::uint64_t seed, int most_queues = 10) {
   auto config = std::make_shared<ConfigView>(RandomConfig(&dice, shape));
   game.jobs = RandomJobs(&dice, shape, *config);
   game.clusters = RandomMembers(&dice, shape);
+  if (governed) AddPlacements(&dice, game.jobs, config.get());
   game.usage = Usage(QuotaTree::Build(*config));
   game.config = config;
   game.pending.Configure(game.config, game.usage.tree_ptr(),
@@ -73,6 +120,7 @@ void AssertEqual(const Plan& a, const Plan& b) {
   for (std::size_t i = 0; i < a.admits.size(); ++i) {
     RC_ASSERT(a.admits[i].job->id == b.admits[i].job->id);
     RC_ASSERT(a.admits[i].cluster == b.admits[i].cluster);
+    RC_ASSERT(a.admits[i].placed == b.admits[i].placed);
     RC_ASSERT(*a.admits[i].admission == *b.admits[i].admission);
   }
   RC_ASSERT(a.not_admitted.size() == b.not_admitted.size());
@@ -102,6 +150,7 @@ Placements PlayOut(Game* game, std::size_t heads, std::size_t per_queue, std::si
     game->usage = after.usage;
     game->clusters = after.clusters;
     game->cycle = after.cycle;
+    game->placed = after.placed;
     game->pending.Settle(plan, WallTime{});
     for (const auto& admit : plan.admits) {
       placements.emplace_back(admit.job->id.value, admit.cluster);
@@ -118,6 +167,16 @@ Placements PlayOut(Game* game, std::size_t heads, std::size_t per_queue, std::si
 RC_GTEST_PROP(CycleProperty, EveryPlanIsSound_AndUsageIsThatOfTheAdmitted, (std::uint64_t seed)) {
   Game game = RandomGame(seed);
   PlayOut(&game, 1000, 1000, 100000);
+}
+
+RC_GTEST_PROP(CycleProperty, PlacementsAreKept_WhateverTheBudgetAndTheWindow,
+              (std::uint64_t seed)) {
+  Game whole = RandomGame(seed, 4, true);
+  Game stepwise = RandomGame(seed, 4, true);
+  Game narrow = RandomGame(seed, 4, true);
+  const Placements expected = PlayOut(&whole, 100000, 1000, 100000);
+  RC_ASSERT(PlayOut(&stepwise, 1, 1000, 100000) == expected);
+  RC_ASSERT(PlayOut(&narrow, 7, 2, 100000) == expected);
 }
 
 RC_GTEST_PROP(CycleProperty, AdmittedJobs_AreWholeGangs, (std::uint64_t seed)) {

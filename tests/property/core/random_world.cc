@@ -103,6 +103,7 @@ std::vector<JobPtr> RandomJobs(Dice* dice, const Shape& shape, const ConfigView&
     auto job = std::make_shared<JobRecord>();
     job->id = {i};
     job->uid = {dice->Next(), dice->Next()};
+    job->name = "j" + std::to_string(i);
     job->ns = dice->Chance(50) ? "default" : "a";
     auto queue = config.cluster_queues.begin();
     std::advance(queue, dice->Roll(0, static_cast<std::int64_t>(config.cluster_queues.size()) - 1));

@@ -126,6 +126,23 @@ TEST_F(CliFleet, DescribeOfAPlacementReadsLikeKubectls) {
             "job1-placement");
 }
 
+TEST_F(CliFleet, ADrainIsFollowedUntilNothingIsLeft) {
+  int asked = 0;
+  answer_ = [&asked](const FakeRequest&) {
+    return FakeAnswer{200, ++asked == 1 ? R"({"evicting":2,"blocked":1,"waiting":0,
+        "reasons":["job 7: a budget keeps it"]})"
+                                        : R"({"evicting":0,"blocked":0,"waiting":0,"reasons":[]})"};
+  };
+  Session session = Connect();
+  const Ran ran = Capture([&] { return ClusterDrain(session, {"east", true, true}); });
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.out,
+            "membercluster/east draining: 2 evicting, 1 blocked, 0 waited for\n"
+            "  job 7: a budget keeps it\n"
+            "membercluster/east drained\n");
+  EXPECT_EQ(server_.requests().at(0).target, "/v1/memberclusters/east:drain?force=true");
+}
+
 TEST_F(CliFleet, APlacementThatHasComeToItsEndHasAllSixEvents) {
   json::array conditions;
   for (const char* type :

@@ -141,6 +141,17 @@ TEST_F(PlacementAskTest, ResourcePlacements_SelectInTheirOwnNamespace_ByKindName
   EXPECT_EQ(Governor(), "") << "without labels";
 }
 
+TEST_F(PlacementAskTest, VariantOfAJob_GoesByWhatNamesTheJob) {
+  Put("ml", "by-name", {Named("train")});
+  job_->name = "train-variant-spot";
+  EXPECT_EQ(Governor(), "");
+  AdmissionState state;
+  state.concurrent_parent = "ml/train";
+  job_->admission_state = std::make_shared<const AdmissionState>(state);
+  EXPECT_EQ(Governor(), "ResourcePlacement ml/by-name");
+  EXPECT_TRUE(Selects(Named("train"), *job_));
+}
+
 TEST_F(PlacementAskTest, ClusterResourcePlacements_TakeJobsOnlyWithTheContentOfTheirNamespace) {
   struct Case {
     const char* name;

@@ -172,6 +172,23 @@ TEST_F(DispatcherTest, AnOrderIsRenderedSentAndReported) {
   EXPECT_EQ(report.outcome->remote_uid, "uid");
 }
 
+TEST_F(DispatcherTest, AMemberThatComesLaterIsListedAndServedUntilItGoes) {
+  Start();
+  EXPECT_EQ(dispatcher_->BackendOf("later"), nullptr);
+  dispatcher_->AddCluster("later", backend_);
+  EXPECT_EQ(dispatcher_->BackendOf("later"), &backend_);
+  const BackendCall list = backend_.Take();
+  EXPECT_EQ(list.kind, BackendCall::Kind::kList);
+  EXPECT_EQ(list.key.cluster, "later");
+  auto job = std::make_shared<JobRecord>(*Accepted("train"));
+  job->cluster = "later";
+  dispatcher_->RemoveCluster("later");
+  EXPECT_EQ(dispatcher_->BackendOf("later"), nullptr);
+  dispatcher_->Ensure(KeyOf(job), job, "");
+  EXPECT_EQ(inbox_.Take<EnsuredCommand>().outcome.error().code, Code::kUnavailable);
+  EXPECT_EQ(dispatcher_->BackendOf("east"), &backend_);
+}
+
 TEST_F(DispatcherTest, CallsForOneKeyAreNeverConcurrent) {
   Start();
   const JobPtr job = Accepted("a");
@@ -468,7 +485,7 @@ TEST_F(DispatcherTest, AConfigMapThatExistsGoesAlong) {
   auto objects = std::make_shared<ObjectTable>();
   auto settings = std::make_shared<StoredObject>();
   settings->manifest = "{\"data\":{\"a\":\"b\"}}";
-  (*objects)[{ObjectKind::kConfigMap, "default", "settings"}] = settings;
+  objects->insert_or_assign({ObjectKind::kConfigMap, "default", "settings"}, settings);
   view_->objects = objects;
   Start();
   const JobPtr job = Accepted(

@@ -233,6 +233,29 @@ Story Drained() {
           }};
 }
 
+Story MemberDrained() {
+  return {"a member is drained",
+          [](EngineWorld* world) {
+            RunOne(world);
+            ASSERT_TRUE(world->Apply({MemberObject("west", {{"cpu", 8000}})}).ok());
+          },
+          [](EngineWorld* world) {
+            world->engine->Post(DrainCommand{{"root", "test"}, "east", false, [](auto) {}});
+          },
+          [](const EngineWorld& world) {
+            return world.engine->View()->config->member_clusters.at("east").draining;
+          },
+          [](EngineWorld* world) {
+            const JobPtr job = JobNamed(*world, "job");
+            EXPECT_EQ(job->state, JobState::kRunning);
+            EXPECT_EQ(job->cluster, "west");
+            EXPECT_EQ(job->attempt, 2);
+            ASSERT_EQ(StateOf(*job).evictions.size(), 1U);
+            EXPECT_EQ(StateOf(*job).evictions[0].reason, "ClusterDrained");
+            EXPECT_EQ(StateOf(*job).evictions[0].count, 1);
+          }};
+}
+
 Story PodsGivenBack() {
   return {"pods that ended give their quota back",
           [](EngineWorld* world) {
@@ -292,7 +315,7 @@ TEST_P(CrashPoints, AKillAfterAnyStepChangesNothingOfTheEnd) {
 INSTANTIATE_TEST_SUITE_P(Stories, CrashPoints,
                          testing::Values(&Preemption, &Retry, &RetryOfARunningJob, &Rejection,
                                          &Deactivation, &TooLong, &NotReady, &Drained,
-                                         &PodsGivenBack),
+                                         &MemberDrained, &PodsGivenBack),
                          [](const auto& tested) {
                            std::string name = tested.param().name;
                            for (char& c : name) c = c == ' ' ? '_' : c;

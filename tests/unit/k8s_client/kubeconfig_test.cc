@@ -189,6 +189,24 @@ TEST(Kubeconfig, FilesAreRelativeToItsDirectoryAndMayNotLeaveIt) {
   EXPECT_EQ(load("link", wider), "took " + folder.path() + "/link");
 }
 
+TEST(Kubeconfig, OneThatIsAddedHoldsWhatItNeedsItself) {
+  KubeconfigOptions options;
+  options.inline_only = true;
+  const std::string server = kServer;
+  const std::pair<std::string, std::string> refused[] = {
+      {Config(server + ", certificate-authority: ca.crt", "token: abc"),
+       "clusters[c].cluster.certificate-authority names a file"},
+      {Config(server, "tokenFile: t"), "users[u].user.tokenFile names a file"},
+      {Config(server, "client-certificate: c.crt, client-key: c.key"),
+       "users[u].user.client-certificate names a file"},
+      {Config(server, "exec: {apiVersion: client.authentication.k8s.io/v1, command: id}"),
+       "users[u].user.exec is refused"}};
+  for (const auto& [text, sentence] : refused)
+    EXPECT_THAT(Refusal(text, options), HasSubstr(sentence));
+  EXPECT_EQ(Refusal(Config(server + ", certificate-authority-data: YWJj", "token: abc"), options),
+            "accepted");
+}
+
 TEST(Kubeconfig, OneThatIsNotThereIsNotFound) {
   const auto read = LoadKubeconfig("/nonexistent/config", {});
   ASSERT_FALSE(read);

@@ -130,8 +130,9 @@ TEST(RestJobs, StepsOfAJobAreTakenAndRefusedAsTheyMake) {
   EXPECT_EQ(api.Post("/v1/jobs/" + id + ":nonsense", json::object()).status, 405);
   EXPECT_EQ(api.Ask("POST", "/v1/jobs/999:hold").status, 404);
   const Answer drain = api.Ask("POST", "/v1/memberclusters/east:drain");
-  EXPECT_EQ(drain.status, 501);
-  EXPECT_NE(drain.body.find("not supported by this version"), std::string::npos);
+  EXPECT_EQ(drain.status, 200) << drain.body;
+  EXPECT_EQ(Json(drain.body).at("waiting"), 0);
+  EXPECT_EQ(api.Ask("POST", "/v1/memberclusters/east:drain?force=perhaps").status, 400);
 }
 
 TEST(RestLists, PagesAreWholeInOrderAndJson) {

@@ -475,8 +475,9 @@ TEST(PlacementObject, SpreadAndTolerationsAreReadAndChecked) {
        "spec.policy.tolerations[0].operator: must be Exists when key is empty"},
       {"an effect that members have not", Some("tolerations: [{key: a, effect: PreferNoSchedule}]"),
        "spec.policy.tolerations[0].effect: must be NoSchedule or NoExecute"},
-      {"for a while", Some("tolerations: [{key: a, effect: NoExecute, tolerationSeconds: 5}]"),
-       "spec.policy.tolerations[0].tolerationSeconds: is not supported by this version"},
+      {"for a while, of no NoExecute",
+       Some("tolerations: [{key: a, effect: NoSchedule, tolerationSeconds: 5}]"),
+       "spec.policy.tolerations[0].effect: must be NoExecute when tolerationSeconds is set"},
   });
 }
 
@@ -585,6 +586,8 @@ TEST(PlacementObject, AnnotationsAddWhatMusterHasBeyondKubeFleet) {
   many.pop_back();
   const std::vector<Case> cases = {
       {"another tie-break", "muster.io/tie-break: random", "[muster.io/tie-break]: must be"},
+      {"rebalancing", "muster.io/rebalance: 'true'",
+       "[muster.io/rebalance]: is not supported by this version"},
       {"scores over what", "muster.io/score-over: all", "[muster.io/score-over]: must be"},
       {"scores of PickAll", "muster.io/score-over: feasible",
        "[muster.io/score-over]: is only for placementType PickN"},

@@ -1,0 +1,189 @@
+// Use cases: members that are added and removed while the daemon runs.
+#include <memory>
+#include <utility>
+
+#include "api/service/post_command.h"
+#include "api/service/registered_member.h"
+#include "api/service/scheduler_service.h"
+#include "api/service/validate.h"
+#include "schedd/text/base64.h"
+
+namespace muster::api {
+namespace {
+
+constexpr const char* kSystemNamespace = "muster-system";
+constexpr const char* kSecretKey = "kubeconfig";
+
+std::string SecretOf(const std::string& member) { return "muster-member-" + member; }
+
+// The paths of the object that is made become those of the request.
+Error OfRequest(Error error) {
+  const auto reworded = [](std::string* text) {
+    constexpr std::string_view kPrefix = "metadata.";
+    if (text->starts_with(kPrefix)) text->erase(0, kPrefix.size());
+  };
+  reworded(&error.detail);
+  for (FieldError& field : error.fields) reworded(&field.field);
+  return error;
+}
+
+json::object ManifestOf(const NewMember& wanted) {
+  const MemberDeclaration& member = wanted.declaration;
+  json::object labels;
+  for (const auto& [key, value] : wanted.labels) labels[key] = value;
+  json::object annotations{
+      {"muster.io/backend", "kubernetes"},
+      {"muster.io/any-flavor", "true"},
+      {"muster.io/cordoned", "false"},
+      {kKubeconfigSecret, std::string(kSystemNamespace) + "/" + SecretOf(member.name)}};
+  if (!member.context.empty()) annotations[kKubeconfigContext] = member.context;
+  if (member.fast) annotations[kFastDispatch] = "true";
+  return {{"apiVersion", "cluster.kubernetes-fleet.io/v1beta1"},
+          {"kind", "MemberCluster"},
+          {"metadata", json::object{{"name", member.name},
+                                    {"labels", std::move(labels)},
+                                    {"annotations", std::move(annotations)}}},
+          {"spec", json::object{}}};
+}
+
+ObjectChange ChangeTo(ObjectKind kind, const std::string& ns, const std::string& name,
+                      const json::value& manifest) {
+  ObjectChange change;
+  change.kind = kind;
+  change.ns = ns;
+  change.name = name;
+  change.manifest = WriteJson(manifest);
+  return change;
+}
+
+// The namespace if it is missing, the Secret, the member: one change, so that a daemon that is
+// killed has all of it or nothing.
+Result<std::vector<ObjectChange>> ChangesFor(const WorldView& view, const NewMember& wanted) {
+  const std::string& name = wanted.declaration.name;
+  ConfigView config = *view.config;
+  std::vector<ObjectChange> changes;
+  if (!config.namespaces.contains(kSystemNamespace)) {
+    changes.push_back(
+        ChangeTo(ObjectKind::kNamespace, "", kSystemNamespace,
+                 json::object{{"apiVersion", "v1"},
+                              {"kind", "Namespace"},
+                              {"metadata", json::object{{"name", kSystemNamespace}}}}));
+  }
+  changes.push_back(ChangeTo(ObjectKind::kMemberCluster, "", name, ManifestOf(wanted)));
+  changes.back().must_not_exist = true;
+  changes.push_back(ChangeTo(
+      ObjectKind::kSecret, kSystemNamespace, SecretOf(name),
+      json::object{
+          {"apiVersion", "v1"},
+          {"kind", "Secret"},
+          {"metadata", json::object{{"name", SecretOf(name)}, {"namespace", kSystemNamespace}}},
+          {"data", json::object{{kSecretKey, EncodeBase64(wanted.declaration.kubeconfig)}}}}));
+  for (ObjectChange& change : changes) {
+    const Status status = Normalise(&config, &change);
+    if (!status.ok()) return OfRequest(status.error());
+  }
+  return changes;
+}
+
+Error Unusable(const std::string& name, const MemberReport& report) {
+  Error error = InvalidArgument("the cluster cannot be member " + name +
+                                " as it is; nothing was stored, and --force (force: true) adds it "
+                                "all the same");
+  for (const std::string& problem : report.problems)
+    error.fields.push_back({"kubeconfig", problem});
+  if (!report.role.empty()) error.fields.push_back({"clusterRole", report.role});
+  return error;
+}
+
+}  // namespace
+
+void SchedulerService::AddMember(const auth::Principal& who, const NewMember& wanted,
+                                 Callback<AddedMember> done) {
+  const std::string& name = wanted.declaration.name;
+  const Status allowed = Allow(who, auth::Verb::kCreate, "memberclusters", "", name);
+  if (!allowed.ok()) return done(allowed.error());
+  const Result<WorldViewPtr> view = ReadyView();
+  if (!view.ok()) return done(view.error());
+  if (probe_ == nullptr)
+    return done(Error{Code::kUnimplemented, "this daemon takes no members while it runs"});
+  if ((*view)->config->member_clusters.contains(name))
+    return done(AlreadyExists("member cluster " + name + " exists"));
+  Result<std::vector<ObjectChange>> changes = ChangesFor(**view, wanted);
+  if (!changes.ok()) return done(changes.error());
+  // One at a time: each holds a thread for as long as the cluster needs to answer.
+  const std::unique_lock alone(probing_, std::try_to_lock);
+  if (!alone.owns_lock())
+    return done(Overloaded("another member cluster is being added; try again", 2000));
+  Result<MemberReport> report = probe_->Ask(wanted.declaration);
+  if (!report.ok()) return done(report.error());
+  // One that was added just now has not told who it is yet.
+  const WorldViewPtr now = engine_.View();
+  for (const auto& [other, incarnation] : added_) {
+    if (incarnation != report->incarnation || !report->problems.empty()) continue;
+    if (now->config->member_clusters.contains(other))
+      report->problems.push_back("it is member cluster " + other + " already");
+  }
+  if (!report->problems.empty() && !wanted.force) return done(Unusable(name, *report));
+  if (!report->incarnation.empty()) added_[name] = report->incarnation;
+  ApplyCommand command;
+  command.actor = {who.user, who.method};
+  command.changes = std::move(*changes);
+  PostCommand<std::vector<ObjectApplied>>(
+      engine_, std::move(command),
+      [done = std::move(done), report = std::move(*report),
+       name](const Result<std::vector<ObjectApplied>>& applied) {
+        if (!applied.ok()) return done(applied.error());
+        done(AddedMember{name, report});
+      });
+}
+
+void SchedulerService::RemoveMember(const auth::Principal& who, const std::string& cluster,
+                                    bool force, Callback<Done> done) {
+  const Status allowed = Allow(who, auth::Verb::kDelete, "memberclusters", "", cluster);
+  if (!allowed.ok()) return done(allowed.error());
+  const Result<WorldViewPtr> view = ReadyView();
+  if (!view.ok()) return done(view.error());
+  const ObjectTable& objects = *(*view)->objects;
+  const auto member = objects.find({ObjectKind::kMemberCluster, "", cluster});
+  if (member == objects.end())
+    return done(NotFound("member cluster " + cluster + " does not exist"));
+  const std::string secret = KubeconfigSecretOf(*member->second);
+  if (secret.empty()) {
+    return done(Error{Code::kFailedPrecondition, "member cluster " + cluster +
+                                                     " is declared by a flag of the daemon; it "
+                                                     "goes with the flag"});
+  }
+  ApplyCommand command;
+  command.actor = {who.user, who.method};
+  const auto remove = [&command](ObjectKind kind, const std::string& ns, const std::string& name) {
+    ObjectChange change;
+    change.kind = kind;
+    change.ns = ns;
+    change.name = name;
+    change.remove = true;
+    command.changes.push_back(std::move(change));
+  };
+  remove(ObjectKind::kMemberCluster, "", cluster);
+  // Only the one that was made with the member: another may be somebody else's.
+  if (secret == std::string(kSystemNamespace) + "/" + SecretOf(cluster) &&
+      objects.contains({ObjectKind::kSecret, kSystemNamespace, SecretOf(cluster)})) {
+    remove(ObjectKind::kSecret, kSystemNamespace, SecretOf(cluster));
+  }
+  const auto go = [this, command = std::move(command), done](const Result<std::size_t>&) mutable {
+    PostCommand<std::vector<ObjectApplied>>(
+        engine_, std::move(command), [done](const Result<std::vector<ObjectApplied>>& applied) {
+          if (!applied.ok()) return done(OfOnlyDocument(applied.error()));
+          done(Done{});
+        });
+  };
+  if (!force) {
+    auto now = go;
+    return now(std::size_t{0});
+  }
+  // Of one that answers nothing is given up: the removal then says what it still runs.
+  FenceCommand fence{{who.user, who.method}, cluster, {}};
+  fence.whatever_policy = true;
+  PostCommand<std::size_t>(engine_, std::move(fence), go);
+}
+
+}  // namespace muster::api

@@ -1,0 +1,18 @@
+// Annotations of a MemberCluster that was added while the daemon runs.
+#pragma once
+
+#include <string>
+
+#include "schedd/model/queues.h"
+
+namespace muster::api {
+
+/// NAMESPACE/NAME of the Secret whose key `kubeconfig` says how the member is reached.
+inline constexpr const char* kKubeconfigSecret = "muster.io/kubeconfig-secret";
+inline constexpr const char* kKubeconfigContext = "muster.io/context";
+inline constexpr const char* kFastDispatch = "muster.io/fast";
+
+/// The value of kKubeconfigSecret; "" for a member that a flag declares.
+std::string KubeconfigSecretOf(const StoredObject& member);
+
+}  // namespace muster::api

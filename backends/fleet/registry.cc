@@ -1,0 +1,135 @@
+#include "backends/fleet/registry.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "schedd/telemetry/log.h"
+
+namespace muster::fleet {
+namespace {
+
+namespace fs = std::filesystem;
+
+void Complain(const std::string& cluster, const std::error_code& why) {
+  Log(LogLevel::kWarning, "fleet", "kubeconfig_not_written",
+      {{"cluster", cluster}, {"err", why.message()}});
+}
+
+std::error_code LastError() { return {errno, std::generic_category()}; }
+
+// Only its owner may look into it, whatever the umask is.
+std::error_code MakePrivate(const std::string& directory) {
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return LastError();
+  return {};
+}
+
+// Whole or not at all, also after a loss of power: written beside, synced, renamed.
+std::error_code WriteWhole(const std::string& path, const std::string& text) {
+  const std::string fresh = path + ".new";
+  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return LastError();
+  std::error_code failed;
+  for (std::size_t at = 0; at < text.size() && !failed;) {
+    const ssize_t wrote = ::write(fd, text.data() + at, text.size() - at);
+    if (wrote >= 0) {
+      at += static_cast<std::size_t>(wrote);
+    } else if (errno != EINTR) {
+      failed = LastError();
+    }
+  }
+  if (!failed && (::fchmod(fd, 0600) != 0 || ::fsync(fd) != 0)) failed = LastError();
+  ::close(fd);
+  if (!failed && ::rename(fresh.c_str(), path.c_str()) != 0) failed = LastError();
+  if (failed) ::unlink(fresh.c_str());
+  return failed;
+}
+
+}  // namespace
+
+Registry::Registry(std::string directory, Target target)
+    : directory_(std::move(directory)), target_(std::move(target)) {}
+
+std::string Registry::DirectoryOf(const std::string& name) const { return directory_ + "/" + name; }
+
+bool Registry::Apply(const std::vector<MemberDeclaration>& members) {
+  const auto is_wanted = [&members](const std::string& name) {
+    return std::any_of(members.begin(), members.end(),
+                       [&name](const MemberDeclaration& one) { return one.name == name; });
+  };
+  for (auto it = members_.begin(); it != members_.end();) {
+    if (is_wanted(it->first)) {
+      ++it;
+      continue;
+    }
+    target_.remove(it->first);
+    it = members_.erase(it);
+  }
+  bool done = true;
+  for (const MemberDeclaration& member : members) done = Put(member) && done;
+  return SweepFiles() && done;
+}
+
+bool Registry::Put(const MemberDeclaration& member) {
+  const auto found = members_.find(member.name);
+  if (found != members_.end() && found->second == member) return true;
+  const bool written =
+      (found != members_.end() && found->second.kubeconfig == member.kubeconfig) || Write(member);
+  if (!written) return false;
+  const bool runs = found != members_.end();
+  const bool as_before =
+      runs && found->second.context == member.context && found->second.fast == member.fast;
+  members_[member.name] = member;
+  if (as_before) {
+    target_.reload(member.name);
+    return true;
+  }
+  if (runs) target_.remove(member.name);
+  k8s::MemberOptions options;
+  options.name = member.name;
+  options.kubeconfig = DirectoryOf(member.name) + "/kubeconfig";
+  options.context = member.context;
+  options.fast = member.fast;
+  options.registered = true;
+  target_.add(std::move(options));
+  return true;
+}
+
+bool Registry::Write(const MemberDeclaration& member) const {
+  std::error_code failed;
+  const std::string path = DirectoryOf(member.name) + "/kubeconfig";
+  if (member.kubeconfig.empty()) {
+    fs::remove(path, failed);
+  } else {
+    failed = MakePrivate(directory_);
+    if (!failed) failed = MakePrivate(DirectoryOf(member.name));
+    if (!failed) failed = WriteWhole(path, member.kubeconfig);
+  }
+  if (failed) Complain(member.name, failed);
+  return !failed;
+}
+
+// Also what an earlier daemon left.
+bool Registry::SweepFiles() const {
+  std::error_code failed;
+  std::vector<fs::path> gone;
+  for (fs::directory_iterator it(directory_, failed), end; !failed && it != end;
+       it.increment(failed)) {
+    if (!members_.contains(it->path().filename().string())) gone.push_back(it->path());
+  }
+  bool done = !failed || failed == std::errc::no_such_file_or_directory;
+  for (const fs::path& path : gone) {
+    fs::remove_all(path, failed);
+    if (failed) Complain(path.filename().string(), failed);
+    done = done && !failed;
+  }
+  return done;
+}
+
+}  // namespace muster::fleet

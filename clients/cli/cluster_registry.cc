@@ -1,0 +1,100 @@
+// cluster add, cluster remove: members that come and go while the daemon runs.
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "clients/cli/commands.h"
+#include "clients/lib/job_view.h"
+
+namespace muster::cli {
+namespace {
+
+constexpr std::int64_t kAddMs = 60'000;  // the server asks the cluster for a quarter of that
+constexpr const char* kRoleField = "clusterRole";
+
+std::string Joined(const json::value& answer, const char* field) {
+  std::string text;
+  const json::value* list = client::FindPath(answer, field);
+  if (list == nullptr || !list->is_array()) return text;
+  for (const json::value& item : list->get_array()) {
+    if (item.is_string()) text += (text.empty() ? "" : ", ") + std::string(item.get_string());
+  }
+  return text;
+}
+
+void PrintRole(const std::string& role) {
+  std::fprintf(stderr,
+               "What Muster needs there, as kubectl apply takes it (bind it to the user of the "
+               "kubeconfig):\n%s",
+               role.c_str());
+}
+
+// The ClusterRole goes last and as it is, so that it can be copied.
+int PrintRefusal(client::Failure failure) {
+  std::string role;
+  std::erase_if(failure.fields, [&role](const FieldError& field) {
+    if (field.field == kRoleField) role = field.message;
+    return field.field == kRoleField;
+  });
+  const int code = PrintFailure(failure);
+  if (!role.empty()) PrintRole(role);
+  return code;
+}
+
+void PrintAdded(const std::string& name, const json::value& answer) {
+  std::string line = "membercluster/" + name + " added";
+  const std::string version = client::PathText(answer, "version");
+  const std::string nodes = client::PathText(answer, "nodes");
+  const std::string serves = Joined(answer, "serves"), lacks = Joined(answer, "lacks");
+  if (!version.empty()) line += ": Kubernetes " + version;
+  if (!nodes.empty()) line += ", " + nodes + (nodes == "1" ? " node" : " nodes");
+  if (!serves.empty()) line += ", serves " + serves;
+  if (!lacks.empty()) line += "; lacks " + lacks;
+  std::printf("%s\n", line.c_str());
+}
+
+}  // namespace
+
+int ClusterAdd(Session& session, const ClusterAddOptions& options) {
+  std::ifstream file(options.kubeconfig);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file)
+    return PrintError("the kubeconfig " + options.kubeconfig + " cannot be read"), kBadUsage;
+  json::object labels;
+  for (const std::string& word : options.labels) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return PrintError("--label " + word + ": must be KEY=VALUE"), kBadUsage;
+    labels[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  json::object body{{"name", options.name}, {"kubeconfig", text.str()}};
+  if (!options.context.empty()) body["context"] = options.context;
+  if (!labels.empty()) body["labels"] = std::move(labels);
+  if (options.fast) body["fast"] = true;
+  if (options.force) body["force"] = true;
+  client::Call call{"POST", "/v1/memberclusters", WriteJson(body)};
+  call.deadline_ms = client::NowMs() + kAddMs;
+  const client::Outcome<json::value> answer = session.api.Send(call);
+  if (!answer.ok()) return PrintRefusal(answer.failure());
+  PrintAdded(options.name, *answer);
+  if (const json::value* problems = client::FindPath(*answer, "problems");
+      problems != nullptr && problems->is_array()) {
+    for (const json::value& problem : problems->get_array())
+      if (problem.is_string()) std::fprintf(stderr, "  %s\n", problem.get_string().c_str());
+  }
+  if (const std::string role = client::PathText(*answer, kRoleField); !role.empty())
+    PrintRole(role);
+  return 0;
+}
+
+int ClusterRemove(Session& session, const std::string& name, bool force) {
+  const std::string target =
+      "/v1/memberclusters/" + client::PercentEncode(name) + (force ? "?force=true" : "");
+  const client::Outcome<json::value> answer = session.api.Send({"DELETE", target});
+  if (!answer.ok()) return PrintFailure(answer.failure());
+  std::printf("membercluster/%s removed\n", name.c_str());
+  return 0;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,42 @@
+-- Leaving a member: evictions and disruption budgets of placements; columns as in 0002.
+-- Owner of every column: the engine (PlanCommit::objects).
+
+create table cluster_placement_evictions (
+  name             text primary key check (name <> ''),
+  uid              uuid not null unique,
+  generation       bigint not null check (generation >= 1),
+  resource_version bigint not null check (resource_version >= 0),
+  creation_time    bigint not null,
+  manifest         json not null check (json_typeof(manifest) = 'object')
+);
+
+create table placement_evictions (
+  namespace        text not null check (namespace <> ''),
+  name             text not null check (name <> ''),
+  uid              uuid not null unique,
+  generation       bigint not null check (generation >= 1),
+  resource_version bigint not null check (resource_version >= 0),
+  creation_time    bigint not null,
+  manifest         json not null check (json_typeof(manifest) = 'object'),
+  primary key (namespace, name)
+);
+
+create table cluster_disruption_budgets (
+  name             text primary key check (name <> ''),
+  uid              uuid not null unique,
+  generation       bigint not null check (generation >= 1),
+  resource_version bigint not null check (resource_version >= 0),
+  creation_time    bigint not null,
+  manifest         json not null check (json_typeof(manifest) = 'object')
+);
+
+create table disruption_budgets (
+  namespace        text not null check (namespace <> ''),
+  name             text not null check (name <> ''),
+  uid              uuid not null unique,
+  generation       bigint not null check (generation >= 1),
+  resource_version bigint not null check (resource_version >= 0),
+  creation_time    bigint not null,
+  manifest         json not null check (json_typeof(manifest) = 'object'),
+  primary key (namespace, name)
+);

@@ -1,0 +1,46 @@
+// What objects say of members: which Secret, which context, and what is missing.
+#include <gtest/gtest.h>
+
+#include "schedd/daemon/fleet.h"
+#include "schedd/text/base64.h"
+
+namespace muster {
+namespace {
+
+void Put(ObjectTable* objects, ObjectKind kind, const std::string& ns, const std::string& name,
+         const std::string& manifest) {
+  auto object = std::make_shared<StoredObject>();
+  object->kind = kind;
+  object->ns = ns;
+  object->name = name;
+  object->manifest = manifest;
+  objects->insert_or_assign(ObjectKey{kind, ns, name}, ObjectPtr(object));
+}
+
+void PutMember(ObjectTable* objects, const std::string& name, const std::string& annotations) {
+  Put(objects, ObjectKind::kMemberCluster, "", name,
+      R"({"metadata":{"name":")" + name + R"(","annotations":{)" + annotations + "}}}");
+}
+
+TEST(DeclaredMembers, AreThoseThatNameASecretWithWhatItHolds) {
+  ObjectTable objects;
+  PutMember(&objects, "by-flag", R"("muster.io/backend":"kubernetes")");
+  PutMember(
+      &objects, "full",
+      R"("muster.io/kubeconfig-secret":"ns/way","muster.io/context":"c","muster.io/fast":"true")");
+  PutMember(&objects, "no-secret", R"("muster.io/kubeconfig-secret":"ns/absent")");
+  PutMember(&objects, "other-key", R"("muster.io/kubeconfig-secret":"ns/other")");
+  PutMember(&objects, "other-namespace", R"("muster.io/kubeconfig-secret":"elsewhere/way")");
+  Put(&objects, ObjectKind::kSecret, "ns", "way",
+      R"({"data":{"kubeconfig":")" + EncodeBase64("text") + R"("}})");
+  Put(&objects, ObjectKind::kSecret, "ns", "other", R"({"data":{"config":"dGV4dA=="}})");
+  const std::vector<MemberDeclaration> wanted{
+      {.name = "full", .kubeconfig = "text", .context = "c", .fast = true},
+      {.name = "no-secret", .kubeconfig = "", .context = "", .fast = false},
+      {.name = "other-key", .kubeconfig = "", .context = "", .fast = false},
+      {.name = "other-namespace", .kubeconfig = "", .context = "", .fast = false}};
+  EXPECT_EQ(DeclaredMembers(objects), wanted);
+}
+
+}  // namespace
+}  // namespace muster
