@@ -333,15 +333,10 @@ json::array ClusterStatuses(const StoredObject& object, const std::vector<Placed
 }
 
 /// True if the cluster-scoped placement selects this namespace.
-bool SelectsNamespace(const Placement& placement, const Namespace& ns) {
-  LabelMap labels = ns.labels;
-  labels.emplace("kubernetes.io/metadata.name", ns.name);  // as Kubernetes sets it
-  return std::any_of(placement.selectors.begin(), placement.selectors.end(),
-                     [&](const ResourceSelector& selector) {
-                       if (!selector.group.empty() || selector.kind != "Namespace") return false;
-                       if (!selector.name.empty()) return selector.name == ns.name;
-                       return !selector.labels || Matches(*selector.labels, labels);
-                     });
+bool Takes(const Placement& placement, const Namespace& ns) {
+  return std::any_of(
+      placement.selectors.begin(), placement.selectors.end(),
+      [&](const ResourceSelector& selector) { return core::SelectsNamespace(selector, ns); });
 }
 
 json::array SelectedResources(const ConfigView& config, const Placement* placement,
@@ -349,7 +344,7 @@ json::array SelectedResources(const ConfigView& config, const Placement* placeme
   json::array out;
   for (const auto& [name, ns] : config.namespaces) {
     if (placement == nullptr || !placement->ns.empty() || out.size() >= kResourcesShown) break;
-    if (!SelectsNamespace(*placement, ns)) continue;
+    if (!Takes(*placement, ns)) continue;
     out.push_back(
         json::object{{"group", ""}, {"kind", "Namespace"}, {"name", name}, {"version", "v1"}});
   }
@@ -373,7 +368,7 @@ class Candidates {
         any(config.local_queues) || any(config.cluster_queues) || any(config.namespaces);
     if (!placement.ns.empty()) return;
     for (const auto& [name, ns] : config.namespaces)
-      if (SelectsNamespace(placement, ns)) namespaces_.insert(name);
+      if (Takes(placement, ns)) namespaces_.insert(name);
   }
 
   bool Has(const JobRecord& job) const {

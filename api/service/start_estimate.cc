@@ -42,7 +42,8 @@ simulate::Scenario ScenarioOf(const core::Snapshot& snapshot, const std::vector<
   simulate::Scenario scenario;
   auto config = std::make_shared<ConfigView>(*snapshot.config);
   for (const core::ClusterView& cluster : snapshot.clusters) {
-    config->member_clusters[cluster.member.name] = cluster.member;
+    MemberCluster& member = config->member_clusters[cluster.member.name] = cluster.member;
+    member.machines.reset();  // told as they are now: nobody's end would make room on them
   }
   scenario.config = std::move(config);
   scenario.settings = snapshot.settings;
@@ -154,7 +155,7 @@ StartEstimate EstimateStart(const core::Snapshot& snapshot, const std::vector<Jo
       "every job that runs or starts before it takes all of the time that it declares; those that "
       "declare none never end",
       "nothing else is submitted, and quotas, member clusters and priorities stay as they are",
-      "admission checks are ready and pods start at once"};
+      "admission checks are ready, and pods start at once wherever their members have the amounts"};
   return estimate;
 }
 

@@ -66,6 +66,9 @@ constexpr ReasonWord kReasons[] = {
     {"Lost", "NodeDown"},
     {"NodeFailures", "NodeDown"},
     {"EvictedOnMember", "SystemFailure"},
+    {"ClusterDrained", "ReqNodeNotAvail"},
+    {"ClusterTainted", "ReqNodeNotAvail"},
+    {"PlacementEviction", "BeginTime"},
 };
 
 }  // namespace

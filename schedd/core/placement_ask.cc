@@ -14,17 +14,6 @@ bool IsNamespace(const ResourceSelector& selector) {
   return selector.group.empty() && selector.kind == "Namespace";
 }
 
-bool SelectsNamespace(const ResourceSelector& selector, const ConfigView& config,
-                      const std::string& ns) {
-  if (!selector.name.empty()) return selector.name == ns;
-  if (!selector.labels) return true;
-  const auto space = config.namespaces.find(ns);
-  LabelMap labels = space == config.namespaces.end() ? LabelMap{} : space->second.labels;
-  labels.emplace(kNamespaceNameLabel, ns);  // as Kubernetes sets it
-  return Matches(*selector.labels, labels);
-}
-
-// True if a ClusterResourcePlacement takes the job along with its namespace.
 // A variant of concurrent admission goes by what names its job.
 std::string_view NameOf(const JobRecord& job) {
   if (job.admission_state == nullptr) return job.name;
@@ -32,12 +21,15 @@ std::string_view NameOf(const JobRecord& job) {
   return parent.empty() ? std::string_view(job.name) : parent.substr(parent.find('/') + 1);
 }
 
+// True if a ClusterResourcePlacement takes the job along with its namespace.
 bool TakesWithNamespace(const Placement& placement, const ConfigView& config,
                         const JobRecord& job) {
   const auto& selectors = placement.selectors;
+  const auto known = config.namespaces.find(job.ns);
+  const Namespace ns = known == config.namespaces.end() ? Namespace{job.ns, {}, {}} : known->second;
   return std::any_of(selectors.begin(), selectors.end(), [&](const ResourceSelector& space) {
     if (!IsNamespace(space) || space.scope == SelectionScope::kNamespaceOnly) return false;
-    if (!SelectsNamespace(space, config, job.ns)) return false;
+    if (!SelectsNamespace(space, ns)) return false;
     if (space.scope == SelectionScope::kNamespaceWithResources) return true;
     return std::any_of(selectors.begin(), selectors.end(), [&](const ResourceSelector& content) {
       return !IsNamespace(content) && Selects(content, job);
@@ -125,6 +117,16 @@ GroupKind GroupKindOf(ShapeKind shape) {
       return {"kueue.x-k8s.io", "Workload"};
   }
   return {};
+}
+
+bool SelectsNamespace(const ResourceSelector& selector, const Namespace& ns) {
+  if (!IsNamespace(selector)) return false;
+  if (!selector.name.empty()) return selector.name == ns.name;
+  if (IsReservedNamespace(ns.name)) return false;
+  if (!selector.labels) return true;
+  LabelMap labels = ns.labels;
+  labels.emplace(kNamespaceNameLabel, ns.name);  // as Kubernetes sets it
+  return Matches(*selector.labels, labels);
 }
 
 bool Selects(const ResourceSelector& selector, const JobRecord& job) {

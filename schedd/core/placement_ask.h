@@ -38,6 +38,9 @@ PlacementPtr GoverningPlacement(const ConfigView& config, const JobRecord& job,
 PlacementAsk AskOf(const ConfigView& config, const AdmissionSettings& settings,
                    const JobRecord& job, WallTime now);
 
+/// True if the selector takes this namespace. Reserved ones (IsReservedNamespace) are taken by
+/// none.
+bool SelectsNamespace(const ResourceSelector& selector, const Namespace& ns);
 /// True if the selector takes a job of this namespace: by kind and name, or by its labels.
 bool Selects(const ResourceSelector& selector, const JobRecord& job);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schedd/core/placement_ask.h"
+
 namespace muster {
 namespace {
 
@@ -55,15 +57,6 @@ void AddResourcePlacement(const ConfigView& before, const ConfigView& after, con
   reach->references.insert(name);
 }
 
-bool Takes(const ResourceSelector& selector, const Namespace& ns) {
-  if (selector.kind != "Namespace") return false;
-  if (!selector.name.empty()) return selector.name == ns.name;
-  if (!selector.labels) return true;
-  LabelMap labels = ns.labels;
-  labels.emplace("kubernetes.io/metadata.name", ns.name);  // as Kubernetes sets it
-  return Matches(*selector.labels, labels);
-}
-
 void AddClusterPlacement(const ConfigView& before, const ConfigView& after, const std::string& name,
                          PlacementReach* reach) {
   for (const ConfigView* config : {&before, &after}) {
@@ -71,8 +64,9 @@ void AddClusterPlacement(const ConfigView& before, const ConfigView& after, cons
     if (placement == nullptr) continue;
     for (const auto& [ns, one] : config->namespaces) {
       const auto& selectors = placement->selectors;
-      if (std::any_of(selectors.begin(), selectors.end(),
-                      [&](const ResourceSelector& selector) { return Takes(selector, one); })) {
+      if (std::any_of(selectors.begin(), selectors.end(), [&](const ResourceSelector& selector) {
+            return core::SelectsNamespace(selector, one);
+          })) {
         reach->namespaces.insert(ns);
       }
     }

@@ -28,6 +28,10 @@ std::string_view PlacementTypeName(PlacementType type) {
   return "";
 }
 
+bool IsReservedNamespace(std::string_view ns) {
+  return ns == "default" || ns.starts_with("kube-") || ns.starts_with("fleet-");
+}
+
 std::string MentionOf(const Placement& placement) {
   if (placement.ns.empty()) return "ClusterResourcePlacement " + placement.name;
   return "ResourcePlacement " + placement.ns + "/" + placement.name;

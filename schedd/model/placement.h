@@ -81,6 +81,9 @@ enum class SelectionScope : std::uint8_t {
   kNamespaceWithResourceSelectors
 };
 
+/// Namespaces that no placement may select (placement.md 1.3): default, kube-* and fleet-*.
+bool IsReservedNamespace(std::string_view ns);
+
 struct ResourceSelector {
   std::string group, version, kind;
   std::string name;                     // "": by labels, or all

@@ -106,8 +106,7 @@ void CheckName(const Field& name, const ResourceSelector& selector) {
     return;
   }
   if (!IsDnsSubdomain(selector.name)) name.Fail(kDnsSubdomainRule);
-  if (IsNamespace(selector) && (selector.name == "default" || selector.name.starts_with("kube-") ||
-                                selector.name.starts_with("fleet-"))) {
+  if (IsNamespace(selector) && IsReservedNamespace(selector.name)) {
     name.Fail("namespace " + Quoted(selector.name) +
               " cannot be selected, nor can others of kube- and fleet-");
   }

@@ -1,5 +1,6 @@
 #include "schedd/simulate/amounts.h"
 
+#include "schedd/base/quantity.h"
 #include "schedd/core/member_machines.h"
 #include "schedd/core/placement.h"
 #include "schedd/model/admission_lifecycle.h"
@@ -15,7 +16,11 @@ Amounts::Amounts(ConfigPtr config, AdmissionSettingsPtr settings)
   std::vector<MemberCluster> members;
   for (const auto& [name, member] : config_->member_clusters) {
     cluster_of_.emplace(name, clusters_.size());
-    clusters_.push_back({member, member.allocatable, nullptr});
+    core::ClusterView& view = clusters_.emplace_back();
+    view.member = member;
+    view.free = member.allocatable;
+    for (ResourceAmount& one : view.free)
+      one.amount = SaturatingSub(one.amount, AmountOf(member.used_by_others, one.resource));
     members.push_back(member);
   }
   forest_ = core::ForestOf(*config_, std::move(members), *settings_);

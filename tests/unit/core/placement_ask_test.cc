@@ -182,6 +182,17 @@ TEST_F(PlacementAskTest, ClusterResourcePlacements_TakeJobsOnlyWithTheContentOfT
   }
 }
 
+TEST_F(PlacementAskTest, ReservedNamespaces_AreTakenByNoPlacement) {
+  ResourceSelector labelled = Space("");
+  labelled.labels = LabelSelector{{{"team", "vision"}}, {}};
+  const LabelMap labels{{"team", "vision"}};
+  for (const auto& [ns, takes] : std::map<std::string, bool>{
+           {"ml", true}, {"default", false}, {"kube-system", false}, {"fleet-hub", false}}) {
+    EXPECT_EQ(SelectsNamespace(Space(""), {ns, labels, {}}), takes) << ns;
+    EXPECT_EQ(SelectsNamespace(labelled, {ns, labels, {}}), takes) << ns;
+  }
+}
+
 TEST_F(PlacementAskTest, Annotation_PrefersTheNamespacesOwnPlacement_AndOneThatLeadsNowhereIsSaid) {
   config().local_queues[{"ml", "lq"}].placement = "gpu";
   PlacementAsk ask = Ask();

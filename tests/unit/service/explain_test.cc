@@ -37,6 +37,20 @@ class ExplainService : public ::testing::Test {
   ServiceWorld w;
 };
 
+TEST_F(ExplainService, StartIsEstimated_ThoughTheMachinesAreFullNow) {
+  const JobId running = Submit("running", "4", kHour);
+  ClusterFacts facts;
+  facts.cluster = "east";
+  facts.allocatable = {{"cpu", 8000}};
+  facts.used_by_others = {{"cpu", 4000}};
+  facts.machines = std::make_shared<MachineGroups>(MachineGroups{{{}, {}, {{"cpu", 0}}, 2}});
+  w.world.engine->Post(FactsCommand{facts});
+  const JobId waiting = Submit("waiting", "4", 0);
+  const api::StartEstimate start = Explain(waiting).start;
+  ASSERT_TRUE(start.latest.has_value()) << start.text;
+  EXPECT_EQ(*start.latest, After(StartOf(running), kHour));
+}
+
 TEST_F(ExplainService, StartsAtTheLatest_WhenTheJobBeforeItHasUsedUpItsTime) {
   const JobId running = Submit("running", "4", kHour);
   const JobId waiting = Submit("waiting", "4", 0);
