@@ -14,7 +14,8 @@
 
 namespace muster::core {
 
-/// One constraint. A domain is every member with the same value of the label, jobs or none.
+/// One constraint. A domain is every member with the same value of the label, jobs or none; a
+/// member that is cordoned is in none (Kubernetes: nodeTaintsPolicy Honor).
 class SpreadRule {
  public:
   using MemberCounts = std::map<std::string, std::int32_t>;  // jobs by member

@@ -122,9 +122,13 @@ PolicyFit::Compiled::Compiled(const PlacementAsk& asked, const MemberRoom& room,
       preference.matches.push_back(Matches(term.labels, labels.of(i)));
     }
   }
+  // A cordoned member is in no domain: the others would wait for it for ever. One that does not
+  // answer is, or a start would send everything to the first that does.
+  static const LabelMap kClosed;
   for (const ClusterSpread& constraint : policy.spread) {
-    spread.emplace_back(constraint, names,
-                        [&](std::size_t i) -> const LabelMap& { return labels.of(i); });
+    spread.emplace_back(constraint, names, [&](std::size_t i) -> const LabelMap& {
+      return members[i]->cordoned ? kClosed : labels.of(i);
+    });
   }
   CompileGroups();
   CompileDatasets();

@@ -476,6 +476,18 @@ TEST_F(PolicyFitTest, Spread_CountsThePlacementsJobsByDomain_AndAddsWhatTheCycle
   EXPECT_FALSE(fit.Filter(room, 0).has_value()) << "the cycle placed one in b";
 }
 
+TEST_F(PolicyFitTest, SpreadDoesNotWaitForCordonedMembers) {
+  policy_.spread = {{1, "zone", false}};
+  Member("a", {}, {{"zone", "a"}});
+  Member("b", {}, {{"zone", "b"}}).cordoned = true;
+  placed_[{"ml", "x"}] = {{"a", 5}};
+  EXPECT_EQ(Verdict(0), "");
+  world_.clusters()[1].member.cordoned = false;
+  EXPECT_NE(Verdict(0), "") << "b is behind, and takes them";
+  world_.clusters()[1].member.healthy = false;
+  EXPECT_NE(Verdict(0), "") << "it answers again one day";
+}
+
 TEST_F(PolicyFitTest, SpreadThatIsLostBecauseJobsEnded_TakesTheDomainsThatAreBehind) {
   policy_.spread = {{1, "zone", false}};
   Member("a", {}, {{"zone", "a"}});
