@@ -5,7 +5,7 @@ import unittest
 
 from fleet import Bed, Fleet
 from bed_client import JOBS
-from kube_jobs import at, job, job_set, leader_worker_set
+from kube_jobs import at, job, leader_worker_set
 
 bed = None
 PASSWORD = "opensesame"  # what no message may show
@@ -165,7 +165,6 @@ spec: {clusterQueue: main}
 
     def test_others_run_meanwhile(self):
         self.fleet.ends(self.fleet.submit(job("fine", run="100ms"))["id"], "Succeeded")
-        self.fleet.ends(self.fleet.submit(job_set("fineset", run="100ms"))["id"], "Succeeded")
         self.assertEqual(self.member.status_of("GET", JOBS + "/fine"), 200)
 
 
