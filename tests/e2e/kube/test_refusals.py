@@ -4,8 +4,8 @@ import shutil
 import unittest
 
 from fleet import Bed, Fleet
-from bed_client import JOBS
-from kube_jobs import at, job, leader_worker_set
+from bed_client import JOBS, LWS, SETS
+from kube_jobs import at, job, job_set, leader_worker_set
 
 bed = None
 PASSWORD = "opensesame"  # what no message may show
@@ -107,12 +107,21 @@ class Manifests(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.member = bed.member("member-2")
+        cls.wait_for_controllers()
         cls.member.call("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/leaderworkersets.leaderworkerset.x-k8s.io")
         cls.forbid()
         cls.fleet = Fleet(bed, ["member-2"])
         cls.addClassCleanup(cls.fleet.close)
         cls.fleet.start()
         cls.server = cls.fleet.server
+
+    @classmethod
+    def wait_for_controllers(cls):
+        """One process runs all of the bed's: without the CRD it would wait for that kind before it starts the others."""
+        for path, manifest in ((LWS, leader_worker_set("first")), (SETS, job_set("first", run="0s"))):
+            cls.member.call("POST", path, manifest)
+            cls.member.wait(path + "/first", lambda seen: seen.get("status"))
+            cls.member.call("DELETE", path + "/first")
 
     @classmethod
     def forbid(cls):
@@ -165,6 +174,7 @@ spec: {clusterQueue: main}
 
     def test_others_run_meanwhile(self):
         self.fleet.ends(self.fleet.submit(job("fine", run="100ms"))["id"], "Succeeded")
+        self.fleet.ends(self.fleet.submit(job_set("fineset", run="100ms"))["id"], "Succeeded")
         self.assertEqual(self.member.status_of("GET", JOBS + "/fine"), 200)
 
 
