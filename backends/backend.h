@@ -25,6 +25,11 @@ struct ManifestText {
   std::string json;
 };
 
+/// What stands for an attempt in a member's own queue, which lets it run (member_queues.h).
+struct MemberQueueEntry {
+  std::string local_queue, workload;  // there, in the attempt's namespace; "": none does
+};
+
 /// "Make this attempt exist, suspended or running."
 struct DispatchOrder {
   DispatchKey key;
@@ -44,6 +49,8 @@ struct DispatchOrder {
   /// smaller one takes over the pod counts of `object` and goes on: pods are started and stopped,
   /// none that stays is restarted. 0: the job's size never changes.
   std::int64_t scale = 0;
+  /// If it names a Workload, a release leaves the suspension to the member's queue, which ends it.
+  MemberQueueEntry member_queue = {};
 };
 
 struct RemoteRef {

@@ -16,6 +16,7 @@ struct MemberDeclaration {
   std::string kubeconfig;  // its text; "": there is none at present
   std::string context;     // "": current-context
   bool fast = false;       // one unsuspended create instead of create, record, release
+  std::int64_t heartbeat_s = 60;  // MemberCluster::heartbeat_s
   bool operator==(const MemberDeclaration&) const = default;
 };
 

@@ -42,6 +42,15 @@ class ClusterServiceImpl final : public v1::ClusterService::CallbackService {
   grpc::ServerUnaryReactor* CordonCluster(grpc::CallbackServerContext* context,
                                           const v1::CordonClusterRequest* request,
                                           v1::Cluster* response) override;
+  grpc::ServerUnaryReactor* DrainCluster(grpc::CallbackServerContext* context,
+                                         const v1::DrainClusterRequest* request,
+                                         v1::DrainClusterResponse* response) override;
+  grpc::ServerUnaryReactor* AddCluster(grpc::CallbackServerContext* context,
+                                       const v1::AddClusterRequest* request,
+                                       v1::AddClusterResponse* response) override;
+  grpc::ServerUnaryReactor* RemoveCluster(grpc::CallbackServerContext* context,
+                                          const v1::RemoveClusterRequest* request,
+                                          v1::RemoveClusterResponse* response) override;
 
  private:
   SchedulerService& service_;

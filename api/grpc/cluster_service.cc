@@ -15,6 +15,19 @@ Result<core::ClusterView> ClusterNamed(SchedulerService& service, const auth::Pr
   return NotFound("member cluster \"" + name + "\" does not exist");
 }
 
+Result<NewMember> ToNewMember(const v1::AddClusterRequest& request) {
+  NewMember wanted;
+  wanted.declaration.name = request.name();
+  wanted.declaration.kubeconfig = request.kubeconfig();
+  wanted.declaration.context = request.context();
+  wanted.declaration.fast = request.fast();
+  for (const auto& [key, value] : request.labels()) wanted.labels[key] = value;
+  wanted.force = request.force();
+  if (request.name().empty()) return InvalidField("name", "is required");
+  if (request.kubeconfig().empty()) return InvalidField("kubeconfig", "is required");
+  return wanted;
+}
+
 }  // namespace
 
 grpc::ServerUnaryReactor* ClusterServiceImpl::ListClusters(grpc::CallbackServerContext* context,
@@ -55,6 +68,52 @@ grpc::ServerUnaryReactor* ClusterServiceImpl::CordonCluster(grpc::CallbackServer
                     Answer(context, reactor, ClusterNamed(service_, who, name),
                            [&](const core::ClusterView& cluster) { ToProto(cluster, response); });
                   });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* ClusterServiceImpl::DrainCluster(grpc::CallbackServerContext* context,
+                                                           const v1::DrainClusterRequest* request,
+                                                           v1::DrainClusterResponse* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  service_.Drain(*who, request->name(), request->force(),
+                 [context, reactor, response](const Result<DrainProgress>& progress) {
+                   Answer(context, reactor, progress,
+                          [response](const DrainProgress& left) { ToProto(left, response); });
+                 });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* ClusterServiceImpl::AddCluster(grpc::CallbackServerContext* context,
+                                                         const v1::AddClusterRequest* request,
+                                                         v1::AddClusterResponse* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  const Result<NewMember> wanted = ToNewMember(*request);
+  if (!wanted.ok()) return Refuse(context, wanted.error());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  service_.AddMember(*who, *wanted, [context, reactor, response](const Result<AddedMember>& added) {
+    Answer(context, reactor, added,
+           [response](const AddedMember& member) { ToProto(member, response); });
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* ClusterServiceImpl::RemoveCluster(grpc::CallbackServerContext* context,
+                                                            const v1::RemoveClusterRequest* request,
+                                                            v1::RemoveClusterResponse* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  service_.RemoveMember(
+      *who, request->name(), request->force(),
+      [context, reactor, response](const Result<RemovedMember>& removed) {
+        Answer(context, reactor, removed, [response](const RemovedMember& left) {
+          response->set_configuration_objects(static_cast<std::int64_t>(left.objects));
+          response->set_placements(static_cast<std::int64_t>(left.placements));
+        });
+      });
   return reactor;
 }
 

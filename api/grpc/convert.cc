@@ -159,6 +159,8 @@ void ToProto(const core::ClusterView& cluster, v1::Cluster* out) {
   out->set_backend(member.backend);
   out->set_healthy(member.healthy);
   out->set_cordoned(member.cordoned);
+  out->set_draining(member.draining);
+  out->set_heartbeat_period_seconds(member.heartbeat_s);
   out->set_message(member.message);
   if (member.observed_at.set()) SetTime(member.observed_at, out->mutable_observed_at());
   for (const auto& [key, value] : member.labels) (*out->mutable_labels())[key] = value;
@@ -178,6 +180,24 @@ void ToProto(const core::ClusterView& cluster, v1::Cluster* out) {
     item->set_effect(taint.effect);
   }
   for (const std::string& dataset : member.datasets) out->add_datasets(dataset);
+}
+
+void ToProto(const DrainProgress& progress, v1::DrainClusterResponse* out) {
+  out->set_evicting(static_cast<std::int64_t>(progress.evicting));
+  out->set_blocked(static_cast<std::int64_t>(progress.blocked));
+  out->set_waiting(static_cast<std::int64_t>(progress.waiting));
+  for (const std::string& reason : progress.reasons) out->add_reasons(reason);
+}
+
+void ToProto(const AddedMember& added, v1::AddClusterResponse* out) {
+  const MemberReport& report = added.report;
+  out->set_name(added.name);
+  out->set_version(report.version);
+  if (report.nodes >= 0) out->set_nodes(report.nodes);
+  for (const std::string& kind : report.serves) out->add_serves(kind);
+  for (const std::string& kind : report.lacks) out->add_lacks(kind);
+  for (const std::string& problem : report.problems) out->add_problems(problem);
+  out->set_cluster_role(report.role);
 }
 
 void ToProto(const QuotaView& quota, v1::Quota* out) {

@@ -19,6 +19,8 @@ void ToProto(const Event& event, v1::Event* out);
 void ToProto(const Explained& explained, v1::Explanation* out);  // convert_explain.cc
 void ToProto(const Error& error, v1::Problem* out);
 void ToProto(const core::ClusterView& cluster, v1::Cluster* out);
+void ToProto(const DrainProgress& progress, v1::DrainClusterResponse* out);
+void ToProto(const AddedMember& added, v1::AddClusterResponse* out);
 void ToProto(const QuotaView& quota, v1::Quota* out);
 void ToProto(const DocumentOutcome& outcome, v1::ApplyOutcome* out);
 /// From the whole object as ListObjects answers it.

@@ -172,6 +172,21 @@ grpc::ServerUnaryReactor* JobServiceImpl::RequeueJob(grpc::CallbackServerContext
   return Change(context, request, JobVerb::kRequeue, response);
 }
 
+grpc::ServerUnaryReactor* JobServiceImpl::NominateClusters(
+    grpc::CallbackServerContext* context, const v1::NominateClustersRequest* request,
+    v1::Job* response) {
+  const Result<auth::Principal> who = PrincipalOf(*context);
+  if (!who.ok()) return Refuse(context, who.error());
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  std::vector<std::string> clusters(request->clusters().begin(), request->clusters().end());
+  service_.NominateClusters(
+      *who, request->id(), std::move(clusters), [context, reactor, response](Result<JobPtr> job) {
+        Answer(context, reactor, job,
+               [response](const JobPtr& changed) { ToProto(*changed, response); });
+      });
+  return reactor;
+}
+
 grpc::ServerUnaryReactor* JobServiceImpl::ExplainJob(grpc::CallbackServerContext* context,
                                                      const v1::ExplainJobRequest* request,
                                                      v1::Explanation* response) {

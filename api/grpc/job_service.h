@@ -38,6 +38,9 @@ class JobServiceImpl final : public v1::JobService::CallbackService {
   grpc::ServerUnaryReactor* RequeueJob(grpc::CallbackServerContext* context,
                                        const v1::JobActionRequest* request,
                                        v1::Job* response) override;
+  grpc::ServerUnaryReactor* NominateClusters(grpc::CallbackServerContext* context,
+                                             const v1::NominateClustersRequest* request,
+                                             v1::Job* response) override;
   grpc::ServerUnaryReactor* ExplainJob(grpc::CallbackServerContext* context,
                                        const v1::ExplainJobRequest* request,
                                        v1::Explanation* response) override;

@@ -29,6 +29,9 @@ void HoldJob(ApiContext& api, const Who& who, Request& request, Responder respon
 void ReleaseJob(ApiContext& api, const Who& who, Request& request, Responder respond);
 void RequeueJob(ApiContext& api, const Who& who, Request& request, Responder respond);
 
+// handlers_nominate.cc
+void NominateClusters(ApiContext& api, const Who& who, Request& request, Responder respond);
+
 // handlers_simulate.cc
 Response Simulate(ApiContext& api, const Who& who, Request& request);
 

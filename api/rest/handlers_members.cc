@@ -102,6 +102,15 @@ Response AddedResponse(const api::AddedMember& added) {
   return JsonResponse(out, 201);
 }
 
+Response RemovedResponse(const std::string& name, const api::RemovedMember& removed) {
+  json::object out{{"name", name}};
+  if (removed.objects > 0) {
+    out["configurationObjects"] = removed.objects;
+    out["placements"] = removed.placements;
+  }
+  return JsonResponse(out);
+}
+
 }  // namespace
 
 void AddCluster(ApiContext& api, const Who& who, Request& request, Responder respond) {
@@ -132,9 +141,9 @@ void RemoveCluster(ApiContext& api, const Who& who, Request& request, Responder 
     });
   }
   api.service.RemoveMember(who, request.params[0], *force,
-                           [respond, name = request.params[0]](Result<Done> removed) {
+                           [respond, name = request.params[0]](Result<api::RemovedMember> removed) {
                              respond([name, removed = std::move(removed)] {
-                               return removed.ok() ? JsonResponse(json::object{{"name", name}})
+                               return removed.ok() ? RemovedResponse(name, *removed)
                                                    : ErrorResponse(false, removed.error());
                              });
                            });

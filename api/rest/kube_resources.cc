@@ -15,6 +15,8 @@ std::vector<std::string_view> ShortNames(std::string_view plural) {
   if (plural == "resourceplacements") return {"rp"};
   if (plural == "clusterresourceplacementevictions") return {"crpe"};
   if (plural == "clusterresourceplacementdisruptionbudgets") return {"crpdb"};
+  if (plural == "clusterresourceoverrides") return {"cro"};
+  if (plural == "resourceoverrides") return {"ro"};
   if (plural == "rayclusters") return {"raycluster"};
   if (plural == "leaderworkersets") return {"lws"};
   return {};

@@ -75,6 +75,8 @@ void AddJobs(Table& table) {
             ReleaseJob);
   table.Add(kPost, "/v1/jobs/{id}:requeue", Verb::kUpdate, "jobs", kOptions, Run::kPool,
             RequeueJob);
+  table.Add(kPost, "/v1/jobs/{id}:nominate", Verb::kUpdate, "jobs", kOptions, Run::kPool,
+            NominateClusters);
   table.Add(kGet, "/v1/jobs/{id}/explain", Verb::kGet, "jobs", 0, Run::kPool, ExplainJob);
   table.Add(kGet, "/v1/jobs/{id}/events", Verb::kGet, "jobs", 0, Run::kPool, JobEvents);
   table.Add(kGet, "/v1/jobs/{id}/pods", Verb::kGet, "jobs", 0, Run::kPool, JobPods);

@@ -10,7 +10,7 @@
 namespace muster::api {
 namespace {
 
-constexpr std::int64_t kStaleS = 60;  // facts are told every 30 s
+constexpr std::int64_t kOverdueS = 30;  // after a heartbeat's period: more than a probe takes
 
 json::object LabelsJson(const LabelMap& labels) {
   json::object out;
@@ -124,7 +124,8 @@ json::object FactsJson(const core::ClusterView& cluster, WallTime now) {
         std::max<std::int64_t>(0, (now.us - member.observed_at.us) / kMicrosPerSecond);
     out["observedAt"] = FormatRfc3339(member.observed_at);
     out["ageSeconds"] = age;
-    out["stale"] = age > kStaleS;
+    out["heartbeatPeriodSeconds"] = member.heartbeat_s;
+    out["stale"] = age > member.heartbeat_s + kOverdueS;
   }
   out["cordoned"] = member.cordoned;
   if (!member.version.empty()) out["version"] = member.version;

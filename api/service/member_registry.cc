@@ -1,4 +1,5 @@
 // Use cases: members that are added and removed while the daemon runs.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -95,6 +96,20 @@ Error Unusable(const std::string& name, const MemberReport& report) {
   return error;
 }
 
+// What is not on record as ours was never made, or was somebody else's.
+RemovedMember StayingOn(const WorldView& view, const std::string& cluster) {
+  RemovedMember removed;
+  for (const auto& [key, work] : view.works->works) {
+    if (work->cluster != cluster) continue;
+    const auto ours =
+        std::count_if(work->manifests.begin(), work->manifests.end(),
+                      [](const ManifestStatus& one) { return !one.remote_uid.empty(); });
+    removed.objects += static_cast<std::size_t>(ours);
+    removed.placements += ours > 0 ? 1 : 0;
+  }
+  return removed;
+}
+
 }  // namespace
 
 void SchedulerService::AddMember(const auth::Principal& who, const NewMember& wanted,
@@ -138,7 +153,7 @@ void SchedulerService::AddMember(const auth::Principal& who, const NewMember& wa
 }
 
 void SchedulerService::RemoveMember(const auth::Principal& who, const std::string& cluster,
-                                    bool force, Callback<Done> done) {
+                                    bool force, Callback<RemovedMember> done) {
   const Status allowed = Allow(who, auth::Verb::kDelete, "memberclusters", "", cluster);
   if (!allowed.ok()) return done(allowed.error());
   const Result<WorldViewPtr> view = ReadyView();
@@ -169,11 +184,14 @@ void SchedulerService::RemoveMember(const auth::Principal& who, const std::strin
       objects.contains({ObjectKind::kSecret, kSystemNamespace, SecretOf(cluster)})) {
     remove(ObjectKind::kSecret, kSystemNamespace, SecretOf(cluster));
   }
-  const auto go = [this, command = std::move(command), done](const Result<std::size_t>&) mutable {
+  const auto go = [this, command = std::move(command), cluster,
+                   done](const Result<std::size_t>&) mutable {
+    const RemovedMember removed = StayingOn(*engine_.View(), cluster);
     PostCommand<std::vector<ObjectApplied>>(
-        engine_, std::move(command), [done](const Result<std::vector<ObjectApplied>>& applied) {
+        engine_, std::move(command),
+        [done, removed](const Result<std::vector<ObjectApplied>>& applied) {
           if (!applied.ok()) return done(OfOnlyDocument(applied.error()));
-          done(Done{});
+          done(removed);
         });
   };
   if (!force) {

@@ -90,6 +90,10 @@ json::value Answer(const WorldView& view, const StoredObject& object, const Tota
     case ObjectKind::kSecret:
     case ObjectKind::kClusterResourcePlacementDisruptionBudget:
     case ObjectKind::kResourcePlacementDisruptionBudget:
+    case ObjectKind::kClusterResourceOverride:
+    case ObjectKind::kResourceOverride:
+    case ObjectKind::kClusterResourceEnvelope:
+    case ObjectKind::kResourceEnvelope:
       break;  // kinds without a status
   }
   if (!version.empty()) ConvertVersion(object.kind, version, &out);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <set>
+#include <utility>
 
+#include "api/service/placement_objects.h"
+#include "api/service/placement_parts.h"
+#include "api/service/placement_works.h"
 #include "api/service/views.h"
-#include "schedd/core/placement_ask.h"
 
 namespace muster::api {
 namespace {
@@ -14,28 +16,12 @@ namespace {
 constexpr std::size_t kResourcesShown = 1000;
 constexpr std::size_t kUnplacedShown = 20;  // as KubeFleet
 constexpr std::size_t kFailedShown = 100;   // as KubeFleet, per cluster
-constexpr std::string_view kAdmittedText = "The workload is admitted to member cluster ";
-
-/// How far a job has come, as its record tells.
-enum class Stage : std::uint8_t {
-  kWaiting,      // for quota or a gate
-  kUnfulfilled,  // no member takes it
-  kReserved,     // a member is chosen; its admission checks are not ready
-  kSent,         // to the member, which has not told of it yet
-  kRefused,      // by the member, for good
-  kStarting,     // its object is there
-  kAvailable,    // runs, or has run
-};
-
-enum class Verdict : std::uint8_t { kTrue, kUnknown, kFalse };  // the worse, the larger
-
-enum Step : std::size_t { kScheduled, kRollout, kOverridden, kWork, kApplied, kIsAvailable };
 
 struct StepWords {
   const char* type;
   std::array<const char*, 3> of_placement, of_cluster;  // reasons, by Verdict
 };
-constexpr std::array<StepWords, 6> kSteps = {{
+constexpr std::array<StepWords, kStepCount> kWords = {{
     {"Scheduled",
      {"SchedulingPolicyFulfilled", "SchedulePending", "SchedulingPolicyUnfulfilled"},
      {"Scheduled", "SchedulePending", "ScheduleFailed"}},
@@ -54,177 +40,136 @@ constexpr std::array<StepWords, 6> kSteps = {{
     {"Available",
      {"ResourceAvailable", "ResourceAvailableUnknown", "ResourceNotAvailableYet"},
      {"AllWorkAreAvailable", "ResourceAvailableUnknown", "NotAllWorkAreAvailable"}},
+    {"DiffReported",
+     {"DiffReportingCompleted", "DiffReportingPending", "DiffReportingIncompleteOrFailed"},
+     {"AllWorkHaveDiffReported", "DiffReportInProgress", "NotAllWorkHaveDiffReported"}},
 }};
 
-struct Placed {
-  JobPtr job;
-  Stage stage = Stage::kWaiting;
+/// One placement and all its parts, works before jobs.
+struct Subject {
+  const StoredObject& object;
+  ApplyType apply = ApplyType::kClientSide;
+  PlacedObjects objects;
+  std::vector<Part> parts;
 };
 
-// What the jobs of one condition amount to: the worst verdict, and who has it.
+/// The conditions that there are, in order.
+std::vector<Step> StepsOf(ApplyType apply) {
+  std::vector<Step> steps = {kStepScheduled, kStepRollout, kStepOverridden, kStepWork};
+  if (apply == ApplyType::kReportDiff)
+    steps.push_back(kStepDiff);
+  else
+    steps.insert(steps.end(), {kStepApplied, kStepAvailable});
+  return steps;
+}
+
+// What the parts of one condition amount to: the worst verdict, and who has it.
 struct Sum {
   Verdict verdict = Verdict::kTrue;
   WallTime since;
-  const JobRecord* first = nullptr;
+  const Part* first = nullptr;
   std::size_t count = 0, all = 0;
   std::set<std::string> clusters;
+  bool overridden = false;  // overrides have changed something for some of them
 };
 
-Stage StageOf(const JobRecord& job) {
-  switch (job.state) {
-    case JobState::kHeld:
-      return Stage::kWaiting;
-    case JobState::kPending:
-      return job.reason == Reason::kNoMemberCluster || job.reason == Reason::kWaitingForCapacity
-                 ? Stage::kUnfulfilled
-                 : Stage::kWaiting;
-    case JobState::kReserved:
-      return Stage::kReserved;
-    case JobState::kAdmitted: {
-      // A member that says anything about the job's pods has its object.
-      const bool told = job.reason == Reason::kAdmitted && !job.message.starts_with(kAdmittedText);
-      const bool pods = job.ready_pods + job.succeeded_pods + job.failed_pods > 0;
-      return told || pods ? Stage::kStarting : Stage::kSent;
-    }
-    case JobState::kFailed:
-      return job.reason == Reason::kFailedToStart && !job.start_time.set() ? Stage::kRefused
-                                                                           : Stage::kAvailable;
-    default:
-      return Stage::kAvailable;
-  }
-}
-
-// Of those that have ended, the ones that a member had or refused, as long as the object is there.
-bool Counts(const JobRecord& job) {
-  if (!IsTerminal(job.state)) return true;
-  if (job.deletion_requested || job.cluster.empty()) return false;
-  return job.start_time.set() || job.state == JobState::kSucceeded ||
-         StageOf(job) == Stage::kRefused;
-}
-
-Verdict VerdictOf(Stage stage, std::size_t step) {
-  const auto fails = [&](Step at, Stage of) { return step == at && stage == of; };
-  if (fails(kScheduled, Stage::kWaiting) || fails(kApplied, Stage::kSent)) return Verdict::kUnknown;
-  const bool failed = fails(kScheduled, Stage::kUnfulfilled) || fails(kRollout, Stage::kReserved) ||
-                      fails(kApplied, Stage::kRefused) || fails(kIsAvailable, Stage::kStarting);
-  return failed ? Verdict::kFalse : Verdict::kTrue;
-}
-
-WallTime FirstSet(std::initializer_list<WallTime> times) {
-  for (const WallTime& time : times)
-    if (time.set()) return time;
-  return {};
-}
-
-WallTime TimeOf(const Placed& placed, std::size_t step) {
-  const JobRecord& job = *placed.job;
-  const Condition* quota = FindCondition(job, "QuotaReserved");
-  const WallTime reserved = quota != nullptr ? quota->last_transition : WallTime{};
-  const WallTime sent = FirstSet({job.admit_time, reserved, job.submit_time});
-  if (step == kScheduled) {
-    const Condition* picked = FindCondition(job, "Placed");
-    if (picked != nullptr && picked->status) return picked->last_transition;
-    return placed.stage <= Stage::kUnfulfilled ? FirstSet({reserved, job.submit_time}) : sent;
-  }
-  if (step <= kWork) return sent;
-  if (placed.stage == Stage::kRefused) return FirstSet({job.end_time, sent});
-  return placed.stage == Stage::kAvailable ? FirstSet({job.start_time, job.end_time, sent}) : sent;
-}
-
-Sum SumOf(const std::vector<Placed>& jobs, std::size_t step) {
+Sum SumOf(const std::vector<const Part*>& parts, Step step) {
   Sum sum;
-  sum.all = jobs.size();
-  for (const Placed& one : jobs) {
-    const Verdict verdict = VerdictOf(one.stage, step);
+  for (const Part* part : parts) {
+    const Verdict verdict = VerdictOf(*part, step);
     if (verdict < sum.verdict) continue;
     if (verdict > sum.verdict) {
       sum = Sum{};
       sum.verdict = verdict;
-      sum.all = jobs.size();
     }
-    const WallTime time = TimeOf(one, step);
+    const WallTime time = SinceOf(*part, step);
     const bool earlier = time < sum.since;
-    if (sum.count++ == 0) sum.first = one.job.get();
+    if (sum.count++ == 0) sum.first = part;
     if (!sum.since.set() || earlier == (verdict != Verdict::kTrue)) sum.since = time;
-    if (!one.job->cluster.empty()) sum.clusters.insert(one.job->cluster);
+    if (!ClusterOf(*part).empty()) sum.clusters.insert(ClusterOf(*part));
+    if (step == kStepOverridden && ReasonOf(*part, step) != nullptr) sum.overridden = true;
   }
+  sum.all = parts.size();
   return sum;
 }
 
-std::string NameOf(const JobRecord& job) { return job.ns + "/" + job.name; }
-
 // What the first of them says, and how many more there are.
-std::string Because(const Sum& sum) {
-  if (sum.first == nullptr || sum.first->message.empty()) return "";
+std::string Because(const Sum& sum, Step step) {
+  if (sum.first == nullptr || BecauseOf(*sum.first, step).empty()) return "";
   std::string text = ": ";
-  if (sum.all > 1) text += "job " + NameOf(*sum.first) + ": ";
-  text += sum.first->message;
+  if (sum.all > 1) text += MentionOf(*sum.first) + ": ";
+  text += BecauseOf(*sum.first, step);
   if (sum.count > 1) text += " (and " + std::to_string(sum.count - 1) + " more)";
   return text;
 }
 
-std::string PlacementMessage(std::size_t step, const Sum& sum, std::size_t clusters) {
-  const std::string all = std::to_string(clusters) + " cluster(s)";
-  const std::string those = std::to_string(sum.clusters.size()) + " cluster(s)";
-  const bool good = sum.verdict == Verdict::kTrue;
+std::string Clusters(std::size_t count) { return std::to_string(count) + " cluster(s)"; }
+
+std::string AllAreWell(Step step, bool overridden, std::size_t clusters) {
+  const std::string all = Clusters(clusters);
   switch (step) {
-    case kScheduled:
-      if (good)
-        return "found all cluster needed as specified by the scheduling policy, found " + all;
-      if (sum.verdict == Verdict::kUnknown) return "Scheduling has not completed" + Because(sum);
-      return "could not find all clusters needed as specified by the scheduling policy, found " +
-             all + " instead" + Because(sum);
-    case kRollout:
-      if (good) return "All " + all + " start rolling out the latest resource";
-      return "The rollout is being blocked by admission checks in " + those + Because(sum);
-    case kOverridden:
-      return "No override rules are configured for the selected resources";
-    case kWork:
+    case kStepScheduled:
+      return "found all cluster needed as specified by the scheduling policy, found " + all;
+    case kStepRollout:
+      return "All " + all + " start rolling out the latest resource";
+    case kStepOverridden:
+      return overridden ? "The selected resources are successfully overridden in " + all
+                        : "No override rules are configured for the selected resources";
+    case kStepWork:
       return "Works(s) are succcesfully created or updated in " + std::to_string(clusters) +
              " target cluster(s)' namespaces";
-    case kApplied:
-      if (good) return "The selected resources are successfully applied to " + all;
-      if (sum.verdict == Verdict::kUnknown)
-        return "The selected resources are being applied to " + those + Because(sum);
+    case kStepApplied:
+      return "The selected resources are successfully applied to " + all;
+    case kStepAvailable:
+      return "The selected resources in " + all + " are available now";
+    case kStepDiff:
+    case kStepCount:
+      break;
+  }
+  return "Diff reporting in " + all + " has been completed";
+}
+
+/// Of any condition but Scheduled.
+std::string SomeAreNot(Step step, const Sum& sum) {
+  const std::string those = Clusters(sum.clusters.size());
+  const bool unknown = sum.verdict == Verdict::kUnknown;
+  switch (step) {
+    case kStepRollout:
+      return std::string("The rollout is being blocked by ") +
+             (sum.first->job != nullptr ? "admission checks" : "the rollout strategy") + " in " +
+             those + Because(sum, step);
+    case kStepOverridden:
+      return "Failed to override resources in " + those + Because(sum, step);
+    case kStepApplied:
+      if (unknown)
+        return "The selected resources are being applied to " + those + Because(sum, step);
       return "Failed to apply resources to " + those +
              ", please check the `failedPlacements` status";
+    case kStepAvailable:
+      if (unknown) {
+        return "There are still " + those +
+               " in the process of checking the availability of the selected resources" +
+               Because(sum, step);
+      }
+      return "The selected resources in " + those + " are still not available yet" +
+             Because(sum, step);
     default:
-      if (good) return "The selected resources in " + all + " are available now";
-      return "The selected resources in " + those + " are still not available yet" + Because(sum);
+      break;
   }
+  if (unknown) {
+    return "There are still " + those +
+           " in the process of checking for configuration differences" + Because(sum, step);
+  }
+  return "Diff reporting in " + std::to_string(sum.clusters.size()) +
+         " clusters is still in progress or has failed";
 }
 
-// Why this member: the sentence that the decision left on the job.
-std::string PickedMessage(const Sum& sum, const std::string& cluster) {
-  const Condition* placed = FindCondition(*sum.first, "Placed");
-  std::string text = placed != nullptr && placed->status
-                         ? placed->message
-                         : "Successfully scheduled resources for placement in \"" + cluster + "\"";
-  if (sum.count > 1) text += " (and " + std::to_string(sum.count - 1) + " more)";
+std::string ClusterMessage(Step step, const Sum& sum) {
+  std::string text = MessageOf(*sum.first, step);
+  if (step == kStepScheduled && sum.count > 1)
+    text += " (and " + std::to_string(sum.count - 1) + " more)";
+  if (step == kStepRollout && sum.verdict != Verdict::kTrue) text += Because(sum, step);
   return text;
-}
-
-std::string ClusterMessage(std::size_t step, const Sum& sum, const std::string& cluster) {
-  const bool good = sum.verdict == Verdict::kTrue;
-  const std::string job = "job " + NameOf(*sum.first);
-  switch (step) {
-    case kScheduled:
-      return PickedMessage(sum, cluster);
-    case kRollout:
-      if (good) return "Detected the new changes on the resources and started the rollout process";
-      return "The rollout is being blocked by admission checks" + Because(sum);
-    case kOverridden:
-      return "No override rules are configured for the selected resources";
-    case kWork:
-      return "All of the works are synchronized to the latest";
-    case kApplied:
-      if (good) return "All corresponding work objects are applied";
-      if (sum.verdict == Verdict::kUnknown) return "Work object of " + job + " is being applied";
-      return "Work object of " + job + " has failed to apply";
-    default:
-      if (good) return "All corresponding work objects are available";
-      return "Work object of " + job + " is not yet available: " + sum.first->message;
-  }
 }
 
 json::object ConditionOf(const std::string& type, const char* reason, const std::string& message,
@@ -243,38 +188,79 @@ json::object ConditionOf(const std::string& type, const char* reason, const std:
   return out;
 }
 
-std::size_t ClustersOf(const std::vector<Placed>& jobs) {
-  std::set<std::string> clusters;
-  for (const Placed& one : jobs)
-    if (!one.job->cluster.empty()) clusters.insert(one.job->cluster);
-  return clusters.size();
+/// The worse of what jobs and objects say about members that are found.
+json::object ScheduledCondition(const Subject& subject, const std::string& type, const Sum& sum,
+                                std::size_t clusters) {
+  const PlacedObjects& objects = subject.objects;
+  const bool by_objects = objects.scheduled > sum.verdict;
+  const Verdict verdict = std::max(objects.scheduled, sum.verdict);
+  const auto because = [&](const char* separator) {
+    return objects.because.empty() ? "" : separator + objects.because;
+  };
+  const char* reason = kWords[kStepScheduled].of_placement[static_cast<std::size_t>(verdict)];
+  std::string message;
+  if (verdict == Verdict::kTrue) {
+    message = AllAreWell(kStepScheduled, false, clusters) + because("; ");
+  } else if (by_objects && !objects.selection.obstacle.empty()) {
+    reason = "InvalidResourceSelectors";
+    message = objects.selection.obstacle;
+  } else {
+    message = verdict == Verdict::kUnknown
+                  ? "Scheduling has not completed"
+                  : "could not find all clusters needed as specified by the scheduling policy, "
+                    "found " +
+                        Clusters(clusters) + " instead";
+    message += by_objects ? because(": ") : Because(sum, kStepScheduled);
+  }
+  return ConditionOf(type, reason, message, verdict, sum.since, subject.object);
+}
+
+std::vector<const Part*> AllOf(const std::vector<Part>& parts) {
+  std::vector<const Part*> out;
+  out.reserve(parts.size());
+  for (const Part& part : parts) out.push_back(&part);
+  return out;
 }
 
 // In order, up to the first that is not True.
-json::array PlacementConditions(const StoredObject& object, const std::vector<Placed>& jobs) {
+json::array PlacementConditions(const Subject& subject) {
+  const StoredObject& object = subject.object;
   const std::string prefix = object.kind == ObjectKind::kClusterResourcePlacement
                                  ? "ClusterResourcePlacement"
                                  : "ResourcePlacement";
   json::array out;
-  if (jobs.empty()) {
-    out.push_back(ConditionOf(prefix + kSteps[kScheduled].type, "SchedulePending",
+  if (subject.parts.empty() && !subject.objects.selects) {
+    out.push_back(ConditionOf(prefix + kWords[kStepScheduled].type, "SchedulePending",
                               "Scheduling has not completed: no job is selected", Verdict::kUnknown,
                               object.creation_time, object));
     return out;
   }
-  const std::size_t clusters = ClustersOf(jobs);
-  for (std::size_t step = 0; step < kSteps.size(); ++step) {
-    const Sum sum = SumOf(jobs, step);
-    out.push_back(ConditionOf(prefix + kSteps[step].type,
-                              kSteps[step].of_placement[static_cast<std::size_t>(sum.verdict)],
-                              PlacementMessage(step, sum, clusters), sum.verdict, sum.since,
-                              object));
-    if (sum.verdict != Verdict::kTrue) break;
+  const std::vector<const Part*> parts = AllOf(subject.parts);
+  std::set<std::string> clusters;
+  for (const Part* part : parts)
+    if (!ClusterOf(*part).empty()) clusters.insert(ClusterOf(*part));
+  for (const Step step : StepsOf(subject.apply)) {
+    const Sum sum = SumOf(parts, step);
+    const std::string type = prefix + kWords[step].type;
+    const bool good = sum.verdict == Verdict::kTrue;
+    if (step == kStepScheduled) {
+      out.push_back(ScheduledCondition(subject, type, sum, clusters.size()));
+      // Where nothing is, nothing else is to be told (as KubeFleet).
+      if (parts.empty() || subject.objects.scheduled != Verdict::kTrue) break;
+    } else {
+      const char* reason = kWords[step].of_placement[static_cast<std::size_t>(sum.verdict)];
+      if (good && sum.overridden) reason = "OverriddenSucceeded";
+      out.push_back(ConditionOf(
+          type, reason,
+          good ? AllAreWell(step, sum.overridden, clusters.size()) : SomeAreNot(step, sum),
+          sum.verdict, sum.since, object));
+    }
+    if (!good) break;
   }
   return out;
 }
 
-json::object ResourceJson(const JobRecord& job) {
+json::object JobIdentifier(const JobRecord& job) {
   const std::string_view api_version = ApiVersionOf(job.shape);
   const std::size_t slash = api_version.find('/');
   json::object out;
@@ -286,140 +272,128 @@ json::object ResourceJson(const JobRecord& job) {
   return out;
 }
 
-json::object ClusterStatus(const StoredObject& object, const std::string& cluster,
-                           const std::vector<Placed>& jobs) {
-  json::array conditions, failed;
-  for (std::size_t step = 0; step < kSteps.size(); ++step) {
-    const Sum sum = SumOf(jobs, step);
-    conditions.push_back(ConditionOf(
-        kSteps[step].type, kSteps[step].of_cluster[static_cast<std::size_t>(sum.verdict)],
-        ClusterMessage(step, sum, cluster), sum.verdict, sum.since, object));
-    if (sum.verdict != Verdict::kTrue) break;
-  }
-  for (const Placed& one : jobs) {
-    if (one.stage != Stage::kRefused || failed.size() >= kFailedShown) continue;
-    json::object entry = ResourceJson(*one.job);
+void AddRefusedJobs(const Subject& subject, const std::vector<const Part*>& parts,
+                    json::array* failed) {
+  for (const Part* part : parts) {
+    if (part->job == nullptr || part->stage != JobStage::kRefused) continue;
+    if (failed->size() >= kFailedShown) break;
+    json::object entry = JobIdentifier(*part->job);
     entry["condition"] =
         ConditionOf("Applied", "ManifestApplyFailed",
-                    "Failed to apply the manifest (error: " + one.job->message + ")",
-                    Verdict::kFalse, one.job->end_time, object);
-    failed.push_back(std::move(entry));
+                    "Failed to apply the manifest (error: " + part->job->message + ")",
+                    Verdict::kFalse, part->job->end_time, subject.object);
+    failed->push_back(std::move(entry));
   }
+}
+
+/// KubeFleet's applicableClusterResourceOverrides and applicableResourceOverrides.
+void AddOverrides(const Work& work, json::object* out) {
+  json::array of_cluster, of_namespace;
+  for (const std::string& override_name : work.overrides) {
+    const std::size_t slash = override_name.find('/');
+    const std::string rest = override_name.substr(slash + 1);
+    if (override_name.substr(0, slash) == "ClusterResourceOverride") {
+      of_cluster.emplace_back(rest);
+      continue;
+    }
+    const std::size_t more = rest.find('/');
+    const bool qualified = more != std::string::npos;
+    of_namespace.push_back(json::object{{"name", qualified ? rest.substr(more + 1) : rest},
+                                        {"namespace", qualified ? rest.substr(0, more) : work.ns}});
+  }
+  if (!of_cluster.empty()) (*out)["applicableClusterResourceOverrides"] = std::move(of_cluster);
+  if (!of_namespace.empty()) (*out)["applicableResourceOverrides"] = std::move(of_namespace);
+}
+
+/// `work` may be null.
+json::object ClusterStatus(const Subject& subject, const std::string& cluster,
+                           const std::vector<const Part*>& parts, const Work* work) {
+  json::array conditions, failed, drifted, diffed;
+  for (const Step step : StepsOf(subject.apply)) {
+    const Sum sum = SumOf(parts, step);
+    const char* reason = ReasonOf(*sum.first, step);
+    if (reason == nullptr) reason = kWords[step].of_cluster[static_cast<std::size_t>(sum.verdict)];
+    conditions.push_back(ConditionOf(kWords[step].type, reason, ClusterMessage(step, sum),
+                                     sum.verdict, sum.since, subject.object));
+    if (sum.verdict != Verdict::kTrue) break;
+  }
+  std::string index = "0";
+  if (work != nullptr) {
+    failed = FailedPlacements(*work, subject.apply);
+    drifted = DriftedPlacements(*work);
+    diffed = DiffedPlacements(*work);
+    index = work->snapshot < 0 ? "" : std::to_string(work->snapshot);
+  }
+  AddRefusedJobs(subject, parts, &failed);
   json::object out;
   out["clusterName"] = cluster;
   out["conditions"] = std::move(conditions);
   if (!failed.empty()) out["failedPlacements"] = std::move(failed);
-  out["observedResourceIndex"] = "0";
+  if (!drifted.empty()) out["driftedPlacements"] = std::move(drifted);
+  if (!diffed.empty()) out["diffedPlacements"] = std::move(diffed);
+  if (!index.empty()) out["observedResourceIndex"] = index;
+  if (work != nullptr) AddOverrides(*work, &out);
   return out;
 }
 
-json::array ClusterStatuses(const StoredObject& object, const std::vector<Placed>& jobs) {
-  std::map<std::string, std::vector<Placed>> by_cluster;
+json::array ClusterStatuses(const Subject& subject) {
+  std::map<std::string, std::vector<const Part*>> by_cluster;
+  std::map<std::string, const Work*> works;
+  for (const WorkPtr& work : subject.objects.works) works[work->cluster] = work.get();
+  for (const Part& part : subject.parts)
+    if (!ClusterOf(part).empty()) by_cluster[ClusterOf(part)].push_back(&part);
   json::array out;
-  for (const Placed& one : jobs)
-    if (!one.job->cluster.empty()) by_cluster[one.job->cluster].push_back(one);
-  for (const auto& [cluster, placed] : by_cluster)
-    out.push_back(ClusterStatus(object, cluster, placed));
-  std::size_t shown = 0;
-  for (const Placed& one : jobs) {
-    if (one.stage != Stage::kUnfulfilled || shown++ >= kUnplacedShown) continue;
-    const std::string mention = jobs.size() > 1 ? "job " + NameOf(*one.job) + ": " : "";
-    json::object condition =
-        ConditionOf(kSteps[kScheduled].type, "ScheduleFailed", mention + one.job->message,
-                    Verdict::kFalse, TimeOf(one, kScheduled), object);
-    out.push_back(json::object{{"conditions", json::array{std::move(condition)}}});
-  }
-  return out;
-}
-
-/// True if the cluster-scoped placement selects this namespace.
-bool Takes(const Placement& placement, const Namespace& ns) {
-  return std::any_of(
-      placement.selectors.begin(), placement.selectors.end(),
-      [&](const ResourceSelector& selector) { return core::SelectsNamespace(selector, ns); });
-}
-
-json::array SelectedResources(const ConfigView& config, const Placement* placement,
-                              const std::vector<Placed>& jobs) {
-  json::array out;
-  for (const auto& [name, ns] : config.namespaces) {
-    if (placement == nullptr || !placement->ns.empty() || out.size() >= kResourcesShown) break;
-    if (!Takes(*placement, ns)) continue;
+  for (const auto& [cluster, parts] : by_cluster) {
+    const auto work = works.find(cluster);
     out.push_back(
-        json::object{{"group", ""}, {"kind", "Namespace"}, {"name", name}, {"version", "v1"}});
+        ClusterStatus(subject, cluster, parts, work == works.end() ? nullptr : work->second));
   }
-  for (const Placed& one : jobs) {
-    if (out.size() >= kResourcesShown) break;
-    out.push_back(ResourceJson(*one.job));
+  std::size_t shown = 0;
+  const auto unplaced = [&](const std::string& message, WallTime since) {
+    if (shown++ >= kUnplacedShown) return;
+    json::object condition = ConditionOf(kWords[kStepScheduled].type, "ScheduleFailed", message,
+                                         Verdict::kFalse, since, subject.object);
+    out.push_back(json::object{{"conditions", json::array{std::move(condition)}}});
+  };
+  for (const std::string& sentence : subject.objects.unpicked)
+    unplaced(sentence, subject.object.creation_time);
+  for (const Part& part : subject.parts) {
+    if (part.job == nullptr || part.stage != JobStage::kUnfulfilled) continue;
+    const std::string mention = subject.parts.size() > 1 ? MentionOf(part) + ": " : "";
+    unplaced(mention + part.job->message, SinceOf(part, kStepScheduled));
   }
   return out;
 }
-
-/// Which jobs one placement can be asked about at all: a cheap look before what governs each.
-class Candidates {
- public:
-  Candidates(const ConfigView& config, const Placement& placement) : placement_(placement) {
-    const auto named = [&](const auto& object) { return object.placement == placement.name; };
-    const auto any = [&](const auto& table) {
-      return std::any_of(table.begin(), table.end(),
-                         [&](const auto& entry) { return named(entry.second); });
-    };
-    named_by_default_ =
-        any(config.local_queues) || any(config.cluster_queues) || any(config.namespaces);
-    if (!placement.ns.empty()) return;
-    for (const auto& [name, ns] : config.namespaces)
-      if (Takes(placement, ns)) namespaces_.insert(name);
-  }
-
-  bool Has(const JobRecord& job) const {
-    if (!placement_.ns.empty() && job.ns != placement_.ns) return false;
-    if (named_by_default_) return true;
-    if (job.placement != nullptr && job.placement->placement == placement_.name) return true;
-    if (placement_.ns.empty()) return namespaces_.contains(job.ns);
-    return std::any_of(placement_.selectors.begin(), placement_.selectors.end(),
-                       [&](const ResourceSelector& one) { return core::Selects(one, job); });
-  }
-
- private:
-  const Placement& placement_;
-  bool named_by_default_ = false;
-  std::set<std::string> namespaces_;
-};
 
 }  // namespace
 
-GovernedJobs FindGoverned(const WorldView& view, ObjectKind kind, const std::string& ns,
-                          const std::string& name) {
-  GovernedJobs out;
-  const bool of_cluster = kind == ObjectKind::kClusterResourcePlacement;
-  const PlacementTable& placements = *view.config->placements;
-  PlacementPtr only;
-  if (!name.empty()) only = placements.Find(of_cluster ? "" : ns, name);
-  if (placements.all().empty() || (!name.empty() && only == nullptr)) return out;
-  std::optional<Candidates> candidates;
-  if (only != nullptr) candidates.emplace(*view.config, *only);
-  view.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
-    if (!of_cluster && !ns.empty() && job->ns != ns) return true;
-    if (!Counts(*job) || (candidates && !candidates->Has(*job))) return true;
-    const PlacementPtr governing = core::GoverningPlacement(*view.config, *job, nullptr);
-    if (governing == nullptr || governing->ns.empty() != of_cluster) return true;
-    if (only == nullptr || governing == only) out[{governing->ns, governing->name}].push_back(job);
-    return true;
-  });
-  return out;
-}
-
 json::object PlacementStatus(const WorldView& view, const StoredObject& object,
                              const std::vector<JobPtr>& jobs) {
-  std::vector<Placed> placed;
-  placed.reserve(jobs.size());
-  for (const JobPtr& job : jobs) placed.push_back({job, StageOf(*job)});
+  Subject subject{object, ApplyType::kClientSide, {}, {}};
   const PlacementPtr placement = view.config->placements->Find(object.ns, object.name);
+  if (placement != nullptr) {
+    subject.apply = placement->apply.type;
+    subject.objects = LookAtObjects(view, *placement, jobs.size());
+  }
+  const PlacedObjects& objects = subject.objects;
+  subject.parts.reserve(objects.works.size() + jobs.size());
+  for (const WorkPtr& work : objects.works) {
+    subject.parts.push_back(
+        {nullptr, JobStage::kWaiting, ProgressOf(*work, objects.Latest(), subject.apply)});
+  }
+  for (const JobPtr& job : jobs) subject.parts.push_back({job, JobStageOf(*job), nullptr});
   json::object status;
-  status["conditions"] = PlacementConditions(object, placed);
-  status["observedResourceIndex"] = "0";
-  status["placementStatuses"] = ClusterStatuses(object, placed);
-  status["selectedResources"] = SelectedResources(*view.config, placement.get(), placed);
+  status["conditions"] = PlacementConditions(subject);
+  const ResourceSnapshot* latest = objects.Latest();
+  status["observedResourceIndex"] = latest == nullptr ? "0" : std::to_string(latest->index);
+  status["placementStatuses"] = ClusterStatuses(subject);
+  if (latest != nullptr) status["resourceRevisions"] = ResourceRevisions(objects);
+  json::array selected = SelectedObjects(objects);
+  for (const JobPtr& job : jobs) {
+    if (selected.size() >= kResourcesShown) break;
+    selected.push_back(JobIdentifier(*job));
+  }
+  status["selectedResources"] = std::move(selected);
   return status;
 }
 

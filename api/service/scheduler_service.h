@@ -19,6 +19,7 @@
 #include "api/service/pod_set_cache.h"
 #include "backends/backend.h"
 #include "backends/member_probe.h"
+#include "backends/member_queues.h"
 #include "schedd/engine/engine.h"
 #include "schedd/shapes/queue_objects.h"
 #include "schedd/shapes/shape.h"
@@ -82,6 +83,11 @@ struct AddedMember {
   std::string name;
   MemberReport report;
 };
+/// Configuration objects that placements brought to a member stay when it goes, as KubeFleet's do.
+struct RemovedMember {
+  std::size_t objects = 0;
+  std::size_t placements = 0;  // that brought them
+};
 
 /// Finds the backend that runs a cluster's attempts (Dispatcher::BackendOf).
 using BackendLookup = std::function<Backend*(const std::string& cluster)>;
@@ -117,6 +123,11 @@ class SchedulerService {
                            const std::string& page_token, std::size_t limit) const;
   void ChangeJob(const auth::Principal& who, const std::string& id, JobVerb verb,
                  Callback<JobPtr> done);
+  /// Members whose own queues are asked to admit a job, in order; they replace those that were
+  /// asked. kInvalidArgument names each that cannot take it; kFailedPrecondition unless its
+  /// ClusterQueue leaves that to others (dispatch mode External) and it waits for them.
+  void NominateClusters(const auth::Principal& who, const std::string& id,
+                        std::vector<std::string> clusters, Callback<JobPtr> done);
   /// Computed from the published view; takes no longer than limits::kExplain* allow.
   Result<Explained> Explain(const auth::Principal& who, const std::string& id) const;
   Result<std::vector<Event>> JobEvents(const auth::Principal& who, const std::string& id) const;
@@ -183,12 +194,15 @@ class SchedulerService {
   /// kubeconfig as a Secret and the member; the daemon takes it up within a second or two.
   /// kInvalidArgument with all that is wrong, and nothing is stored.
   void AddMember(const auth::Principal& who, const NewMember& wanted, Callback<AddedMember> done);
-  /// One that was added, and runs nothing (kFailedPrecondition); with `force`, what a member that
-  /// does not answer runs is given up first.
+  /// One that was added, runs nothing and holds no ended job for Muster (kFailedPrecondition); with
+  /// `force`, what a member that does not answer runs is given up first, and what any holds is
+  /// left.
   void RemoveMember(const auth::Principal& who, const std::string& cluster, bool force,
-                    Callback<Done> done);
+                    Callback<RemovedMember> done);
   /// Before the first request; null: no member can be added.
   void SetProbe(MemberProbe* probe) { probe_ = probe; }
+  /// Before the first request; null: no member has a queue of its own.
+  void SetMemberQueues(const MemberQueues* queues) { queues_ = queues; }
   /// Lets the collection of orphans go on where it was stopped; answers with how many objects that
   /// concerns.
   void Collect(const auth::Principal& who, const std::string& cluster, Callback<std::size_t> done);
@@ -221,6 +235,7 @@ class SchedulerService {
   BackendLookup backends_;
   PodSetCache pod_sets_;
   MemberProbe* probe_ = nullptr;
+  const MemberQueues* queues_ = nullptr;
   std::mutex probing_;                        // one member is added at a time
   std::map<std::string, std::string> added_;  // incarnations, by member; guarded by probing_
 };

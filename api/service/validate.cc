@@ -16,7 +16,8 @@ Error DaemonOwned() {
       "member clusters are declared by the daemon's --local-cluster and --member-cluster flags, or "
       "added (muster cluster add; the annotation muster.io/kubeconfig-secret); of declared ones "
       "only "
-      "spec.taints and the annotations muster.io/nodes, muster.io/properties and "
+      "spec.taints, spec.heartbeatPeriodSeconds and the annotations muster.io/nodes, "
+      "muster.io/properties and "
       "muster.io/datasets "
       "can be changed");
 }
@@ -202,6 +203,7 @@ Status EditMember(const ObjectTable& objects, ConfigView* config, ObjectChange* 
   json::object spec = ObjectIn(*stored, "/spec");
   for (const char* key : kEdited) TakeMember(wanted_annotations, key, &annotations);
   TakeMember(wanted_spec, "taints", &spec);
+  TakeMember(wanted_spec, "heartbeatPeriodSeconds", &spec);
   const bool same_labels =
       ObjectIn(*stored, "/metadata/labels") == ObjectIn(*wanted, "/metadata/labels");
   if (wanted_annotations != annotations || wanted_spec != spec || !same_labels)

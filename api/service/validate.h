@@ -41,10 +41,10 @@ Result<ObjectChange> ChangeOf(ConfigView* config, const shapes::ParsedObject& ob
 /// `config`. The manifest must be of the change's kind, namespace and name.
 Status Normalise(ConfigView* config, ObjectChange* change);
 
-/// What an administrator writes into a member cluster: its taints, and the annotations
-/// muster.io/nodes, muster.io/properties and muster.io/datasets. `change` has the object as it is
-/// wanted; its manifest becomes the stored one with those. Every other difference is refused: the
-/// daemon's flags declare the rest.
+/// What an administrator writes into a member cluster: its taints and heartbeat period, and the
+/// annotations muster.io/nodes, muster.io/properties and muster.io/datasets. `change` has the
+/// object as it is wanted; its manifest becomes the stored one with those. Every other difference
+/// is refused: the daemon's flags declare the rest.
 Status EditMember(const ObjectTable& objects, ConfigView* config, ObjectChange* change);
 
 /// Any change of a member cluster that came through a Kubernetes path: of one that a flag declares

@@ -2,6 +2,7 @@
 
 #include "api/service/views.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/member_queues.h"
 #include "schedd/model/requests.h"
 #include "schedd/shapes/metadata.h"
 #include "schedd/shapes/topology_slices.h"
@@ -206,7 +207,14 @@ json::object WorkloadStatus(const JobRecord& job, const AdmissionSettings& setti
     }
     status["resourceRequests"] = std::move(requests);
   }
-  if (!job.cluster.empty()) status["clusterName"] = job.cluster;
+  // As MultiKueue has them: not both.
+  if (AsksMembers(job)) {
+    const auto& nominated = StateOf(job).nominated;
+    if (!nominated.empty())
+      status["nominatedClusterNames"] = json::array(nominated.begin(), nominated.end());
+  } else if (!job.cluster.empty()) {
+    status["clusterName"] = job.cluster;
+  }
   AddState(StateOf(job), version, &status);
   return status;
 }

@@ -79,15 +79,16 @@ bool Registry::Apply(const std::vector<MemberDeclaration>& members) {
 bool Registry::Put(const MemberDeclaration& member) {
   const auto found = members_.find(member.name);
   if (found != members_.end() && found->second == member) return true;
-  const bool written =
-      (found != members_.end() && found->second.kubeconfig == member.kubeconfig) || Write(member);
-  if (!written) return false;
   const bool runs = found != members_.end();
+  const bool same_text = runs && found->second.kubeconfig == member.kubeconfig;
+  if (!same_text && !Write(member)) return false;
   const bool as_before =
       runs && found->second.context == member.context && found->second.fast == member.fast;
+  const bool paced = runs && found->second.heartbeat_s == member.heartbeat_s;
   members_[member.name] = member;
   if (as_before) {
-    target_.reload(member.name);
+    if (!paced) target_.pace(member.name, member.heartbeat_s);
+    if (!same_text) target_.reload(member.name);
     return true;
   }
   if (runs) target_.remove(member.name);
@@ -97,6 +98,7 @@ bool Registry::Put(const MemberDeclaration& member) {
   options.context = member.context;
   options.fast = member.fast;
   options.registered = true;
+  options.heartbeat_s = member.heartbeat_s;
   target_.add(std::move(options));
   return true;
 }

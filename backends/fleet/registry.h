@@ -4,6 +4,7 @@
 // One thread at a time; blocks on the disk and on what the target does.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -15,10 +16,11 @@
 namespace muster::fleet {
 
 /// What runs members. `add` and `remove` are called once each, in turn; `reload` after the
-/// member's kubeconfig has changed or gone.
+/// member's kubeconfig has changed or gone; `pace` with another heartbeat period, in seconds.
 struct Target {
   std::function<void(k8s::MemberOptions)> add;
   std::function<void(const std::string& name)> remove, reload;
+  std::function<void(const std::string& name, std::int64_t heartbeat_s)> pace;
 };
 
 class Registry {

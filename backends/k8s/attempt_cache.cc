@@ -330,4 +330,10 @@ bool AttemptCache::Holds(const KindInfo& kind) const {
                      [&](const auto& one) { return one.second.state.kind == &kind; });
 }
 
+bool AttemptCache::HoldsIn(const std::string& ns) const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(objects_.begin(), objects_.end(),
+                     [&](const auto& one) { return one.second.state.ns == ns; });
+}
+
 }  // namespace muster::k8s

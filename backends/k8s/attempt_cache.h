@@ -70,6 +70,8 @@ class AttemptCache {
   std::vector<PodState> PodsOf(const AttemptLabels& attempt, const std::string& ns) const;
   /// Whether it has objects of a kind.
   bool Holds(const KindInfo& kind) const;
+  /// Whether it has objects in a namespace.
+  bool HoldsIn(const std::string& ns) const;
 
  private:
   struct Entry {

@@ -201,10 +201,12 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
 
   void Release() {
     if (session_->closed()) return Answer(Unavailable("the member is being connected anew"));
+    const Preconditions when{order_.expected_uid.empty() ? state_.uid : order_.expected_uid,
+                             state_.resource_version, state_.generation};
+    const MemberQueueEntry& queue = order_.member_queue;
     Send("PATCH", Path(),
-         ReleasePatch(*kind_, rendered_,
-                      {order_.expected_uid.empty() ? state_.uid : order_.expected_uid,
-                       state_.resource_version, state_.generation}),
+         queue.workload.empty() ? ReleasePatch(*kind_, rendered_, when)
+                                : HandOverPatch(queue.local_queue, queue.workload, when),
          kJsonPatch, Urgency::kRelease, &EnsureCall::Patched);
   }
 

@@ -12,10 +12,14 @@
 #include <thread>
 #include <utility>
 
+#include "backends/k8s/copy_calls.h"
 #include "backends/k8s/ensure_call.h"
 #include "backends/k8s/io_threads.h"
 #include "backends/k8s/member.h"
 #include "backends/k8s/member_check.h"
+#include "backends/k8s/object_apply.h"
+#include "backends/k8s/object_book.h"
+#include "backends/k8s/object_removal.h"
 #include "backends/k8s/pod_events.h"
 #include "backends/k8s/pod_logs.h"
 #include "backends/k8s/removal.h"
@@ -104,6 +108,12 @@ class KubernetesBackend final : public KubernetesMembers {
     });
   }
 
+  void SetHeartbeat(const std::string& name, std::int64_t seconds) override {
+    OnKeeper([this, &name, seconds] {
+      if (const MemberPtr member = Find(name)) member->SetHeartbeat(seconds);
+    });
+  }
+
   Result<MemberReport> Ask(const MemberDeclaration& member) override {
     KubeconfigOptions wanted;
     wanted.context = member.context;
@@ -142,6 +152,62 @@ class KubernetesBackend final : public KubernetesMembers {
                       [order = std::move(order)](const SessionPtr& on, auto answer) {
                         RemoveObject(on, order, std::move(answer));
                       });
+  }
+
+  bool RunsQueue(const std::string& cluster) const override {
+    return Find(cluster) != nullptr && versions_->Of(cluster) != std::optional<std::string>("");
+  }
+
+  void EnsureCopy(const CopyOrder& order, Callback<Done> done) override {
+    auto session = SessionOf(order.key.cluster);
+    if (!session.ok()) return done(session.error());
+    OnStrand<Done>(*session, std::move(done),
+                   [order, versions = versions_](const SessionPtr& on, auto answer) {
+                     EnsureCopyOn(on, versions, order, std::move(answer));
+                   });
+  }
+
+  void RemoveCopy(const CopyRemoval& removal, Callback<Done> done) override {
+    auto session = SessionOf(removal.cluster);
+    if (!session.ok()) return done(session.error());
+    OnStrand<Done>(*session, std::move(done),
+                   [removal, versions = versions_](const SessionPtr& on, auto answer) {
+                     RemoveCopyOn(on, versions, removal, std::move(answer));
+                   });
+  }
+
+  void ListCopies(const std::string& cluster, Callback<std::vector<MemberCopy>> done) override {
+    auto session = SessionOf(cluster);
+    if (!session.ok()) return done(session.error());
+    OnStrand<std::vector<MemberCopy>>(*session, std::move(done),
+                                      [versions = versions_](const SessionPtr& on, auto answer) {
+                                        ListCopiesOn(on, versions, std::move(answer));
+                                      });
+  }
+
+  bool TakesObjects(const std::string& cluster) const override { return Find(cluster) != nullptr; }
+
+  void Apply(const ObjectOrder& order, Callback<ObjectOutcome> done) override {
+    auto session = SessionOf(order.cluster);
+    if (!session.ok()) return done(session.error());
+    OnStrand<ObjectOutcome>(*session, std::move(done),
+                            [this, order](const SessionPtr& on, auto answer) {
+                              OpenBook(on);
+                              ApplyObject(on, order, std::move(answer));
+                            });
+  }
+
+  void Remove(const ObjectRemoval& removal, Callback<bool> done) override {
+    auto session = SessionOf(removal.cluster);
+    if (!session.ok()) return done(session.error());
+    OnStrand<bool>(*session, std::move(done), [this, removal](const SessionPtr& on, auto answer) {
+      OpenBook(on);
+      RemoveObjectOf(on, removal, std::move(answer));
+    });
+  }
+
+  void Listen(std::function<void(const std::string& cluster)> changed) override {
+    listener_->Set(std::move(changed));
   }
 
   void Acknowledge(const DispatchKey& key, const RemoteObject& object, const std::string& uid,
@@ -244,6 +310,12 @@ class KubernetesBackend final : public KubernetesMembers {
     return session;
   }
 
+  // On the strand.
+  void OpenBook(const SessionPtr& on) {
+    if (on->objects() == nullptr && !on->closed())
+      on->objects() = std::make_shared<ObjectBook>(*on, environment_, listener_);
+  }
+
   /// Runs call(session, done) on the session's strand; a session that has just ended answers.
   template <class T, class Call>
   static void OnStrand(const SessionPtr& on, Callback<T> done, Call call) {
@@ -290,6 +362,8 @@ class KubernetesBackend final : public KubernetesMembers {
   IoThreads io_;
   const ClientEnvironment environment_;
   const std::string instance_id_;
+  const std::shared_ptr<ObjectListener> listener_ = std::make_shared<ObjectListener>();
+  const QueueVersionsPtr versions_ = std::make_shared<QueueVersions>();
   PodLogs logs_;
   std::shared_ptr<Tasks> tasks_;  // shared with timers that are still to come
   mutable std::shared_mutex mutex_;

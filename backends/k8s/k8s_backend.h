@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/member_objects.h"
 #include "backends/member_probe.h"
+#include "backends/member_queues.h"
 #include "schedd/base/clock.h"
 #include "schedd/base/random.h"
 
@@ -25,6 +27,7 @@ struct MemberOptions {
   LabelMap labels;
   /// Added while the daemon runs: the kubeconfig is a copy of a Secret and may name no files.
   bool registered = false;
+  std::int64_t heartbeat_s = 60;  // MemberCluster::heartbeat_s
 };
 
 struct KubernetesOptions {
@@ -38,14 +41,21 @@ struct KubernetesOptions {
 
 /// The backend, and members that come and go. What is said of a member's name here is said by one
 /// thread at a time; each call blocks until it is carried out.
-class KubernetesMembers : public Backend, public MemberProbe {
+class KubernetesMembers : public Backend,
+                          public MemberProbe,
+                          public MemberQueues,
+                          public MemberObjects {
  public:
+  using Backend::Remove;
+  using MemberObjects::Remove;
   /// In the place of one that has its name.
   virtual void AddMember(MemberOptions options) = 0;
   /// Its calls fail from now on; what runs there goes on. No error if there is none.
   virtual void DropMember(const std::string& name) = 0;
   /// Its kubeconfig has changed: connects anew if its text has.
   virtual void ReloadMember(const std::string& name) = 0;
+  /// From now on, in seconds; what it means: README.md, "Facts". No error if there is none.
+  virtual void SetHeartbeat(const std::string& name, std::int64_t seconds) = 0;
 };
 
 /// Nothing is reached before Start. Callbacks and sink calls come from the backend's own threads.

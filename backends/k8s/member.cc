@@ -35,7 +35,8 @@ Member::Member(const ClientEnvironment& environment, MemberOptions options, std:
     : environment_(environment),
       options_(std::move(options)),
       instance_id_(std::move(instance_id)),
-      ask_(std::move(ask)) {}
+      ask_(std::move(ask)),
+      heartbeat_s_(options_.heartbeat_s) {}
 
 Member::~Member() { Stop(); }
 
@@ -66,6 +67,7 @@ void Member::Open() {
   options.instance_id = instance_id_;
   options.labels = options_.labels;
   options.connections = options_.connections;
+  options.heartbeat_s = heartbeat_s_;
   const std::weak_ptr<bool> alive = alive_;
   SessionPtr made = Session::Make(environment_, std::move(access).value(), std::move(options),
                                   *sink_, [this, alive, ask = ask_](Renewal why) {
@@ -104,6 +106,12 @@ void Member::Reload() {
   if (session() != nullptr && TextOf(options_.kubeconfig) == kubeconfig_) return;
   CloseSession();
   Open();
+}
+
+void Member::SetHeartbeat(std::int64_t seconds) {
+  if (heartbeat_s_ == seconds) return;
+  heartbeat_s_ = seconds;
+  if (const SessionPtr now = session()) now->SetHeartbeat(seconds);
 }
 
 void Member::Renew(Renewal why) {

@@ -1,8 +1,8 @@
 // Member: one Kubernetes member for as long as the backend runs, through all its sessions: reads
 // its kubeconfig, makes a session, and another when the session says so.
 //
-// Start, Reload, Renew and Stop are called by the backend's keeper thread alone (they may block on
-// the disk and on a session's end); the rest by any thread.
+// Start, Reload, SetHeartbeat, Renew and Stop are called by the backend's keeper thread alone (they
+// may block on the disk and on a session's end); the rest by any thread.
 #pragma once
 
 #include <functional>
@@ -27,6 +27,8 @@ class Member {
   void Stop();
   /// Its kubeconfig may have changed: connects anew if its text has, or nothing is connected.
   void Reload();
+  /// Its period, for this session and all that follow.
+  void SetHeartbeat(std::int64_t seconds);
   /// Called with each session that ends, before it does.
   void OnSessionEnd(std::function<void(const Session*)> end) { session_ends_ = std::move(end); }
 
@@ -49,6 +51,7 @@ class Member {
   // The keeper's own.
   ObservationSink* sink_ = nullptr;
   std::string kubeconfig_;  // its text when the session was made
+  std::int64_t heartbeat_s_;
   int failures_ = 0;
   std::uint64_t retries_ = 0;  // only the latest one counts
   /// What timers and sessions that outlive a Stop still hold is void then.

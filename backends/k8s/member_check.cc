@@ -112,7 +112,8 @@ class Check {
     }
   }
 
-  // Of the kinds that it has; the role that is printed has all, for they may be installed later.
+  // Of the kinds that it has; the role that is printed has all, for they may be installed later,
+  // and what placements of configuration need, which is not asked for.
   void AskPermissions() {
     const std::vector<Permission> needed = PermissionsFor(installed_);
     std::vector<Answer> answers;
@@ -135,7 +136,9 @@ class Check {
     Problem("Muster's user lacks permissions there: " + DescribePermissions(missing));
     std::vector<const KindInfo*> all;
     for (const KindInfo& kind : Kinds()) all.push_back(&kind);
-    report_.role = ClusterRoleYaml(PermissionsFor(all));
+    std::vector<Permission> useful = PermissionsFor(all);
+    for (Permission& one : ConfigurationPermissions()) useful.push_back(std::move(one));
+    report_.role = ClusterRoleYaml(useful);
   }
 
   void AskNodes() {

@@ -4,6 +4,7 @@
 
 #include "backends/k8s/reader.h"
 #include "schedd/model/member_labels.h"
+#include "schedd/model/member_queues.h"
 
 namespace muster::k8s {
 namespace {
@@ -123,6 +124,18 @@ std::string ReleasePatch(const KindInfo& kind, const json::value& rendered, Prec
   json::array patch = Begin(when);
   AddSize(kind, nullptr, rendered, &patch);
   AddSuspension(kind, rendered, &patch);
+  patch.push_back(Operation("add", "/metadata/annotations/" + Token(kReleasedAnnotation), "true"));
+  return WriteJson(patch);
+}
+
+std::string HandOverPatch(std::string_view local_queue, std::string_view workload,
+                          Preconditions when) {
+  json::array patch = Begin(when);
+  const auto label = [&](std::string_view key, std::string_view value) {
+    patch.push_back(Operation("add", "/metadata/labels/" + Token(key), json::string(value)));
+  };
+  label(kQueueNameLabel, local_queue);
+  label(kPrebuiltWorkloadLabel, workload);
   patch.push_back(Operation("add", "/metadata/annotations/" + Token(kReleasedAnnotation), "true"));
   return WriteJson(patch);
 }

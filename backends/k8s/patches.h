@@ -46,6 +46,12 @@ void Decorate(std::int64_t sequence, bool released, json::object* manifest);
 /// LeaderWorkerSet's replicas, an elastic Job's size too), and marks it as released.
 std::string ReleasePatch(const KindInfo& kind, const json::value& rendered, Preconditions when);
 
+/// Hands it to the member's own queue, which ends the suspension: marks it as released, with the
+/// labels that name its LocalQueue and the Workload that was admitted for it. Not before its uid is
+/// on record, for it may start at once.
+std::string HandOverPatch(std::string_view local_queue, std::string_view workload,
+                          Preconditions when);
+
 /// Makes an elastic Job that runs have the size of `rendered`; nullopt if `live` has it already or
 /// the kind has no size. `live`: the object as the member has it.
 std::optional<std::string> ResizePatch(const KindInfo& kind, const json::value& live,

@@ -61,6 +61,22 @@ std::vector<Permission> PermissionsFor(const std::vector<const KindInfo*>& kinds
   return all;
 }
 
+std::vector<Permission> ConfigurationPermissions() {
+  std::vector<Permission> all;
+  const std::initializer_list<std::string_view> verbs = {"create", "get",    "list",  "watch",
+                                                         "patch",  "update", "delete"};
+  for (const char* kind : {"resourceflavors", "clusterqueues", "cohorts", "localqueues",
+                           "workloadpriorityclasses", "admissionchecks", "topologies"}) {
+    Add(&all, "kueue.x-k8s.io", kind, "", verbs);
+  }
+  for (const char* kind : {"namespaces", "configmaps", "secrets", "limitranges"})
+    Add(&all, "", kind, "", verbs);
+  Add(&all, "node.k8s.io", "runtimeclasses", "", verbs);
+  // Copies for the member's own queue.
+  Add(&all, "kueue.x-k8s.io", "workloads", "", {"create", "get", "list", "delete"});
+  return all;
+}
+
 std::string AccessReview(const Permission& permission) {
   json::object wanted{{"verb", permission.verb}, {"resource", permission.resource}};
   if (!permission.group.empty()) wanted["group"] = permission.group;

@@ -20,6 +20,10 @@ struct Permission {
 
 /// All that is needed where these kinds are installed, in the order of README.md.
 std::vector<Permission> PermissionsFor(const std::vector<const KindInfo*>& kinds);
+/// What is needed beside that for placements of configuration objects: of all kinds that a
+/// placement can select, and for dispatch modes of Workloads. Never demanded; where it is lacking
+/// the member's own refusal is shown.
+std::vector<Permission> ConfigurationPermissions();
 
 inline constexpr std::string_view kAccessReviews =
     "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";

@@ -10,9 +10,10 @@ namespace muster::k8s {
 namespace {
 
 constexpr std::int64_t kTickMs = 1000;
-constexpr std::int64_t kProbeEvery = 10 * kNanosPerSecond;
-constexpr std::int64_t kFactsEvery = 30 * kNanosPerSecond;     // told again, for their time
-constexpr std::int64_t kDiscoverEvery = 60 * kNanosPerSecond;  // kinds that were missing
+// However long the heartbeat's period is: a member that is lost is found in seconds.
+constexpr std::int64_t kProbeAtLeastEvery = 10 * kNanosPerSecond;
+constexpr std::int64_t kTickSlack = kTickMs * kNanosPerMilli / 2;  // ticks are not on the dot
+constexpr std::int64_t kDiscoverEvery = 60 * kNanosPerSecond;      // kinds that were missing
 constexpr std::int64_t kRenewEvery = 5 * kNanosPerSecond;
 constexpr std::size_t kQuietRequests = 4;  // half of a member's connections, as a rule
 constexpr std::int64_t kTroubleShown = 3 * kNanosPerSecond;  // a stream that is opened anew is none
@@ -34,7 +35,8 @@ Session::Session(const ClientEnvironment& environment, SessionOptions options,
     : environment_(environment),
       options_(std::move(options)),
       sink_(sink),
-      renew_(std::move(renew)) {
+      renew_(std::move(renew)),
+      heartbeat_(options_.heartbeat_s * kNanosPerSecond) {
   facts_.cluster = options_.member;
   facts_.labels = options_.labels;
   facts_.healthy = false;
@@ -89,6 +91,7 @@ void Session::End() {
     work();
   }
   wakes_.clear();
+  objects_.reset();
   RunQuiet();
 }
 
@@ -105,6 +108,11 @@ ClusterFacts Session::facts() const {
 void Session::List(Callback<std::vector<Observation>> done) {
   if (!client_->Post([self = shared_from_this(), done] { self->Ask(done); }))
     done(Unavailable("member cluster " + options_.member + " is being connected anew"));
+}
+
+void Session::SetHeartbeat(std::int64_t seconds) {
+  client_->Post(
+      [self = shared_from_this(), seconds] { self->heartbeat_ = seconds * kNanosPerSecond; });
 }
 
 std::optional<Error> Session::Down() const {
@@ -196,7 +204,8 @@ std::shared_ptr<void> Session::OnDeleted(const std::string& uid, std::function<v
 void Session::Tick() {
   if (closed_) return;
   const Monotonic now = environment_.clock.Now();
-  if (ready_ && !probing_ && now - last_probe_ >= kProbeEvery) {
+  const std::int64_t probe_every = std::min(heartbeat_, kProbeAtLeastEvery) - kTickSlack;
+  if (ready_ && !probing_ && now - last_probe_ >= probe_every) {
     Probe([this](std::optional<Error>) { TellFacts(); });
   }
   if (ready_ && now - last_discovery_ >= kDiscoverEvery) DiscoverAgain();
@@ -281,7 +290,8 @@ void Session::TellFacts() {
     std::lock_guard lock(mutex_);
     facts_ = now;
   }
-  if (same && at - last_facts_ < kFactsEvery) return;
+  // Told again, for their time: that is the heartbeat.
+  if (same && at - last_facts_ < heartbeat_ - kTickSlack) return;
   last_facts_ = at;
   const bool back = now.healthy && !was_healthy_;
   was_healthy_ = now.healthy;

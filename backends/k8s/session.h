@@ -26,6 +26,8 @@
 
 namespace muster::k8s {
 
+class ObjectBook;
+
 struct SessionOptions {
   std::string member;       // its name
   std::string instance_id;  // of this Muster: the value of the label muster.io/instance
@@ -33,6 +35,7 @@ struct SessionOptions {
   int connections = 0;      // 0: the client's own number
   /// Then it is ready without the pods of others: a member may have a hundred thousand of them.
   std::int64_t others_within_ms = 5000;
+  std::int64_t heartbeat_s = 60;  // MemberCluster::heartbeat_s
 };
 
 /// Why a session must be replaced by another.
@@ -60,6 +63,8 @@ class Session : public std::enable_shared_from_this<Session> {
   ClusterFacts facts() const;
   /// Asks for everything; answered on the strand.
   void List(Callback<std::vector<Observation>> done);
+  /// Nothing happens once it is closed.
+  void SetHeartbeat(std::int64_t seconds);
 
   // On the strand, for calls.
   /// Why nothing can be asked of it now; nothing if it is connected.
@@ -92,6 +97,9 @@ class Session : public std::enable_shared_from_this<Session> {
     return priority_classes_ ? &*priority_classes_ : nullptr;
   }
   WallTime Now() const { return environment_.clock.WallNow(); }
+  /// What is known for configuration objects, made by who first needs it; null again once the
+  /// session has ended.
+  std::shared_ptr<ObjectBook>& objects() { return objects_; }
 
  private:
   /// One collection that is followed.
@@ -160,6 +168,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void Verify();
   void FlushSoon();
   void Flush();
+  void NoteRunning(const std::vector<Observation>& told);
   void AskPods(const AttemptCache::Asking& asking);
   void Ask(Callback<std::vector<Observation>> done);
   bool CacheIsWhole() const;
@@ -178,6 +187,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::unique_ptr<ApiClient> client_;
 
   // The strand's own.
+  std::int64_t heartbeat_;  // nanoseconds
   bool closed_ = false;
   bool ready_ = false;                             // connected, and every list has come once
   std::string trouble_ = "it is being connected";  // why not ready
@@ -210,6 +220,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::shared_ptr<Door> door_ = std::make_shared<Door>();
   std::map<std::string, std::map<std::uint64_t, std::function<void()>>> wakes_;
   std::uint64_t next_wake_ = 0;
+  std::shared_ptr<ObjectBook> objects_;
   std::deque<QuietWork> quiet_;
   int quiet_running_ = 0;
   bool starting_quiet_ = false;

@@ -28,6 +28,11 @@ std::uint64_t NumberOf(std::string_view version) {
   return number;
 }
 
+bool AnyRuns(const std::vector<Observation>& told) {
+  return std::any_of(told.begin(), told.end(),
+                     [](const Observation& seen) { return seen.phase == RemotePhase::kRunning; });
+}
+
 }  // namespace
 
 /// Hands what one reflector tells to its session, which outlives it.
@@ -253,10 +258,17 @@ void Session::FlushSoon() {
 void Session::Flush() {
   if (holding_ || renewing_ || !ready_) return;  // Verify, or being ready, flushes
   for (const AttemptCache::Asking& asking : cache_->AwaitsPods()) AskPods(asking);
-  std::vector<Observation> changes = cache_->TakeChanges(kFlushObjects, Now());
+  std::vector<Observation> changes = cache_->TakeChanges(kFlushObjects, last_answer_);
   const bool more = changes.size() >= kFlushObjects;
+  NoteRunning(changes);
   for (Observation& change : changes) sink_.OnObservation(std::move(change));
   if (more) FlushSoon();
+}
+
+// Facts that count the machines of what runs are waited for: the next ones are told though they are
+// as before.
+void Session::NoteRunning(const std::vector<Observation>& told) {
+  if (AnyRuns(told)) last_facts_ = environment_.clock.Now() + -heartbeat_;
 }
 
 // The object's end was told before that of its pods: they are read now, so that the end has its
@@ -356,7 +368,8 @@ void Session::AnswerQuestions() {
     // Made before a list that lacks it: it is gone again.
     for (const std::string& uid : question.made) made_.erase(uid);
   }
-  const std::vector<Observation> all = cache_->All(Now());
+  const std::vector<Observation> all = cache_->All(last_answer_);
+  NoteRunning(all);
   for (Question& question : due) question.done(all);
 }
 

@@ -2,6 +2,7 @@
 #include "backends/k8s/status.h"
 #include "backends/k8s/status_kinds.h"
 #include "schedd/model/member_labels.h"
+#include "schedd/model/member_queues.h"
 
 namespace muster::k8s {
 namespace {
@@ -9,6 +10,9 @@ namespace {
 constexpr char kSuspendedExternally[] =
     "SuspendedExternally: somebody on the member suspended it after its release; it goes on when "
     "they resume it";
+
+constexpr char kSuspendedByQueue[] =
+    "SuspendedByMemberQueue: the member's own queue does not let it run at present";
 
 bool IsControlled(const Reader& metadata) {
   bool controlled = false;
@@ -55,8 +59,10 @@ ObjectState ReadObject(const KindInfo& kind, const json::object& object) {
   state.deleting = metadata["deletionTimestamp"].present();
   state.released = annotations[kReleasedAnnotation].View() == "true";
   ReadKindStatus(root, &state);
-  if (state.phase == RemotePhase::kSuspended && state.released)
-    state.message = kSuspendedExternally;
+  if (state.phase == RemotePhase::kSuspended && state.released) {
+    const bool queued = metadata["labels"][kPrebuiltWorkloadLabel].present();
+    state.message = queued ? kSuspendedByQueue : kSuspendedExternally;
+  }
   return state;
 }
 

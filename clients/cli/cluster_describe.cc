@@ -45,7 +45,10 @@ std::string StateOf(const json::value& facts) {
 std::string AgeOf(const json::value& facts) {
   const json::value* age = FindPath(facts, "ageSeconds");
   if (age == nullptr || !age->is_int64()) return "";
+  const json::value* period = FindPath(facts, "heartbeatPeriodSeconds");
+  const bool beats = period != nullptr && period->is_int64();
   return ShortDuration(age->get_int64()) + " old (" + PathText(facts, "observedAt") + ")" +
+         (beats ? ", at least every " + ShortDuration(period->get_int64()) : "") +
          (PathText(facts, "stale") == "true" ? ", stale: it has told nothing since" : "");
 }
 
@@ -115,7 +118,7 @@ int ClusterDescribe(Session& session, const std::string& name, const std::string
     if (!text.empty()) page.Line(0, key, text);
   };
   known("It says", PathText(*facts, "message"));
-  known("Facts", AgeOf(*facts));
+  known("Heartbeat", AgeOf(*facts));
   known("Version", PathText(*facts, "version"));
   known("Machines", PathText(*facts, "nodeCount"));
   page.Pairs("Labels", ObjectAt(*facts, "labels"), "=");

@@ -93,7 +93,15 @@ int ClusterRemove(Session& session, const std::string& name, bool force) {
       "/v1/memberclusters/" + client::PercentEncode(name) + (force ? "?force=true" : "");
   const client::Outcome<json::value> answer = session.api.Send({"DELETE", target});
   if (!answer.ok()) return PrintFailure(answer.failure());
-  std::printf("membercluster/%s removed\n", name.c_str());
+  std::string line = "membercluster/" + name + " removed";
+  const std::string objects = client::PathText(*answer, "configurationObjects");
+  const std::string placements = client::PathText(*answer, "placements");
+  if (!objects.empty()) {
+    line += "; " + objects + " configuration " + (objects == "1" ? "object" : "objects") + " of " +
+            placements + (placements == "1" ? " placement" : " placements") +
+            (objects == "1" ? " stays there" : " stay there");
+  }
+  std::printf("%s\n", line.c_str());
   return 0;
 }
 

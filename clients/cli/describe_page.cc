@@ -22,7 +22,11 @@ constexpr EventText kEvents[] = {
      "Work(s) have been created or updated successfully for the selected cluster(s)"},
     {"Applied", "PlacementApplied", "Resources have been applied to the selected cluster(s)"},
     {"Available", "PlacementAvailable", "Resources are available on the selected cluster(s)"},
+    {"DiffReported", "PlacementDiffReported",
+     "Configuration differences have been reported on the selected cluster(s)"},
     {"Available", "PlacementRolloutCompleted",
+     "Placement has finished the rollout process and reached the desired status"},
+    {"DiffReported", "PlacementRolloutCompleted",
      "Placement has finished the rollout process and reached the desired status"},
 };
 

@@ -179,21 +179,29 @@ std::string PickedClusters(const json::value& placement) {
   return out;
 }
 
-/// Status of a condition of the six; its type begins with the kind.
-KindColumn OfPlacement(const char* header, const std::string& word) {
-  return {header, false, [type = "ResourcePlacement" + word](const json::value& object) {
-            return ConditionOf(object, type) + ConditionOf(object, "Cluster" + type);
+/// A member of one of the conditions; the type of each begins with the kind.
+KindColumn OfPlacement(const char* header, const std::string& word, const char* member = "status",
+                       bool wide = false) {
+  return {header, wide, [type = "ResourcePlacement" + word, member](const json::value& object) {
+            return ConditionOf(object, type, member) +
+                   ConditionOf(object, "Cluster" + type, member);
           }};
 }
+
+/// With -o wide all that kubectl prints of placements too.
 
 std::vector<KindColumn> PlacementColumns() {
   return {Name(),
           {"TYPE", false, PlacementTypeOf},
           {"SELECTED", false, Selected},
           {"CLUSTERS", false, PickedClusters},
+          At("GEN", "metadata.generation", true),
           OfPlacement("SCHEDULED", "Scheduled"),
+          OfPlacement("SCHEDULED-GEN", "Scheduled", "observedGeneration", true),
           OfPlacement("APPLIED", "Applied"),
+          OfPlacement("DIFF-REPORTED", "DiffReported", "status", true),
           OfPlacement("AVAILABLE", "Available"),
+          OfPlacement("AVAILABLE-GEN", "Available", "observedGeneration", true),
           Created()};
 }
 
@@ -343,6 +351,37 @@ void AddLeaving(std::vector<Kind>& out) {
                  kPlacement, true, budgets()});
 }
 
+std::string SizeAt(const json::value& object, const char* path) {
+  const json::value* value = FindPath(object, path);
+  if (value == nullptr) return "";
+  if (const json::array* list = value->if_array()) return std::to_string(list->size());
+  const json::object* members = value->if_object();
+  return members == nullptr ? "" : std::to_string(members->size());
+}
+
+KindColumn Count(const char* header, const char* path) {
+  return {header, false, [path](const json::value& object) { return SizeAt(object, path); }};
+}
+
+/// What is changed of configuration objects on their way to members, and what is carried as it is.
+void AddPropagation(std::vector<Kind>& out) {
+  const auto overrides = [](const char* resources) {
+    return std::vector<KindColumn>{Name(), At("PLACEMENT", "spec.placement.name"),
+                                   Count("RESOURCES", resources),
+                                   Count("RULES", "spec.policy.overrideRules"), Created()};
+  };
+  const auto envelopes = [] {
+    return std::vector<KindColumn>{Name(), Count("MANIFESTS", "data"), Created()};
+  };
+  out.push_back({"clusterresourceoverrides", "clusterresourceoverride", "cro", kPlacement, false,
+                 overrides("spec.clusterResourceSelectors")});
+  out.push_back({"resourceoverrides", "resourceoverride", "ro", kPlacement, true,
+                 overrides("spec.resourceSelectors")});
+  out.push_back(
+      {"clusterresourceenvelopes", "clusterresourceenvelope", "", kPlacement, false, envelopes()});
+  out.push_back({"resourceenvelopes", "resourceenvelope", "", kPlacement, true, envelopes()});
+}
+
 std::vector<Kind> BuildKinds() {
   std::vector<Kind> out;
   out.push_back({"jobs", "job", "", "", true, JobColumns()});
@@ -356,6 +395,7 @@ std::vector<Kind> BuildKinds() {
   out.push_back(
       {"resourceplacements", "resourceplacement", "rp", kPlacement, true, PlacementColumns()});
   AddLeaving(out);
+  AddPropagation(out);
   out.push_back({"namespaces", "namespace", "ns", "/api/v1", false, {Name(), Created()}});
   out.push_back({"configmaps", "configmap", "cm", "/api/v1", true, {Name(), Created()}});
   out.push_back(

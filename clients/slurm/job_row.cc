@@ -69,6 +69,7 @@ constexpr ReasonWord kReasons[] = {
     {"ClusterDrained", "ReqNodeNotAvail"},
     {"ClusterTainted", "ReqNodeNotAvail"},
     {"PlacementEviction", "BeginTime"},
+    {"Rebalanced", "BeginTime"},
 };
 
 }  // namespace

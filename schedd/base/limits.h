@@ -79,6 +79,24 @@ inline constexpr std::size_t kMemberProperties =
     200;  // declared ones; a sorter looks at each member
 inline constexpr std::size_t kJobDatasets = 32;
 inline constexpr std::int64_t kAvoidClusterS = 600;  // after a start that failed there
+inline constexpr std::int64_t kHeartbeatMinS = 1, kHeartbeatMaxS = 600;
+inline constexpr std::size_t kNominatedClusters = 20;  // MultiKueue's (kueue#8561)
+
+// --- configuration objects on members: KubeFleet's bounds (placement.md 1.3, 1.7, 1.12)
+// ---------------------------------------------------------------------------------------
+inline constexpr std::int32_t kRevisionsMost = 1000;     // revisionHistoryLimit
+inline constexpr std::size_t kSelectedResources = 1000;  // by one placement
+inline constexpr std::size_t kSnapshotBytes = 8 << 20;   // a row of them is read whole
+inline constexpr std::size_t kOverrideResources = 20;
+inline constexpr std::size_t kOverrideRules = 20;
+inline constexpr std::size_t kOverridePatches = 20;
+inline constexpr std::size_t kEnvelopeItems = 50;
+inline constexpr std::size_t kDifferencesKept = 100;     // of one object; told when there are more
+inline constexpr std::size_t kDifferenceBytes = 1024;    // of one value
+inline constexpr std::size_t kObjectCallsPerMember = 8;  // at once: jobs go before them
+inline constexpr std::int64_t kSnapshotGatherMs =
+    1000;                                          // changes of several objects are one revision
+inline constexpr std::int64_t kObjectCheckS = 60;  // each is looked at that often beside its watch
 
 // --- members that do not answer, and objects on members that nobody knows
 // ---------------------------------------------------------------------------------------

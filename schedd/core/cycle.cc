@@ -152,7 +152,7 @@ bool Cycle::Round() {
   is_preempted_.clear();
   without_victims_.reset();
   left_.reset();
-  left_admitted_ = left_preempted_ = 0;
+  left_admitted_ = left_preempted_ = standing_without_ = 0;
   admitted_before_ = admitted_.size();
   progress_ = scans_pending_ = false;
   number_ = snapshot_.cycle + static_cast<std::int64_t>(plan_.rounds);
@@ -176,6 +176,10 @@ bool Cycle::Round() {
 
 // Room that was kept for who waits is kept for one cycle only.
 void Cycle::GiveBackReserved() {
+  if (unreserved_) {
+    room_ = std::move(*unreserved_);
+    unreserved_.reset();
+  }
   if (!reserved_) return;
   reserved_ = false;
   usage_ = nominated_on_;

@@ -15,6 +15,7 @@
 #include "schedd/core/cycle.h"
 #include "schedd/core/cycle_entry.h"
 #include "schedd/core/cycle_topology.h"
+#include "schedd/core/room_probe.h"
 
 namespace muster::core {
 
@@ -84,7 +85,7 @@ class Cycle {
   void Take(const CycleEntry& entry);
   void KeepFromOthers(const CycleEntry& entry, std::span<const Charge> charges);
   void Reserve(const CycleEntry& entry);
-  void Preempt(CycleEntry* entry);
+  void Preempt(CycleEntry* entry, const std::string& why);
   void Migrate(CycleEntry* entry, const HolderPtr& sibling);
   bool ReplaceNodeFailed(CycleEntry* entry);
   void Admit(CycleEntry* entry);
@@ -107,8 +108,32 @@ class Cycle {
   bool RoomAfter(CycleEntry* entry);
   bool RoomToMove(CycleEntry* entry, const Holder& sibling);
   bool Yields(const CycleEntry& entry);
+
+  // cycle_make_room.cc: evictions for the sake of room alone.
+  bool MakeRoom(CycleEntry* entry);
+  void KeepRoom(const MemberFit& fit, std::size_t member);
+  void TakeRoom(const MemberFit& fit, std::size_t member);
+  const CycleFit* NotedFit(const CycleEntry& entry, const ShortOfRoom& noted);
+  bool PreemptForRoom(CycleEntry* entry, const ShortOfRoom& noted, const CycleFit& known,
+                      const MemberRoom& left);
+  std::vector<Victim> VictimsFor(const CycleEntry& entry, const Charges& wants,
+                                 const CycleFit& known, const MemberRoom& left);
+  static std::int64_t HighestVictim(const CycleEntry& entry);
+  bool HasCandidates(const CycleEntry& entry, std::int64_t highest) const;
+  // Who stays on a member.
+  struct Standing {
+    Holders holders;
+    std::vector<HolderPtr> all;                  // the same
+    std::map<std::int64_t, ResourceList> freed;  // by all up to a priority
+  };
+  static bool MachinesAfter(const Standing& on, std::int64_t highest, RoomProbe* probe);
+  const Standing* StandingOn(const std::string& member);
+  Usage UsageLeft();
+
   static void ForgetRoom(CycleQueue* queue, const JobRecord& job);
   void RefuseRoom(CycleEntry* entry, PlacementChoice refusal);
+  static void NoteRoom(const CycleEntry& entry, PlacementChoice refusal);
+  void WaitForRoom(CycleEntry* entry);
 
   const Snapshot& snapshot_;
   const CycleInput& input_;
@@ -138,6 +163,8 @@ class Cycle {
     std::vector<HolderPtr> holders;
   };
   std::optional<std::map<std::string, Leaving>> leaving_;
+  std::optional<std::map<std::string, Standing>> standing_;  // by member; unset: nobody asked
+  std::size_t standing_without_ = 0;                         // of preempted_
   std::optional<PlacedCounts> placed_;  // with this plan's; unset: nobody asked
   std::optional<MemberOrder> order_;    // of the job of this id, after so many admissions
   JobId order_of_;
@@ -150,7 +177,8 @@ class Cycle {
   std::vector<std::pair<NodeIndex, Charge>> taken_;  // by those admitted in it
   bool reserved_ = false;                            // room is kept for some that are not admitted
   std::vector<TopologyCharges> reserved_machines_;
-  std::vector<HolderPtr> preempted_;                    // victims chosen so far
+  std::optional<MemberRoom> unreserved_;  // room_ without what is kept for some; unset: nothing is
+  std::vector<HolderPtr> preempted_;      // victims chosen so far
   std::unordered_set<JobId> is_preempted_;              // looked up only
   std::optional<Holders> left_;                         // without them; kept up by HoldersLeft
   std::size_t left_admitted_ = 0, left_preempted_ = 0;  // what it has of the two lists

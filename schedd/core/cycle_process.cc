@@ -20,13 +20,6 @@ constexpr const char* kVariantDone = "A more favorable variant is already admitt
 constexpr const char* kPodsReadyText =
     "waiting for all admitted workloads to be in PodsReady condition";
 
-bool PreemptionIsGated(const JobRecord& job, const AdmissionSettings& settings) {
-  if (!settings.orchestrated_preemption && !settings.concurrent_admission) return false;
-  const auto& gates = StateOf(job).preemption_gates;
-  return std::any_of(gates.begin(), gates.end(),
-                     [](const PreemptionGate& gate) { return !gate.open; });
-}
-
 void Discharge(Usage* usage, const Holder& holder) {
   for (const Charge& charge : holder.charges)
     usage->Remove(holder.queue, charge.pair, charge.amount);
@@ -59,11 +52,13 @@ void Cycle::Process(CycleEntry* entry) {
   if (entry->mode != FlavorMode::kNoFit) Refresh(entry, &fit);  // b
   if (ReplaceNodeFailed(entry)) return;                         // c
   if (entry->mode == FlavorMode::kNoFit) {                      // d
+    if (MakeRoom(entry)) return;
     Wait(entry->queue, Verdict(*entry, entry->assignment->no_fit_reason,
                                entry->assignment->Message(), RequeueReason::kNoFit));
     return;
   }
   if (entry->mode == FlavorMode::kPreempt && entry->victims.empty()) {  // e
+    if (MakeRoom(entry)) return;
     Reserve(*entry);
     Wait(entry->queue, Verdict(*entry, Reason::kWaitingForQuota, entry->assignment->Message(),
                                RequeueReason::kPreemptionNoCandidates));
@@ -95,7 +90,7 @@ void Cycle::Process(CycleEntry* entry) {
     return;
   }
   if (entry->mode == FlavorMode::kPreempt) {
-    Preempt(entry);  // j, k
+    Preempt(entry, entry->assignment->Message());  // j, k
   } else if (less_favorable != nullptr) {
     Migrate(entry, less_favorable);
   } else {
@@ -268,7 +263,7 @@ void Cycle::KeepFromOthers(const CycleEntry& entry, std::span<const Charge> char
   if (!entry.machines.empty()) reserved_machines_.push_back(entry.machines);
 }
 
-void Cycle::Preempt(CycleEntry* entry) {
+void Cycle::Preempt(CycleEntry* entry, const std::string& why) {
   if (!without_victims_) without_victims_ = usage_;
   for (const Victim& victim : entry->victims) {
     if (!is_preempted_.insert(victim.holder->id).second) continue;
@@ -288,10 +283,10 @@ void Cycle::Preempt(CycleEntry* entry) {
     eviction.victim_path = tree.Path(victim.holder->queue);
     Evict(std::move(eviction));
   }
-  NotAdmitted verdict = Verdict(*entry, Reason::kWaitingForPreemptedWorkloads,
-                                entry->assignment->Message() + ". Pending the preemption of " +
-                                    std::to_string(entry->victims.size()) + " workload(s)",
-                                RequeueReason::kPendingPreemption);
+  NotAdmitted verdict = Verdict(
+      *entry, Reason::kWaitingForPreemptedWorkloads,
+      why + ". Pending the preemption of " + std::to_string(entry->victims.size()) + " workload(s)",
+      RequeueReason::kPendingPreemption);
   verdict.last.reset();
   Wait(entry->queue, std::move(verdict));
 }

@@ -29,10 +29,11 @@ bool Cycle::Place(CycleEntry* entry, core::Admit* admit) {
   if (member == MemberFit::kNone) {
     // Another flavor may be served by another member.
     TraceScan(entry);
-    RefuseRoom(entry, known.fit->Refusal(room_));
+    NoteRoom(*entry, known.fit->Refusal(room_));
+    if (!MakeRoom(entry)) WaitForRoom(entry);
     return false;
   }
-  known.fit->Charge(&room_, member);
+  TakeRoom(*known.fit, member);
   admit->cluster = room_.member(member).facts->name;
   if (const Placement* placement = known.ask.placement.get(); placement != nullptr) {
     admit->placed = PickedSentence(admit->cluster, score);
@@ -61,7 +62,7 @@ bool Cycle::GrowInPlace(CycleEntry* entry, std::string* cluster) {
                                RequeueReason::kNoFit));
     return false;
   }
-  fit.Charge(&room_, member);
+  TakeRoom(fit, member);
   *cluster = replaced.cluster;
   return true;
 }
@@ -255,11 +256,20 @@ void Cycle::ForgetRoom(CycleQueue* queue, const JobRecord& job) {
 
 // What its search finds of other flavors does not hide that it is short of room alone.
 void Cycle::RefuseRoom(CycleEntry* entry, PlacementChoice refusal) {
-  const bool has_quota = entry->mode == FlavorMode::kFit;
-  entry->queue->short_of_room.push_back(
-      {entry->job, has_quota ? entry->admission : nullptr, refusal.reason, refusal.message});
-  Wait(entry->queue,
-       Verdict(*entry, refusal.reason, std::move(refusal.message), RequeueReason::kNoFit));
+  NoteRoom(*entry, std::move(refusal));
+  WaitForRoom(entry);
+}
+
+void Cycle::NoteRoom(const CycleEntry& entry, PlacementChoice refusal) {
+  const bool has_quota = entry.mode == FlavorMode::kFit;
+  entry.queue->short_of_room.push_back({entry.job, has_quota ? entry.admission : nullptr,
+                                        refusal.reason, std::move(refusal.message)});
+}
+
+// For what was noted last.
+void Cycle::WaitForRoom(CycleEntry* entry) {
+  const ShortOfRoom& noted = entry->queue->short_of_room.back();
+  Wait(entry->queue, Verdict(*entry, noted.reason, noted.message, RequeueReason::kNoFit));
 }
 
 }  // namespace muster::core

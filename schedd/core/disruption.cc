@@ -65,11 +65,12 @@ std::int64_t ToleratedFor(const ConfigView& config, const JobRecord& job,
 }  // namespace
 
 std::int64_t DisruptionsAllowed(const DisruptionBudget& budget, const DisruptionCount& count) {
+  const std::int64_t whole = count.desired < 0 ? count.wanted : count.desired;
   std::int64_t allowed = 0;
   if (budget.max_unavailable) {
-    allowed = Scaled(*budget.max_unavailable, count.wanted) - (count.wanted - count.available);
+    allowed = Scaled(*budget.max_unavailable, whole) - (count.wanted - count.available);
   } else if (budget.min_available) {
-    allowed = count.available - Scaled(*budget.min_available, count.wanted);
+    allowed = count.available - Scaled(*budget.min_available, whole);
   }
   return std::max<std::int64_t>(0, allowed);
 }
@@ -80,6 +81,33 @@ std::string BudgetProblem(const DisruptionBudget& budget, PlacementType type) {
   if (budget.min_available && budget.min_available->percent)
     return "a percentage is not for a placement of type PickAll";
   return "";
+}
+
+Evictions ExecutedEvictions(const ConfigView& config, const PlacementTable::Key* of) {
+  Evictions evictions;
+  for (const auto& [key, eviction] : config.placement_evictions) {
+    if (!eviction.executed_at.set()) continue;
+    if (of != nullptr && (of->first != eviction.ns || of->second != eviction.placement)) continue;
+    WallTime& last = evictions[{eviction.ns, eviction.placement, eviction.cluster}];
+    last = std::max(last, eviction.executed_at);
+  }
+  return evictions;
+}
+
+bool IsEvicted(const Work& work, const Evictions& evictions) {
+  if (work.state == WorkState::kLeaving) return false;
+  const auto eviction = evictions.find(KeyOf(work));
+  return eviction != evictions.end() && work.scheduled_at <= eviction->second;
+}
+
+bool IsAvailable(const Work& work) {
+  if (work.state != WorkState::kBound) return false;
+  return std::all_of(work.manifests.begin(), work.manifests.end(),
+                     [](const ManifestStatus& manifest) {
+                       return manifest.result == ManifestResult::kApplied &&
+                              (manifest.availability == ManifestAvailability::kAvailable ||
+                               manifest.availability == ManifestAvailability::kNotTrackable);
+                     });
 }
 
 bool CountsForBudget(const JobRecord& job) {

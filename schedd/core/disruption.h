@@ -1,5 +1,6 @@
-// Which jobs may leave their members now: what disruption budgets leave of them (placement.md
-// 1.12), and whom NoExecute taints of members drive away. Pure; not thread-safe.
+// What may leave its member now: what disruption budgets leave of jobs and of configuration objects
+// (placement.md 1.12), what eviction objects took off members, and whom NoExecute taints of members
+// drive away. Pure; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +10,33 @@
 
 #include "schedd/model/config.h"
 #include "schedd/model/job.h"
+#include "schedd/model/work.h"
 
 namespace muster::core {
 
-/// The jobs of one placement that count for its budget.
+/// The jobs of one placement, or the members that have its configuration objects, that count for
+/// its budget.
 struct DisruptionCount {
-  std::int64_t wanted = 0;     // run, start, or were evicted and wait to run again
-  std::int64_t available = 0;  // run
+  std::int64_t wanted = 0;     // run, start, or were evicted and wait to run again; are picked
+  std::int64_t available = 0;  // run; have all of it, and it works
+  std::int64_t desired = -1;   // what percentages are of; negative: of `wanted`
 };
 
-/// How many jobs that are available may stop being so.
+/// How many jobs or members that are available may stop being so.
 std::int64_t DisruptionsAllowed(const DisruptionBudget& budget, const DisruptionCount& count);
 
 /// Why a budget cannot be kept for a placement of this type, "" if it can: for PickAll the number
 /// that is wanted is not known beforehand, so there is no maxUnavailable and no percentage.
 std::string BudgetProblem(const DisruptionBudget& budget, PlacementType type);
+
+/// When eviction objects took placements off members, the last one of each.
+using Evictions = std::map<WorkKey, WallTime>;
+/// Of all placements, or of one.
+Evictions ExecutedEvictions(const ConfigView& config, const PlacementTable::Key* of = nullptr);
+/// It was picked before that, so it is to leave. A work that is picked anew says a later time.
+bool IsEvicted(const Work& work, const Evictions& evictions);
+/// All objects are applied there, and work as far as anybody can tell.
+bool IsAvailable(const Work& work);
 
 /// True if the job counts as wanted.
 bool CountsForBudget(const JobRecord& job);

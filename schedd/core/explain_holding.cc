@@ -8,7 +8,9 @@
 #include "schedd/core/explain_parts.h"
 #include "schedd/core/explain_quota.h"
 #include "schedd/core/explain_trial.h"
+#include "schedd/core/rebalance.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/member_queues.h"
 
 namespace muster::core {
 namespace {
@@ -93,6 +95,22 @@ void SayTimes(const JobRecord& job, WallTime now, Explanation* explanation) {
   }
 }
 
+// Whether rebalancing would move it now.
+void SayMove(const Snapshot& snapshot, const JobRecord& job, Explanation* explanation) {
+  const auto queue = snapshot.config->cluster_queues.find(job.admission->cluster_queue);
+  if (queue == snapshot.config->cluster_queues.end() || !queue->second.rebalance.on) return;
+  if (!MayBeMoved(*snapshot.config, job)) return;
+  const Rebalance& settings = queue->second.rebalance;
+  const Rebalancer rebalancer(*snapshot.config, *snapshot.settings, snapshot.clusters,
+                              snapshot.placed.get(), snapshot.now);
+  const auto better = rebalancer.Find(job, settings.gain);
+  explanation->facts.push_back(
+      "rebalancing, every " + SpanText(settings.every_s) + ": " +
+      (better ? better->message + ", unless another job of its ClusterQueue gains more"
+              : "no member cluster with the room would be worth " + std::to_string(settings.gain) +
+                    " points more"));
+}
+
 // True if it is on its way out.
 bool SayEviction(const JobRecord& job, WallTime now, Explanation* explanation) {
   const Condition* evicted = FindCondition(job, "Evicted");
@@ -168,7 +186,8 @@ void CompareFlavors(const ExplainInput& input, Explanation* explanation) {
   explanation->clusters = CompareMembers(trial.snapshot(), job, job.admission.get());
   for (ClusterVerdict& verdict : explanation->clusters) {
     if (verdict.cluster != job.cluster) continue;
-    verdict.message = "the job is here" + (verdict.message.empty() ? "" : "; " + verdict.message);
+    const std::string here = AsksMembers(job) ? "its room is held here" : "the job is here";
+    verdict.message = here + (verdict.message.empty() ? "" : "; " + verdict.message);
   }
 }
 
@@ -192,6 +211,7 @@ void ExplainHolding(const ExplainInput& input, Explanation* explanation) {
     SetVerdict(explanation, job.reason, std::move(summary));
   }
   if (job.admission == nullptr) return;
+  if (!leaving) SayMove(input.snapshot, job, explanation);
   SayMachines(*job.admission, explanation);
   SayBorrowing(input.snapshot, *job.admission, explanation);
   CompareFlavors(input, explanation);

@@ -1,7 +1,10 @@
 #include "schedd/core/gates.h"
 
+#include <algorithm>
+
 #include "schedd/core/placement_ask.h"
 #include "schedd/core/queue_status.h"
+#include "schedd/model/admission_lifecycle.h"
 
 namespace muster::core {
 namespace {
@@ -66,6 +69,13 @@ std::optional<GateVerdict> JobGate(const ConfigView& config, const ClusterQueue&
   GoverningPlacement(config, job, &obstacle);
   if (!obstacle.empty()) return GateVerdict{Reason::kMisconfigured, std::move(obstacle)};
   return std::nullopt;
+}
+
+bool PreemptionIsGated(const JobRecord& job, const AdmissionSettings& settings) {
+  if (!settings.orchestrated_preemption && !settings.concurrent_admission) return false;
+  const auto& gates = StateOf(job).preemption_gates;
+  return std::any_of(gates.begin(), gates.end(),
+                     [](const PreemptionGate& gate) { return !gate.open; });
 }
 
 }  // namespace muster::core

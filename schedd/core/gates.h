@@ -30,5 +30,7 @@ bool NamespaceMatches(const ConfigView& config, const ClusterQueue& queue, const
 /// Kueue's. Equal for all workloads of a class (workload_class.h).
 std::optional<GateVerdict> JobGate(const ConfigView& config, const ClusterQueue& queue,
                                    const JobRecord& job);
+/// True if the workload may not evict anybody yet (KEP-8303): some gate of it is closed.
+bool PreemptionIsGated(const JobRecord& job, const AdmissionSettings& settings);
 
 }  // namespace muster::core

@@ -237,6 +237,23 @@ std::size_t MemberFit::PickNamed(const MemberRoom& room, std::string_view name,
   return kNone;
 }
 
+bool MemberFit::SumsFit(const MemberRoom& room, std::string_view name) const {
+  for (std::size_t i = 0; i < room.size(); ++i) {
+    if (room.member(i).facts->name == name)
+      return Sums(room, i) && (policy_ == nullptr || !policy_->Filter(room, i));
+  }
+  return false;
+}
+
+std::optional<MemberFit::Rank> MemberFit::RankAt(const MemberRoom& room,
+                                                 std::string_view name) const {
+  for (std::size_t i = 0; i < room.size() && policy_ != nullptr; ++i) {
+    if (room.member(i).facts->name == name)
+      return Rank{policy_->Group(i), RanksOf(room, false).scores[i]};
+  }
+  return std::nullopt;
+}
+
 const MemberFit::Machines& MemberFit::MachinesOf(const MemberRoom& room, std::size_t member) const {
   auto& known = machines_[member];
   if (known != nullptr) return *known;

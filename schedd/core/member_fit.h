@@ -33,6 +33,16 @@ class MemberFit {
   /// decided already.
   std::size_t PickNamed(const MemberRoom& room, std::string_view name,
                         MemberScore* score = nullptr) const;
+  /// True if the member of this name may be picked and its sums have the room, whatever its
+  /// machines have.
+  bool SumsFit(const MemberRoom& room, std::string_view name) const;
+  /// What the policy says of one member, whether or not it has the room.
+  struct Rank {
+    std::size_t group = 0;  // position among the cluster groups
+    MemberScore score;
+  };
+  /// nullopt if there is no such member, or nothing is asked of members.
+  std::optional<Rank> RankAt(const MemberRoom& room, std::string_view name) const;
   /// Takes the demand from a member's free room and its machines.
   void Charge(MemberRoom* room, std::size_t member) const;
   /// Reason and message of a Pick that gave kNone.

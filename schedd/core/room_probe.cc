@@ -14,10 +14,12 @@ bool KnowsAnyMachines(const MemberRoom& room) {
 
 }  // namespace
 
-RoomProbe::RoomProbe(MemberRoom room, const MemberFit& fit, ChargedOf charged_of)
+RoomProbe::RoomProbe(MemberRoom room, const MemberFit& fit, ChargedOf charged_of,
+                     std::string member)
     : room_(std::move(room)),
       fit_(fit),
       charged_of_(std::move(charged_of)),
+      member_(std::move(member)),
       machines_(KnowsAnyMachines(room_)) {}
 
 ResourceList RoomProbe::AmountsOf(const Holder& holder) const {
@@ -25,23 +27,36 @@ ResourceList RoomProbe::AmountsOf(const Holder& holder) const {
   return RequestsOf(*holder.job->pod_sets, charged_of_(holder).get());
 }
 
+// What runs elsewhere is of no use to the only member that may do.
 void RoomProbe::Remove(const Holder& holder) {
   if (holder.evicted) return;  // `room` is without it
+  if (!member_.empty() && holder.job->cluster != member_) return;
   room_.Release(holder.job->cluster, AmountsOf(holder));
   removed_.emplace(holder.id, &holder);
+  fits_.reset();
 }
 
 void RoomProbe::Restore(const Holder& holder) {
-  if (removed_.erase(holder.id) > 0) room_.Take(holder.job->cluster, AmountsOf(holder));
+  if (removed_.erase(holder.id) == 0) return;
+  room_.Take(holder.job->cluster, AmountsOf(holder));
+  fits_.reset();
 }
 
 bool RoomProbe::Fits() {
-  if (!machines_) return fit_.Pick(room_, {}, 0) != MemberFit::kNone;
+  if (!fits_) fits_ = Look();
+  return *fits_;
+}
+
+bool RoomProbe::Look() const {
+  const auto pick = [this](const MemberRoom& room) {
+    return member_.empty() ? fit_.Pick(room, {}, 0) : fit_.PickNamed(room, member_);
+  };
+  if (!machines_) return pick(room_) != MemberFit::kNone;
   MemberRoom room = room_;
   for (const auto& [id, holder] : removed_) {
     room.ReleasePods(holder->job->cluster, holder->job->pod_sets, charged_of_(*holder));
   }
-  return fit_.Pick(room, {}, 0) != MemberFit::kNone;
+  return pick(room) != MemberFit::kNone;
 }
 
 bool RoomProbe::FitsWithout(std::span<const Victim> victims) {

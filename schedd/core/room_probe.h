@@ -5,7 +5,9 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "schedd/core/member_fit.h"
 #include "schedd/core/preemption.h"
@@ -17,8 +19,9 @@ class RoomProbe final : public TopologyProbe {
   /// The part of a holder's admission that counts.
   using ChargedOf = std::function<AdmissionPtr(const Holder&)>;
 
-  /// `room` without those that are on their way out; `fit` must outlive it.
-  RoomProbe(MemberRoom room, const MemberFit& fit, ChargedOf charged_of);
+  /// `room` without those that are on their way out; `fit` must outlive it. `member` is the only
+  /// one that may do; "": any.
+  RoomProbe(MemberRoom room, const MemberFit& fit, ChargedOf charged_of, std::string member = "");
 
   void Remove(const Holder& holder) override;
   void Restore(const Holder& holder) override;
@@ -28,11 +31,14 @@ class RoomProbe final : public TopologyProbe {
 
  private:
   ResourceList AmountsOf(const Holder& holder) const;
+  bool Look() const;
 
   MemberRoom room_;
   const MemberFit& fit_;
   const ChargedOf charged_of_;
-  const bool machines_;  // those of some member are told
+  const std::string member_;
+  const bool machines_;       // those of some member are told
+  std::optional<bool> fits_;  // unset: something has changed since it was looked at
   std::map<JobId, const Holder*> removed_;
 };
 

@@ -15,8 +15,9 @@ bool UsesAny(const Holder& holder, std::span<const FlavorResourceIndex> conteste
   });
 }
 
-// The highest priority that a policy may allow to be evicted.
-std::int64_t HighestFor(const Preemptor& preemptor, PreemptionPolicy policy) {
+}  // namespace
+
+std::int64_t HighestEvictable(const Preemptor& preemptor, PreemptionPolicy policy) {
   switch (policy) {
     case PreemptionPolicy::kNever:
       break;
@@ -30,13 +31,11 @@ std::int64_t HighestFor(const Preemptor& preemptor, PreemptionPolicy policy) {
   return std::numeric_limits<std::int64_t>::min();
 }
 
-}  // namespace
-
 CandidateList::CandidateList(const VictimQuery& query, NodeIndex queue, PreemptionPolicy policy)
     : queue_(queue),
       query_(&query),
       policy_(policy),
-      highest_(HighestFor(query.preemptor, policy)) {
+      highest_(HighestEvictable(query.preemptor, policy)) {
   if (policy == PreemptionPolicy::kNever) {
     query_ = nullptr;
     return;

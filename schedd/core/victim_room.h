@@ -107,6 +107,9 @@ class VictimRoom {
   std::int64_t lack_ = 0;
 };
 
+/// The highest priority that `policy` may allow to be evicted; the lowest number there is: none.
+std::int64_t HighestEvictable(const Preemptor& preemptor, PreemptionPolicy policy);
+
 /// True if `a` is looked at before `b`: evicted ones first, then the lower rank, then TakenBefore.
 bool LookedAtBefore(const Holder& a, int rank_a, const Holder& b, int rank_b);
 

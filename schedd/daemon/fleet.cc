@@ -13,14 +13,35 @@ namespace {
 
 constexpr std::chrono::seconds kLookEvery{1};
 
-// A text below metadata.annotations or data; "" if there is none.
-std::string TextAt(const json::value& object, std::initializer_list<const char*> path) {
+const json::value* At(const json::value& object, std::initializer_list<const char*> path) {
   const json::value* at = &object;
   for (const char* key : path) {
     at = at->is_object() ? at->get_object().if_contains(key) : nullptr;
-    if (at == nullptr) return "";
+    if (at == nullptr) return nullptr;
   }
-  return at->is_string() ? std::string(at->get_string()) : "";
+  return at;
+}
+
+// A text below metadata.annotations or data; "" if there is none.
+std::string TextAt(const json::value& object, std::initializer_list<const char*> path) {
+  const json::value* at = At(object, path);
+  return at != nullptr && at->is_string() ? std::string(at->get_string()) : "";
+}
+
+// That of the object; the default of the kind if it has none. Its reader has checked the bounds.
+std::int64_t HeartbeatOf(const json::value& member) {
+  const json::value* at = At(member, {"spec", "heartbeatPeriodSeconds"});
+  return at != nullptr && at->is_int64() ? at->get_int64() : MemberDeclaration().heartbeat_s;
+}
+
+// Calls visit(object, manifest) for each MemberCluster whose manifest can be read, by name.
+template <class Visit>
+void ForEachMember(const ObjectTable& objects, Visit visit) {
+  for (auto it = objects.lower_bound({ObjectKind::kMemberCluster, "", ""});
+       it != objects.end() && std::get<0>(it->first) == ObjectKind::kMemberCluster; ++it) {
+    const auto manifest = ParseJson(it->second->manifest);
+    if (manifest.ok()) visit(*it->second, *manifest);
+  }
 }
 
 std::string KubeconfigIn(const ObjectTable& objects, const std::string& secret) {
@@ -38,24 +59,35 @@ std::string KubeconfigIn(const ObjectTable& objects, const std::string& secret) 
 
 std::vector<MemberDeclaration> DeclaredMembers(const ObjectTable& objects) {
   std::vector<MemberDeclaration> members;
-  for (auto it = objects.lower_bound({ObjectKind::kMemberCluster, "", ""});
-       it != objects.end() && std::get<0>(it->first) == ObjectKind::kMemberCluster; ++it) {
-    const std::string secret = api::KubeconfigSecretOf(*it->second);
-    const auto manifest = ParseJson(it->second->manifest);
-    if (secret.empty() || !manifest.ok()) continue;
+  ForEachMember(objects, [&](const StoredObject& object, const json::value& manifest) {
+    const std::string secret = api::KubeconfigSecretOf(object);
+    if (secret.empty()) return;
     MemberDeclaration member;
-    member.name = it->second->name;
+    member.name = object.name;
     member.kubeconfig = KubeconfigIn(objects, secret);
-    member.context = TextAt(*manifest, {"metadata", "annotations", api::kKubeconfigContext});
-    member.fast = TextAt(*manifest, {"metadata", "annotations", api::kFastDispatch}) == "true";
+    member.context = TextAt(manifest, {"metadata", "annotations", api::kKubeconfigContext});
+    member.fast = TextAt(manifest, {"metadata", "annotations", api::kFastDispatch}) == "true";
+    member.heartbeat_s = HeartbeatOf(manifest);
     members.push_back(std::move(member));
-  }
+  });
   return members;
+}
+
+std::map<std::string, std::int64_t> HeartbeatsOfFlagged(const ObjectTable& objects) {
+  std::map<std::string, std::int64_t> periods;
+  ForEachMember(objects, [&](const StoredObject& object, const json::value& manifest) {
+    const bool kubernetes =
+        TextAt(manifest, {"metadata", "annotations", "muster.io/backend"}) == "kubernetes";
+    if (kubernetes && api::KubeconfigSecretOf(object).empty())
+      periods[object.name] = HeartbeatOf(manifest);
+  });
+  return periods;
 }
 
 Fleet::Fleet(std::string directory, k8s::KubernetesMembers& backend,
              dispatch::Dispatcher& dispatcher, std::function<WorldViewPtr()> view)
     : view_(std::move(view)),
+      backend_(backend),
       registry_(std::move(directory),
                 {.add =
                      [&backend, &dispatcher](k8s::MemberOptions options) {
@@ -68,7 +100,11 @@ Fleet::Fleet(std::string directory, k8s::KubernetesMembers& backend,
                        dispatcher.RemoveCluster(name);
                        backend.DropMember(name);
                      },
-                 .reload = [&backend](const std::string& name) { backend.ReloadMember(name); }}) {}
+                 .reload = [&backend](const std::string& name) { backend.ReloadMember(name); },
+                 .pace =
+                     [&backend](const std::string& name, std::int64_t heartbeat_s) {
+                       backend.SetHeartbeat(name, heartbeat_s);
+                     }}) {}
 
 void Fleet::Start() {
   Look();
@@ -90,6 +126,12 @@ void Fleet::Stop() {
 void Fleet::Look() {
   const WorldViewPtr world = view_();
   if (!world->ready || world->objects == nullptr || world->objects == seen_) return;
+  std::map<std::string, std::int64_t> periods = HeartbeatsOfFlagged(*world->objects);
+  for (const auto& [name, period] : periods) {
+    const auto told = paced_.find(name);
+    if (told == paced_.end() || told->second != period) backend_.SetHeartbeat(name, period);
+  }
+  paced_ = std::move(periods);
   if (registry_.Apply(DeclaredMembers(*world->objects))) seen_ = world->objects;
 }
 

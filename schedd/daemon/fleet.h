@@ -1,9 +1,11 @@
-// Fleet: follows the MemberCluster objects that name a kubeconfig Secret, so that their members
-// come and go while the daemon runs.
+// Fleet: follows the MemberCluster objects: members that a kubeconfig Secret is named for come and
+// go while the daemon runs, and all Kubernetes members are asked as often as their objects say.
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -20,6 +22,9 @@ namespace muster {
 /// or unreadable. Pure.
 std::vector<MemberDeclaration> DeclaredMembers(const ObjectTable& objects);
 
+/// The heartbeat periods of the Kubernetes members that flags declare, in seconds by name. Pure.
+std::map<std::string, std::int64_t> HeartbeatsOfFlagged(const ObjectTable& objects);
+
 class Fleet {
  public:
   /// All outlive it. `view` is that of a daemon that is ready.
@@ -35,8 +40,10 @@ class Fleet {
   void Look();
 
   const std::function<WorldViewPtr()> view_;
+  k8s::KubernetesMembers& backend_;
   fleet::Registry registry_;
-  std::shared_ptr<const ObjectTable> seen_;  // as they are carried out
+  std::shared_ptr<const ObjectTable> seen_;    // as they are carried out
+  std::map<std::string, std::int64_t> paced_;  // heartbeat periods as they were told
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::jthread thread_;

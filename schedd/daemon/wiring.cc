@@ -25,6 +25,8 @@
 #include "schedd/daemon/real_clock.h"
 #include "schedd/dispatch/dispatcher.h"
 #include "schedd/engine/engine.h"
+#include "schedd/nomination/nominator.h"
+#include "schedd/propagation/propagator.h"
 #include "schedd/store/pg/embedded_postgres.h"
 #include "schedd/store/pg/pg_store.h"
 #include "schedd/telemetry/log.h"
@@ -117,6 +119,8 @@ struct Daemon::Impl {
   Status DeclareObjects();
   void TellUnserved();
   Status Serve();
+  void StartPropagator();
+  void StartNominator(const std::string& instance_id);
   void EndRecoveryWait() {
     if (!was_ready.exchange(true)) recovered.set_value();
   }
@@ -134,6 +138,8 @@ struct Daemon::Impl {
   std::unique_ptr<dispatch::Dispatcher> dispatcher;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Fleet> fleet;
+  std::unique_ptr<nomination::Nominator> nominator;
+  std::unique_ptr<propagation::Propagator> propagator;
   std::unique_ptr<api::SchedulerService> service;
   std::unique_ptr<api::RestServer> rest;
   std::unique_ptr<api::GrpcServer> grpc;
@@ -284,6 +290,7 @@ Status Daemon::Impl::Serve() {
       *engine, *store, random, authorizer,
       [this](const std::string& cluster) { return dispatcher->BackendOf(cluster); });
   service->SetProbe(kubernetes);
+  service->SetMemberQueues(kubernetes);
   api::RestOptions rest_options;
   rest_options.host = config.rest.host;
   rest_options.port = config.rest.port;
@@ -295,6 +302,26 @@ Status Daemon::Impl::Serve() {
   grpc_options.port = config.grpc.port;
   grpc = std::make_unique<api::GrpcServer>(*service, grpc_options);
   return grpc->Start();
+}
+
+void Daemon::Impl::StartPropagator() {
+  propagator = std::make_unique<propagation::Propagator>(
+      [this] { return engine->View(); },
+      [this](Command command) { return engine->Post(std::move(command)); }, *kubernetes, clock,
+      metrics);
+  propagator->Start();
+}
+
+void Daemon::Impl::StartNominator(const std::string& instance_id) {
+  nomination::NominatorOptions options;
+  options.instance_id = instance_id;
+  options.default_image = config.default_image;
+  nominator = std::make_unique<nomination::Nominator>(
+      [this] { return engine->View(); },
+      [this](Command command) { return engine->Post(std::move(command)); },
+      [this](const std::vector<JobId>& ids) { return store->ReadManifests(ids); }, *kubernetes,
+      clock, std::move(options));
+  nominator->Start();
 }
 
 Daemon::Daemon(DaemonConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
@@ -341,6 +368,8 @@ Status Daemon::Start() {
       std::make_unique<Fleet>((std::filesystem::absolute(d.config.data_dir) / "members.d").string(),
                               *d.kubernetes, *d.dispatcher, [&d] { return d.engine->View(); });
   d.fleet->Start();
+  d.StartPropagator();
+  d.StartNominator(*instance);
   Log(LogLevel::kInfo, "daemon", "ready",
       {{"rest_port", std::int64_t{d.rest->port()}}, {"grpc_port", std::int64_t{d.grpc->port()}}});
   return Done{};
@@ -355,6 +384,8 @@ void Daemon::Stop() {
   auto& d = *impl_;
   if (d.rest) d.rest->Stop();
   if (d.grpc) d.grpc->Stop();
+  if (d.nominator) d.nominator->Stop();
+  if (d.propagator) d.propagator->Stop();
   if (d.fleet) d.fleet->Stop();
   if (d.engine_thread.joinable()) {
     d.engine_thread.request_stop();
@@ -365,6 +396,8 @@ void Daemon::Stop() {
   d.grpc.reset();
   d.rest.reset();
   d.service.reset();
+  d.nominator.reset();
+  d.propagator.reset();
   d.fleet.reset();
   d.engine.reset();
   d.dispatcher.reset();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schedd/dispatch/impl.h"
+#include "schedd/model/member_queues.h"
 #include "schedd/model/scale_lifecycle.h"
 #include "schedd/shapes/shape.h"
 
@@ -91,7 +92,8 @@ Result<DispatchOrder> Dispatcher::Impl::MakeOrder(const EnsureTask& task,
   // A stored manifest was valid once: another try would not change this.
   if (!parsed.ok()) return Error{Code::kInvalidArgument, "its stored manifest cannot be read"};
   // What has a uid on record is released; what has none may not run before it has one.
-  const bool suspended = task.expected_uid.empty() && backend.CreatesSuspended(task.key.cluster);
+  const bool suspended = task.expected_uid.empty() && (backend.CreatesSuspended(task.key.cluster) ||
+                                                       IsRunByMemberQueue(*task.job));
   auto order = Rendered(task, *parsed, world, suspended);
   if (order.ok() && suspended && order->dependents.empty()) KeepReady(task, *parsed, world);
   return order;
@@ -112,6 +114,9 @@ Result<DispatchOrder> Dispatcher::Impl::Rendered(const EnsureTask& task,
   order.sequence = task.job->resource_version;
   if (ScaleOf(*task.job) != nullptr) order.scale = task.job->resource_version;
   if (task.job->admission != nullptr) order.pod_sets = task.job->admission->pod_sets;
+  if (IsRunByMemberQueue(*task.job)) {
+    order.member_queue = {task.job->local_queue, CopyName(task.key.job_uid, task.key.attempt)};
+  }
   const Status referenced = AddReferences(*task.job, manifest, world, &order);
   if (!referenced.ok()) return referenced.error();
   for (const shapes::RenderedObject& one : rendered->dependents)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schedd/engine/impl.h"
+#include "schedd/model/member_queues.h"
 
 namespace muster {
 namespace {
@@ -76,6 +77,12 @@ Status TakeAnswer(const AdmissionCheckStatus& answer, WallTime now, JobRecord* j
   return Done{};
 }
 
+// The queue of the member that it was admitted by does not let it run any more.
+bool IsTakenBack(const JobRecord& job) {
+  const AdmissionCheckStatus* check = MemberQueuesCheck(job);
+  return IsDispatched(job.state) && check != nullptr && check->state == CheckState::kRetry;
+}
+
 }  // namespace
 
 void Engine::Impl::Handle(SetCheckStatusCommand command) {
@@ -112,6 +119,8 @@ Result<JobPtr> Engine::Impl::SetCheck(const SetCheckStatusCommand& command) {
   const WallTime now = clock.WallNow();
   auto draft = std::make_shared<JobRecord>(*job);
   for (const AdmissionCheckStatus& answer : command.checks) {
+    if (answer.name == kMemberQueuesCheck && !command.actor.user.empty())
+      return WrongField("status.admissionChecks", answer.name + " is answered by Muster alone");
     const Status taken = TakeAnswer(answer, now, draft.get());
     if (!taken.ok()) return taken.error();
   }
@@ -127,9 +136,15 @@ Result<JobPtr> Engine::Impl::SetCheck(const SetCheckStatusCommand& command) {
     });
   } else if (const auto retry = RetryEviction(*changed)) {
     const auto again_at = RetryAt(*changed);
-    Evict(changed, Reason::kAdmissionCheck, [&](JobRecord* one) {
+    const bool taken_back = IsTakenBack(*changed);
+    const Reason reason = taken_back ? Reason::kMemberEvicted : Reason::kAdmissionCheck;
+    const EvictionNote note = taken_back
+                                  ? EvictionNote{std::string(ReasonName(reason)), "",
+                                                 "Evicted: " + MemberQueuesCheck(*changed)->message}
+                                  : *retry;
+    Evict(changed, reason, [&](JobRecord* one) {
       if (again_at) DelayRequeue(one, *again_at);
-      MarkEvicted(one, *retry, now);
+      MarkEvicted(one, note, now);
     });
   } else {
     GoOn(changed);

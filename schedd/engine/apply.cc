@@ -76,13 +76,15 @@ bool IsEviction(ObjectKind kind) {
 }
 
 // Only these kinds change what is charged to whom; by LimitRange and RuntimeClass waiting jobs are
-// measured, and placements choose among members.
+// measured, placements choose among members, and overrides and envelopes are for members alone.
 bool MattersToQueues(ObjectKind kind) {
   return kind != ObjectKind::kConfigMap && kind != ObjectKind::kSecret &&
          kind != ObjectKind::kLimitRange && kind != ObjectKind::kRuntimeClass &&
          kind != ObjectKind::kClusterResourcePlacement && kind != ObjectKind::kResourcePlacement &&
          !IsEviction(kind) && kind != ObjectKind::kClusterResourcePlacementDisruptionBudget &&
-         kind != ObjectKind::kResourcePlacementDisruptionBudget;
+         kind != ObjectKind::kResourcePlacementDisruptionBudget &&
+         kind != ObjectKind::kClusterResourceOverride && kind != ObjectKind::kResourceOverride &&
+         kind != ObjectKind::kClusterResourceEnvelope && kind != ObjectKind::kResourceEnvelope;
 }
 
 // Its controller writes the status of an admission check, the engine that of an eviction; whoever

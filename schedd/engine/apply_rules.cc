@@ -3,6 +3,7 @@
 
 #include "schedd/base/limits.h"
 #include "schedd/core/cycle.h"
+#include "schedd/core/disruption.h"
 #include "schedd/core/explain_trial.h"
 #include "schedd/engine/impl.h"
 #include "schedd/engine/stand_ins.h"
@@ -92,7 +93,21 @@ Status Engine::Impl::CheckRemoval(const ConfigView& config, const ObjectChange& 
                        std::to_string(row.job.value) + ": drain it first");
         }
       }
+      return held_ends.CheckRemoval(name, live.dispatches, !lost_members.contains(name));
+    case ObjectKind::kClusterResourcePlacementEviction:
+    case ObjectKind::kResourcePlacementEviction: {
+      // By its status it is known what is to leave, until the row says so.
+      const auto found = config.placement_evictions.find({change.ns, name});
+      if (found == config.placement_evictions.end()) break;
+      const WorkKey key{change.ns, found->second.placement, found->second.cluster};
+      const auto work = live.works.works.find(key);
+      if (work != live.works.works.end() && found->second.executed_at.set() &&
+          core::IsEvicted(*work->second, {{key, found->second.executed_at}})) {
+        return InUse("eviction " + name + " is being carried out on member cluster " +
+                     found->second.cluster + ": try again in a second");
+      }
       break;
+    }
     default:
       break;
   }

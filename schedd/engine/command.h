@@ -212,10 +212,39 @@ struct ChangeJobCommand {
   Callback<JobPtr> done;
 };
 
+/// Rows of configuration objects on members, as they are to be from now on. Their one author is
+/// schedd/propagation; nothing is decided here.
+struct RecordWorksCommand {
+  std::vector<WorkPtr> works;
+  std::vector<WorkKey> ended_works;
+  std::vector<SnapshotPtr> snapshots;
+  std::vector<SnapshotKey> ended_snapshots;
+  Callback<Done> done;
+};
+
+/// Members that are asked to admit a job of a queue with a dispatch mode, in order; they replace
+/// those that were asked. kFailedPrecondition unless it holds quota and waits for them.
+struct NominateCommand {
+  Actor actor;
+  JobId job;
+  std::int32_t attempt = 0;  // it is for; -1: whichever
+  std::vector<std::string> clusters;
+  Callback<JobPtr> done;
+};
+
+/// One of them has admitted it: the job goes there. kFailedPrecondition if it is not waited for.
+struct ChooseMemberCommand {
+  JobId job;
+  std::int32_t attempt = 0;
+  std::string cluster;
+  Callback<JobPtr> done;
+};
+
 using Command =
     std::variant<SubmitCommand, JobCommand, ApplyCommand, PreviewCommand, ObservedCommand,
                  FactsCommand, EnsuredCommand, RemovedCommand, ListedCommand, CordonCommand,
                  DrainCommand, FenceCommand, CollectCommand, ReplaceJobCommand,
-                 SetCheckStatusCommand, SetCheckActiveCommand, ChangeJobCommand>;
+                 SetCheckStatusCommand, SetCheckActiveCommand, ChangeJobCommand, RecordWorksCommand,
+                 NominateCommand, ChooseMemberCommand>;
 
 }  // namespace muster

@@ -122,6 +122,7 @@ void Engine::Impl::Absorb(const Transaction& done, std::int64_t last_seq) {
     committed.ledger = std::move(ledger);
   }
   if (done.object_table != nullptr) committed.objects = done.object_table;
+  if (done.work_table != nullptr) committed.works = done.work_table;
   if (!done.set_aside.empty()) {
     auto known = std::make_shared<SetAside>(*committed.set_aside);
     for (const auto& [key, write] : done.set_aside) {

@@ -14,6 +14,7 @@
 #include "schedd/core/cycle_cache.h"
 #include "schedd/core/second_pass.h"
 #include "schedd/engine/fair_use.h"
+#include "schedd/engine/held_ends.h"
 #include "schedd/engine/inbox.h"
 #include "schedd/engine/live_state.h"
 #include "schedd/engine/placed_jobs.h"
@@ -53,7 +54,7 @@ struct EngineState {
 
   std::map<std::string, LostMember> lost_members;  // as `facts`; a start takes them from the rows
   Monotonic next_loss_check{};                     // if there are any
-  std::set<std::string> removed_members;  // what is still told of them counts for nothing
+  std::set<std::string> removed_members;           // what is still told of them counts for nothing
   std::set<std::string> second_names;  // of members that are there under another name already
   /// Kubernetes members that were not listed since the recovery, and until when that is waited for.
   std::set<std::string> unlisted;
@@ -87,6 +88,7 @@ struct EngineState {
   std::set<std::pair<WallTime, JobId>> alarms;
   std::unordered_map<JobId, WallTime> alarm_of;
   PlacedJobs placed_jobs;
+  HeldEnds held_ends;
   /// When time alone may find some job of a ClusterQueue a member: its next cluster group opens, or
   /// a member is no longer avoided.
   std::map<std::string, WallTime> openings;

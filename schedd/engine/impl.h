@@ -1,5 +1,4 @@
-// Engine::Impl: the engine's state and the list of what it does; each group of functions has a file
-// of its own, named below. All of it runs on the engine thread; the store's callbacks only push.
+// Engine::Impl: the engine's state and what it does, by file. Runs on the engine thread only.
 #pragma once
 
 #include <atomic>
@@ -78,9 +77,10 @@ struct Engine::Impl : EngineState {
   Result<JobPtr> ChangeSpec(const ChangeJobCommand& command);
   void GoOn(const JobPtr& reserved);
   void AnswerJob(Callback<JobPtr> done, const Result<JobPtr>& outcome);
-
-  // elastic.cc: what a new manifest changes.
-  void Handle(ReplaceJobCommand command);
+  void Handle(ReplaceJobCommand command);  // elastic.cc
+  void Handle(NominateCommand command);    // nominations.cc: members with queues of their own
+  void Handle(ChooseMemberCommand command);
+  void Handle(RecordWorksCommand command);  // works.cc
   struct StandIns;  // stand_ins_impl.h: entries of queues that are no jobs of their own
   struct Leaving;   // leaving_impl.h: jobs that leave members
 
@@ -240,7 +240,7 @@ struct Engine::Impl : EngineState {
   std::shared_ptr<Published> published;
   EngineMetrics metrics;
 
-  /// Shared with the store's callbacks, of which one may come after the engine has gone.
+  // Shared with the store's callbacks, of which one may come after the engine has gone.
   std::shared_ptr<BoundedQueue<Envelope>> inbox;
   std::atomic<bool> stopping{false};
   std::unique_ptr<StandIns> stand_ins;

@@ -296,6 +296,7 @@ Draft BackToPending(const JobRecord& job, const AdmissionSettings& settings, Wal
   if (asked) {
     MarkRequeued(draft.get(), why, evicted->message, now);
   } else if ((why == ReasonName(Reason::kAdmissionCheck) ||
+              why == ReasonName(Reason::kMemberEvicted) ||
               why == ReasonName(Reason::kPodsReadyTimeout)) &&
              (!state.requeue_at || *state.requeue_at <= now)) {
     MarkRequeued(draft.get(), "BackoffFinished", kBackoffText, now);

@@ -2,7 +2,7 @@
 // allow.
 #include <algorithm>
 
-#include "schedd/engine/leaving_impl.h"
+#include "schedd/engine/rebalancing_impl.h"
 
 namespace muster {
 namespace {
@@ -18,7 +18,13 @@ void Say(DrainProgress* progress, const JobRecord& job, const std::string& why) 
 
 }  // namespace
 
+Engine::Impl::Leaving::Leaving(Impl& engine_in)
+    : engine(engine_in), rebalancing_(std::make_unique<Rebalancing>(*this)) {}
+
+Engine::Impl::Leaving::~Leaving() = default;
+
 void Engine::Impl::Leaving::Configure() {
+  rebalancing_->Configure();
   members_.clear();
   evictions_.clear();
   progress_.clear();
@@ -33,6 +39,12 @@ void Engine::Impl::Leaving::Configure() {
 }
 
 std::optional<Monotonic> Engine::Impl::Leaving::Next() const {
+  const auto look = NextLook(), rebalance = rebalancing_->Next();
+  if (!look || !rebalance) return look ? look : rebalance;
+  return std::min(*look, *rebalance);
+}
+
+std::optional<Monotonic> Engine::Impl::Leaving::NextLook() const {
   if (members_.empty() && evictions_.empty()) return std::nullopt;
   return next_;
 }
@@ -43,8 +55,9 @@ DrainProgress Engine::Impl::Leaving::ProgressOf(const std::string& cluster) cons
 }
 
 bool Engine::Impl::Leaving::Fire() {
-  const auto due = Next();
-  return due && engine.clock.Now() >= *due && Look();
+  const bool moved = rebalancing_->Fire();
+  const auto due = NextLook();
+  return (due && engine.clock.Now() >= *due && Look()) || moved;
 }
 
 bool Engine::Impl::Leaving::Look() {

@@ -23,6 +23,7 @@ struct LiveState {
   /// Whose the object names on members are, by a hash of cluster, kind, namespace and name.
   std::unordered_map<std::size_t, DispatchKey> names;
   SetAside set_aside;  // what is left alone on members
+  WorkTable works;     // configuration objects on members
   core::PendingQueues pending;
   /// Amounts as the rows will be once everything decided is committed; what decisions count on. No
   /// commit of an epoch is durable without those before it (store.h), so none is above a quota.
@@ -37,6 +38,7 @@ struct CommittedState {
   std::shared_ptr<const ObjectTable> objects = std::make_shared<const ObjectTable>();
   JobTable jobs;
   std::shared_ptr<const SetAside> set_aside = std::make_shared<const SetAside>();
+  std::shared_ptr<const WorkTable> works = std::make_shared<const WorkTable>();
   Ledger ledger;
   std::int64_t last_seq = 0;
 };

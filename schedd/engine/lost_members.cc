@@ -76,6 +76,12 @@ bool Engine::Impl::TakeFacts(ClusterFacts told) {
   const std::string cluster = told.cluster;
   if (told.incarnation.empty()) told.incarnation = facts[cluster].incarnation;
   RefuseSecondName(&told);
+  // Room that pods on their way had been counted in twice.
+  const WallTime counted = told.machines == nullptr ? WallTime{} : told.observed_at;
+  if (told.healthy && placed_jobs.TakeFacts(cluster, counted)) {
+    WakeQueues(QueueNames(waits_for_room));
+    dirty = true;
+  }
   const bool back = told.healthy && lost_members.erase(cluster) > 0;
   if (back) ReturnHolders(cluster);
   if (!told.healthy && !lost_members.contains(cluster)) {
@@ -225,6 +231,8 @@ void Engine::Impl::Handle(FenceCommand command) {
   };
   if (!live.config->member_clusters.contains(command.cluster))
     return refuse(NotFound("member cluster " + command.cluster + " does not exist"));
+  // Whether it answers or not: whoever removes it by force has been told what it may hold.
+  if (command.whatever_policy) held_ends.Abandon(command.cluster);
   const auto lost = lost_members.find(command.cluster);
   if (lost == lost_members.end()) {
     return refuse({Code::kFailedPrecondition,

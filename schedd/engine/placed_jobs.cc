@@ -11,9 +11,6 @@ namespace {
 
 bool IsPlaced(const JobRecord& job) { return HoldsQuota(job.state) && !job.cluster.empty(); }
 
-// A job that is reserved will send its pods when its checks are ready.
-bool IsStarting(const JobRecord& job) { return IsPlaced(job) && job.state != JobState::kRunning; }
-
 bool Waits(const JobRecord& job) { return job.state == JobState::kPending; }
 
 std::size_t NameHash(const std::string& ns, const std::string& name) {
@@ -30,7 +27,12 @@ const std::string* ReferenceOf(const JobRecord& job) {
 
 }  // namespace
 
-void PlacedJobs::Clear() { *this = PlacedJobs(); }
+void PlacedJobs::Clear() {
+  PlacedJobs fresh;
+  fresh.told_ = std::move(told_);
+  fresh.carried_ = std::move(awaited_);
+  *this = std::move(fresh);
+}
 
 void PlacedJobs::Configure(const ConfigPtr& config, const Jobs& jobs) {
   config_ = config;
@@ -73,17 +75,75 @@ void PlacedJobs::Move(const JobRecord* before, const JobPtr& after) {
   if (!spreading_.empty()) Count(*after);
   const bool waited = before != nullptr && Waits(*before);
   if (names_known_ && waited != Waits(*after)) Index(*after, !waited);
-  const bool started = before != nullptr && IsStarting(*before);
-  const bool starts = IsStarting(*after);
-  if (started && (!starts || before->cluster != after->cluster)) {
-    Member& left = members_[before->cluster];
-    left.starting.erase(before->id);
-    left.list.reset();
+  const bool started = before != nullptr && Starts(*before);
+  const bool starts = Starts(*after);
+  if (started && (!starts || before->cluster != after->cluster)) Leave(*before);
+  if (starts) {
+    Member& member = members_[after->cluster];
+    member.starting[after->id] = after;
+    member.list.reset();
+  } else if (before == nullptr && !carried_.empty()) {
+    const auto known = carried_.find(after->id);
+    const bool same = known != carried_.end() && after->state == JobState::kRunning &&
+                      known->second.attempt == after->attempt &&
+                      known->second.cluster == after->cluster;
+    if (same) AwaitFacts(after, known->second.since);
   }
-  if (!starts) return;
-  Member& member = members_[after->cluster];
-  member.starting[after->id] = after;
+}
+
+bool PlacedJobs::Starts(const JobRecord& job) const {
+  if (!IsPlaced(job)) return false;
+  // A job that is reserved will send its pods when its checks are ready.
+  if (job.state != JobState::kRunning) return true;
+  if (awaited_.empty()) return false;
+  const auto awaited = awaited_.find(job.id);
+  return awaited != awaited_.end() && awaited->second.attempt == job.attempt &&
+         awaited->second.cluster == job.cluster;
+}
+
+void PlacedJobs::Leave(const JobRecord& job) {
+  Member& member = members_[job.cluster];
+  member.starting.erase(job.id);
   member.list.reset();
+  const auto awaited = awaited_.find(job.id);
+  if (awaited == awaited_.end()) return;
+  member.awaiting.erase({awaited->second.since, job.id});
+  awaited_.erase(awaited);
+}
+
+void PlacedJobs::AwaitFacts(const JobPtr& running, WallTime since) {
+  const auto told = told_.find(running->cluster);
+  if (told == told_.end() || told->second >= since) return;
+  awaited_[running->id] = {running->attempt, running->cluster, since};
+  Member& member = members_[running->cluster];
+  member.awaiting.insert({since, running->id});
+  member.starting[running->id] = running;
+  member.list.reset();
+}
+
+bool PlacedJobs::TakeFacts(const std::string& cluster, WallTime at) {
+  // By a clock that was set back nobody can be told from anybody.
+  bool all = !at.set();
+  if (all) {
+    told_.erase(cluster);
+  } else {
+    const auto told = told_.try_emplace(cluster, at).first;
+    all = at < told->second;
+    told->second = at;
+  }
+  const auto found = members_.find(cluster);
+  if (found == members_.end()) return false;
+  Member& member = found->second;
+  bool started = false;
+  while (!member.awaiting.empty() && (all || member.awaiting.begin()->first <= at)) {
+    const JobId id = member.awaiting.begin()->second;
+    member.awaiting.erase(member.awaiting.begin());
+    member.starting.erase(id);
+    awaited_.erase(id);
+    started = true;
+  }
+  if (started) member.list.reset();
+  return started;
 }
 
 std::shared_ptr<const core::PlacedCounts> PlacedJobs::Counts() {

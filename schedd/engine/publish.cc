@@ -13,6 +13,7 @@ void Engine::Impl::Publish() {
     view->settings = options.settings;
     view->objects = committed.objects;
     view->set_aside = committed.set_aside;
+    view->works = committed.works;
     committed.jobs.Seal();
     view->jobs = committed.jobs;
     view->usage = committed.ledger.usage();

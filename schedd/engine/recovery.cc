@@ -30,6 +30,17 @@ std::int64_t Backoff(int failures, Random& random) {
          kNanosPerMilli;
 }
 
+void TakeRows(std::vector<SetAsideObject> set_aside, const std::vector<WorkPtr>& works,
+              const std::vector<SnapshotPtr>& snapshots, LiveState* live) {
+  for (SetAsideObject& object : set_aside) {
+    live->set_aside[{object.cluster, object.remote_uid}] = std::move(object);
+  }
+  for (const WorkPtr& work : works) live->works.works.insert_or_assign(KeyOf(*work), work);
+  for (const SnapshotPtr& one : snapshots) {
+    live->works.snapshots.insert_or_assign(KeyOf(*one), one);
+  }
+}
+
 }  // namespace
 
 bool Engine::Impl::Recover() {
@@ -121,11 +132,11 @@ void Engine::Impl::Rebuild(Loaded loaded) {
     live.names[NameHash(row)] = row.key;
     live.dispatches[row.key] = std::move(row);
   }
-  for (SetAsideObject& object : loaded.set_aside) {
-    live.set_aside[{object.cluster, object.remote_uid}] = std::move(object);
-  }
+  TakeRows(std::move(loaded.set_aside), loaded.works, loaded.snapshots, &live);
   committed.set_aside = std::make_shared<const SetAside>(live.set_aside);
+  committed.works = std::make_shared<const WorkTable>(live.works);
   strays.clear();
+  held_ends.Clear();
   unlisted.clear();
   lists_due = clock.Now() + kListsWithinNs;
   leaving->Configure();
@@ -244,36 +255,22 @@ void Engine::Impl::Redrive() {
 }
 
 void Engine::Impl::RefuseWhileNotReady(Command& command) {
-  const Error error = Unavailable("not ready: " + not_ready_reason);
-  if (auto* submit = std::get_if<SubmitCommand>(&command)) {
-    answers.push_back([done = std::move(submit->done), error] { done(error); });
-  } else if (auto* job = std::get_if<JobCommand>(&command)) {
-    answers.push_back([done = std::move(job->done), error] { done(error); });
-  } else if (auto* apply = std::get_if<ApplyCommand>(&command)) {
-    answers.push_back([done = std::move(apply->done), error] { done(error); });
-  } else if (auto* preview = std::get_if<PreviewCommand>(&command)) {
-    answers.push_back([done = std::move(preview->done), error] { done(error); });
-  } else if (auto* cordon = std::get_if<CordonCommand>(&command)) {
-    answers.push_back([done = std::move(cordon->done), error] { done(error); });
-  } else if (auto* drain = std::get_if<DrainCommand>(&command)) {
-    answers.push_back([done = std::move(drain->done), error] { done(error); });
-  } else if (auto* replace = std::get_if<ReplaceJobCommand>(&command)) {
-    answers.push_back([done = std::move(replace->done), error] { done(error); });
-  } else if (auto* check = std::get_if<SetCheckStatusCommand>(&command)) {
-    answers.push_back([done = std::move(check->done), error] { done(error); });
-  } else if (auto* active = std::get_if<SetCheckActiveCommand>(&command)) {
-    answers.push_back([done = std::move(active->done), error] { done(error); });
-  } else if (auto* change = std::get_if<ChangeJobCommand>(&command)) {
-    answers.push_back([done = std::move(change->done), error] { done(error); });
-  } else if (auto* fence = std::get_if<FenceCommand>(&command)) {
-    answers.push_back([done = std::move(fence->done), error] { done(error); });
-  } else if (auto* collect = std::get_if<CollectCommand>(&command)) {
-    answers.push_back([done = std::move(collect->done), error] { done(error); });
-  } else if (auto* seen = std::get_if<FactsCommand>(&command)) {
+  if (auto* seen = std::get_if<FactsCommand>(&command)) {
     TakeFacts(std::move(seen->facts));  // recovery lists every member
     dirty = true;
+    return;
   }
-  // Reports on attempts are dropped: recovery lists every member.
+  // Reports on attempts have nobody to answer and are dropped: recovery lists every member.
+  std::visit(
+      [this](auto& one) {
+        if constexpr (requires { one.done; }) {
+          answers.push_back(
+              [done = std::move(one.done), error = Unavailable("not ready: " + not_ready_reason)] {
+                done(error);
+              });
+        }
+      },
+      command);
 }
 
 // Answers what was decided but never sent.

@@ -51,7 +51,9 @@ void Engine::Impl::ApplyEffect(const dispatch::StepResult& result, const Observa
   switch (result.effect) {
     case Effect::kStarted:
       if (job->state == JobState::kAdmitted) {
-        Put(job, changes::Started(*job, *seen, clock.WallNow()), "JobStarted");
+        const WallTime now = clock.WallNow();
+        placed_jobs.AwaitFacts(Put(job, changes::Started(*job, *seen, now), "JobStarted"),
+                               seen->observed_at.set() ? seen->observed_at : now);
         Reclaim(job->id, *seen);
         break;
       }
@@ -126,6 +128,7 @@ void Engine::Impl::Reclaim(JobId id, const Observation& seen) {
 
 void Engine::Impl::Handle(ObservedCommand command) {
   StepRow(command.observation.key, dispatch::Observed{command.observation}, &command.observation);
+  held_ends.See(command.observation, live.dispatches);
 }
 
 void Engine::Impl::Handle(EnsuredCommand command) {
@@ -175,11 +178,13 @@ void Engine::Impl::Handle(ListedCommand command) {
     if (dispatch::IsOurs(row->second, seen)) Account(seen, &accounted);
     if (row->second.state == DispatchState::kTerminal) FenceResurrected(row->second, seen);
     const dispatch::Effect effect = StepRow(seen.key, dispatch::Observed{seen}, &seen);
+    held_ends.See(seen, live.dispatches);
     if (effect == dispatch::Effect::kForeign && !unsure.contains(seen.key)) {
       PutAside(seen,
                dispatch::HasOurMarks(seen) ? SetAsideReason::kCopy : SetAsideReason::kUnowned);
     }
   }
+  held_ends.TakeList(command.cluster, accounted);
   ForgetAbsent(command.cluster, uids);
   std::vector<DispatchKey> missing;
   for (const auto& [key, row] : live.dispatches) {

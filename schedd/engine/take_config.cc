@@ -29,6 +29,7 @@ void ForgetMember(const std::string& name, EngineState* state) {
   state->facts.erase(name);
   state->lost_members.erase(name);
   state->second_names.erase(name);
+  state->held_ends.ForgetMember(name);
 }
 
 }  // namespace

@@ -5,7 +5,8 @@ namespace muster {
 bool Transaction::Empty() const {
   return jobs.empty() && deleted_jobs.empty() && usage.empty() && dispatches.empty() &&
          attempts.empty() && objects.empty() && events.empty() && audit.empty() &&
-         fair_use.empty() && set_aside.empty() && !forget_keys_before.set();
+         fair_use.empty() && set_aside.empty() && works.empty() && snapshots.empty() &&
+         !forget_keys_before.set();
 }
 
 void Transaction::Touch(const Admission& admission) {
@@ -35,6 +36,20 @@ PlanCommit Transaction::MakeCommit(const core::Usage& planned) const {
   commit.audit = audit;
   for (const auto& [key, row] : fair_use) commit.fair_use.push_back(row);
   for (const auto& [key, write] : set_aside) commit.set_aside.push_back(write);
+  for (const auto& [key, work] : works) {
+    if (work == nullptr) {
+      commit.ended_works.push_back(key);
+    } else {
+      commit.works.push_back(work);
+    }
+  }
+  for (const auto& [key, snapshot] : snapshots) {
+    if (snapshot == nullptr) {
+      commit.ended_snapshots.push_back(key);
+    } else {
+      commit.snapshots.push_back(snapshot);
+    }
+  }
   for (const JobId id : respecified) commit.respecified.push_back(jobs.at(id));
   commit.forget_keys_before = forget_keys_before;
   return commit;

@@ -48,13 +48,16 @@ struct Transaction {
   std::vector<AuditRow> audit;
   std::map<std::pair<std::string, std::string>, FairUseRow> fair_use;
   std::map<std::pair<std::string, std::string>, SetAsideWrite> set_aside;
-  std::set<JobId> respecified;  // of `jobs`: their pod sets are written too
-  WallTime forget_keys_before;  // set: older idempotency keys go
+  std::map<WorkKey, WorkPtr> works;              // null: it ends
+  std::map<SnapshotKey, SnapshotPtr> snapshots;  // null: it ends
+  std::set<JobId> respecified;                   // of `jobs`: their pod sets are written too
+  WallTime forget_keys_before;                   // set: older idempotency keys go
 
   // Becomes visible with the commit.
   ConfigPtr config;           // null: unchanged
   bool other_quotas = false;  // of `config`: what jobs hold is counted anew
   std::shared_ptr<const ObjectTable> object_table;
+  std::shared_ptr<const WorkTable> work_table;  // null: unchanged
 
   // Happens after the commit.
   std::vector<Order> orders;

@@ -17,6 +17,7 @@
 #include "schedd/model/dispatch.h"
 #include "schedd/model/job.h"
 #include "schedd/model/set_aside.h"
+#include "schedd/model/work.h"
 
 namespace muster {
 
@@ -79,9 +80,10 @@ struct WorldView {
   core::Usage usage;
   std::vector<core::ClusterView> clusters;
   std::shared_ptr<const core::PlacedCounts> placed;  // null: no placement has spread constraints
-  std::map<std::string, QueueStats> queues;   // by ClusterQueue
-  std::shared_ptr<const FairUses> fair_uses;  // null: no admission fair sharing
+  std::map<std::string, QueueStats> queues;          // by ClusterQueue
+  std::shared_ptr<const FairUses> fair_uses;         // null: no admission fair sharing
   std::shared_ptr<const SetAside> set_aside = std::make_shared<const SetAside>();
+  std::shared_ptr<const WorkTable> works = std::make_shared<const WorkTable>();
   std::int64_t last_seq = 0;
   WallTime as_of;
   bool ready = false;  // recovery done and leading

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schedd/model/member_queues.h"
+
 namespace muster {
 namespace {
 
@@ -83,6 +85,8 @@ void ReleaseQuota(JobRecord* job, Reason reason, const std::string& message,
                   const AdmissionSettings& settings, WallTime now) {
   MarkWaiting(job, reason, message, settings, now);
   job->admission.reset();
+  if (!StateOf(*job).nominated.empty())
+    ChangeState(job, [](AdmissionState* state) { state->nominated.clear(); });
 }
 
 bool SyncAdmitted(JobRecord* job, const AdmissionSettings& settings, WallTime now) {
@@ -122,6 +126,7 @@ std::vector<std::string> RequiredChecks(const ClusterQueue& queue, const Admissi
                          (admission != nullptr && UsesFlavor(*admission, rule.on_flavors));
     if (applies) names.push_back(rule.name);
   }
+  if (queue.dispatch.mode != DispatchMode::kDirect) names.emplace_back(kMemberQueuesCheck);
   return names;
 }
 

@@ -85,6 +85,7 @@ struct AdmissionState {
   std::string resource_problem;
   std::optional<ElasticScale> scale;    // elastic: of a job whose size was changed
   std::vector<AvoidedCluster> avoided;  // by name
+  std::vector<std::string> nominated;   // members that are asked to admit it, the best first
   bool operator==(const AdmissionState&) const = default;
 };
 using AdmissionStatePtr = std::shared_ptr<const AdmissionState>;

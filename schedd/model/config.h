@@ -6,6 +6,7 @@
 #include <string>
 
 #include "schedd/model/disruption.h"
+#include "schedd/model/override.h"
 #include "schedd/model/placement.h"
 #include "schedd/model/queues.h"
 
@@ -28,6 +29,9 @@ struct ConfigView {
   // By (namespace, name); "" for those of a ClusterResourcePlacement.
   std::map<std::pair<std::string, std::string>, DisruptionBudget> disruption_budgets;
   std::map<std::pair<std::string, std::string>, PlacementEviction> placement_evictions;
+  // By (namespace, name); "" for the cluster-scoped kind of each.
+  std::map<std::pair<std::string, std::string>, ResourceOverride> overrides;
+  std::map<std::pair<std::string, std::string>, ResourceEnvelope> envelopes;
   std::int64_t version = 0;  // grows with every change
 };
 using ConfigPtr = std::shared_ptr<const ConfigView>;

@@ -6,9 +6,11 @@
 #include <optional>
 #include <string>
 
+#include "schedd/base/time.h"
+
 namespace muster {
 
-/// A number of jobs, or a percentage of them, rounded up.
+/// A number of jobs or of members, or a percentage of them, rounded up.
 struct DisruptionLimit {
   std::int32_t value = 0;
   bool percent = false;
@@ -16,7 +18,8 @@ struct DisruptionLimit {
 };
 
 /// ClusterResourcePlacementDisruptionBudget and ResourcePlacementDisruptionBudget: has the name
-/// (and namespace) of the placement whose jobs it protects.
+/// (and namespace) of the placement that it protects: its running jobs, and the members that have
+/// its configuration objects.
 struct DisruptionBudget {
   std::string ns;  // "": of a ClusterResourcePlacement
   std::string name;
@@ -24,13 +27,15 @@ struct DisruptionBudget {
   bool operator==(const DisruptionBudget&) const = default;
 };
 
-/// ClusterResourcePlacementEviction and ResourcePlacementEviction: takes the jobs of a placement
-/// off one member, once.
+/// ClusterResourcePlacementEviction and ResourcePlacementEviction: takes the jobs and the
+/// configuration objects of a placement off one member, once.
 struct PlacementEviction {
   std::string ns;  // "": of a ClusterResourcePlacement
   std::string name;
   std::string placement, cluster;
   bool over = false;  // its status says what became of it
+  /// When it was carried out; unset: it was not. What the member was picked for until then goes.
+  WallTime executed_at;
 };
 
 }  // namespace muster

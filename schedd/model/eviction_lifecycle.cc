@@ -89,12 +89,12 @@ void ReturnToQueue(JobRecord* job, const AdmissionSettings& settings, WallTime n
   const std::string reason = evicted == nullptr ? std::string() : evicted->reason;
   const std::string message = evicted == nullptr ? std::string() : evicted->message;
   ReleaseQuota(job, Reason::kPendingEvaluation, message, settings, now);
-  const bool at_once = reason == ReasonName(Reason::kPreempted) ||
-                       reason == ReasonName(Reason::kClusterDrained) ||
-                       reason == ReasonName(Reason::kClusterTainted) ||
-                       reason == ReasonName(Reason::kPlacementEviction) ||
-                       reason == ReasonName(Reason::kNodeFailures) ||
-                       reason == ReasonName(Reason::kFlavorMigration);
+  const bool at_once =
+      reason == ReasonName(Reason::kPreempted) || reason == ReasonName(Reason::kClusterDrained) ||
+      reason == ReasonName(Reason::kClusterTainted) ||
+      reason == ReasonName(Reason::kPlacementEviction) ||
+      reason == ReasonName(Reason::kRebalanced) || reason == ReasonName(Reason::kNodeFailures) ||
+      reason == ReasonName(Reason::kFlavorMigration);
   SetCondition(job, "Requeued", at_once, reason, message, now);
 }
 

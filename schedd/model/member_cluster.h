@@ -56,6 +56,7 @@ struct MemberCluster {
   std::shared_ptr<const std::vector<std::string>> kinds;
   std::vector<Node> nodes;  // by name; empty: nothing is known of its machines
   std::shared_ptr<const MachineGroups> machines;  // null: not told
+  std::int64_t heartbeat_s = 60;  // spec.heartbeatPeriodSeconds: it is asked that often how it is
   bool healthy = true;
   bool cordoned = false;
   bool draining = false;      // its jobs are sent elsewhere; it is cordoned too

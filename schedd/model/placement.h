@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "schedd/base/shared_map.h"
+#include "schedd/model/apply_strategy.h"
 #include "schedd/model/member_property.h"
 #include "schedd/model/scheduling.h"
 
@@ -98,6 +99,11 @@ struct Placement {
   std::vector<ResourceSelector> selectors;
   PlacementPolicy policy;
   bool has_policy = false;  // spec.policy is given: it may not be taken away again
+  // Of configuration objects that it selects; a job is made once and never applied again.
+  RollingUpdate rollout;
+  ApplyStrategy apply;
+  bool abandon = false;  // deleteStrategy Abandon: objects stay when the placement goes
+  std::int32_t revision_history_limit = 10;  // snapshots kept
   bool operator==(const Placement&) const = default;
 };
 using PlacementPtr = std::shared_ptr<const Placement>;
@@ -113,6 +119,7 @@ struct JobPlacement {
   std::string cluster;    // annotation muster.io/cluster: the one member that it may run on
   std::vector<std::string> datasets;  // annotation muster.io/datasets
   bool datasets_required = false;     // annotation muster.io/datasets-required
+  bool checkpointable = false;        // annotation muster.io/checkpointable: it may be moved
   bool operator==(const JobPlacement&) const = default;
 };
 using JobPlacementPtr = std::shared_ptr<const JobPlacement>;

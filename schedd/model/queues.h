@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedd/base/ids.h"
@@ -40,6 +41,10 @@ enum class ObjectKind : std::uint8_t {
   kResourcePlacementEviction = 17,
   kClusterResourcePlacementDisruptionBudget = 18,
   kResourcePlacementDisruptionBudget = 19,
+  kClusterResourceOverride = 20,
+  kResourceOverride = 21,
+  kClusterResourceEnvelope = 22,
+  kResourceEnvelope = 23,
 };
 
 /// A configuration object as stored: Kubernetes-shaped, whatever frontend it came through.
@@ -129,6 +134,33 @@ struct OnClusterLost {
   bool operator==(const OnClusterLost&) const = default;
 };
 
+/// How the member of an admitted workload is found (placement.md 2.1).
+enum class DispatchMode : std::uint8_t {
+  kDirect,       // Muster decides
+  kAllAtOnce,    // every member with a queue of its own is asked; the first to admit gets it
+  kIncremental,  // some are asked, and more of them after a while
+  kExternal,     // those are asked that a controller nominates
+};
+/// "Direct", ...
+std::string_view DispatchModeName(DispatchMode mode);
+
+/// Annotations muster.io/dispatch-mode, -step and -every of a ClusterQueue.
+struct MemberDispatch {
+  DispatchMode mode = DispatchMode::kDirect;
+  std::int32_t step = 3;       // of kIncremental: members asked at a time
+  std::int64_t every_s = 300;  // and how long the next are waited with
+  bool operator==(const MemberDispatch&) const = default;
+};
+
+/// Annotations muster.io/rebalance, -gain and -every of a ClusterQueue: running jobs that say that
+/// they may be moved go to a member that their placement scores higher.
+struct Rebalance {
+  bool on = false;
+  std::int32_t gain = 10;      // points that a move must bring
+  std::int64_t every_s = 300;  // at most one job of the queue in that time
+  bool operator==(const Rebalance&) const = default;
+};
+
 struct ClusterQueue {
   std::string name;
   std::string cohort;  // "": none
@@ -147,6 +179,8 @@ struct ClusterQueue {
   OnClusterLost on_cluster_lost;
   std::string default_image;  // annotation muster.io/default-image; "": none
   std::string placement;      // annotation muster.io/placement; "": none
+  MemberDispatch dispatch;
+  Rebalance rebalance;
 };
 
 struct Cohort {

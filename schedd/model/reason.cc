@@ -6,7 +6,7 @@
 namespace muster {
 namespace {
 
-constexpr std::array<std::pair<Reason, std::string_view>, 47> kNames = {{
+constexpr std::array<std::pair<Reason, std::string_view>, 49> kNames = {{
     {Reason::kPendingEvaluation, "PendingEvaluation"},
     {Reason::kNoMatchingFlavor, "NoMatchingFlavor"},
     {Reason::kExceedsMaxQuota, "ExceedsMaxQuota"},
@@ -53,6 +53,8 @@ constexpr std::array<std::pair<Reason, std::string_view>, 47> kNames = {{
     {Reason::kClusterDrained, "ClusterDrained"},
     {Reason::kClusterTainted, "ClusterTainted"},
     {Reason::kPlacementEviction, "PlacementEviction"},
+    {Reason::kRebalanced, "Rebalanced"},
+    {Reason::kMemberEvicted, "MemberEvicted"},
     {Reason::kNone, ""},
 }};
 

@@ -64,6 +64,8 @@ enum class Reason : std::uint16_t {
   kClusterDrained,
   kClusterTainted,
   kPlacementEviction,  // an eviction object of its placement
+  kRebalanced,         // to a member that its placement scores higher
+  kMemberEvicted,      // the member's own queue took it back (dispatch modes)
 };
 
 /// CamelCase name ("WaitingForQuota"); "" for kNone.

@@ -207,9 +207,9 @@ MemberCluster ReadMemberCluster(const Field& root) {
   spec.OnlyMembers({"taints", "identity", "heartbeatPeriodSeconds", "deleteOptions"});
   cluster.taints = ReadMemberTaints(spec["taints"], &cluster.tainted_at);
   spec["identity"].Refuse("is not supported: no agent of a member writes to Muster");
-  const Field heartbeat = spec["heartbeatPeriodSeconds"];
-  if (heartbeat.Int(1, 600))
-    heartbeat.Fail("is not supported by this version: members are watched, not polled");
+  cluster.heartbeat_s = spec["heartbeatPeriodSeconds"]
+                            .Int(limits::kHeartbeatMinS, limits::kHeartbeatMaxS)
+                            .value_or(cluster.heartbeat_s);
   spec["deleteOptions"].Refuse("is not supported by this version");
   return cluster;
 }

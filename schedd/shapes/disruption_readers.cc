@@ -53,6 +53,17 @@ bool IsOver(const Field& status) {
   return false;
 }
 
+// Unset unless it was carried out.
+WallTime ExecutedAt(const Field& status) {
+  for (const Field& condition : status["conditions"].Elements()) {
+    if (condition["type"].StringOr("") != "Executed") continue;
+    if (condition["status"].StringOr("") != "True") continue;
+    WallTime at;
+    if (ParseRfc3339(std::string(condition["lastTransitionTime"].StringOr("")), &at)) return at;
+  }
+  return {};
+}
+
 PlacementEviction ReadEviction(const Field& root) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
   PlacementEviction eviction;
@@ -71,11 +82,8 @@ PlacementEviction ReadEviction(const Field& root) {
   }
   if (cluster.present() && !IsMemberName(eviction.cluster)) cluster.Fail(kMemberNameRule);
   eviction.over = IsOver(root["status"]);
+  eviction.executed_at = ExecutedAt(root["status"]);
   return eviction;
-}
-
-std::string NamespaceOf(const Field& root) {
-  return std::string(root["metadata"]["namespace"].StringOr(""));
 }
 
 }  // namespace

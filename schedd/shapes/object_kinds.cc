@@ -1,5 +1,7 @@
 // The kinds of configuration objects, with their names in paths and documents.
 #include "schedd/base/check.h"
+#include "schedd/base/names.h"
+#include "schedd/shapes/object_readers.h"
 #include "schedd/shapes/queue_objects.h"
 
 namespace muster::shapes {
@@ -53,6 +55,30 @@ constexpr KindInfo kKinds[] = {
      false},
     {ObjectKind::kConfigMap, "ConfigMap", "configmaps", "", {"v1", nullptr}, true},
     {ObjectKind::kSecret, "Secret", "secrets", "", {"v1", nullptr}, true},
+    {ObjectKind::kClusterResourceEnvelope,
+     "ClusterResourceEnvelope",
+     "clusterresourceenvelopes",
+     kPlacement,
+     {"v1beta1", "v1"},
+     false},
+    {ObjectKind::kResourceEnvelope,
+     "ResourceEnvelope",
+     "resourceenvelopes",
+     kPlacement,
+     {"v1beta1", "v1"},
+     true},
+    {ObjectKind::kClusterResourceOverride,
+     "ClusterResourceOverride",
+     "clusterresourceoverrides",
+     kPlacement,
+     {"v1beta1", "v1"},
+     false},
+    {ObjectKind::kResourceOverride,
+     "ResourceOverride",
+     "resourceoverrides",
+     kPlacement,
+     {"v1beta1", "v1"},
+     true},
     {ObjectKind::kClusterResourcePlacement,
      "ClusterResourcePlacement",
      "clusterresourceplacements",
@@ -108,6 +134,24 @@ const KindInfo* FindKind(std::string_view group, std::string_view plural) {
     if (group == info.group && plural == info.plural) return &info;
   }
   return nullptr;
+}
+
+const KindInfo* FindKindOf(std::string_view group, std::string_view kind) {
+  for (const auto& info : kKinds) {
+    if (kind == info.name && group == info.group) return &info;
+  }
+  return nullptr;
+}
+
+bool Serves(const KindInfo& info, std::string_view version) {
+  return version == info.versions[0] ||
+         (info.versions[1] != nullptr && version == info.versions[1]);
+}
+
+std::string NotServed(const KindInfo& info, std::string_view version) {
+  std::string versions = info.versions[0];
+  if (info.versions[1] != nullptr) versions += std::string(" and ") + info.versions[1];
+  return std::string(info.name) + " is served in " + versions + ", not " + Quoted(version);
 }
 
 }  // namespace muster::shapes

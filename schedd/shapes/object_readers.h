@@ -8,9 +8,11 @@
 
 #include "schedd/base/result.h"
 #include "schedd/model/disruption.h"
+#include "schedd/model/override.h"
 #include "schedd/model/placement.h"
 #include "schedd/model/queues.h"
 #include "schedd/shapes/field.h"
+#include "schedd/shapes/queue_objects.h"
 
 namespace muster::shapes {
 
@@ -39,6 +41,13 @@ PlacementEviction ReadPlacementEviction(const Field& root);
 Status CheckEvictionChange(const PlacementEviction& old, const PlacementEviction& now);
 /// kInvalidArgument naming what of a placement may not change so (placement.md 1.3).
 Status CheckPlacementChange(const Placement& old, const Placement& now);
+/// Overrides and envelopes (override_readers.cc, envelope_readers.cc; placement.md 1.12).
+ResourceOverride ReadClusterResourceOverride(const Field& root);
+ResourceOverride ReadResourceOverride(const Field& root);
+ResourceEnvelope ReadClusterResourceEnvelope(const Field& root);
+ResourceEnvelope ReadResourceEnvelope(const Field& root);
+/// kInvalidArgument naming the field: an override stays with its placement.
+Status CheckOverrideChange(const ResourceOverride& old, const ResourceOverride& now);
 /// ConfigMap and Secret have no typed form: they are only checked.
 void CheckConfigMap(const Field& root);
 void CheckSecret(const Field& root);
@@ -67,6 +76,10 @@ double ReadFairWeight(const Field& fair_sharing);
 /// afterTimeout:DURATION; wait if absent.
 OnClusterLost ReadOnClusterLost(const Field& annotation);
 
+/// Annotations muster.io/dispatch-mode, -step and -every, and muster.io/rebalance, -gain and -every
+/// of a ClusterQueue (queue_extensions.cc).
+void ReadQueueExtensions(const Field& annotations, ClusterQueue* queue);
+
 /// A metav1.LabelSelector, checked.
 LabelSelector ReadLabelSelector(const Field& selector);
 
@@ -83,6 +96,15 @@ inline constexpr char kMemberNameRule[] =
 
 /// The name in metadata, "" if absent.
 std::string NameOf(const Field& root);
+/// The namespace in metadata, "" if absent.
+std::string NamespaceOf(const Field& root);
+
+/// A configuration kind by its group and name ("ClusterQueue"); null if Muster keeps none such.
+const KindInfo* FindKindOf(std::string_view group, std::string_view kind);
+bool Serves(const KindInfo& info, std::string_view version);
+/// "ClusterQueue is served in v1beta1 and v1beta2, not "v1"".
+std::string NotServed(const KindInfo& info, std::string_view version);
+
 StopPolicy ReadStopPolicy(const Field& field);
 
 }  // namespace muster::shapes

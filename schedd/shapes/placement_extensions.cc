@@ -91,8 +91,8 @@ void ReadPlacementExtensions(const Field& annotations, PlacementPolicy* policy) 
   for (const auto& [key, field] : annotations.Members()) {
     if (key.starts_with(kOwnPrefix) && key != kTieBreak && key != kScoreOver &&
         key != kClusterGroups) {
-      field.Fail(key == "muster.io/rebalance" || key == "muster.io/rebalance-margin"
-                     ? "is not supported by this version: no job moves to a better member cluster"
+      field.Fail(key.starts_with("muster.io/rebalance")
+                     ? "is for ClusterQueues: what of their jobs may move is theirs to say"
                      : "unknown: placements have muster.io/tie-break, score-over and "
                        "cluster-groups");
     }
@@ -155,6 +155,8 @@ JobPlacementPtr ReadJobPlacement(const Field& metadata) {
   placement.datasets_required = required.OneOf({"true", "false"}) == "true";
   if (placement.datasets_required && placement.datasets.empty())
     required.Fail("needs annotation muster.io/datasets, which names them");
+  placement.checkpointable =
+      annotations.Named("muster.io/checkpointable").OneOf({"true", "false"}) == "true";
   if (placement == JobPlacement{}) return nullptr;
   return std::make_shared<const JobPlacement>(std::move(placement));
 }

@@ -1,14 +1,13 @@
 // ClusterResourcePlacement and ResourcePlacement (placement.md 1.3), and what may change in them.
 #include <algorithm>
 
+#include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/shapes/object_readers.h"
 #include "schedd/shapes/placement_parts.h"
 
 namespace muster::shapes {
 namespace {
-
-constexpr std::int64_t kRevisionsMax = 1000;
 
 Placement ReadPlacement(const Field& root, bool of_cluster) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
@@ -26,8 +25,9 @@ Placement ReadPlacement(const Field& root, bool of_cluster) {
   placement.has_policy = spec["policy"].present();
   placement.policy = ReadPlacementPolicy(spec["policy"]);
   ReadPlacementExtensions(root["metadata"]["annotations"], &placement.policy);
-  CheckStrategy(spec["strategy"]);
-  (void)spec["revisionHistoryLimit"].Int(1, kRevisionsMax);
+  ReadStrategy(spec["strategy"], &placement);
+  const auto revisions = spec["revisionHistoryLimit"].Int(1, limits::kRevisionsMost);
+  if (revisions) placement.revision_history_limit = static_cast<std::int32_t>(*revisions);
   const Field scope = spec["statusReportingScope"];
   if (scope.OneOf({"ClusterScopeOnly", "NamespaceAccessible"}) == "NamespaceAccessible") {
     scope.Fail(of_cluster ? "NamespaceAccessible is not supported by this version: there are no "
@@ -43,7 +43,7 @@ Placement ReadClusterResourcePlacement(const Field& root) { return ReadPlacement
 
 Placement ReadResourcePlacement(const Field& root) {
   Placement placement = ReadPlacement(root, false);
-  placement.ns = root["metadata"]["namespace"].StringOr("");
+  placement.ns = NamespaceOf(root);
   return placement;
 }
 

@@ -1,4 +1,5 @@
-// spec.resourceSelectors of a placement: which jobs it governs.
+// spec.resourceSelectors of a placement: which jobs it governs, and which configuration objects it
+// has on members.
 #include <algorithm>
 
 #include "schedd/base/limits.h"
@@ -12,78 +13,58 @@
 namespace muster::shapes {
 namespace {
 
-constexpr std::string_view kNotPropagated =
-    "propagating configuration objects to members is not supported by this version";
-
-// What belongs to one cluster and is made there (placement.md 1.3).
-struct NeverPlaced {
-  std::string_view group, kind;  // kind "": all of the group
-};
-constexpr NeverPlaced kNeverPlaced[] = {
-    {"", "Pod"},
-    {"", "Node"},
-    {"", "Event"},
-    {"events.k8s.io", ""},
-    {"coordination.k8s.io", ""},
-    {"metrics.k8s.io", ""},
-};
-
-bool IsNeverPlaced(const ResourceSelector& selector) {
-  if (selector.group.ends_with("kubernetes-fleet.io") ||
-      selector.group.ends_with("fleet.azure.com"))
-    return true;
-  return std::any_of(std::begin(kNeverPlaced), std::end(kNeverPlaced), [&](const auto& never) {
-    return selector.group == never.group && (never.kind.empty() || selector.kind == never.kind);
-  });
-}
-
 bool IsNamespace(const ResourceSelector& selector) {
   return selector.group.empty() && selector.kind == "Namespace";
 }
 
-std::string ApiVersion(std::string_view group, std::string_view version) {
-  return group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
-}
-
 bool IsJobKind(const ResourceSelector& selector) {
-  const std::string_view served = ApiVersionOf(selector.kind);
-  return !selector.group.empty() && served.starts_with(selector.group + "/");
+  return IsPlacedJob(selector.group, selector.kind);
 }
 
 std::string_view VersionOf(std::string_view api_version) {
   return api_version.substr(api_version.find('/') + 1);
 }
 
-bool IsConfigKind(const ResourceSelector& selector) {
-  return std::any_of(Kinds().begin(), Kinds().end(), [&](const KindInfo& info) {
-    return selector.group == info.group && selector.kind == info.name;
-  });
+// What Muster has none of can be carried inside what it has.
+std::string NotKept(const ResourceSelector& selector, bool of_cluster) {
+  return Quoted(ApiVersion(selector.group, selector.version) + ", " + selector.kind) +
+         " is no kind that Muster keeps: put it into a " +
+         (of_cluster ? "ClusterResourceEnvelope or ResourceEnvelope" : "ResourceEnvelope");
 }
 
-// What is selected must be something that a placement of jobs can govern.
+// What is selected must be a kind of job, or of configuration that lies where the placement looks.
 void CheckKind(const Field& item, const ResourceSelector& selector, bool of_cluster) {
   const Field kind = item["kind"];
   if (selector.kind.empty() || !item["group"].present()) return;  // told already
-  if (IsNeverPlaced(selector)) {
+  if (IsNeverPlaced(selector.group, selector.kind)) {
     kind.Fail(selector.kind + " is never placed: it belongs to the cluster that made it");
-  } else if (IsNamespace(selector)) {
-    if (!of_cluster)
-      kind.Fail("a Namespace lies in no namespace: select it in a ClusterResourcePlacement");
-    if (!selector.version.empty() && selector.version != "v1")
-      item["version"].Fail("Namespace is served in v1, not " + Quoted(selector.version));
-  } else if (IsJobKind(selector)) {
+    return;
+  }
+  if (IsJobKind(selector)) {
     if (!selector.version.empty() &&
         FindShape(ApiVersion(selector.group, selector.version), selector.kind) == nullptr) {
       item["version"].Fail(selector.kind + " is served in " +
                            std::string(VersionOf(ApiVersionOf(selector.kind))) + ", not " +
                            Quoted(selector.version));
     }
-  } else if (IsConfigKind(selector)) {
-    kind.Fail(selector.kind + ": " + std::string(kNotPropagated));
-  } else {
-    kind.Fail(Quoted(ApiVersion(selector.group, selector.version) + ", " + selector.kind) +
-              " is no kind of job that Muster runs; " + std::string(kNotPropagated));
+    return;
   }
+  const KindInfo* info = FindKindOf(selector.group, selector.kind);
+  if (info == nullptr) {
+    kind.Fail(NotKept(selector, of_cluster));
+    return;
+  }
+  if (!of_cluster && !info->namespaced) {
+    kind.Fail(selector.kind + " lies in no namespace: select it in a ClusterResourcePlacement");
+  }
+  if (!selector.version.empty() && !Serves(*info, selector.version))
+    item["version"].Fail(NotServed(*info, selector.version));
+}
+
+bool LiesInNamespace(const ResourceSelector& selector) {
+  if (IsJobKind(selector)) return true;
+  const KindInfo* info = FindKindOf(selector.group, selector.kind);
+  return info != nullptr && info->namespaced && !IsNeverPlaced(selector.group, selector.kind);
 }
 
 // Their values are fields of a job, not labels that it keeps.
@@ -163,7 +144,7 @@ void CheckScopes(const std::vector<Field>& items, const std::vector<ResourceSele
   for (std::size_t i = 0; i < selectors.size(); ++i) {
     if (IsNamespace(selectors[i]) && i != inside && inside < selectors.size()) {
       items[i].Fail("no other Namespace may be selected beside NamespaceWithResourceSelectors");
-    } else if (IsJobKind(selectors[i]) && inside == selectors.size()) {
+    } else if (LiesInNamespace(selectors[i]) && inside == selectors.size()) {
       items[i]["kind"].Fail(
           selectors[i].kind +
           " lies in a namespace: select that with NamespaceWithResourceSelectors beside it, or use "

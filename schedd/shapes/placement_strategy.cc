@@ -1,100 +1,146 @@
-// spec.strategy of a placement. A job is made once and never applied again, so rollout and apply
-// strategies have nothing to do for it: their values are checked, and what would have to be done is
-// refused.
+// spec.strategy of a placement: how its configuration objects reach members
+// (placement.md 1.8, 1.9). A job is made once and never applied again: of a placement that selects
+// jobs alone, values are checked, and what would have to be done is refused.
 #include <algorithm>
+#include <charconv>
 
 #include "schedd/shapes/placement_parts.h"
 
 namespace muster::shapes {
 namespace {
 
-bool IsPercentage(std::string_view text) {
-  if (!text.ends_with('%')) return false;
-  text.remove_suffix(1);
+// A number, or the text of one or of a percentage; nullopt if it is neither.
+std::optional<CountOrPercent> ParseCount(std::string_view text) {
+  CountOrPercent count;
+  count.percent = text.ends_with('%');
+  if (count.percent) text.remove_suffix(1);
   const bool digits =
+      !text.empty() && text.size() <= (count.percent ? 3 : 9) &&
       std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-  return digits && (text == "100" || text.size() == 1 || text.size() == 2);
+  if (!digits) return std::nullopt;
+  std::from_chars(text.data(), text.data() + text.size(), count.value);
+  if (count.percent && (count.value > 100 || (text.size() == 3 && count.value < 100)))
+    return std::nullopt;
+  return count;
 }
 
-void CheckIntOrPercent(const Field& field) {
-  if (!field.present()) return;
+CountOrPercent ReadIntOrPercent(const Field& field, CountOrPercent otherwise) {
+  if (!field.present()) return otherwise;
   constexpr char kRule[] = "must be a number of member clusters or a percentage such as 25%";
   if (const auto* text = field.value()->if_string()) {
-    const std::string_view view(*text);
-    const bool number =
-        !view.empty() && view.size() < 10 &&
-        std::all_of(view.begin(), view.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (!number && !IsPercentage(view)) field.Fail(kRule);
-  } else if (field.value()->is_int64()) {
-    (void)field.Count(0);
-  } else {
-    field.Fail(kRule);
+    const auto count = ParseCount(std::string_view(*text));
+    if (!count) field.Fail(kRule);
+    return count.value_or(otherwise);
+  }
+  if (field.value()->is_int64()) return {field.CountOr(otherwise.value, 0), false};
+  field.Fail(kRule);
+  return otherwise;
+}
+
+RollingUpdate ReadRollingUpdate(const Field& rolling) {
+  rolling.OnlyMembers({"maxUnavailable", "maxSurge", "unavailablePeriodSeconds"});
+  RollingUpdate read;
+  read.max_unavailable = ReadIntOrPercent(rolling["maxUnavailable"], read.max_unavailable);
+  read.max_surge = ReadIntOrPercent(rolling["maxSurge"], read.max_surge);
+  read.unavailable_period_s =
+      rolling["unavailablePeriodSeconds"].Count(0).value_or(read.unavailable_period_s);
+  return read;
+}
+
+// What of an apply strategy a job's object cannot have.
+void RefuseForJobs(const Field& apply, const ApplyStrategy& read, bool takes_over) {
+  if (read.type == ApplyType::kReportDiff) {
+    apply["type"].Fail(
+        "ReportDiff is only for configuration objects: a job that is not made does not run");
+  }
+  if (read.full_comparison) {
+    apply["comparisonOption"].Fail(
+        "FullComparison is only for configuration objects: a job's object is not compared");
+  }
+  if (read.allow_co_ownership) {
+    apply["allowCoOwnership"].Fail(
+        "is only for configuration objects: a job's object is Muster's alone");
+  }
+  if (takes_over) {
+    apply["whenToTakeOver"].Fail(
+        std::string(apply["whenToTakeOver"].StringOr("")) +
+        " is only for configuration objects: of a job, an object that Muster did not make is never "
+        "taken over; leave this out or say Never");
   }
 }
 
-void CheckApplyStrategy(const Field& apply) {
+ApplyStrategy ReadApplyStrategy(const Field& apply, bool jobs_alone) {
   apply.OnlyMembers({"comparisonOption", "whenToApply", "type", "allowCoOwnership",
                      "serverSideApplyConfig", "whenToTakeOver"});
+  ApplyStrategy read;
   const Field type = apply["type"];
   const auto way = type.OneOf({"ClientSideApply", "ServerSideApply", "ReportDiff"});
-  if (way == "ReportDiff") type.Fail("ReportDiff is not supported by this version");
-  (void)apply["whenToApply"].OneOf({"Always", "IfNotDrifted"});
-  const Field comparison = apply["comparisonOption"];
-  if (comparison.OneOf({"PartialComparison", "FullComparison"}) == "FullComparison")
-    comparison.Fail("FullComparison is not supported by this version: it reports no drift");
-  const Field shared = apply["allowCoOwnership"];
-  if (shared.BoolOr(false))
-    shared.Fail("is not supported by this version: a job's object is Muster's alone");
+  if (way == "ServerSideApply") read.type = ApplyType::kServerSide;
+  if (way == "ReportDiff") read.type = ApplyType::kReportDiff;
+  read.if_not_drifted = apply["whenToApply"].OneOf({"Always", "IfNotDrifted"}) == "IfNotDrifted";
+  read.full_comparison =
+      apply["comparisonOption"].OneOf({"PartialComparison", "FullComparison"}) == "FullComparison";
+  read.allow_co_ownership = apply["allowCoOwnership"].BoolOr(false);
   const Field config = apply["serverSideApplyConfig"];
   config.OnlyMembers({"force"});
-  (void)config["force"].Bool();
-  if (config.present() && way != "ServerSideApply") config.Fail("is only for type ServerSideApply");
-  const Field take = apply["whenToTakeOver"];
-  const auto when = take.OneOf({"Always", "IfNoDiff", "Never"});
-  if (when && when != "Never")
-    take.Fail(std::string(*when) +
-              " is not supported by this version: an object that Muster did not make is never "
-              "taken over; leave this out or say Never");
+  read.force_conflicts = config["force"].BoolOr(false);
+  if (config.present() && way != "ServerSideApply" && (way || !type.present()))
+    config.Fail("is only for type ServerSideApply");
+  const auto when = apply["whenToTakeOver"].OneOf({"Always", "IfNoDiff", "Never"});
+  if (when == "IfNoDiff") read.take_over = TakeOver::kIfNoDiff;
+  if (when == "Never") read.take_over = TakeOver::kNever;
+  if (jobs_alone) RefuseForJobs(apply, read, when && when != "Never");
+  return read;
 }
 
-void CheckReportBack(const Field& report) {
+void CheckReportBack(const Field& report, bool jobs_alone) {
   if (report.Object() == nullptr) return;
   report.OnlyMembers({"type", "destination"});
   const Field type = report["type"];
   const Field destination = report["destination"];
   const auto way = type.OneOf({"Disabled", "Mirror"});
   const auto where = destination.OneOf({"OriginalResource", "WorkAPI"});
+  if (way == "Mirror" && !jobs_alone) {
+    type.Fail(
+        "Mirror is only for jobs: how configuration objects fare on each member is told in the "
+        "placement's status");
+    return;
+  }
   if (way == "Mirror") {
     (void)destination.Require();
   } else {
     destination.Refuse("is only for type Mirror");
   }
-  if (where == "WorkAPI")
+  if (way == "Mirror" && where == "WorkAPI")
     destination.Fail("WorkAPI is not supported: a job's status is told by the job itself");
 }
 
 }  // namespace
 
-void CheckStrategy(const Field& strategy) {
+void ReadStrategy(const Field& strategy, Placement* placement) {
+  const auto& selectors = placement->selectors;
+  const bool jobs_alone =
+      !selectors.empty() &&
+      std::all_of(selectors.begin(), selectors.end(), [](const ResourceSelector& selector) {
+        return IsPlacedJob(selector.group, selector.kind);
+      });
   strategy.OnlyMembers(
       {"type", "rollingUpdate", "applyStrategy", "deleteStrategy", "reportBackStrategy"});
   const Field type = strategy["type"];
   if (type.OneOf({"RollingUpdate", "External"}) == "External")
     type.Fail("External, which is staged update runs, is not supported by this version");
-  const Field rolling = strategy["rollingUpdate"];
-  rolling.OnlyMembers({"maxUnavailable", "maxSurge", "unavailablePeriodSeconds"});
-  CheckIntOrPercent(rolling["maxUnavailable"]);
-  CheckIntOrPercent(rolling["maxSurge"]);
-  (void)rolling["unavailablePeriodSeconds"].Count(0);
-  CheckApplyStrategy(strategy["applyStrategy"]);
+  placement->rollout = ReadRollingUpdate(strategy["rollingUpdate"]);
+  placement->apply = ReadApplyStrategy(strategy["applyStrategy"], jobs_alone);
   const Field removal = strategy["deleteStrategy"];
   removal.OnlyMembers({"propagationPolicy"});
   const Field policy = removal["propagationPolicy"];
-  if (policy.OneOf({"Delete", "Abandon"}) == "Abandon")
+  placement->abandon = policy.OneOf({"Delete", "Abandon"}) == "Abandon";
+  if (placement->abandon && jobs_alone) {
     policy.Fail(
-        "Abandon is not supported by this version; leave it out: the end of a placement leaves its "
-        "jobs as they are");
-  CheckReportBack(strategy["reportBackStrategy"]);
+        "Abandon is only for configuration objects; leave it out: the end of a placement leaves "
+        "its jobs as they are");
+  }
+  CheckReportBack(strategy["reportBackStrategy"], jobs_alone);
 }
 
 }  // namespace muster::shapes

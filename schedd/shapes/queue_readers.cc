@@ -90,6 +90,10 @@ std::string ReadDefaultImage(const Field& root) {
 
 std::string NameOf(const Field& root) { return std::string(root["metadata"]["name"].StringOr("")); }
 
+std::string NamespaceOf(const Field& root) {
+  return std::string(root["metadata"]["namespace"].StringOr(""));
+}
+
 StopPolicy ReadStopPolicy(const Field& field) {
   const auto text = field.OneOf({"None", "Hold", "HoldAndDrain"});
   if (text == "Hold") return StopPolicy::kHold;
@@ -119,6 +123,7 @@ ClusterQueue ReadClusterQueue(const Field& root) {
   queue.on_cluster_lost =
       ReadOnClusterLost(root["metadata"]["annotations"].Named("muster.io/on-cluster-lost"));
   queue.placement = ReadPlacementName(root["metadata"]["annotations"]);
+  ReadQueueExtensions(root["metadata"]["annotations"], &queue);
   return queue;
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "schedd/model/member_labels.h"
+#include "schedd/model/member_queues.h"
 #include "schedd/shapes/metadata.h"
 #include "schedd/shapes/shape_ops.h"
 #include "schedd/shapes/topology_affinity.h"
@@ -11,6 +12,7 @@
 namespace muster::shapes {
 namespace {
 
+constexpr std::string_view kKueuePrefix = "kueue.x-k8s.io/";
 // A Job's name has 63 characters at most.
 constexpr std::size_t kUidShown = 8, kScriptNameKept = 63 - 1 - kUidShown;
 
@@ -136,13 +138,18 @@ Status AddDecisions(const JobRecord& job, std::string_view pod_set, const Config
   return AddCheckUpdates(job, pod_set, pod_template);
 }
 
-// A member that has Kueue itself would queue the job a second time.
-void EraseQueueKeys(json::object& metadata) {
+// A member that has Kueue itself would queue the job a second time. Where its queue is to run the
+// job it must find in it no more than in the Workload that stands for it (`all`): what its size or
+// its time may be was decided here.
+void EraseQueueKeys(bool all, json::object& metadata) {
   for (const char* map : {"labels", "annotations"}) {
     json::object* keys = FindObject(metadata, map);
     if (keys == nullptr) continue;
     keys->erase(kQueueKey);
     keys->erase(kPriorityKey);
+    for (auto key = keys->begin(); all && key != keys->end();) {
+      key = key->key().starts_with(kKueuePrefix) ? keys->erase(key) : key + 1;
+    }
   }
 }
 
@@ -258,7 +265,7 @@ Result<Rendered> Render(const JobRecord& job, const json::value& manifest, const
   metadata["name"] = name;
   metadata["namespace"] = job.ns;
   metadata.erase("generateName");
-  EraseQueueKeys(metadata);
+  EraseQueueKeys(MemberQueuesCheck(job) != nullptr, metadata);
   const std::string only_pod_set =
       job.shape == ShapeKind::kWorkload ? OnlyPodSetOf(manifest) : std::string();
   const std::string image = ImageOf(job, config, options.default_image);

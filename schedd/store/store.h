@@ -22,6 +22,7 @@
 #include "schedd/model/job.h"
 #include "schedd/model/queues.h"
 #include "schedd/model/set_aside.h"
+#include "schedd/model/work.h"
 
 namespace muster {
 
@@ -90,6 +91,10 @@ struct PlanCommit {
   std::vector<AuditRow> audit;
   std::vector<FairUseRow> fair_use;      // upserted by queue
   std::vector<SetAsideWrite> set_aside;  // upserted by (cluster, remote_uid)
+  std::vector<WorkPtr> works;            // upserted by KeyOf
+  std::vector<WorkKey> ended_works;
+  std::vector<SnapshotPtr> snapshots;  // never change; ended ones go
+  std::vector<SnapshotKey> ended_snapshots;
   std::vector<JobPtr> respecified;  // those of `jobs` whose pod sets are not those of acceptance
   /// Set: idempotency keys whose jobs were submitted before it are forgotten, the oldest first, at
   /// most limits::kForgottenKeys of them; their jobs stay.
@@ -108,6 +113,8 @@ struct Loaded {
   std::vector<DispatchRow> dispatches;  // not Gone
   std::vector<FairUseRow> fair_use;
   std::vector<SetAsideObject> set_aside;
+  std::vector<WorkPtr> works;
+  std::vector<SnapshotPtr> snapshots;
   JobId last_job_id;
   std::int64_t last_seq = 0;
 };

@@ -59,7 +59,11 @@ PlacementPtr GuidePlacement(const std::string& job) {
   selector.version = "v1";
   selector.kind = "Job";
   selector.name = job;
-  Placement placement{"bench", job + "-placement", {std::move(selector)}, {}, true};
+  Placement placement;
+  placement.ns = "bench";
+  placement.name = job + "-placement";
+  placement.selectors = {std::move(selector)};
+  placement.has_policy = true;
   placement.policy.type = PlacementType::kPickN;
   for (const auto& [weight, resource] : {std::pair(40, "cpu"), std::pair(30, "memory")}) {
     PropertySorter sorter{std::string(kResourcePropertyPrefix) + "available-" + resource, true};

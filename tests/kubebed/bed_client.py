@@ -1,7 +1,9 @@
 """A test bed from Python: the command that makes clusters and faults, and a plain client of one cluster."""
 
+import base64
 import json
 import os
+import re
 import shutil
 import ssl
 import subprocess
@@ -37,6 +39,15 @@ class Bed:
 
     def member(self, name="member-1"):
         return Member(os.path.join(self.dir, name))
+
+    def inline_kubeconfig(self, name, user="admin"):
+        """A kubeconfig of a cluster that names no files."""
+        def read(*parts):
+            with open(os.path.join(self.dir, name, *parts), encoding="utf-8") as file:
+                return file.read()
+        ca = base64.b64encode(read("pki", "ca.crt").encode()).decode()
+        text = re.sub(r"certificate-authority:.*", f"certificate-authority-data: {ca}", read("kubeconfig"))
+        return re.sub(r"token:.*", f"token: {read(user + '.token').strip()}", text)
 
     def close(self):
         self.call("down", check=False)

@@ -92,10 +92,13 @@ func openCluster(dir, name string) (*Cluster, error) {
 }
 
 func (c *Cluster) servers() []string {
-	if c.Operators {
-		return servers
+	var ours []string
+	for _, server := range servers {
+		if (server != "operators" || c.Operators) && (server != "kueue" || c.Kueue) {
+			ours = append(ours, server)
+		}
 	}
-	return servers[:len(servers)-1]
+	return ours
 }
 
 func (c *Cluster) etcdClient() (*clientv3.Client, error) {
@@ -159,10 +162,12 @@ func (c *Cluster) replaceData(fill func() error) error {
 	if err := c.startControlPlane(context.Background()); err != nil {
 		return err
 	}
-	if !c.Operators {
-		return nil
+	if c.Operators {
+		if err := c.start("operators"); err != nil {
+			return err
+		}
 	}
-	return c.start("operators")
+	return c.startKueue()
 }
 
 func (c *Cluster) wipe() error {
@@ -179,9 +184,11 @@ func (c *Cluster) wipe() error {
 		return err
 	}
 	if c.Operators {
-		return c.installOperators(context.Background())
+		if err := c.installOperators(context.Background()); err != nil {
+			return err
+		}
 	}
-	return nil
+	return c.startKueue()
 }
 
 func (c *Cluster) rotate() error {

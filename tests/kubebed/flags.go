@@ -65,6 +65,8 @@ func (c *Cluster) flags(server string) ([]string, error) {
 			kubeconfig, "--cert-dir=" + c.path("pki"), "--webhook-port=" + port("webhook"),
 			"--kubelet-port=" + port("kubelet"),
 		}, nil
+	case "kueue":
+		return []string{kubeconfig}, nil
 	}
 	return nil, fmt.Errorf("no server is named %q", server)
 }

@@ -26,6 +26,9 @@ type Cluster struct {
 	NodeGPU    string `json:"nodeGPU"`
 	// Operators says whether JobSet, PyTorchJob and the stand-ins run here.
 	Operators bool `json:"operators"`
+	// KueueKinds and Kueue say whether Kueue's kinds are served and its stand-in runs here.
+	KueueKinds bool `json:"kueueKinds"`
+	Kueue      bool `json:"kueue"`
 	// WatchCache false turns the apiserver's watch cache off for Jobs, so that a
 	// compaction of etcd really ends watches and lists of the past with a 410.
 	WatchCache bool `json:"watchCache"`
@@ -34,7 +37,7 @@ type Cluster struct {
 }
 
 // servers are the processes of a cluster in the order they start.
-var servers = []string{"etcd", "apiserver", "controller-manager", "scheduler", "kwok", "operators"}
+var servers = []string{"etcd", "apiserver", "controller-manager", "scheduler", "kwok", "operators", "kueue"}
 
 func (c *Cluster) path(parts ...string) string {
 	return filepath.Join(append([]string{c.dir}, parts...)...)

@@ -1,7 +1,7 @@
 // Kubebed runs real Kubernetes clusters for tests: etcd, kube-apiserver,
 // kube-controller-manager, kube-scheduler, KWOK's simulated nodes and pods, the
-// controllers of JobSet and PyTorchJob, and stand-ins for LeaderWorkerSet and
-// Ray. One program: it starts itself again for each server process.
+// controllers of JobSet and PyTorchJob, and stand-ins for LeaderWorkerSet, Ray
+// and Kueue. One program: it starts itself again for each server process.
 package main
 
 import (

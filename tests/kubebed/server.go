@@ -33,6 +33,8 @@ func runServer(name string, args []string) int {
 		return runKwok(args)
 	case "operators":
 		return runOperators(args)
+	case "kueue":
+		return runKueue(args)
 	case "guard":
 		return runGuard(args)
 	}

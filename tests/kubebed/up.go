@@ -23,6 +23,8 @@ type upOptions struct {
 	memory     string
 	gpu        string
 	operators  bool
+	kueueKinds bool
+	kueue      bool
 	watchCache bool
 	ownerPid   int
 }
@@ -49,6 +51,8 @@ func upCommand() *cobra.Command {
 	flags.StringVar(&o.memory, "node-memory", "256Gi", "memory of a node")
 	flags.StringVar(&o.gpu, "node-gpu", "8", "nvidia.com/gpu of a node")
 	flags.BoolVar(&o.operators, "operators", true, "run the controllers of JobSet, PyTorchJob, LeaderWorkerSet and Ray")
+	flags.BoolVar(&o.kueueKinds, "kueue-crds", false, "serve Kueue's kinds")
+	flags.BoolVar(&o.kueue, "kueue", false, "serve Kueue's kinds and run our stand-in for Kueue")
 	flags.BoolVar(&o.watchCache, "watch-cache", true, "false: `compact` ends watches of the past with 410")
 	flags.IntVar(&o.ownerPid, "owner-pid", 0, "end the clusters when this process is gone")
 	return command
@@ -67,7 +71,7 @@ func up(ctx context.Context, o *upOptions) error {
 		name := fmt.Sprint(o.prefix, i+1)
 		all[i] = &Cluster{
 			Name: name, Index: i + 1, Nodes: o.nodes, NodeCPU: o.cpu, NodeMemory: o.memory, NodeGPU: o.gpu,
-			Operators: o.operators, WatchCache: o.watchCache, dir: filepath.Join(dir, name),
+			Operators: o.operators, KueueKinds: o.kueueKinds || o.kueue, Kueue: o.kueue, WatchCache: o.watchCache, dir: filepath.Join(dir, name),
 		}
 		if _, err := os.Stat(all[i].path("cluster.json")); err == nil {
 			return fmt.Errorf("%s holds a cluster already: kubebed down first", all[i].dir)
@@ -132,12 +136,14 @@ func (c *Cluster) tryUp(ctx context.Context) error {
 		return err
 	}
 	if c.Operators {
-		return c.installOperators(ctx)
+		if err := c.installOperators(ctx); err != nil {
+			return err
+		}
 	}
-	return nil
+	return c.startKueue()
 }
 
-// startControlPlane starts every server but the operators, and waits for the
+// startControlPlane starts every server but the operators and Kueue, and waits for the
 // apiserver before those that need it. The job kinds come before the controller
 // manager: its garbage collector looks for new kinds only every 30 seconds, and a
 // foreground deletion of one that it does not know stands still.
@@ -155,6 +161,11 @@ func (c *Cluster) startControlPlane(ctx context.Context) error {
 	}
 	if c.Operators {
 		if err := c.installKinds(ctx); err != nil {
+			return err
+		}
+	}
+	if c.KueueKinds {
+		if err := c.installKueueKinds(ctx); err != nil {
 			return err
 		}
 	}

@@ -42,8 +42,9 @@ bool Below(const std::string& path, const std::string& directory) {
 }
 
 bool IsPure(const std::string& path) {
-  for (const char* room : {"schedd/core", "schedd/model", "schedd/shapes", "schedd/simulate",
-                           "schedd/dispatch/step"}) {
+  for (const char* room :
+       {"schedd/core", "schedd/model", "schedd/shapes", "schedd/simulate", "schedd/dispatch/step",
+        "schedd/propagation/step", "schedd/nomination/step"}) {
     if (Below(path, room)) return true;
   }
   return false;
@@ -71,21 +72,34 @@ const std::map<std::string, std::vector<std::string>>& Arrows() {
       {"schedd/dispatch",
        {"schedd/base", "schedd/text", "schedd/telemetry", "schedd/model", "schedd/core",
         "schedd/shapes", "schedd/store/store.h", "schedd/engine", "backends/backend.h"}},
+      {"schedd/propagation/step",
+       {"schedd/base", "schedd/text", "schedd/model", "schedd/core", "schedd/engine/world_view.h"}},
+      {"schedd/propagation",
+       {"schedd/base", "schedd/telemetry", "schedd/model", "schedd/core", "schedd/engine",
+        "backends/member_objects.h"}},
+      {"schedd/nomination/step",
+       {"schedd/base", "schedd/model", "schedd/core", "schedd/engine/command.h",
+        "schedd/engine/world_view.h", "backends/member_queues.h"}},
+      {"schedd/nomination",
+       {"schedd/base", "schedd/text", "schedd/telemetry", "schedd/model", "schedd/core",
+        "schedd/shapes", "schedd/engine/command.h", "schedd/engine/world_view.h",
+        "backends/member_queues.h"}},
       {"backends", {"schedd/base", "schedd/model"}},
       {"backends/local",
        {"schedd/base", "schedd/text", "schedd/telemetry", "schedd/model", "backends/backend.h"}},
       {"backends/simulated", {"schedd/base", "schedd/text", "schedd/model", "backends/backend.h"}},
       {"backends/k8s",
        {"schedd/base", "schedd/text", "schedd/telemetry", "schedd/model", "backends/backend.h",
-        "backends/member_probe.h"}},
+        "backends/member_objects.h", "backends/member_probe.h", "backends/member_queues.h"}},
       {"backends/fleet",
        {"schedd/base", "schedd/telemetry", "schedd/model", "backends/member_probe.h",
         "backends/k8s/k8s_backend.h"}},
       {"api/auth", {"schedd/base"}},
       {"api/service",
        {"schedd/base", "schedd/text", "schedd/model", "schedd/core", "schedd/shapes",
-        "schedd/simulate", "schedd/engine", "schedd/store/store.h", "schedd/telemetry",
-        "backends/backend.h", "backends/member_probe.h", "api/auth"}},
+        "schedd/simulate", "schedd/engine", "schedd/propagation/step", "schedd/store/store.h",
+        "schedd/telemetry", "backends/backend.h", "backends/member_probe.h",
+        "backends/member_queues.h", "api/auth"}},
       {"api/rest",
        {"schedd/base", "schedd/text", "schedd/model", "schedd/core", "schedd/shapes",
         "schedd/engine", "schedd/store/store.h", "schedd/telemetry", "backends/backend.h",

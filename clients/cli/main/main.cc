@@ -156,7 +156,8 @@ void AddClusterCommands(CLI::App& app, CommandLine& line) {
       [&line] { line.run = [&line](Session& s) { return ClusterAdd(s, line.cluster_add); }; });
   auto* remove = cluster->add_subcommand("remove", "Remove one that was added and runs nothing");
   remove->add_option("NAME", line.name)->required();
-  remove->add_flag("--force", line.force, "Give up what it runs if it does not answer");
+  remove->add_flag("--force", line.force,
+                   "Give up what it runs if it does not answer, and leave what it holds");
   remove->callback([&line] {
     line.run = [&line](Session& s) { return ClusterRemove(s, line.name, line.force); };
   });

@@ -67,6 +67,8 @@ Result<Loaded> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
                    });
   for (const auto& [key, row] : tables_.fair_use) loaded.fair_use.push_back(row);
   for (const auto& [key, object] : tables_.set_aside) loaded.set_aside.push_back(object);
+  for (const auto& [key, work] : tables_.works) loaded.works.push_back(work);
+  for (const auto& [key, snapshot] : tables_.snapshots) loaded.snapshots.push_back(snapshot);
   if (!tables_.events.empty())
     loaded.last_seq = std::max(loaded.last_seq, tables_.events.rbegin()->first);
   return loaded;

@@ -228,6 +228,10 @@ Status MemoryStore::Apply(const PlanCommit& commit, UndoLog* undo) {
       Put(&tables_.set_aside, key, write.object, undo);
     }
   }
+  for (const WorkKey& key : commit.ended_works) Erase(&tables_.works, key, undo);
+  for (const SnapshotKey& key : commit.ended_snapshots) Erase(&tables_.snapshots, key, undo);
+  for (const WorkPtr& work : commit.works) Put(&tables_.works, KeyOf(*work), work, undo);
+  for (const SnapshotPtr& one : commit.snapshots) Put(&tables_.snapshots, KeyOf(*one), one, undo);
   if (commit.forget_keys_before.set()) ForgetKeys(commit.forget_keys_before, undo);
   return Done{};
 }

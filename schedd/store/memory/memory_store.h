@@ -94,6 +94,8 @@ class MemoryStore final : public Store {
     std::map<std::int64_t, Event> events;
     std::map<std::pair<std::string, std::string>, FairUseRow> fair_use;
     std::map<std::pair<std::string, std::string>, SetAsideObject> set_aside;
+    std::map<WorkKey, WorkPtr> works;
+    std::map<SnapshotKey, SnapshotPtr> snapshots;
     std::vector<AuditRow> audit;
   };
   /// Undoes the changes made so far by one commit, newest first.

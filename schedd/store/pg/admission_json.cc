@@ -86,6 +86,7 @@ void PutState(json::object* object, const AdmissionState& state) {
   PutList(object, "avoided", state.avoided, [](const AvoidedCluster& one) {
     return json::object{{"cluster", one.cluster}, {"until", one.until.us}};
   });
+  if (!state.nominated.empty()) (*object)["nominated"] = TextsJson(state.nominated);
 }
 
 AdmissionState StateOfJson(const json::object& object) {
@@ -124,6 +125,7 @@ AdmissionState StateOfJson(const json::object& object) {
     const json::object& one = value.as_object();
     state.avoided.push_back({TextOf(one, "cluster"), WallTime{IntOf<std::int64_t>(one, "until")}});
   }
+  state.nominated = TextsOf(object, "nominated");
   return state;
 }
 

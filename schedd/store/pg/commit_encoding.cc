@@ -7,6 +7,7 @@
 #include "schedd/store/pg/batch_encoding.h"
 #include "schedd/store/pg/row_json.h"
 #include "schedd/store/pg/statements.h"
+#include "schedd/store/pg/works_json.h"
 
 namespace muster::pg {
 namespace {
@@ -279,6 +280,78 @@ void QueueSetAside(const std::vector<SetAsideWrite>& writes, PqConnection& conne
   }
 }
 
+void QueueWorks(const std::vector<WorkPtr>& works, PqConnection& connection) {
+  Column ns{E::kText}, placement{E::kText}, cluster{E::kText}, state{E::kInt2}, revision{E::kInt4},
+      policy{E::kText}, rendered{E::kText}, error{E::kText}, affinity{E::kInt4}, spread{E::kInt4},
+      abandon{E::kBool}, waits{E::kText}, overrides{E::kJson}, manifests{E::kJson},
+      scheduled{E::kInt8}, bound{E::kInt8}, synced{E::kInt8};
+  for (const auto& [key, ptr] :
+       LastByKey<WorkKey, WorkPtr>(works, [](const WorkPtr& one) { return KeyOf(*one); })) {
+    const Work& work = **ptr;
+    ns.Text(work.ns);
+    placement.Text(work.placement);
+    cluster.Text(work.cluster);
+    state.Int2(static_cast<std::int16_t>(work.state));
+    revision.Int4(work.snapshot);
+    policy.Text(work.policy);
+    rendered.Text(work.rendered);
+    error.Text(work.override_error);
+    affinity.Int4(work.affinity_score);
+    spread.Int4(work.spread_score);
+    abandon.Bool(work.abandon);
+    waits.Text(work.waits);
+    overrides.Text(NamesText(work.overrides));
+    manifests.Text(ManifestsText(work.manifests));
+    scheduled.Time(work.scheduled_at);
+    bound.Time(work.bound_at);
+    synced.Time(work.synced_at);
+  }
+  connection.Queue(sql::kPutWorks.name, ArraysOf(ns, placement, cluster, state, revision, policy,
+                                                 rendered, error, affinity, spread, abandon, waits,
+                                                 overrides, manifests, scheduled, bound, synced));
+}
+
+void QueueSnapshots(const std::vector<SnapshotPtr>& snapshots, PqConnection& connection) {
+  Column ns{E::kText}, placement{E::kText}, revision{E::kInt4}, hash{E::kText}, created{E::kInt8},
+      resources{E::kJson};
+  for (const auto& [key, ptr] : LastByKey<SnapshotKey, SnapshotPtr>(
+           snapshots, [](const SnapshotPtr& one) { return KeyOf(*one); })) {
+    const ResourceSnapshot& one = **ptr;
+    ns.Text(one.ns);
+    placement.Text(one.placement);
+    revision.Int4(one.index);
+    hash.Text(one.hash);
+    created.Time(one.created_at);
+    resources.Text(ResourcesText(one.resources));
+  }
+  connection.Queue(sql::kPutSnapshots.name,
+                   ArraysOf(ns, placement, revision, hash, created, resources));
+}
+
+// Ends come first: a key that ends and comes again in one commit is there.
+void QueuePropagation(const PlanCommit& commit, PqConnection& connection) {
+  if (!commit.ended_works.empty()) {
+    Column ns{E::kText}, placement{E::kText}, cluster{E::kText};
+    for (const auto& [of_ns, of_placement, of_cluster] : commit.ended_works) {
+      ns.Text(of_ns);
+      placement.Text(of_placement);
+      cluster.Text(of_cluster);
+    }
+    connection.Queue(sql::kDropWorks.name, ArraysOf(ns, placement, cluster));
+  }
+  if (!commit.ended_snapshots.empty()) {
+    Column ns{E::kText}, placement{E::kText}, revision{E::kInt4};
+    for (const auto& [of_ns, of_placement, index] : commit.ended_snapshots) {
+      ns.Text(of_ns);
+      placement.Text(of_placement);
+      revision.Int4(index);
+    }
+    connection.Queue(sql::kDropSnapshots.name, ArraysOf(ns, placement, revision));
+  }
+  if (!commit.works.empty()) QueueWorks(commit.works, connection);
+  if (!commit.snapshots.empty()) QueueSnapshots(commit.snapshots, connection);
+}
+
 void QueueRespecified(const std::vector<JobPtr>& jobs, PqConnection& connection) {
   Column id{E::kInt8}, pod_sets{E::kJson};
   for (const auto& [job_id, job] :
@@ -306,6 +379,7 @@ void QueueCommit(const PlanCommit& commit, PqConnection& connection) {
   if (!commit.audit.empty()) QueueAudit(commit.audit, connection);
   if (!commit.fair_use.empty()) QueueFairUse(commit.fair_use, connection);
   if (!commit.set_aside.empty()) QueueSetAside(commit.set_aside, connection);
+  QueuePropagation(commit, connection);
   if (commit.forget_keys_before.set()) {
     connection.Queue(sql::kForgetKeys.name,
                      Params()

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "schedd/store/pg/admission_json.h"
+#include "schedd/store/pg/works_json.h"
 
 namespace muster::pg {
 namespace {
@@ -238,6 +239,44 @@ SetAsideObject SetAsideOfRow(const pqxx::row& row) {
   object.released = reader.Bool();
   object.first_seen = reader.Time();
   return object;
+}
+
+Result<WorkPtr> WorkOfRow(const pqxx::row& row) {
+  RowReader reader(row);
+  auto work = std::make_shared<Work>();
+  work->ns = reader.Text();
+  work->placement = reader.Text();
+  work->cluster = reader.Text();
+  work->state = static_cast<WorkState>(reader.Number<std::int16_t>());
+  work->snapshot = reader.Number<std::int32_t>();
+  work->policy = reader.Text();
+  work->rendered = reader.Text();
+  work->override_error = reader.Text();
+  work->affinity_score = reader.Number<std::int32_t>();
+  work->spread_score = reader.Number<std::int32_t>();
+  work->abandon = reader.Bool();
+  work->waits = reader.Text();
+  Status taken = Take(&reader, &work->overrides, ParseNames);
+  if (!taken.ok()) return taken.error();
+  taken = Take(&reader, &work->manifests, ParseManifests);
+  if (!taken.ok()) return taken.error();
+  work->scheduled_at = reader.Time();
+  work->bound_at = reader.Time();
+  work->synced_at = reader.Time();
+  return WorkPtr(std::move(work));
+}
+
+Result<SnapshotPtr> SnapshotOfRow(const pqxx::row& row) {
+  RowReader reader(row);
+  auto snapshot = std::make_shared<ResourceSnapshot>();
+  snapshot->ns = reader.Text();
+  snapshot->placement = reader.Text();
+  snapshot->index = reader.Number<std::int32_t>();
+  snapshot->hash = reader.Text();
+  snapshot->created_at = reader.Time();
+  const Status taken = Take(&reader, &snapshot->resources, ParseResources);
+  if (!taken.ok()) return taken.error();
+  return SnapshotPtr(std::move(snapshot));
 }
 
 AuditRow AuditOfRow(const pqxx::row& row) {

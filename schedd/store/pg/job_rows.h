@@ -26,6 +26,10 @@ UsageRow UsageOfRow(const pqxx::row& row);
 Result<FairUseRow> FairUseOfRow(const pqxx::row& row);
 /// A row of kLoadSetAside.
 SetAsideObject SetAsideOfRow(const pqxx::row& row);
+/// A row of kLoadWorks.
+Result<WorkPtr> WorkOfRow(const pqxx::row& row);
+/// A row of kLoadSnapshots.
+Result<SnapshotPtr> SnapshotOfRow(const pqxx::row& row);
 AuditRow AuditOfRow(const pqxx::row& row);
 
 }  // namespace muster::pg

@@ -152,6 +152,20 @@ Status LoadPages(Exec exec, pg::Interner* interner, Loaded* loaded) {
   }
 }
 
+Status LoadPropagation(pqxx::transaction_base& snapshot, Loaded* loaded) {
+  for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadWorks)) {
+    Result<WorkPtr> work = pg::WorkOfRow(row);
+    if (!work.ok()) return work.error();
+    loaded->works.push_back(std::move(work).value());
+  }
+  for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadSnapshots)) {
+    Result<SnapshotPtr> one = pg::SnapshotOfRow(row);
+    if (!one.ok()) return one.error();
+    loaded->snapshots.push_back(std::move(one).value());
+  }
+  return Done{};
+}
+
 Result<Loaded> PgStore::Load(Epoch epoch, WallTime finished_since) {
   return Query<Loaded>([&](pqxx::transaction_base& snapshot, Loaded* loaded) -> Status {
     if (snapshot.exec1(pg::sql::kEpochOf)[0].as<std::int64_t>() != epoch.value) {
@@ -195,7 +209,7 @@ Result<Loaded> PgStore::Load(Epoch epoch, WallTime finished_since) {
     for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadSetAside)) {
       loaded->set_aside.push_back(pg::SetAsideOfRow(row));
     }
-    return Done{};
+    return LoadPropagation(snapshot, loaded);
   });
 }
 

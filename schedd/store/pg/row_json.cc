@@ -317,6 +317,7 @@ std::string JobPlacementText(const JobPlacement& placement) {
   PutText(&object, "cluster", placement.cluster);
   if (!placement.datasets.empty()) object["datasets"] = TextsJson(placement.datasets);
   if (placement.datasets_required) object["datasetsRequired"] = true;
+  if (placement.checkpointable) object["checkpointable"] = true;
   return json::serialize(object);
 }
 
@@ -329,6 +330,7 @@ Result<JobPlacementPtr> ParseJobPlacement(std::string_view text) {
     placement->cluster = TextOf(object, "cluster");
     placement->datasets = TextsOf(object, "datasets");
     placement->datasets_required = object.contains("datasetsRequired");
+    placement->checkpointable = object.contains("checkpointable");
     return JobPlacementPtr(std::move(placement));
   });
 }

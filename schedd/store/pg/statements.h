@@ -198,6 +198,33 @@ inline constexpr Prepared kDropSetAside = {
     "drop_set_aside",
     "delete from set_aside_objects o using unnest($1::text[], $2::text[]) as t (cluster, "
     "remote_uid) where o.cluster = t.cluster and o.remote_uid = t.remote_uid"};
+inline constexpr Prepared kPutWorks = {
+    "put_works",
+    "insert into works select * from unnest($1::text[], $2::text[], $3::text[], $4::smallint[], "
+    "$5::int[], $6::text[], $7::text[], $8::text[], $9::int[], $10::int[], $11::boolean[], "
+    "$12::text[], $13::json[], $14::json[], $15::bigint[], $16::bigint[], $17::bigint[]) on "
+    "conflict (namespace, placement, cluster) do update set state = excluded.state, "
+    "revision = excluded.revision, policy = excluded.policy, rendered = excluded.rendered, "
+    "override_error = excluded.override_error, affinity_score = excluded.affinity_score, "
+    "spread_score = excluded.spread_score, abandon = excluded.abandon, waits = excluded.waits, "
+    "overrides = excluded.overrides, manifests = excluded.manifests, "
+    "scheduled_at = excluded.scheduled_at, bound_at = excluded.bound_at, "
+    "synced_at = excluded.synced_at"};
+inline constexpr Prepared kDropWorks = {
+    "drop_works",
+    "delete from works w using unnest($1::text[], $2::text[], $3::text[]) as t (namespace, "
+    "placement, cluster) where w.namespace = t.namespace and w.placement = t.placement and "
+    "w.cluster = t.cluster"};
+inline constexpr Prepared kPutSnapshots = {
+    "put_snapshots",
+    "insert into resource_snapshots select * from unnest($1::text[], $2::text[], $3::int[], "
+    "$4::text[], $5::bigint[], $6::json[]) on conflict (namespace, placement, revision) do update "
+    "set hash = excluded.hash, created_at = excluded.created_at, resources = excluded.resources"};
+inline constexpr Prepared kDropSnapshots = {
+    "drop_snapshots",
+    "delete from resource_snapshots s using unnest($1::text[], $2::text[], $3::int[]) as t "
+    "(namespace, placement, revision) where s.namespace = t.namespace and s.placement = "
+    "t.placement and s.revision = t.revision"};
 inline constexpr Prepared kRespecifyJobs = {
     "respecify_jobs",
     "update jobs j set pod_sets = t.pod_sets from unnest($1::bigint[], $2::json[]) as t (id, "
@@ -212,9 +239,9 @@ inline constexpr Prepared kForgetKeys = {
     "old.submit_time < $1::bigint"};
 
 inline constexpr Prepared kWriterStatements[] = {
-    kFence,       kAcceptJobs,    kAcceptKeyedJobs, kClaimKeys,   kFreeKeys,
-    kForeignKeys, kUpdateJobs,    kDeleteJobs,      kPutUsage,    kPutDispatches,
-    kPutAttempts, kAddEvents,     kAddAudit,        kForgetKeys,  kPutFairUse,
-    kDropFairUse, kRespecifyJobs, kPutSetAside,     kDropSetAside};
+    kFence,        kAcceptJobs, kAcceptKeyedJobs, kClaimKeys,     kFreeKeys,      kForeignKeys,
+    kUpdateJobs,   kDeleteJobs, kPutUsage,        kPutDispatches, kPutAttempts,   kAddEvents,
+    kAddAudit,     kForgetKeys, kPutFairUse,      kDropFairUse,   kRespecifyJobs, kPutSetAside,
+    kDropSetAside, kPutWorks,   kDropWorks,       kPutSnapshots,  kDropSnapshots};
 
 }  // namespace muster::pg::sql

@@ -33,6 +33,10 @@ inline constexpr ObjectTable kObjectTables[] = {
     {ObjectKind::kResourcePlacementEviction, "placement_evictions", true},
     {ObjectKind::kClusterResourcePlacementDisruptionBudget, "cluster_disruption_budgets", false},
     {ObjectKind::kResourcePlacementDisruptionBudget, "disruption_budgets", true},
+    {ObjectKind::kClusterResourceOverride, "cluster_resource_overrides", false},
+    {ObjectKind::kResourceOverride, "resource_overrides", true},
+    {ObjectKind::kClusterResourceEnvelope, "cluster_resource_envelopes", false},
+    {ObjectKind::kResourceEnvelope, "resource_envelopes", true},
 };
 
 /// $1 name, $2 uid, $3 generation, $4 resource_version, $5 creation_time, $6 manifest, $7 namespace

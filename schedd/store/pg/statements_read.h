@@ -36,6 +36,13 @@ inline constexpr const char* kLoadFairUse =
 inline constexpr const char* kLoadSetAside =
     "select cluster, remote_uid, api_version, object_kind, namespace, name, job_uid, attempt, "
     "sequence, reason, released, first_seen from set_aside_objects order by 1, 2";
+inline constexpr const char* kLoadWorks =
+    "select namespace, placement, cluster, state, revision, policy, rendered, override_error, "
+    "affinity_score, spread_score, abandon, waits, overrides, manifests, scheduled_at, bound_at, "
+    "synced_at from works order by 1, 2, 3";
+inline constexpr const char* kLoadSnapshots =
+    "select namespace, placement, revision, hash, created_at, resources from resource_snapshots "
+    "order by 1, 2, 3";
 inline constexpr const char* kLoadDispatches =
     "select job_uid, attempt, job_id, cluster, incarnation, object_kind, namespace, name, "
     "remote_uid, state, detail "

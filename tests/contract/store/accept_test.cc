@@ -102,6 +102,7 @@ TEST_P(AcceptContract, WhatAJobSaysOfItsPlacementIsKeptThroughEveryChange) {
   said.cluster = "east";
   said.datasets = {"c4", "imagenet"};
   said.datasets_required = true;
+  said.checkpointable = true;
   JobPlacement labels_alone;
   labels_alone.labels = {{"team", "speech"}};
   auto whole = DraftJob(1), labelled = DraftJob(2);

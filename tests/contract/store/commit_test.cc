@@ -85,6 +85,7 @@ std::shared_ptr<const AdmissionState> FullState() {
   scale.finished = {{Uid{5, 6}, 1, WallTime{6}, "replaced"}};
   state.scale = scale;
   state.avoided = {{"east", WallTime{1'700'000'600'000'000}}, {"west", WallTime{7}}};
+  state.nominated = {"west", "east"};
   return std::make_shared<const AdmissionState>(state);
 }
 
@@ -284,7 +285,11 @@ TEST_P(CommitContract, EveryKindOfObjectIsKeptReplacedAndRemoved) {
       {ObjectKind::kClusterResourcePlacementEviction, ""},
       {ObjectKind::kResourcePlacementEviction, "ns1"},
       {ObjectKind::kClusterResourcePlacementDisruptionBudget, ""},
-      {ObjectKind::kResourcePlacementDisruptionBudget, "ns1"}};
+      {ObjectKind::kResourcePlacementDisruptionBudget, "ns1"},
+      {ObjectKind::kClusterResourceOverride, ""},
+      {ObjectKind::kResourceOverride, "ns1"},
+      {ObjectKind::kClusterResourceEnvelope, ""},
+      {ObjectKind::kResourceEnvelope, "ns1"}};
   PlanCommit puts, replaces, removes;
   for (const auto& [kind, ns] : kinds) {
     puts.objects.push_back({SomeObject(kind, ns, "x", 1), false});
@@ -296,10 +301,10 @@ TEST_P(CommitContract, EveryKindOfObjectIsKeptReplacedAndRemoved) {
   }
   puts.objects.push_back({SomeObject(ObjectKind::kLocalQueue, "ns2", "x", 1), false});
   MustCommit(puts);
-  EXPECT_EQ(LoadAll().objects.size(), 20U);
+  EXPECT_EQ(LoadAll().objects.size(), 24U);
   MustCommit(replaces);
   Loaded loaded = LoadAll();
-  ASSERT_EQ(loaded.objects.size(), 20U);
+  ASSERT_EQ(loaded.objects.size(), 24U);
   for (const ObjectPtr& object : loaded.objects) {
     if (object->ns == "ns2") continue;
     EXPECT_EQ(object->generation, 2);

@@ -112,6 +112,107 @@ TEST_P(LoadContract, WhatIsSetAsideOnMembersStaysUntilItIsReleasedAndGone) {
   EXPECT_TRUE(LoadAll().set_aside.empty());
 }
 
+// Every field has a value of its own.
+Work SomeWork(const std::string& ns, const std::string& placement, const std::string& cluster) {
+  Work work;
+  work.ns = ns;
+  work.placement = placement;
+  work.cluster = cluster;
+  work.state = WorkState::kBound;
+  work.snapshot = 3;
+  work.overrides = {"ResourceOverride/a", "ClusterResourceOverride/\"b\""};
+  work.policy = "77aa";
+  work.rendered = "5f1c";
+  work.override_error = "no \\ path";
+  work.affinity_score = -7;
+  work.spread_score = 8;
+  work.abandon = true;
+  work.waits = "member cluster east does not answer";
+  work.scheduled_at = {1};
+  work.bound_at = {2};
+  work.synced_at = {3};
+  ManifestStatus drifted;
+  drifted.ref = {"kueue.x-k8s.io", "v1beta1", "LocalQueue", "ml", "train"};
+  drifted.envelope = "ResourceEnvelope/ml";
+  drifted.result = ManifestResult::kFoundDrifts;
+  drifted.message = "it was changed: \xc3\xa9";
+  drifted.applied = "77";
+  drifted.remote_uid = "uid-1";
+  drifted.generation = 1LL << 40;
+  drifted.availability = ManifestAvailability::kNotTrackable;
+  drifted.since = {4};
+  drifted.differences = {{"/spec/clusterQueue", "a", "b"},
+                         {"/metadata/labels/x~1y", std::nullopt, ""},
+                         {"/data", "(redacted)", std::nullopt}};
+  drifted.observed_at = {5};
+  drifted.first_differed_at = {6};
+  ManifestStatus pending;
+  pending.ref = {"", "v1", "Namespace", "", "ml"};
+  work.manifests = {pending, drifted};
+  return work;
+}
+
+ResourceSnapshot SomeSnapshot(const std::string& placement, std::int32_t index) {
+  return {"ml",
+          placement,
+          index,
+          "hash",
+          {7},
+          {{{"", "v1", "Namespace", "", "ml"}, "", R"({"kind":"Namespace"})"},
+           {{"", "v1", "ConfigMap", "ml", "c"}, "ResourceEnvelope/ml", R"({"data":{"k":"\n"}})"}}};
+}
+
+template <class Row>
+std::vector<Row> ValuesOf(const std::vector<std::shared_ptr<const Row>>& rows) {
+  std::vector<Row> values;
+  for (const auto& row : rows) values.push_back(*row);
+  return values;
+}
+
+TEST_P(LoadContract, WorksAreTheLastThatWereWrittenInEveryFieldUntilTheyEnd) {
+  const Work first = SomeWork("ml", "queues", "east");
+  Work bare;
+  bare.placement = "queues";
+  bare.cluster = "west";
+  PlanCommit commit;
+  commit.works = {std::make_shared<const Work>(first), std::make_shared<const Work>(bare)};
+  MustCommit(commit);
+  EXPECT_EQ(ValuesOf(LoadAll().works), (std::vector<Work>{bare, first}));
+  Work other = SomeWork("", "queues", "west");  // every field of `bare` changes
+  other.state = WorkState::kLeaving;
+  commit.works = {std::make_shared<const Work>(other)};
+  commit.ended_works = {KeyOf(first), WorkKey("", "never", "was")};
+  MustCommit(commit);
+  EXPECT_EQ(ValuesOf(LoadAll().works), (std::vector<Work>{other}));
+}
+
+TEST_P(LoadContract, SnapshotsStayUntilTheyEnd) {
+  PlanCommit commit;
+  for (const std::int32_t index : {10, 9}) {
+    commit.snapshots.push_back(
+        std::make_shared<const ResourceSnapshot>(SomeSnapshot("queues", index)));
+  }
+  MustCommit(commit);
+  EXPECT_EQ(ValuesOf(LoadAll().snapshots),
+            (std::vector<ResourceSnapshot>{SomeSnapshot("queues", 9), SomeSnapshot("queues", 10)}));
+  commit.snapshots = {std::make_shared<const ResourceSnapshot>(SomeSnapshot("queues", 11))};
+  commit.ended_snapshots = {SnapshotKey("ml", "queues", 9), SnapshotKey("ml", "other", 10)};
+  MustCommit(commit);
+  EXPECT_EQ(
+      ValuesOf(LoadAll().snapshots),
+      (std::vector<ResourceSnapshot>{SomeSnapshot("queues", 10), SomeSnapshot("queues", 11)}));
+}
+
+TEST_P(LoadContract, ACommitThatIsRefusedWritesNoWork) {
+  PlanCommit commit;
+  commit.works = {std::make_shared<const Work>(SomeWork("ml", "queues", "east"))};
+  commit.snapshots = {std::make_shared<const ResourceSnapshot>(SomeSnapshot("queues", 1))};
+  commit.usage = {{"cq", "default", "cpu", -1}};
+  EXPECT_FALSE(TryCommit(commit).ok());
+  EXPECT_TRUE(LoadAll().works.empty());
+  EXPECT_TRUE(LoadAll().snapshots.empty());
+}
+
 TEST_P(LoadContract, PodSetsThatWereWrittenAgainAreTheNewOnes) {
   const JobPtr job = MustAccept(store(), epoch(), DraftJob(1));
   auto changed = std::make_shared<JobRecord>(*job);

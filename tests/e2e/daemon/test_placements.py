@@ -10,6 +10,21 @@ MOST_CPU = [{"weight": 100, "preference": {"propertySorter": {
     "name": "resources.kubernetes-fleet.io/available-cpu", "sortOrder": "Descending"}}}]
 
 
+GROUP = "placement.kubernetes-fleet.io"
+REPLACE = {"op": "replace", "path": "/data/where", "value": "${MEMBER-CLUSTER-NAME}"}
+
+
+def placed(kind, ns, **body):
+    """An object of the placement group, named `sent`."""
+    metadata = {"name": "sent", "namespace": ns} if ns else {"name": "sent"}
+    return {"apiVersion": GROUP + "/v1beta1", "kind": kind, "metadata": metadata, **body}
+
+
+def override(selectors, resource, patch):
+    return {"placement": {"name": "sample"}, selectors: [resource],
+            "policy": {"overrideRules": [{"clusterSelector": {}, "jsonPatchOverrides": [patch]}]}}
+
+
 def prefer(terms):
     return {"clusterAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": terms}}
 
@@ -134,6 +149,39 @@ class Placements(unittest.TestCase):
         self.assertEqual(self.server.run("muster", "cluster", "taint", "west", "maintenance-"), "membercluster/west untainted\n")
         self.runs_on(waiting, "west")
         self.assertNotIn("maintenance", self.server.run("muster", "get", "memberclusters", "-o", "wide"))
+
+    def test_overrides_and_envelopes_are_kept_listed_and_checked(self):
+        settings = {"group": "", "version": "v1", "kind": "ConfigMap", "name": "settings"}
+        queue = {"group": "kueue.x-k8s.io", "version": "v1beta1", "kind": "ClusterQueue", "name": "cpu"}
+        manifest = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
+        role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "reader"}}
+        objects = [placed("ResourceOverride", "default", spec=override("resourceSelectors", settings, REPLACE)),
+                   placed("ClusterResourceOverride", "",
+                          spec=override("clusterResourceSelectors", queue, dict(REPLACE, path="/spec/cohort"))),
+                   placed("ResourceEnvelope", "default", data={"web": manifest}),
+                   placed("ClusterResourceEnvelope", "", data={"role": role})]
+        for one in objects:
+            self.apply(one)
+        self.server.stop()
+        self.server.start()
+        for name, columns in (("ro", "sent +sample +1 +1"), ("cro", "sent +sample +1 +1"), ("resourceenvelopes", "sent +1"),
+                              ("clusterresourceenvelope", "sent +1")):
+            self.assertRegex(self.server.run("muster", "get", name), columns)
+        self.assertIn("${MEMBER-CLUSTER-NAME}", self.server.run("muster", "describe", "ro", "sent"))
+        self.assertIn("Deployment", self.server.run("muster", "get", "resourceenvelope", "sent", "-o", "yaml"))
+        served = {one["name"]: one.get("shortNames") for one in self.server.get(f"/apis/{GROUP}/v1")[1]["resources"]}
+        self.assertEqual((served["resourceoverrides"], served["clusterresourceoverrides"]), (["ro"], ["cro"]))
+        self.assertIn("resourceenvelopes", served)
+        bad = placed("ResourceOverride", "default", spec=override("resourceSelectors", settings, dict(REPLACE, path="/kind")))
+        self.assertIn("spec.policy.overrideRules[0].jsonPatchOverrides[0].path: may not change kind", self.apply(bad, expect=1))
+        moved = placed("ResourceOverride", "default", spec=override("resourceSelectors", settings, REPLACE))
+        moved["spec"]["placement"]["name"] = "another"
+        self.assertIn("spec.placement: field is immutable", self.apply(moved, expect=1))
+        job = placed("ResourceEnvelope", "default", data={"job": shell_job("uncounted", "true")})
+        self.assertIn("data[job].kind: Job is a kind of job", self.apply(job, expect=1))
+        for name in ("ro", "cro", "resourceenvelope", "clusterresourceenvelope"):
+            self.assertIn("deleted", self.server.run("muster", "delete", name, "sent"))
+        self.assertEqual(self.server.get(f"/apis/{GROUP}/v1/resourceoverrides")[1]["items"], [])
 
     def test_an_invalid_placement_is_refused_with_its_path(self):
         preferred = "spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDuringExecution[0]"

@@ -6,6 +6,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -27,6 +28,20 @@ class SilentMembers final : public OrderSink {
   void Remove(const DispatchKey&, RemovePolicy) override {}
   void Acknowledge(const DispatchKey&, const RemoteObject&, const std::string&) override {}
   void List(const std::string&) override {}
+};
+
+/// A cluster that cannot be reached and whose user lacks permissions.
+class FakeProbe final : public MemberProbe {
+ public:
+  Result<MemberReport> Ask(const MemberDeclaration& member) override {
+    asked = member;
+    MemberReport report;
+    report.version = "v1.34.1";
+    report.problems = {"it cannot be reached"};
+    report.role = "role";
+    return report;
+  }
+  MemberDeclaration asked;
 };
 
 std::string JobText(const std::string& name, const std::string& queue = "queue",
@@ -294,6 +309,28 @@ TEST_F(GrpcServerTest, HoldReleaseExplainAndCancel_ReachTheEngine) {
   EXPECT_EQ(job.state(), "Cancelled");
 }
 
+TEST_F(GrpcServerTest, Nominations_AreRefused_WithTheReasonAndTheField) {
+  MustSubmit(JobText("a"));
+  v1::NominateClustersRequest request;
+  request.set_id("default/a");
+  request.add_clusters("east");
+  v1::Job job;
+  grpc::ClientContext no_queue, no_job, not_asked;
+  const grpc::Status refused = jobs_->NominateClusters(&no_queue, request, &job);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(refused.error_message().find("member cluster east runs no queue of its own"),
+            std::string::npos)
+      << refused.error_message();
+  request.set_id("default/b");
+  EXPECT_EQ(jobs_->NominateClusters(&no_job, request, &job).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+  request.set_id("default/a");
+  request.clear_clusters();
+  EXPECT_EQ(jobs_->NominateClusters(&not_asked, request, &job).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION)
+      << "its queue has no dispatch mode";
+}
+
 TEST_F(GrpcServerTest, WatchEvents_GivesThePastThenTheFuture_WithoutGapsOrRepeats) {
   server_started_ = true;
   MustSubmit(JobText("before"));
@@ -420,6 +457,84 @@ TEST_F(GrpcServerTest, QueueAndClusterServices_ApplyListAndCordon) {
   ASSERT_TRUE(clusters_->CordonCluster(&cordon_context, cordon, &cluster).ok());
   EXPECT_TRUE(cluster.cordoned());
   EXPECT_EQ(cluster.allocatable().at("cpu"), "64");
+}
+
+TEST_F(GrpcServerTest, ADrainedClusterIsCordonedToo_AndSaysWhatIsLeft) {
+  grpc::ClientContext context, get_context, unknown_context;
+  v1::DrainClusterRequest drain;
+  drain.set_name("east");
+  v1::DrainClusterResponse left;
+  const grpc::Status status = clusters_->DrainCluster(&context, drain, &left);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(left.evicting() + left.blocked() + left.waiting(), 0) << "nothing runs there";
+  v1::GetClusterRequest get;
+  get.set_name("east");
+  v1::Cluster cluster;
+  ASSERT_TRUE(clusters_->GetCluster(&get_context, get, &cluster).ok());
+  EXPECT_TRUE(cluster.draining());
+  EXPECT_TRUE(cluster.cordoned());
+  drain.set_name("nowhere");
+  EXPECT_EQ(clusters_->DrainCluster(&unknown_context, drain, &left).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(GrpcServerTest, AClusterIsAskedBeforeItIsAdded_AndGoesAgain) {
+  FakeProbe probe;
+  service_.SetProbe(&probe);
+  const auto add = [this](const std::string& name, bool force, v1::AddClusterResponse* added,
+                          grpc::ClientContext* context) {
+    v1::AddClusterRequest request;
+    request.set_name(name);
+    request.set_kubeconfig("text");
+    request.set_context("c");
+    (*request.mutable_labels())["zone"] = "a";
+    request.set_force(force);
+    return clusters_->AddCluster(context, request, added);
+  };
+  v1::AddClusterResponse added;
+  grpc::ClientContext refused, unnamed, forced, again, removal, flagged;
+  EXPECT_EQ(add("west", false, &added, &refused).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  const auto& trailers = refused.GetServerTrailingMetadata();
+  const auto found = trailers.find("muster-problem-bin");
+  ASSERT_NE(found, trailers.end());
+  v1::Problem problem;
+  ASSERT_TRUE(problem.ParseFromArray(found->second.data(), static_cast<int>(found->second.size())));
+  EXPECT_EQ(problem.errors(0).message(), "it cannot be reached");
+  EXPECT_EQ(problem.errors(1).field(), "clusterRole");
+  EXPECT_EQ(add("", true, &added, &unnamed).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+
+  const grpc::Status status = add("west", true, &added, &forced);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(probe.asked.context, "c");
+  EXPECT_EQ(added.version(), "v1.34.1");
+  EXPECT_EQ(added.problems(0), "it cannot be reached");
+  EXPECT_EQ(added.cluster_role(), "role");
+  EXPECT_FALSE(added.has_nodes()) << "it has not told";
+  EXPECT_EQ(engine_.View()->config->member_clusters.at("west").labels.at("zone"), "a");
+  EXPECT_EQ(add("west", true, &added, &again).error_code(), grpc::StatusCode::ALREADY_EXISTS);
+
+  RecordWorksCommand works;
+  auto work = std::make_shared<Work>();
+  work->placement = "queues";
+  work->cluster = "west";
+  work->manifests.resize(2);
+  for (ManifestStatus& one : work->manifests) one.remote_uid = "uid";
+  works.works = {work};
+  std::promise<bool> recorded;
+  works.done = [&recorded](const Status& outcome) { recorded.set_value(outcome.ok()); };
+  ASSERT_TRUE(engine_.Post(std::move(works)));
+  ASSERT_TRUE(recorded.get_future().get());
+  v1::RemoveClusterRequest remove;
+  v1::RemoveClusterResponse gone;
+  remove.set_name("west");
+  EXPECT_TRUE(clusters_->RemoveCluster(&removal, remove, &gone).ok());
+  EXPECT_EQ(gone.configuration_objects(), 2);
+  EXPECT_EQ(gone.placements(), 1);
+  EXPECT_FALSE(engine_.View()->config->member_clusters.contains("west"));
+  remove.set_name("east");
+  EXPECT_EQ(clusters_->RemoveCluster(&flagged, remove, &gone).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+  service_.SetProbe(nullptr);
 }
 
 TEST_F(GrpcServerTest, AMemberThatDoesNotAnswer_SaysWhyAndSinceWhen) {

@@ -24,11 +24,8 @@ def read(*parts, binary=False):
         return file.read()
 
 
-def inline(name, token="admin"):
-    """A kubeconfig of a member that names no files."""
-    ca = base64.b64encode(read(name, "pki", "ca.crt", binary=True)).decode()
-    text = re.sub(r"certificate-authority:.*", f"certificate-authority-data: {ca}", read(name, "kubeconfig"))
-    return re.sub(r"token:.*", f"token: {read(name, token + '.token').strip()}", text)
+def inline(name, user="admin"):
+    return bed.inline_kubeconfig(name, user)
 
 
 class Registry(unittest.TestCase):
@@ -150,7 +147,21 @@ class Registry(unittest.TestCase):
         self.fleet.wait_healthy("w1")
 
     def test_6_one_is_removed_and_comes_again_under_another_name(self):
-        self.server.wait(lambda: self.server.call("DELETE", "/v1/memberclusters/w1")[0] == 200, what="w1 goes")
+        self.server.run("muster", "cluster", "cordon", "w2")
+        # Their ends and the removal come together.
+        last = [self.fleet.submit(job(f"last-{number}", run="2s"))["id"] for number in range(8)]
+        for each in last:
+            self.server.wait(lambda: self.server.job(each)["state"] in ("Running", "Succeeded"), what=f"{each} runs")
+        def goes():
+            status, answer = self.server.call("DELETE", "/v1/memberclusters/w1")
+            if status != 200:
+                self.assertRegex(json.dumps(answer), "runs jobs|holds? objects of")
+            return status == 200
+        self.server.wait(goes, what="w1 goes")
+        self.server.run("muster", "cluster", "uncordon", "w2")
+        left = bed.member("member-1").call("GET", "/apis/batch/v1/jobs")["items"]
+        self.assertGreaterEqual(len(left), 8)
+        self.assertEqual([each["metadata"]["name"] for each in left if each["metadata"].get("finalizers")], [])
         self.assertEqual(self.members(), ["here", "w2"])
         self.assertEqual(self.secret("w1")[0], 404)
         folder = os.path.join(self.server.dir, "members.d", "w1")
@@ -175,7 +186,25 @@ kind: MemberCluster
 metadata: {{name: m, annotations: {{muster.io/kubeconfig-secret: default/way-to-m}}}}
 """)
         self.joined("m")
-        self.assertEqual(self.server.call("DELETE", "/v1/memberclusters/m")[0], 200)
+        self.server.run("muster", "apply", "-f", "-", stdin="""
+apiVersion: v1
+kind: Namespace
+metadata: {name: brought}
+---
+apiVersion: placement.kubernetes-fleet.io/v1beta1
+kind: ClusterResourcePlacement
+metadata: {name: brings}
+spec:
+  resourceSelectors: [{group: "", version: v1, kind: Namespace, name: brought}]
+  policy: {placementType: PickFixed, clusterNames: [m]}
+""")
+        path = "/apis/placement.kubernetes-fleet.io/v1beta1/clusterresourceplacements/brings"
+        self.server.wait(lambda: any(each["type"] == "ClusterResourcePlacementApplied" and each["status"] == "True"
+                                     for each in self.server.get(path)[1].get("status", {}).get("conditions", [])),
+                         what="the namespace is on m")
+        self.assertIn("m removed; 1 configuration object of 1 placement stays there",
+                      self.server.run("muster", "cluster", "remove", "m").stdout)
+        self.assertEqual(bed.member("member-1").status_of("GET", "/api/v1/namespaces/brought"), 200)
         self.assertEqual(self.server.get("/api/v1/namespaces/default/secrets/way-to-m")[0], 200)
 
     def test_8_one_that_is_lost_goes_by_force_with_what_it_runs(self):

@@ -152,7 +152,11 @@ std::vector<bool> RandomFeasible(Dice* dice, std::size_t count) {
 
 PlacementAsk Governed(const PlacementPolicy& policy) {
   PlacementAsk ask;
-  ask.placement = std::make_shared<const Placement>(Placement{"ml", "x", {}, policy});
+  auto placement = std::make_shared<Placement>();
+  placement->ns = "ml";
+  placement->name = "x";
+  placement->policy = policy;
+  ask.placement = std::move(placement);
   return ask;
 }
 

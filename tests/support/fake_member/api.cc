@@ -185,14 +185,79 @@ Answer Api::Handle(const Request& request, const Route& route, Writer who) {
       return Failure(405, "MethodNotAllowed",
                      "the server does not allow this method on the requested resource");
     const std::string ns = resource.namespaced ? route.ns : "";
-    return cluster_.Create(route.resource, ns, std::move(*object), who,
-                           route.Query("dryRun") == "All");
+    const bool dry = route.Query("dryRun") == "All";
+    const Answer made = cluster_.Create(route.resource, ns, std::move(*object), who, dry);
+    if (resource.owned && made.ok() && !dry) {
+      const json::object after = OwnObject(made.body);
+      owners_.NoteUpdate(Text(after, {"metadata", "uid"}), route.Query("fieldManager"), {}, after);
+    }
+    return made;
   }
   if (const std::string name = Text(*object, {"metadata", "name"}); name != route.name) {
     return BadRequest("the name of the object (" + name + ") does not match the name on the URL (" +
                       route.name + ")");
   }
-  return cluster_.Replace(key, std::move(*object), route.subresource, who);
+  return Update(route, std::move(*object), who);
+}
+
+Answer Api::Update(const Route& route, json::object object, Writer who) {
+  const Resource& resource = ResourceOf(route);
+  const Key key = KeyOf(route);
+  const bool dry = route.Query("dryRun") == "All";
+  const bool noted = resource.owned && !dry && cluster_.store().Find(key) != nullptr;
+  const json::object before = noted ? cluster_.store().Object(key) : json::object();
+  Answer answer = cluster_.Replace(key, std::move(object), route.subresource, who, dry);
+  if (noted && answer.ok()) {
+    owners_.NoteUpdate(Text(before, {"metadata", "uid"}), route.Query("fieldManager"), before,
+                       OwnObject(answer.body));
+  }
+  return answer;
+}
+
+Answer Api::Apply(const json::object& applied, const Route& route, Writer who) {
+  const Resource& resource = ResourceOf(route);
+  const Key key = KeyOf(route);
+  const std::string manager = route.Query("fieldManager");
+  const bool dry = route.Query("dryRun") == "All";
+  const Record* record = cluster_.store().Find(key);
+  const std::string wanted = Text(applied, {"metadata", "uid"});
+  if (!wanted.empty() && (record == nullptr || record->uid != wanted)) {
+    return Conflict(resource, route.name,
+                    "uid mismatch: the provided object specified uid " + wanted +
+                        (record == nullptr ? ", and no existing object was found"
+                                           : ", and the existing object has another"));
+  }
+  json::object before;
+  Answer answer;
+  if (record == nullptr) {
+    answer = cluster_.Create(route.resource, route.ns, applied, who, dry);
+  } else {
+    before = cluster_.store().Object(key);
+    const std::vector<Cause> causes = owners_.Conflicts(record->uid, manager, before, applied);
+    if (!causes.empty() && !True(route.Query("force"))) {
+      json::array list;
+      std::string text;
+      for (const Cause& one : causes) {
+        text += (text.empty() ? "" : ", ") + one.message + ": " + one.field;
+        list.push_back(
+            json::object{{"reason", one.reason}, {"message", one.message}, {"field", one.field}});
+      }
+      return Failure(409, "Conflict",
+                     "Apply failed with " + std::to_string(causes.size()) + " conflict(s): " + text,
+                     json::object{{"causes", std::move(list)}});
+    }
+    json::value target = before;
+    owners_.DropLeftOut(record->uid, manager, applied, &target.get_object());
+    if (Find(applied, {"metadata", "resourceVersion"}) == nullptr)
+      Child(target.get_object(), "metadata").erase("resourceVersion");
+    ApplyMergePatch(applied, target);
+    answer = cluster_.Replace(key, std::move(target.get_object()), "", who, dry);
+  }
+  if (answer.ok() && !dry) {
+    const std::string uid = Text(OwnObject(answer.body), {"metadata", "uid"});
+    owners_.NoteApply(uid, manager, before, applied);
+  }
+  return answer;
 }
 
 Answer Api::Patch(const Request& request, const Route& route, Writer who) {
@@ -208,6 +273,7 @@ Answer Api::Patch(const Request& request, const Route& route, Writer who) {
                    "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is "
                    "required for apply patch");
   }
+  if (apply && resource.owned && patch.is_object()) return Apply(patch.get_object(), route, who);
   if (cluster_.store().Find(key) == nullptr) {
     if (!apply || !patch.is_object()) return NotFound(resource, route.name);
     return cluster_.Create(route.resource, route.ns, patch.get_object(), who);
@@ -224,7 +290,7 @@ Answer Api::Patch(const Request& request, const Route& route, Writer who) {
   } else {
     return Failure(415, "UnsupportedMediaType", "415: Unsupported Media Type");
   }
-  return cluster_.Replace(key, std::move(target.get_object()), route.subresource, who);
+  return Update(route, std::move(target.get_object()), who);
 }
 
 Answer Api::DeleteOne(const Request& request, const Route& route, Writer who) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/support/fake_member/cluster.h"
+#include "tests/support/fake_member/field_owners.h"
 
 namespace muster::fake {
 
@@ -74,6 +75,8 @@ class Api {
  private:
   Answer List(const Route& route);
   Answer Patch(const Request& request, const Route& route, Writer who);
+  Answer Apply(const json::object& applied, const Route& route, Writer who);
+  Answer Update(const Route& route, json::object object, Writer who);
   Answer DeleteOne(const Request& request, const Route& route, Writer who);
   Answer DeleteAll(const Route& route, Writer who);
   Answer Scale(const Request& request, const Route& route, Writer who);
@@ -90,6 +93,7 @@ class Api {
   };
 
   Cluster& cluster_;
+  FieldOwners owners_;
   std::map<Key, std::string> logs_;
   std::map<std::int64_t, Remainder> remainders_;  // by token, the oldest first
   std::int64_t next_token_ = 1;

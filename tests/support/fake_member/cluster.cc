@@ -192,7 +192,7 @@ void Cluster::Mutate(json::object& object, Writer who) const {
 }
 
 Answer Cluster::Replace(const Key& key, json::object object, const std::string& subresource,
-                        Writer who) {
+                        Writer who, bool dry_run) {
   const Resource& of = resource(key);
   const Record* record = store_.Find(key);
   if (record == nullptr) return NotFound(of, key.name);
@@ -243,12 +243,15 @@ Answer Cluster::Replace(const Key& key, json::object object, const std::string& 
   }
   Mutate(object, who);
   if (subresource.empty()) {
-    const std::vector<Cause> causes = ValidateChange(of, before, object);
+    std::vector<Cause> causes = ValidateChange(of, before, object);
+    if (of.owned && of.kind != "Namespace" && causes.empty())
+      causes = DefaultAndValidate(of, object);
     if (!causes.empty()) return Invalid(of, key.name, causes);
     if (Numbered(of) && !SameSpec(before, object)) BumpGeneration(object);
   }
   object["kind"] = of.kind;
   object["apiVersion"] = of.api_version();
+  if (dry_run) return {200, json::serialize(object)};
   if (Same(object, before)) return ObjectAnswer(200, *record);
   if (who == Writer::kClient && record->foreign)
     counts_.foreign_writes.push_back("update " + of.plural + " " + key.ns + "/" + key.name);
@@ -325,8 +328,9 @@ void Cluster::Write(const Key& key, json::object object) {
   const json::object& before = *seen;
   if (Same(object, before)) return;
   if (Numbered(resource(key)) && !SameSpec(before, object)) BumpGeneration(object);
-  const bool last =
-      record->deleting && record->finalizers && !Child(object, "metadata").contains("finalizers");
+  const bool last = record->deleting && record->finalizers &&
+                    !Child(object, "metadata").contains("finalizers") &&
+                    resource(key).kind != "Namespace";
   if (last) {
     store_.Erase(key);
   } else {

@@ -67,7 +67,8 @@ class Cluster {
   Answer Create(int resource, const std::string& ns, json::object object, Writer who,
                 bool dry_run = false);
   /// `subresource`: "" or "status". A resourceVersion or uid in the object must be the current one.
-  Answer Replace(const Key& key, json::object object, const std::string& subresource, Writer who);
+  Answer Replace(const Key& key, json::object object, const std::string& subresource, Writer who,
+                 bool dry_run = false);
   Answer Delete(const Key& key, const DeleteOptions& options, Writer who);
 
   // For controllers.

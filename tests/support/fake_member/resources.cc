@@ -2,7 +2,9 @@
 
 namespace muster::fake {
 
-std::vector<Resource> DefaultResources() {
+namespace {
+
+std::vector<Resource> JobResources() {
   const auto core = [](std::string plural, std::string kind, bool namespaced, bool status,
                        std::vector<std::string> selectable) {
     return Resource{"",     "v1",  std::move(plural),    std::move(kind), namespaced, true,
@@ -30,6 +32,45 @@ std::vector<Resource> DefaultResources() {
       {"ray.io", "v1", "rayjobs", "RayJob", true, false, true},
       {"ray.io", "v1", "rayclusters", "RayCluster", true, false, true},
   };
+}
+
+std::vector<Resource> ConfigurationResources() {
+  const auto kueue = [](std::string plural, std::string kind, bool namespaced) {
+    return Resource{"kueue.x-k8s.io",
+                    "v1beta1",
+                    std::move(plural),
+                    std::move(kind),
+                    namespaced,
+                    false,
+                    true,
+                    false,
+                    {},
+                    true};
+  };
+  return {
+      kueue("resourceflavors", "ResourceFlavor", false),
+      kueue("clusterqueues", "ClusterQueue", false),
+      kueue("cohorts", "Cohort", false),
+      kueue("localqueues", "LocalQueue", true),
+      kueue("workloads", "Workload", true),
+      kueue("workloadpriorityclasses", "WorkloadPriorityClass", false),
+      kueue("admissionchecks", "AdmissionCheck", false),
+      kueue("topologies", "Topology", false),
+      {"", "v1", "limitranges", "LimitRange", true, true, false, false, {}, true},
+      {"apps", "v1", "deployments", "Deployment", true, true, true, true, {}, true},
+  };
+}
+
+}  // namespace
+
+std::vector<Resource> DefaultResources() {
+  std::vector<Resource> all = JobResources();
+  for (Resource& one : ConfigurationResources()) all.push_back(std::move(one));
+  for (Resource& one : all) {
+    if (one.kind == "Namespace" || one.kind == "ConfigMap" || one.kind == "Secret")
+      one.owned = true;
+  }
+  return all;
 }
 
 }  // namespace muster::fake

@@ -14,6 +14,9 @@ struct Resource {
   bool scale = false;     // so is scale
   /// Fields besides name and namespace that a field selector may name.
   std::vector<std::string> selectable = {};
+  /// Configuration: who has written which field is kept for server-side apply (FieldOwners), and
+  /// defaults are filled in at every write.
+  bool owned = false;
 
   std::string api_version() const { return group.empty() ? version : group + "/" + version; }
   /// As error messages name it: "jobs.batch".
@@ -25,7 +28,8 @@ struct Resource {
   }
 };
 
-/// Core kinds, Jobs, and the job kinds of JobSet, Kubeflow, KubeRay and LeaderWorkerSet.
+/// Core kinds, Jobs, the job kinds of JobSet, Kubeflow, KubeRay and LeaderWorkerSet, and what else
+/// is configured: Kueue's kinds, Deployments, LimitRanges.
 std::vector<Resource> DefaultResources();
 
 }  // namespace muster::fake

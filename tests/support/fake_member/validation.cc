@@ -1,4 +1,5 @@
 // What the API server fills in and refuses, for the kinds that matter here.
+#include "schedd/text/base64.h"
 #include "tests/support/fake_member/cluster.h"
 
 namespace muster::fake {
@@ -101,6 +102,16 @@ json::object FixedTemplate(const json::object& job) {
   return pod;
 }
 
+void TakeStringData(json::object& secret) {
+  const json::object* given = FindObject(secret, {"stringData"});
+  if (given == nullptr) return;
+  const json::object plain = *given;
+  for (const auto& [key, text] : plain) {
+    if (text.is_string()) Child(secret, "data")[key] = EncodeBase64(text.get_string());
+  }
+  secret.erase("stringData");
+}
+
 Cause Immutable(const std::string& field) {
   return {"FieldValueInvalid", "Invalid value: field is immutable", field};
 }
@@ -133,6 +144,15 @@ std::vector<Cause> DefaultAndValidate(const Resource& resource, json::object& ob
       Default(Child(spec, "leaderWorkerTemplate"), "size", 1);
       Default(Child(spec, "leaderWorkerTemplate"), "restartPolicy", "RecreateGroupOnPodRestart");
     }
+  } else if (resource.kind == "ClusterQueue") {
+    Default(Child(object, "spec"), "queueingStrategy", "BestEffortFIFO");
+    Default(Child(object, "spec"), "stopPolicy", "None");
+  } else if (resource.kind == "Deployment") {
+    Default(Child(object, "spec"), "replicas", 1);
+    if (FindObject(object, {"spec", "selector"}) == nullptr)
+      causes.push_back({"FieldValueRequired", "Required value", "spec.selector"});
+  } else if (resource.kind == "Secret") {
+    TakeStringData(object);
   }
   return causes;
 }
@@ -160,6 +180,8 @@ std::vector<Cause> ValidateChange(const Resource& resource, const json::object& 
   if (resource.kind == "Pod" && !same({"spec", "nodeName"})) causes.push_back(Immutable("spec"));
   if (resource.kind == "LeaderWorkerSet" && !same({"spec", "leaderWorkerTemplate", "size"}))
     causes.push_back(Immutable("spec.leaderWorkerTemplate.size"));
+  if (resource.kind == "Deployment" && !same({"spec", "selector"}))
+    causes.push_back(Immutable("spec.selector"));
   return causes;
 }
 

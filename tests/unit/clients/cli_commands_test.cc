@@ -165,21 +165,42 @@ TEST_F(Cli, GetShowsWhatEachKindWaitsFor) {
        "NAME   PARENT   SHARE   AGE\n"
        "all    root     250     -\n"},
       {"rp",
-       R"({"kind":"ResourcePlacement","metadata":{"name":"train","creationTimestamp":""},
-           "spec":{"policy":{"placementType":"PickN"}},"status":{
-           "conditions":[{"type":"ResourcePlacementScheduled","status":"True"},
-           {"type":"ResourcePlacementApplied","status":"Unknown"}],
+       R"({"kind":"ResourcePlacement",
+           "metadata":{"name":"train","creationTimestamp":"","generation":4},
+           "spec":{"policy":{"placementType":"PickN"}},"status":{"conditions":[
+           {"type":"ResourcePlacementScheduled","status":"True","observedGeneration":3},
+           {"type":"ResourcePlacementApplied","status":"Unknown","observedGeneration":3}],
            "placementStatuses":[{"clusterName":"east"},{"clusterName":"west"},{"conditions":[]}],
            "selectedResources":[{"name":"a"},{"name":"b"},{"name":"c"}]}})",
-       "NAME    TYPE    SELECTED   CLUSTERS    SCHEDULED   APPLIED   AVAILABLE   AGE\n"
-       "train   PickN   3          east,west   True        Unknown   -           -\n"},
+       "NAME    TYPE    SELECTED   CLUSTERS    GEN   SCHEDULED   SCHEDULED-GEN   APPLIED   "
+       "DIFF-REPORTED   AVAILABLE   AVAILABLE-GEN   AGE\n"
+       "train   PickN   3          east,west   4     True        3               Unknown   "
+       "-               -           -               -\n"},
       {"crp",
-       R"({"kind":"ClusterResourcePlacement","metadata":{"name":"all","creationTimestamp":""},
+       R"({"kind":"ClusterResourcePlacement",
+           "metadata":{"name":"all","creationTimestamp":"","generation":1},
            "spec":{},"status":{"conditions":[
-           {"type":"ClusterResourcePlacementScheduled","status":"Unknown"}],
+           {"type":"ClusterResourcePlacementScheduled","status":"True","observedGeneration":1},
+           {"type":"ClusterResourcePlacementAvailable","status":"False","observedGeneration":1}],
            "placementStatuses":[],"selectedResources":[]}})",
-       "NAME   TYPE      SELECTED   CLUSTERS   SCHEDULED   APPLIED   AVAILABLE   AGE\n"
-       "all    PickAll   0          -          Unknown     -         -           -\n"},
+       "NAME   TYPE      SELECTED   CLUSTERS   GEN   SCHEDULED   SCHEDULED-GEN   APPLIED   "
+       "DIFF-REPORTED   AVAILABLE   AVAILABLE-GEN   AGE\n"
+       "all    PickAll   0          -          1     True        1               -         "
+       "-               False       1               -\n"},
+      {"cro",
+       R"({"metadata":{"name":"quota","creationTimestamp":""},"spec":{"placement":{"name":"p"},
+           "clusterResourceSelectors":[{},{}],"policy":{"overrideRules":[{}]}}})",
+       "NAME    PLACEMENT   RESOURCES   RULES   AGE\n"
+       "quota   p           2           1       -\n"},
+      {"ro",
+       R"({"metadata":{"name":"quota","creationTimestamp":""},"spec":{
+           "resourceSelectors":[{}],"policy":{"overrideRules":[{},{},{}]}}})",
+       "NAME    PLACEMENT   RESOURCES   RULES   AGE\n"
+       "quota   -           1           3       -\n"},
+      {"resourceenvelopes",
+       R"({"metadata":{"name":"web","creationTimestamp":""},"data":{"a":{},"b":{}}})",
+       "NAME   MANIFESTS   AGE\n"
+       "web    2           -\n"},
   };
   for (const auto& one : cases) {
     answer_ = [&](const FakeRequest&) {
@@ -208,6 +229,11 @@ TEST(Kinds, AreFoundByAnyOfTheirNames) {
   for (const char* name : {"clusterqueues", "ClusterQueue", "cq"})
     EXPECT_STREQ(FindKind(name)->plural, "clusterqueues");
   EXPECT_EQ(FindKind(""), nullptr);
+  EXPECT_STREQ(FindKind("cro")->plural, "clusterresourceoverrides");
+  EXPECT_EQ(ObjectPath(*FindKind("ro"), "team", "a"),
+            "/apis/placement.kubernetes-fleet.io/v1beta1/namespaces/team/resourceoverrides/a");
+  EXPECT_EQ(ObjectPath(*FindKind("clusterresourceenvelope"), "team", ""),
+            "/apis/placement.kubernetes-fleet.io/v1beta1/clusterresourceenvelopes");
   EXPECT_EQ(ObjectPath(*FindKind("lq"), "team", "q"),
             "/apis/kueue.x-k8s.io/v1beta1/namespaces/team/localqueues/q");
   EXPECT_EQ(ObjectPath(*FindKind("cq"), "team", ""), "/apis/kueue.x-k8s.io/v1beta1/clusterqueues");

@@ -165,6 +165,66 @@ TEST_F(CliFleet, APlacementThatHasComeToItsEndHasAllSixEvents) {
   }
 }
 
+TEST(DescribePage, APlacementThatOnlyComparesTellsThatItHas) {
+  const json::array conditions = {
+      json::object{{"type", "ResourcePlacementWorkSynchronized"}, {"status", "True"}},
+      json::object{{"type", "ResourcePlacementDiffReported"}, {"status", "True"}}};
+  const std::string page =
+      PlacementPage(json::object{{"kind", "ResourcePlacement"},
+                                 {"metadata", json::object{{"name", "all"}}},
+                                 {"status", json::object{{"conditions", conditions}}}});
+  const std::size_t reported = page.find("PlacementDiffReported ");
+  ASSERT_NE(reported, std::string::npos) << page;
+  EXPECT_LT(page.find("PlacementWorkSynchronized "), reported);
+  EXPECT_NE(page.find("PlacementRolloutCompleted ", reported), std::string::npos) << page;
+  EXPECT_EQ(page.find("PlacementAvailable "), std::string::npos) << page;
+}
+
+// As the guide's listing of a placement that has drifted.
+TEST(DescribePage, ListsInListsAreIndentedAndAlignedAsKubectlDoes) {
+  const json::value status = json::parse(R"json({"placementStatuses":[{"clusterName":"cluster-3",
+    "driftedPlacements":[{"group":"batch","kind":"Job","name":"mock-workload",
+      "namespace":"compute-jobs","version":"v1","observationTime":"T2",
+      "firstDriftedObservedTime":"T1","targetClusterObservedGeneration":2,"observedDrifts":[
+        {"path":"/spec/suspend","valueInMember":"false","valueInHub":"true"},
+        {"path":"/spec/selector","valueInMember":"f9e6"}]}],
+    "failedPlacements":[{"group":"batch","kind":"Job","name":"mock-workload","version":"v1",
+      "condition":{"type":"Applied","status":"False","observedGeneration":2}}],
+    "observedResourceIndex":"0"}]})json");
+  const std::string page = PlacementPage(json::object{{"kind", "ResourcePlacement"},
+                                                      {"metadata", json::object{{"name", "all"}}},
+                                                      {"status", status}});
+  const std::string expected =
+      "  Placement Statuses:\n"
+      "    Cluster Name:  cluster-3\n"
+      "    Drifted Placements:\n"
+      "      First Drifted Observed Time:  T1\n"
+      "      Group:                        batch\n"
+      "      Kind:                         Job\n"
+      "      Name:                         mock-workload\n"
+      "      Namespace:                    compute-jobs\n"
+      "      Observation Time:             T2\n"
+      "      Observed Drifts:\n"
+      "        Path:                              /spec/suspend\n"
+      "        Value In Hub:                      true\n"
+      "        Value In Member:                   false\n"
+      "        Path:                              /spec/selector\n"
+      "        Value In Member:                   f9e6\n"
+      "      Target Cluster Observed Generation:  2\n"
+      "      Version:                             v1\n"
+      "    Failed Placements:\n"
+      "      Condition:\n"
+      "        Observed Generation:  2\n"
+      "        Status:               False\n"
+      "        Type:                 Applied\n"
+      "      Group:                  batch\n"
+      "      Kind:                   Job\n"
+      "      Name:                   mock-workload\n"
+      "      Version:                v1\n"
+      "    Observed Resource Index:  0\n";
+  EXPECT_NE(page.find(expected), std::string::npos) << page;
+}
+
 TEST(DescribePage, TitlesAreWordsAndKeysOfUsersStayAsTheyAre) {
   const std::pair<const char*, const char*> cases[] = {
       {"lastTransitionTime", "Last Transition Time"},
@@ -179,7 +239,7 @@ TEST(DescribePage, TitlesAreWordsAndKeysOfUsersStayAsTheyAre) {
 }
 
 constexpr const char* kFacts = R"json({"name":"east","backend":"kubernetes","healthy":true,
-"observedAt":"2026-11-21T10:00:00Z","ageSeconds":75,"stale":true,"cordoned":false,
+"observedAt":"2026-11-21T10:00:00Z","ageSeconds":75,"heartbeatPeriodSeconds":30,"stale":true,"cordoned":false,
 "version":"v1.34.1","nodeCount":3,"labels":{"zone":"a"},
 "taints":[{"key":"spot","value":"yes","effect":"NoSchedule"},
  {"key":"old","value":"","effect":"NoExecute"}],
@@ -192,7 +252,7 @@ constexpr const char* kFacts = R"json({"name":"east","backend":"kubernetes","hea
 constexpr const char* kFactsPage = R"(Name:       east
 Backend:    kubernetes
 State:      Ready
-Facts:      75s old (2026-11-21T10:00:00Z), stale: it has told nothing since
+Heartbeat:  75s old (2026-11-21T10:00:00Z), at least every 30s, stale: it has told nothing since
 Version:    v1.34.1
 Machines:   3
 Labels:     zone=a
@@ -228,6 +288,20 @@ TEST_F(CliFleet, DescribeOfAClusterShowsItsFactsAndTheirAge) {
   EXPECT_EQ(Capture([&] { return ClusterDescribe(session, "local", ""); }).out,
             "Name:     local\nBackend:  local\nState:    Unreachable\n"
             "It says:  no flag declares it\nLabels:   <none>\nTaints:   <none>\n");
+}
+
+TEST_F(CliFleet, RemovingAMemberSaysWhatStaysThere) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"name":"paris"})", "membercluster/paris removed\n"},
+      {R"({"name":"paris","configurationObjects":1,"placements":1})",
+       "membercluster/paris removed; 1 configuration object of 1 placement stays there\n"},
+      {R"({"name":"paris","configurationObjects":7,"placements":2})",
+       "membercluster/paris removed; 7 configuration objects of 2 placements stay there\n"}};
+  for (const auto& [answer, line] : cases) {
+    answer_ = [answer = answer](const FakeRequest&) { return FakeAnswer{200, answer}; };
+    Session session = Connect();
+    EXPECT_EQ(Capture([&] { return ClusterRemove(session, "paris", false); }).out, line);
+  }
 }
 
 TEST_F(CliFleet, TaintEditsTheMemberAsItWasRead) {

@@ -34,6 +34,8 @@ TEST(DisruptionBudgets, AllowWhatIsLeftOfThem) {
       {"more must than there are", MinAvailable(5), {3, 3}, 0},
       {"a half of three that must is rounded up", MinAvailable(50, true), {3, 3}, 1},
       {"nobody is there", MinAvailable(0), {0, 0}, 0},
+      {"a half of the four that are desired", MaxUnavailable(50, true), {3, 3, 4}, 2},
+      {"and of these three must stay", MinAvailable(75, true), {3, 3, 4}, 0},
   };
   for (const Case& one : cases)
     EXPECT_EQ(DisruptionsAllowed(one.budget, one.count), one.allowed) << one.says;
@@ -45,6 +47,56 @@ TEST(DisruptionBudgets, ThoseOfPickAllKnowNoWantedNumber) {
   EXPECT_EQ(BudgetProblem(MinAvailable(1), PlacementType::kPickAll), "");
   EXPECT_EQ(BudgetProblem(MaxUnavailable(1), PlacementType::kPickN), "");
   EXPECT_EQ(BudgetProblem(MinAvailable(50, true), PlacementType::kPickN), "");
+}
+
+TEST(WorkEvictions, MeanWhatWasPickedUntilThen) {
+  ConfigView config;
+  const auto put = [&](const char* name, std::int64_t at) {
+    config.placement_evictions[{"ml", name}] = {"ml", name, "p", "east", true, {at}};
+  };
+  put("open", 0);
+  EXPECT_TRUE(ExecutedEvictions(config).empty());
+  put("last", 20);
+  put("old", 10);
+  const Evictions evictions = ExecutedEvictions(config);
+  Work work;
+  work.ns = "ml";
+  work.placement = "p";
+  work.cluster = "east";
+  work.state = WorkState::kBound;
+  work.scheduled_at = {20};
+  EXPECT_TRUE(IsEvicted(work, evictions));
+  work.scheduled_at = {21};
+  EXPECT_FALSE(IsEvicted(work, evictions));
+  work.scheduled_at = {5};
+  work.cluster = "west";
+  EXPECT_FALSE(IsEvicted(work, evictions));
+  work.cluster = "east";
+  work.state = WorkState::kLeaving;
+  EXPECT_FALSE(IsEvicted(work, evictions)) << "it leaves already";
+}
+
+TEST(WorkEvictions, AvailableIsWhereAllIsAppliedAndWorks) {
+  using enum ManifestResult;
+  using enum ManifestAvailability;
+  const auto available = [](WorkState state, ManifestResult result, ManifestAvailability one) {
+    Work work;
+    work.state = state;
+    work.manifests.resize(2);
+    for (ManifestStatus& manifest : work.manifests) {
+      manifest.result = kApplied;
+      manifest.availability = kAvailable;
+    }
+    work.manifests[1].result = result;
+    work.manifests[1].availability = one;
+    return IsAvailable(work);
+  };
+  EXPECT_TRUE(available(WorkState::kBound, kApplied, kAvailable));
+  EXPECT_TRUE(available(WorkState::kBound, kApplied, kNotTrackable));
+  EXPECT_FALSE(available(WorkState::kBound, kApplied, kNotYet));
+  EXPECT_FALSE(available(WorkState::kBound, kPending, kAvailable));
+  EXPECT_FALSE(available(WorkState::kBound, kNoDiffFound, kUnknown));
+  EXPECT_FALSE(available(WorkState::kLeaving, kApplied, kAvailable));
 }
 
 class Leaves : public ::testing::Test {

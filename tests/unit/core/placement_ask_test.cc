@@ -263,7 +263,11 @@ TEST_F(PlacementAskTest, Waiting_CountsFromTheSubmission_AndAgainFromTheReturnTo
 TEST(PlacementTableTest, ReplacedPlacement_IsFoundByWhatItSaysNow) {
   PlacementTable table;
   const auto put = [&](const std::vector<ResourceSelector>& selectors) {
-    table.Put(std::make_shared<const Placement>(Placement{"ml", "x", selectors, {}}));
+    auto placement = std::make_shared<Placement>();
+    placement->ns = "ml";
+    placement->name = "x";
+    placement->selectors = selectors;
+    table.Put(std::move(placement));
   };
   put({Named("a"), Named("a"), Labelled({})});
   EXPECT_EQ(table.Naming("ml", "batch", "Job", "a").size(), 1u);
@@ -282,7 +286,10 @@ TEST(PlacementTableTest, ReplacedPlacement_IsFoundByWhatItSaysNow) {
 TEST(PlacementTableTest, OfCluster_ListsThoseWithoutNamespaceOnly) {
   PlacementTable table;
   for (const auto& [ns, name] : {std::pair("ml", "a"), std::pair("", "z"), std::pair("", "b")}) {
-    table.Put(std::make_shared<const Placement>(Placement{ns, name, {}, {}}));
+    auto placement = std::make_shared<Placement>();
+    placement->ns = ns;
+    placement->name = name;
+    table.Put(std::move(placement));
   }
   const auto found = table.OfCluster();
   ASSERT_EQ(found.size(), 2u);

@@ -17,6 +17,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 ResourceSelector OfKind(const std::string& kind, const std::string& name) {
   ResourceSelector selector;
@@ -47,13 +49,23 @@ PlacementPolicy Requiring(const LabelMap& labels) {
   return policy;
 }
 
+Placement Governing(std::string ns, std::string name, ResourceSelector what,
+                    PlacementPolicy policy) {
+  Placement placement;
+  placement.ns = std::move(ns);
+  placement.name = std::move(name);
+  placement.selectors = {std::move(what)};
+  placement.policy = std::move(policy);
+  return placement;
+}
+
 class PlacementCycleTest : public ::testing::Test {
  protected:
   PlacementCycleTest() { queue_ = &world_.Queue("q", "", {{"default", "cpu", 1000}}); }
 
   // A placement of the jobs of namespace default that have this name; "": of every one.
   void Govern(const std::string& job, const PlacementPolicy& policy) {
-    Put({"default", job.empty() ? "all" : "of-" + job, {OfKind("Job", job)}, policy});
+    Put(Governing("default", job.empty() ? "all" : "of-" + job, OfKind("Job", job), policy));
   }
   void Put(const Placement& placement) {
     auto table = std::make_shared<PlacementTable>(*world_.config().placements);
@@ -347,6 +359,227 @@ TEST_F(PlacementCycleTest, Preemption_CountsTheMachinesThatItsVictimsLeave) {
   EXPECT_EQ(Run().evictions.size(), 1u);
 }
 
+std::vector<std::int64_t> EvictedBy(const Plan& plan) {
+  std::vector<std::int64_t> ids;
+  for (const auto& eviction : plan.evictions) ids.push_back(eviction.victim->id.value);
+  return ids;
+}
+
+// Quota for all of it; the members are full.
+TEST_F(PlacementCycleTest, RoomAlone_IsWorthAVictim_OnTheMemberThatThePlacementPrefers) {
+  queue_->preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
+  Member("east", 4);
+  Member("west", 4, {{"zone", "w"}});
+  HoldOn("east", 4);
+  HoldOn("west", 2);
+  HoldOn("west", 2);
+  Govern("job-4", Preferring({{"zone", "w"}}, 70));
+  Cpus(4, 10);
+  const Plan plan = Run();
+  EXPECT_THAT(EvictedBy(plan), UnorderedElementsAre(2, 3)) << "though one on east would do";
+  ASSERT_EQ(plan.not_admitted.size(), 1u);
+  EXPECT_EQ(plan.not_admitted[0].reason, Reason::kWaitingForPreemptedWorkloads);
+  EXPECT_THAT(plan.not_admitted[0].message, HasSubstr(". Pending the preemption of 2 workload(s)"));
+}
+
+TEST_F(PlacementCycleTest, RoomAlone_TakesTheFewestVictims_WhereNoPlacementPrefersAMember) {
+  queue_->preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
+  Member("east", 4);
+  Member("north", 4);
+  Member("west", 4);
+  HoldOn("east", 2);
+  HoldOn("east", 2);
+  HoldOn("north", 4, 5);
+  HoldOn("west", 4, 4);
+  Cpus(3, 10);
+  EXPECT_THAT(EvictedBy(Run()), ElementsAre(4)) << "one, and the least important one";
+}
+
+TEST_F(PlacementCycleTest, RoomAlone_IsMadeOnlyWhereNoLaterFlavorHasIt_UnlessTheQueueSaysSo) {
+  world_.Flavor("red", {{"color", "red"}}).Flavor("blue", {{"color", "blue"}});
+  queue_->resource_groups = {Group({{"red", "cpu", 100}, {"blue", "cpu", 100}})};
+  queue_->preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
+  Member("east", 4, {{"color", "red"}});
+  Member("west", 4, {{"color", "blue"}});
+  HoldOn("east", 4);
+  Cpus(4, 10);
+  Plan plan = Run();
+  EXPECT_THAT(Placed(plan), ElementsAre("2 west")) << "whenCanPreempt: TryNextFlavor";
+  EXPECT_THAT(plan.evictions, IsEmpty());
+  queue_->when_can_preempt = FungibilityPolicy::kMayStopSearch;
+  world_.pending().FlushAll(world_.now());
+  plan = Run();
+  EXPECT_THAT(EvictedBy(plan), ElementsAre(1)) << "whenCanPreempt: MayStopSearch";
+  queue_->when_can_preempt = FungibilityPolicy::kTryNextFlavor;
+  SetAmount(&View(1).free, "cpu", 0);  // for pods that are not Muster's
+  world_.pending().FlushAll(world_.now());
+  plan = Run();
+  EXPECT_THAT(plan.admits, IsEmpty());
+  EXPECT_THAT(EvictedBy(plan), ElementsAre(1)) << "the first flavor, once the last was tried";
+}
+
+TEST_F(PlacementCycleTest, RoomAlone_TakesNobodyWhomTheQueueProtects) {
+  Member("east", 4);
+  HoldOn("east", 4, 5);
+  struct Case {
+    const char* name;
+    PreemptionPolicy within;
+    std::int32_t priority;
+    std::size_t evictions;
+  };
+  const Case cases[] = {
+      {"never", PreemptionPolicy::kNever, 10, 0},
+      {"not the more important", PreemptionPolicy::kLowerPriority, 4, 0},
+      {"not its equal", PreemptionPolicy::kLowerPriority, 5, 0},
+      {"the less important", PreemptionPolicy::kLowerPriority, 6, 1},
+      {"any", PreemptionPolicy::kAny, 0, 1},
+  };
+  for (const Case& one : cases) {
+    queue_->preemption.within_cluster_queue = one.within;
+    const JobPtr job = Cpus(4, one.priority);
+    const Plan plan = Run();
+    EXPECT_EQ(plan.evictions.size(), one.evictions) << one.name;
+    world_.pending().Remove(job->id);
+  }
+}
+
+TEST_F(PlacementCycleTest, RoomAlone_TakesNobodyWhoseEndIsOfNoUse) {
+  queue_->preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
+  Member("east", 4);
+  Member("west", 4);
+  HoldOn("east", 2);
+  HoldOn("west", 2);
+  HoldOn("west", 2, 20);
+  SetAmount(&View(0).free, "cpu", 0);  // the other half is for pods that are not Muster's
+  Cpus(4, 10);
+  const Plan plan = Run();
+  EXPECT_THAT(plan.evictions, IsEmpty());
+  ASSERT_EQ(plan.not_admitted.size(), 1u);
+  EXPECT_EQ(plan.not_admitted[0].reason, Reason::kWaitingForCapacity);
+}
+
+TEST_F(PlacementCycleTest, RoomAlone_IsWaitedForWhileItIsBeingMade) {
+  queue_->preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
+  Member("east", 4);
+  HoldOn("east", 2);
+  HoldOn("east", 2);
+  Cpus(2, 10);
+  Cpus(2, 10);
+  const Plan first = Run();
+  EXPECT_THAT(EvictedBy(first), SizeIs(1)) << "a class is decided once in a plan";
+  world_.pending().Settle(first, world_.now());
+  auto leaving = std::make_shared<JobRecord>(*world_.held()[0]);
+  SetCondition(leaving.get(), "Evicted", true, "Preempted", "", world_.now());
+  world_.held()[0] = leaving;
+  world_.pending().FlushAll(world_.now());
+  const Plan second = Run();
+  EXPECT_THAT(second.evictions, IsEmpty());
+  ASSERT_FALSE(second.not_admitted.empty());
+  EXPECT_THAT(second.not_admitted[0].message, HasSubstr(", and room is being made"));
+}
+
+TEST_F(PlacementCycleTest, RoomAlone_IsReclaimedFromQueuesThatBorrow_NotFromTheOthers) {
+  queue_->cohort = "all";
+  queue_->resource_groups = {Group({{"default", "cpu", 8}})};
+  queue_->preemption.reclaim_within_cohort = PreemptionPolicy::kAny;
+  world_.Queue("other", "all", {{"default", "cpu", 2}});
+  Member("east", 4);
+  Member("west", 2);
+  const auto hold = [&](const std::string& cluster, std::int64_t cpus) {
+    world_.Hold("other", "cpu", cpus);
+    auto placed = std::make_shared<JobRecord>(*world_.held().back());
+    placed->cluster = cluster;
+    world_.held().back() = placed;
+    for (ClusterView& view : world_.clusters())
+      if (view.member.name == cluster) SetAmount(&view.free, "cpu", 0);
+  };
+  hold("west", 2);
+  Cpus(2);
+  hold("east", 4);
+  const Plan plan = Run();
+  ASSERT_EQ(plan.evictions.size(), 1u);
+  EXPECT_EQ(plan.evictions[0].preemption_reason, Reason::kInCohortReclamation);
+}
+
+TEST_F(PlacementCycleTest, RoomAlone_IsMadeOnMembersWhoseMachinesAreTold) {
+  queue_->preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
+  const auto machines = [&](std::int64_t each) {
+    return std::make_shared<const MachineGroups>(MachineGroups{{{}, {}, {{"cpu", each}}, 2}});
+  };
+  Member("east", 8);
+  View(0).member.machines = machines(0);
+  HoldOn("east", 4);
+  HoldOn("east", 4, 5);
+  Cpus(4, 10);
+  EXPECT_THAT(EvictedBy(Run()), ElementsAre(1));
+  world_.pending().Remove({3});
+  world_.Submit("q", 2, {{"cpu", 4}}, 10);
+  EXPECT_THAT(EvictedBy(Run()), UnorderedElementsAre(1, 2)) << "both pods need a machine";
+}
+
+// Whoever borrows on another member is of no use: that member keeps its jobs, and the borrower is
+// still one.
+TEST_F(PlacementCycleTest, RoomAlone_IsReclaimedOnTheMemberThatMayDo_WhoeverComesFirstElsewhere) {
+  queue_->cohort = "all";
+  queue_->resource_groups = {Group({{"default", "cpu", 12}})};
+  queue_->preemption.reclaim_within_cohort = PreemptionPolicy::kAny;
+  world_.Queue("other", "all", {{"default", "cpu", 4}});
+  Member("east", 4);
+  Member("west", 4);
+  const auto hold = [&](const std::string& cluster, std::int32_t priority) {
+    world_.Hold("other", "cpu", 4, priority);
+    auto placed = std::make_shared<JobRecord>(*world_.held().back());
+    placed->cluster = cluster;
+    world_.held().back() = placed;
+    for (ClusterView& view : world_.clusters())
+      if (view.member.name == cluster) SetAmount(&view.free, "cpu", 0);
+  };
+  hold("west", 0);
+  hold("east", 1);
+  Govern("job-3", Fixed({"east"}));
+  Cpus(4);
+  EXPECT_THAT(EvictedBy(Run()), ElementsAre(2));
+}
+
+// The groups that are open to an equal one that has waited for longer are not open to it.
+TEST_F(PlacementCycleTest, RoomAlone_IsMadeOnlyInTheClusterGroupsThatAreOpen) {
+  queue_->preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
+  Member("cloud", 6);
+  Member("reserved", 3);
+  HoldOn("cloud", 3);
+  HoldOn("reserved", 3, 20);
+  PlacementPolicy policy;
+  policy.groups = {{"own", {"reserved"}, std::nullopt, 300},
+                   {"rented", {"cloud"}, std::nullopt, 0}};
+  Govern("", policy);
+  const auto submitted = [&](std::int64_t seconds_ago) {
+    auto job = world_.Job("q", 10, {Pods("main", 1, {{"cpu", 3}})});
+    job->submit_time = {world_.now().us - seconds_ago * kMicrosPerSecond};
+    return world_.Add(job);
+  };
+  submitted(400);
+  submitted(10);
+  const Plan plan = Run();
+  EXPECT_THAT(Placed(plan), ElementsAre("3 cloud"));
+  EXPECT_THAT(plan.evictions, IsEmpty()) << "cloud is for those who have waited";
+}
+
+// Somebody else's end may take for ever; whoever evicted nobody keeps nobody waiting for it.
+TEST_F(PlacementCycleTest, RoomThatOthersLeave_HoldsUpNobodyElse) {
+  queue_->preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
+  Member("east", 4);
+  Member("west", 2);
+  HoldOn("east", 4, 20);
+  auto leaving = std::make_shared<JobRecord>(*world_.held()[0]);
+  SetCondition(leaving.get(), "Evicted", true, "Deactivated", "", world_.now());
+  world_.held()[0] = leaving;
+  Cpus(4, 10);
+  Cpus(2, 5);
+  const Plan plan = Run();
+  EXPECT_THAT(plan.evictions, IsEmpty());
+  EXPECT_THAT(Placed(plan), ElementsAre("3 west"));
+}
+
 TEST_F(PlacementCycleTest, CheckPlan_SeesAMemberThatThePlacementForbids) {
   Member("east", 100);
   Member("west", 100);
@@ -411,7 +644,7 @@ TEST_F(PlacementCycleTest, WaitingJobs_AreSortedAnew_WhenPlacementsChange) {
   world_.pending().FlushAll(world_.now());
   world_.pending().Settle(Run(), world_.now());
   EXPECT_THAT(active(), IsEmpty());
-  Put({"", "space", {OfKind("Namespace", "default")}, Fixed({"east"})});
+  Put(Governing("", "space", OfKind("Namespace", "default"), Fixed({"east"})));
   EXPECT_THAT(active(), ElementsAre(1, 3)) << "its own one still governs the second";
   world_.pending().Settle(Run(), world_.now());
   Erase("default", "of-job-2");

@@ -47,7 +47,11 @@ class PolicyFitTest : public ::testing::Test {
   // The ask of a job that ResourcePlacement ml/x governs with `policy_`.
   PlacementAsk Ask() const {
     PlacementAsk ask = ask_;
-    ask.placement = std::make_shared<const Placement>(Placement{"ml", "x", {}, policy_});
+    auto placement = std::make_shared<Placement>();
+    placement->ns = "ml";
+    placement->name = "x";
+    placement->policy = policy_;
+    ask.placement = std::move(placement);
     return ask;
   }
   // "" if the member is let through, else "Filter: message".

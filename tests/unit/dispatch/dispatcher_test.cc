@@ -7,6 +7,8 @@
 #include <condition_variable>
 #include <deque>
 
+#include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/member_queues.h"
 #include "schedd/store/memory/memory_store.h"
 #include "tests/support/builders.h"
 #include "tests/support/fake_backend.h"
@@ -341,6 +343,27 @@ TEST_F(DispatcherTest, AMemberThatMakesInTwoStepsIsAskedForEachOfThem) {
   EXPECT_FALSE(released.order.suspended);
   EXPECT_EQ(released.order.expected_uid, "uid");
   released.ensured(RemoteRef{"uid", "incarnation"});
+}
+
+TEST_F(DispatcherTest,
+       WhatAMembersOwnQueueAdmittedIsMadeSuspendedEverywhereAndReleasedToThatQueue) {
+  Start();  // the member makes others in one step
+  auto job = std::make_shared<JobRecord>(*Accepted("train"));
+  ChangeState(job.get(), [](AdmissionState* state) {
+    AdmissionCheckStatus check;
+    check.name = kMemberQueuesCheck;
+    check.state = CheckState::kReady;
+    state->checks = {check};
+  });
+  dispatcher_->Ensure(KeyOf(job), job, "");
+  BackendCall made = backend_.Take();
+  EXPECT_TRUE(made.order.suspended);
+  made.ensured(RemoteRef{"uid", "incarnation", true});
+  inbox_.Take<EnsuredCommand>();
+  dispatcher_->Ensure(KeyOf(job), job, "uid");
+  const BackendCall released = backend_.Take();
+  EXPECT_EQ(released.order.member_queue.local_queue, "queue");
+  EXPECT_EQ(released.order.member_queue.workload, CopyName(job->uid, 1));
 }
 
 TEST_F(DispatcherTest, AMemberGetsNoMoreThanItCanBeDoneWithInTime_TheRestWaitsHere) {

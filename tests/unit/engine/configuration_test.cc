@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "schedd/shapes/queue_objects.h"
 #include "tests/support/engine_world.h"
 
 namespace muster::test {
@@ -107,6 +108,60 @@ TEST(Configuration, WhatIsInUseCannotBeRemoved) {
   world.Run();
   EXPECT_TRUE(world.Apply({Removal(ObjectKind::kClusterQueue, "", "cq")}).ok())
       << "free once nothing holds quota";
+}
+
+ObjectChange PropagationObject(ObjectKind kind, const std::string& ns, const std::string& body) {
+  const std::string name = shapes::InfoOf(kind).name;
+  ObjectChange change;
+  change.kind = kind;
+  change.ns = ns;
+  change.name = "a";
+  change.manifest = R"({"apiVersion":"placement.kubernetes-fleet.io/v1","kind":")" + name +
+                    R"(","metadata":{"name":"a")" +
+                    (ns.empty() ? "" : R"(,"namespace":")" + ns + "\"") + "}," + body + "}";
+  return change;
+}
+
+TEST(Configuration, OverridesAndEnvelopesSurviveARestartAndGoWithTheirNamespace) {
+  const std::string rules =
+      R"("policy":{"overrideRules":[{"clusterSelector":{},"overrideType":"Delete"}]})";
+  const std::string of_map =
+      R"("spec":{"placement":{"name":"p"},"resourceSelectors":[{"group":"","version":"v1",)"
+      R"("kind":"ConfigMap","name":"c"}],)" +
+      rules + "}";
+  EngineWorld world;
+  ASSERT_TRUE(
+      world
+          .Apply({NamespaceObject("team"),
+                  PropagationObject(ObjectKind::kResourceOverride, "team", of_map),
+                  PropagationObject(ObjectKind::kClusterResourceOverride, "",
+                                    R"("spec":{"clusterResourceSelectors":[{"group":"","version":)"
+                                    R"("v1","kind":"Namespace","name":"team"}],)" +
+                                        rules + "}"),
+                  PropagationObject(ObjectKind::kResourceEnvelope, "team",
+                                    R"("data":{"c":{"apiVersion":"v1","kind":"ConfigMap",)"
+                                    R"("metadata":{"name":"c"}}})"),
+                  PropagationObject(ObjectKind::kClusterResourceEnvelope, "",
+                                    R"("data":{"c":{"apiVersion":"a/v1","kind":"B",)"
+                                    R"("metadata":{"name":"c"}}})")})
+          .ok());
+  const ConfigPtr before = world.engine->View()->config;
+  world.Restart();
+  world.Settle();
+  const ConfigPtr after = world.engine->View()->config;
+  EXPECT_EQ(after->overrides.size(), 2U);
+  EXPECT_EQ(after->overrides, before->overrides);
+  EXPECT_EQ(after->envelopes.size(), 2U);
+  EXPECT_EQ(after->envelopes, before->envelopes);
+  const auto moved = world.Apply(
+      {PropagationObject(ObjectKind::kResourceOverride, "team",
+                         std::string(of_map).replace(of_map.find("\"p\""), 3, "\"o\""))});
+  ASSERT_FALSE(moved.ok());
+  EXPECT_THAT(moved.error().fields.at(0).field, HasSubstr("spec.placement"));
+  ASSERT_TRUE(world.Apply({Removal(ObjectKind::kNamespace, "", "team")}).ok());
+  EXPECT_EQ(world.engine->View()->config->overrides.count({"", "a"}), 1U);
+  EXPECT_EQ(world.engine->View()->config->overrides.size(), 1U);
+  EXPECT_EQ(world.engine->View()->config->envelopes.size(), 1U);
 }
 
 TEST(Configuration, ANamespaceGoesWithWhatIsInIt) {

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/text/json.h"
 #include "tests/support/engine_world.h"
 
 namespace muster::test {
@@ -256,6 +257,107 @@ Story MemberDrained() {
           }};
 }
 
+WorkPtr BoundWork() {
+  auto work = std::make_shared<Work>();
+  work->placement = "queues";
+  work->cluster = "east";
+  work->state = WorkState::kBound;
+  work->snapshot = 0;
+  return work;
+}
+
+Story WorksRecorded() {
+  return {"a work and its snapshot are recorded",
+          [](EngineWorld* world) {
+            world->Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+          },
+          [](EngineWorld* world) {
+            auto snapshot = std::make_shared<ResourceSnapshot>();
+            snapshot->placement = "queues";
+            RecordWorksCommand command;
+            command.works = {BoundWork()};
+            command.snapshots = {snapshot};
+            command.done = [](const auto&) {};
+            world->engine->Post(std::move(command));
+          },
+          [](const EngineWorld& world) { return !world.engine->View()->works->works.empty(); },
+          [](EngineWorld* world) {
+            const WorkTable& table = *world->engine->View()->works;
+            EXPECT_EQ(table.works.size(), 1U);
+            EXPECT_EQ(*table.works.at(KeyOf(*BoundWork())), *BoundWork());
+            EXPECT_TRUE(table.snapshots.contains({"", "queues", 0})) << "both or none";
+          }};
+}
+
+// Of the placement group, named "now" in the namespace of the jobs.
+ObjectChange PlacementObject(ObjectKind kind, const char* kind_name, const std::string& spec) {
+  ObjectChange change;
+  change.kind = kind;
+  change.ns = "default";
+  change.name = "now";
+  change.manifest =
+      WriteJson(json::object{{"apiVersion", "placement.kubernetes-fleet.io/v1beta1"},
+                             {"kind", kind_name},
+                             {"metadata", {{"namespace", "default"}, {"name", "now"}}},
+                             {"spec", *ParseJson(spec)}});
+  return change;
+}
+
+Story EvictedFromAMember() {
+  return {"an eviction object takes a job off a member",
+          [](EngineWorld* world) {
+            RunOne(world);
+            ASSERT_TRUE(
+                world
+                    ->Apply({MemberObject("west", {{"cpu", 8000}}),
+                             PlacementObject(ObjectKind::kResourcePlacement, "ResourcePlacement",
+                                             R"({"resourceSelectors":[{"group":"batch",
+                                             "version":"v1","kind":"Job"}],"policy":
+                                             {"placementType":"PickN","numberOfClusters":1}})")})
+                    .ok());
+          },
+          [](EngineWorld* world) {
+            PostApply(world, {PlacementObject(ObjectKind::kResourcePlacementEviction,
+                                              "ResourcePlacementEviction",
+                                              R"({"placementName":"now","clusterName":"east"})")});
+          },
+          [](const EngineWorld& world) {
+            return world.engine->View()->objects->contains(
+                {ObjectKind::kResourcePlacementEviction, "default", "now"});
+          },
+          [](EngineWorld* world) {
+            const JobPtr job = JobNamed(*world, "job");
+            EXPECT_EQ(job->state, JobState::kRunning);
+            EXPECT_EQ(job->attempt, 2);
+            ASSERT_EQ(StateOf(*job).evictions.size(), 1U);
+            EXPECT_EQ(StateOf(*job).evictions[0].reason, "PlacementEviction");
+            EXPECT_EQ(StateOf(*job).evictions[0].count, 1);
+          }};
+}
+
+Story Tainted() {
+  return {"a taint takes a job off a member",
+          [](EngineWorld* world) {
+            RunOne(world);
+            ASSERT_TRUE(world->Apply({MemberObject("west", {{"cpu", 8000}})}).ok());
+          },
+          [](EngineWorld* world) {
+            PostApply(world, {WithSpec(MemberObject("east", {{"cpu", 8000}}), "taints",
+                                       R"([{"key":"work","effect":"NoExecute"}])")});
+          },
+          [](const EngineWorld& world) {
+            return !world.engine->View()->config->member_clusters.at("east").taints.empty();
+          },
+          [](EngineWorld* world) {
+            const JobPtr job = JobNamed(*world, "job");
+            EXPECT_EQ(job->state, JobState::kRunning);
+            EXPECT_EQ(job->cluster, "west");
+            EXPECT_EQ(job->attempt, 2);
+            ASSERT_EQ(StateOf(*job).evictions.size(), 1U);
+            EXPECT_EQ(StateOf(*job).evictions[0].reason, "ClusterTainted");
+          }};
+}
+
 Story PodsGivenBack() {
   return {"pods that ended give their quota back",
           [](EngineWorld* world) {
@@ -315,7 +417,8 @@ TEST_P(CrashPoints, AKillAfterAnyStepChangesNothingOfTheEnd) {
 INSTANTIATE_TEST_SUITE_P(Stories, CrashPoints,
                          testing::Values(&Preemption, &Retry, &RetryOfARunningJob, &Rejection,
                                          &Deactivation, &TooLong, &NotReady, &Drained,
-                                         &MemberDrained, &PodsGivenBack),
+                                         &MemberDrained, &EvictedFromAMember, &Tainted,
+                                         &WorksRecorded, &PodsGivenBack),
                          [](const auto& tested) {
                            std::string name = tested.param().name;
                            for (char& c : name) c = c == ' ' ? '_' : c;

@@ -226,6 +226,81 @@ TEST_F(DispatchCases, AnEndIsAcknowledgedOnlyWhenItIsDurable_AndAgainAfterACrash
   EXPECT_EQ(world.StateOf(id), JobState::kSucceeded);
 }
 
+// What a removal of `east` would be answered; "" if it would go.
+std::string RemovalOf(EngineWorld* world) {
+  const auto outcome = world->Apply({Removal(ObjectKind::kMemberCluster, "", "east")}, true);
+  return outcome.ok() ? "" : outcome.error().detail;
+}
+
+TEST_F(DispatchCases, AMemberStays_UntilItHasSaidThatItHoldsNoEndOfOurs) {
+  EXPECT_EQ(RemovalOf(&world), "");
+  List();
+  const JobId id = Running();
+  const DispatchKey key = world.KeyOf(id);
+  EXPECT_THAT(RemovalOf(&world), HasSubstr("runs jobs"));
+  world.members.End(key, RemotePhase::kSucceeded);
+  world.Settle();
+  EXPECT_THAT(
+      RemovalOf(&world),
+      HasSubstr("holds objects of 1 ended attempt, such as of job " + std::to_string(id.value) +
+                ", until Muster lets them go: try again in a moment; muster cluster remove "
+                "--force removes it all the same, and they keep the finalizer "
+                "muster.io/record"));
+  world.Run();
+  EXPECT_FALSE(ObjectOf(id).held);
+  EXPECT_NE(RemovalOf(&world), "") << "it was told, and has not said that it has done it";
+  world.members.Say(key);
+  world.Run();
+  EXPECT_EQ(RemovalOf(&world), "");
+  world.Restart();
+  world.Settle();
+  EXPECT_THAT(RemovalOf(&world), HasSubstr("may hold objects of 1 ended attempt"));
+  world.Run();
+  EXPECT_EQ(RemovalOf(&world), "") << "it was listed";
+}
+
+TEST_F(DispatchCases, AMemberStays_WhileAnEndedJobIsBeingRemovedThere) {
+  const JobId id = Running();
+  world.members.End(world.KeyOf(id), RemotePhase::kSucceeded);
+  world.Run();
+  List();
+  ASSERT_EQ(RemovalOf(&world), "") << "a list tells it too";
+  ASSERT_TRUE(world.Do(JobVerb::kDelete, id).ok());
+  EXPECT_THAT(RemovalOf(&world), HasSubstr("holds objects of 1 ended attempt"));
+  world.Run();
+  EXPECT_EQ(RemovalOf(&world), "");
+}
+
+TEST_F(DispatchCases, AMemberIsRemovedByForceWhateverItHolds_UntilItIsListedAgain) {
+  const JobId id = Running();
+  world.members.End(world.KeyOf(id), RemotePhase::kSucceeded);
+  world.Settle();
+  const auto fence = [this](bool whatever) {
+    FenceCommand command{{"root", "loopback"}, "east", [](const Result<std::size_t>&) {}};
+    command.whatever_policy = whatever;
+    world.engine->Post(std::move(command));
+    world.Settle();
+  };
+  fence(false);
+  EXPECT_NE(RemovalOf(&world), "") << "a fence is no force";
+  fence(true);
+  EXPECT_EQ(RemovalOf(&world), "");
+  world.members.ForgetOrders();
+  List();
+  EXPECT_NE(RemovalOf(&world), "");
+}
+
+TEST_F(DispatchCases, AMemberThatWasGivenUpIsRemovedByForceOnly) {
+  SetPolicy("fail");
+  Running();
+  Cut();
+  Pass(kLongAwayMs);
+  EXPECT_THAT(RemovalOf(&world), HasSubstr("1 ended attempt"));
+  EXPECT_THAT(RemovalOf(&world), HasSubstr("it does not answer; muster cluster remove --force"));
+  Heal();
+  EXPECT_EQ(RemovalOf(&world), "");
+}
+
 TEST_F(DispatchCases, Case14_TheClusterIsCreatedAnew_AllAttemptsThereAreLost) {
   const JobId running = Running("running");
   const JobId ended = Running("ended");

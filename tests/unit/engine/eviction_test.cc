@@ -70,6 +70,37 @@ TEST(Eviction, ABorrowerKeepsItsQuotaUntilItsPodsAreGoneAndThenWaitsAgain) {
   EXPECT_EQ(world.members.most_active_of_one_job, 1U);
 }
 
+TEST(Eviction, RoomOnAMemberIsMadeForTheMoreImportantJob_AndTheVictimReturnsWhenItEnds) {
+  EngineWorld world;
+  world.Declare({{"cpu", 64000}}, {{"cpu", 8000}});
+  QueueSpec queue;
+  queue.nominal = {{"cpu", 64000}};
+  queue.within = "LowerPriority";
+  ASSERT_TRUE(world.Apply({ClusterQueueObject(queue)}).ok());
+  JobSpec spec;
+  spec.name = "idle";
+  spec.pods = {Pods{1, {{"cpu", 8000}}}};
+  const JobId idle = world.Submit(spec)->id;
+  world.Run();
+  ASSERT_EQ(world.StateOf(idle), JobState::kRunning);
+  spec.name = "urgent";
+  spec.priority = 10;
+  const JobId urgent = world.Submit(spec)->id;
+  world.Settle();
+  EXPECT_EQ(world.Job(idle)->reason, Reason::kPreempted);
+  EXPECT_EQ(world.Job(urgent)->reason, Reason::kWaitingForPreemptedWorkloads);
+  EXPECT_EQ(world.Job(urgent)->message,
+            "member cluster east: needs 8 cpu, 0 of 8 free, and room is being made");
+  world.Run();
+  EXPECT_EQ(world.StateOf(urgent), JobState::kRunning);
+  EXPECT_EQ(world.StateOf(idle), JobState::kPending);
+  EXPECT_EQ(world.Job(idle)->reason, Reason::kWaitingForCapacity);
+  world.members.End(world.KeyOf(urgent), RemotePhase::kSucceeded);
+  world.Run();
+  EXPECT_EQ(world.StateOf(idle), JobState::kRunning);
+  EXPECT_EQ(world.members.most_active_of_one_job, 1U);
+}
+
 TEST(Eviction, AVictimThatWasOnlyAdmittedIsEvictedToo) {
   EngineWorld world;
   DeclareCohort(&world);

@@ -301,6 +301,232 @@ TEST(Evictions, ThatABudgetForbidsSayWhy) {
   EXPECT_EQ(world.Job(ids[0])->attempt, 1) << "it is not tried again";
 }
 
+constexpr const char* kBoth = R"({"placementType":"PickN","numberOfClusters":3})";
+
+// What schedd/propagation would record: `train` has one object on a member, which works.
+Work WorkOn(const std::string& cluster) {
+  Work work;
+  work.ns = "default";
+  work.placement = "train";
+  work.cluster = cluster;
+  work.state = WorkState::kBound;
+  work.snapshot = 0;
+  work.scheduled_at = {1};
+  ManifestStatus& manifest = work.manifests.emplace_back();
+  manifest.ref = {"", "v1", "ConfigMap", "default", "settings"};
+  manifest.result = ManifestResult::kApplied;
+  manifest.availability = ManifestAvailability::kAvailable;
+  return work;
+}
+
+void Record(EngineWorld* world, const std::vector<Work>& works) {
+  RecordWorksCommand command;
+  for (const Work& work : works) command.works.push_back(std::make_shared<const Work>(work));
+  command.done = [](Status status) { EXPECT_TRUE(status.ok()); };
+  ASSERT_TRUE(world->engine->Post(std::move(command)));
+  world->Run();
+}
+
+WallTime ExecutedAt(const EngineWorld& world, const std::string& name) {
+  return world.engine->View()->config->placement_evictions.at({"default", name}).executed_at;
+}
+
+TEST(EvictionsOfObjects, AreExecutedAndSayWhen) {
+  EngineWorld world;
+  OnEast(&world, 0);
+  Work work = WorkOn("east");
+  work.scheduled_at = world.clock.WallNow();
+  Record(&world, {work});
+  ApplyAndRun(&world, {Train(kBoth), Eviction("now")});
+  EXPECT_EQ(StatusOf(world, "now").first, "Valid=True Executed=True");
+  EXPECT_EQ(StatusOf(world, "now").second,
+            "Eviction is allowed, no ResourcePlacementDisruptionBudget specified, configuration "
+            "objects are removed");
+  EXPECT_EQ(ExecutedAt(world, "now"), world.clock.WallNow());
+  EXPECT_EQ(*world.engine->View()->works->works.at({"default", "train", "east"}), work)
+      << "rows are written by schedd/propagation alone";
+  const WallTime at = ExecutedAt(world, "now");
+  Later(&world, 60);
+  world.Restart();
+  world.Run();
+  EXPECT_EQ(ExecutedAt(world, "now"), at) << "to the microsecond, and once";
+}
+
+TEST(EvictionsOfObjects, MeanWhatIsThereWhateverTheClockSays) {
+  EngineWorld world;
+  OnEast(&world, 0);
+  Work work = WorkOn("east");
+  work.scheduled_at = {world.clock.WallNow().us + 1'234'567};  // by a clock that was ahead
+  Record(&world, {work});
+  ApplyAndRun(&world, {Train(kBoth), Eviction("now")});
+  EXPECT_EQ(ExecutedAt(world, "now"), work.scheduled_at);
+}
+
+TEST(EvictionsOfObjects, GoByWhatIsThere) {
+  struct Case {
+    const char* says;
+    WorkState state;
+    bool has_objects;
+    const char* conditions;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"it is there", WorkState::kBound, true, "Valid=True Executed=True", "objects are removed"},
+      {"it is told to have nothing", WorkState::kBound, false, "Valid=True Executed=True", ""},
+      {"it waits for its turn", WorkState::kScheduled, false, "Valid=True Executed=False",
+       "placement has not propagated resources to target cluster yet"},
+      {"it waits where rests are", WorkState::kScheduled, true, "Valid=True Executed=True", ""},
+      {"it leaves already", WorkState::kLeaving, true, "Valid=True Executed=True",
+       "resources propagated by placement is currently being removed from cluster"},
+  };
+  for (const Case& one : cases) {
+    EngineWorld world;
+    OnEast(&world, 0);
+    Work work = WorkOn("east");
+    work.state = one.state;
+    if (!one.has_objects) work.manifests.clear();
+    Record(&world, {work});
+    ApplyAndRun(&world, {Train(kBoth), Eviction("now")});
+    EXPECT_EQ(StatusOf(world, "now").first, one.conditions) << one.says;
+    EXPECT_THAT(StatusOf(world, "now").second, HasSubstr(one.message)) << one.says;
+  }
+}
+
+TEST(EvictionsOfObjects, ABudgetKeepsMembersAvailable) {
+  struct Case {
+    const char* says;
+    const char* policy;
+    const char* budget;
+    int available;  // of three members, east among them if any is
+    const char* first;
+    const char* second;
+    const char* message;  // of the second
+  };
+  constexpr const char* kYes = "Valid=True Executed=True";
+  constexpr const char* kNo = "Valid=True Executed=False";
+  constexpr const char* kAll = R"({"placementType":"PickAll"})";
+  const Case cases[] = {
+      {"two of three must stay", kBoth, R"({"minAvailable":2})", 3, kYes, kNo,
+       "Eviction is blocked by specified ResourcePlacementDisruptionBudget, availablePlacements: "
+       "2, totalPlacements: 3"},
+      {"one must", kBoth, R"({"minAvailable":1})", 3, kYes, kYes,
+       "Eviction is allowed by specified ResourcePlacementDisruptionBudget, availablePlacements: "
+       "2, totalPlacements: 3, configuration objects are removed"},
+      {"one may be unavailable", kBoth, R"({"maxUnavailable":1})", 3, kYes, kNo, "Placements: 2"},
+      {"one may, and is", kBoth, R"({"maxUnavailable":1})", 2, kNo, kNo, "Placements: 2"},
+      {"a percentage is of numberOfClusters", R"({"placementType":"PickN","numberOfClusters":6})",
+       R"({"maxUnavailable":"30%"})", 3, kYes, kYes, ""},
+      {"what does not work bypasses it", kBoth, R"({"minAvailable":3})", 0, kYes, kYes, ""},
+      {"PickAll takes a number", kAll, R"({"minAvailable":2})", 3, kYes, kNo, "Placements: 2"},
+      {"but no percentage", kAll, R"({"minAvailable":"1%"})", 3, kNo, kNo,
+       "blocked by misconfigured ResourcePlacementDisruptionBudget, a percentage is not for"},
+  };
+  for (const Case& one : cases) {
+    EngineWorld world;
+    OnEast(&world, 0);
+    std::vector<Work> works;
+    for (const char* member : {"east", "west", "north"}) {
+      works.push_back(WorkOn(member));
+      if (static_cast<int>(works.size()) > one.available)
+        works.back().manifests[0].result = ManifestResult::kApplyFailed;
+    }
+    Record(&world, works);
+    // Both at once: the first is not carried out on the member yet when the second is judged.
+    ApplyAndRun(&world, {Train(one.policy), Budget(one.budget), Eviction("a-first"),
+                         Eviction("b-second", "train", "west")});
+    EXPECT_EQ(StatusOf(world, "a-first").first, one.first) << one.says;
+    EXPECT_EQ(StatusOf(world, "b-second").first, one.second) << one.says;
+    EXPECT_THAT(StatusOf(world, "b-second").second, HasSubstr(one.message)) << one.says;
+  }
+}
+
+TEST(EvictionsOfObjects, ASecondOneFindsThatTheyLeave) {
+  EngineWorld world;
+  OnEast(&world, 0);
+  Record(&world, {WorkOn("east"), WorkOn("west")});
+  ApplyAndRun(&world, {Train(kBoth), Budget(R"({"minAvailable":1})"), Eviction("a-first"),
+                       Eviction("b-second")});
+  EXPECT_THAT(StatusOf(world, "b-second").second, HasSubstr("currently being removed"));
+  ApplyAndRun(&world, {Eviction("third", "train", "west")});
+  EXPECT_EQ(StatusOf(world, "third").first, "Valid=True Executed=False") << "counted once";
+}
+
+TEST(EvictionsOfObjects, WithJobsBothMustBeFreeToGo) {
+  struct Case {
+    const char* says;
+    int jobs;
+    std::vector<std::string> members;
+    const char* conditions;
+    const char* message;
+  };
+  // Two must be available, of members and of jobs.
+  const Case cases[] = {
+      {"too few jobs",
+       2,
+       {"east", "west", "north"},
+       "Valid=True Executed=False",
+       "blocked by specified ResourcePlacementDisruptionBudget, availablePlacements: 2, "
+       "totalPlacements: 2, of jobs"},
+      {"too few members", 0, {"east", "west"}, "Valid=True Executed=False", "totalPlacements: 2"},
+      {"neither", 2, {"east", "west"}, "Valid=True Executed=False", "of members"},
+      {"no jobs", 0, {"east", "west", "north"}, "Valid=True Executed=True", "removed"},
+  };
+  for (const Case& one : cases) {
+    EngineWorld world;
+    const auto ids = OnEast(&world, one.jobs);
+    std::vector<Work> works;
+    for (const std::string& member : one.members) works.push_back(WorkOn(member));
+    Record(&world, works);
+    ApplyAndRun(&world, {Train(kBoth), Budget(R"({"minAvailable":2})"), Eviction("now")});
+    EXPECT_EQ(StatusOf(world, "now").first, one.conditions) << one.says;
+    EXPECT_THAT(StatusOf(world, "now").second, HasSubstr(one.message)) << one.says;
+    EXPECT_EQ(CountOn(world, ids, "east"), one.jobs) << one.says;
+    const bool executed = std::string(one.conditions).ends_with("Executed=True");
+    EXPECT_EQ(ExecutedAt(world, "now").set(), executed) << one.says;
+  }
+}
+
+TEST(EvictionsOfObjects, LeaveTogetherWithTheJobs) {
+  EngineWorld world;
+  const auto ids = OnEast(&world, 2);
+  Record(&world, {WorkOn("east")});
+  ApplyAndRun(&world, {Train(kBoth), Eviction("now")});
+  EXPECT_THAT(StatusOf(world, "now").second,
+              testing::EndsWith("jobs evicted: 2, configuration objects are removed"));
+  EXPECT_EQ(world.Job(ids[0])->attempt, 2);
+}
+
+TEST(EvictionsOfObjects, DoNotTakeThemFromJobsThatStay) {
+  EngineWorld world;
+  world.Declare({{"cpu", 64000}}, {{"cpu", 8000}});
+  const JobId goes = Running(&world, "goes");
+  Running(&world, "stays", true);
+  Record(&world, {WorkOn("east")});
+  ApplyAndRun(&world, {Train(kBoth), Eviction("now")});
+  EXPECT_EQ(StatusOf(world, "now").first, "Valid=True Executed=False");
+  EXPECT_EQ(StatusOf(world, "now").second,
+            "Eviction is blocked, 1 of the 2 jobs there may not be requeued");
+  EXPECT_EQ(world.Job(goes)->attempt, 1) << "all or nothing";
+}
+
+TEST(EvictionsOfObjects, TheirObjectIsNotDeletedBeforeTheRowSaysSo) {
+  EngineWorld world;
+  OnEast(&world, 0);
+  Work work = WorkOn("east");
+  Record(&world, {work});
+  ApplyAndRun(&world, {Train(kBoth), Eviction("now")});
+  ObjectChange removal = Eviction("now");
+  removal.remove = true;
+  removal.manifest.clear();
+  const auto refused = world.Apply({removal});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(refused.error().detail, HasSubstr("is being carried out on member cluster east"));
+  work.state = WorkState::kLeaving;
+  Record(&world, {work});
+  EXPECT_TRUE(world.Apply({removal}).ok());
+}
+
 TEST(Evictions, ThatMeanNobodyAreInvalid) {
   struct Case {
     const char* says;

@@ -684,6 +684,95 @@ TEST(PlacedJobs, WhatHasRoomAndDoesNotRunYetIsOnItsWayToTheMachines) {
   EXPECT_THAT(IdsOf(before), ElementsAre(1)) << "a snapshot keeps what it has";
 }
 
+// One that the member has said to run at 200, after facts of 100.
+JobPtr RunsUntold(PlacedJobs* placed, const std::string& cluster = "east") {
+  placed->TakeFacts("east", {100});
+  const JobPtr admitted = RecordOf(1, JobState::kAdmitted, cluster);
+  const JobPtr running = RecordOf(1, JobState::kRunning, cluster);
+  placed->Move(nullptr, admitted);
+  placed->Move(admitted.get(), running);
+  placed->AwaitFacts(running, {200});
+  return running;
+}
+
+TEST(PlacedJobs, WhatRunsIsOnItsWay_UntilFactsAreAsNewAsThat) {
+  PlacedJobs placed;
+  RunsUntold(&placed);
+  placed.Move(RecordOf(1, JobState::kRunning, "east").get(),
+              RecordOf(1, JobState::kRunning, "east"));
+  EXPECT_FALSE(placed.TakeFacts("east", {199}));
+  EXPECT_FALSE(placed.TakeFacts("west", {300}));
+  EXPECT_THAT(IdsOf(placed.StartingOn("east")), ElementsAre(1));
+  EXPECT_TRUE(placed.TakeFacts("east", {200}));
+  EXPECT_EQ(placed.StartingOn("east"), nullptr);
+  EXPECT_FALSE(placed.TakeFacts("east", {300})) << "told once";
+  const JobPtr late = RecordOf(2, JobState::kRunning, "east");
+  placed.Move(nullptr, late);
+  placed.AwaitFacts(late, {250});
+  EXPECT_EQ(placed.StartingOn("east"), nullptr) << "the facts came first";
+}
+
+TEST(PlacedJobs, WhatRunsIsNotAwaited_WhereNoFactsWillTellOfIt) {
+  PlacedJobs placed;
+  RunsUntold(&placed, "west");
+  EXPECT_EQ(placed.StartingOn("west"), nullptr) << "it tells no machines";
+  const JobPtr running = RunsUntold(&placed);
+  EXPECT_TRUE(placed.TakeFacts("east", {})) << "any more";
+  EXPECT_EQ(placed.StartingOn("east"), nullptr);
+  RunsUntold(&placed);
+  EXPECT_TRUE(placed.TakeFacts("east", {50})) << "the clock was set back";
+  EXPECT_EQ(placed.StartingOn("east"), nullptr);
+  RunsUntold(&placed);
+  placed.Move(running.get(), RecordOf(1, JobState::kSucceeded, "east"));
+  EXPECT_EQ(placed.StartingOn("east"), nullptr) << "it has ended";
+  EXPECT_FALSE(placed.TakeFacts("east", {300}));
+}
+
+TEST(PlacedJobs, WhatRunsIsOnItsWayAcrossARecovery_IfItIsStillThatAttempt) {
+  PlacedJobs placed;
+  const JobPtr running = RunsUntold(&placed);
+  placed.Clear();
+  EXPECT_EQ(placed.StartingOn("east"), nullptr);
+  placed.Move(nullptr, running);
+  EXPECT_THAT(IdsOf(placed.StartingOn("east")), ElementsAre(1));
+  placed.Clear();
+  EXPECT_FALSE(placed.TakeFacts("east", {200})) << "nobody is known now";
+  placed.Move(nullptr, running);
+  EXPECT_EQ(placed.StartingOn("east"), nullptr) << "it was told meanwhile";
+  PlacedJobs other;
+  auto again = std::make_shared<JobRecord>(*RunsUntold(&other));
+  other.Clear();
+  again->attempt = 2;
+  other.Move(nullptr, again);
+  EXPECT_EQ(other.StartingOn("east"), nullptr);
+}
+
+// One machine with this much cpu left, as the member knew at `at`.
+void TellMachine(EngineWorld* world, std::int64_t cpu, WallTime at) {
+  ClusterFacts facts;
+  facts.cluster = "east";
+  facts.machines = std::make_shared<const MachineGroups>(
+      1, MachineGroup{{}, {}, {{"cpu", cpu}, {"pods", 99}}, 1});
+  facts.observed_at = at;
+  world->engine->Post(FactsCommand{facts});
+  world->Run();
+}
+
+TEST(Placements, RoomOfMachinesIsNotGivenTwice_WhenAJobRunsBeforeItsMemberCountsIt) {
+  EngineWorld world;
+  world.Declare({{"cpu", 64000}}, {{"cpu", 64000}});
+  TellMachine(&world, 2000, world.clock.WallNow());
+  world.clock.Advance(10);
+  const JobId first = SubmitAndRun(&world, Named("first"));
+  ASSERT_EQ(world.StateOf(first), JobState::kRunning);
+  const JobId second = SubmitAndRun(&world, Named("second"));
+  EXPECT_EQ(world.StateOf(second), JobState::kPending);
+  // Others have gone, or it had been counted before it was said to run: as much as before is left.
+  world.clock.Advance(10);
+  TellMachine(&world, 2000, world.clock.WallNow());
+  EXPECT_EQ(world.StateOf(second), JobState::kRunning) << "it is woken though nothing is other";
+}
+
 TEST(PlacedJobs, WaitingJobsAreFoundByTheirNamesAndByWhatTheyName) {
   PlacedJobs::Jobs jobs;
   auto naming = std::make_shared<JobRecord>(*RecordOf(2, JobState::kPending));

@@ -154,6 +154,34 @@ TEST_F(FakeApi, MergeAndApply_ChangeWhatTheyName) {
   EXPECT_EQ(client_.Ask("PATCH", kMaps + "/new?fieldManager=m", Map("new"), apply).status, 200);
 }
 
+TEST_F(FakeApi, Apply_KnowsWhoWroteWhichField_AndADryRunChangesNothing) {
+  const std::string apply = "application/apply-patch+yaml";
+  const std::string path = kMaps + "/a";
+  const auto say = [&](const std::string& query, const std::string& data) {
+    return client_.Ask("PATCH", path + "?fieldManager=" + query,
+                       R"({"metadata":{"name":"a"},"data":)" + data + "}", apply);
+  };
+  const auto data = [&] { return json::serialize(*FindObject(member_.Object(path), {"data"})); };
+  ASSERT_EQ(say("m", R"({"a":"1","b":"1"})").status, 201);
+  ASSERT_EQ(client_
+                .Ask("PATCH", path + "?fieldManager=k", R"({"data":{"b":"2","c":"2"}})",
+                     "application/merge-patch+json")
+                .status,
+            200);
+  const Said refused = say("m", R"({"a":"1","b":"1"})");
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_NE(refused.body.find(R"(conflict with \"k\")"), std::string::npos) << refused.body;
+  EXPECT_EQ(say("m", R"({"a":"1","b":"2"})").status, 200) << "the same value is no conflict";
+  const Said shown = say("m&force=true&dryRun=All", R"({"b":"3"})");
+  EXPECT_EQ(json::serialize(*FindObject(shown.object(), {"data"})), R"({"c":"2","b":"3"})");
+  EXPECT_EQ(data(), R"({"a":"1","b":"2","c":"2"})");
+  EXPECT_EQ(say("m&force=true", R"({"b":"3"})").status, 200);
+  EXPECT_EQ(data(), R"({"c":"2","b":"3"})") << "what it applied before and leaves out goes";
+  const Said other = client_.Ask("PATCH", kMaps + "/none?fieldManager=m",
+                                 R"({"metadata":{"name":"none","uid":"u"}})", apply);
+  EXPECT_EQ(other.status, 409) << "no object of that uid";
+}
+
 TEST_F(FakeApi, Versions_GrowWithChangesOnly_AndGenerationWithTheSpec) {
   const json::object made = client_.Post(kJobs, Job("a", kRun, R"("suspend":true,)")).object();
   const std::string path = kJobs + "/a";

@@ -17,9 +17,11 @@ void Put(ObjectTable* objects, ObjectKind kind, const std::string& ns, const std
   objects->insert_or_assign(ObjectKey{kind, ns, name}, ObjectPtr(object));
 }
 
-void PutMember(ObjectTable* objects, const std::string& name, const std::string& annotations) {
+void PutMember(ObjectTable* objects, const std::string& name, const std::string& annotations,
+               const std::string& spec = "") {
   Put(objects, ObjectKind::kMemberCluster, "", name,
-      R"({"metadata":{"name":")" + name + R"(","annotations":{)" + annotations + "}}}");
+      R"({"metadata":{"name":")" + name + R"(","annotations":{)" + annotations + R"(}},"spec":{)" +
+          spec + "}}");
 }
 
 TEST(DeclaredMembers, AreThoseThatNameASecretWithWhatItHolds) {
@@ -40,6 +42,21 @@ TEST(DeclaredMembers, AreThoseThatNameASecretWithWhatItHolds) {
       {.name = "other-key", .kubeconfig = "", .context = "", .fast = false},
       {.name = "other-namespace", .kubeconfig = "", .context = "", .fast = false}};
   EXPECT_EQ(DeclaredMembers(objects), wanted);
+}
+
+TEST(DeclaredMembers, HaveTheHeartbeatPeriodOfTheirObjects) {
+  ObjectTable objects;
+  PutMember(&objects, "added", R"("muster.io/kubeconfig-secret":"ns/way")",
+            R"("heartbeatPeriodSeconds":5)");
+  PutMember(&objects, "flagged", R"("muster.io/backend":"kubernetes")",
+            R"("heartbeatPeriodSeconds":600)");
+  PutMember(&objects, "flagged-by-default", R"("muster.io/backend":"kubernetes")");
+  PutMember(&objects, "here", R"("muster.io/backend":"local")", R"("heartbeatPeriodSeconds":7)");
+  const std::vector<MemberDeclaration> added = DeclaredMembers(objects);
+  ASSERT_EQ(added.size(), 1U);
+  EXPECT_EQ(added[0].heartbeat_s, 5);
+  const std::map<std::string, std::int64_t> flagged{{"flagged", 600}, {"flagged-by-default", 60}};
+  EXPECT_EQ(HeartbeatsOfFlagged(objects), flagged);
 }
 
 }  // namespace

@@ -38,7 +38,11 @@ class RegistryTest : public testing::Test {
                added_ = options;
              },
          .remove = [this](const std::string& name) { calls_.push_back("remove " + name); },
-         .reload = [this](const std::string& name) { calls_.push_back("reload " + name); }});
+         .reload = [this](const std::string& name) { calls_.push_back("reload " + name); },
+         .pace =
+             [this](const std::string& name, std::int64_t heartbeat_s) {
+               calls_.push_back("pace " + name + " " + std::to_string(heartbeat_s));
+             }});
   }
   std::vector<std::string> Take() { return std::exchange(calls_, {}); }
   std::string FileOf(const std::string& name) const {
@@ -75,6 +79,21 @@ TEST_F(RegistryTest, AMemberIsAFileThatOnlyItsOwnerReadsAndThenABackendsMember) 
   EXPECT_EQ(ModeOf(FileOf("a")), 0600);
   EXPECT_EQ(ModeOf(directory_), 0700);
   EXPECT_EQ(ModeOf(directory_ + "/a"), 0700);
+}
+
+TEST_F(RegistryTest, AnotherHeartbeatPeriodIsToldToTheMemberAsItRuns) {
+  Registry registry = Make();
+  MemberDeclaration member = Member("a", "text");
+  member.heartbeat_s = 5;
+  EXPECT_TRUE(registry.Apply({member}));
+  EXPECT_EQ(added_.heartbeat_s, 5);
+  (void)Take();
+  member.heartbeat_s = 600;
+  EXPECT_TRUE(registry.Apply({member}));
+  EXPECT_THAT(Take(), ElementsAre("pace a 600"));
+  member.kubeconfig = "other";
+  EXPECT_TRUE(registry.Apply({member}));
+  EXPECT_THAT(Take(), ElementsAre("reload a")) << "the period is known";
 }
 
 TEST_F(RegistryTest, WhatIsDeclaredAgainChangesNothing) {

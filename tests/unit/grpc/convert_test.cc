@@ -153,6 +153,8 @@ TEST(Cluster, HasItsPropertiesAndTaints) {
   cluster.member.version = "v1.34.1";
   cluster.member.taints = {{"spot", "yes", "NoSchedule"}};
   cluster.member.datasets = {"imagenet"};
+  cluster.member.draining = true;
+  cluster.member.heartbeat_s = 5;
   v1::Cluster message;
   ToProto(cluster, &message);
   EXPECT_EQ(message.capacity().at("cpu"), "8") << "as allocatable, where nothing is told";
@@ -160,6 +162,8 @@ TEST(Cluster, HasItsPropertiesAndTaints) {
   EXPECT_EQ(message.properties().at("k8s.io/k8s-version"), "v1.34.1");
   EXPECT_EQ(message.taints(0).effect(), "NoSchedule");
   EXPECT_EQ(message.datasets(0), "imagenet");
+  EXPECT_TRUE(message.draining());
+  EXPECT_EQ(message.heartbeat_period_seconds(), 5);
 }
 
 }  // namespace

@@ -195,7 +195,7 @@ class BackendWorld : public ::testing::Test {
   std::string kubeconfig_;
   bool fast_ = false;
   CountingSink sink_;
-  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<KubernetesMembers> backend_;
 };
 
 }  // namespace muster::k8s

@@ -40,6 +40,36 @@ TEST_F(SessionTest, AMemberThatIsAway_IsUnhealthyWithASentence_AndComesBackWithA
   EXPECT_TRUE(Ensure(JobOf(Key(), true)).ok());
 }
 
+TEST_F(SessionTest, WhatHasNotChangedIsToldOnceAHeartbeatPeriod_AndAnotherPeriodCountsAtOnce) {
+  Connect();
+  WallTime answered = sink_.AwaitFacts(Healthy).observed_at;
+  backend_->SetHeartbeat("m", 1);
+  const auto begun = std::chrono::steady_clock::now();
+  // By the default period that would take minutes; half a minute if only what is told were more.
+  for (int answers = 0; answers < 3; ++answers) {
+    answered = sink_
+                   .AwaitFacts([answered](const ClusterFacts& facts) {
+                     return facts.observed_at.us > answered.us + kMicrosPerSecond / 2;
+                   })
+                   .observed_at;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20));
+}
+
+TEST_F(SessionTest, WhatRunsIsFollowedByFactsThatAreAsNew_ThoughNothingElseHasChanged) {
+  Connect();
+  const DispatchKey key = Key();
+  // Its pod is bound, and that told, some time before it runs.
+  ASSERT_TRUE(Run(key, {{"bed.test/start", "3s"}}).ok());
+  const Observation running = sink_.recording.AwaitPhase(key, RemotePhase::kRunning);
+  const auto begun = std::chrono::steady_clock::now();
+  sink_.AwaitFacts([&](const ClusterFacts& facts) {
+    return facts.healthy && facts.observed_at >= running.observed_at;
+  });
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(8))
+      << "not only with the heartbeat, nor with the next probe";
+}
+
 TEST_F(SessionTest, AnEndThatCameWhileWeWereAway_IsTold) {
   Connect();
   const DispatchKey key = Key();

@@ -36,6 +36,61 @@ TEST(RestJobs, ASubmittedJobIsAnsweredWithItsViewAndFoundByNumberUidAndName) {
   EXPECT_NE(events.body.find("JobAccepted"), std::string::npos) << events.body;
 }
 
+/// Member `east` runs a queue of its own, as far as anybody asks.
+class OneQueue final : public MemberQueues {
+ public:
+  bool RunsQueue(const std::string& cluster) const override { return cluster == "east"; }
+  void EnsureCopy(const CopyOrder&, Callback<Done> done) override { done(Done{}); }
+  void RemoveCopy(const CopyRemoval&, Callback<Done> done) override { done(Done{}); }
+  void ListCopies(const std::string&, Callback<std::vector<MemberCopy>> done) override {
+    done(std::vector<MemberCopy>{});
+  }
+};
+
+TEST(RestJobs, MembersAreNominatedForAJobOfAnExternalQueue) {
+  ApiWorld api;
+  OneQueue queues;
+  api.service.SetMemberQueues(&queues);
+  const ObjectChange queue =
+      WithAnnotation(ClusterQueueObject({}), "muster.io/dispatch-mode", "External");
+  ASSERT_EQ(api.Ask("POST", "/v1/apply", queue.manifest).status, 200);
+  const Answer made = api.Post(kJobs, JobManifest("train"));
+  ASSERT_EQ(made.status, 201) << made.body;
+  const std::string path =
+      "/v1/jobs/" + std::to_string(Json(made.body).at("id").to_number<int>()) + ":nominate";
+  Answer named;
+  for (int i = 0; i < 200 && named.status != 200; ++i) {  // until it holds quota
+    named = api.Post(path, Json(R"({"clusters":["east"]})"));
+    if (named.status != 200) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  ASSERT_EQ(named.status, 200) << named.body;
+  EXPECT_EQ(Json(named.body).at("name"), "train");
+  struct Case {
+    const char* body;
+    int status;
+    const char* field;
+  };
+  const Case cases[] = {
+      {R"({"clusters":["nowhere"]})", 400, "clusters[0]"},
+      {R"({"clusters":["east","east"]})", 400, "clusters[1]"},
+      {R"({"clusters":"east"})", 400, "clusters"},
+      {R"({"clusters":[1]})", 400, "clusters[0]"},
+      {R"({"clusters":[],"more":1})", 400, "more"},
+      {R"({})", 400, "clusters"},
+  };
+  for (const Case& one : cases) {
+    const Answer refused = api.Post(path, Json(one.body));
+    EXPECT_EQ(refused.status, one.status) << one.body << refused.body;
+    EXPECT_NE(refused.body.find("\"field\":\"" + std::string(one.field) + "\""),
+              std::string::npos)
+        << one.body << refused.body;
+  }
+  api.service.SetMemberQueues(nullptr);
+  const Answer without = api.Post(path, Json(R"({"clusters":["east"]})"));
+  EXPECT_NE(without.body.find("runs no queue of its own"), std::string::npos) << without.body;
+  EXPECT_EQ(api.Post(path, Json(R"({"clusters":[]})")).status, 200) << "they are withdrawn";
+}
+
 TEST(RestJobs, TheSameKeyGivesTheSameJobAndATakenNameIsAConflict) {
   ApiWorld api;
   const Answer first = api.Post(kJobs, JobManifest("train"), "Idempotency-Key: k-1\r\n");

@@ -42,10 +42,11 @@ class MemberRegistry : public testing::Test {
     MUSTER_CHECK(answer.has_value());
     return *answer;
   }
-  Status Remove(const std::string& name, bool force = false) {
-    std::optional<Status> answer;
-    w.service.RemoveMember(w.alice, name, force,
-                           [&answer](Status result) { answer = std::move(result); });
+  Result<api::RemovedMember> Remove(const std::string& name, bool force = false) {
+    std::optional<Result<api::RemovedMember>> answer;
+    w.service.RemoveMember(w.alice, name, force, [&answer](Result<api::RemovedMember> result) {
+      answer = std::move(result);
+    });
     w.world.Settle();
     MUSTER_CHECK(answer.has_value());
     return *answer;
@@ -139,6 +140,56 @@ TEST_F(MemberRegistry, ARemovedMemberTakesItsSecretAndOneOfAFlagStays) {
   EXPECT_EQ(Remove("west").error().code, Code::kNotFound);
   EXPECT_THAT(Remove("east").error().detail, HasSubstr("is declared by a flag"));
   EXPECT_NE(Member("east"), nullptr);
+}
+
+TEST_F(MemberRegistry, ARemovalSaysWhatPlacementsBroughtThere) {
+  ASSERT_TRUE(Add("west").ok());
+  RecordWorksCommand works;
+  const auto put = [&works](const char* placement, const char* cluster,
+                            const std::vector<std::string>& uids) {
+    auto work = std::make_shared<Work>();
+    work->placement = placement;
+    work->cluster = cluster;
+    for (const std::string& uid : uids) work->manifests.emplace_back().remote_uid = uid;
+    works.works.push_back(std::move(work));
+  };
+  put("queues", "west", {"u1", "u2", ""});
+  put("flavors", "west", {"u3"});
+  put("refused", "west", {""});
+  put("queues", "east", {"u4"});
+  works.done = [](const Status&) {};
+  w.world.engine->Post(std::move(works));
+  w.world.Settle();
+  const auto removed = Remove("west");
+  ASSERT_TRUE(removed.ok()) << removed.error().detail;
+  EXPECT_EQ(removed->objects, 3U);
+  EXPECT_EQ(removed->placements, 2U);
+}
+
+TEST_F(MemberRegistry, OneThatHoldsAnEndedJobStaysUnlessItIsForced) {
+  ASSERT_TRUE(Add("west").ok());
+  w.world.members.two_steps = true;
+  w.world.members.Tell("west");
+  w.world.members.List("west");
+  w.world.Run();
+  CordonCommand cordon;
+  cordon.cluster = "east";
+  cordon.done = [](const Result<ObjectPtr>&) {};
+  w.world.engine->Post(std::move(cordon));
+  const auto job = w.Submit(JobManifest("job"));
+  ASSERT_TRUE(job.ok());
+  w.world.Run();
+  const DispatchKey key = w.world.KeyOf(job->job->id);
+  ASSERT_EQ(key.cluster, "west");
+  w.world.members.End(key, RemotePhase::kSucceeded);
+  w.world.Settle();
+  const auto refused = Remove("west");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(refused.error().detail, HasSubstr("holds objects of 1 ended attempt"));
+  EXPECT_NE(Member("west"), nullptr);
+  EXPECT_TRUE(Remove("west", true).ok());
+  EXPECT_EQ(Member("west"), nullptr);
 }
 
 TEST_F(MemberRegistry, AManifestThatNamesASecretIsAMemberToo) {

@@ -255,7 +255,10 @@ TEST(Clusters, WhatTheFlagsSayOfAMemberCannotBeChanged) {
        },
        "kind"},
       {"another field of the spec too",
-       [](Member* m) { (*m)["spec"] = Json(R"({"heartbeatPeriodSeconds":60})"); }, "kind"},
+       [](Member* m) { (*m)["spec"] = Json(R"({"deleteOptions":{}})"); }, "kind"},
+      {"a heartbeat has bounds",
+       [](Member* m) { (*m)["spec"] = Json(R"({"heartbeatPeriodSeconds":601})"); },
+       "spec.heartbeatPeriodSeconds"},
       {"a spec is an object", [](Member* m) { (*m)["spec"] = "taints"; }, "spec"},
       {"a taint needs an effect that a member can have",
        [](Member* m) { (*m)["spec"] = Json(R"({"taints":[{"key":"a","effect":"Never"}]})"); },
@@ -281,6 +284,7 @@ TEST(Clusters, FactsTellTheRoomOfMachines_AndTheirAge) {
   const auto without = api::FactsJson(cluster, {1'012 * kMicrosPerSecond});
   EXPECT_EQ(without.at("ageSeconds"), 12);
   EXPECT_EQ(without.at("stale"), false);
+  EXPECT_EQ(without.at("heartbeatPeriodSeconds"), 60);
   EXPECT_FALSE(without.contains("machines")) << "it has told nothing of them";
   EXPECT_EQ(without.at("free").at("cpu"), "0") << "more is held than there is";
   EXPECT_EQ(without.at("capacity").at("gpu"), "24");
@@ -290,7 +294,8 @@ TEST(Clusters, FactsTellTheRoomOfMachines_AndTheirAge) {
       MachineGroups{{{}, {}, {{"cpu", 3500}, {"gpu", 8}}, 1},
                     {{}, {}, {{"cpu", 500}, {"gpu", 7}}, 2},
                     {{}, {}, {{"cpu", 4000}, {"gpu", 0}}, 3}});
-  const auto facts = api::FactsJson(cluster, {1'061 * kMicrosPerSecond});
+  EXPECT_EQ(api::FactsJson(cluster, {1'090 * kMicrosPerSecond}).at("stale"), false);
+  const auto facts = api::FactsJson(cluster, {1'091 * kMicrosPerSecond});
   EXPECT_EQ(facts.at("stale"), true);
   EXPECT_EQ(facts.at("machines").at("ready"), 6);
   EXPECT_EQ(WriteJson(facts.at("machines").at("largestFree")), R"({"cpu":"4","gpu":"8"})");

@@ -99,5 +99,22 @@ TEST(DisruptionObjects, AStatusSaysWhetherAnEvictionIsOver) {
   }
 }
 
+TEST(DisruptionObjects, AStatusSaysWhenAnEvictionWasCarriedOut) {
+  const std::pair<const char*, std::int64_t> cases[] = {
+      {"{type: Executed, status: 'True', lastTransitionTime: '1970-01-01T00:01:00.000007Z'}",
+       60'000'007},
+      {"{type: Executed, status: 'False', lastTransitionTime: '1970-01-01T00:01:00Z'}", 0},
+      {"{type: Valid, status: 'True', lastTransitionTime: '1970-01-01T00:01:00Z'}", 0},
+      {"{type: Executed, status: 'True'}", 0},
+  };
+  for (const auto& [condition, at] : cases) {
+    ConfigView config;
+    json::value manifest = Object(kEviction, "{placementName: a, clusterName: east}");
+    manifest.as_object()["status"] = Yaml("{conditions: [" + std::string(condition) + "]}");
+    ASSERT_TRUE(ApplyTo(&config, ObjectKind::kResourcePlacementEviction, manifest).ok());
+    EXPECT_EQ(config.placement_evictions.at({"ml", "p"}).executed_at.us, at) << condition;
+  }
+}
+
 }  // namespace
 }  // namespace muster::shapes

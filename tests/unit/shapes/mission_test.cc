@@ -161,23 +161,84 @@ TEST(Mission, TheGuidesPlacementOfAJobIsRead) {
             (PropertySorter{"resources.kubernetes-fleet.io/available-memory", true}));
 }
 
-TEST(Mission, TheGuidesPlacementsOfQueuesAreRefusedByName) {
-  const auto refused = ParseObject(Yaml(R"(
+// The guide's placements of queues, word for word.
+constexpr const char* kQueuePlacements[] = {R"(
 apiVersion: placement.kubernetes-fleet.io/v1beta1
 kind: ClusterResourcePlacement
-metadata: {name: sample-kueue}
+metadata:
+  name: sample-kueue
 spec:
   resourceSelectors:
-  - {group: kueue.x-k8s.io, version: v1beta1, kind: ResourceFlavor, name: default-flavor}
-  - {group: kueue.x-k8s.io, version: v1beta1, kind: ClusterQueue, name: cluster-queue}
-  - {group: "", kind: Namespace, version: v1, name: compute-jobs, selectionScope: NamespaceOnly}
-  policy: {placementType: PickAll}
-)"));
-  EXPECT_EQ(ProblemsOf(refused),
-            "spec.resourceSelectors[0].kind: ResourceFlavor: propagating configuration objects to "
-            "members is not supported by this version\n"
-            "spec.resourceSelectors[1].kind: ClusterQueue: propagating configuration objects to "
-            "members is not supported by this version\n");
+    - group: kueue.x-k8s.io
+      version: v1beta1
+      kind: ResourceFlavor
+      name: default-flavor
+    - group: kueue.x-k8s.io
+      version: v1beta1
+      kind: ClusterQueue
+      name: cluster-queue
+    - group: ""
+      kind: Namespace
+      version: v1
+      name: compute-jobs
+      selectionScope: NamespaceOnly
+  policy:
+    placementType: PickAll
+  strategy:
+    type: RollingUpdate
+    rollingUpdate:
+      maxUnavailable: 25%
+      maxSurge: 25%
+      unavailablePeriodSeconds: 60
+  revisionHistoryLimit: 15
+)",
+                                            R"(
+apiVersion: placement.kubernetes-fleet.io/v1beta1
+kind: ResourcePlacement
+metadata:
+  name: queue-placement
+  namespace: compute-jobs
+spec:
+  resourceSelectors:
+  - group: kueue.x-k8s.io
+    version: v1beta1
+    kind: LocalQueue
+    name: local-queue
+  policy:
+    placementType: PickAll  # Place queue in all available clusters
+  strategy:
+    type: RollingUpdate
+    rollingUpdate:
+      maxUnavailable: 25%
+      maxSurge: 25%
+      unavailablePeriodSeconds: 60
+    applyStrategy:
+      whenToApply: IfNotDrifted
+  revisionHistoryLimit: 15
+)"};
+
+TEST(Mission, TheGuidesPlacementsOfQueuesAreRead) {
+  ConfigView config;
+  for (const char* text : kQueuePlacements) {
+    const auto object = ParseObject(Yaml(text));
+    ASSERT_TRUE(object.ok()) << object.error().detail;
+    ASSERT_TRUE(ApplyTo(&config, object->kind, object->manifest).ok());
+  }
+  const PlacementPtr of_cluster = config.placements->Find("", "sample-kueue");
+  ASSERT_NE(of_cluster, nullptr);
+  ASSERT_EQ(of_cluster->selectors.size(), 3U);
+  EXPECT_EQ(of_cluster->selectors[1].kind, "ClusterQueue");
+  EXPECT_EQ(of_cluster->selectors[2].scope, SelectionScope::kNamespaceOnly);
+  EXPECT_EQ(of_cluster->policy.type, PlacementType::kPickAll);
+  EXPECT_EQ(of_cluster->rollout, (RollingUpdate{{25, true}, {25, true}, 60}));
+  EXPECT_EQ(of_cluster->apply, ApplyStrategy{});
+  EXPECT_EQ(of_cluster->revision_history_limit, 15);
+  EXPECT_FALSE(of_cluster->abandon);
+  const PlacementPtr of_queue = config.placements->Find("compute-jobs", "queue-placement");
+  ASSERT_NE(of_queue, nullptr);
+  EXPECT_EQ(of_queue->selectors.at(0).kind, "LocalQueue");
+  EXPECT_TRUE(of_queue->apply.if_not_drifted);
+  EXPECT_EQ(of_queue->apply.take_over, TakeOver::kAlways);
 }
 
 }  // namespace

@@ -86,10 +86,9 @@ TEST(PlacementObject, IsReadInBothVersionsWithKubeFleetsDefaults) {
   EXPECT_THAT(Problem("{apiVersion: placement.kubernetes-fleet.io/v2, kind: ResourcePlacement, "
                       "metadata: {name: p}, spec: {}}"),
               HasSubstr("ResourcePlacement is served in v1beta1 and v1, not \"v2\""));
-  EXPECT_THAT(
-      Problem("{apiVersion: placement.kubernetes-fleet.io/v1, kind: ResourceOverride, "
-              "metadata: {name: p}}"),
-      HasSubstr("kind: ResourceOverride of placement.kubernetes-fleet.io is not supported"));
+  EXPECT_THAT(Problem("{apiVersion: placement.kubernetes-fleet.io/v1, kind: StagedUpdateRun, "
+                      "metadata: {name: p}}"),
+              HasSubstr("kind: StagedUpdateRun of placement.kubernetes-fleet.io is not supported"));
 }
 
 TEST(PlacementObject, SelectsEachKindOfJobByNameByLabelsOrAsAWhole) {
@@ -165,6 +164,18 @@ TEST(PlacementObject, SelectorsOfAClusterResourcePlacementThatCannotBe) {
        "spec.resourceSelectors[1]: no other Namespace may be selected beside"},
       {"a job without its namespace", "{group: batch, version: v1, kind: Job, name: a}",
        "spec.resourceSelectors[0].kind: Job lies in a namespace"},
+      {"a ConfigMap without its namespace", "{group: '', version: v1, kind: ConfigMap, name: a}",
+       "spec.resourceSelectors[0].kind: ConfigMap lies in a namespace: select that with "
+       "NamespaceWithResourceSelectors beside it"},
+      {"an envelope beside a whole namespace",
+       ns + ", name: a}, {group: placement.kubernetes-fleet.io, version: v1, kind: "
+            "ResourceEnvelope, name: a}",
+       "spec.resourceSelectors[1].kind: ResourceEnvelope lies in a namespace"},
+      {"a member", "{group: cluster.kubernetes-fleet.io, version: v1beta1, kind: MemberCluster}",
+       "spec.resourceSelectors[0].kind: MemberCluster is never placed"},
+      {"an object that Muster has not",
+       "{group: rbac.authorization.k8s.io, version: v1, kind: ClusterRole}",
+       "is no kind that Muster keeps: put it into a ClusterResourceEnvelope or ResourceEnvelope"},
       {"an unknown scope", ns + ", name: a, selectionScope: All}",
        "spec.resourceSelectors[0].selectionScope: must be one of"},
   };
@@ -218,7 +229,8 @@ TEST(PlacementObject, SelectorsThatCannotBe) {
        "spec.resourceSelectors[0].selectionScope: is only for Namespaces in a "
        "ClusterResourcePlacement"},
       {"a Namespace", list("{group: '', version: v1, kind: Namespace, name: a}"),
-       "spec.resourceSelectors[0].kind: a Namespace lies in no namespace"},
+       "spec.resourceSelectors[0].kind: Namespace lies in no namespace: select it in a "
+       "ClusterResourcePlacement"},
       {"Pods", list("{group: '', version: v1, kind: Pod}"),
        "spec.resourceSelectors[0].kind: Pod is never placed"},
       {"leases", list("{group: coordination.k8s.io, version: v1, kind: Lease}"),
@@ -226,16 +238,29 @@ TEST(PlacementObject, SelectorsThatCannotBe) {
       {"objects of KubeFleet",
        list("{group: cluster.kubernetes-fleet.io, version: v1beta1, kind: MemberCluster}"),
        "spec.resourceSelectors[0].kind: MemberCluster is never placed"},
-      {"a queue", list("{group: kueue.x-k8s.io, version: v1beta1, kind: LocalQueue, name: q}"),
-       "spec.resourceSelectors[0].kind: LocalQueue: propagating configuration objects to members "
-       "is "
-       "not supported by this version"},
-      {"a ConfigMap", list("{group: '', version: v1, kind: ConfigMap, name: c}"),
-       "spec.resourceSelectors[0].kind: ConfigMap: propagating configuration objects"},
-      {"an object that is no job", list("{group: apps, version: v1, kind: Deployment}"),
-       "\"apps/v1, Deployment\" is no kind of job that Muster runs"},
+      {"a queue of the cluster",
+       list("{group: kueue.x-k8s.io, version: v1beta1, kind: ClusterQueue, name: q}"),
+       "spec.resourceSelectors[0].kind: ClusterQueue lies in no namespace: select it in a "
+       "ClusterResourcePlacement"},
+      {"a queue of a version that is not served",
+       list("{group: kueue.x-k8s.io, version: v1, kind: LocalQueue, name: q}"),
+       "spec.resourceSelectors[0].version: LocalQueue is served in v1beta1 and v1beta2, not "
+       "\"v1\""},
+      {"the same queue in two versions",
+       list("{group: kueue.x-k8s.io, version: v1beta1, kind: LocalQueue, name: q}, {group: "
+            "kueue.x-k8s.io, version: v1beta2, kind: LocalQueue, name: q}"),
+       "spec.resourceSelectors[1]: selects the same as resourceSelectors[0]"},
+      {"another placement",
+       list("{group: placement.kubernetes-fleet.io, version: v1, kind: ResourcePlacement}"),
+       "spec.resourceSelectors[0].kind: ResourcePlacement is never placed"},
+      {"an override",
+       list("{group: placement.kubernetes-fleet.io, version: v1, kind: ResourceOverride}"),
+       "spec.resourceSelectors[0].kind: ResourceOverride is never placed"},
+      {"an object that Muster has not", list("{group: apps, version: v1, kind: Deployment}"),
+       "spec.resourceSelectors[0].kind: \"apps/v1, Deployment\" is no kind that Muster keeps: put "
+       "it into a ResourceEnvelope"},
       {"a Job of another group", list("{group: example.org, version: v1, kind: Job}"),
-       "is no kind of job that Muster runs"},
+       "is no kind that Muster keeps"},
   });
 }
 
@@ -525,18 +550,18 @@ TEST(PlacementObject, StrategiesThatCannotBeHonouredAreRefused) {
       {"an unknown time to apply", strategy("applyStrategy: {whenToApply: Never}"),
        "spec.strategy.applyStrategy.whenToApply: must be one of"},
       {"reports alone", strategy("applyStrategy: {type: ReportDiff}"),
-       "spec.strategy.applyStrategy.type: ReportDiff is not supported"},
+       "spec.strategy.applyStrategy.type: ReportDiff is only for configuration objects"},
       {"comparison in full", strategy("applyStrategy: {comparisonOption: FullComparison}"),
-       "spec.strategy.applyStrategy.comparisonOption: FullComparison is not supported"},
+       "spec.strategy.applyStrategy.comparisonOption: FullComparison is only for configuration"},
       {"owners beside", strategy("applyStrategy: {allowCoOwnership: true}"),
-       "spec.strategy.applyStrategy.allowCoOwnership: is not supported"},
+       "spec.strategy.applyStrategy.allowCoOwnership: is only for configuration objects"},
       {"force without server-side apply",
        strategy("applyStrategy: {serverSideApplyConfig: {force: true}}"),
        "serverSideApplyConfig: is only for type ServerSideApply"},
       {"taking over", strategy("applyStrategy: {whenToTakeOver: Always}"),
-       "spec.strategy.applyStrategy.whenToTakeOver: Always is not supported"},
+       "spec.strategy.applyStrategy.whenToTakeOver: Always is only for configuration objects"},
       {"abandoning", strategy("deleteStrategy: {propagationPolicy: Abandon}"),
-       "spec.strategy.deleteStrategy.propagationPolicy: Abandon is not supported"},
+       "spec.strategy.deleteStrategy.propagationPolicy: Abandon is only for configuration objects"},
       {"status into works", strategy("reportBackStrategy: {type: Mirror, destination: WorkAPI}"),
        "spec.strategy.reportBackStrategy.destination: WorkAPI is not supported"},
       {"a mirror of nothing", strategy("reportBackStrategy: {type: Mirror}"),
@@ -586,8 +611,7 @@ TEST(PlacementObject, AnnotationsAddWhatMusterHasBeyondKubeFleet) {
   many.pop_back();
   const std::vector<Case> cases = {
       {"another tie-break", "muster.io/tie-break: random", "[muster.io/tie-break]: must be"},
-      {"rebalancing", "muster.io/rebalance: 'true'",
-       "[muster.io/rebalance]: is not supported by this version"},
+      {"rebalancing", "muster.io/rebalance: 'true'", "[muster.io/rebalance]: is for ClusterQueues"},
       {"scores over what", "muster.io/score-over: all", "[muster.io/score-over]: must be"},
       {"scores of PickAll", "muster.io/score-over: feasible",
        "[muster.io/score-over]: is only for placementType PickN"},
@@ -682,16 +706,21 @@ TEST(JobPlacement, IsReadFromLabelsAndAnnotations) {
       "labels: {team: vision, kueue.x-k8s.io/queue-name: q, kueue.x-k8s.io/priority-class: high, "
       "kueue.x-k8s.io/max-exec-time-seconds: '60'}, annotations: {muster.io/placement: train, "
       "muster.io/cluster: east, muster.io/datasets: 'imagenet, s3://c4,imagenet', "
-      "muster.io/datasets-required: 'true'}")));
+      "muster.io/datasets-required: 'true', muster.io/checkpointable: 'true'}")));
   ASSERT_NE(job.placement, nullptr);
   EXPECT_EQ(job.placement->labels, (LabelMap{{"team", "vision"}}));
   EXPECT_EQ(job.placement->placement, "train");
   EXPECT_EQ(job.placement->cluster, "east");
   EXPECT_THAT(job.placement->datasets, ElementsAre("imagenet", "s3://c4"));
   EXPECT_TRUE(job.placement->datasets_required);
+  EXPECT_TRUE(job.placement->checkpointable);
   const ParsedJob plain =
       Job(Yaml(JobWith("labels: {kueue.x-k8s.io/queue-name: q}, annotations: {a: b}")));
   EXPECT_EQ(plain.placement, nullptr) << "a job that says nothing has none";
+  const ParsedJob moved = Job(Yaml(JobWith("annotations: {muster.io/checkpointable: 'true'}")));
+  ASSERT_NE(moved.placement, nullptr) << "that alone is something";
+  EXPECT_EQ(Job(Yaml(JobWith("annotations: {muster.io/checkpointable: 'false'}"))).placement,
+            nullptr);
 }
 
 TEST(JobPlacement, AnnotationsThatCannotBe) {
@@ -709,6 +738,8 @@ TEST(JobPlacement, AnnotationsThatCannotBe) {
        "[muster.io/datasets-required]: needs annotation muster.io/datasets"},
       {"neither true nor false", "muster.io/datasets: a, muster.io/datasets-required: 'yes'",
        "[muster.io/datasets-required]: must be one of"},
+      {"perhaps to be moved", "muster.io/checkpointable: 'yes'",
+       "[muster.io/checkpointable]: must be one of"},
   };
   for (const Case& c : cases) {
     EXPECT_THAT(ProblemsOf(ParseJob(Yaml(JobWith("annotations: {" + c.text + "}")))),
@@ -747,7 +778,7 @@ TEST(MemberClusterObject, DeclaresPropertiesDatasetsAndTaints) {
             Member(", muster.io/properties: '{\"muster.io/cost.cpu\": 0.25, "
                    "\"kubernetes.azure.com/per-cpu-core-cost\": \"40m\", \"region\": \"eu-1\"}', "
                    "muster.io/datasets: 'imagenet,c4'",
-                   "taints: [{key: gpu, effect: NoExecute}]"))
+                   "taints: [{key: gpu, effect: NoExecute}], heartbeatPeriodSeconds: 15"))
           .ok());
   const MemberCluster& member = config.member_clusters.at("east");
   EXPECT_EQ(member.properties.amounts.size(), 2U);
@@ -757,6 +788,9 @@ TEST(MemberClusterObject, DeclaresPropertiesDatasetsAndTaints) {
   EXPECT_EQ(member.properties.texts.at("kubernetes.azure.com/per-cpu-core-cost"), "40m");
   EXPECT_THAT(member.datasets, ElementsAre("c4", "imagenet"));
   EXPECT_EQ(member.taints.at(0).effect, "NoExecute");
+  EXPECT_EQ(member.heartbeat_s, 15);
+  ASSERT_TRUE(Apply(&config, Member("", "")).ok());
+  EXPECT_EQ(config.member_clusters.at("east").heartbeat_s, 60);
 }
 
 TEST(MemberClusterObject, DeclarationsThatCannotBe) {
@@ -781,8 +815,8 @@ TEST(MemberClusterObject, DeclarationsThatCannotBe) {
        "spec.taints: must have at most 100 entries"},
       {"a heartbeat out of its range", Member("", "heartbeatPeriodSeconds: 601"),
        "spec.heartbeatPeriodSeconds: must be at most 600"},
-      {"a heartbeat", Member("", "heartbeatPeriodSeconds: 60"),
-       "spec.heartbeatPeriodSeconds: is not supported by this version"},
+      {"a heartbeat of no time", Member("", "heartbeatPeriodSeconds: 0"),
+       "spec.heartbeatPeriodSeconds: must be at least 1"},
       {"an identity", Member("", "identity: {kind: User}"), "spec.identity: is not supported"},
       {"how to delete it", Member("", "deleteOptions: {validationMode: Skip}"),
        "spec.deleteOptions: is not supported"},

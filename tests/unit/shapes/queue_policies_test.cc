@@ -57,6 +57,93 @@ TEST(QueuePolicies, SayWhatBecomesOfAttemptsOnALostMember) {
   }
 }
 
+std::string Annotated(const std::string& annotations, const std::string& spec = "") {
+  return "{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: a, "
+         "annotations: {" +
+         annotations + "}}, spec: {" + spec + "}}";
+}
+
+TEST(QueuePolicies, SayHowMembersWithQueuesOfTheirOwnAreAsked) {
+  const auto read = [](const std::string& annotations) {
+    return Applied({Annotated(annotations)}).cluster_queues.at("a").dispatch;
+  };
+  EXPECT_EQ(read(""), (MemberDispatch{DispatchMode::kDirect, 3, 300}));
+  EXPECT_EQ(read("muster.io/dispatch-mode: Direct"), MemberDispatch{});
+  EXPECT_EQ(read("muster.io/dispatch-mode: AllAtOnce").mode, DispatchMode::kAllAtOnce);
+  EXPECT_EQ(read("muster.io/dispatch-mode: External").mode, DispatchMode::kExternal);
+  EXPECT_EQ(read("muster.io/dispatch-mode: Incremental"),
+            (MemberDispatch{DispatchMode::kIncremental, 3, 300}));
+  EXPECT_EQ(read("muster.io/dispatch-mode: Incremental, muster.io/dispatch-step: '20', "
+                 "muster.io/dispatch-every: 1m30s"),
+            (MemberDispatch{DispatchMode::kIncremental, 20, 90}));
+}
+
+TEST(QueuePolicies, SayWhetherRunningJobsMoveToBetterMembers) {
+  const auto read = [](const std::string& annotations) {
+    return Applied({Annotated(annotations)}).cluster_queues.at("a").rebalance;
+  };
+  EXPECT_EQ(read(""), (Rebalance{false, 10, 300}));
+  EXPECT_EQ(read("muster.io/rebalance: 'true'"), (Rebalance{true, 10, 300}));
+  EXPECT_EQ(read("muster.io/rebalance: 'false', muster.io/rebalance-gain: '200', "
+                 "muster.io/rebalance-every: 1s"),
+            (Rebalance{false, 200, 1}))
+      << "its settings stay while it is off";
+}
+
+TEST(QueuePolicies, AnnotationsThatCannotBeAreNamed) {
+  const std::string some = "muster.io/dispatch-mode: Incremental, ";
+  const std::string on = "muster.io/rebalance: 'true', ";
+  const struct {
+    const char* name;
+    std::string annotations, wanted;
+  } cases[] = {
+      {"an unknown mode", "muster.io/dispatch-mode: Some",
+       "[muster.io/dispatch-mode]: must be one of Direct, AllAtOnce, Incremental, External"},
+      {"a step of a mode without steps",
+       "muster.io/dispatch-mode: AllAtOnce, muster.io/dispatch-step: '3'",
+       "[muster.io/dispatch-step]: is only for muster.io/dispatch-mode Incremental"},
+      {"a wait of no mode at all", "muster.io/dispatch-every: 5m",
+       "[muster.io/dispatch-every]: is only for muster.io/dispatch-mode Incremental"},
+      {"a step of none", some + "muster.io/dispatch-step: '0'",
+       "[muster.io/dispatch-step]: must be a number from 1 to 20"},
+      {"more than can be asked", some + "muster.io/dispatch-step: '21'",
+       "[muster.io/dispatch-step]: must be a number from 1 to 20"},
+      {"half a step", some + "muster.io/dispatch-step: '1.5'",
+       "[muster.io/dispatch-step]: must be a number"},
+      {"a number without quotes", some + "muster.io/dispatch-step: 3",
+       "[muster.io/dispatch-step]: must be a string"},
+      {"no time", some + "muster.io/dispatch-every: 999ms",
+       "[muster.io/dispatch-every]: must be a duration of whole seconds"},
+      {"part of a second", some + "muster.io/dispatch-every: 1500ms",
+       "[muster.io/dispatch-every]: must be a duration of whole seconds"},
+      {"perhaps", "muster.io/rebalance: 'yes'", "[muster.io/rebalance]: must be one of"},
+      {"a gain of nothing", "muster.io/rebalance-gain: '10'",
+       "[muster.io/rebalance-gain]: needs annotation muster.io/rebalance"},
+      {"no gain", on + "muster.io/rebalance-gain: '0'",
+       "[muster.io/rebalance-gain]: must be a number from 1 to 200"},
+      {"more than there is to gain", on + "muster.io/rebalance-gain: '201'",
+       "[muster.io/rebalance-gain]: must be a number from 1 to 200"},
+      {"at all times", on + "muster.io/rebalance-every: 0s",
+       "[muster.io/rebalance-every]: must be a duration of whole seconds"},
+  };
+  for (const auto& c : cases)
+    EXPECT_THAT(ProblemsOf(ParseObject(Yaml(Annotated(c.annotations)))),
+                HasSubstr("metadata.annotations" + c.wanted))
+        << c.name;
+  EXPECT_EQ(ProblemsOf(ParseObject(Yaml(Annotated("muster.io/dispatch-mode: Some, "
+                                                  "muster.io/dispatch-step: '3'")))),
+            "metadata.annotations[muster.io/dispatch-mode]: must be one of Direct, AllAtOnce, "
+            "Incremental, External, not \"Some\"\n")
+      << "a mistyped mode is one mistake";
+  const std::string concurrent =
+      Flavors(2) + ", concurrentAdmissionPolicy: {migration: {mode: RetainFirstAdmission}}";
+  EXPECT_THAT(
+      ProblemsOf(ParseObject(Yaml(Annotated("muster.io/dispatch-mode: AllAtOnce", concurrent)))),
+      HasSubstr("[muster.io/dispatch-mode]: must be Direct in a ClusterQueue with"));
+  EXPECT_EQ(ProblemsOf(ParseObject(Yaml(Annotated("muster.io/dispatch-mode: Direct", concurrent)))),
+            "");
+}
+
 TEST(QueuePolicies, SayWhomAQueueMayEvict) {
   const QueuePreemption none = Read("").preemption;
   EXPECT_EQ(none.within_cluster_queue, PreemptionPolicy::kNever);

@@ -1,0 +1,223 @@
+#include "api/service/placement_objects.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "api/service/placement_works.h"
+#include "schedd/core/member_room.h"
+#include "schedd/core/policy_fit.h"
+
+namespace muster::api {
+namespace {
+
+bool TakesObjects(const MemberCluster& member) { return member.backend == "kubernetes"; }
+
+void FindRows(const WorkTable& table, const Placement& placement, PlacedObjects* out) {
+  const auto of_placement = [&](const auto& row) {
+    return row.ns == placement.ns && row.placement == placement.name;
+  };
+  for (auto it = table.works.lower_bound({placement.ns, placement.name, ""});
+       it != table.works.end() && of_placement(*it->second); ++it) {
+    if (it->second->state != WorkState::kLeaving) out->works.push_back(it->second);
+  }
+  const std::int32_t first = std::numeric_limits<std::int32_t>::min();
+  for (auto it = table.snapshots.lower_bound({placement.ns, placement.name, first});
+       it != table.snapshots.end() && of_placement(*it->second); ++it)
+    out->snapshots.push_back(it->second);
+}
+
+/// "no ClusterQueue gpu, no LocalQueue train": selectors by name of configuration objects that
+/// select nothing.
+std::string MissingText(const Placement& placement, const propagation::Selection& selection) {
+  std::string out;
+  for (const ResourceSelector& selector : placement.selectors) {
+    if (selector.name.empty()) continue;
+    Placement alone = placement;
+    alone.selectors = {selector};
+    if (!propagation::SelectsObjects(alone)) continue;  // a job may come later
+    const std::string envelope = selector.kind + "/" + selector.name;
+    const bool there = std::any_of(
+        selection.resources.begin(), selection.resources.end(), [&](const SelectedResource& one) {
+          return one.envelope == envelope ||
+                 (one.ref.kind == selector.kind && one.ref.name == selector.name &&
+                  one.ref.group == selector.group);
+        });
+    if (!there) out += (out.empty() ? "no " : ", no ") + selector.kind + " " + selector.name;
+  }
+  return out;
+}
+
+/// Why members have none of it.
+class Refusals {
+ public:
+  Refusals(const WorldView& view, const Placement& placement, const std::set<std::string>& picked)
+      : clusters_(view.clusters), room_(view.clusters) {
+    ask_.placement = std::make_shared<const Placement>(placement);
+    ask_.waited_s = std::numeric_limits<std::int64_t>::max();  // every cluster group is open
+    for (const std::string& name : picked) counts_[{placement.ns, placement.name}][name] = 1;
+    fit_.emplace(ask_, room_, &counts_);
+  }
+
+  std::size_t size() const { return clusters_.size(); }
+  const std::string& name(std::size_t member) const { return clusters_[member].member.name; }
+
+  /// "" if nothing is known against it.
+  std::string Of(std::size_t member) const {
+    const MemberCluster& facts = clusters_[member].member;
+    if (!TakesObjects(facts)) return "it takes no configuration objects";
+    if (!facts.healthy)
+      return "it does not answer" + (facts.message.empty() ? "" : ": " + facts.message);
+    if (facts.cordoned) return "it is cordoned";
+    const auto refusal = fit_->Filter(room_, member);
+    if (!refusal) return "";
+    return (std::string_view(refusal->filter) == "Placement" ? "" : "it ") + refusal->message;
+  }
+
+ private:
+  const std::vector<core::ClusterView>& clusters_;
+  core::MemberRoom room_;
+  core::PlacementAsk ask_;
+  core::PlacedCounts counts_;  // for spread constraints
+  std::optional<core::PolicyFit> fit_;
+};
+
+std::string NotEligible(const std::string& cluster, const std::string& why) {
+  return "Cluster \"" + cluster + "\" is not eligible for resource placement yet: " + why;
+}
+
+void JudgePickFixed(const WorldView& view, const Placement& placement,
+                    const std::set<std::string>& picked, PlacedObjects* out) {
+  const Refusals refusals(view, placement, picked);
+  for (const std::string& name : placement.policy.cluster_names) {
+    if (picked.contains(name)) continue;
+    out->scheduled = Verdict::kFalse;
+    std::size_t at = 0;
+    while (at < refusals.size() && refusals.name(at) != name) ++at;
+    if (at == refusals.size()) {
+      out->unpicked.push_back("Specified cluster \"" + name + "\" is not found");
+      continue;
+    }
+    const std::string why = refusals.Of(at);
+    if (!why.empty()) out->unpicked.push_back(NotEligible(name, why));
+  }
+}
+
+/// `missing`: how many members are wanted yet.
+void ListRefused(const WorldView& view, const Placement& placement,
+                 const std::set<std::string>& picked, std::size_t missing, PlacedObjects* out) {
+  const Refusals refusals(view, placement, picked);
+  for (std::size_t i = 0; i < refusals.size() && out->unpicked.size() < missing; ++i) {
+    if (picked.contains(refusals.name(i))) continue;
+    const std::string why = refusals.Of(i);
+    if (!why.empty()) out->unpicked.push_back(NotEligible(refusals.name(i), why));
+  }
+}
+
+/// `out->because` too.
+void JudgePolicy(const WorldView& view, const Placement& placement, PlacedObjects* out) {
+  std::set<std::string> picked;
+  for (const WorkPtr& work : out->works) picked.insert(work->cluster);
+  const auto wanted = static_cast<std::size_t>(placement.policy.number_of_clusters);
+  std::vector<std::string> reasons;
+  switch (placement.policy.type) {
+    case PlacementType::kPickFixed:
+      JudgePickFixed(view, placement, picked, out);
+      reasons = out->unpicked;
+      break;
+    case PlacementType::kPickN:
+      if (picked.size() >= wanted) break;
+      out->scheduled = Verdict::kFalse;
+      ListRefused(view, placement, picked, wanted - picked.size(), out);
+      reasons = out->unpicked;
+      break;
+    case PlacementType::kPickAll:
+      // Whatever it has found is all; that it is none is worth a word.
+      if (!picked.empty()) break;
+      ListRefused(view, placement, picked, view.clusters.size(), out);
+      reasons = std::exchange(out->unpicked, {});
+      break;
+  }
+  if (reasons.empty()) return;
+  out->because = reasons.front();
+  if (reasons.size() > 1) out->because += " (and " + std::to_string(reasons.size() - 1) + " more)";
+}
+
+void Judge(const WorldView& view, const Placement& placement, std::size_t jobs,
+           PlacedObjects* out) {
+  const std::string missing = MissingText(placement, out->selection);
+  if (!out->selection.obstacle.empty()) {
+    out->scheduled = Verdict::kFalse;
+    out->because = out->selection.obstacle;
+    return;
+  }
+  if (out->selection.resources.empty() && out->works.empty()) {
+    if (jobs > 0) return;
+    out->scheduled = Verdict::kUnknown;
+    out->because = "nothing is selected" + (missing.empty() ? "" : ": there is " + missing);
+    return;
+  }
+  if (out->snapshots.empty()) {
+    out->scheduled = Verdict::kUnknown;  // not looked at yet
+    return;
+  }
+  // Jobs that run on members which take no objects are where they are to be.
+  const bool takers = std::any_of(view.clusters.begin(), view.clusters.end(),
+                                  [](const auto& one) { return TakesObjects(one.member); });
+  if (takers || jobs == 0) JudgePolicy(view, placement, out);
+  if (out->because.empty() && !missing.empty()) out->because = "there is " + missing;
+}
+
+}  // namespace
+
+const ResourceSnapshot* PlacedObjects::Latest() const {
+  return snapshots.empty() ? nullptr : snapshots.back().get();
+}
+
+PlacedObjects LookAtObjects(const WorldView& view, const Placement& placement, std::size_t jobs) {
+  PlacedObjects out;
+  FindRows(*view.works, placement, &out);
+  out.selects = propagation::SelectsObjects(placement);
+  if (!out.selects) return out;
+  out.selection = propagation::SelectResources(view, placement);
+  Judge(view, placement, jobs, &out);
+  return out;
+}
+
+json::array SelectedObjects(const PlacedObjects& objects) {
+  const ResourceSnapshot* latest = objects.Latest();
+  const auto& resources = latest != nullptr ? latest->resources : objects.selection.resources;
+  std::vector<const SelectedResource*> order;
+  for (const SelectedResource& resource : resources) order.push_back(&resource);
+  const auto rank = [](const ResourceRef& ref) {
+    return ref.group.empty() && ref.kind == "Namespace" ? 0 : 1;
+  };
+  std::sort(order.begin(), order.end(), [&](const auto* a, const auto* b) {
+    const int left = rank(a->ref), right = rank(b->ref);
+    return std::tie(left, a->ref.group, a->ref.kind, a->ref.ns, a->ref.name) <
+           std::tie(right, b->ref.group, b->ref.kind, b->ref.ns, b->ref.name);
+  });
+  json::array out;
+  for (const SelectedResource* one : order)
+    out.push_back(ResourceIdentifier(one->ref, one->envelope));
+  return out;
+}
+
+json::array ResourceRevisions(const PlacedObjects& objects) {
+  json::array out;
+  for (const SnapshotPtr& snapshot : objects.snapshots) {
+    json::array clusters;
+    for (const WorkPtr& work : objects.works)
+      if (work->snapshot == snapshot->index) clusters.emplace_back(work->cluster);
+    out.push_back(json::object{{"index", std::to_string(snapshot->index)},
+                               {"hash", snapshot->hash},
+                               {"creationTimestamp", FormatRfc3339(snapshot->created_at)},
+                               {"clusters", std::move(clusters)}});
+  }
+  return out;
+}
+
+}  // namespace muster::api

@@ -1,0 +1,130 @@
+#include "api/service/placement_parts.h"
+
+#include <initializer_list>
+
+namespace muster::api {
+namespace {
+
+constexpr std::string_view kAdmittedText = "The workload is admitted to member cluster ";
+
+WallTime FirstSet(std::initializer_list<WallTime> times) {
+  for (const WallTime& time : times)
+    if (time.set()) return time;
+  return {};
+}
+
+Verdict JobVerdict(JobStage stage, Step step) {
+  const auto is = [&](Step at, JobStage of) { return step == at && stage == of; };
+  if (is(kStepScheduled, JobStage::kWaiting) || is(kStepApplied, JobStage::kSent))
+    return Verdict::kUnknown;
+  const bool failed =
+      is(kStepScheduled, JobStage::kUnfulfilled) || is(kStepRollout, JobStage::kReserved) ||
+      is(kStepApplied, JobStage::kRefused) || is(kStepAvailable, JobStage::kStarting);
+  return failed ? Verdict::kFalse : Verdict::kTrue;
+}
+
+WallTime JobSince(const JobRecord& job, JobStage stage, Step step) {
+  const Condition* quota = FindCondition(job, "QuotaReserved");
+  const WallTime reserved = quota != nullptr ? quota->last_transition : WallTime{};
+  const WallTime sent = FirstSet({job.admit_time, reserved, job.submit_time});
+  if (step == kStepScheduled) {
+    const Condition* picked = FindCondition(job, "Placed");
+    if (picked != nullptr && picked->status) return picked->last_transition;
+    return stage <= JobStage::kUnfulfilled ? FirstSet({reserved, job.submit_time}) : sent;
+  }
+  if (step <= kStepWork) return sent;
+  if (stage == JobStage::kRefused) return FirstSet({job.end_time, sent});
+  return stage == JobStage::kAvailable ? FirstSet({job.start_time, job.end_time, sent}) : sent;
+}
+
+// Why this member: the sentence that the decision left on the job.
+std::string PickedMessage(const JobRecord& job) {
+  const Condition* placed = FindCondition(job, "Placed");
+  if (placed != nullptr && placed->status) return placed->message;
+  return "Successfully scheduled resources for placement in \"" + job.cluster + "\"";
+}
+
+std::string JobMessage(const Part& part, Step step) {
+  const JobRecord& job = *part.job;
+  const Verdict verdict = JobVerdict(part.stage, step);
+  const bool good = verdict == Verdict::kTrue;
+  switch (step) {
+    case kStepScheduled:
+      return PickedMessage(job);
+    case kStepRollout:
+      return good ? "Detected the new changes on the resources and started the rollout process"
+                  : "The rollout is being blocked by admission checks";
+    case kStepOverridden:
+      return "No override rules are configured for the selected resources";
+    case kStepWork:
+      return "All of the works are synchronized to the latest";
+    case kStepApplied:
+      if (good) return "All corresponding work objects are applied";
+      return "Work object of " + MentionOf(part) +
+             (verdict == Verdict::kUnknown ? " is being applied" : " has failed to apply");
+    case kStepAvailable:
+      if (good) return "All corresponding work objects are available";
+      return "Work object of " + MentionOf(part) + " is not yet available: " + job.message;
+    case kStepDiff:
+    case kStepCount:
+      break;
+  }
+  return "All corresponding work objects have reported diff";
+}
+
+}  // namespace
+
+JobStage JobStageOf(const JobRecord& job) {
+  switch (job.state) {
+    case JobState::kHeld:
+      return JobStage::kWaiting;
+    case JobState::kPending:
+      return job.reason == Reason::kNoMemberCluster || job.reason == Reason::kWaitingForCapacity
+                 ? JobStage::kUnfulfilled
+                 : JobStage::kWaiting;
+    case JobState::kReserved:
+      return JobStage::kReserved;
+    case JobState::kAdmitted: {
+      // A member that says anything about the job's pods has its object.
+      const bool told = job.reason == Reason::kAdmitted && !job.message.starts_with(kAdmittedText);
+      const bool pods = job.ready_pods + job.succeeded_pods + job.failed_pods > 0;
+      return told || pods ? JobStage::kStarting : JobStage::kSent;
+    }
+    case JobState::kFailed:
+      return job.reason == Reason::kFailedToStart && !job.start_time.set() ? JobStage::kRefused
+                                                                           : JobStage::kAvailable;
+    default:
+      return JobStage::kAvailable;
+  }
+}
+
+const std::string& ClusterOf(const Part& part) {
+  return part.job != nullptr ? part.job->cluster : part.work->cluster;
+}
+
+Verdict VerdictOf(const Part& part, Step step) {
+  return part.job != nullptr ? JobVerdict(part.stage, step) : part.work->steps[step].verdict;
+}
+
+WallTime SinceOf(const Part& part, Step step) {
+  return part.job != nullptr ? JobSince(*part.job, part.stage, step) : part.work->steps[step].since;
+}
+
+std::string MentionOf(const Part& part) {
+  if (part.job == nullptr) return "cluster " + part.work->cluster;
+  return "job " + part.job->ns + "/" + part.job->name;
+}
+
+const std::string& BecauseOf(const Part& part, Step step) {
+  return part.job != nullptr ? part.job->message : part.work->steps[step].because;
+}
+
+std::string MessageOf(const Part& part, Step step) {
+  return part.job != nullptr ? JobMessage(part, step) : part.work->steps[step].message;
+}
+
+const char* ReasonOf(const Part& part, Step step) {
+  return part.job != nullptr ? nullptr : part.work->steps[step].reason;
+}
+
+}  // namespace muster::api

@@ -1,0 +1,37 @@
+// Copies of jobs in a member's own queue: Workloads of Kueue (placement.md 2.1). Each call is a
+// chain of requests that may be repeated at any point; they run on the session's strand.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "backends/k8s/session.h"
+#include "backends/member_queues.h"
+
+namespace muster::k8s {
+
+/// Which version of Workload each member serves, as far as it was asked. Thread-safe.
+class QueueVersions {
+ public:
+  /// "v1beta2", "" if it serves none; nullopt: not known.
+  std::optional<std::string> Of(const std::string& member) const;
+  void Note(const std::string& member, std::optional<std::string> version);
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::string> versions_;  // guarded by mutex_
+};
+using QueueVersionsPtr = std::shared_ptr<QueueVersions>;
+
+// As MemberQueues says.
+void EnsureCopyOn(const SessionPtr& session, const QueueVersionsPtr& versions, CopyOrder order,
+                  Callback<Done> done);
+void RemoveCopyOn(const SessionPtr& session, const QueueVersionsPtr& versions, CopyRemoval removal,
+                  Callback<Done> done);
+void ListCopiesOn(const SessionPtr& session, const QueueVersionsPtr& versions,
+                  Callback<std::vector<MemberCopy>> done);
+
+}  // namespace muster::k8s

@@ -1,0 +1,2 @@
+drop table resource_snapshots;
+drop table works;

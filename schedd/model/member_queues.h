@@ -1,0 +1,39 @@
+// Jobs that a member cluster's own queue admits: what their records say of it (placement.md 2.1).
+// Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "schedd/model/job.h"
+#include "schedd/model/queues.h"
+
+namespace muster {
+
+/// The admission check that a job of a ClusterQueue with a dispatch mode passes when a member has
+/// admitted it. Muster's own: nobody else answers it, and no AdmissionCheck can have the name.
+inline constexpr std::string_view kMemberQueuesCheck = "muster.io/member-queues";
+
+/// Kueue's labels of a job that its queue manages.
+inline constexpr std::string_view kQueueNameLabel = "kueue.x-k8s.io/queue-name";
+inline constexpr std::string_view kPrebuiltWorkloadLabel = "kueue.x-k8s.io/prebuilt-workload-name";
+/// And of a Workload that another cluster's scheduler made: which one.
+inline constexpr std::string_view kOriginLabel = "kueue.x-k8s.io/multikueue-origin";
+
+/// Null if the job has no such check.
+const AdmissionCheckStatus* MemberQueuesCheck(const JobRecord& job);
+
+/// True while it holds quota and waits for a member to admit it: there is no attempt of it yet.
+bool AsksMembers(const JobRecord& job);
+
+/// True while its attempt is on a member whose own queue has admitted it, and lets it run.
+bool IsRunByMemberQueue(const JobRecord& job);
+
+/// The attempt that it waits for, or that runs: copies on members belong to it.
+std::int32_t AttemptOfCopies(const JobRecord& job);
+
+/// The name of the Workload that stands for an attempt in members' queues.
+std::string CopyName(const Uid& job_uid, std::int32_t attempt);
+
+}  // namespace muster

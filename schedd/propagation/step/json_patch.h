@@ -1,0 +1,16 @@
+// JSON Patch (RFC 6902) of manifests, with the variables of overrides (placement.md 1.12). Pure.
+#pragma once
+
+#include <string>
+
+#include "schedd/model/member_cluster.h"
+#include "schedd/model/override.h"
+#include "schedd/text/json.h"
+
+namespace muster::propagation {
+
+/// Applies one operation; "" or why it cannot be, without the path: "there is no such member".
+/// `document` may be changed in part only if it fails.
+std::string ApplyPatch(const JsonPatch& patch, const MemberCluster& member, json::value* document);
+
+}  // namespace muster::propagation

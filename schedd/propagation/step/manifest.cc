@@ -1,0 +1,98 @@
+#include "schedd/propagation/step/manifest.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace muster::propagation {
+namespace {
+
+constexpr std::string_view kOwnMarks = "muster.io/";
+constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+constexpr std::string_view kServerMetadata[] = {
+    "uid",           "resourceVersion",           "generation", "creationTimestamp",
+    "managedFields", "deletionTimestamp",         "finalizers", "ownerReferences",
+    "selfLink",      "deletionGracePeriodSeconds"};
+
+bool IsServerMetadata(std::string_view key) {
+  return std::find(std::begin(kServerMetadata), std::end(kServerMetadata), key) !=
+         std::end(kServerMetadata);
+}
+
+bool IsNamespace(const ResourceRef& ref) { return ref.group.empty() && ref.kind == "Namespace"; }
+
+// Labels or annotations; empty: none are left.
+json::object MarksToSend(const json::object& marks) {
+  json::object kept;
+  for (const auto& [key, value] : marks) {
+    if (key.starts_with(kOwnMarks) || key == kLastApplied) continue;
+    kept.emplace(key, value);
+  }
+  return kept;
+}
+
+json::object MetadataToSend(const json::object& metadata, const ResourceRef& ref) {
+  json::object kept{{"name", ref.name}};
+  if (!ref.ns.empty()) kept.emplace("namespace", ref.ns);
+  for (const auto& [key, value] : metadata) {
+    const bool marks = key == "labels" || key == "annotations";
+    if (marks && value.is_object()) {
+      json::object left = MarksToSend(value.get_object());
+      if (!left.empty()) kept.emplace(key, std::move(left));
+    } else if (!marks && key != "namespace" && !IsServerMetadata(key) && !IsNamespace(ref)) {
+      kept.emplace(key, value);
+    }
+  }
+  return kept;
+}
+
+LabelMap StringsAt(const json::object& object, std::string_view key) {
+  LabelMap strings;
+  const json::value* metadata = object.if_contains("metadata");
+  if (metadata == nullptr || !metadata->is_object()) return strings;
+  const json::value* marks = metadata->get_object().if_contains(key);
+  if (marks == nullptr || !marks->is_object()) return strings;
+  for (const auto& [name, value] : marks->get_object()) {
+    if (value.is_string()) strings.emplace(name, value.get_string());
+  }
+  return strings;
+}
+
+std::string StringAt(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+}
+
+}  // namespace
+
+std::string ManifestToSend(const json::object& stored, const ResourceRef& ref) {
+  json::object sent;
+  bool has_metadata = false;
+  for (const auto& [key, value] : stored) {
+    if (key == "status") continue;
+    if (key == "metadata" && value.is_object()) {
+      sent.emplace(key, MetadataToSend(value.get_object(), ref));
+      has_metadata = true;
+    } else if (!IsNamespace(ref) || key == "apiVersion" || key == "kind") {
+      sent.emplace(key, value);
+    }
+  }
+  if (!has_metadata) sent["metadata"] = MetadataToSend({}, ref);
+  return WriteJson(sent);
+}
+
+LabelMap LabelsOf(const json::object& object) { return StringsAt(object, "labels"); }
+LabelMap AnnotationsOf(const json::object& object) { return StringsAt(object, "annotations"); }
+
+ResourceRef RefOf(const json::object& manifest, const std::string& ns, const std::string& name) {
+  const std::string api_version = StringAt(manifest, "apiVersion");
+  const std::size_t slash = api_version.find('/');
+  ResourceRef ref;
+  if (slash != std::string::npos) ref.group = api_version.substr(0, slash);
+  ref.version = slash == std::string::npos ? api_version : api_version.substr(slash + 1);
+  ref.kind = StringAt(manifest, "kind");
+  ref.ns = ns;
+  ref.name = name;
+  return ref;
+}
+
+}  // namespace muster::propagation
