@@ -125,12 +125,16 @@ void SchedulerService::AddMember(const auth::Principal& who, const NewMember& wa
     return done(AlreadyExists("member cluster " + name + " exists"));
   Result<std::vector<ObjectChange>> changes = ChangesFor(**view, wanted);
   if (!changes.ok()) return done(changes.error());
-  // One at a time: each holds a thread for as long as the cluster needs to answer.
-  const std::unique_lock alone(probing_, std::try_to_lock);
+  // One at a time: each holds a thread for as long as the cluster needs to answer. Who has been
+  // answered may ask again at once.
+  std::unique_lock alone(probing_, std::try_to_lock);
   if (!alone.owns_lock())
     return done(Overloaded("another member cluster is being added; try again", 2000));
   Result<MemberReport> report = probe_->Ask(wanted.declaration);
-  if (!report.ok()) return done(report.error());
+  if (!report.ok()) {
+    alone.unlock();
+    return done(report.error());
+  }
   // One that was added just now has not told who it is yet.
   const WorldViewPtr now = engine_.View();
   for (const auto& [other, incarnation] : added_) {
@@ -138,8 +142,10 @@ void SchedulerService::AddMember(const auth::Principal& who, const NewMember& wa
     if (now->config->member_clusters.contains(other))
       report->problems.push_back("it is member cluster " + other + " already");
   }
-  if (!report->problems.empty() && !wanted.force) return done(Unusable(name, *report));
-  if (!report->incarnation.empty()) added_[name] = report->incarnation;
+  const bool refused = !report->problems.empty() && !wanted.force;
+  if (!refused && !report->incarnation.empty()) added_[name] = report->incarnation;
+  alone.unlock();
+  if (refused) return done(Unusable(name, *report));
   ApplyCommand command;
   command.actor = {who.user, who.method};
   command.changes = std::move(*changes);

@@ -330,10 +330,14 @@ bool AttemptCache::Holds(const KindInfo& kind) const {
                      [&](const auto& one) { return one.second.state.kind == &kind; });
 }
 
-bool AttemptCache::HoldsIn(const std::string& ns) const {
+bool AttemptCache::NeedsNamespace(const std::string& ns) const {
   std::lock_guard lock(mutex_);
-  return std::any_of(objects_.begin(), objects_.end(),
-                     [&](const auto& one) { return one.second.state.ns == ns; });
+  return std::any_of(objects_.begin(), objects_.end(), [&](const auto& one) {
+    const ObjectState& state = one.second.state;
+    const bool ended =
+        state.phase == RemotePhase::kSucceeded || state.phase == RemotePhase::kFailed;
+    return state.ns == ns && !(ended && state.finalizer < 0);
+  });
 }
 
 }  // namespace muster::k8s

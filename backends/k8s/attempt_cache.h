@@ -70,8 +70,8 @@ class AttemptCache {
   std::vector<PodState> PodsOf(const AttemptLabels& attempt, const std::string& ns) const;
   /// Whether it has objects of a kind.
   bool Holds(const KindInfo& kind) const;
-  /// Whether it has objects in a namespace.
-  bool HoldsIn(const std::string& ns) const;
+  /// Whether it has objects in a namespace that have not ended, or whose end is not on record yet.
+  bool NeedsNamespace(const std::string& ns) const;
 
  private:
   struct Entry {

@@ -49,7 +49,7 @@ class RemoveCall final : public ObjectCall {
     if (removal_.abandon || (is_namespace && !marks.created))
       return Unmark(metadata["resourceVersion"].View());
     const auto cache = session_->cache();
-    if (is_namespace && cache != nullptr && cache->HoldsIn(ref_.name)) return done_(false);
+    if (is_namespace && cache != nullptr && cache->NeedsNamespace(ref_.name)) return done_(false);
     Delete();
   }
 

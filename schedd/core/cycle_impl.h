@@ -118,14 +118,16 @@ class Cycle {
                       const MemberRoom& left);
   std::vector<Victim> VictimsFor(const CycleEntry& entry, const Charges& wants,
                                  const CycleFit& known, const MemberRoom& left);
-  static std::int64_t HighestVictim(const CycleEntry& entry);
-  bool HasCandidates(const CycleEntry& entry, std::int64_t highest) const;
   // Who stays on a member.
   struct Standing {
     Holders holders;
     std::vector<HolderPtr> all;                  // the same
     std::map<std::int64_t, ResourceList> freed;  // by all up to a priority
   };
+  bool ReclaimsRoom(const CycleEntry& entry) const;
+  Holders Evictable(const CycleEntry& entry, const Standing& on) const;
+  std::int64_t HighestVictim(const CycleEntry& entry) const;
+  bool HasCandidates(const CycleEntry& entry, std::int64_t highest) const;
   static bool MachinesAfter(const Standing& on, std::int64_t highest, RoomProbe* probe);
   const Standing* StandingOn(const std::string& member);
   Usage UsageLeft();

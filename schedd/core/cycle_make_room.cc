@@ -156,7 +156,8 @@ std::vector<Victim> Cycle::VictimsFor(const CycleEntry& entry, const Charges& wa
         [this](const Holder& holder) { return ChargedAdmission(*holder.job, settings_); }, member);
     if (!MachinesAfter(*on, highest, &probe)) continue;
     if (!usage) usage = UsageLeft();
-    VictimSearch search(settings_, on->holders, &*usage, snapshot_.local_usages.get());
+    const Holders holders = Evictable(entry, *on);
+    VictimSearch search(settings_, holders, &*usage, snapshot_.local_usages.get());
     auto victims = search.Find(entry.preemptor, wants, pairs, &probe);
     if (victims.empty()) continue;
     if (known.ask.placement != nullptr) return victims;
@@ -165,19 +166,34 @@ std::vector<Victim> Cycle::VictimsFor(const CycleEntry& entry, const Charges& wa
   return best;
 }
 
+// Of other queues too, but not with fair sharing: shares tell who may have quota, not who may have
+// a member, and a borrower that is evicted for room alone may win it back for ever.
+bool Cycle::ReclaimsRoom(const CycleEntry& entry) const {
+  return !settings_.fair_sharing &&
+         entry.queue->spec->preemption.reclaim_within_cohort != PreemptionPolicy::kNever;
+}
+
+Holders Cycle::Evictable(const CycleEntry& entry, const Standing& on) const {
+  if (ReclaimsRoom(entry)) return on.holders;
+  static const Holders kNobody;
+  Holders own = Holders::Over(kNobody);
+  for (const HolderPtr& holder : on.all)
+    if (holder->queue == entry.queue->node) own.Put(holder);
+  return own;
+}
+
 // The highest priority that it may evict.
-std::int64_t Cycle::HighestVictim(const CycleEntry& entry) {
+std::int64_t Cycle::HighestVictim(const CycleEntry& entry) const {
   const QueuePreemption& policy = entry.queue->spec->preemption;
-  return std::max(HighestEvictable(entry.preemptor, policy.within_cluster_queue),
-                  HighestEvictable(entry.preemptor, policy.reclaim_within_cohort));
+  const std::int64_t own = HighestEvictable(entry.preemptor, policy.within_cluster_queue);
+  if (!ReclaimsRoom(entry)) return own;
+  return std::max(own, HighestEvictable(entry.preemptor, policy.reclaim_within_cohort));
 }
 
 // False if it is plain that there are none: most that wait are no more important than who runs.
 bool Cycle::HasCandidates(const CycleEntry& entry, std::int64_t highest) const {
   const NodeIndex queue = entry.queue->node;
-  const bool reclaims =
-      entry.queue->spec->preemption.reclaim_within_cohort != PreemptionPolicy::kNever;
-  if (reclaims && usage_.tree().node(queue).parent >= 0) return true;
+  if (ReclaimsRoom(entry) && usage_.tree().node(queue).parent >= 0) return true;
   const HolderSet& own = HoldersBefore().Of(queue);
   const auto first = own.lower_bound(HolderOrder::Standing{});
   return first != own.end() && (*first)->priority <= highest;

@@ -3,10 +3,8 @@ import urllib.error
 
 from bed_client import MERGE
 
-PLACEMENTS = "/apis/placement.kubernetes-fleet.io/v1beta1"
 KUEUE = "/apis/kueue.x-k8s.io/v1beta1"
 NAMESPACES = "/api/v1/namespaces"
-OURS = "muster.io/propagated"  # the label of what a placement made or took over
 
 
 class Propagation:
@@ -117,5 +115,4 @@ def config_map(name, where, **data):
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": where}, "data": data}
 
 
-__all__ = ["KUEUE", "NAMESPACES", "OURS", "PLACEMENTS", "Propagation", "config_map", "namespace", "path_of", "placement",
-           "selector"]
+__all__ = ["KUEUE", "NAMESPACES", "Propagation", "config_map", "namespace", "path_of", "placement", "selector"]

@@ -218,6 +218,18 @@ class Objects(Case):
         self.assertEqual(self.differences(made, "member-1", "drifted"), {"/data/token": ("(redacted)", "(redacted)")})
         self.leave(made, paths=[path])
 
+    def test_a_large_object_becomes_small_again(self):
+        large = config_map("large", "team", **{f"part-{i}": "x" * 1000 for i in range(300)})
+        made = maps("large", "large")
+        self.all.apply(large, made)
+        for seen in self.all.wait_on(f"{MAPS}/large").values():
+            self.assertLess(len(str(seen["metadata"]["annotations"])), 1000, "no second copy")
+        self.all.apply(config_map("large", "team", a="1"))
+        self.all.wait_on(f"{MAPS}/large", lambda seen: seen["data"] == {"a": "1"})
+        self.all.apply(config_map("large", "team", b="1"))
+        self.all.wait_on(f"{MAPS}/large", lambda seen: seen["data"] == {"b": "1"})
+        self.leave(made, paths=[f"{MAPS}/large"])
+
     def test_a_number_of_members_grows_and_shrinks(self):
         made = placement("some", [selector("", "ConfigMap", "some")], "team", placementType="PickN", numberOfClusters=1)
         self.all.apply(config_map("some", "team", a="1"), made)

@@ -203,7 +203,7 @@ spec:
                                      for each in self.server.get(path)[1].get("status", {}).get("conditions", [])),
                          what="the namespace is on m")
         self.assertIn("m removed; 1 configuration object of 1 placement stays there",
-                      self.server.run("muster", "cluster", "remove", "m").stdout)
+                      self.server.run("muster", "cluster", "remove", "m"))
         self.assertEqual(bed.member("member-1").status_of("GET", "/api/v1/namespaces/brought"), 200)
         self.assertEqual(self.server.get("/api/v1/namespaces/default/secrets/way-to-m")[0], 200)
 

@@ -99,9 +99,6 @@ RC_GTEST_PROP(RoomProperty, VictimsForRoom_ArePermitted_OnOneMember_AndAllNeeded
 class Fight {
  public:
   Fight() {
-    AdmissionSettings settings;
-    if (*rc::gen::arbitrary<bool>()) settings.fair_sharing.emplace();
-    world_.Set(settings);
     told_ = *rc::gen::arbitrary<bool>();
     for (const char* name : {"a", "b"}) {
       ClusterQueue& queue =

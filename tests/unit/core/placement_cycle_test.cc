@@ -499,6 +499,11 @@ TEST_F(PlacementCycleTest, RoomAlone_IsReclaimedFromQueuesThatBorrow_NotFromTheO
   const Plan plan = Run();
   ASSERT_EQ(plan.evictions.size(), 1u);
   EXPECT_EQ(plan.evictions[0].preemption_reason, Reason::kInCohortReclamation);
+  AdmissionSettings settings;
+  settings.fair_sharing.emplace();
+  world_.Set(settings);
+  world_.pending().FlushAll(world_.now());
+  EXPECT_THAT(Run().evictions, IsEmpty()) << "a borrower may win its share of quota back";
 }
 
 TEST_F(PlacementCycleTest, RoomAlone_IsMadeOnMembersWhoseMachinesAreTold) {
@@ -578,6 +583,32 @@ TEST_F(PlacementCycleTest, RoomThatOthersLeave_HoldsUpNobodyElse) {
   const Plan plan = Run();
   EXPECT_THAT(plan.evictions, IsEmpty());
   EXPECT_THAT(Placed(plan), ElementsAre("3 west"));
+}
+
+// Victims leave one by one: who took what the first one left would be the next victim.
+TEST_F(PlacementCycleTest, RoomAlone_IsKeptUntilItsLastVictimHasLeft) {
+  queue_->cohort = "all";
+  queue_->preemption.reclaim_within_cohort = PreemptionPolicy::kAny;
+  world_.Queue("other", "all", {{"default", "cpu", 0}});
+  Member("east", 4);
+  for (int i = 0; i < 2; ++i) {
+    world_.Hold("other", "cpu", 2);
+    auto placed = std::make_shared<JobRecord>(*world_.held().back());
+    placed->cluster = "east";
+    world_.held().back() = placed;
+  }
+  SetAmount(&View(0).free, "cpu", 0);
+  Cpus(4);
+  const Plan first = Run();
+  EXPECT_THAT(EvictedBy(first), UnorderedElementsAre(1, 2));
+  world_.pending().Settle(first, world_.now());
+  auto leaving = std::make_shared<JobRecord>(*world_.held()[1]);
+  SetCondition(leaving.get(), "Evicted", true, "Preempted", "", world_.now());
+  world_.held() = {leaving};
+  SetAmount(&View(0).free, "cpu", 2);
+  world_.Submit("other", 1, {{"cpu", 2}}, 20);
+  world_.pending().FlushAll(world_.now());
+  EXPECT_THAT(Run().admits, IsEmpty());
 }
 
 TEST_F(PlacementCycleTest, CheckPlan_SeesAMemberThatThePlacementForbids) {

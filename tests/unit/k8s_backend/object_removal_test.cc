@@ -120,6 +120,28 @@ TEST_F(ObjectRemovalTest, ANamespaceWithJobsOfMuster_WaitsForThem) {
   RemoveWholly(NamespaceRef());
 }
 
+TEST_F(ObjectRemovalTest, ANamespaceWithAnEndedJob_WaitsForItsRecord_AndTakesItAlong) {
+  Connect();
+  Must(NamespaceOrder());
+  const DispatchKey key = Key();
+  DispatchOrder job = JobOf(key, false);
+  job.object.ns = "ml";
+  json::value manifest = ParseJson(job.object.json).value();
+  manifest.as_object()["metadata"].as_object()["namespace"] = "ml";
+  job.object.json = json::serialize(manifest);
+  const auto made = Ensure(job);
+  ASSERT_TRUE(made.ok()) << made.error().detail;
+  EXPECT_EQ(sink_.recording.AwaitEnd(key).phase, RemotePhase::kSucceeded);
+  EXPECT_FALSE(RemoveIt(NamespaceRef()).value()) << "nobody has it on record";
+  const Status recorded = muster::testing::Wait<Done>([&](Callback<Done> done) {
+    backend_->Acknowledge(key, {"batch/v1", "Job", "ml", "work"}, made->remote_uid,
+                          std::move(done));
+  });
+  ASSERT_TRUE(recorded.ok()) << recorded.error().detail;
+  RemoveWholly(NamespaceRef());
+  EXPECT_EQ(StatusOf("/apis/batch/v1/namespaces/ml/jobs/work"), 404);
+}
+
 TEST_F(ObjectRemovalTest, ARefusalIsTold_AndTheUidIsAPrecondition) {
   Connect();
   Must(QueueOrder("9"));
