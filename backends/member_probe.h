@@ -13,9 +13,9 @@ namespace muster {
 /// A member cluster that is added while the daemon runs. Holds secrets: never log it.
 struct MemberDeclaration {
   std::string name;
-  std::string kubeconfig;  // its text; "": there is none at present
-  std::string context;     // "": current-context
-  bool fast = false;       // one unsuspended create instead of create, record, release
+  std::string kubeconfig;         // its text; "": there is none at present
+  std::string context;            // "": current-context
+  bool fast = false;              // one unsuspended create instead of create, record, release
   std::int64_t heartbeat_s = 60;  // MemberCluster::heartbeat_s
   bool operator==(const MemberDeclaration&) const = default;
 };

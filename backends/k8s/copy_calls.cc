@@ -19,6 +19,7 @@ constexpr const char* kVersions[] = {"v1beta2", "v1beta1"};  // the newer one fi
 constexpr std::string_view kWorkloads = "workloads";
 constexpr std::int64_t kCallMs = 15'000;
 constexpr int kTries = 3;
+constexpr std::size_t kUidInName = 8;
 
 Error NoQueue(const Session& session) {
   return Error{Code::kFailedPrecondition,
@@ -97,8 +98,9 @@ class EnsureCopyCall : public std::enable_shared_from_this<EnsureCopyCall> {
   }
 
  private:
-  // The pods of the job as its API server will complete them: under the copy's name, for the job's
-  // own may be taken by an earlier attempt that is on its way out.
+  // The pods of the job as its API server will complete them: not under its own name, which may be
+  // taken by an earlier attempt that is on its way out, but under a short one, for names of pods
+  // are made of it and may not be too long.
   void Complete() {
     auto object = ParseJson(order_.object.json);
     if (!object.ok() || !object->is_object())
@@ -106,7 +108,8 @@ class EnsureCopyCall : public std::enable_shared_from_this<EnsureCopyCall> {
     if (const Status images = CheckImages(*object); !images.ok()) return done_(images.error());
     json::object& root = object->get_object();
     if (const auto* known = session_->priority_classes()) DropPriorityClasses(*known, &root);
-    root["metadata"].as_object()["name"] = name_;
+    root["metadata"].as_object()["name"] =
+        "m-" + order_.key.job_uid.ToString().substr(0, kUidInName);
     Ask("POST", CollectionPath(*kind_, order_.ns) + "?dryRun=All", WriteJson(root),
         &EnsureCopyCall::Completed);
   }
@@ -219,31 +222,32 @@ void RemoveCopyOn(const SessionPtr& session, const QueueVersionsPtr& versions, C
 
 void ListCopiesOn(const SessionPtr& session, const QueueVersionsPtr& versions,
                   Callback<std::vector<MemberCopy>> done) {
-  FindVersion(session, versions, 0,
-              [session, versions, done = std::move(done)](Result<std::string> version) {
-                if (!version.ok()) return done(version.error());
-                auto copies = std::make_shared<std::vector<MemberCopy>>();
-                Collection collection;
-                collection.path =
-                    CollectionPath(std::string(kKueueGroup) + *version, kWorkloads, "");
-                collection.label_selector = std::string(kOriginLabel) + "=" + session->instance();
-                ListCallbacks callbacks;
-                callbacks.on_start = [copies] { copies->clear(); };
-                callbacks.on_page = [copies, session](const json::array& items) {
-                  for (const json::value& item : items) {
-                    if (!item.is_object()) continue;
-                    auto copy = ReadCopy(item.get_object(), session->member(), session->instance());
-                    if (copy) copies->push_back(std::move(*copy));
-                  }
-                };
-                callbacks.done = [copies, session, versions, done](Result<std::string> listed) {
-                  if (listed.ok()) return done(std::move(*copies));
-                  if (listed.error().code != Code::kNotFound) return done(listed.error());
-                  versions->Note(session->member(), "");
-                  done(NoQueue(*session));
-                };
-                ListCollection(session->client(), std::move(collection), std::move(callbacks));
-              });
+  FindVersion(
+      session, versions, 0,
+      [session, versions, done = std::move(done)](Result<std::string> version) {
+        if (!version.ok()) return done(version.error());
+        auto copies = std::make_shared<std::vector<MemberCopy>>();
+        Collection collection;
+        collection.path = CollectionPath(std::string(kKueueGroup) + *version, kWorkloads, "");
+        collection.label_selector = std::string(kOriginLabel) + "=" + session->instance();
+        ListCallbacks callbacks;
+        callbacks.on_start = [copies] { copies->clear(); };
+        callbacks.on_page = [copies, session](const json::array& items) {
+          for (const json::value& item : items) {
+            if (!item.is_object()) continue;
+            auto copy = ReadCopy(item.get_object(), session->member(), session->instance());
+            if (copy) copies->push_back(std::move(*copy));
+          }
+        };
+        callbacks.done = [copies, session, versions, version, done](Result<std::string> listed) {
+          if (listed.ok()) return done(std::move(*copies));
+          if (listed.error().code != Code::kNotFound) return done(listed.error());
+          // Another version may be served by now: that none is, the next list will say.
+          versions->Note(session->member(), std::nullopt);
+          done(Unavailable("Workloads " + *version + " are not served any more"));
+        };
+        ListCollection(session->client(), std::move(collection), std::move(callbacks));
+      });
 }
 
 }  // namespace muster::k8s

@@ -86,6 +86,7 @@ class KubernetesBackend final : public KubernetesMembers {
         members_[name] = member;
       }
       if (before != nullptr) before->Stop();
+      versions_->Note(name, std::nullopt);  // another cluster may have the name by now
       if (sink_ != nullptr) member->Start(*sink_);
     });
   }

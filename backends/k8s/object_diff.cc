@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/k8s/object_marks.h"
+#include "backends/k8s/patches.h"
 #include "backends/k8s/reader.h"
 #include "schedd/base/limits.h"
 #include "schedd/base/quantity.h"
@@ -37,20 +38,6 @@ bool IsNothing(const json::value* value) {
   }
   const json::array* array = value->if_array();
   return array != nullptr && array->empty();
-}
-
-std::string Escaped(std::string_view key) {
-  std::string out;
-  for (const char c : key) {
-    if (c == '~') {
-      out += "~0";
-    } else if (c == '/') {
-      out += "~1";
-    } else {
-      out += c;
-    }
-  }
-  return out;
 }
 
 bool SameNumber(const json::value& a, const json::value& b) {
@@ -93,7 +80,7 @@ class Compare {
       for (const auto& [key, value] : member) keys.insert(key);
     }
     for (const std::string_view key : keys) {
-      Values(path + "/" + Escaped(key), key, member.if_contains(key), hub.if_contains(key));
+      Values(path + "/" + PointerToken(key), key, member.if_contains(key), hub.if_contains(key));
     }
   }
 

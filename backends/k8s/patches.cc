@@ -22,21 +22,6 @@ json::object Test(std::string_view path, std::string_view value) {
   return Operation("test", path, json::string(value));
 }
 
-// A key as part of a JSON pointer (RFC 6901).
-std::string Token(std::string_view key) {
-  std::string out;
-  for (const char c : key) {
-    if (c == '~') {
-      out += "~0";
-    } else if (c == '/') {
-      out += "~1";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 json::array Begin(Preconditions when) {
   json::array patch = {Test("/metadata/uid", when.uid)};
   if (when.generation > 0) {
@@ -84,6 +69,20 @@ void EachPodSpec(Value& value, const F& visit) {
 
 }  // namespace
 
+std::string PointerToken(std::string_view key) {
+  std::string out;
+  for (const char c : key) {
+    if (c == '~') {
+      out += "~0";
+    } else if (c == '/') {
+      out += "~1";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 Status CheckImages(const json::value& rendered) {
   std::string without;
   EachPodSpec(rendered, [&](const json::object& pod_spec) {
@@ -124,7 +123,8 @@ std::string ReleasePatch(const KindInfo& kind, const json::value& rendered, Prec
   json::array patch = Begin(when);
   AddSize(kind, nullptr, rendered, &patch);
   AddSuspension(kind, rendered, &patch);
-  patch.push_back(Operation("add", "/metadata/annotations/" + Token(kReleasedAnnotation), "true"));
+  patch.push_back(
+      Operation("add", "/metadata/annotations/" + PointerToken(kReleasedAnnotation), "true"));
   return WriteJson(patch);
 }
 
@@ -132,11 +132,12 @@ std::string HandOverPatch(std::string_view local_queue, std::string_view workloa
                           Preconditions when) {
   json::array patch = Begin(when);
   const auto label = [&](std::string_view key, std::string_view value) {
-    patch.push_back(Operation("add", "/metadata/labels/" + Token(key), json::string(value)));
+    patch.push_back(Operation("add", "/metadata/labels/" + PointerToken(key), json::string(value)));
   };
   label(kQueueNameLabel, local_queue);
   label(kPrebuiltWorkloadLabel, workload);
-  patch.push_back(Operation("add", "/metadata/annotations/" + Token(kReleasedAnnotation), "true"));
+  patch.push_back(
+      Operation("add", "/metadata/annotations/" + PointerToken(kReleasedAnnotation), "true"));
   return WriteJson(patch);
 }
 

@@ -20,6 +20,9 @@
 
 namespace muster::k8s {
 
+/// A key as part of a JSON pointer (RFC 6901).
+std::string PointerToken(std::string_view key);
+
 /// What a patch tests first: the uid, and that nobody has touched what matters since. That is the
 /// generation where the member counts it (0: it does not): it grows with the spec and with a
 /// deletion, and not with each word of a controller in the status, as the resource version does,

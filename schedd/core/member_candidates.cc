@@ -5,14 +5,18 @@
 namespace muster::core {
 
 MemberCandidates CandidatesOf(const ConfigView& config, const AdmissionSettings& settings,
-                              std::span<const ClusterView> clusters, const PlacedCounts* placed,
-                              const JobRecord& job, WallTime now) {
-  MemberRoom room(clusters);
+                              MemberRoom room, const PlacedCounts* placed, const JobRecord& job,
+                              WallTime now) {
   if (job.admission != nullptr && !job.cluster.empty()) {
     room.Release(job.cluster, RequestsOf(*job.pod_sets, job.admission.get()));
     room.ReleasePods(job.cluster, job.pod_sets, job.admission);
   }
   const PlacementAsk ask = AskOf(config, settings, job, now);
+  PlacedCounts others;
+  if (placed != nullptr && ask.placement != nullptr) {
+    others = CountsWithout(*placed, *ask.placement, job.cluster);
+    placed = &others;
+  }
   PlacementDemand demand;
   demand.pod_sets = job.pod_sets.get();
   demand.admission = job.admission.get();
@@ -37,6 +41,16 @@ MemberCandidates CandidatesOf(const ConfigView& config, const AdmissionSettings&
   }
   for (auto& [name, verdict] : fitting) candidates.refused[name] = std::move(verdict.message);
   return candidates;
+}
+
+PlacedCounts CountsWithout(const PlacedCounts& counts, const Placement& placement,
+                           const std::string& cluster) {
+  PlacedCounts others;
+  const auto found = counts.find({placement.ns, placement.name});
+  if (found == counts.end()) return others;
+  auto& left = others[found->first] = found->second;
+  if (const auto here = left.find(cluster); here != left.end() && here->second > 0) --here->second;
+  return others;
 }
 
 }  // namespace muster::core

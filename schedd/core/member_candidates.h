@@ -4,11 +4,10 @@
 #pragma once
 
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "schedd/core/snapshot.h"
+#include "schedd/core/member_room.h"
 
 namespace muster::core {
 
@@ -17,10 +16,14 @@ struct MemberCandidates {
   std::map<std::string, std::string> refused;  // the others: why not, "is cordoned"
 };
 
-/// `clusters` as in a snapshot: what the job itself holds on one of them counts as free. `placed`
-/// may be null.
+/// `room` as of a snapshot: what the job itself holds there counts as free, and it does not count
+/// for spread constraints. `placed` may be null.
 MemberCandidates CandidatesOf(const ConfigView& config, const AdmissionSettings& settings,
-                              std::span<const ClusterView> clusters, const PlacedCounts* placed,
-                              const JobRecord& job, WallTime now);
+                              MemberRoom room, const PlacedCounts* placed, const JobRecord& job,
+                              WallTime now);
+
+/// What spread constraints of the placement count, as if one job on `cluster` were not there.
+PlacedCounts CountsWithout(const PlacedCounts& counts, const Placement& placement,
+                           const std::string& cluster);
 
 }  // namespace muster::core

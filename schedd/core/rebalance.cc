@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schedd/core/member_candidates.h"
 #include "schedd/core/member_fit.h"
 #include "schedd/core/placement_ask.h"
 #include "schedd/model/admission_lifecycle.h"
@@ -31,17 +32,6 @@ std::string GroupText(const PlacementPolicy& policy, std::size_t group) {
 
 std::int64_t PointsOf(const MemberScore& score) {
   return std::int64_t{score.affinity} + score.spread;
-}
-
-// As if the job were not there.
-PlacedCounts CountsWithout(const PlacedCounts& counts, const Placement& placement,
-                           const std::string& cluster) {
-  PlacedCounts others;
-  const auto found = counts.find({placement.ns, placement.name});
-  if (found == counts.end()) return others;
-  auto& left = others[found->first] = found->second;
-  if (const auto here = left.find(cluster); here != left.end() && here->second > 0) --here->second;
-  return others;
 }
 
 }  // namespace

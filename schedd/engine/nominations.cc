@@ -97,9 +97,10 @@ void Engine::Impl::Handle(NominateCommand command) {
     if (!command.actor.user.empty()) {  // Muster's own choice was made so
       const auto clusters = live.planned.Clusters(*live.config, facts);
       const auto placed = placed_jobs.Counts();
-      const Status fit = CheckMembers(
-          command.clusters,
-          core::CandidatesOf(*live.config, *options.settings, clusters, placed.get(), *job, now));
+      const Status fit =
+          CheckMembers(command.clusters,
+                       core::CandidatesOf(*live.config, *options.settings,
+                                          core::MemberRoom(clusters), placed.get(), *job, now));
       if (!fit.ok()) return fit.error();
     }
     if (StateOf(*job).nominated == command.clusters) return job;
@@ -137,6 +138,8 @@ void Engine::Impl::Handle(ChooseMemberCommand command) {
     if (found == live.jobs.end()) return NoSuchJob(command.job);
     const JobPtr job = found->second;
     if (const Status waits = CheckWaits(*job, command.attempt); !waits.ok()) return waits.error();
+    // It would not be dispatched now, and the copy would not be kept.
+    if (!OtherChecksReady(*job)) return Refused(*job, "waits for another admission check");
     if (!Contains(StateOf(*job).nominated, command.cluster))
       return Refused(*job, "was not offered to member cluster " + command.cluster);
     if (!live.config->member_clusters.contains(command.cluster))

@@ -34,6 +34,13 @@ bool AsksMembers(const JobRecord& job) {
          check->state == CheckState::kPending;
 }
 
+bool OtherChecksReady(const JobRecord& job) {
+  const auto& checks = StateOf(job).checks;
+  return std::all_of(checks.begin(), checks.end(), [](const AdmissionCheckStatus& check) {
+    return check.name == kMemberQueuesCheck || check.state == CheckState::kReady;
+  });
+}
+
 bool IsRunByMemberQueue(const JobRecord& job) {
   const AdmissionCheckStatus* check = MemberQueuesCheck(job);
   return check != nullptr && IsDispatched(job.state) && check->state == CheckState::kReady;

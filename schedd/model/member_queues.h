@@ -27,6 +27,9 @@ const AdmissionCheckStatus* MemberQueuesCheck(const JobRecord& job);
 /// True while it holds quota and waits for a member to admit it: there is no attempt of it yet.
 bool AsksMembers(const JobRecord& job);
 
+/// True if the job has no other check, or all others are ready: what they add to the pods is known.
+bool OtherChecksReady(const JobRecord& job);
+
 /// True while its attempt is on a member whose own queue has admitted it, and lets it run.
 bool IsRunByMemberQueue(const JobRecord& job);
 

@@ -27,7 +27,7 @@ struct MemberLane {
   bool listing = false;
   std::uint64_t list_began = 0;
   Monotonic next_list{};
-  std::map<std::string, CopyCalls> calls;  // by the copy's name
+  std::map<std::string, CopyCalls> calls;  // by CopyId
   std::size_t under_way = 0;               // calls but lists
 };
 

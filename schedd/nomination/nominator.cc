@@ -20,6 +20,10 @@ constexpr std::int64_t kQuietLookNs = 10 * kNanosPerSecond;
 constexpr std::size_t kCallsPerMember = 8;  // at once: jobs go before them
 constexpr std::size_t kCopiesAtOnce = 64;   // rendered together
 
+std::string IdOf(const JobRecord& job) {
+  return CopyId(job.ns, CopyName(job.uid, AttemptOfCopies(job)));
+}
+
 // What the member itself said, and would say again.
 bool IsForGood(Code code) {
   switch (code) {
@@ -177,8 +181,8 @@ void Nominator::Impl::TakeList(const std::string& cluster, Result<std::vector<Me
   }
   state.queue = MemberQueueState::Queue::kRuns;
   for (MemberCopy& copy : *listed) {
-    std::string name = copy.name;
-    state.copies[std::move(name)] = std::move(copy);
+    std::string id = CopyId(copy.ns, copy.name);
+    state.copies[std::move(id)] = std::move(copy);
   }
   const Monotonic now = clock.Now();
   for (auto one = lane.calls.begin(); one != lane.calls.end();) {
@@ -256,7 +260,7 @@ void Nominator::Impl::MakeCopies(const WorldView& world, const std::vector<CopyW
     if (batch.size() >= kCopiesAtOnce) break;
     if (lane.under_way >= kCallsPerMember) continue;
     ++lane.under_way;
-    ++lane.calls[CopyName(wish.job->uid, AttemptOfCopies(*wish.job))].under_way;
+    ++lane.calls[IdOf(*wish.job)].under_way;
     batch.push_back(&wish);
     ids.push_back(wish.job->id);
   }
@@ -264,7 +268,7 @@ void Nominator::Impl::MakeCopies(const WorldView& world, const std::vector<CopyW
   const auto texts = manifests(ids);
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const CopyWish& wish = *batch[i];
-    const std::string name = CopyName(wish.job->uid, AttemptOfCopies(*wish.job));
+    const std::string name = IdOf(*wish.job);
     const auto order = texts.ok() ? OrderOf(world, wish, (*texts)[i])
                                   : Result<CopyOrder>(Unavailable(texts.error().detail));
     if (!order.ok()) {
@@ -306,10 +310,11 @@ void Nominator::Impl::RemoveCopies(const std::vector<CopyRemoval>& removals) {
     MemberLane& lane = lanes[removal.cluster];
     if (lane.under_way >= kCallsPerMember) continue;
     ++lane.under_way;
-    ++lane.calls[removal.name].under_way;
-    members.RemoveCopy(removal, OnThread<Done>([cluster = removal.cluster, name = removal.name](
+    const std::string id = CopyId(removal.ns, removal.name);
+    ++lane.calls[id].under_way;
+    members.RemoveCopy(removal, OnThread<Done>([cluster = removal.cluster, id](
                                                    Impl& self, const Result<Done>& outcome) {
-                         self.EndCall(cluster, name, false, outcome);
+                         self.EndCall(cluster, id, false, outcome);
                        }));
   }
 }

@@ -84,13 +84,13 @@ ManifestStatus Untried(const ManifestStatus& manifest) {
 ObjectId IdOf(const ResourceRef& ref) { return {ref.group, ref.kind, ref.ns, ref.name}; }
 
 void WorkProgress::Follow(const WorkPtr& row, const WorldView& world, const MemberState& member,
-                          Monotonic now) {
+                          Monotonic now, RenderedShelf* shelf) {
   const bool back = row_ != nullptr && member_.heard && !member_.reachable() && member.reachable();
+  next_ = row_ == nullptr ? now : std::min(next_, now);  // whoever waits keeps its place
   row_ = row;
   member_ = member;
   touched_ = true;
-  next_ = now;
-  Render(world);
+  Render(world, shelf);
   config_ = world.config;
   Want(world, now);
   if (back) Stir(now);
@@ -98,25 +98,33 @@ void WorkProgress::Follow(const WorkPtr& row, const WorldView& world, const Memb
 
 // A row that was bound before an override was changed is not rendered anew until it is its turn:
 // what it was rendered to is kept in memory, and lost by a restart.
-void WorkProgress::Render(const WorldView& world) {
+void WorkProgress::Render(const WorldView& world, RenderedShelf* shelf) {
   if (row_->state != WorkState::kBound || !row_->override_error.empty()) {
     rendered_ = nullptr;
     rendered_by_id_.clear();
     return;
   }
   if (rendered_ != nullptr && rendered_->hash == row_->rendered) return;
-  rendered_ = nullptr;
   rendered_by_id_.clear();
+  std::weak_ptr<const Rendered>& shared = (*shelf)[row_->rendered];
+  rendered_ = shared.lock();
+  if (rendered_ == nullptr) shared = rendered_ = Made(world);
+  if (rendered_ == nullptr) return;
+  for (const RenderedObject& object : rendered_->objects)
+    rendered_by_id_[IdOf(object.ref)] = &object;
+}
+
+// Null: it is something else by now.
+std::shared_ptr<const Rendered> WorkProgress::Made(const WorldView& world) const {
   const auto snapshot = world.works->snapshots.find({row_->ns, row_->placement, row_->snapshot});
   const auto member =
       std::find_if(world.clusters.begin(), world.clusters.end(),
                    [&](const core::ClusterView& one) { return one.member.name == row_->cluster; });
-  if (snapshot == world.works->snapshots.end() || member == world.clusters.end()) return;
+  if (snapshot == world.works->snapshots.end() || member == world.clusters.end()) return nullptr;
   auto made = std::make_shared<Rendered>(
       propagation::Render(*world.config, *snapshot->second, member->member));
-  if (!made->error.empty() || made->hash != row_->rendered) return;
-  for (const RenderedObject& object : made->objects) rendered_by_id_[IdOf(object.ref)] = &object;
-  rendered_ = std::move(made);
+  if (!made->error.empty() || made->hash != row_->rendered) return nullptr;
+  return made;
 }
 
 const RenderedObject* WorkProgress::RenderedOf(const ObjectId& id) const {
@@ -166,7 +174,7 @@ void WorkProgress::Want(const WorldView& world, Monotonic now) {
 
 void WorkProgress::Stir(Monotonic now) {
   for (auto& [id, item] : items_) item.next = std::min(item.next, now);
-  next_ = now;
+  next_ = std::min(next_, now);
 }
 
 const ManifestStatus& WorkProgress::StatusOf(const ObjectId& id,
@@ -287,7 +295,7 @@ void WorkProgress::AddApplies(Monotonic now, std::size_t most,
 void WorkProgress::Applied(const ObjectCall& call, const Result<ObjectOutcome>& answer,
                            Monotonic now, WallTime wall) {
   touched_ = true;
-  next_ = now;
+  next_ = std::min(next_, now);
   const auto found = items_.find(call.id);
   if (found == items_.end()) return;
   Item& item = found->second;
@@ -316,7 +324,7 @@ void WorkProgress::Applied(const ObjectCall& call, const Result<ObjectOutcome>& 
 
 void WorkProgress::Removed(const ObjectCall& call, const Result<bool>& answer, Monotonic now) {
   touched_ = true;
-  next_ = now;
+  next_ = std::min(next_, now);
   const auto found = items_.find(call.id);
   if (found == items_.end() || !found->second.wanted.empty()) return;
   Item& item = found->second;

@@ -36,12 +36,16 @@ struct ObjectCall {
   ObjectRemoval removal;  // if `remove`
 };
 
+/// By Rendered::hash, which says all of it: members that get the same share one.
+using RenderedShelf = std::map<std::string, std::weak_ptr<const Rendered>>;
+
 /// Of one work. Not thread-safe.
 class WorkProgress {
  public:
   /// Takes the row as it is now. What is rendered is made again only if the row says that it is
-  /// something else.
-  void Follow(const WorkPtr& row, const WorldView& world, const MemberState& member, Monotonic now);
+  /// something else, and no other work has it on `shelf`.
+  void Follow(const WorkPtr& row, const WorldView& world, const MemberState& member, Monotonic now,
+              RenderedShelf* shelf);
   /// The member may be other than it was: everything is looked at again.
   void Stir(Monotonic now);
 
@@ -81,7 +85,8 @@ class WorkProgress {
     std::string trouble;   // what the member says, or that it says nothing; "": it is well
   };
 
-  void Render(const WorldView& world);
+  void Render(const WorldView& world, RenderedShelf* shelf);
+  std::shared_ptr<const Rendered> Made(const WorldView& world) const;
   void Want(const WorldView& world, Monotonic now);
   const RenderedObject* RenderedOf(const ObjectId& id) const;
   const ManifestStatus& StatusOf(const ObjectId& id, const ManifestStatus& recorded) const;

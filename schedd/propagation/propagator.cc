@@ -1,5 +1,6 @@
 #include "schedd/propagation/propagator.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "schedd/base/limits.h"
@@ -18,6 +19,36 @@ constexpr std::int64_t kRecordAgainNs = kNanosPerSecond;
 // News of a member count at most that often, and less often where there is much to look at.
 constexpr std::int64_t kListenEveryNs = 2 * kNanosPerSecond;
 constexpr std::int64_t kListenPerObjectNs = 20 * kNanosPerMilli;
+
+// A commit of that much holds up those of jobs for a moment only.
+constexpr std::size_t kRecordObjects = 40'000;
+constexpr std::size_t kRecordBytes = 16 << 20;
+
+std::size_t WeightOf(const Work& work) {
+  std::size_t weight = 1 + work.manifests.size();
+  for (const ManifestStatus& manifest : work.manifests) weight += manifest.differences.size();
+  return weight;
+}
+
+// True if something of it is left to the next plan, which asks for it again.
+bool Shorten(WorkPlan* plan) {
+  std::size_t bytes = 0, snapshots = 0;
+  while (snapshots < plan->snapshots.size() && bytes <= kRecordBytes) {
+    for (const SelectedResource& one : plan->snapshots[snapshots]->resources)
+      bytes += one.manifest.size();
+    ++snapshots;
+  }
+  std::size_t weight = 0, works = 0;
+  // Rows may be about any of the snapshots.
+  const bool has_all = snapshots == plan->snapshots.size();
+  while (has_all && works < plan->works.size() && weight <= kRecordObjects)
+    weight += WeightOf(*plan->works[works++]);
+  if (has_all && works == plan->works.size()) return false;
+  plan->snapshots.resize(snapshots);
+  plan->works.resize(works);
+  plan->ended_snapshots.clear();  // rows that are left out may still be about them
+  return true;
+}
 
 std::string OwnerOf(const WorkKey& key) {
   const auto& [ns, placement, cluster] = key;
@@ -121,9 +152,11 @@ void Propagator::FollowWorks(const WorldView& world) {
         node.empty() ? kept[key] : kept.insert(std::move(node)).position->second;
     if (!all && progress.row() == row) continue;
     const auto member = fleet_.find(row->cluster);
-    progress.Follow(row, world, member == fleet_.end() ? MemberState{} : member->second.state, now);
+    progress.Follow(row, world, member == fleet_.end() ? MemberState{} : member->second.state, now,
+                    &shelf_);
   }
   works_ = std::move(kept);
+  std::erase_if(shelf_, [](const auto& one) { return one.second.expired(); });
   table_ = world.works;
   config_ = world.config;
   members_changed_ = false;
@@ -198,14 +231,25 @@ bool Propagator::RecordAnswers() {
   gathering_ = false;
   RecordWorksCommand command;
   Noted noted;
-  for (auto& [key, progress] : works_) {
+  std::size_t weight = 0;
+  // In turns, if it is too much for one command.
+  auto at = works_.upper_bound(recorded_last_);
+  for (std::size_t i = 0; i < works_.size(); ++i, ++at) {
+    if (at == works_.end()) at = works_.begin();
+    auto& [key, progress] = *at;
     if (!progress.touched()) continue;
+    if (weight > kRecordObjects) {
+      gathering_ = true;  // what is left has waited
+      break;
+    }
     Work work = progress.Fold(clock_.WallNow());
     progress.Recording();
     if (work == *progress.row()) {
       progress.Recorded();
       continue;
     }
+    weight += WeightOf(work);
+    recorded_last_ = key;
     noted.works.push_back(key);
     command.works.push_back(std::make_shared<const Work>(std::move(work)));
   }
@@ -231,6 +275,7 @@ bool Propagator::RecordPlan(const WorldView& world) {
       clock_.WallNow());
   again_at_ = plan.again_at;
   if (plan.empty()) return false;
+  plan_due_ = Shorten(&plan);
   planned_last_ = true;
   RecordWorksCommand command;
   command.works = std::move(plan.works);
@@ -257,9 +302,20 @@ bool Propagator::Record(RecordWorksCommand command, Noted noted) {
 
 void Propagator::SendDue() {
   const Monotonic now = clock_.Now();
-  for (auto& [key, progress] : works_) {
+  // Who has waited longest comes first: where a member is slow, looks at what is well would leave
+  // no call for what is new.
+  std::vector<std::pair<Monotonic, std::map<WorkKey, WorkProgress>::iterator>> due;
+  for (auto work = works_.begin(); work != works_.end(); ++work) {
+    if (now < work->second.next()) continue;
+    const auto member = fleet_.find(std::get<2>(work->first));
+    if (member != fleet_.end() && member->second.calls < limits::kObjectCallsPerMember)
+      due.emplace_back(work->second.next(), work);
+  }
+  std::stable_sort(due.begin(), due.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [since, work] : due) {
+    auto& [key, progress] = *work;
     const auto member = fleet_.find(std::get<2>(key));
-    if (member == fleet_.end() || now < progress.next()) continue;
     const std::size_t under_way = member->second.calls;
     if (under_way >= limits::kObjectCallsPerMember) continue;
     const auto busy = [&](const ObjectId& id) { return busy_.contains({member->first, id}); };

@@ -97,6 +97,7 @@ class Propagator {
   const std::shared_ptr<BoundedQueue<Event>> events_;  // shared with answers still to come
 
   std::map<WorkKey, WorkProgress> works_;
+  RenderedShelf shelf_;
   std::map<std::string, Member> fleet_;  // configured ones, and those with calls under way
   std::set<BusyKey> busy_;
   bool members_changed_ = false;
@@ -106,6 +107,7 @@ class Propagator {
   Monotonic record_at_;     // not before: the last one failed
   bool gathering_ = false;  // answers wait to be recorded
   Monotonic gathers_since_;
+  WorkKey recorded_last_;  // whose turn it was
   bool planned_last_ = false;
   bool plan_due_ = true;
   Monotonic plan_at_;  // not before

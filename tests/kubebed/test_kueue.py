@@ -44,7 +44,9 @@ class Kueue(unittest.TestCase):
         self.member.wait(WORKLOADS, lambda seen: not seen["items"])
 
     def submit(self, name, pods=1, life=None, **labels):
-        self.member.call("POST", JOBS, labelled(job(name, pods=pods, **(life or {})), queue_name="lq", **labels))
+        made = job(name, pods=pods, **(life or {}))
+        made["spec"]["suspend"] = True  # Kueue's webhook sees to it
+        self.member.call("POST", JOBS, labelled(made, queue_name="lq", **labels))
 
     def suspended(self, name, value):
         return self.member.wait(f"{JOBS}/{name}", lambda seen: seen["spec"]["suspend"] == value)

@@ -48,11 +48,9 @@ std::string NeverHanded(const JobRecord& job) {
   return "";
 }
 
-bool OthersReady(const JobRecord& job) {
-  const auto& checks = StateOf(job).checks;
-  return std::all_of(checks.begin(), checks.end(), [](const AdmissionCheckStatus& check) {
-    return check.name == kMemberQueuesCheck || check.state == CheckState::kReady;
-  });
+// Of the copy of its next attempt, or of the one that runs.
+std::string IdOf(const JobRecord& job) {
+  return CopyId(job.ns, CopyName(job.uid, AttemptOfCopies(job)));
 }
 
 class Planner {
@@ -97,17 +95,17 @@ class Planner {
   }
 
   void Ask(const JobPtr& job) {
-    const std::string name = CopyName(job->uid, AttemptOfCopies(*job));
+    const std::string name = IdOf(*job);
     if (const std::string never = NeverHanded(*job); !never.empty())
       return Answer(*job, CheckState::kRejected, never);
     // What another check adds to the pods must be in the copies.
-    if (!OthersReady(*job)) return;
+    if (!OtherChecksReady(*job)) return;
     const auto queue = world_.config->cluster_queues.find(job->admission->cluster_queue);
     if (queue == world_.config->cluster_queues.end()) return;
     Ballot ballot = Hold(*job, queue->second.dispatch, name);
     Wish(job, name);
     if (busy_.contains(job->id)) return;
-    if (const auto winner = WinnerOf(*job, name)) {
+    if (const auto winner = WinnerOf(*job, name, ballot.candidates)) {
       ChooseMemberCommand command;
       command.job = job->id;
       command.attempt = AttemptOfCopies(*job);
@@ -124,7 +122,8 @@ class Planner {
       plan_.nominations.push_back(std::move(command));
       return;
     }
-    Answer(*job, CheckState::kPending, Progress(*job, queue->second.dispatch, name));
+    Answer(*job, CheckState::kPending,
+           Progress(*job, queue->second.dispatch, name, ballot.candidates));
   }
 
   // Who is to be asked.
@@ -132,6 +131,7 @@ class Planner {
     std::vector<std::string> wanted;
     bool hopeless = false;  // nobody can be asked: it does not keep its quota
     std::string why;
+    core::MemberCandidates candidates;
   };
 
   // True if asking it may still lead to something.
@@ -143,9 +143,11 @@ class Planner {
   }
 
   Ballot Hold(const JobRecord& job, const MemberDispatch& dispatch, const std::string& copy) {
-    const core::MemberCandidates all = core::CandidatesOf(
-        *world_.config, *world_.settings, world_.clusters, world_.placed.get(), job, now_);
+    if (!room_) room_.emplace(world_.clusters);
     Ballot ballot;
+    ballot.candidates = core::CandidatesOf(*world_.config, *world_.settings, *room_,
+                                           world_.placed.get(), job, now_);
+    const core::MemberCandidates& all = ballot.candidates;
     std::vector<std::pair<std::string, std::string>> unfit(all.refused.begin(), all.refused.end());
     std::vector<std::string> fit;
     bool known = true, able = false;
@@ -210,13 +212,15 @@ class Planner {
     }
   }
 
-  // The earliest by the members' clocks, then the better one.
-  std::optional<std::string> WinnerOf(const JobRecord& job, const std::string& name) const {
+  // The earliest by the members' clocks, then the better one; not where it may not go by now.
+  std::optional<std::string> WinnerOf(const JobRecord& job, const std::string& name,
+                                      const core::MemberCandidates& candidates) const {
     const MemberCopy* best = nullptr;
     for (const std::string& member : StateOf(job).nominated) {
       const MemberCopy* copy = CopyOf(member, name);
       if (copy == nullptr || !copy->admitted || copy->evicted || copy->deleting || copy->finished)
         continue;
+      if (candidates.refused.contains(member)) continue;
       if (best == nullptr || copy->admitted_since < best->admitted_since) best = copy;
     }
     if (best == nullptr) return std::nullopt;
@@ -224,7 +228,7 @@ class Planner {
   }
 
   std::string Progress(const JobRecord& job, const MemberDispatch& dispatch,
-                       const std::string& name) const {
+                       const std::string& name, const core::MemberCandidates& candidates) const {
     const auto& nominated = StateOf(job).nominated;
     if (nominated.empty()) {
       return dispatch.mode == DispatchMode::kExternal
@@ -232,7 +236,12 @@ class Planner {
                  : "waits to hear which member clusters run a queue of their own";
     }
     std::vector<std::pair<std::string, std::string>> said;
-    for (const std::string& member : nominated) said.emplace_back(member, WordOf(member, name));
+    for (const std::string& member : nominated) {
+      const auto refused = candidates.refused.find(member);
+      const bool barred = refused != candidates.refused.end() && IsHealthy(member);
+      said.emplace_back(member, barred ? "cannot take the job any more: " + refused->second
+                                       : WordOf(member, name));
+    }
     return Sentences(said);
   }
 
@@ -252,7 +261,7 @@ class Planner {
 
   // It runs where a queue admitted it: as long as that queue lets it.
   void Follow(const JobPtr& job) {
-    const std::string name = CopyName(job->uid, AttemptOfCopies(*job));
+    const std::string name = IdOf(*job);
     wanted_.emplace(job->cluster, name);
     plan_.watched.insert(job->cluster);
     const MemberQueueState* state = StateOfMember(job->cluster);
@@ -302,10 +311,13 @@ class Planner {
   const std::set<JobId>& busy_;
   const WallTime now_;
   NominationPlan plan_;
+  std::optional<core::MemberRoom> room_;                  // once for all jobs; unset: nobody asked
   std::set<std::pair<std::string, std::string>> wanted_;  // (member, copy)
 };
 
 }  // namespace
+
+std::string CopyId(const std::string& ns, const std::string& name) { return ns + "/" + name; }
 
 bool AnyDispatchMode(const ConfigView& config) {
   return std::any_of(

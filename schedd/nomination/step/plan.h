@@ -15,16 +15,20 @@
 
 namespace muster::nomination {
 
-/// What is known of a member's own queue.
+/// What a copy is known by on its member: its name is unique only in its namespace, and anybody may
+/// have made a Workload of that name in another one.
+std::string CopyId(const std::string& ns, const std::string& name);
+
+/// What is known of a member's own queue. Copies are by CopyId.
 struct MemberQueueState {
   enum class Queue : std::uint8_t { kUnknown, kNone, kRuns };
   Queue queue = Queue::kUnknown;
   std::string trouble;   // why there is none; "": none was found
   bool answers = false;  // its last list was answered: `copies` is all that it has
-  std::map<std::string, MemberCopy> copies;  // by name
-  /// A call that concerns one of that name has not ended, or ended after the list began.
+  std::map<std::string, MemberCopy> copies;
+  /// A call that concerns it has not ended, or ended after the list began.
   std::set<std::string> unsure;
-  /// Copies that could not be made: why, by name. It is tried again when the entry has gone.
+  /// Copies that could not be made: why. It is tried again when the entry has gone.
   struct Refusal {
     std::string message;
     bool for_good = false;  // the member's word, rather than a fault on the way

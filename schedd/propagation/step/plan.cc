@@ -41,6 +41,20 @@ class Planning {
   bool IsPlanned(const std::string& ns, const std::string& name) const {
     return planned_.contains({ns, name});
   }
+  bool IsStored(ObjectKind kind, const std::string& ns, const std::string& name) const {
+    return world_.objects != nullptr && world_.objects->contains({kind, ns, name});
+  }
+  // Stored, and not to be read: another version of Muster wrote it. Nobody has deleted it.
+  bool IsUnreadable(const PlacementTable::Key& placement) const {
+    const auto& [ns, name] = placement;
+    const ObjectKind kind =
+        ns.empty() ? ObjectKind::kClusterResourcePlacement : ObjectKind::kResourcePlacement;
+    return world_.config->placements->Find(ns, name) == nullptr && IsStored(kind, ns, name);
+  }
+  bool IsThere(const std::string& member) const {
+    return members_.contains(member) || IsStored(ObjectKind::kMemberCluster, "", member);
+  }
+  bool AnOverrideIsUnreadable() const;
   void AskAgain(WallTime at) {
     if (!plan_.again_at.set() || at < plan_.again_at) plan_.again_at = at;
   }
@@ -114,13 +128,14 @@ void Planning::EndRevisions(const Placement& placement, const SnapshotPtr& lates
 }
 
 void Planning::PlanPlacement(const PlacementPtr& placement) {
-  planned_.insert({placement->ns, placement->name});
-  std::vector<WorkPtr> works;
+  std::vector<WorkPtr> works, unreadable;  // those of members that cannot be read
   const auto& all = world_.works->works;
   for (auto it = all.lower_bound({placement->ns, placement->name, ""}); it != all.end(); ++it) {
     if (it->second->ns != placement->ns || it->second->placement != placement->name) break;
     if (members_.contains(it->second->cluster)) {
       works.push_back(it->second);
+    } else if (IsThere(it->second->cluster)) {
+      unreadable.push_back(it->second);
     } else {
       plan_.ended_works.push_back(it->first);  // what is on it stays there
     }
@@ -139,6 +154,7 @@ void Planning::PlanPlacement(const PlacementPtr& placement) {
   input.picks = PickMembers(fleet_, placement, works);
   input.now = now_;
   RollOut(input, &plan_);
+  input.works.insert(input.works.end(), unreadable.begin(), unreadable.end());
   EndRevisions(*placement, latest, input.works);
 }
 
@@ -147,10 +163,11 @@ void Planning::PlanRest() {
   std::set<PlacementTable::Key> leaving;
   for (const auto& [key, work] : world_.works->works) {
     if (IsPlanned(work->ns, work->placement)) continue;
-    if (!members_.contains(work->cluster)) {
+    if (!IsThere(work->cluster)) {
       plan_.ended_works.push_back(key);
       continue;
     }
+    if (IsUnreadable({work->ns, work->placement})) continue;
     Work row = *work;
     if (row.state != WorkState::kLeaving) {
       const bool gone = world_.config->placements->Find(row.ns, row.placement) == nullptr;
@@ -161,14 +178,31 @@ void Planning::PlanRest() {
   }
   for (const auto& [key, snapshot] : world_.works->snapshots) {
     const PlacementTable::Key placement{snapshot->ns, snapshot->placement};
-    if (!planned_.contains(placement) && !leaving.contains(placement))
+    if (!planned_.contains(placement) && !leaving.contains(placement) && !IsUnreadable(placement))
       plan_.ended_snapshots.push_back(key);
   }
 }
 
+// What it says to which members is not known: all stays as it was told.
+bool Planning::AnOverrideIsUnreadable() const {
+  if (world_.objects == nullptr) return false;
+  for (const ObjectKind kind :
+       {ObjectKind::kClusterResourceOverride, ObjectKind::kResourceOverride}) {
+    for (auto it = world_.objects->lower_bound({kind, "", ""});
+         it != world_.objects->end() && std::get<0>(it->first) == kind; ++it) {
+      const auto& [its_kind, ns, name] = it->first;
+      if (!world_.config->overrides.contains({ns, name})) return true;
+    }
+  }
+  return false;
+}
+
 WorkPlan Planning::Run() {
+  const bool frozen = AnOverrideIsUnreadable();
   for (const auto& [key, placement] : world_.config->placements->all()) {
-    if (SelectsObjects(*placement)) PlanPlacement(placement);
+    if (!SelectsObjects(*placement)) continue;
+    planned_.insert({placement->ns, placement->name});
+    if (!frozen) PlanPlacement(placement);
   }
   PlanRest();
   return std::move(plan_);

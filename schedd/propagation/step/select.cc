@@ -141,8 +141,10 @@ void Gathering::Add(SelectedResource resource) {
 void Gathering::TakeEnvelope(const StoredObject& object) {
   if (!envelopes_.emplace(object.ns, object.name).second) return;
   const auto found = world_.config->envelopes.find({object.ns, object.name});
-  if (found == world_.config->envelopes.end()) return;  // deleted in the same version
   const std::string kind = object.ns.empty() ? "ClusterResourceEnvelope" : "ResourceEnvelope";
+  // Another version of Muster wrote it: what it holds is not to be taken away.
+  if (found == world_.config->envelopes.end())
+    return Refuse(kind + " " + object.name + " as it is stored cannot be read");
   for (const ResourceEnvelope::Item& item : found->second.items) {
     const auto manifest = ParseJson(item.manifest);
     if (!manifest.ok() || !manifest.value().is_object()) {
@@ -193,10 +195,15 @@ void Gathering::TakeContent(const std::string& ns) {
 
 void Gathering::TakeNamespaces(const ResourceSelector& selector) {
   const ObjectTable& objects = *world_.objects;
-  for (auto it = objects.lower_bound({ObjectKind::kNamespace, "", ""}); it != objects.end(); ++it) {
+  const auto& known = world_.config->namespaces;
+  for (auto it = objects.lower_bound({ObjectKind::kNamespace, "", selector.name});
+       it != objects.end(); ++it) {
     const auto& [kind, none, name] = it->first;
-    if (kind != ObjectKind::kNamespace) break;
-    if (IsReservedNamespace(name) || (!selector.name.empty() && selector.name != name)) continue;
+    if (kind != ObjectKind::kNamespace || (!selector.name.empty() && selector.name != name)) break;
+    if (IsReservedNamespace(name)) continue;
+    // There may be thousands of them and of placements: only those that are taken are parsed.
+    const auto labelled = known.find(name);
+    if (labelled != known.end() && !core::SelectsNamespace(selector, labelled->second)) continue;
     const auto manifest = Read(*it->second);
     if (!manifest || !core::SelectsNamespace(selector, {name, LabelsOf(*manifest), ""})) continue;
     Take(*it->second, *manifest);

@@ -56,6 +56,10 @@ TEST_F(CopiesTest, ACopyIsAWorkloadWithThePodSetsOfTheJobAsTheMemberCompletesIt)
   const auto made = EnsureCopy(OrderOf(key));
   ASSERT_TRUE(made.ok()) << made.error().detail;
   EXPECT_THAT(completed_, HasSubstr("\"uid\"")) << "its API server has answered it";
+  const auto answered = ParseJson(completed_);
+  ASSERT_TRUE(answered.ok());
+  EXPECT_LE(answered->at_pointer("/metadata/name").as_string().size(), 12u)
+      << "names of pods are made of it";
   EXPECT_EQ(StatusOf(std::string(kJobs) + "/work"), 404) << "nothing of the job is made";
   const json::value copy(member_.Object(PathOf(key)));
   EXPECT_EQ(copy.at_pointer("/spec/queueName").as_string(), "lq");
@@ -144,6 +148,14 @@ TEST_F(CopiesTest, AMemberWithoutKueueRunsNoQueueUntilItIsInstalled) {
   member_.SetInstalled("workloads", true);
   EXPECT_TRUE(ListCopies().ok());
   EXPECT_TRUE(queues().RunsQueue("m"));
+  // Jobs run by what was served: that it is not says nothing of another version.
+  member_.SetInstalled("workloads", false);
+  const auto unsure = ListCopies();
+  ASSERT_FALSE(unsure.ok());
+  EXPECT_EQ(unsure.error().code, Code::kUnavailable);
+  const auto gone = ListCopies();
+  ASSERT_FALSE(gone.ok());
+  EXPECT_EQ(gone.error().code, Code::kFailedPrecondition);
 }
 
 TEST_F(CopiesTest, ANamespaceThatIsMissingIsMade) {

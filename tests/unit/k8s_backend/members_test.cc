@@ -66,6 +66,19 @@ TEST_F(MembersTest, AKubeconfigThatGoesIsSaidWithoutItsPathAndComesBack) {
   AwaitHealthy(true);
 }
 
+TEST_F(MembersTest, WhetherItRunsAQueueIsAskedAnewOfOneThatIsAddedAgain) {
+  member_.SetInstalled("workloads", false);
+  members_->AddMember(Registered());
+  AwaitHealthy(true);
+  const auto listed = muster::testing::Wait<std::vector<MemberCopy>>(
+      [&](Callback<std::vector<MemberCopy>> done) { members_->ListCopies("m", std::move(done)); });
+  ASSERT_FALSE(listed.ok());
+  EXPECT_FALSE(members_->RunsQueue("m"));
+  members_->DropMember("m");
+  members_->AddMember(Registered());
+  EXPECT_TRUE(members_->RunsQueue("m")) << "it may be another cluster";
+}
+
 TEST_F(MembersTest, OneClusterUnderASecondNameIsAProblem) {
   members_->AddMember(Registered());
   AwaitHealthy(true);

@@ -14,6 +14,15 @@ class ObjectRemovalTest : public ObjectWorld {
     return Order(NamespaceRef(), R"({"metadata":{"name":"ml","labels":{"team":"a"}}})");
   }
   /// Asks until it is gone: garbage collection and finalizers take their time.
+  // In the namespace of NamespaceRef.
+  static DispatchOrder JobInside(const DispatchKey& key, bool suspended) {
+    DispatchOrder job = JobOf(key, suspended);
+    job.object.ns = "ml";
+    json::value manifest = ParseJson(job.object.json).value();
+    manifest.as_object()["metadata"].as_object()["namespace"] = "ml";
+    job.object.json = json::serialize(manifest);
+    return job;
+  }
   void RemoveWholly(const ResourceRef& ref) {
     for (int i = 0; i < 500; ++i) {
       const auto removed = RemoveIt(ref);
@@ -103,12 +112,7 @@ TEST_F(ObjectRemovalTest, ANamespaceWithJobsOfMuster_WaitsForThem) {
   Connect();
   Must(NamespaceOrder());
   const DispatchKey key = Key();
-  DispatchOrder job = JobOf(key, true);
-  job.object.ns = "ml";
-  json::value manifest = ParseJson(job.object.json).value();
-  manifest.as_object()["metadata"].as_object()["namespace"] = "ml";
-  job.object.json = json::serialize(manifest);
-  const auto made = Ensure(job);
+  const auto made = Ensure(JobInside(key, true));
   ASSERT_TRUE(made.ok()) << made.error().detail;
   List();  // the reflectors have told of it
   EXPECT_FALSE(RemoveIt(NamespaceRef()).value());
@@ -124,12 +128,7 @@ TEST_F(ObjectRemovalTest, ANamespaceWithAnEndedJob_WaitsForItsRecord_AndTakesItA
   Connect();
   Must(NamespaceOrder());
   const DispatchKey key = Key();
-  DispatchOrder job = JobOf(key, false);
-  job.object.ns = "ml";
-  json::value manifest = ParseJson(job.object.json).value();
-  manifest.as_object()["metadata"].as_object()["namespace"] = "ml";
-  job.object.json = json::serialize(manifest);
-  const auto made = Ensure(job);
+  const auto made = Ensure(JobInside(key, false));
   ASSERT_TRUE(made.ok()) << made.error().detail;
   EXPECT_EQ(sink_.recording.AwaitEnd(key).phase, RemotePhase::kSucceeded);
   EXPECT_FALSE(RemoveIt(NamespaceRef()).value()) << "nobody has it on record";

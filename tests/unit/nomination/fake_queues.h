@@ -53,9 +53,10 @@ class FakeQueues final : public MemberQueues {
     Do([this, removal, done = std::move(done)] {
       Member& member = members.at(removal.cluster);
       if (member.away) return done(Unavailable("it is away"));
-      const auto found = member.copies.find(removal.name);
-      if (found != member.copies.end() && found->second.uid == removal.uid)
-        member.copies.erase(found);
+      std::erase_if(member.copies, [&](const auto& one) {
+        return one.second.ns == removal.ns && one.second.name == removal.name &&
+               one.second.uid == removal.uid;
+      });
       done(Done{});
     });
   }

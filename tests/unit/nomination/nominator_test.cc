@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/text/json.h"
 #include "tests/support/engine_world.h"
 #include "tests/unit/nomination/fake_queues.h"
 
@@ -389,6 +390,60 @@ TEST(Nominator, ACopyThatIsGoneUnderARunningJobIsTakenBackToo) {
   EXPECT_THAT(FindCondition(*world.Job(id), "Evicted")->message, HasSubstr("any more"));
 }
 
+TEST(Nominator, AWorkloadThatAnotherNamespaceForgedChangesNothing) {
+  QueueWorld world({"east"});
+  world.Mode("AllAtOnce");
+  const JobId id = world.Submit({})->id;
+  const auto forge = [&] {
+    MemberCopy forged;
+    forged.key = {world.Job(id)->uid, AttemptOfCopies(*world.Job(id)), "east"};
+    forged.ns = "zzz";  // the last of every list
+    forged.name = world.NameOf(id);
+    forged.uid = "forged";
+    forged.evicted = true;
+    world.queues.members["east"].copies["zzz"] = forged;
+  };
+  forge();
+  world.Look();
+  ASSERT_NE(world.CopyOn("east", id), nullptr);
+  EXPECT_EQ(world.Copies(), 1u) << "what stands for nothing goes";
+  world.Admit("east", id);
+  world.Look();
+  ASSERT_EQ(world.StateOf(id), JobState::kRunning);
+  forge();
+  world.Look();
+  EXPECT_EQ(world.StateOf(id), JobState::kRunning);
+  EXPECT_EQ(world.Job(id)->attempt, 1);
+}
+
+TEST(Nominator, SpreadConstraintsDoNotCountTheJobThatIsAskedFor) {
+  QueueWorld world({"east", "west"});
+  const auto in_zone = [](const std::string& name) {
+    ObjectChange member = MemberObject(name, {{"cpu", 8000}});
+    json::value manifest = *ParseJson(member.manifest);
+    manifest.at("metadata").as_object()["labels"] = json::object{{"zone", name}};
+    member.manifest = WriteJson(manifest);
+    return member;
+  };
+  ASSERT_TRUE(world
+                  .Apply({in_zone("east"), in_zone("west"),
+                          PlacementObject(ObjectKind::kResourcePlacement, "default", "spread",
+                                          R"({"resourceSelectors":[{"group":"batch","version":"v1",
+                                      "kind":"Job"}],"policy":{"placementType":"PickN",
+                                      "numberOfClusters":1,"topologySpreadConstraints":[
+                                      {"maxSkew":1,"topologyKey":"zone",
+                                      "whenUnsatisfiable":"DoNotSchedule"}]}})")})
+                  .ok());
+  world.Mode("AllAtOnce");
+  const JobId id = world.Submit({})->id;
+  world.Look();
+  EXPECT_THAT(world.Nominated(id), testing::UnorderedElementsAre("east", "west"));
+  const std::int64_t version = world.Job(id)->resource_version;
+  world.Look();
+  EXPECT_EQ(world.Job(id)->resource_version, version) << "nothing is decided anew";
+  EXPECT_EQ(world.queues.made, 2);
+}
+
 TEST(Nominator, CopiesOfAnEndedJobGo) {
   QueueWorld world;
   world.Mode("AllAtOnce");
@@ -447,6 +502,10 @@ TEST(Nominator, OtherChecksComeFirst) {
   ASSERT_TRUE(world.SetCheck(id, "budget", CheckState::kReady).ok());
   world.Look();
   EXPECT_EQ(world.Copies(), 1u);
+  ASSERT_TRUE(world.SetCheck(id, "budget", CheckState::kPending).ok());
+  const auto early = world.Choose(id, "east");
+  ASSERT_FALSE(early.ok());
+  EXPECT_THAT(early.error().detail, HasSubstr("waits for another admission check"));
   const auto users = world.SetCheck(id, std::string(kMemberQueuesCheck), CheckState::kReady);
   ASSERT_FALSE(users.ok()) << "nobody else says that a member has admitted it";
   EXPECT_THAT(users.error().detail, HasSubstr("answered by Muster alone"));

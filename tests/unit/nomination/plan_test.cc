@@ -70,7 +70,7 @@ class PlanTest : public ::testing::Test {
 
   MemberCopy* Copy(const std::string& member, const JobRecord& job) {
     const std::string name = CopyName(job.uid, AttemptOfCopies(job));
-    MemberCopy& copy = members_[member].copies[name];
+    MemberCopy& copy = members_[member].copies[CopyId(job.ns, name)];
     copy.key = {job.uid, AttemptOfCopies(job), member};
     copy.name = name;
     copy.ns = job.ns;
@@ -143,7 +143,9 @@ TEST_F(PlanTest, WhoDoesNotCountAsAnAdmission) {
       {"one that was evicted", [](MemberCopy* copy, auto*) { copy->evicted = true; }},
       {"one that is finished", [](MemberCopy* copy, auto*) { copy->finished = true; }},
       {"one that a call is under way for",
-       [](MemberCopy* copy, MemberQueueState* state) { state->unsure.insert(copy->name); }},
+       [](MemberCopy* copy, MemberQueueState* state) {
+         state->unsure.insert(CopyId(copy->ns, copy->name));
+       }},
       {"one on a member that does not answer",
        [](MemberCopy*, MemberQueueState* state) { state->answers = false; }},
   };
@@ -205,6 +207,33 @@ TEST_F(PlanTest, AMemberThatThePlacementForbidsByNowIsAskedNoMore) {
   EXPECT_THAT(plan.nominations[0].clusters, ElementsAre("a", "c"));
 }
 
+TEST_F(PlanTest, AMemberThatThePlacementForbidsByNowDoesNotGetTheJob) {
+  config_->cluster_queues["cq"].dispatch.mode = DispatchMode::kExternal;
+  const auto job = Waiting({"b", "a"});
+  Copy("b", *job)->admitted = true;
+  ASSERT_THAT(Plan(job).choices, SizeIs(1));
+  world_.clusters[1].member.cordoned = true;
+  const auto plan = Plan(job);
+  EXPECT_THAT(plan.choices, IsEmpty());
+  ASSERT_THAT(plan.answers, SizeIs(1));
+  EXPECT_THAT(plan.answers[0].checks[0].message,
+              HasSubstr("b: cannot take the job any more: is cordoned"));
+}
+
+TEST_F(PlanTest, AWorkloadOfTheNameInAnotherNamespaceIsNotTheCopy) {
+  const auto job = Waiting({"a"});
+  MemberCopy forged = *Copy("a", *job);
+  members_["a"].copies.clear();
+  forged.ns = "elsewhere";
+  forged.admitted = true;
+  members_["a"].copies[CopyId(forged.ns, forged.name)] = forged;
+  auto plan = Plan(job);
+  EXPECT_THAT(plan.choices, IsEmpty());
+  EXPECT_THAT(plan.copies, SizeIs(1)) << "there is none yet";
+  ASSERT_THAT(plan.removals, SizeIs(1));
+  EXPECT_EQ(plan.removals[0].ns, "elsewhere");
+}
+
 TEST_F(PlanTest, CopiesThatStandForNothingGoButNotThoseOfACallUnderWay) {
   const auto job = Waiting({"a"});
   Copy("a", *job);
@@ -213,7 +242,7 @@ TEST_F(PlanTest, CopiesThatStandForNothingGoButNotThoseOfACallUnderWay) {
   ASSERT_THAT(plan.removals, SizeIs(1));
   EXPECT_EQ(plan.removals[0].cluster, "b");
   EXPECT_EQ(plan.removals[0].uid, "uid-b");
-  members_["b"].unsure.insert(Copy("b", *job)->name);
+  members_["b"].unsure.insert(CopyId(job->ns, Copy("b", *job)->name));
   EXPECT_THAT(Plan(job).removals, IsEmpty());
   members_["b"].unsure.clear();
   Copy("b", *job)->deleting = true;

@@ -163,6 +163,41 @@ TEST_F(PlanTest, APlacementThatIsGone_LeavesItsMembers_ThenItsRowsEnd) {
   EXPECT_EQ(world_.Revisions(), "");
 }
 
+// As after a downgrade: it is stored, and the configuration has it not.
+TEST_F(PlanTest, APlacementThatIsStoredAndCannotBeRead_IsNotGone) {
+  world_.Place(placement_);
+  world_.Step();
+  world_.ObeyAll();
+  world_.Put(ObjectKind::kClusterResourcePlacement, "", "spread", "{}");
+  world_.Unplace("", "spread");
+  EXPECT_TRUE(world_.Plan().empty()) << StepWorld::Told(world_.Plan());
+  world_.Delete(ObjectKind::kClusterResourcePlacement, "", "spread");
+  EXPECT_EQ(Step(), "a:leaving b:leaving");
+}
+
+TEST_F(PlanTest, AMemberThatIsStoredAndCannotBeRead_KeepsItsRow) {
+  world_.Place(placement_);
+  world_.Step();
+  world_.ObeyAll();
+  world_.Put(ObjectKind::kMemberCluster, "", "a", "{}");
+  world_.RemoveMember("a");
+  EXPECT_TRUE(world_.Plan().empty()) << StepWorld::Told(world_.Plan());
+  world_.Delete(ObjectKind::kMemberCluster, "", "a");
+  EXPECT_EQ(Step(), "b:bound/0");
+}
+
+TEST_F(PlanTest, WhileAStoredOverrideCannotBeRead_AllStaysAsItIs) {
+  world_.Place(placement_);
+  world_.Step();
+  world_.ObeyAll();
+  world_.Pass(2 * kSecond);
+  world_.Put(ObjectKind::kResourceOverride, "ml", "small", "{}");
+  world_.PutQueue("gpu", "Hold");
+  EXPECT_TRUE(world_.Plan().empty()) << StepWorld::Told(world_.Plan());
+  world_.Delete(ObjectKind::kResourceOverride, "ml", "small");
+  EXPECT_EQ(Step(), "a:bound/1 b:bound/0");
+}
+
 TEST_F(PlanTest, DeleteStrategyAbandon_IsKnownWhenThePlacementIsGone) {
   placement_.abandon = true;
   world_.Place(placement_);

@@ -221,6 +221,14 @@ TEST_F(SelectTest, WhatCannotBeSent_IsToldInASentence) {
   EXPECT_EQ(NamesOf("kube-system", {Selecting("", "ConfigMap")}), "");
 }
 
+TEST_F(SelectTest, AnEnvelopeThatIsStoredAndCannotBeRead_IsAnObstacle) {
+  world_.PutEnvelope("ml", "one", {{"v1", "ConfigMap", "settings"}});
+  world_.mutable_config().envelopes.clear();
+  world_.PutSpace("other");
+  EXPECT_EQ(Select("ml", {Selecting("placement.kubernetes-fleet.io", "ResourceEnvelope")}).obstacle,
+            "ResourceEnvelope one as it is stored cannot be read");
+}
+
 TEST_F(SelectTest, TooManyObjectsAndTooManyBytes_AreToldInASentence) {
   for (int i = 0; i < 1001; ++i) world_.PutConfigMap("web", "c" + std::to_string(i));
   EXPECT_EQ(Select("web", {Selecting("", "ConfigMap")}).obstacle,

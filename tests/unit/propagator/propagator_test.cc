@@ -169,7 +169,7 @@ class Desk {
     table->insert_or_assign({kind, ns, name}, object);
     world_.objects = table;
     if (kind == ObjectKind::kNamespace)
-      Edit([&](ConfigView* config) { config->namespaces[name] = {}; });
+      Edit([&](ConfigView* config) { config->namespaces[name] = {name, {}, ""}; });
   }
   void ChangeQueue(const std::string& spec) {
     Put(ObjectKind::kClusterQueue, "kueue.x-k8s.io/v1beta1", "ClusterQueue", "", "gpu", spec);
@@ -676,6 +676,50 @@ TEST(Propagator, HasOnlySomeCallsOfAMemberUnderWay) {
     if (!desk.members.waiting.empty()) desk.members.AnswerOne();
   }
   EXPECT_EQ(most, 2 * limits::kObjectCallsPerMember);
+}
+
+TEST(Propagator, AMemberThatIsSlowGetsWhatIsNewBeforeAllElseIsLookedAtAgain) {
+  Desk desk;
+  for (int i = 0; i < 30; ++i)
+    desk.Put(ObjectKind::kConfigMap, "v1", "ConfigMap", "ml", "c" + std::to_string(i));
+  Placement space = Desk::Queues("a");
+  space.selectors.resize(1);
+  desk.Place(space);
+  desk.Run(5000);
+  desk.members.hold = true;
+  desk.members.TakeLog();
+  Placement queues = Desk::Queues("b");
+  queues.selectors.erase(queues.selectors.begin());
+  for (int i = 0; i < 60; ++i) {
+    desk.members.listener("east");  // it has news all the time
+    desk.Run(3000);
+    if (i == 5) desk.Place(queues);
+    if (!desk.members.waiting.empty()) desk.members.AnswerOne();
+  }
+  EXPECT_GT(desk.members.Count("apply east ClusterQueue gpu"), 0U);
+}
+
+TEST(Propagator, RecordsALotInSeveralCommits) {
+  Desk desk;
+  constexpr std::size_t kObjects = 900, kMembers = 60;
+  for (std::size_t i = 0; i < kObjects; ++i)
+    desk.Put(ObjectKind::kConfigMap, "v1", "ConfigMap", "ml", "c" + std::to_string(i));
+  for (std::size_t i = 0; i < kMembers; ++i) desk.SetMember("m" + std::to_string(i), true);
+  desk.hold = desk.members.hold = true;
+  Placement space = Desk::Queues();
+  space.selectors.resize(1);
+  desk.Place(space);
+  std::size_t rows = 0;
+  for (const std::size_t expected : {45U, 16U}) {  // with `east`
+    desk.Run(500);
+    ASSERT_EQ(desk.held.size(), 1U);
+    EXPECT_EQ(desk.held.front().works.size(), expected);
+    rows += desk.held.front().works.size();
+    desk.Commit();
+  }
+  EXPECT_EQ(rows, kMembers + 1);
+  desk.Run(500);
+  EXPECT_THAT(desk.held, IsEmpty());
 }
 
 TEST(Propagator, AppliesAgainAtOnceWhenTheStrategyIsAnother) {

@@ -81,8 +81,7 @@ TEST(RestJobs, MembersAreNominatedForAJobOfAnExternalQueue) {
   for (const Case& one : cases) {
     const Answer refused = api.Post(path, Json(one.body));
     EXPECT_EQ(refused.status, one.status) << one.body << refused.body;
-    EXPECT_NE(refused.body.find("\"field\":\"" + std::string(one.field) + "\""),
-              std::string::npos)
+    EXPECT_NE(refused.body.find("\"field\":\"" + std::string(one.field) + "\""), std::string::npos)
         << one.body << refused.body;
   }
   api.service.SetMemberQueues(nullptr);
