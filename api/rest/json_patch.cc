@@ -1,11 +1,12 @@
 #include "api/rest/json_patch.h"
 
 #include <boost/beast/core/string.hpp>
-#include <charconv>
+#include <optional>
 #include <utility>
 
 #include "api/rest/http/plain_problem.h"
 #include "schedd/base/limits.h"
+#include "schedd/text/json_patch.h"
 
 namespace muster::rest {
 namespace {
@@ -28,46 +29,21 @@ void Merge(const json::value& patch, json::value* into) {
   }
 }
 
-// "/a~1b/0" as {"a/b", "0"}; false if it is no JSON pointer.
-bool SplitPointer(std::string_view text, std::vector<std::string>* parts) {
-  if (text.empty()) return true;
-  if (text.front() != '/') return false;
-  parts->emplace_back();
-  for (std::size_t i = 1; i < text.size(); ++i) {
-    if (text[i] == '/') {
-      parts->emplace_back();
-    } else if (text[i] == '~') {
-      if (++i == text.size() || (text[i] != '0' && text[i] != '1')) return false;
-      parts->back() += text[i] == '0' ? '~' : '/';
-    } else {
-      parts->back() += text[i];
-    }
+// How many parts a JSON pointer has; nullopt if it is none.
+std::optional<std::size_t> DepthOf(std::string_view pointer) {
+  if (!pointer.empty() && pointer.front() != '/') return std::nullopt;
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < pointer.size(); ++i) {
+    if (pointer[i] == '/') ++depth;
+    const bool escape = pointer[i] == '~';
+    if (escape && (i + 1 == pointer.size() || (pointer[i + 1] != '0' && pointer[i + 1] != '1')))
+      return std::nullopt;
   }
-  return true;
-}
-
-// A position in a list of `size` elements; nullopt if it is none.
-std::optional<std::size_t> IndexOf(const std::string& part, std::size_t size) {
-  std::size_t index = 0;
-  const auto parsed = std::from_chars(part.data(), part.data() + part.size(), index);
-  const bool plain = !part.empty() && (part.size() == 1 || part.front() != '0');
-  if (!plain || parsed.ec != std::errc() || parsed.ptr != part.data() + part.size() ||
-      index >= size)
-    return std::nullopt;
-  return index;
-}
-
-json::value* Child(json::value* parent, const std::string& part) {
-  if (json::object* object = parent->if_object()) return object->if_contains(part);
-  json::array* array = parent->if_array();
-  if (array == nullptr) return nullptr;
-  const auto index = IndexOf(part, array->size());
-  return index ? &(*array)[*index] : nullptr;
+  return depth;
 }
 
 struct Operation {
   std::string_view op, path;
-  std::vector<std::string> parts;
   const json::value* value = nullptr;
 };
 
@@ -82,9 +58,10 @@ Result<Operation> ReadOperation(const json::value& item, const std::string& fiel
     return true;
   };
   if (!text("op", &operation.op)) return InvalidField(field + ".op", "is required");
-  if (!text("path", &operation.path) || !SplitPointer(operation.path, &operation.parts))
-    return InvalidField(field + ".path", "must be a JSON pointer");
-  if (operation.parts.size() > static_cast<std::size_t>(limits::kJsonDepth))
+  const bool has_path = text("path", &operation.path);
+  const auto depth = has_path ? DepthOf(operation.path) : std::nullopt;
+  if (!depth) return InvalidField(field + ".path", "must be a JSON pointer");
+  if (*depth > static_cast<std::size_t>(limits::kJsonDepth))
     return InvalidField(field + ".path", "is too deep");
   operation.value = object->if_contains("value");
   const bool removes = operation.op == "remove";
@@ -92,55 +69,25 @@ Result<Operation> ReadOperation(const json::value& item, const std::string& fiel
     return InvalidField(field + ".op", "must be one of: add, remove, replace, test");
   }
   if (!removes && operation.value == nullptr) return InvalidField(field + ".value", "is required");
-  if (operation.parts.empty() && operation.op != "test")
+  if (*depth == 0 && operation.op != "test")
     return InvalidField(field + ".path", "must name a part of the object");
   return operation;
 }
 
-bool AddTo(json::value* parent, const std::string& part, const json::value& value) {
-  if (json::object* object = parent->if_object()) {
-    (*object)[part] = value;
-    return true;
-  }
-  json::array* array = parent->if_array();
-  if (array == nullptr) return false;
-  const auto index = part == "-" ? std::optional(array->size()) : IndexOf(part, array->size() + 1);
-  if (!index) return false;
-  array->insert(array->begin() + static_cast<std::ptrdiff_t>(*index), value);
-  return true;
-}
-
-void RemoveFrom(json::value* parent, const std::string& part) {
-  if (json::object* object = parent->if_object()) {
-    object->erase(part);
-  } else {
-    json::array& array = parent->get_array();
-    array.erase(array.begin() + static_cast<std::ptrdiff_t>(*IndexOf(part, array.size())));
-  }
-}
-
 Status Perform(const Operation& operation, const std::string& field, json::value* document) {
-  const Error absent =
-      InvalidField(field + ".path", "\"" + std::string(operation.path) + "\" does not exist");
-  json::value* parent = document;
-  for (std::size_t i = 0; i + 1 < operation.parts.size() && parent != nullptr; ++i)
-    parent = Child(parent, operation.parts[i]);
-  if (parent == nullptr) return absent;
-  if (operation.op == "add")
-    return AddTo(parent, operation.parts.back(), *operation.value) ? Status(Done{}) : absent;
-  json::value* target = operation.parts.empty() ? document : Child(parent, operation.parts.back());
+  const std::string path(operation.path);
   if (operation.op == "test") {
+    boost::system::error_code error;
+    const json::value* target = document->find_pointer(path, error);
     if (target != nullptr && *target == *operation.value) return Done{};
-    return Aborted(field + ": \"" + std::string(operation.path) +
-                   "\" is another than the patch tests for");
+    return Aborted(field + ": \"" + path + "\" is another than the patch tests for");
   }
-  if (target == nullptr) return absent;
-  if (operation.op == "replace") {
-    *target = *operation.value;
-  } else {
-    RemoveFrom(parent, operation.parts.back());
-  }
-  return Done{};
+  const std::string problem = operation.op == "add" ? AddAt(path, *operation.value, document)
+                              : operation.op == "replace"
+                                  ? ReplaceAt(path, *operation.value, document)
+                                  : RemoveAt(path, document);
+  if (problem.empty()) return Done{};
+  return InvalidField(field + ".path", "\"" + path + "\" does not exist: " + problem);
 }
 
 Result<json::value> ByJsonPatch(const json::value& patch, json::value now) {

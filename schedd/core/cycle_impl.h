@@ -77,6 +77,7 @@ class Cycle {
   void ForEachPreempted(const Visit& visit) const;
   const Holders& HoldersLeft();
   void Add(NodeIndex queue, const Charge& charge);
+  bool WaitsForGate(const CycleEntry& entry);
   bool Overlaps(const CycleEntry& entry) const;
   void Refresh(CycleEntry* entry, Fit* fit);
   void RecomputeWithoutVictims(CycleEntry* entry);

@@ -13,7 +13,6 @@
 namespace muster::core {
 namespace {
 
-constexpr const char* kGatedText = "Workload requires preemption, but it's gated";
 constexpr const char* kRoomIsComing = ", and room is being made";
 
 bool MayPreempt(const QueuePreemption& preemption) {
@@ -98,13 +97,7 @@ bool Cycle::PreemptForRoom(CycleEntry* entry, const ShortOfRoom& noted, const Cy
   const Charges wants = ChargesOf(usage_.tree(), *noted.admission);
   auto victims = VictimsFor(*entry, wants, known, left);
   if (victims.empty()) return false;
-  if (PreemptionIsGated(*entry->job, settings_)) {
-    NotAdmitted verdict =
-        Verdict(*entry, Reason::kAdmissionGated, kGatedText, RequeueReason::kPreemptionGated);
-    verdict.preemption_gated = true;
-    Wait(entry->queue, std::move(verdict));
-    return true;
-  }
+  if (WaitsForGate(*entry)) return true;
   entry->victims = std::move(victims);
   entry->choice = nullptr;
   entry->adds = wants;

@@ -65,14 +65,8 @@ void Cycle::Process(CycleEntry* entry) {
     return;
   }
   if (entry->mode == FlavorMode::kPreempt && !RoomAfter(entry)) return;
-  if (entry->mode == FlavorMode::kPreempt && PreemptionIsGated(*entry->job, settings_)) {  // f
-    NotAdmitted verdict =
-        Verdict(*entry, Reason::kAdmissionGated, kGatedText, RequeueReason::kPreemptionGated);
-    verdict.preemption_gated = true;
-    Wait(entry->queue, std::move(verdict));
-    return;
-  }
-  if (entry->deferred) {  // g
+  if (entry->mode == FlavorMode::kPreempt && WaitsForGate(*entry)) return;  // f
+  if (entry->deferred) {                                                    // g
     KeepFromOthers(*entry, entry->Adds());
     NotAdmitted verdict = Verdict(*entry, Reason::kWaitingForPreemptedWorkloads, kDeferredFit,
                                   RequeueReason::kPendingPreemption);
@@ -96,6 +90,16 @@ void Cycle::Process(CycleEntry* entry) {
   } else {
     Admit(entry);  // j, l, m
   }
+}
+
+// True if it may not evict anybody yet: then the verdict is given.
+bool Cycle::WaitsForGate(const CycleEntry& entry) {
+  if (!PreemptionIsGated(*entry.job, settings_)) return false;
+  NotAdmitted verdict =
+      Verdict(entry, Reason::kAdmissionGated, kGatedText, RequeueReason::kPreemptionGated);
+  verdict.preemption_gated = true;
+  Wait(entry.queue, std::move(verdict));
+  return true;
 }
 
 bool Cycle::Overlaps(const CycleEntry& entry) const {

@@ -1,11 +1,10 @@
 #include "schedd/propagation/step/json_patch.h"
 
-#include <algorithm>
-#include <charconv>
-#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "schedd/core/cluster_selector.h"
+#include "schedd/text/json_patch.h"
 
 namespace muster::propagation {
 namespace {
@@ -65,56 +64,6 @@ std::string FillIn(const MemberCluster& member, json::value* value) {
   return problem;
 }
 
-// One part of a JSON pointer as it was before it was escaped.
-std::string Unescaped(std::string_view token) {
-  std::string text(token);
-  ReplaceAll("~1", "/", &text);
-  ReplaceAll("~0", "~", &text);
-  return text;
-}
-
-// The position that a pointer gives in an array; its size for "-"; nullopt if it is none.
-std::optional<std::size_t> PositionOf(std::string_view token, std::size_t size) {
-  if (token == "-") return size;
-  if (token.size() > 1 && token.front() == '0') return std::nullopt;
-  std::size_t position = 0;
-  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), position);
-  if (error != std::errc() || end != token.data() + token.size()) return std::nullopt;
-  return position;
-}
-
-std::string PatchObject(PatchOp op, const std::string& key, json::value value,
-                        json::object* object) {
-  if (op != PatchOp::kAdd && !object->contains(key)) return "there is nothing at the path";
-  if (op == PatchOp::kRemove) {
-    json::object left;  // erase() would change the order
-    for (auto& [name, item] : *object) {
-      if (name != key) left.emplace(name, std::move(item));
-    }
-    *object = std::move(left);
-  } else {
-    object->insert_or_assign(key, std::move(value));
-  }
-  return "";
-}
-
-std::string PatchArray(PatchOp op, std::string_view token, json::value value, json::array* array) {
-  const auto position = PositionOf(token, array->size());
-  const bool add = op == PatchOp::kAdd;
-  if (!position || *position > array->size() || (!add && *position == array->size())) {
-    return "the list there has " + std::to_string(array->size()) + " entries";
-  }
-  const auto place = array->begin() + *position;
-  if (add) {
-    array->insert(place, std::move(value));
-  } else if (op == PatchOp::kRemove) {
-    array->erase(place);
-  } else {
-    *place = std::move(value);
-  }
-  return "";
-}
-
 }  // namespace
 
 std::string ApplyPatch(const JsonPatch& patch, const MemberCluster& member, json::value* document) {
@@ -125,19 +74,15 @@ std::string ApplyPatch(const JsonPatch& patch, const MemberCluster& member, json
     value = std::move(parsed.value());
     if (std::string problem = FillIn(member, &value); !problem.empty()) return problem;
   }
-  const std::size_t last = patch.path.rfind('/');
-  if (last == std::string::npos) return "the path does not start with /";
-  boost::system::error_code error;
-  json::value* parent = document->find_pointer(patch.path.substr(0, last), error);
-  if (parent == nullptr) return "there is nothing at " + patch.path.substr(0, last);
-  const std::string_view token = std::string_view(patch.path).substr(last + 1);
-  if (auto* object = parent->if_object()) {
-    return PatchObject(patch.op, Unescaped(token), std::move(value), object);
+  switch (patch.op) {
+    case PatchOp::kAdd:
+      return AddAt(patch.path, std::move(value), document);
+    case PatchOp::kReplace:
+      return ReplaceAt(patch.path, std::move(value), document);
+    case PatchOp::kRemove:
+      break;
   }
-  if (auto* array = parent->if_array()) {
-    return PatchArray(patch.op, token, std::move(value), array);
-  }
-  return "there is neither an object nor a list at " + patch.path.substr(0, last);
+  return RemoveAt(patch.path, document);
 }
 
 }  // namespace muster::propagation

@@ -1,0 +1,19 @@
+// The operations of JSON Patch (RFC 6902) that change a document: REST's PATCH and overrides are
+// made of them. Pure functions, thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "schedd/text/json.h"
+
+namespace muster {
+
+/// Each gives "" or why it cannot be: "there is nothing at the path". The document is as it was
+/// then. `path` is a JSON pointer (RFC 6901) to a part of the document; members stay in their
+/// order.
+std::string AddAt(std::string_view path, json::value value, json::value* document);
+std::string ReplaceAt(std::string_view path, json::value value, json::value* document);
+std::string RemoveAt(std::string_view path, json::value* document);
+
+}  // namespace muster
