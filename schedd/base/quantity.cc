@@ -197,6 +197,9 @@ std::string FormatQuantity(std::string_view resource, std::int64_t amount) {
 }
 
 std::string CanonicalQuantity(std::string_view resource, std::int64_t amount) {
+  // Kueue clamps a request beyond 64 bits to the largest figure and prints that.
+  if (amount == kUnlimited)
+    return std::to_string(kUnlimited) + (IsMilliResource(resource) ? "m" : "");
   std::string text = FormatQuantity(resource, amount);
   constexpr std::string_view kDecimal = "kMGTPE";
   std::size_t thousands = 0;

@@ -88,6 +88,7 @@ class Cycle {
   void Reserve(const CycleEntry& entry);
   void Preempt(CycleEntry* entry, const std::string& why);
   void Migrate(CycleEntry* entry, const HolderPtr& sibling);
+  bool MayMigrate(const CycleEntry& entry) const;
   bool ReplaceNodeFailed(CycleEntry* entry);
   void Admit(CycleEntry* entry);
 

@@ -186,7 +186,7 @@ bool Cycle::Try(CycleEntry* entry, const AssignRequest& request, VictimSearch* s
   entry->victims.clear();
   entry->assignment = entry->of->plan->Assign(usage_, *entry->job, one);
   const FlavorMode mode = entry->assignment->Mode();
-  const bool replaces_node = entry->second_pass && !StateOf(*entry->job).unhealthy_nodes.empty();
+  const bool replaces_node = entry->second_pass && HasPodsOnUnhealthyNode(*entry->job);
   if (mode != FlavorMode::kPreempt || replaces_node) return mode == FlavorMode::kFit;
   const auto asks = AsksOf(entry, one);
   const Assignment& assignment = *entry->assignment;
@@ -219,7 +219,7 @@ std::vector<TopologyAsk> Cycle::AsksOf(CycleEntry* entry, const AssignRequest& r
 // else ran, which only keeps that room from others.
 void Cycle::PlacePreempting(CycleEntry* entry, const AssignRequest& request) {
   const auto asks = AsksOf(entry, request);
-  if (asks.empty() || (entry->second_pass && !StateOf(*entry->job).unhealthy_nodes.empty())) return;
+  if (asks.empty() || (entry->second_pass && HasPodsOnUnhealthyNode(*entry->job))) return;
   for (const Victim& victim : entry->victims) {
     topology_.usage()->Release(topology_.ChargesOf(*victim.holder->job));
   }

@@ -17,12 +17,25 @@ constexpr const char* kDeferredFit =
     "preemptions complete";
 constexpr const char* kGatedText = "Workload requires preemption, but it's gated";
 constexpr const char* kVariantDone = "A more favorable variant is already admitted";
+constexpr const char* kBelowLastAcceptable = "Target flavor is below LastAcceptableFlavorName";
 constexpr const char* kPodsReadyText =
     "waiting for all admitted workloads to be in PodsReady condition";
 
 void Discharge(Usage* usage, const Holder& holder) {
   for (const Charge& charge : holder.charges)
     usage->Remove(holder.queue, charge.pair, charge.amount);
+}
+
+// Position of a flavor in the queue's order; the end if the queue has no such flavor.
+std::size_t PositionOf(const ClusterQueue& queue, const std::string& flavor) {
+  std::size_t position = 0;
+  for (const auto& group : queue.resource_groups) {
+    for (const auto& entry : group.flavors) {
+      if (entry.flavor == flavor) return position;
+      ++position;
+    }
+  }
+  return position;
 }
 
 // Position, in the queue's order of flavors, of the first that a variant may have; the end if none.
@@ -186,10 +199,9 @@ void Cycle::RecomputeWithoutVictims(CycleEntry* entry) {
   });
   entry->deferred = entry->mode == FlavorMode::kFit;
   using Result = Recomputation::Result;
-  if (entry->deferred || !entry->victims.empty()) {
-    plan_.recomputations.push_back(
-        {entry->queue->spec->name, entry->deferred ? Result::kDeferredFit : Result::kNewTargets});
-  }
+  const Result nobody_else = entry->victims.empty() ? Result::kSkipped : Result::kNewTargets;
+  plan_.recomputations.push_back(
+      {entry->queue->spec->name, entry->deferred ? Result::kDeferredFit : nobody_else});
 }
 
 // From the first flavor on, but only the flavors of the nomination.
@@ -228,7 +240,7 @@ bool Cycle::VariantIsDone(CycleEntry* entry, HolderPtr* less_favorable) const {
 // c: no other machine for a failed one; waiting for it would hold the quota in vain.
 bool Cycle::ReplaceNodeFailed(CycleEntry* entry) {
   if (!entry->second_pass || entry->mode == FlavorMode::kFit ||
-      StateOf(*entry->job).unhealthy_nodes.empty() || !settings_.tas_failed_node_replacement ||
+      !HasPodsOnUnhealthyNode(*entry->job) || !settings_.tas_failed_node_replacement ||
       !settings_.tas_fail_fast) {
     return false;
   }
@@ -295,7 +307,21 @@ void Cycle::Preempt(CycleEntry* entry, const std::string& why) {
   Wait(entry->queue, std::move(verdict));
 }
 
+// A running sibling moves only to flavors up to the one that the queue's policy names (KEP-8691).
+bool Cycle::MayMigrate(const CycleEntry& entry) const {
+  const ClusterQueue& queue = *entry.queue->spec;
+  if (!queue.concurrent_admission) return true;
+  const std::string& last = queue.concurrent_admission->last_acceptable_flavor;
+  return last.empty() || Favor(queue, *entry.job) <= PositionOf(queue, last);
+}
+
 void Cycle::Migrate(CycleEntry* entry, const HolderPtr& sibling) {
+  if (!MayMigrate(*entry)) {
+    KeepFromOthers(*entry, entry->Adds());
+    Wait(entry->queue, Verdict(*entry, Reason::kPendingEvaluation, kBelowLastAcceptable,
+                               RequeueReason::kGeneric));
+    return;
+  }
   if (!RoomToMove(entry, *sibling)) return;
   KeepFromOthers(*entry, entry->Adds());
   if (!sibling->evicted) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "schedd/model/admission_lifecycle.h"
+
 namespace muster::core {
 namespace {
 
@@ -26,19 +28,6 @@ const TopologyAssignmentPtr* ReservedTopology(const Admission* admission, const 
     if (pod_set.name == name) return &pod_set.topology;
   }
   return nullptr;
-}
-
-// True if pods stand on a machine that has to be replaced (kueue.md 2.12).
-bool OnUnhealthyNode(const JobRecord& job, const TopologyAssignment& topology) {
-  if (job.admission_state == nullptr) return false;
-  const auto& bad = job.admission_state->unhealthy_nodes;
-  return std::any_of(topology.domains.begin(), topology.domains.end(), [&](const auto& domain) {
-    return std::find(bad.begin(), bad.end(), domain.values.back()) != bad.end();
-  });
-}
-
-bool HasUnhealthyNodes(const JobRecord& job) {
-  return job.admission_state != nullptr && !job.admission_state->unhealthy_nodes.empty();
 }
 
 }  // namespace
@@ -137,7 +126,7 @@ std::vector<TopologyAsk> QueueTopology::Asks(const JobRecord& job, const Demand&
     if (!Concerns(spec)) continue;
     PodSetFlavors& pod_set = *FindPodSet(assignment, spec.name);
     if (!pod_set.error.empty() || pod_set.count == 0) continue;
-    if (pod_set.topology != nullptr && !OnUnhealthyNode(job, *pod_set.topology)) continue;
+    if (pod_set.topology != nullptr && !StandsOnUnhealthyNode(job, *pod_set.topology)) continue;
     TopologyAsk ask;
     if (elastic) {
       if (spec.topology != nullptr && (spec.topology->required || spec.topology->preferred)) {
@@ -192,7 +181,7 @@ void QueueTopology::Place(const JobRecord& job, const Demand& demand, const Assi
     }
   }
   // A broken machine is replaced by a free one or not at all; nobody is evicted for it.
-  if (assignment->Mode() != FlavorMode::kPreempt || HasUnhealthyNodes(job)) return;
+  if (assignment->Mode() != FlavorMode::kPreempt || HasPodsOnUnhealthyNode(job)) return;
   const TopologyPlacement empty = placer_->Place(job, asks, true);
   if (empty.failed) {
     PodSetFlavors* failed = pod_set_at(empty.failed_pod_set);

@@ -19,8 +19,12 @@ std::int64_t SecondPassDelayUs(std::int32_t iteration) {
 }
 
 bool SecondPassQueue::Offer(JobPtr job, WallTime now) {
-  if (!NeedsSecondPass(*job) || waiting_.contains(job->id)) return false;
   const JobId id = job->id;
+  if (!NeedsSecondPass(*job)) {
+    Erase(id);
+    return false;
+  }
+  if (waiting_.contains(id)) return false;
   const std::int64_t delay = SecondPassDelayUs(++tries_[id]);
   waiting_[id] = {std::move(job), {now.us + delay}};
   return true;

@@ -17,7 +17,7 @@ std::int64_t SecondPassDelayUs(std::int32_t iteration);
 class SecondPassQueue {
  public:
   /// Queues a workload that needs a second pass, due at `now` plus the delay of its next try. False
-  /// if it needs none, or is here already.
+  /// if it is here already, or needs none (any more): then it is forgotten.
   bool Offer(JobPtr job, WallTime now);
   /// A newer record of one that is here; it leaves if it needs no second pass any more.
   void Update(const JobPtr& job);

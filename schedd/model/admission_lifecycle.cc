@@ -179,11 +179,26 @@ bool TopologyIsPending(const JobRecord& job) {
   });
 }
 
+bool StandsOnUnhealthyNode(const JobRecord& job, const TopologyAssignment& topology) {
+  const auto& unhealthy = StateOf(job).unhealthy_nodes;
+  return std::any_of(topology.domains.begin(), topology.domains.end(), [&](const auto& domain) {
+    return std::find(unhealthy.begin(), unhealthy.end(), domain.values.back()) != unhealthy.end();
+  });
+}
+
+bool HasPodsOnUnhealthyNode(const JobRecord& job) {
+  if (job.admission == nullptr || StateOf(job).unhealthy_nodes.empty()) return false;
+  const auto& pod_sets = job.admission->pod_sets;
+  return std::any_of(pod_sets.begin(), pod_sets.end(), [&](const PodSetAssignment& pod_set) {
+    return pod_set.topology != nullptr && StandsOnUnhealthyNode(job, *pod_set.topology);
+  });
+}
+
 bool NeedsSecondPass(const JobRecord& job) {
   if (IsTerminal(job.state) || IsTrue(job, "Finished") || IsTrue(job, kEvicted)) return false;
   if (!IsTrue(job, kQuotaReserved) || job.admission == nullptr) return false;
-  if (IsTrue(job, kAdmitted)) return !StateOf(job).unhealthy_nodes.empty();
-  return TopologyIsPending(job) && AllChecksReady(job);
+  if (HasPodsOnUnhealthyNode(job)) return true;
+  return !IsTrue(job, kAdmitted) && TopologyIsPending(job) && AllChecksReady(job);
 }
 
 }  // namespace muster

@@ -60,6 +60,11 @@ bool AnyCheckIn(const JobRecord& job, CheckState state);
 bool AllChecksReady(const JobRecord& job);
 /// True if some pod set's placement was put off until its checks are ready.
 bool TopologyIsPending(const JobRecord& job);
+/// True if pods of this assignment stand on a node that is listed as unhealthy for the job.
+bool StandsOnUnhealthyNode(const JobRecord& job, const TopologyAssignment& topology);
+/// The same of any pod set of its admission. Unhealthy nodes that none of its pods uses count for
+/// nothing (KEP-2724).
+bool HasPodsOnUnhealthyNode(const JobRecord& job);
 /// True if it holds quota and what is open of its placement can be decided now: a delayed topology
 /// request whose checks are ready, or a failed node to replace (kueue.md 2.3 "Second pass").
 bool NeedsSecondPass(const JobRecord& job);

@@ -72,8 +72,14 @@ void AddOutputs(const ResourceTransformation& rule, const ResourceAmount& input,
 ResourceList Transformed(const ResourceList& list, const AdmissionSettings& settings) {
   std::map<std::string, Wide> sums;
   for (const auto& entry : list) {
+    if (const auto* rule = RuleFor(settings, entry.resource); rule != nullptr)
+      AddOutputs(*rule, entry, list, &sums);
+  }
+  // An allowance that is larger than the other outputs takes nothing off what the pod asks for
+  // under the output's name itself.
+  for (auto& [resource, sum] : sums) sum = std::max<Wide>(sum, 0);
+  for (const auto& entry : list) {
     const ResourceTransformation* rule = RuleFor(settings, entry.resource);
-    if (rule != nullptr) AddOutputs(*rule, entry, list, &sums);
     if (rule != nullptr && rule->replace) continue;
     Wide& sum = sums[entry.resource];
     sum = Plus(sum, Times(Milli(entry), kTrillion / kThousand));

@@ -12,6 +12,10 @@ core::TopologyForestPtr ForestOf(const World& world);
 /// What the reservations of the case take of machines.
 core::TopologyUsage TopologyUsageOf(const World& world, const core::TopologyForestPtr& forest);
 
+/// Adds pods that stand on machines without a reservation: {flavor: [{values, count,
+/// singlePodRequests}]}. Nothing for null.
+void ChargeTopologyUsage(const json::value& by_flavor, core::TopologyUsage* usage);
+
 /// {levels, domains: [{values, count}]}; null for null.
 json::value AssignmentJson(const TopologyAssignment* assignment);
 /// The same read back; the API's compact form is read too.

@@ -67,8 +67,14 @@ void ScheduleCycle(const Case& test, Report* report) {
   CheckAll(test, run, report);
 }
 
+// A workload without a reservation has no flavor; the case names it with "", or not at all.
 void CheckFlavors(const Case& test, std::string_view key, const CycleRun& run, Report* report) {
   json::object flavors;
+  if (const auto* wanted = test.Want(key).if_object()) {
+    for (const auto& [name, flavor] : *wanted) {
+      if (flavor == json::value("")) flavors[name] = "";
+    }
+  }
   for (const auto& [name, admission] : run.Assignments(false)) {
     if (admission->pod_sets.empty() || admission->pod_sets[0].flavors.empty()) continue;
     flavors[name] = admission->pod_sets[0].flavors.begin()->second;

@@ -206,13 +206,14 @@ void CycleRun::Admitted(const core::Admit& admit) {
   }
   cache_[job.id] = nullptr;
   if (admit.replaced != nullptr) {
+    // The old slice stays in the cache until a controller, which cases do not run, sees its end.
     JobRecord old = *jobs_.at(admit.replaced->id);
-    cache_.erase(old.id);
-    SetCondition(&old, "Finished", true, ReasonName(Reason::kWorkloadSliceReplaced),
-                 "Replaced to accommodate a workload (UID: " + texts_.at(job.id).uid +
-                     ", JobUID: " + texts_.at(job.id).job_uid +
-                     ") due to workload slice aggregation",
-                 now_);
+    const std::string message = "Replaced to accommodate a workload (UID: " +
+                                texts_.at(job.id).uid + ", JobUID: " + texts_.at(job.id).job_uid +
+                                ") due to workload slice aggregation";
+    const std::string reason(ReasonName(Reason::kWorkloadSliceReplaced));
+    SetCondition(&old, "Finished", true, reason, message, now_);
+    Event(old, "Normal", reason, message);
     Put(std::move(old));
   }
   Put(std::move(job));

@@ -280,7 +280,8 @@ void FlavorAssignment(const Case& test, Report* report) {
   JobRecord job = LoadJob(test.Input("workload"), world, JobId{1});
   job.cluster_queue = queue;
   GivenAnswers answers(At(test.settings, "preemptionSimulation"), *tree);
-  const core::TopologyUsage machines = TopologyUsageOf(world, ForestOf(world));
+  core::TopologyUsage machines = TopologyUsageOf(world, ForestOf(world));
+  ChargeTopologyUsage(test.Input("tasUsage"), &machines);
   core::NodePlacer placer(&machines, world.settings);
   core::AssignRequest request;
   request.oracle = &answers;

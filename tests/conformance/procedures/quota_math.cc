@@ -198,28 +198,6 @@ void Charge(const core::Holder& holder, Usage* usage) {
   for (const auto& [pair, amount] : holder.charges) usage->Add(holder.queue, pair, amount);
 }
 
-// A workload of one pod set whose pods stand where `entries` says.
-void ChargeMachines(const std::string& flavor, const json::array& entries,
-                    core::TopologyUsage* usage) {
-  for (const auto& entry : entries) {
-    const auto count = static_cast<std::int32_t>(IntAt(entry, "count"));
-    TopologyDomain domain{{}, count};
-    for (const auto& value : ListAt(entry, "values"))
-      domain.values.emplace_back(std::string_view(value.as_string()));
-    PodSet pod_set;
-    PodSetAssignment assignment;
-    pod_set.name = assignment.name = "main";
-    pod_set.count = assignment.count = count;
-    for (const auto& [resource, amount] : At(entry, "singlePodRequests").as_object()) {
-      SetAmount(&pod_set.requests, resource, amount.to_number<std::int64_t>());
-      assignment.flavors.emplace(resource, flavor);
-    }
-    assignment.topology = std::make_shared<const TopologyAssignment>(
-        TopologyAssignment{{"kubernetes.io/hostname"}, {std::move(domain)}});
-    usage->Charge(core::ChargesOn(*usage->forest(), {pod_set}, {"", {assignment}}, ""));
-  }
-}
-
 // What is used of every machine that a flavor's tree has, by resource.
 json::object MachinesJson(const core::TopologyTree& tree, const core::TopologyUsage& usage) {
   json::object machines;
@@ -249,8 +227,7 @@ void CheckMachines(const Case& test, World world, Report* report) {
   }
   const auto forest = ForestOf(world);
   core::TopologyUsage usage(forest);
-  for (const auto& [flavor, entries] : test.Input("tasFlavorUsage").as_object())
-    ChargeMachines(flavor, entries.as_array(), &usage);
+  ChargeTopologyUsage(test.Input("tasFlavorUsage"), &usage);
   json::object machines;
   for (const auto& [name, flavor] : world.config.flavors) {
     const auto* tree = forest->AnyTree(name);
@@ -269,6 +246,35 @@ void CacheSnapshot(const Case& test, Report* report) {
   CheckMachines(test, world, report);
 }
 
+// The holders of the case without those that it removes and does not add again.
+std::vector<const JobRecord*> HoldersAfter(const Case& test, const World& world) {
+  std::set<std::string> gone;
+  const auto each = [&](const char* key, auto change) {
+    if (const auto* names = test.Input(key).if_array()) {
+      for (const auto& name : *names) change(std::string(std::string_view(name.as_string())));
+    }
+  };
+  each("remove", [&](const std::string& name) { gone.insert(name); });
+  each("add", [&](const std::string& name) { gone.erase(name); });
+  std::vector<const JobRecord*> left;
+  for (const JobRecord* job : HoldersOf(world)) {
+    if (!gone.contains(KeyOf(*job))) left.push_back(job);
+  }
+  return left;
+}
+
+// The reference compares usage here: a queue's workloads and its cohort are checked where the case
+// tells them.
+void FollowWant(const json::value& want, const ConfigView& config, json::object* snapshot) {
+  for (auto& entry : snapshot->at("clusterQueues").as_object()) {
+    const std::string name(entry.key());
+    json::object& shown = entry.value().as_object();
+    const json::value& wanted = At(At(want, "clusterQueues"), name);
+    if (ListAt(wanted, "workloads").empty()) shown.erase("workloads");
+    if (!At(wanted, "cohort").is_null()) shown["cohort"] = config.cluster_queues.at(name).cohort;
+  }
+}
+
 void SnapshotAddRemove(const Case& test, Report* report) {
   const World world = LoadWorld(test);
   const auto tree = QuotaTree::Build(world.config);
@@ -284,8 +290,9 @@ void SnapshotAddRemove(const Case& test, Report* report) {
   };
   each("remove", [&](auto queue, auto pair, auto amount) { usage.Remove(queue, pair, amount); });
   each("add", [&](auto queue, auto pair, auto amount) { usage.Add(queue, pair, amount); });
-  // The case shows no workloads: it moves usage alone.
-  CheckSnapshot(test, SnapshotJson(world, usage, {}), report);
+  json::object snapshot = SnapshotJson(world, usage, HoldersAfter(test, world));
+  FollowWant(test.Want("snapshot"), world.config, &snapshot);
+  CheckSnapshot(test, snapshot, report);
 }
 
 // inputs.cohort, or the only cohort there is.

@@ -18,8 +18,12 @@ void ClusterQueueReadiness(const Case& test, Report* report) {
   const std::string name(std::string_view(test.Input("clusterQueue").as_string()));
   const auto tree = core::QuotaTree::Build(world.config);
   const bool terminating = test.Input("terminate").is_bool() && test.Input("terminate").get_bool();
-  const core::Readiness readiness = core::ReadinessOf(
-      world.config, world.settings, *tree, world.config.cluster_queues.at(name), terminating);
+  // A name that leads nowhere, as a LocalQueue may have one.
+  const auto queue = world.config.cluster_queues.find(name);
+  const core::Readiness readiness =
+      queue == world.config.cluster_queues.end()
+          ? core::Readiness{false, "NotFound", "ClusterQueue not found"}
+          : core::ReadinessOf(world.config, world.settings, *tree, queue->second, terminating);
   Check(test, "active", readiness.active, report);
   Check(test, "status", readiness.active ? "True" : "False", report);
   Check(test, "terminating", terminating, report);
