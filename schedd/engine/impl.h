@@ -206,6 +206,8 @@ struct Engine::Impl : EngineState {
 
   // commit_pipeline.cc, publish.cc
   void SendCommit();
+  void SendHeartbeat();
+  Monotonic HeartbeatDue() const { return heard_at + options.heartbeat_ms * kNanosPerMilli; }
   void AddLazyRows();
   void Complete(CommitDone done);
   void Absorb(const Transaction& done, std::int64_t last_seq);
