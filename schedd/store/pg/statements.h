@@ -43,9 +43,11 @@ inline constexpr const char* kLeaderHolder =
     "a.pid = k.pid where k.locktype = 'advisory' and k.granted and k.objsubid = 1 and k.database = "
     "(select oid from pg_database where datname = current_database()) and ((k.classid::bigint << "
     "32) | k.objid::bigint) = " MUSTER_LEADER_LOCK " limit 1), '') from leader l";
-/// $2: where this leader's group numbers begin; nobody else's are near them.
+/// The group numbers of this leader begin at a multiple of 2^32 that is drawn for it: nobody else's
+/// are near them.
 inline constexpr const char* kNewEpoch =
-    "update leader set epoch = epoch + 1, holder = $1, last_group = $2::bigint returning epoch";
+    "update leader set epoch = epoch + 1, holder = $1, last_group = (1 + floor(random() * "
+    "1073741822)::bigint) << 32 returning epoch, last_group";
 /// Ends our own epoch after a lost answer: waits for a transaction that is still under way and
 /// fences one that has not begun. $2, $3: between which our group numbers are.
 inline constexpr const char* kCloseEpoch =

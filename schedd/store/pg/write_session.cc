@@ -6,7 +6,6 @@
 #include <cstring>
 #include <iterator>
 #include <mutex>
-#include <random>
 #include <set>
 #include <utility>
 
@@ -41,16 +40,9 @@ void Pause(std::int64_t ms, const std::stop_token& stop) {
 
 const Error kLostLead = Aborted("this daemon lost its lead with its database session");
 
-// A lead has room for so many groups, and begins anywhere in so many leads: two leaders never use
-// the same number, whatever became of the database between them.
+// A lead has room for so many groups; where they begin is drawn (kNewEpoch), so that two leaders
+// never use the same number, whatever became of the database between them.
 constexpr std::int64_t kGroupsOfLead = std::int64_t{1} << 32;
-constexpr std::int64_t kLeads = std::int64_t{1} << 30;
-
-std::int64_t DrawFirstGroup() {
-  std::random_device device;
-  std::uniform_int_distribution<std::int64_t> any(1, kLeads - 1);
-  return any(device) * kGroupsOfLead;
-}
 
 constexpr std::chrono::seconds kConnectAgainAfter{1};
 constexpr std::chrono::seconds kSetUpWithin{2};  // each statement of a new session; none waits
@@ -149,8 +141,7 @@ Failure WriteSession::TakeLead(const std::string& holder, std::chrono::milliseco
   Failure failure = Connect();
   if (failure.kind == FailureKind::kNone) failure = TakeLock(wait);
   if (failure.kind != FailureKind::kNone) return failure;
-  first_group_ = last_group_ = DrawFirstGroup();
-  return connection_->Query(sql::kNewEpoch, Params().Text(holder).Int8(first_group_), rows);
+  return connection_->Query(sql::kNewEpoch, Params().Text(holder), rows);
 }
 
 Result<Lease> WriteSession::Lead(const std::string& holder, std::chrono::milliseconds wait) {
@@ -169,6 +160,7 @@ Result<Lease> WriteSession::Lead(const std::string& holder, std::chrono::millise
     return Error{Code::kDataLoss, "the database has lost its leader row"};
   }
   epoch_.value = IntAt(*rows, 0, 0);
+  first_group_ = last_group_ = IntAt(*rows, 0, 1);
   if (health_ != nullptr) health_->Leads();
   return Lease{epoch_};
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kWriter =
     " pg_stat_activity where application_name = 'musterd writer' and datname = current_database()";
 
-void Await(const std::string& url, const std::string& count, const std::string& wanted) {
+void AwaitRows(const std::string& url, const std::string& count, const std::string& wanted) {
   for (int i = 0; i < 6000; ++i) {
     if (RunSql(url, count) == wanted) return;
     usleep(10'000);
@@ -34,7 +34,7 @@ void CancelWriter(const std::string& url) {
 }
 
 void AwaitWriter(const std::string& url, const std::string& what) {
-  Await(url,
+  AwaitRows(url,
         std::string("select count(*) from") + kWriter + " and '" + what +
             "' in (wait_event, wait_event_type)",
         "1");
@@ -56,7 +56,7 @@ void LockedTable::Release() { impl_.reset(); }
 AbsentStandby::AbsentStandby(std::string url) : url_(std::move(url)) {
   RunSql(url_, "alter system set synchronous_standby_names = 'nobody'");
   RunSql(url_, "select pg_reload_conf()");
-  Await(url_, "show synchronous_standby_names", "nobody");
+  AwaitRows(url_, "show synchronous_standby_names", "nobody");
 }
 AbsentStandby::~AbsentStandby() { Return(); }
 void AbsentStandby::Return() {
@@ -88,7 +88,7 @@ Overtaker::Overtaker(const std::string& url, std::int64_t like, std::vector<std:
     }
     work.commit();
   });
-  Await(url,
+  AwaitRows(url,
         "select count(*) from pg_stat_activity where application_name = 'overtaker' and "
         "wait_event_type = 'Lock' and datname = current_database()",
         "1");
