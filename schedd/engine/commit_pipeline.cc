@@ -68,13 +68,14 @@ void Engine::Impl::SendCommit() {
   });
 }
 
-void Engine::Impl::SendHeartbeat() {
+bool Engine::Impl::SendHeartbeat() {
   if (options.heartbeat_ms <= 0 || Outstanding() || !tx.Empty() || clock.Now() < HeartbeatDue())
-    return;
+    return false;
   commits.push_back({Transaction{}, clock.Now(), true});
   store.Commit(epoch, PlanCommit{}, [box = inbox](Result<CommitVersion> outcome) {
     box->PushAlways(CommitDone{std::move(outcome)});
   });
+  return true;
 }
 
 void Engine::Impl::Complete(CommitDone done) {

@@ -94,7 +94,7 @@ bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
       worked = true;
     }
     SendCommit();
-    SendHeartbeat();
+    worked = SendHeartbeat() || worked;
   }
   Publish();
   return worked;

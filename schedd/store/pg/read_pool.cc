@@ -100,6 +100,7 @@ Result<std::unique_ptr<pqxx::connection>> ReadPool::Take(Pass* pass) {
       idle_.pop_back();
       return connection;
     }
+    if (watchdog_.stopped()) return Unavailable("the daemon is stopping");
     --unopened_;
   }
   const Clock::time_point begun = Clock::now();

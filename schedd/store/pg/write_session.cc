@@ -120,7 +120,10 @@ Failure WriteSession::TakeLock(std::chrono::milliseconds wait) {
     failure = connection_->Query(sql::kSetLockTimeout, Params().Text(std::to_string(wait.count())),
                                  nullptr);
     if (failure.kind != FailureKind::kNone) return failure;
+    const std::chrono::milliseconds answer(limits::kAnswerWithinMs);
+    connection_->SetAnswerWithin(wait + answer);
     failure = connection_->Execute(sql::kLeaderLock);
+    connection_->SetAnswerWithin(answer);
     if (failure.kind == FailureKind::kConnection) return failure;
     locked_ = failure.kind == FailureKind::kNone;
     failure = connection_->Query(sql::kSetLockTimeout, Params().Text("0"), nullptr);
