@@ -329,7 +329,6 @@ TEST_F(Durability, ADatabaseThatTurnsReadOnlyIsUnavailableAndHealsByItself) {
   RunSql(SharedServer().url(), "alter role muster in database " +
                                    RunSql(url_, "select current_database()") +
                                    " reset default_transaction_read_only");
-  EndWriter();
   Lead();
   MustAccept(*store_, epoch_, DraftJob(1));
 }
