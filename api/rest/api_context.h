@@ -1,6 +1,9 @@
 // ApiContext: what the handlers work with. Lives as long as the server.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "api/rest/event_hub.h"
 #include "api/rest/http/workers.h"
 #include "api/rest/stream_slots.h"
@@ -18,6 +21,7 @@ struct ApiContext {
   Metrics& metrics;
   Workers* workers =
       nullptr;  // of the server that carries the routes; set before the first request
+  std::function<std::string()> write_problem;  // RestOptions::write_problem; set likewise
   StreamSlots slots;
   EventHub events;
   api::Simulations simulations;

@@ -17,11 +17,14 @@ Response Text(std::string body, const char* type = "text/plain; charset=utf-8") 
 
 Response Live(ApiContext&, const Who&, Request&) { return Text("ok\n"); }
 
+/// Ready: something can be acknowledged now.
 Response Ready(ApiContext& api, const Who&, Request&) {
   const WorldViewPtr view = api.service.View();
-  if (view->ready) return Text("ok\n");
+  const std::string problem = api.write_problem ? api.write_problem() : "";
+  if (view->ready && problem.empty()) return Text("ok\n");
   json::array reasons;
   for (const std::string& reason : view->not_ready_reasons) reasons.push_back(json::value(reason));
+  if (!problem.empty()) reasons.push_back(json::value(problem));
   if (reasons.empty()) reasons.push_back("recovery has not finished");
   Response response =
       JsonResponse(json::object{{"ready", false}, {"reasons", std::move(reasons)}}, 503);

@@ -3,6 +3,7 @@
 #include "api/rest/api_context.h"
 #include "api/rest/http/http_server.h"
 #include "api/rest/routes.h"
+#include "schedd/base/limits_a.h"
 
 namespace muster::api {
 namespace {
@@ -12,6 +13,7 @@ rest::HttpOptions HttpOptionsOf(const RestOptions& options) {
   http.host = options.host;
   http.port = options.port;
   http.threads = options.threads;
+  http.pool_threads = limits::kRestPoolThreads;
   return http;
 }
 
@@ -22,6 +24,7 @@ struct RestServer::Impl {
       : context{service, metrics},
         http(rest::RouteTable(rest::MusterRoutes(context)), metrics, HttpOptionsOf(options)) {
     context.workers = &http.workers();
+    context.write_problem = options.write_problem;
     context.events.Attach(http.workers());
   }
   rest::ApiContext context;  // outlives the server that carries its routes

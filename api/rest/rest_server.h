@@ -17,6 +17,9 @@ struct RestOptions {
   std::string host = "127.0.0.1";
   int port = 8686;  // 0: any free one
   int threads = 2;
+  /// Why nothing can be made durable at the moment, for /readyz; "": it can. Null: never asked. Any
+  /// thread; must not block.
+  std::function<std::string()> write_problem;
 };
 
 class RestServer {

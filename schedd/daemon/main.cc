@@ -22,7 +22,8 @@ const char* malloc_conf = "background_thread:true,dirty_decay_ms:2000,muzzy_deca
 
 namespace {
 
-constexpr std::chrono::seconds kCancelWithin{9};  // of the ten that SIGTERM gives us
+constexpr std::chrono::milliseconds kCancelWithin{9000};  // of the ten that SIGTERM gives us
+constexpr std::chrono::milliseconds kStopWithin{9500};    // likewise
 
 // Signals are taken by sigwait on the main thread; every other thread inherits the blocked mask.
 sigset_t BlockSignals() {
@@ -100,6 +101,23 @@ Started StartUnlessStopped(muster::Daemon& daemon, const sigset_t& signals) {
   return Started::kFailed;
 }
 
+// Every wait in it has an end well before. If one has not, leaving is safe: what was acknowledged is
+// durable, and pods outlive us anyway.
+void StopInTime(muster::Daemon& daemon) {
+  std::promise<void> outcome;
+  const std::future<void> ended = outcome.get_future();
+  std::thread stopper([&] {
+    daemon.Stop();
+    outcome.set_value();
+  });
+  if (ended.wait_for(kStopWithin) != std::future_status::ready) {
+    muster::Log(muster::LogLevel::kError, "daemon", "stop_stuck", {});
+    muster::FlushLog();
+    _exit(1);
+  }
+  stopper.join();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -126,7 +144,7 @@ int main(int argc, char** argv) {
     }
   }
   sd_notify(0, "STOPPING=1");
-  daemon.Stop();
+  StopInTime(daemon);
   muster::FlushLog();
   return 0;
 }

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
@@ -20,6 +21,7 @@
 #include "backends/k8s/k8s_backend.h"
 #include "backends/local/local_backend.h"
 #include "backends/simulated/simulated_backend.h"
+#include "schedd/base/limits_a.h"
 #include "schedd/base/quantity.h"
 #include "schedd/daemon/fleet.h"
 #include "schedd/daemon/real_clock.h"
@@ -27,6 +29,7 @@
 #include "schedd/engine/engine.h"
 #include "schedd/nomination/nominator.h"
 #include "schedd/propagation/propagator.h"
+#include "schedd/store/health.h"
 #include "schedd/store/pg/embedded_postgres.h"
 #include "schedd/store/pg/pg_store.h"
 #include "schedd/telemetry/log.h"
@@ -39,6 +42,8 @@ namespace {
 constexpr int kOpenTries = 20;
 constexpr std::chrono::seconds kOpenAgainAfter{1};
 constexpr std::int64_t kDeclareWithinNs = 60 * kNanosPerSecond;
+constexpr std::int64_t kStopWithinNs = 8 * kNanosPerSecond;  // of the ten that SIGTERM gives us
+constexpr std::int64_t kDatabaseStopMs = 2'000;              // the private one has at least so long
 constexpr std::chrono::seconds kReadyWithin{120};  // recovery of a million rows takes a minute
 
 // Annotations that administrators write into a member's object (api/service/validate.h).
@@ -132,6 +137,7 @@ struct Daemon::Impl {
   Metrics metrics;
   auth::LoopbackAuthorizer authorizer;
   std::unique_ptr<EmbeddedPostgres> postgres;
+  StoreHealth health;
   std::unique_ptr<Store> store;
   std::vector<std::unique_ptr<Backend>> backends;
   k8s::KubernetesMembers* kubernetes = nullptr;  // one of them
@@ -144,6 +150,7 @@ struct Daemon::Impl {
   std::unique_ptr<api::RestServer> rest;
   std::unique_ptr<api::GrpcServer> grpc;
   std::stop_source start;  // a stop is requested to give up the start
+  std::stop_source stop;   // of the store: its waits end soon
   std::atomic<bool> was_ready = false;
   std::promise<void> recovered;  // or given up
   std::jthread engine_thread;
@@ -173,7 +180,8 @@ Status Daemon::Impl::OpenStore() {
   }
   PgStoreOptions options;
   options.url = url;
-  options.stop = start.get_token();
+  options.stop = stop.get_token();
+  options.health = &health;
   options.clock = &clock;
   options.metrics = &metrics;
   auto opened = OpenPgStore(options);
@@ -294,6 +302,10 @@ Status Daemon::Impl::Serve() {
   api::RestOptions rest_options;
   rest_options.host = config.rest.host;
   rest_options.port = config.rest.port;
+  rest_options.write_problem = [this] {
+    return health.Problem(StoreHealth::Clock::now(),
+                          std::chrono::milliseconds(limits::kAcknowledgeWithinMs));
+  };
   rest = std::make_unique<api::RestServer>(*service, metrics, rest_options);
   auto started = rest->Start();
   if (!started.ok()) return started;
@@ -346,6 +358,7 @@ Status Daemon::Start() {
   auto ready = d.recovered.get_future();
   EngineOptions engine_options;
   engine_options.settings = d.config.admission;
+  engine_options.heartbeat_ms = limits::kHeartbeatMs;
   engine_options.on_ready = [&d] { d.EndRecoveryWait(); };
   d.engine = std::make_unique<Engine>(*d.store, d.clock, d.random, *d.dispatcher, d.metrics,
                                       engine_options, [&d](const std::vector<Event>& events) {
@@ -377,11 +390,14 @@ Status Daemon::Start() {
 
 void Daemon::CancelStart() {
   impl_->start.request_stop();
+  impl_->stop.request_stop();
   impl_->EndRecoveryWait();
 }
 
 void Daemon::Stop() {
   auto& d = *impl_;
+  const Monotonic all_ended = d.clock.Now() + kStopWithinNs;
+  d.stop.request_stop();  // what waits for a database that hangs waits no longer
   if (d.rest) d.rest->Stop();
   if (d.grpc) d.grpc->Stop();
   if (d.nominator) d.nominator->Stop();
@@ -403,7 +419,10 @@ void Daemon::Stop() {
   d.dispatcher.reset();
   d.backends.clear();
   d.store.reset();
-  if (d.postgres) d.postgres->Stop();
+  if (d.postgres) {
+    const std::int64_t left_ms = (all_ended - d.clock.Now()) / kNanosPerMilli;
+    d.postgres->Stop(std::chrono::milliseconds(std::max(left_ms, kDatabaseStopMs)));
+  }
   d.postgres.reset();
   if (d.lock_fd >= 0) close(d.lock_fd);
   d.lock_fd = -1;

@@ -68,10 +68,23 @@ void Engine::Impl::SendCommit() {
   });
 }
 
+bool Engine::Impl::SendHeartbeat() {
+  if (options.heartbeat_ms <= 0 || Outstanding() || !tx.Empty() || clock.Now() < HeartbeatDue())
+    return false;
+  commits.push_back({Transaction{}, clock.Now(), true});
+  store.Commit(epoch, PlanCommit{}, [box = inbox](Result<CommitVersion> outcome) {
+    box->PushAlways(CommitDone{std::move(outcome)});
+  });
+  return true;
+}
+
 void Engine::Impl::Complete(CommitDone done) {
   MUSTER_CHECK(!commits.empty());
   SentCommit sent = std::move(commits.front());
   commits.pop_front();
+  if (done.outcome.ok()) heard_at = clock.Now();
+  const bool promises = !sent.transaction.orders.empty() || !sent.transaction.waiters.empty();
+  if (sent.heartbeat && done.outcome.ok() && !promises) return NoteWriterIdle();
   if (sent.transaction.config != nullptr) --configs_in_flight;
   RestAfter(sent.sent);
   NoteWriterIdle();

@@ -67,6 +67,11 @@ bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
   for (Envelope& envelope : arrived) Dispatch(std::move(envelope));
   if (!ready) {
     FailWaiting(Unavailable("not ready: " + not_ready_reason));
+    // A recovery may take long: everybody is told and answered before.
+    if (published->Get()->ready || !answers.empty()) {
+      Publish();
+      return true;
+    }
     if (!Outstanding() && !stopping && clock.Now() >= next_recovery) worked = Recover() || worked;
   }
   if (ready) {
@@ -89,6 +94,7 @@ bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
       worked = true;
     }
     SendCommit();
+    worked = SendHeartbeat() || worked;
   }
   Publish();
   return worked;
@@ -102,6 +108,7 @@ std::chrono::nanoseconds Engine::Impl::IdleTime() const {
   if (!ready) return Outstanding() ? kIdle : until(next_recovery);
   std::chrono::nanoseconds idle = kIdle;
   if (Resting()) idle = std::min(idle, until(RestEnds()));
+  if (options.heartbeat_ms > 0 && !Outstanding()) idle = std::min(idle, until(HeartbeatDue()));
   if (!ttls.empty()) idle = std::min(idle, until(ttls.begin()->first));
   if (!retirements.empty()) idle = std::min(idle, until(retirements.front().first));
   idle = std::min(idle, until(next_forgetting));

@@ -44,6 +44,9 @@ struct EngineOptions {
   std::size_t max_waiting_jobs = limits::kPendingJobs;
   std::size_t commit_depth = limits::kCommitDepth;
   std::size_t cycle_heads = limits::kCycleHeads;
+  /// With nothing to write an empty commit is made as often, so that a lead or a database that is
+  /// lost is noticed; 0: never.
+  std::int64_t heartbeat_ms = 0;
   /// For how long a member may be away before its attempts are Unknown.
   std::int64_t lost_after_ms = limits::kMemberLostAfterMs;
   /// For how long an object without a row is watched before it is removed.

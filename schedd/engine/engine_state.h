@@ -64,6 +64,7 @@ struct EngineState {
 
   Transaction tx;
   std::deque<SentCommit> commits;
+  Monotonic heard_at{};  // when the store made something durable last
   /// Of durable commits. They leave after the view of these: who carries them out reads in it what
   /// they were decided by, and finds nothing in the one before a recovery.
   std::vector<Order> due_orders;

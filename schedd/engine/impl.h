@@ -43,7 +43,8 @@ struct Engine::Impl : EngineState {
   Result<JobPtr> Release(const JobPtr& job);
   Result<JobPtr> Requeue(const JobCommand& command, const JobPtr& job);
   JobPtr Delete(const JobPtr& job, const std::string& by);
-  JobPtr FindOrLoad(JobId id);  // from the store if it has left memory; null if there is none
+  /// From the store if it has left memory; kNotFound only if there is none.
+  Result<JobPtr> FindOrLoad(JobId id);
 
   // attempts.cc: what becomes of the current attempt.
   void Admit(const core::Admit& admit);
@@ -206,6 +207,8 @@ struct Engine::Impl : EngineState {
 
   // commit_pipeline.cc, publish.cc
   void SendCommit();
+  bool SendHeartbeat();
+  Monotonic HeartbeatDue() const { return heard_at + options.heartbeat_ms * kNanosPerMilli; }
   void AddLazyRows();
   void Complete(CommitDone done);
   void Absorb(const Transaction& done, std::int64_t last_seq);

@@ -30,6 +30,7 @@ struct AcceptBatch {
 struct SentCommit {
   Transaction transaction;
   Monotonic sent;
+  bool heartbeat = false;  // it has nothing to write: only whether it could is of interest
 };
 
 struct AcceptDone {

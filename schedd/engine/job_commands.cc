@@ -32,24 +32,26 @@ Error AlreadyEnded(const JobRecord& job) {
 
 }  // namespace
 
-JobPtr Engine::Impl::FindOrLoad(JobId id) {
+Result<JobPtr> Engine::Impl::FindOrLoad(JobId id) {
   const auto found = live.jobs.find(id);
   if (found != live.jobs.end()) return found->second;
   // Ended long ago: nobody but this thread changes it, so the store's answer is current.
   auto loaded = store.ReadJob(id);
-  if (!loaded.ok() || loaded.value() == nullptr || !IsTerminal(loaded.value()->state))
-    return nullptr;
-  return std::move(loaded).value();
+  if (loaded.ok() && (*loaded == nullptr || !IsTerminal((*loaded)->state)))
+    return NotFound("job " + std::to_string(id.value) + " does not exist");
+  return loaded;
 }
 
 void Engine::Impl::Handle(JobCommand command) {
-  const JobPtr job = FindOrLoad(command.id);
-  Result<JobPtr> outcome =
-      job == nullptr
-          ? Result<JobPtr>(NotFound("job " + std::to_string(command.id.value) + " does not exist"))
-          : ChangeJob(command, job);
+  const Result<JobPtr> job = FindOrLoad(command.id);
+  Result<JobPtr> outcome = job;
+  if (job.ok()) {
+    outcome = ChangeJob(command, *job);
+  } else if (job.error().code == Code::kNotFound) {
+    outcome = NotFound("job " + std::to_string(command.id.value) + " does not exist");
+  }
   if (outcome.ok())
-    AddAudit(command.actor, VerbName(command.verb), ObjectName(*job), JobText(*job));
+    AddAudit(command.actor, VerbName(command.verb), ObjectName(**job), JobText(**job));
   AnswerJob(std::move(command.done), outcome);
 }
 

@@ -34,8 +34,9 @@ void Engine::Impl::HandleOrphan(const Observation& seen) {
       if (job.error().code == Code::kNotFound) PutAside(seen, SetAsideReason::kAhead);
       return;  // the database is away: asked again with the next list
     }
-    const JobPtr record = FindOrLoad(*job);
-    if (record == nullptr) return;
+    const Result<JobPtr> loaded = FindOrLoad(*job);
+    if (!loaded.ok()) return;
+    const JobPtr& record = *loaded;
     if (seen.key.attempt > record->attempt) {
       PutAside(seen, SetAsideReason::kAhead);
       HoldAhead(record, seen);

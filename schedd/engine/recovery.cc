@@ -60,6 +60,7 @@ bool Engine::Impl::Recover() {
   if (!loaded.ok()) return fail("reading the database", loaded.error());
   Rebuild(std::move(loaded).value());
   recovery_failures = 0;
+  heard_at = clock.Now();
   store_failed = false;
   ready = true;
   dirty = true;

@@ -38,8 +38,12 @@ bool Engine::Impl::FireTimers() {
   for (std::size_t i = 0; i < kTimersAtOnce && !ttls.empty() && ttls.begin()->first <= now; ++i) {
     const JobId id = ttls.begin()->second;
     ttls.erase(ttls.begin());
-    const JobPtr job = FindOrLoad(id);
-    if (job != nullptr && IsTerminal(job->state)) Delete(job, "ttlSecondsAfterFinished");
+    const Result<JobPtr> job = FindOrLoad(id);
+    if (job.ok() && IsTerminal((*job)->state)) Delete(*job, "ttlSecondsAfterFinished");
+    if (!job.ok() && job.error().code != Code::kNotFound) {
+      ttls.emplace(now + kNanosPerSecond, id);  // it cannot be read now
+      break;
+    }
     fired = true;
   }
   for (std::size_t i = 0; i < kTimersAtOnce && !retirements.empty(); ++i) {
@@ -83,9 +87,11 @@ void Engine::Impl::Retire(JobId id) {
 bool Engine::Impl::AdoptForgotten() {
   if (forgotten.empty()) return false;
   const JobId id = forgotten.front();
+  const Result<JobPtr> loaded = FindOrLoad(id);
+  if (!loaded.ok() && loaded.error().code != Code::kNotFound) return false;  // tried again later
   forgotten.pop_front();
-  const JobPtr job = FindOrLoad(id);
-  if (job == nullptr || live.jobs.contains(id)) return true;
+  if (!loaded.ok() || live.jobs.contains(id)) return true;
+  const JobPtr& job = *loaded;
   if (job->deletion_requested) {
     live.planned.Move(nullptr, job.get());
     live.jobs[id] = job;

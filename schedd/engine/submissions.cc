@@ -135,6 +135,7 @@ void Engine::Impl::Complete(AcceptDone done) {
     }
     return;
   }
+  heard_at = clock.Now();
   MUSTER_CHECK(done.outcome->size() == batch.records.size());
   const bool stale = batch.config_version != live.config->version;
   for (auto& group : batch.groups) {

@@ -10,6 +10,11 @@ namespace {
 
 Error Refused(std::string detail) { return {Code::kFailedPrecondition, std::move(detail)}; }
 
+Error NameTaken(const JobRecord& record) {
+  return AlreadyExists("a " + std::string(ShapeKindName(record.shape)) + " named \"" + record.name +
+                       "\" already exists in namespace \"" + record.ns + "\"");
+}
+
 // Sets one entry and notes how to take it back.
 template <class Map>
 void Put(Map* map, const typename Map::key_type& key, typename Map::mapped_type value,
@@ -57,6 +62,11 @@ void MemoryStore::InjectFault(std::size_t nth, StoreFault fault) {
   faults_[writes_ + nth] = fault;
 }
 
+void MemoryStore::LoseAnswer(std::size_t nth, LostAnswer how) {
+  std::lock_guard lock(mutex_);
+  lost_[writes_ + nth] = std::move(how);
+}
+
 void MemoryStore::SetAway(bool away) {
   std::lock_guard lock(mutex_);
   away_ = away;
@@ -100,8 +110,9 @@ void MemoryStore::Carry(std::function<void()> write) {
 }
 
 template <class T>
-Result<T> MemoryStore::Write(Epoch epoch, const std::function<Result<T>()>& write) {
-  std::lock_guard lock(mutex_);
+Result<T> MemoryStore::Write(Epoch epoch, const std::function<Result<T>()>& write,
+                             const std::function<Result<T>(bool last)>& find) {
+  std::unique_lock lock(mutex_);
   ++writes_;
   const auto fault = faults_.find(writes_);
   if (away_ || (fault != faults_.end() && fault->second == StoreFault::kUnavailable)) {
@@ -109,12 +120,38 @@ Result<T> MemoryStore::Write(Epoch epoch, const std::function<Result<T>()>& writ
   }
   if (!leading_ || epoch != epoch_)
     return Aborted("this daemon no longer leads; its epoch has passed");
-  if (fault == faults_.end()) return write();
-  if (fault->second == StoreFault::kRefused) return Refused("a constraint would be broken");
-  if (fault->second == StoreFault::kUnknownApplied) (void)write();
+  if (const auto lost = lost_.find(writes_); lost != lost_.end())
+    return Resolve<T>(&lock, lost->second, epoch, write, find);
+  if (fault != faults_.end() && fault->second == StoreFault::kRefused)
+    return Refused("a constraint would be broken");
+  if (fault == faults_.end() || fault->second == StoreFault::kUnknownApplied) {
+    Result<T> outcome = write();
+    if (outcome.ok()) last_write_ = writes_;
+    if (fault == faults_.end()) return outcome;
+  }
   leading_ = false;  // the session broke
   return Error{
       Code::kUnknown, "the database went away during the commit; ask before you retry", {}, 1000};
+}
+
+template <class T>
+Result<T> MemoryStore::Resolve(std::unique_lock<std::mutex>* lock, const LostAnswer& how,
+                               Epoch epoch, const std::function<Result<T>()>& write,
+                               const std::function<Result<T>(bool last)>& find) {
+  const std::size_t number = writes_;
+  if (how.written && write().ok()) last_write_ = number;
+  leading_ = false;
+  const std::function<void()> meanwhile = how.meanwhile;
+  lock->unlock();
+  if (meanwhile) meanwhile();
+  lock->lock();
+  if (epoch == epoch_) EndEpoch();
+  return find(ended_.at(epoch) == number);
+}
+
+void MemoryStore::EndEpoch() {
+  ended_[epoch_] = last_write_;
+  ++epoch_.value;
 }
 
 void MemoryStore::EndLead(Epoch epoch) {
@@ -125,8 +162,8 @@ void MemoryStore::EndLead(Epoch epoch) {
 Result<Lease> MemoryStore::Lead(const std::string&, std::chrono::milliseconds) {
   std::lock_guard lock(mutex_);
   if (away_) return Unavailable("the database cannot be reached");
+  EndEpoch();
   leading_ = true;
-  ++epoch_.value;
   return Lease{epoch_};
 }
 
@@ -135,35 +172,55 @@ void MemoryStore::Accept(Epoch epoch, std::vector<NewJob> batch,
   using Answers = std::vector<Result<Accepted>>;
   auto jobs = std::make_shared<const std::vector<NewJob>>(std::move(batch));
   Carry([this, epoch, jobs, done = std::move(done)] {
-    Result<Answers> answers = Write<Answers>(epoch, [&]() -> Result<Answers> {
+    const auto write = [&]() -> Result<Answers> {
       Answers all;
       for (const NewJob& job : *jobs) all.push_back(AcceptOne(job));
       return all;
-    });
+    };
+    Result<Answers> answers =
+        Write<Answers>(epoch, write, [&](bool last) { return FindAccepted(*jobs, last); });
     done(std::move(answers));
   });
+}
+
+// A job is there if its uid is: its number may be another's. With one of them, or as the last write
+// of its epoch, the whole batch was written, and each of the others has its refusal.
+Result<std::vector<Result<Accepted>>> MemoryStore::FindAccepted(const std::vector<NewJob>& jobs,
+                                                                bool last) {
+  const auto there = [this](const NewJob& job) {
+    const auto found = job.record == nullptr ? tables_.uids.end() : tables_.uids.find(job.record->uid);
+    return found != tables_.uids.end() && found->second == job.record->id;
+  };
+  if (!last && std::none_of(jobs.begin(), jobs.end(), there))
+    return Unavailable("the connection to the database was lost; nothing was written");
+  std::vector<Result<Accepted>> answers;
+  for (const NewJob& job : jobs) {
+    if (there(job)) {
+      answers.push_back(Accepted{job.record->id, false});
+    } else {
+      answers.push_back(HeldKey(job).value_or(NameTaken(*job.record)));
+    }
+  }
+  return answers;
+}
+
+// The answer to a job whose idempotency key was used before.
+std::optional<Result<Accepted>> MemoryStore::HeldKey(const NewJob& job) const {
+  if (!job.idempotency.has_value()) return std::nullopt;
+  const auto held = tables_.keys.find({job.idempotency->scope, job.idempotency->key});
+  if (held == tables_.keys.end()) return std::nullopt;
+  if (held->second.fingerprint != job.idempotency->fingerprint)
+    return InvalidArgument("the idempotency key was already used by another request");
+  return Accepted{held->second.job, true};
 }
 
 Result<Accepted> MemoryStore::AcceptOne(const NewJob& job) {
   const Status sound = CheckNewJob(job);
   if (!sound.ok()) return sound.error();
   const JobRecord& record = *job.record;
-  std::pair<std::string, std::string> key;
-  if (job.idempotency.has_value()) {
-    key = {job.idempotency->scope, job.idempotency->key};
-    const auto held = tables_.keys.find(key);
-    if (held != tables_.keys.end()) {
-      if (held->second.fingerprint != job.idempotency->fingerprint) {
-        return InvalidArgument("the idempotency key was already used by another request");
-      }
-      return Accepted{held->second.job, true};
-    }
-  }
+  if (auto held = HeldKey(job)) return std::move(*held);
   const NameKey name(record.ns, record.shape, record.name);
-  if (tables_.live_names.contains(name)) {
-    return AlreadyExists("a " + std::string(ShapeKindName(record.shape)) + " named \"" +
-                         record.name + "\" already exists in namespace \"" + record.ns + "\"");
-  }
+  if (tables_.live_names.contains(name)) return NameTaken(record);
   if (tables_.jobs.contains(record.id)) return Refused("the job number is taken");
   if (tables_.uids.contains(record.uid)) return Refused("the job's uid is taken");
   if (!tables_.accept_seqs.emplace(record.accept_seq, record.id).second) {
@@ -173,14 +230,20 @@ Result<Accepted> MemoryStore::AcceptOne(const NewJob& job) {
   tables_.live_names.emplace(name, record.id);
   tables_.uids.emplace(record.uid, record.id);
   if (job.idempotency.has_value())
-    tables_.keys.emplace(key, StoredKey{job.idempotency->fingerprint, record.id});
+    tables_.keys.emplace(std::pair(job.idempotency->scope, job.idempotency->key),
+                         StoredKey{job.idempotency->fingerprint, record.id});
   return Accepted{record.id, false};
 }
 
 void MemoryStore::Commit(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done) {
   auto plan = std::make_shared<const PlanCommit>(std::move(commit));
   Carry([this, epoch, plan, done = std::move(done)] {
-    Result<CommitVersion> version = Write<CommitVersion>(epoch, [&] { return CommitAll(*plan); });
+    const auto find = [&](bool last) -> Result<CommitVersion> {
+      if (last) return CommitVersion{last_seq_};
+      return Unavailable("the connection to the database was lost; nothing was written");
+    };
+    Result<CommitVersion> version =
+        Write<CommitVersion>(epoch, [&] { return CommitAll(*plan); }, find);
     if (!version.ok()) EndLead(epoch);  // nothing that was based on it may be written
     done(std::move(version));
   });

@@ -28,6 +28,13 @@ enum class StoreFault {
   kRefused,            // not written, kFailedPrecondition, as a broken constraint answers
 };
 
+/// A write whose answer is lost; what became of it is then asked for, as PostgreSQL's store does.
+struct LostAnswer {
+  bool written = false;
+  /// Runs after the write and before it is asked for; may call the store, as another leader would.
+  std::function<void()> meanwhile;
+};
+
 struct MemoryStoreOptions {
   bool manual = false;  // writes wait for DrainOne()
   std::string instance_id = "00000000-0000-4000-8000-000000000001";
@@ -40,6 +47,8 @@ class MemoryStore final : public Store {
   // --- control, for tests ---
   /// Lets `fault` happen to the n-th write from now that is carried out (1: the next one).
   void InjectFault(std::size_t nth, StoreFault fault);
+  /// Loses the answer to the n-th write from now that is carried out.
+  void LoseAnswer(std::size_t nth, LostAnswer how);
   /// While away, every write and read fails with kUnavailable.
   void SetAway(bool away);
   /// Ends the lead as a lost session would: writes fail with kAborted until Lead.
@@ -106,8 +115,18 @@ class MemoryStore final : public Store {
   /// Carries one write out under the lock: `write` unless it is refused or a fault keeps it from
   /// happening.
   template <class T>
-  Result<T> Write(Epoch epoch, const std::function<Result<T>()>& write);
+  Result<T> Write(Epoch epoch, const std::function<Result<T>()>& write,
+                  const std::function<Result<T>(bool last)>& find);
+  /// Asks for the outcome of a write whose answer is lost: `find` judges by what is there, and by
+  /// whether the write was the last of its epoch.
+  template <class T>
+  Result<T> Resolve(std::unique_lock<std::mutex>* lock, const LostAnswer& how, Epoch epoch,
+                    const std::function<Result<T>()>& write,
+                    const std::function<Result<T>(bool last)>& find);
+  void EndEpoch();
   Result<Accepted> AcceptOne(const NewJob& job);
+  std::optional<Result<Accepted>> HeldKey(const NewJob& job) const;
+  Result<std::vector<Result<Accepted>>> FindAccepted(const std::vector<NewJob>& jobs, bool last);
   Result<CommitVersion> CommitAll(const PlanCommit& commit);
   Status Apply(const PlanCommit& commit, UndoLog* undo);
   Status ApplyJobs(const PlanCommit& commit, UndoLog* undo);
@@ -127,6 +146,9 @@ class MemoryStore final : public Store {
   bool away_ = false;
   std::int64_t last_seq_ = 0;
   std::map<std::size_t, StoreFault> faults_;  // by number of the write
+  std::map<std::size_t, LostAnswer> lost_;    // likewise
+  std::size_t last_write_ = 0;                // number of the last one that was written
+  std::map<Epoch, std::size_t> ended_;        // the last of each epoch that ended
   std::size_t writes_ = 0;
   std::deque<std::function<void()>> waiting_;
 };

@@ -170,12 +170,15 @@ void QueueAccept(std::span<const NewJob* const> jobs, PqConnection& connection,
 
 Failure FindOutcome(std::span<const NewJob* const> jobs, PqConnection& connection,
                     AcceptFindings* findings) {
-  Column ids(ElementType::kInt8);
-  for (const NewJob* job : jobs) ids.Int8(job->record->id.value);
+  Column ids(ElementType::kInt8), uids(ElementType::kUuid);
+  for (const NewJob* job : jobs) {
+    ids.Int8(job->record->id.value);
+    uids.Uuid(job->record->uid);
+  }
   PgResult rows(nullptr, &PQclear);
-  Params id_params;
-  id_params.Array(ids);
-  Failure failure = connection.Query(sql::kExistingJobs, id_params, &rows);
+  Params who;
+  who.Array(ids).Array(uids);
+  Failure failure = connection.Query(sql::kExistingJobs, who, &rows);
   if (failure.kind != FailureKind::kNone) return failure;
   NoteInserted(*rows, findings);
   KeyColumns keys(jobs);

@@ -38,7 +38,8 @@ Result<Accepted> AnswerFor(const NewJob& job, const AcceptFindings& findings);
 void QueueAccept(std::span<const NewJob* const> jobs, PqConnection& connection,
                  AcceptFindings* findings);
 
-/// Asks, outside a transaction, what is known of `jobs` (after a lost answer).
+/// Asks, outside a transaction, what is known of `jobs` (after a lost answer); `inserted` are those
+/// that are there with their own uid.
 Failure FindOutcome(std::span<const NewJob* const> jobs, PqConnection& connection,
                     AcceptFindings* findings);
 

@@ -36,9 +36,10 @@ using pg::ServerBinaries;
 using pg::ServerLayout;
 
 constexpr int kReadyWaitMs = 120'000;  // recovery after a crash replays at most max_wal_size
-constexpr int kFastStopMs = 8'000, kHardStopMs = 2'000;
+constexpr int kStopMs = 10'000;  // unless told otherwise
 constexpr int kBackoffMs = 50, kBackoffMaxMs = 5'000;
 constexpr int kCreateTries = 60, kCreateAgainMs = 500;
+constexpr std::chrono::seconds kCreateWithin{20};  // copies a template database
 constexpr off_t kLogBytes = 16 << 20;
 
 // Settings for fast durable commits on a small private server.
@@ -83,13 +84,15 @@ std::string Escaped(const std::string& path) {
 
 std::string UrlOf(const ServerLayout& layout, const std::string& database) {
   return "postgresql://muster@/" + database + "?host=" + Escaped(layout.socket) +
-         "&port=5432&connect_timeout=10";
+         "&port=5432&connect_timeout=3";
 }
 
 Status CreateDatabaseOnce(const ServerLayout& layout) {
   try {
-    const auto connection =
-        pg::OpenConnection(UrlOf(layout, "postgres"), pg::sql::kMigratorSettings);
+    pg::Watchdog watchdog;
+    const auto connection = pg::OpenConnection(
+        UrlOf(layout, "postgres"), pg::sql::kMigratorSettings, watchdog, kCreateWithin);
+    const pg::Watchdog::Watch watch(watchdog, connection->sock(), kCreateWithin);
     pqxx::nontransaction work(*connection);
     if (work.exec_params(pg::sql::kDatabaseExists, "muster").empty())
       work.exec(pg::sql::kCreateDatabase);
@@ -163,6 +166,7 @@ struct EmbeddedPostgres::Impl {
   const Descriptor lock_fd, stop_fd;
   const std::string url;
   std::atomic<int> pid{0};
+  std::atomic<int> stop_within_ms{kStopMs};
   std::atomic<std::int64_t> restarts{0};
   std::thread watcher;
   std::optional<std::stop_callback<std::function<void()>>> on_stop;  // the last to come and go
@@ -214,10 +218,11 @@ Status EmbeddedPostgres::Impl::AwaitReady(const Child& server, int inotify_fd) {
 void EmbeddedPostgres::Impl::StopServer(Child* server) {
   pid = 0;
   if (server->pid() == 0) return;
+  const int within = stop_within_ms;
   kill(server->pid(), SIGINT);
-  if (pg::WaitReadable({server->pidfd()}, kFastStopMs) < 0) {
+  if (pg::WaitReadable({server->pidfd()}, within / 5 * 4) < 0) {
     kill(server->pid(), SIGQUIT);
-    if (pg::WaitReadable({server->pidfd()}, kHardStopMs) < 0) kill(server->pid(), SIGKILL);
+    if (pg::WaitReadable({server->pidfd()}, within / 5) < 0) kill(server->pid(), SIGKILL);
   }
   server->Reap();
   *server = Child();
@@ -299,8 +304,9 @@ EmbeddedPostgres::~EmbeddedPostgres() { Stop(); }
 
 const std::string& EmbeddedPostgres::url() const { return impl_->url; }
 
-void EmbeddedPostgres::Stop() {
+void EmbeddedPostgres::Stop(std::chrono::milliseconds within) {
   if (!impl_->watcher.joinable()) return;
+  impl_->stop_within_ms = static_cast<int>(within.count());
   impl_->Request(1);
   impl_->watcher.join();
 }

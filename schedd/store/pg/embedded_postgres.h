@@ -7,6 +7,7 @@
 // directory.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <stop_token>
@@ -33,8 +34,9 @@ class EmbeddedPostgres {
 
   /// libpq URL of the database `muster`; the same over restarts of the server.
   const std::string& url() const;
-  /// Fast shutdown, bounded; idempotent.
-  void Stop();
+  /// Fast shutdown; when that takes too long an immediate one, and a kill at the end of `within`.
+  /// Idempotent.
+  void Stop(std::chrono::milliseconds within = std::chrono::seconds(10));
   /// The server's process, 0 while it is down.
   int pid() const;
   /// How often it was started again after it had died.

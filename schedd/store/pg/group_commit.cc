@@ -3,12 +3,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <future>
 #include <iterator>
 #include <utility>
 
 #include "schedd/base/check.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/limits_a.h"
 #include "schedd/store/pg/server_process.h"
 
 namespace muster::pg {
@@ -42,9 +44,10 @@ constexpr std::size_t kGroupsUnderWay = 2;
 
 }  // namespace
 
-GroupCommitter::GroupCommitter(std::string url, std::int64_t resolve_ms, const Clock* clock,
-                               Metrics* metrics)
-    : session_(std::move(url), resolve_ms),
+GroupCommitter::GroupCommitter(std::string url, std::int64_t resolve_ms, Watchdog& watchdog,
+                               StoreHealth* health, const Clock* clock, Metrics* metrics)
+    : watchdog_(watchdog),
+      session_(std::move(url), resolve_ms, watchdog, health),
       clock_(clock),
       queue_(kQueuedCalls),
       wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -62,22 +65,40 @@ GroupCommitter::GroupCommitter(std::string url, std::int64_t resolve_ms, const C
 
 GroupCommitter::~GroupCommitter() {
   stop_.request_stop();
+  watchdog_.Stop(std::chrono::milliseconds(limits::kStopDatabaseMs));
   queue_.Close();
+  Wake();
   thread_.join();
   close(wake_fd_);
 }
 
 void GroupCommitter::Post(std::unique_ptr<WriteCall> call) {
-  const auto rows = static_cast<std::int64_t>(call->rows());
+  const std::int64_t rows = std::max<std::int64_t>(static_cast<std::int64_t>(call->rows()), 1);
   if (!queue_.Push(std::move(call))) {
     call->Refuse(Overloaded("the database's writer is busy or stopping", 1000));
     return;
   }
   const std::int64_t left = rows_to_wake_.fetch_sub(rows);
-  if (left > 0 && left <= rows) {
-    const std::uint64_t one = 1;
-    (void)!write(wake_fd_, &one, sizeof one);  // a full counter wakes as well
+  if (left > 0 && left <= rows) Wake();
+}
+
+void GroupCommitter::Wake() {
+  const std::uint64_t one = 1;
+  (void)!write(wake_fd_, &one, sizeof one);  // a full counter wakes as well
+}
+
+void GroupCommitter::Idle() {
+  rows_to_wake_ = 1;
+  if (queue_.size() == 0 && !stop_.stop_requested()) {
+    const int woken = WaitReadable({wake_fd_, session_.socket()}, -1);
+    if (woken == wake_fd_) {
+      std::uint64_t count = 0;
+      (void)!read(wake_fd_, &count, sizeof count);
+    } else if (woken >= 0) {
+      session_.Listen();
+    }
   }
+  rows_to_wake_ = 0;
 }
 
 Result<Lease> GroupCommitter::Lead(const std::string& holder, std::chrono::milliseconds wait) {
@@ -91,7 +112,8 @@ void GroupCommitter::Run() {
   Calls calls;
   for (;;) {
     if (calls.empty() && under_way_.empty()) {
-      if (!queue_.PopAll(&calls, std::chrono::hours(1)) && stop_.stop_requested()) return;
+      Idle();
+      if (!queue_.PopAll(&calls, std::chrono::nanoseconds(0)) && stop_.stop_requested()) return;
     } else {
       Calls more;  // what arrived during the last commit joins the group
       queue_.PopAll(&more, std::chrono::nanoseconds(0));

@@ -41,9 +41,11 @@ class WriteCall {
 
 class GroupCommitter {
  public:
-  /// `clock` and `metrics` may be null together: nothing is measured then. Both must outlive this.
-  GroupCommitter(std::string url, std::int64_t resolve_ms, const Clock* clock, Metrics* metrics);
-  /// Writes what was taken, then ends.
+  /// `clock` and `metrics` may be null together: nothing is measured then. `health` may be null.
+  /// All must outlive this.
+  GroupCommitter(std::string url, std::int64_t resolve_ms, Watchdog& watchdog, StoreHealth* health,
+                 const Clock* clock, Metrics* metrics);
+  /// Writes what was taken, as far as the database lets it, then ends.
   ~GroupCommitter();
 
   void Post(std::unique_ptr<WriteCall> call);
@@ -61,6 +63,9 @@ class GroupCommitter {
   };
 
   void Run();
+  /// Waits for a call; notices meanwhile when the session ends.
+  void Idle();
+  void Wake();
   /// Waits a moment for company if that has paid lately (gather.h).
   void GatherMore(Calls* calls);
   static std::size_t RowsOf(const Calls& calls);
@@ -76,6 +81,7 @@ class GroupCommitter {
   void FinishOldest();
   void AnswerCalls(Group group);
 
+  Watchdog& watchdog_;
   WriteSession session_;
   const Clock* const clock_;
   Histogram* commit_seconds_ = nullptr;
@@ -84,7 +90,7 @@ class GroupCommitter {
   Gather gather_;
   Follow follow_;
   std::deque<Group> under_way_;                // the oldest first
-  const int wake_fd_;                          // wakes AwaitAnswer
+  const int wake_fd_;                          // wakes Idle and AwaitAnswer
   std::atomic<std::int64_t> rows_to_wake_{0};  // how many more rows do; not above 0: none
   std::stop_source stop_;
   std::thread thread_;

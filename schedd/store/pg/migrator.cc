@@ -1,6 +1,9 @@
 #include "schedd/store/pg/migrator.h"
 
+#include <chrono>
 #include <map>
+#include <memory>
+#include <optional>
 
 #include <pqxx/pqxx>
 
@@ -108,15 +111,26 @@ bool TakeLock(pqxx::transaction_base& work) {
   }
 }
 
+Error GivenUp() {
+  return {Code::kCancelled, "the start was given up before the schema was complete"};
+}
+
+constexpr std::chrono::seconds kAskWithin{10};     // all but a migration itself
+constexpr std::chrono::seconds kCommitWithin{60};  // a synchronous standby replays it
+
 Status Repeat(const std::string& url, const std::vector<Migration>& migrations, int target,
               Step step, const std::stop_token& stop) {
+  Watchdog watchdog;
+  const std::stop_callback cut(stop, [&] { watchdog.Stop(std::chrono::milliseconds(1000)); });
+  std::unique_ptr<pqxx::connection> connection;  // open as long as it is watched
+  std::optional<Watchdog::Watch> watch;
   try {
-    const auto connection = OpenConnection(url, sql::kMigratorSettings);
+    connection = OpenConnection(url, sql::kMigratorSettings, watchdog, kAskWithin);
     bool waited = false;
     for (bool changed = true; changed;) {
-      if (stop.stop_requested()) {
-        return Error{Code::kCancelled, "the start was given up before the schema was complete"};
-      }
+      if (stop.stop_requested()) return GivenUp();
+      watch.reset();
+      watch.emplace(watchdog, connection->sock(), kAskWithin);
       pqxx::work work(*connection);
       if (!TakeLock(work)) {
         if (!waited) Log(LogLevel::kInfo, "store", "migration_waits", {});
@@ -125,12 +139,16 @@ Status Repeat(const std::string& url, const std::vector<Migration>& migrations, 
       }
       changed = false;
       work.exec(sql::kMigrationTable);
+      watch->Extend(std::chrono::milliseconds(limits::kMigrateWithinMs));
       const Status status = step(work, migrations, target, &changed);
       if (!status.ok()) return status;
+      watch->Extend(kCommitWithin);
       work.commit();
     }
     return Done{};
   } catch (...) {
+    if (stop.stop_requested()) return GivenUp();
+    if (watch && watch->cut()) return Unavailable("the database does not answer");
     return ErrorOfException();
   }
 }

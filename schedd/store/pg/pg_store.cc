@@ -1,13 +1,17 @@
 #include "schedd/store/pg/pg_store.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
+#include "schedd/base/limits_a.h"
 #include "schedd/store/pg/group_commit.h"
 #include "schedd/store/pg/job_rows.h"
 #include "schedd/store/pg/migrator.h"
 #include "schedd/store/pg/read_pool.h"
 #include "schedd/store/pg/statements_read.h"
+#include "schedd/store/pg/url.h"
+#include "schedd/store/pg/watchdog.h"
 
 namespace muster {
 namespace {
@@ -91,8 +95,12 @@ const char* Filter(const std::string& text) { return text.empty() ? nullptr : te
 class PgStore final : public Store {
  public:
   explicit PgStore(const PgStoreOptions& options)
-      : readers_(options.url, static_cast<std::size_t>(options.read_connections)),
-        writer_(options.url, options.resolve_ms, options.clock, options.metrics) {}
+      : readers_(options.url, static_cast<std::size_t>(options.read_connections), watchdog_),
+        writer_(options.url, options.resolve_ms, watchdog_, options.health, options.clock,
+                options.metrics),
+        on_stop_(options.stop, [this] {
+          watchdog_.Stop(std::chrono::milliseconds(limits::kStopDatabaseMs));
+        }) {}
 
   Result<Lease> Lead(const std::string& holder, std::chrono::milliseconds wait) override {
     return writer_.Lead(holder, wait);
@@ -129,8 +137,10 @@ class PgStore final : public Store {
     return value;
   }
 
+  pg::Watchdog watchdog_;
   pg::ReadPool readers_;
   pg::GroupCommitter writer_;
+  const std::stop_callback<std::function<void()>> on_stop_;  // the last to come, the first to go
 };
 
 constexpr std::int64_t kLoadPage = 20'000;  // bounds the memory that one answer takes
@@ -166,51 +176,70 @@ Status LoadPropagation(pqxx::transaction_base& snapshot, Loaded* loaded) {
   return Done{};
 }
 
+Status LoadAll(pqxx::transaction_base& snapshot, Epoch epoch, WallTime finished_since,
+               const std::function<void()>& part_begins, Loaded* loaded) {
+  part_begins();
+  if (snapshot.exec1(pg::sql::kEpochOf)[0].as<std::int64_t>() != epoch.value) {
+    return Aborted("this daemon no longer leads; its epoch has passed");
+  }
+  const pqxx::row numbers = snapshot.exec1(pg::sql::kLastNumbers);
+  loaded->last_job_id.value = numbers[0].as<std::int64_t>();
+  loaded->last_seq = numbers[1].as<std::int64_t>();
+  pg::Interner interner;
+  Status status = LoadPages(
+      [&](std::int64_t after) {
+        part_begins();
+        return snapshot.exec_params(pg::sql::kLoadLiveJobs, after, kLoadPage);
+      },
+      &interner, loaded);
+  if (!status.ok()) return status;
+  status = LoadPages(
+      [&](std::int64_t after) {
+        part_begins();
+        return snapshot.exec_params(pg::sql::kLoadEndedJobs, after, kLoadPage, finished_since.us);
+      },
+      &interner, loaded);
+  if (!status.ok()) return status;
+  std::sort(loaded->jobs.begin(), loaded->jobs.end(),
+            [](const JobPtr& a, const JobPtr& b) { return a->id < b->id; });
+  for (const pg::sql::ObjectTable& table : pg::sql::kObjectTables) {
+    part_begins();
+    for (const pqxx::row& row : snapshot.exec(pg::sql::ReadObjects(table))) {
+      loaded->objects.push_back(pg::ObjectOfRow(table.kind, row));
+      loaded->last_seq = std::max(loaded->last_seq, loaded->objects.back()->resource_version);
+    }
+  }
+  part_begins();
+  for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadUsage)) {
+    loaded->usage.push_back(pg::UsageOfRow(row));
+  }
+  part_begins();
+  for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadDispatches)) {
+    loaded->dispatches.push_back(pg::DispatchOfRow(row));
+  }
+  part_begins();
+  for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadFairUse)) {
+    Result<FairUseRow> use = pg::FairUseOfRow(row);
+    if (!use.ok()) return use.error();
+    loaded->fair_use.push_back(std::move(use).value());
+  }
+  part_begins();
+  for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadSetAside)) {
+    loaded->set_aside.push_back(pg::SetAsideOfRow(row));
+  }
+  part_begins();
+  return LoadPropagation(snapshot, loaded);
+}
+
 Result<Loaded> PgStore::Load(Epoch epoch, WallTime finished_since) {
-  return Query<Loaded>([&](pqxx::transaction_base& snapshot, Loaded* loaded) -> Status {
-    if (snapshot.exec1(pg::sql::kEpochOf)[0].as<std::int64_t>() != epoch.value) {
-      return Aborted("this daemon no longer leads; its epoch has passed");
-    }
-    const pqxx::row numbers = snapshot.exec1(pg::sql::kLastNumbers);
-    loaded->last_job_id.value = numbers[0].as<std::int64_t>();
-    loaded->last_seq = numbers[1].as<std::int64_t>();
-    pg::Interner interner;
-    Status status = LoadPages(
-        [&](std::int64_t after) {
-          return snapshot.exec_params(pg::sql::kLoadLiveJobs, after, kLoadPage);
-        },
-        &interner, loaded);
-    if (!status.ok()) return status;
-    status = LoadPages(
-        [&](std::int64_t after) {
-          return snapshot.exec_params(pg::sql::kLoadEndedJobs, after, kLoadPage, finished_since.us);
-        },
-        &interner, loaded);
-    if (!status.ok()) return status;
-    std::sort(loaded->jobs.begin(), loaded->jobs.end(),
-              [](const JobPtr& a, const JobPtr& b) { return a->id < b->id; });
-    for (const pg::sql::ObjectTable& table : pg::sql::kObjectTables) {
-      for (const pqxx::row& row : snapshot.exec(pg::sql::ReadObjects(table))) {
-        loaded->objects.push_back(pg::ObjectOfRow(table.kind, row));
-        loaded->last_seq = std::max(loaded->last_seq, loaded->objects.back()->resource_version);
-      }
-    }
-    for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadUsage)) {
-      loaded->usage.push_back(pg::UsageOfRow(row));
-    }
-    for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadDispatches)) {
-      loaded->dispatches.push_back(pg::DispatchOfRow(row));
-    }
-    for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadFairUse)) {
-      Result<FairUseRow> use = pg::FairUseOfRow(row);
-      if (!use.ok()) return use.error();
-      loaded->fair_use.push_back(std::move(use).value());
-    }
-    for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadSetAside)) {
-      loaded->set_aside.push_back(pg::SetAsideOfRow(row));
-    }
-    return LoadPropagation(snapshot, loaded);
-  });
+  Loaded loaded;
+  const Status status = readers_.RunLong(
+      [&](pqxx::transaction_base& snapshot, const std::function<void()>& part_begins) {
+        loaded = Loaded{};
+        return LoadAll(snapshot, epoch, finished_since, part_begins, &loaded);
+      });
+  if (!status.ok()) return status.error();
+  return loaded;
 }
 
 Result<std::vector<std::string>> PgStore::ReadManifests(const std::vector<JobId>& ids) {
@@ -334,6 +363,7 @@ Status PgStore::Ping() {
 }  // namespace
 
 Result<std::unique_ptr<Store>> OpenPgStore(PgStoreOptions options) {
+  options.url = pg::CompleteUrl(options.url);
   const Status migrated = pg::MigrateUp(options.url, pg::EmbeddedMigrations(), options.stop);
   if (!migrated.ok()) return migrated.error();
   return std::unique_ptr<Store>(std::make_unique<PgStore>(options));

@@ -10,7 +10,9 @@
 
 #include "schedd/base/clock.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/limits_a.h"
 #include "schedd/base/result.h"
+#include "schedd/store/health.h"
 #include "schedd/store/store.h"
 #include "schedd/telemetry/metrics.h"
 
@@ -19,9 +21,14 @@ namespace muster {
 struct PgStoreOptions {
   std::string url;  // a libpq URL or connection string
   int read_connections = limits::kReadConnections;
-  std::int64_t resolve_ms =
-      15'000;            // how long a lost answer to COMMIT is asked for before it is kUnknown
-  std::stop_token stop;  // requested while the store is being opened: kCancelled
+  /// How long after a write was sent its outcome is asked for before it is kUnknown, if its answer
+  /// was lost.
+  std::int64_t resolve_ms = limits::kResolveMs;
+  /// Requested while the store is being opened: kCancelled. Later: what waits for the database has
+  /// kStopDatabaseMs more, and so has all that comes after.
+  std::stop_token stop;
+  /// Told what the writer waits for; may be null. Outlives the store.
+  StoreHealth* health = nullptr;
   /// Both set: commit times and group sizes are measured. They must outlive the store.
   const Clock* clock = nullptr;
   Metrics* metrics = nullptr;

@@ -71,57 +71,83 @@ Failure FailureOf(const std::string& sqlstate, const std::string& message,
           Internal("the database refused a change (SQLSTATE " + sqlstate + ")")};
 }
 
-Result<std::unique_ptr<PqConnection>> PqConnection::Open(const std::string& url) {
+bool IsWarning(const char* severity, const char* sqlstate) {
+  const std::string_view level = severity == nullptr ? "" : severity;
+  const std::string_view code = sqlstate == nullptr ? "" : sqlstate;
+  return level == "WARNING" || code.substr(0, 2) == "01";
+}
+
+Result<std::unique_ptr<PqConnection>> PqConnection::Open(const std::string& url,
+                                                         Watchdog& watchdog) {
+  if (watchdog.stopped()) return Unavailable("the daemon is stopping");
   Handle handle(PQconnectdb(url.c_str()), &PQfinish);
   if (handle == nullptr) return Unavailable("no memory for a database connection");
   if (PQstatus(handle.get()) != CONNECTION_OK) {
     Log(LogLevel::kWarning, "store", "connection_failed",
         {{"err", std::string_view(PQerrorMessage(handle.get()))}});
-    return Unavailable("the database cannot be reached");
+    return Unavailable("the database cannot be reached, or takes no writes");
   }
-  PQsetNoticeProcessor(
-      handle.get(), [](void*, const char*) {}, nullptr);
-  return std::unique_ptr<PqConnection>(new PqConnection(std::move(handle)));
+  std::unique_ptr<PqConnection> opened(new PqConnection(std::move(handle), watchdog));
+  PQsetNoticeReceiver(opened->connection_.get(), &PqConnection::OnNotice, opened.get());
+  return opened;
+}
+
+void PqConnection::OnNotice(void* self, const PGresult* notice) {
+  const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+  const char* sqlstate = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
+  if (!IsWarning(severity, sqlstate)) return;
+  static_cast<PqConnection*>(self)->given_up_ = true;
+  Log(LogLevel::kWarning, "store", "database_warned",
+      {{"sqlstate", Field(notice, PG_DIAG_SQLSTATE)},
+       {"err", Field(notice, PG_DIAG_MESSAGE_PRIMARY)}});
 }
 
 Failure PqConnection::Lost() const {
   return {FailureKind::kConnection, Unavailable("the connection to the database was lost")};
 }
 
+Failure PqConnection::Judge(const PGresult* result) {
+  if (given_up_) return Lost();
+  const ExecStatusType status = PQresultStatus(result);
+  if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) return {};
+  return FailureOfResult(result);
+}
+
 Failure PqConnection::FailureOfResult(const PGresult* result) const {
   const std::string sqlstate = Field(result, PG_DIAG_SQLSTATE);
   // Without a code it is libpq itself that failed; after a FATAL one the server has closed the
   // session.
-  if (sqlstate.empty() || !alive()) return Lost();
+  const std::string severity = Field(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+  if (sqlstate.empty() || severity == "FATAL" || severity == "PANIC" || !alive()) return Lost();
   return FailureOf(sqlstate, Field(result, PG_DIAG_MESSAGE_PRIMARY),
                    Field(result, PG_DIAG_CONSTRAINT_NAME));
 }
 
 Failure PqConnection::Execute(const char* sql) {
-  const PgResult result = Own(PQexec(connection_.get(), sql));
-  const ExecStatusType status = PQresultStatus(result.get());
-  if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) return {};
-  return FailureOfResult(result.get());
+  const Watchdog::Watch watch(watchdog_, socket(), answer_within_);
+  return Judge(Own(PQexec(connection_.get(), sql)).get());
 }
 
 Failure PqConnection::Prepare(const char* name, const char* sql) {
-  const PgResult result = Own(PQprepare(connection_.get(), name, sql, 0, nullptr));
-  if (PQresultStatus(result.get()) == PGRES_COMMAND_OK) return {};
-  return FailureOfResult(result.get());
+  const Watchdog::Watch watch(watchdog_, socket(), answer_within_);
+  return Judge(Own(PQprepare(connection_.get(), name, sql, 0, nullptr)).get());
 }
 
 Failure PqConnection::Query(const char* sql, const Params& params, PgResult* rows) {
+  const Watchdog::Watch watch(watchdog_, socket(), answer_within_);
   const ParamView view = params.View();
   PgResult result = Own(PQexecParams(connection_.get(), sql, view.count, view.types, view.values,
                                      view.lengths, view.formats, 0));
-  const ExecStatusType status = PQresultStatus(result.get());
-  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) return FailureOfResult(result.get());
-  if (rows != nullptr) *rows = std::move(result);
-  return {};
+  Failure failure = Judge(result.get());
+  if (failure.kind == FailureKind::kNone && rows != nullptr) *rows = std::move(result);
+  return failure;
 }
 
 void PqConnection::Begin() {
-  if (open_.empty()) send_failed_ = PQenterPipelineMode(connection_.get()) != 1;
+  if (open_.empty()) {
+    send_failed_ = PQenterPipelineMode(connection_.get()) != 1;
+    watch_.emplace(watchdog_, socket(), answer_within_);
+  }
   open_.emplace_back();
 }
 
@@ -152,11 +178,27 @@ void PqConnection::Send() {
 }
 
 bool PqConnection::Answered() {
-  if (send_failed_ || PQconsumeInput(connection_.get()) != 1) return true;
+  if (send_failed_ || given_up_ || PQconsumeInput(connection_.get()) != 1) return true;
   return PQisBusy(connection_.get()) == 0;
 }
 
+bool PqConnection::Listen() {
+  if (PQconsumeInput(connection_.get()) != 1) return false;
+  (void)PQisBusy(connection_.get());  // has it read
+  return alive();
+}
+
 Failure PqConnection::Finish() {
+  Failure failure = FinishOldest();
+  if (open_.empty() || failure.kind == FailureKind::kConnection) {
+    watch_.reset();
+  } else {
+    watch_->Extend(answer_within_);  // the server has only now begun with the next one
+  }
+  return failure;
+}
+
+Failure PqConnection::FinishOldest() {
   const Handlers handlers = std::move(open_.front());
   open_.pop_front();
   if (send_failed_) return Lost();
@@ -176,7 +218,8 @@ Failure PqConnection::Finish() {
     if (end != nullptr) return Lost();
   }
   const PgResult sync = Own(PQgetResult(connection_.get()));
-  if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC) return Lost();
+  // A warning of the commit itself came just before its end.
+  if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC || given_up_) return Lost();
   if (open_.empty() && PQexitPipelineMode(connection_.get()) != 1) return Lost();
   return first;
 }

@@ -1,19 +1,27 @@
 // A thin owner of one libpq connection: the writer's hot path, where a transaction is one pipelined
 // round trip.
 //
+// Every wait for an answer has an end (watchdog.h): a server that does not answer in time is a lost
+// connection. So is one that warns: a commit whose wait for a synchronous standby was cancelled is a
+// success with a warning, and may be lost.
+//
 // Not thread-safe: one connection, one thread. Nothing throws.
 #pragma once
 
 #include <libpq-fe.h>
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "schedd/base/limits_a.h"
 #include "schedd/base/result.h"
 #include "schedd/store/pg/pq_params.h"
+#include "schedd/store/pg/watchdog.h"
 
 namespace muster::pg {
 
@@ -38,12 +46,21 @@ struct Failure {
 Failure FailureOf(const std::string& sqlstate, const std::string& message,
                   const std::string& constraint);
 
+/// True for a notice that puts in doubt what it comes with: a warning, by its severity (in no
+/// language) or by its SQLSTATE.
+bool IsWarning(const char* severity, const char* sqlstate);
+
 class PqConnection {
  public:
-  /// Connects; kUnavailable if the database cannot be reached or refuses.
-  static Result<std::unique_ptr<PqConnection>> Open(const std::string& url);
+  /// Connects; kUnavailable if the database cannot be reached or refuses. How long that may take is
+  /// the URL's to say. `watchdog` must outlive the connection.
+  static Result<std::unique_ptr<PqConnection>> Open(const std::string& url, Watchdog& watchdog);
 
-  bool alive() const { return PQstatus(connection_.get()) == CONNECTION_OK; }
+  /// False once the connection is lost, or was given up: because no answer came in time, or because
+  /// the server warned. What is under way then has no known outcome.
+  bool alive() const { return !given_up_ && PQstatus(connection_.get()) == CONNECTION_OK; }
+  /// How long a statement or a transaction may take; kAnswerWithinMs unless told.
+  void SetAnswerWithin(std::chrono::milliseconds within) { answer_within_ = within; }
 
   /// One or more commands without parameters or results of interest.
   Failure Execute(const char* sql);
@@ -73,18 +90,30 @@ class PqConnection {
   /// True if Finish would not wait for the server's first answer (also when the connection is
   /// lost).
   bool Answered();
+  /// Takes what the server said while nothing was asked of it; false if the connection is lost.
+  bool Listen();
 
  private:
   using Handle = std::unique_ptr<PGconn, decltype(&PQfinish)>;
-  explicit PqConnection(Handle connection) : connection_(std::move(connection)) {}
+  PqConnection(Handle connection, Watchdog& watchdog)
+      : watchdog_(watchdog), connection_(std::move(connection)) {}
+  /// Takes every notice of the server.
+  static void OnNotice(void* self, const PGresult* notice);
   Failure Lost() const;
   Failure FailureOfResult(const PGresult* result) const;
+  /// The same, or Lost when a warning came with the result.
+  Failure Judge(const PGresult* result);
   void Sent(int ok, std::function<void(const PGresult&)> on_rows);
+  Failure FinishOldest();
 
   using Handlers = std::vector<std::function<void(const PGresult&)>>;
+  Watchdog& watchdog_;
   Handle connection_;
+  std::chrono::milliseconds answer_within_{limits::kAnswerWithinMs};
   std::deque<Handlers> open_;  // of the transactions not finished, the oldest first
+  std::optional<Watchdog::Watch> watch_;  // while there are such
   bool send_failed_ = false;
+  bool given_up_ = false;
 };
 
 }  // namespace muster::pg

@@ -1,5 +1,6 @@
 #include "schedd/store/pg/read_pool.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "schedd/store/pg/pq.h"
@@ -7,13 +8,22 @@
 #include "schedd/telemetry/log.h"
 
 namespace muster::pg {
+namespace {
 
-std::unique_ptr<pqxx::connection> OpenConnection(const std::string& url, const char* settings) {
+const Error kSilent = Unavailable("the database does not answer");
+const Error kBusy = Unavailable("all readers of the database are busy");
+
+}  // namespace
+
+std::unique_ptr<pqxx::connection> OpenConnection(const std::string& url, const char* settings,
+                                                 Watchdog& watchdog,
+                                                 std::chrono::milliseconds within) {
   auto connection = std::make_unique<pqxx::connection>(url);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   connection->inhibit_reactivation(true);
 #pragma GCC diagnostic pop
+  const Watchdog::Watch watch(watchdog, connection->sock(), within);
   pqxx::nontransaction(*connection).exec(settings);
   return connection;
 }
@@ -25,7 +35,7 @@ Error ErrorOfException() {
     // The library's words may name paths and addresses: for the log, not for users.
     Log(LogLevel::kWarning, "store", "connection_failed",
         {{"err", std::string_view(error.what())}});
-    return Unavailable("the database cannot be reached");
+    return Unavailable("the database cannot be reached, or takes no writes");
   } catch (const pqxx::sql_error& error) {
     return FailureOf(error.sqlstate(), error.what(), "").error;
   } catch (const pqxx::failure&) {
@@ -35,33 +45,83 @@ Error ErrorOfException() {
   }
 }
 
-ReadPool::ReadPool(std::string url, std::size_t connections)
-    : url_(std::move(url)), unopened_(connections) {}
+ReadPool::ReadPool(std::string url, std::size_t connections, Watchdog& watchdog, ReadTimes times)
+    : url_(std::move(url)), watchdog_(watchdog), times_(times), unopened_(connections) {}
 
 ReadPool::~ReadPool() = default;
 
-std::unique_ptr<pqxx::connection> ReadPool::Take() {
+Status ReadPool::Enter(Pass* pass) {
+  const std::lock_guard lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  pass->until = now + times_.within;
+  if (!silent_) return Done{};
+  if (probed_ || now < rests_until_) return kSilent;
+  probed_ = pass->probes = true;
+  pass->until = now + times_.rest;
+  return Done{};
+}
+
+void ReadPool::Leave(const Pass& pass, const Status& outcome) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (pass.probes) probed_ = false;
+    if (pass.late) {
+      silent_ = true;
+      rests_until_ = Clock::now() + times_.rest;
+    } else if (outcome.ok() || outcome.error().code != Code::kUnavailable) {
+      silent_ = false;  // it answered
+    }
+  }
+  freed_.notify_all();
+}
+
+Result<std::unique_ptr<pqxx::connection>> ReadPool::Take(Pass* pass) {
   {
     std::unique_lock lock(mutex_);
-    freed_.wait(lock, [this] { return !idle_.empty() || unopened_ > 0; });
+    if (Free()) {
+      moved_ = Clock::now();
+    } else {
+      ++waiting_;
+      // The first few may wait as long as they have; the others only while reads end.
+      bool refused = false;
+      while (!Free() && !refused) {
+        const Clock::time_point now = Clock::now();
+        const Clock::time_point stalls = moved_ + times_.stalled;
+        refused = watchdog_.stopped() || silent_ || now >= pass->until ||
+                  (now >= stalls && waiting_ > limits::kStalledReaders);
+        if (refused) break;
+        freed_.wait_until(lock, now < stalls ? std::min(stalls, pass->until) : pass->until);
+      }
+      --waiting_;
+      if (refused) return silent_ ? kSilent : kBusy;
+    }
     if (!idle_.empty()) {
       auto connection = std::move(idle_.back());
       idle_.pop_back();
       return connection;
     }
+    if (watchdog_.stopped()) return Unavailable("the daemon is stopping");
     --unopened_;
   }
+  const Clock::time_point begun = Clock::now();
   try {
-    return OpenConnection(url_, sql::kReaderSettings);
+    auto connection =
+        OpenConnection(url_, sql::kReaderSettings, watchdog_,
+                       std::chrono::ceil<std::chrono::milliseconds>(pass->until - begun));
+    return connection;
   } catch (...) {
+    Error error = ErrorOfException();
+    // A server that is not there refuses at once; one that hangs takes all the time there is.
+    pass->late = Clock::now() - begun >= times_.stalled;
     Return(nullptr);
-    throw;
+    return error;
   }
 }
 
 void ReadPool::Return(std::unique_ptr<pqxx::connection> connection) {
   {
     std::lock_guard lock(mutex_);
+    moved_ = Clock::now();
     if (connection == nullptr) {
       ++unopened_;
     } else {
@@ -71,38 +131,62 @@ void ReadPool::Return(std::unique_ptr<pqxx::connection> connection) {
   freed_.notify_one();
 }
 
-Status ReadPool::RunOnce(const std::function<Status(pqxx::transaction_base&)>& read, bool* broken) {
-  std::unique_ptr<pqxx::connection> connection;
+Status ReadPool::RunOnce(const LongRead& read, bool is_long, Pass* pass) {
+  auto taken = Take(pass);
+  if (!taken.ok()) return taken.error();
+  std::unique_ptr<pqxx::connection> connection = std::move(taken).value();
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(pass->until - Clock::now());
+  const auto part = std::chrono::milliseconds(limits::kLoadPageWithinMs);
+  std::optional<Watchdog::Watch> watch;
+  watch.emplace(watchdog_, connection->sock(), is_long ? part : left);
+  const auto part_begins = [&] { watch->Extend(part); };
+  Status status = Done{};
   try {
-    connection = Take();
     pqxx::transaction<pqxx::repeatable_read, pqxx::read_only> snapshot(*connection);
-    Status status = read(snapshot);
+    status = read(snapshot, part_begins);
     snapshot.commit();
-    Return(std::move(connection));
-    return status;
   } catch (...) {
-    const Error error = ErrorOfException();
-    if (connection != nullptr) {
-      // libpqxx 6 reports a lost connection in more than one way: whatever failed, only an open one
-      // is kept.
-      *broken = !connection->is_open() || error.code == Code::kUnavailable;
-      Return(*broken ? nullptr : std::move(connection));
-    }
-    return error;
+    status = ErrorOfException();
+    // libpqxx 6 reports a lost connection in more than one way: whatever failed, only an open one
+    // is kept.
+    pass->broken = !connection->is_open() || status.error().code == Code::kUnavailable;
   }
+  if (watch->cut()) {
+    pass->late = pass->broken = true;
+    status = kSilent;
+  }
+  watch.reset();
+  Return(pass->broken ? nullptr : std::move(connection));
+  return status;
 }
 
-Status ReadPool::Run(const std::function<Status(pqxx::transaction_base&)>& read) {
-  bool broken = false;
-  Status status = RunOnce(read, &broken);
-  if (!broken) return status;
-  {
-    // A restart of the server broke the idle ones too.
-    std::lock_guard lock(mutex_);
-    unopened_ += idle_.size();
-    idle_.clear();
+Status ReadPool::RunWith(const LongRead& read, bool is_long) {
+  Pass pass;
+  Status status = Enter(&pass);
+  if (!status.ok()) return status;
+  status = RunOnce(read, is_long, &pass);
+  if (pass.broken && !pass.late) {
+    {
+      // A restart of the server broke the idle ones too.
+      std::lock_guard lock(mutex_);
+      unopened_ += idle_.size();
+      idle_.clear();
+    }
+    pass.broken = false;
+    status = RunOnce(read, is_long, &pass);
   }
-  return RunOnce(read, &broken);
+  Leave(pass, status);
+  return status;
 }
+
+Status ReadPool::Run(const Read& read) {
+  return RunWith(
+      [&read](pqxx::transaction_base& snapshot, const std::function<void()>&) {
+        return read(snapshot);
+      },
+      false);
+}
+
+Status ReadPool::RunLong(const LongRead& read) { return RunWith(read, true); }
 
 }  // namespace muster::pg

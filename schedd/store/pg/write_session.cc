@@ -40,6 +40,13 @@ void Pause(std::int64_t ms, const std::stop_token& stop) {
 
 const Error kLostLead = Aborted("this daemon lost its lead with its database session");
 
+// A lead has room for so many groups; where they begin is drawn (kNewEpoch), so that two leaders
+// never use the same number, whatever became of the database between them.
+constexpr std::int64_t kGroupsOfLead = std::int64_t{1} << 32;
+
+constexpr std::chrono::seconds kConnectAgainAfter{1};
+constexpr std::chrono::seconds kSetUpWithin{2};  // each statement of a new session; none waits
+
 }  // namespace
 
 void WriteUnit::Fail(const Error& error) {
@@ -50,23 +57,57 @@ void WriteUnit::Fail(const Error& error) {
   }
 }
 
-WriteSession::WriteSession(std::string url, std::int64_t resolve_ms)
-    : url_(std::move(url)), resolve_ms_(resolve_ms) {}
+WriteSession::WriteSession(std::string url, std::int64_t resolve_ms, Watchdog& watchdog,
+                           StoreHealth* health)
+    : url_(std::move(url)), resolve_ms_(resolve_ms), watchdog_(watchdog), health_(health) {}
 
-Failure WriteSession::Connect() {
-  if (connection_ != nullptr && connection_->alive()) return {};
+void WriteSession::Drop(std::string why) {
   connection_.reset();
   locked_ = false;
   epoch_ = Epoch{};
-  auto opened = PqConnection::Open(url_);
-  if (!opened.ok()) return {FailureKind::kConnection, opened.error()};
+  if (health_ == nullptr) return;
+  health_->Rests();
+  health_->Lost(std::move(why));
+}
+
+void WriteSession::NoteWaiting() {
+  if (health_ == nullptr) return;
+  if (sent_.empty()) {
+    health_->Rests();
+  } else {
+    health_->Waits(sent_.front().sent);
+  }
+}
+
+Failure WriteSession::Connect() {
+  if (connection_ != nullptr && connection_->alive()) return {};
+  if (connection_ != nullptr) Drop("the connection to the database was lost");
+  auto opened = PqConnection::Open(url_, watchdog_);
+  if (!opened.ok()) {
+    away_ = {FailureKind::kConnection, opened.error()};
+    away_until_ = StoreHealth::Clock::now() + kConnectAgainAfter;
+    return away_;
+  }
+  (*opened)->SetAnswerWithin(kSetUpWithin);
   Failure failure = (*opened)->Execute(sql::kWriterSettings);
+  if (failure.kind == FailureKind::kNone) {
+    // Not every server knows all of them; it leads without.
+    const Failure ends = (*opened)->Execute(sql::kSessionEnds);
+    if (ends.kind == FailureKind::kConnection) failure = ends;
+  }
   for (const sql::Prepared& statement : sql::kWriterStatements) {
     if (failure.kind != FailureKind::kNone) return failure;
     failure = (*opened)->Prepare(statement.name, statement.text);
   }
-  if (failure.kind == FailureKind::kNone) connection_ = std::move(opened).value();
-  return failure;
+  if (failure.kind != FailureKind::kNone) return failure;
+  (*opened)->SetAnswerWithin(std::chrono::milliseconds(limits::kAnswerWithinMs));
+  connection_ = std::move(opened).value();
+  return {};
+}
+
+void WriteSession::Listen() {
+  if (connection_ != nullptr && !connection_->Listen())
+    Drop("the connection to the database was lost");
 }
 
 Failure WriteSession::TakeLock(std::chrono::milliseconds wait) {
@@ -79,7 +120,10 @@ Failure WriteSession::TakeLock(std::chrono::milliseconds wait) {
     failure = connection_->Query(sql::kSetLockTimeout, Params().Text(std::to_string(wait.count())),
                                  nullptr);
     if (failure.kind != FailureKind::kNone) return failure;
+    const std::chrono::milliseconds answer(limits::kAnswerWithinMs);
+    connection_->SetAnswerWithin(wait + answer);
     failure = connection_->Execute(sql::kLeaderLock);
+    connection_->SetAnswerWithin(answer);
     if (failure.kind == FailureKind::kConnection) return failure;
     locked_ = failure.kind == FailureKind::kNone;
     failure = connection_->Query(sql::kSetLockTimeout, Params().Text("0"), nullptr);
@@ -88,8 +132,11 @@ Failure WriteSession::TakeLock(std::chrono::milliseconds wait) {
   if (locked_) return {};
   failure = connection_->Query(sql::kLeaderHolder, Params(), &rows);
   if (failure.kind != FailureKind::kNone) return failure;
-  const std::string holder = PQntuples(rows.get()) == 1 ? PQgetvalue(rows.get(), 0, 0) : "";
-  return {FailureKind::kEnvironment, Unavailable("another daemon leads: " + holder)};
+  if (PQntuples(rows.get()) != 1) return {FailureKind::kEnvironment, Unavailable("nobody leads")};
+  std::string who = std::string("another daemon leads: ") + PQgetvalue(rows.get(), 0, 0);
+  if (std::string_view(PQgetvalue(rows.get(), 0, 1)) == "SyncRep")
+    who += " (its commit waits for a synchronous standby of the database)";
+  return {FailureKind::kEnvironment, Unavailable(std::move(who))};
 }
 
 Failure WriteSession::TakeLead(const std::string& holder, std::chrono::milliseconds wait,
@@ -107,12 +154,17 @@ Result<Lease> WriteSession::Lead(const std::string& holder, std::chrono::millise
   if (failure.kind == FailureKind::kConnection && had_session) {
     failure = TakeLead(holder, wait, &rows);  // the old session was dead without our knowing
   }
-  if (failure.kind != FailureKind::kNone) return failure.error;
+  if (failure.kind != FailureKind::kNone) {
+    // A server that takes no writes any more may have a successor under the same name.
+    if (locked_ || failure.kind == FailureKind::kConnection) Drop(failure.error.detail);
+    return failure.error;
+  }
   if (PQntuples(rows.get()) != 1) {
     return Error{Code::kDataLoss, "the database has lost its leader row"};
   }
   epoch_.value = IntAt(*rows, 0, 0);
-  last_group_ = IntAt(*rows, 0, 1);
+  first_group_ = last_group_ = IntAt(*rows, 0, 1);
+  if (health_ != nullptr) health_->Leads();
   return Lease{epoch_};
 }
 
@@ -122,7 +174,9 @@ void WriteSession::Write(Epoch epoch, std::span<WriteUnit> units, std::stop_toke
     const Status sound = CheckNewJob(*unit.job);
     if (!sound.ok()) unit.accepted = sound.error();
   }
-  const Failure connected = Connect();
+  // A failed try costs seconds; calls that come after it are not kept waiting for another one.
+  const bool tried = connection_ == nullptr && StoreHealth::Clock::now() < away_until_;
+  const Failure connected = tried ? away_ : Connect();
   const Error* refusal = nullptr;
   if (connected.kind != FailureKind::kNone) {
     refusal = &connected.error;
@@ -168,6 +222,7 @@ void WriteSession::FinishOldest(const std::stop_token& stop) {
   if (failure.kind == FailureKind::kNone) {
     Answer(sent_.front().units, sent_.front().findings);
     sent_.pop_front();
+    NoteWaiting();
     return;
   }
   // What is done about it needs the connection for itself, so the others are finished first.
@@ -183,6 +238,7 @@ void WriteSession::FinishOldest(const std::stop_token& stop) {
                             std::make_move_iterator(sent_.end()));
   sent_.clear();
   if (lost < groups.size()) Resolve(std::span(groups).subspan(lost), stop);
+  NoteWaiting();
   for (std::size_t i = 0; i < lost; ++i) Settle(groups[i], stop);
 }
 
@@ -217,6 +273,8 @@ void WriteSession::Start(std::span<WriteUnit> units) {
   Group& group = sent_.emplace_back();
   group.units = units;
   group.number = ++last_group_;
+  group.sent = StoreHealth::Clock::now();
+  NoteWaiting();
   connection_->Begin();
   connection_->Queue(sql::kFence.name, Params().Int8(epoch_.value).Int8(group.number));
   std::vector<const NewJob*> run;  // consecutive new jobs, one statement
@@ -255,24 +313,32 @@ void WriteSession::Answer(std::span<WriteUnit> units, const AcceptFindings& find
 }
 
 void WriteSession::Resolve(std::span<Group> groups, const std::stop_token& stop) {
-  const std::int64_t last_group = last_group_;
+  using Clock = StoreHealth::Clock;
+  const std::int64_t first_group = first_group_, last_group = last_group_;
   const Epoch epoch = epoch_;
-  std::int64_t waited = 0, pause = 20;
+  // All that takes time counts. A process that was stopped meanwhile asks for a moment nevertheless.
+  const auto whole = std::chrono::milliseconds(resolve_ms_);
+  const Clock::time_point until = std::max(groups.front().sent + whole, Clock::now() + whole / 4);
+  std::int64_t pause = 20;
   for (;;) {
-    connection_.reset();
+    Drop("the database is asked whether the last changes were written");
     Failure failure = Connect();
     if (failure.kind == FailureKind::kNone) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+      connection_->SetAnswerWithin(std::max(left, std::chrono::milliseconds(100)));
       epoch_ = epoch;
+      first_group_ = first_group;
       last_group_ = last_group;
       failure = AskOutcome(groups);
       epoch_ = Epoch{};
+      connection_->SetAnswerWithin(std::chrono::milliseconds(limits::kAnswerWithinMs));
     }
     if (failure.kind == FailureKind::kNone) return;
-    if (waited >= resolve_ms_ || stop.stop_requested()) break;
+    if (Clock::now() >= until || stop.stop_requested() || watchdog_.stopped()) break;
     Pause(pause, stop);
-    waited += pause;
     pause = std::min<std::int64_t>(pause * 2, 500);
   }
+  Log(LogLevel::kError, "store", "commit_outcome_unknown", {{"epoch", epoch.value}});
   const Error unknown{
       Code::kUnknown, "the database went away during the commit; ask before you retry", {}, 1000};
   for (Group& group : groups) {
@@ -280,12 +346,28 @@ void WriteSession::Resolve(std::span<Group> groups, const std::stop_token& stop)
   }
 }
 
-Failure WriteSession::AskOutcome(std::span<Group> groups) {
+Failure WriteSession::AskEnd(EndOfEpoch* end) {
   PgResult rows(nullptr, &PQclear);
-  Failure failure = connection_->Query(sql::kCloseEpoch, Params().Int8(epoch_.value), &rows);
+  const std::int64_t past = first_group_ + kGroupsOfLead;
+  Failure failure = connection_->Query(
+      sql::kCloseEpoch, Params().Int8(epoch_.value).Int8(first_group_).Int8(past - 1), &rows);
   if (failure.kind != FailureKind::kNone) return failure;
-  const bool known = PQntuples(rows.get()) == 1;
-  const std::int64_t last_committed = known ? IntAt(*rows, 0, 0) : 0;
+  if (PQntuples(rows.get()) == 0) {
+    failure = connection_->Query(sql::kAwaitLeader, Params(), nullptr);
+    if (failure.kind != FailureKind::kNone) return failure;
+  }
+  failure = connection_->Query(sql::kLastGroupOf, Params().Int8(epoch_.value), &rows);
+  if (failure.kind != FailureKind::kNone || PQntuples(rows.get()) != 1) return failure;
+  end->last_group = IntAt(*rows, 0, 0);
+  // Another's number under our epoch: a database that was set back in between.
+  end->known = end->last_group >= first_group_ && end->last_group < past;
+  return {};
+}
+
+Failure WriteSession::AskOutcome(std::span<Group> groups) {
+  EndOfEpoch end;
+  Failure failure = AskEnd(&end);
+  if (failure.kind != FailureKind::kNone) return failure;
   for (Group& group : groups) {
     group.findings = AcceptFindings{};
     const std::vector<const NewJob*> jobs = JobsOf(group.units);
@@ -293,24 +375,38 @@ Failure WriteSession::AskOutcome(std::span<Group> groups) {
     failure = FindOutcome(jobs, *connection_, &group.findings);
     if (failure.kind != FailureKind::kNone) return failure;
   }
-  // Not the last group of its epoch and no job of it there: not written. Under another leader's
-  // epoch only new jobs can tell that.
-  const Error nothing = Unavailable("the connection to the database was lost; nothing was written");
-  const Error unknown{Code::kUnknown,
-                      "another daemon leads; whether this change was written is not known"};
-  for (Group& group : groups) {
-    const bool committed =
-        (known && last_committed == group.number) || !group.findings.inserted.empty();
-    Log(LogLevel::kWarning, "store", "commit_answer_lost",
-        {{"epoch", epoch_.value}, {"committed", committed}});
-    if (committed) {
-      Answer(group.units, group.findings);
-      continue;
-    }
-    for (WriteUnit& unit : group.units)
-      unit.Fail(unit.commit == nullptr || known ? nothing : unknown);
-  }
+  for (const Group& group : groups) Judge(group, end);
   return {};
+}
+
+void WriteSession::Judge(const Group& group, const EndOfEpoch& end) {
+  const Error nothing = Unavailable("the connection to the database was lost; nothing was written");
+  const Error unknown{
+      Code::kUnknown,
+      "the database does not know how this daemon's lead ended; whether this change was written is "
+      "not known",
+      {},
+      1000};
+  // Its number was written by its own transaction; so was each job that is there with its uid. A
+  // group that is not the last one has only jobs, and is told by these.
+  const bool last = end.known && end.last_group == group.number;
+  const bool written = last || !group.findings.inserted.empty();
+  std::int64_t there = 0;
+  for (WriteUnit& unit : group.units) {
+    if (unit.job != nullptr && written) {
+      unit.accepted = AnswerFor(*unit.job, group.findings);
+      there += unit.accepted->ok() ? 1 : 0;
+    } else if (unit.commit != nullptr && last) {
+      Answer({&unit, 1}, group.findings);
+      ++there;
+    } else {
+      unit.Fail(unit.job != nullptr || end.known ? nothing : unknown);
+    }
+  }
+  Log(LogLevel::kWarning, "store", "commit_answer_lost",
+      {{"epoch", epoch_.value},
+       {"written", there},
+       {"units", static_cast<std::int64_t>(group.units.size())}});
 }
 
 }  // namespace muster::pg

@@ -7,6 +7,9 @@
 // is written waits until nothing is under way: only of new jobs it can be asked afterwards, one by
 // one, whether they are there.
 //
+// No wait here is without an end: see watchdog.h. StoreHealth, if there is one, is told what is
+// waited for, and when the session is gone.
+//
 // Not thread-safe: it belongs to the group committer's thread.
 #pragma once
 
@@ -20,7 +23,9 @@
 #include <vector>
 
 #include "schedd/store/pg/batch_encoding.h"
+#include "schedd/store/health.h"
 #include "schedd/store/pg/pq.h"
+#include "schedd/store/pg/watchdog.h"
 #include "schedd/store/store.h"
 
 namespace muster::pg {
@@ -39,8 +44,9 @@ struct WriteUnit {
 
 class WriteSession {
  public:
-  /// `resolve_ms`: how long a lost answer is asked for before it is called unknown.
-  WriteSession(std::string url, std::int64_t resolve_ms);
+  /// `resolve_ms`: how long after a group was sent its outcome is asked for before it is called
+  /// unknown. `watchdog` and `health` (may be null) must outlive the session.
+  WriteSession(std::string url, std::int64_t resolve_ms, Watchdog& watchdog, StoreHealth* health);
 
   /// See Store::Lead.
   Result<Lease> Lead(const std::string& holder, std::chrono::milliseconds wait);
@@ -58,18 +64,28 @@ class WriteSession {
   std::size_t under_way() const { return sent_.size(); }
   /// The oldest group has its answer, or the connection is lost; for while something is under way.
   bool Answered() { return connection_ == nullptr || connection_->Answered(); }
-  /// Readable when that may have changed.
+  /// Readable when that may have changed; -1: no connection.
   int socket() const { return connection_ == nullptr ? -1 : connection_->socket(); }
+  /// Nothing is under way and the socket is readable: notices a session that has ended.
+  void Listen();
 
  private:
   /// A transaction that was sent.
   struct Group {
     std::span<WriteUnit> units;
     std::int64_t number = 0;
+    StoreHealth::Clock::time_point sent;
     AcceptFindings findings;
     Failure outcome;  // kNone: committed
   };
+  /// What the database knows of an epoch of ours that has ended.
+  struct EndOfEpoch {
+    bool known = false;
+    std::int64_t last_group = 0;  // the last that was committed in it
+  };
   Failure Connect();
+  void Drop(std::string why);
+  void NoteWaiting();
   Failure TakeLock(std::chrono::milliseconds wait);
   Failure TakeLead(const std::string& holder, std::chrono::milliseconds wait, PgResult* rows);
   void WriteGroup(std::span<WriteUnit> units, const std::stop_token& stop);
@@ -80,12 +96,21 @@ class WriteSession {
   /// Answers the units of groups that were under way when the connection was lost.
   void Resolve(std::span<Group> groups, const std::stop_token& stop);
   Failure AskOutcome(std::span<Group> groups);
+  Failure AskEnd(EndOfEpoch* end);
+  /// Answers each unit of a group by what was found of it.
+  void Judge(const Group& group, const EndOfEpoch& end);
 
   const std::string url_;
   const std::int64_t resolve_ms_;
+  Watchdog& watchdog_;
+  StoreHealth* const health_;
   std::unique_ptr<PqConnection> connection_;
+  /// While there is no connection: why the last try failed, and until when there is no other.
+  Failure away_;
+  StoreHealth::Clock::time_point away_until_{};
   bool locked_ = false;
   Epoch epoch_;  // 0: not leading
+  std::int64_t first_group_ = 0;  // what this lead's group numbers count from, drawn for it alone
   std::int64_t last_group_ = 0;
   std::deque<Group> sent_;     // the oldest first
   std::int64_t last_seq_ = 0;  // highest event number committed here

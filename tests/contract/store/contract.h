@@ -17,10 +17,12 @@ class StoreContract : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (std::string(GetParam()) == "memory") {
-      store_ = std::make_unique<MemoryStore>();
+      auto memory = std::make_unique<MemoryStore>();
+      memory_ = memory.get();
+      store_ = std::move(memory);
     } else {
       PgStoreOptions options;
-      options.url = FreshDatabase(SharedServer());
+      options.url = url_ = FreshDatabase(SharedServer());
       auto opened = OpenPgStore(options);
       ASSERT_TRUE(opened.ok()) << opened.error().detail;
       store_ = std::move(opened).value();
@@ -34,6 +36,8 @@ class StoreContract : public ::testing::TestWithParam<const char*> {
     epoch_ = lease->epoch;
   }
   Store& store() { return *store_; }
+  MemoryStore* memory() { return memory_; }        // null: it is PostgreSQL's
+  const std::string& url() const { return url_; }  // of PostgreSQL's
   Epoch epoch() const { return epoch_; }
   Loaded LoadAll(WallTime finished_since = {1}) {
     auto loaded = store_->Load(epoch_, finished_since);
@@ -56,7 +60,9 @@ class StoreContract : public ::testing::TestWithParam<const char*> {
   }
 
  private:
+  std::string url_;
   std::unique_ptr<Store> store_;
+  MemoryStore* memory_ = nullptr;
   Epoch epoch_;
 };
 

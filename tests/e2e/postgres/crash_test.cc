@@ -131,7 +131,9 @@ TEST(PostgresCrash, WhileItIsAwayEveryCallIsUnavailable) {
   (*started)->Stop();
   const auto lost = AcceptNow(store, epoch, {MakeNew(DraftJob(1))});
   ASSERT_FALSE(lost.ok());
-  EXPECT_EQ(lost.error().code, Code::kUnknown) << "sent, and nobody left to ask";
+  EXPECT_TRUE(lost.error().code == Code::kUnknown ||  // sent, and nobody left to ask
+              lost.error().code == Code::kUnavailable)
+      << lost.error().detail;
   const auto away = AcceptNow(store, epoch, {MakeNew(DraftJob(2))});
   ASSERT_FALSE(away.ok());
   EXPECT_EQ(away.error().code, Code::kUnavailable);

@@ -2,12 +2,15 @@
 // errors told apart.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <atomic>
 #include <future>
 
 #include <pqxx/pqxx>
 
 #include "schedd/store/pg/pg_store.h"
+#include "tests/contract/store/database_faults.h"
 #include "tests/contract/store/store_fixtures.h"
 #include "tests/contract/store/test_server.h"
 
@@ -20,7 +23,8 @@ class Durability : public ::testing::Test {
     url_ = FreshDatabase(SharedServer());
     PgStoreOptions options;
     options.url = url_;
-    options.resolve_ms = 3000;
+    options.resolve_ms = 60'000;  // for machines that are busy
+    options.health = &health_;
     auto opened = OpenPgStore(options);
     ASSERT_TRUE(opened.ok()) << opened.error().detail;
     store_ = std::move(opened).value();
@@ -60,7 +64,9 @@ class Durability : public ::testing::Test {
     });
     return posted;
   }
+  std::string Problem() { return health_.Problem(StoreHealth::Clock::now(), {}); }
   std::atomic<int> answered_{0};
+  StoreHealth health_;
   std::string url_;
   std::unique_ptr<Store> store_;
   Epoch epoch_;
@@ -234,6 +240,82 @@ TEST_F(Durability, AChangeBehindGroupsUnderWay_IsWrittenAfterThem) {
             "1,2");
 }
 
+TEST_F(Durability, AGroupOfJobsAndAChange_IsNotCalledWritten_BecauseAnotherLeaderHasItsNumbers) {
+  MustAccept(*store_, epoch_, DraftJob(900));
+  LockedTable jobs(url_, "job_state"), usage(url_, "quota_usage");
+  const auto first = Post({MakeNew(DraftJob(1))});
+  AwaitWriter(url_, "Lock");
+  PlanCommit commit;
+  commit.usage = {{"team-a", "spot", "cpu", 7}};
+  std::promise<Result<CommitVersion>> version;
+  const auto second = Post({MakeNew(DraftJob(2))});
+  store_->Commit(epoch_, commit, [&](Result<CommitVersion> v) { version.set_value(std::move(v)); });
+  jobs.Release();
+  ASSERT_TRUE(first->answers.get().ok());
+  AwaitWriter(url_, "Lock");  // the change, and perhaps job 2 with it
+  Overtaker other(url_, 900, {3});
+  const auto third = Post({MakeNew(DraftJob(3))});
+  EndWriter();
+  other.Await();
+  usage.Release();
+  EXPECT_EQ(version.get_future().get().error().code, Code::kUnavailable);
+  EXPECT_FALSE(third->answers.get().ok());
+  const auto answers = second->answers.get();
+  EXPECT_EQ(answers.ok(), store_->FindJob(DraftJob(2)->uid).ok());
+  EXPECT_EQ(RunSql(url_, "select count(*) from quota_usage"), "0");
+}
+
+TEST_F(Durability, AWarningMakesTheOutcomeUnknown_AndItIsAskedFor) {
+  RunSql(url_,
+         "create function warns() returns trigger language plpgsql as $$ begin raise warning "
+         "'something is wrong'; return null; end $$");
+  RunSql(url_,
+         "create trigger warns after insert on jobs for each statement execute function warns()");
+  // It was written, and this is known from a session that nothing warned.
+  EXPECT_TRUE(AcceptNow(*store_, epoch_, {MakeNew(DraftJob(1))}).ok());
+  EXPECT_EQ(RunSql(url_, "select count(*) from jobs"), "1");
+  EXPECT_EQ(AcceptNow(*store_, epoch_, {MakeNew(DraftJob(2))}).error().code, Code::kAborted)
+      << "the session that was warned leads no more";
+  EXPECT_NE(Problem(), "");
+  RunSql(url_, "drop trigger warns on jobs");
+  RunSql(url_,
+         "create trigger notes after insert on jobs for each statement execute function warns()");
+  RunSql(url_,
+         "create or replace function warns() returns trigger language plpgsql as $$ begin raise "
+         "info 'nothing is wrong'; return null; end $$");
+  Lead();
+  EXPECT_EQ(Problem(), "");
+  MustAccept(*store_, epoch_, DraftJob(3));
+  MustAccept(*store_, epoch_, DraftJob(4));
+}
+
+TEST_F(Durability, ACancelledWaitForAStandby_IsNoAnswer_NorIsTheSecondOne) {
+  AbsentStandby standby(url_);
+  const auto posted = Post({MakeNew(DraftJob(1))});
+  for (int cancelled = 0; cancelled < 3; ++cancelled) {
+    AwaitWriter(url_, "SyncRep");
+    CancelWriter(url_);
+    EXPECT_EQ(posted->answers.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout)
+        << "no standby has it";
+  }
+  standby.Return();
+  const auto answers = posted->answers.get();
+  ASSERT_TRUE(answers.ok()) << answers.error().detail;
+  EXPECT_TRUE((*answers)[0].ok());
+  EXPECT_EQ(AcceptNow(*store_, epoch_, {MakeNew(DraftJob(2))}).error().code, Code::kAborted);
+  Lead();
+  MustAccept(*store_, epoch_, DraftJob(2));
+}
+
+TEST_F(Durability, AnEndedSession_IsNoticedWithoutAWrite) {
+  EXPECT_EQ(Problem(), "");
+  EndWriter();
+  for (int i = 0; i < 6000 && Problem().empty(); ++i) usleep(10'000);
+  EXPECT_EQ(Problem(), "the connection to the database was lost");
+  Lead();
+  EXPECT_EQ(Problem(), "");
+}
+
 TEST_F(Durability, ADatabaseThatTurnsReadOnlyIsUnavailableAndHealsByItself) {
   RunSql(url_, "alter role muster in database " + RunSql(url_, "select current_database()") +
                    " set default_transaction_read_only = on");
@@ -242,12 +324,11 @@ TEST_F(Durability, ADatabaseThatTurnsReadOnlyIsUnavailableAndHealsByItself) {
   const auto lease = store_->Lead("durability", std::chrono::milliseconds(0));
   ASSERT_FALSE(lease.ok());
   EXPECT_EQ(lease.error().code, Code::kUnavailable);
-  EXPECT_EQ(lease.error().detail, "the database is read-only; nothing was written");
+  EXPECT_EQ(lease.error().detail, "the database cannot be reached, or takes no writes");
   // From another database, where the role may still write.
   RunSql(SharedServer().url(), "alter role muster in database " +
                                    RunSql(url_, "select current_database()") +
                                    " reset default_transaction_read_only");
-  EndWriter();
   Lead();
   MustAccept(*store_, epoch_, DraftJob(1));
 }

@@ -163,6 +163,54 @@ TEST(StoreFault, ALostLeadStartsANewEpochAndIsCounted) {
   ASSERT_NE(world.Submit({.name = "again"}), nullptr);
 }
 
+TEST(StoreFault, AHeartbeatNoticesALostLeadAlthoughNothingIsWritten) {
+  EngineOptions options;
+  options.heartbeat_ms = 2000;
+  EngineWorld world(1, options);
+  world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+  const std::int64_t seq = world.engine->View()->last_seq;
+  world.clock.Advance(2000);
+  world.Run();
+  EXPECT_TRUE(world.engine->View()->ready) << "it changes nothing";
+  EXPECT_EQ(world.engine->View()->last_seq, seq);
+  world.store.LoseLead();
+  world.clock.Advance(1999);
+  world.Run();
+  EXPECT_THAT(world.metrics->Expose(), testing::HasSubstr("muster_stale_epoch_refusals_total 0"));
+  world.clock.Advance(1);
+  world.Run();
+  EXPECT_THAT(world.metrics->Expose(), testing::HasSubstr("muster_stale_epoch_refusals_total 1"));
+  world.clock.Advance(3000);
+  world.Run();
+  EXPECT_TRUE(world.engine->View()->ready);
+  ASSERT_NE(world.Submit({}), nullptr);
+}
+
+TEST(StoreFault, EverybodyIsToldBeforeARecoveryBegins) {
+  EngineWorld world;
+  world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+  world.store.LoseLead();
+  std::optional<bool> ready_when_answered;
+  SubmitCommand command;
+  command.jobs.push_back(MakeSubmission({}));
+  command.done = [&](const Result<std::vector<Result<Submitted>>>& answer) {
+    EXPECT_EQ(answer.error().code, Code::kUnavailable);
+    ready_when_answered = world.engine->View()->ready;
+  };
+  ASSERT_TRUE(world.engine->Post(std::move(command)));
+  world.Settle();
+  EXPECT_EQ(ready_when_answered, false) << "reading the world again may take a minute";
+}
+
+TEST(StoreFault, AJobThatCannotBeReadIsNotCalledMissing) {
+  EngineWorld world;
+  world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+  EXPECT_EQ(world.Do(JobVerb::kCancel, JobId{77}).error().code, Code::kNotFound);
+  world.store.SetAway(true);
+  const auto outcome = world.Do(JobVerb::kCancel, JobId{77});
+  EXPECT_EQ(outcome.error().code, Code::kUnavailable) << outcome.error().detail;
+}
+
 // One cpu, held by job 1; job 2 waits for it. Writes happen when DrainOne lets them.
 struct OneAfterTheOther {
   OneAfterTheOther() : world(1, {}, {.manual = true}) {

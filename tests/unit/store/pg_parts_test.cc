@@ -1,9 +1,14 @@
 // The parts of the PostgreSQL store that need no server.
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "schedd/store/health.h"
 #include "schedd/store/pg/pq.h"
 #include "schedd/store/pg/pq_params.h"
 #include "schedd/store/pg/row_json.h"
+#include "schedd/store/pg/url.h"
+#include "schedd/store/pg/watchdog.h"
 
 namespace muster::pg {
 namespace {
@@ -54,6 +59,106 @@ TEST(BinaryParameters, AUuidIsSixteenBytesHighPartFirst) {
   Column column(ElementType::kUuid);
   column.Uuid(Uid{0x0011223344556677ULL, 0x8899aabbccddeeffULL});
   EXPECT_EQ(Hex(column.Bytes()).substr(40), "0000001000112233445566778899aabbccddeeff");
+}
+
+struct NoticeCase {
+  const char* severity;
+  const char* sqlstate;
+  bool warning;
+};
+
+TEST(IsWarning, ASeverityOrAnSqlstateTells_AndNoWords) {
+  const NoticeCase cases[] = {
+      {"WARNING", "01000", true},   // a wait for a standby was cancelled
+      {"WARNING", "57P01", true},   // the same, by the session's end
+      {"WARNING", nullptr, true},
+      {nullptr, "01000", true},     // a server that names no severity
+      {"NOTICE", "00000", false},
+      {"INFO", "00000", false},
+      {"LOG", "00000", false},
+      {nullptr, nullptr, false},
+  };
+  for (const NoticeCase& one : cases) {
+    EXPECT_EQ(IsWarning(one.severity, one.sqlstate), one.warning)
+        << (one.severity ? one.severity : "") << " " << (one.sqlstate ? one.sqlstate : "");
+  }
+}
+
+// The value of `key` in a connection string, as libpq reads it.
+std::string ValueOf(const std::string& conninfo, const char* key) {
+  PQconninfoOption* options = PQconninfoParse(conninfo.c_str(), nullptr);
+  if (options == nullptr) return "(unreadable)";
+  std::string value = "(none)";
+  for (const PQconninfoOption* one = options; one->keyword != nullptr; ++one) {
+    if (std::string(one->keyword) == key && one->val != nullptr) value = one->val;
+  }
+  PQconninfoFree(options);
+  return value;
+}
+
+TEST(CompleteUrl, AddsWhatTheUrlDoesNotSay_AndChangesNothing) {
+  const std::string plain = CompleteUrl("postgresql://ada:se%27cr\et@h1,h2:5433/muster");
+  EXPECT_EQ(ValueOf(plain, "host"), "h1,h2");
+  EXPECT_EQ(ValueOf(plain, "user"), "ada");
+  EXPECT_EQ(ValueOf(plain, "password"), "se'cr\et");
+  EXPECT_EQ(ValueOf(plain, "dbname"), "muster");
+  EXPECT_EQ(ValueOf(plain, "target_session_attrs"), "read-write");
+  EXPECT_EQ(ValueOf(plain, "connect_timeout"), "2");
+  EXPECT_EQ(ValueOf(plain, "tcp_user_timeout"), "3000");
+  EXPECT_EQ(ValueOf(plain, "keepalives_idle"), "5");
+  EXPECT_EQ(ValueOf(plain, "keepalives_interval"), "2");
+  EXPECT_EQ(ValueOf(plain, "keepalives_count"), "3");
+  const std::string told =
+      CompleteUrl("host=h1 connect_timeout=9 target_session_attrs=any keepalives_count=7");
+  EXPECT_EQ(ValueOf(told, "connect_timeout"), "9");
+  EXPECT_EQ(ValueOf(told, "target_session_attrs"), "any");
+  EXPECT_EQ(ValueOf(told, "keepalives_count"), "7");
+  EXPECT_EQ(CompleteUrl("postgresql://["), "postgresql://[") << "connecting says what is wrong";
+}
+
+TEST(Watchdog, EndsAWaitWhenItsTimeIsUp_AndAllWaitsAfterAStop) {
+  using std::chrono::milliseconds;
+  Watchdog dog;
+  int ends[3][2];
+  for (auto& pair : ends) ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  const auto waits = [](int fd) {  // true: the socket was ended
+    char byte = 0;
+    return read(fd, &byte, 1) == 0;
+  };
+  const auto begun = std::chrono::steady_clock::now();
+  {
+    Watchdog::Watch late(dog, ends[0][0], milliseconds(3'600'000));
+    const Watchdog::Watch soon(dog, ends[1][0], milliseconds(50));
+    EXPECT_TRUE(waits(ends[1][0]));
+    EXPECT_TRUE(soon.cut());
+    EXPECT_GE(std::chrono::steady_clock::now() - begun, milliseconds(50));
+    EXPECT_FALSE(late.cut());
+    late.Extend(milliseconds(20));
+    EXPECT_TRUE(waits(ends[0][0]));
+    EXPECT_TRUE(late.cut());
+  }
+  dog.Stop(milliseconds(30));
+  const Watchdog::Watch after(dog, ends[2][0], milliseconds(3'600'000));
+  EXPECT_TRUE(waits(ends[2][0]));
+  for (const auto& pair : ends)
+    for (const int fd : pair) close(fd);
+}
+
+TEST(StoreHealth, TellsOfALostSessionAtOnce_AndOfAWaitWhenItHasLasted) {
+  using std::chrono::seconds;
+  StoreHealth health;
+  const StoreHealth::Clock::time_point start{};
+  EXPECT_EQ(health.Problem(start, seconds(5)), "");
+  health.Waits(start);
+  EXPECT_EQ(health.Problem(start + seconds(4), seconds(5)), "");
+  EXPECT_EQ(health.Problem(start + seconds(7), seconds(5)),
+            "the database has not made the oldest change durable for 7 s");
+  health.Rests();
+  EXPECT_EQ(health.Problem(start + seconds(7), seconds(5)), "");
+  health.Lost("it is gone");
+  EXPECT_EQ(health.Problem(start, seconds(5)), "it is gone");
+  health.Leads();
+  EXPECT_EQ(health.Problem(start, seconds(5)), "");
 }
 
 struct StateCase {

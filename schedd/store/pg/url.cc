@@ -1,0 +1,58 @@
+#include "schedd/store/pg/url.h"
+
+#include <libpq-fe.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace muster::pg {
+namespace {
+
+struct Addition {
+  const char* key;
+  const char* value;
+  const char* environment;  // libpq's variable for it; null: none
+};
+
+// A server that is gone is given up in seconds; without these the kernel takes a quarter of an hour.
+constexpr Addition kAdditions[] = {
+    {"target_session_attrs", "read-write", "PGTARGETSESSIONATTRS"},
+    {"connect_timeout", "2", "PGCONNECT_TIMEOUT"},
+    {"tcp_user_timeout", "3000", nullptr},
+    {"keepalives_idle", "5", nullptr},
+    {"keepalives_interval", "2", nullptr},
+    {"keepalives_count", "3", nullptr},
+};
+
+void Append(std::string* text, const char* key, const char* value) {
+  if (!text->empty()) *text += ' ';
+  *text += key;
+  *text += "='";
+  for (const char* c = value; *c != '\0'; ++c) {
+    if (*c == '\'' || *c == '\\') *text += '\\';
+    *text += *c;
+  }
+  *text += '\'';
+}
+
+}  // namespace
+
+std::string CompleteUrl(const std::string& url) {
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> options(
+      PQconninfoParse(url.c_str(), nullptr), &PQconninfoFree);
+  if (options == nullptr) return url;
+  std::string complete;
+  for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
+    const char* value = option->val;
+    for (const Addition& addition : kAdditions) {
+      if (value != nullptr || std::strcmp(addition.key, option->keyword) != 0) continue;
+      const bool said = addition.environment != nullptr && std::getenv(addition.environment);
+      if (!said) value = addition.value;
+    }
+    if (value != nullptr) Append(&complete, option->keyword, value);
+  }
+  return complete;
+}
+
+}  // namespace muster::pg

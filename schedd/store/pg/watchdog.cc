@@ -1,0 +1,77 @@
+#include "schedd/store/pg/watchdog.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+
+namespace muster::pg {
+
+Watchdog::Watchdog() : thread_([this] { Run(); }) {}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Watchdog::Stop(std::chrono::milliseconds grace) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (end_) return;
+    end_ = Clock::now() + grace;
+    stopped_ = true;
+  }
+  changed_.notify_all();
+}
+
+// Watches come and go with every commit: the thread is woken only for a deadline before the one it
+// sleeps until.
+void Watchdog::NoteDeadline(Clock::time_point deadline) {
+  if (deadline < wakes_at_) changed_.notify_all();
+}
+
+void Watchdog::Run() {
+  std::unique_lock lock(mutex_);
+  while (!ends_) {
+    const Clock::time_point now = Clock::now();
+    wakes_at_ = Clock::time_point::max();
+    for (Watch* watch : watches_) {
+      if (watch->cut_) continue;
+      const Clock::time_point due = end_ ? std::min(watch->deadline_, *end_) : watch->deadline_;
+      if (due <= now) {
+        watch->cut_ = true;
+        shutdown(watch->fd_, SHUT_RDWR);
+      } else {
+        wakes_at_ = std::min(wakes_at_, due);
+      }
+    }
+    if (wakes_at_ == Clock::time_point::max()) {
+      changed_.wait(lock);
+    } else {
+      changed_.wait_until(lock, wakes_at_);
+    }
+  }
+}
+
+Watchdog::Watch::Watch(Watchdog& dog, int fd, std::chrono::milliseconds within)
+    : dog_(dog), fd_(fd), deadline_(Clock::now() + within) {
+  const std::lock_guard lock(dog_.mutex_);
+  dog_.watches_.insert(this);
+  dog_.NoteDeadline(dog_.end_ ? std::min(deadline_, *dog_.end_) : deadline_);
+}
+
+Watchdog::Watch::~Watch() {
+  const std::lock_guard lock(dog_.mutex_);
+  dog_.watches_.erase(this);
+}
+
+void Watchdog::Watch::Extend(std::chrono::milliseconds within) {
+  const std::lock_guard lock(dog_.mutex_);
+  deadline_ = Clock::now() + within;
+  dog_.NoteDeadline(dog_.end_ ? std::min(deadline_, *dog_.end_) : deadline_);
+}
+
+}  // namespace muster::pg
