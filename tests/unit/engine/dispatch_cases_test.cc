@@ -162,6 +162,8 @@ TEST_F(DispatchCases, Case10_AnotherObjectUnderOurLabels_OursIsLostAndTheCopyGoe
   EXPECT_EQ(aside.begin()->second.reason, SetAsideReason::kCopy);
   EXPECT_THAT(world.metrics->Expose(), HasSubstr("muster_quarantined_objects{cluster=\"east\"} 0"));
   Collect();
+  EXPECT_TRUE(world.members.objects.contains(key)) << "the attempt is over since the list before";
+  Collect();
   EXPECT_EQ(EventsOf("MemberObjectLeftAlone"), 1U) << "told once";
   EXPECT_TRUE(world.members.objects.empty()) << "what it is a copy of is over";
   List();

@@ -91,11 +91,12 @@ TEST_F(LeadTest, WhatWasOrderedUnderALostLeadIsForgotten_AndOrderedAgainIfTheDat
   const Permit before = lead->Current();
   EXPECT_TRUE(before.Holds());
   ASSERT_EQ(world.members.orders.size(), 1U) << "it is on its way to its member";
-  world.store.LoseLead();
+  world.store.SetAway(true);
   EXPECT_EQ(world.Submit({.name = "second"}), nullptr);
   EXPECT_TRUE(before.IsVoid());
   for (const PendingOrder& order : world.members.orders)
     EXPECT_NE(order.kind, PendingOrder::Kind::kEnsure) << "of the lead before";
+  world.store.SetAway(false);
   world.clock.Advance(60'000);
   world.Run();
   EXPECT_EQ(world.StateOf(job->id), JobState::kRunning);
