@@ -181,6 +181,8 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
   std::deque<DispatchKey> ready_order;  // of their making; may name some that are taken
   std::set<DispatchKey> held;           // lanes that wait for the lead
   bool asking = false;                  // an AskAgainTask is on its way
+  Monotonic waits_since{}, asked_last{};
+  bool wait_told = false;
   std::deque<Command> outbox;
   bool outbox_waits = false;
   std::atomic<bool> stopping{false};

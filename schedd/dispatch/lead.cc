@@ -4,9 +4,13 @@
 
 #include "schedd/base/limits_b.h"
 #include "schedd/dispatch/impl.h"
+#include "schedd/telemetry/log.h"
 
 namespace muster::dispatch {
 namespace {
+
+constexpr std::int64_t kSameWaitNs = 1 * kNanosPerSecond;  // asked again within it: one wait
+constexpr std::int64_t kToldAfterNs = 5 * kNanosPerSecond;
 
 using Waiting = decltype(Lane::waiting)::value_type;
 
@@ -42,7 +46,18 @@ bool Dispatcher::Impl::MayStart(const EnsureTask& task) {
 }
 
 void Dispatcher::Impl::AskAgain() {
-  if (!std::exchange(asking, true)) At(limits::kLeadAskedAgainMs, AskAgainTask{});
+  if (std::exchange(asking, true)) return;
+  At(limits::kLeadAskedAgainMs, AskAgainTask{});
+  const Monotonic now = clock.Now();
+  if (now - asked_last > kSameWaitNs) {
+    waits_since = now;
+    wait_told = false;
+  }
+  asked_last = now;
+  if (wait_told || now - waits_since < kToldAfterNs) return;
+  wait_told = true;
+  Log(LogLevel::kWarning, "dispatch", "orders_wait_for_the_lead",
+      {{"err", "the database has not confirmed lately that this daemon leads"}});
 }
 
 // What waits to be rendered is looked at after every task.
