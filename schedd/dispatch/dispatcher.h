@@ -5,8 +5,9 @@
 // environment's sake with back-off and jitter, lists every member at start, after gaps and on a
 // timer (reconciliation). Whether a failure is for good is not decided here but by the engine's
 // state machine (schedd/dispatch/step): every outcome is reported, and what the engine orders again
-// is delayed by how often its key has failed. What is ordered under a lead is carried out only while
-// that lead holds (schedd/base/lead_term.h). Thread-safe; owns its threads between Start and Stop.
+// is delayed by how often its key has failed. What is ordered under a lead is carried out only
+// while that lead holds (schedd/base/lead_term.h). Thread-safe; owns its threads between Start and
+// Stop.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// The lead: every call is begun only while the lead it was ordered under holds. What has lost it for
-// good is dropped; what waits for the database's word waits here and is looked at again.
+// The lead: every call is begun only while the lead it was ordered under holds. What has lost it
+// for good is dropped; what waits for the database's word waits here and is looked at again.
 #include <utility>
 
 #include "schedd/base/limits_b.h"
