@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "schedd/base/lead_term.h"
 #include "schedd/base/result.h"
 #include "schedd/model/dispatch.h"
 #include "schedd/model/queues.h"
@@ -51,7 +52,15 @@ struct DispatchOrder {
   std::int64_t scale = 0;
   /// If it names a Workload, a release leaves the suspension to the member's queue, which ends it.
   MemberQueueEntry member_queue = {};
+  /// Asked right before anything is made, released or started; an order that does not have it any
+  /// more is kUnavailable, and nothing has happened.
+  Permit permit = {};
 };
+
+/// What such an order is answered.
+inline Error NotLeading() {
+  return Unavailable("this daemon does not lead now: nothing was sent");
+}
 
 struct RemoteRef {
   std::string remote_uid;   // identifies the object among all that ever had its name

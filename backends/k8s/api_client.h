@@ -16,6 +16,7 @@
 #include "backends/k8s/io_threads.h"
 #include "backends/k8s/kubeconfig.h"
 #include "schedd/base/clock.h"
+#include "schedd/base/lead_term.h"
 #include "schedd/base/random.h"
 #include "schedd/base/result.h"
 
@@ -32,6 +33,12 @@ struct ApiRequest {
   Urgency urgency = Urgency::kRead;
   /// From Send to the callback: queueing, connecting and repeats included.
   std::int64_t timeout_ms = 30'000;
+  /// Asked right before the bytes of what is no GET are written, each time. Without the lead it
+  /// waits, inside its time; one that is void is kUnavailable. Not given: the client's own lead as
+  /// it is when the request is sent.
+  Permit permit = {};
+
+  bool writes() const { return method != "GET"; }
 };
 
 struct ApiResponse {
@@ -119,6 +126,8 @@ struct ClientEnvironment {
   TimerService& timers;
   Random& random;
   IoThreads& io;
+  /// Under which members are written to; null: nobody else can lead.
+  std::shared_ptr<LeadTerm> lead = nullptr;
 };
 
 struct ApiClientOptions {
@@ -133,6 +142,8 @@ struct ApiClientOptions {
   int failures_to_open = 5;                // unanswered exchanges in a row that open the circuit
   std::int64_t probe_min_ms = 500;         // between probes, doubling, with jitter
   std::int64_t probe_max_ms = 5'000;
+  /// Of requests that bring no permit; null: they need none.
+  std::shared_ptr<LeadTerm> lead = {};
   /// Called on the strand when Health changes; may be empty.
   std::function<void(const ApiHealth&)> on_health = {};
 };

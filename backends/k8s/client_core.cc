@@ -59,6 +59,7 @@ void ClientCore::Admit(ApiRequest request, Callback<ApiResponse> done) {
   auto exchange = std::make_shared<Exchange>();
   exchange->request = std::move(request);
   exchange->done = std::move(done);
+  TakePermit(&exchange->request);
   const bool room = held_.fetch_add(1) < options_.waiting;
   const bool posted = gate_->Post([self = shared_from_this(), exchange, room] {
     if (!room) {
@@ -98,6 +99,10 @@ void ClientCore::Pump() {
     if (environment_.clock.Now() < paused_until_) break;
     const ExchangePtr next = queue_.Pop(lists_active_ < most_lists);
     if (next == nullptr) break;
+    if (!MayWrite(*next)) {
+      AwaitLead(next);
+      continue;
+    }
     const auto auth = credentials_->Current();
     if (!auth) {
       Finish(next, Named(auth.error()));
@@ -195,6 +200,12 @@ std::string ClientCore::Head(const std::string& method, const std::string& targe
 }
 
 void ClientCore::Write(const ExchangePtr& exchange, std::string head) {
+  // Connecting may have taken long.
+  if (!MayWrite(*exchange)) {
+    Leave(exchange, true);
+    AwaitLead(exchange);
+    return Pump();
+  }
   exchange->stage = Exchange::Stage::kWriting;
   const ApiRequest& request = exchange->request;
   if (!request.content_type.empty()) head += "Content-Type: " + request.content_type + "\r\n";
@@ -202,8 +213,10 @@ void ClientCore::Write(const ExchangePtr& exchange, std::string head) {
     head += "Content-Length: " + std::to_string(request.body.size()) + "\r\n";
   head += "\r\n" + request.body;
   exchange->connection->Write(
-      std::move(head), [self = shared_from_this(), exchange](Connection::ErrorCode error) {
+      std::move(head), [exchange] { return MayWrite(*exchange); },
+      [self = shared_from_this(), exchange](Connection::ErrorCode error) {
         if (exchange->stage != Exchange::Stage::kWriting) return;
+        if (error == boost::asio::error::operation_aborted) return self->Withheld(exchange);
         // Not wholly written: the member cannot have read it to its end, and does nothing by
         // halves.
         if (error)
@@ -300,7 +313,9 @@ void ClientCore::TimedOut(const ExchangePtr& exchange) {
   const std::string limit = Seconds(exchange->request.timeout_ms);
   if (stage == Exchange::Stage::kWaiting) {
     // Of the queue it is only unlinked when its turn comes.
-    return Finish(exchange, Named(Unavailable("no connection was free within " + limit)));
+    const std::string why = MayWrite(*exchange) ? "no connection was free within "
+                                                : "the lead was not confirmed within ";
+    return Finish(exchange, Named(Unavailable(why + limit)));
   }
   Leave(exchange, false);
   const bool sent = stage == Exchange::Stage::kWritten;
@@ -338,6 +353,7 @@ void ClientCore::Finish(const ExchangePtr& exchange, Result<ApiResponse> result)
 }
 
 void ClientCore::FailWaiting(const Error& error) {
+  ReturnLeadless();
   for (const auto& exchange : queue_.TakeAll()) Finish(exchange, error);
 }
 

@@ -86,6 +86,16 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   void Tell();
   bool IsList(const Exchange& exchange) const;
 
+  // client_lead.cc: what writes is sent only under the lead.
+  void TakePermit(ApiRequest* request) const;
+  static bool MayWrite(const Exchange& exchange);
+  /// It may not be written now: it waits for the lead, or is answered if that is over.
+  void AwaitLead(const ExchangePtr& exchange);
+  /// It was not wholly written, because the lead ended meanwhile.
+  void Withheld(const ExchangePtr& exchange);
+  /// What waits for the lead waits for a connection again.
+  void ReturnLeadless();
+
   const ClientEnvironment environment_;
   const MemberAccess access_;
   const ApiClientOptions options_;
@@ -98,6 +108,8 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   std::atomic<std::size_t> held_{0};  // admitted and not answered
   RequestQueue queue_;
   std::uint64_t arrivals_ = 0;
+  std::vector<ExchangePtr> leadless_;  // wait for the lead to be confirmed
+  Deadlines::Key lead_timer_;
   std::unordered_set<ExchangePtr> active_;  // have a connection, or one on its way
   int lists_active_ = 0;
   struct Idle {

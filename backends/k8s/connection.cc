@@ -11,6 +11,8 @@ namespace {
 
 namespace asio = boost::asio;
 
+constexpr std::size_t kPartBytes = 16 << 10;  // one TLS record
+
 // A peer whose host has gone is found out after 30 s, even on a stream that may be silent for ever.
 void SetUpSocket(int fd) {
   const int on = 1, idle_s = 15, every_s = 5, count = 3;
@@ -64,17 +66,24 @@ void Connection::Handshake(const PeerIdentity& peer, std::function<void(const St
                         });
 }
 
-void Connection::Write(std::string bytes, std::function<void(ErrorCode)> done) {
+void Connection::Write(std::string bytes, std::function<bool()> may,
+                       std::function<void(ErrorCode)> done) {
   out_ = std::move(bytes);
-  auto written = [self = shared_from_this(), done = std::move(done)](ErrorCode error, std::size_t) {
+  // How much may be handed over next; nothing ends it.
+  auto next = [may = std::move(may)](ErrorCode error, std::size_t) {
+    return error || !may() ? 0 : kPartBytes;
+  };
+  auto written = [self = shared_from_this(), done = std::move(done)](ErrorCode error,
+                                                                     std::size_t sent) {
     if (self->closed_) return;
+    if (!error && sent < self->out_.size()) error = asio::error::operation_aborted;
     self->out_ = {};
     done(error);
   };
   if (tls_) {
-    asio::async_write(*tls_, asio::buffer(out_), std::move(written));
+    asio::async_write(*tls_, asio::buffer(out_), std::move(next), std::move(written));
   } else {
-    asio::async_write(socket_, asio::buffer(out_), std::move(written));
+    asio::async_write(socket_, asio::buffer(out_), std::move(next), std::move(written));
   }
 }
 

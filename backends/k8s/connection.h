@@ -41,7 +41,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// kUnauthenticated.
   void Open(std::vector<Endpoint> endpoints, PeerIdentity peer,
             std::function<void(const Status&)> done);
-  void Write(std::string bytes, std::function<void(ErrorCode)> done);
+  /// Asks `may` before each part that is handed over; false ends it with operation_aborted.
+  void Write(std::string bytes, std::function<bool()> may, std::function<void(ErrorCode)> done);
   /// What comes next, at least a byte; valid during the call.
   void Read(std::function<void(ErrorCode, std::string_view)> done);
   void Close();

@@ -305,6 +305,7 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     if (!body.empty()) request.content_type = type;
     request.body = std::move(body);
     request.urgency = urgency;
+    request.permit = order_.permit;
     session_->client().Send(std::move(request),
                             [self = shared_from_this(), then](Result<ApiResponse> answer) {
                               (self.get()->*then)(std::move(answer));

@@ -32,7 +32,7 @@ void HttpStream::Start(const Auth& auth) {
              head = core_->Head("GET", request_.target, auth) + "\r\n"](const Status& connected) {
         if (self->over_) return;
         if (!connected) return self->Lost(connected.error());
-        self->connection_->Write(head, [self](Connection::ErrorCode error) {
+        self->connection_->Write(head, [] { return true; }, [self](Connection::ErrorCode error) {
           if (self->over_) return;
           if (error) return self->Lost(Unavailable("cannot be written to: " + error.message()));
           self->Read();

@@ -33,7 +33,8 @@ constexpr std::chrono::seconds kKeeperRound{10};
 class KubernetesBackend final : public KubernetesMembers {
  public:
   explicit KubernetesBackend(KubernetesOptions options)
-      : environment_{*options.clock, *options.timers, *options.random, io_},
+      : environment_{*options.clock, *options.timers, *options.random, io_,
+                     std::move(options.lead)},
         instance_id_(std::move(options.instance_id)),
         logs_(*options.clock),
         tasks_(std::make_shared<Tasks>(0)) {

@@ -10,6 +10,7 @@
 #include "backends/member_probe.h"
 #include "backends/member_queues.h"
 #include "schedd/base/clock.h"
+#include "schedd/base/lead_term.h"
 #include "schedd/base/random.h"
 
 namespace muster::k8s {
@@ -37,6 +38,8 @@ struct KubernetesOptions {
   const Clock* clock = nullptr;
   TimerService* timers = nullptr;
   Random* random = nullptr;
+  /// Members are written to only while it holds; null: nobody else can lead.
+  std::shared_ptr<LeadTerm> lead = nullptr;
 };
 
 /// The backend, and members that come and go. What is said of a member's name here is said by one

@@ -50,6 +50,7 @@ SessionPtr Session::Make(const ClientEnvironment& environment, MemberAccess acce
   ApiClientOptions client;
   client.member = session->options_.member;
   if (session->options_.connections > 0) client.connections = session->options_.connections;
+  client.lead = environment.lead;
   client.on_health = [weak = session->weak_from_this()](const ApiHealth&) {
     if (const SessionPtr self = weak.lock()) self->TellFacts();
   };

@@ -204,6 +204,7 @@ Result<RemoteRef> LocalBackend::EnsureNow(const DispatchOrder& order) {
   if (!incarnations_.contains(order.key.cluster)) {
     return NotFound("there is no member cluster " + order.key.cluster);
   }
+  if (!order.permit.Holds()) return NotLeading();
   const auto found = attempts_.find(order.key);
   std::shared_ptr<Attempt> attempt = found == attempts_.end() ? nullptr : found->second;
   if (!order.expected_uid.empty() &&
@@ -239,6 +240,8 @@ Result<RemoteRef> LocalBackend::EnsureNow(const DispatchOrder& order) {
     return resized.error();
   }
   if (!order.suspended) {
+    // Writing its files may have taken long; nothing of it runs before this.
+    if (!order.permit.Holds()) return NotLeading();
     if (Status released = attempt->Release(); !released.ok()) return released.error();
   }
   return RefOf(*attempt);

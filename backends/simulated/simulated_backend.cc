@@ -188,6 +188,7 @@ std::vector<std::string> SimulatedBackend::Clusters() const {
 void SimulatedBackend::Ensure(const DispatchOrder& order, Callback<RemoteRef> done) {
   if (!impl_->Serves(order.key.cluster))
     return done(NotFound("no simulated member " + order.key.cluster));
+  if (!order.permit.Holds()) return done(NotLeading());
   if (!order.expected_uid.empty() && !impl_->Has(order.key, order.expected_uid))
     return done(NotFound("member " + order.key.cluster + " does not have this attempt"));
   RemoteRef ref{"", IncarnationOf(order.key.cluster)};

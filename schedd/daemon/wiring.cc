@@ -21,7 +21,9 @@
 #include "backends/k8s/k8s_backend.h"
 #include "backends/local/local_backend.h"
 #include "backends/simulated/simulated_backend.h"
+#include "schedd/base/lead_term.h"
 #include "schedd/base/limits_a.h"
+#include "schedd/base/limits_b.h"
 #include "schedd/base/quantity.h"
 #include "schedd/daemon/fleet.h"
 #include "schedd/daemon/real_clock.h"
@@ -133,6 +135,8 @@ struct Daemon::Impl {
   DaemonConfig config;
   int lock_fd = -1;
   RealClock clock;
+  const std::shared_ptr<LeadTerm> lead =
+      std::make_shared<LeadTerm>(clock, limits::kLeadTermMs * kNanosPerMilli);
   RealRandom random;
   Metrics metrics;
   auth::LoopbackAuthorizer authorizer;
@@ -235,6 +239,7 @@ Status Daemon::Impl::MakeBackends(const std::string& instance_id) {
   options.clock = &clock;
   options.timers = &timers;
   options.random = &random;
+  options.lead = lead;
   for (const auto& one : config.members) {
     options.members.push_back({one.name, one.kubeconfig, one.context, one.credentials_dir, one.fast,
                                one.allow_exec, one.connections, one.labels});
@@ -352,6 +357,7 @@ Status Daemon::Start() {
   dispatch::DispatcherOptions options;
   options.instance_id = *instance;
   options.default_image = d.config.default_image;
+  options.lead = d.lead;
   d.dispatcher = std::make_unique<dispatch::Dispatcher>(*d.store, d.clock, d.timers, d.random,
                                                         d.metrics, options);
   for (auto& backend : d.backends) d.dispatcher->AddBackend(*backend);
@@ -359,6 +365,8 @@ Status Daemon::Start() {
   EngineOptions engine_options;
   engine_options.settings = d.config.admission;
   engine_options.heartbeat_ms = limits::kHeartbeatMs;
+  engine_options.lead = d.lead;
+  engine_options.sole_leader = d.postgres != nullptr;  // its directory is locked by this daemon
   engine_options.on_ready = [&d] { d.EndRecoveryWait(); };
   d.engine = std::make_unique<Engine>(*d.store, d.clock, d.random, *d.dispatcher, d.metrics,
                                       engine_options, [&d](const std::vector<Event>& events) {

@@ -84,6 +84,8 @@ void Dispatcher::Impl::Handle(Task task) {
           },
           [this](ReportTask& one) { Post(std::move(one.command)); },
           [this](PostTask&) { outbox_waits = false; },
+          [this](ForgetTask&) { Forget(); },
+          [this](AskAgainTask&) { AskedAgain(); },
       },
       task);
 }
@@ -192,17 +194,19 @@ void Dispatcher::RemoveCluster(const std::string& cluster) {
 }
 
 void Dispatcher::Ensure(const DispatchKey& key, JobPtr job, const std::string& expected_uid) {
-  impl_->tasks.PushAlways(EnsureTask{key, std::move(job), expected_uid});
+  impl_->tasks.PushAlways(EnsureTask{key, std::move(job), expected_uid, impl_->PermitNow()});
 }
 
 void Dispatcher::Remove(const DispatchKey& key, RemovePolicy policy) {
-  impl_->tasks.PushAlways(RemoveTask{key, std::move(policy)});
+  impl_->tasks.PushAlways(RemoveTask{key, std::move(policy), impl_->PermitNow()});
 }
 
 void Dispatcher::Acknowledge(const DispatchKey& key, const RemoteObject& object,
                              const std::string& uid) {
-  impl_->tasks.PushAlways(AcknowledgeTask{key, object, uid});
+  impl_->tasks.PushAlways(AcknowledgeTask{key, object, uid, impl_->PermitNow()});
 }
+
+void Dispatcher::Forget() { impl_->tasks.PushAlways(ForgetTask{}); }
 
 void Dispatcher::List(const std::string& cluster) { impl_->tasks.PushAlways(ListTask{cluster}); }
 

@@ -5,7 +5,9 @@
 // environment's sake with back-off and jitter, lists every member at start, after gaps and on a
 // timer (reconciliation). Whether a failure is for good is not decided here but by the engine's
 // state machine (schedd/dispatch/step): every outcome is reported, and what the engine orders again
-// is delayed by how often its key has failed. Thread-safe; owns its threads between Start and Stop.
+// is delayed by how often its key has failed. What is ordered under a lead is carried out only
+// while that lead holds (schedd/base/lead_term.h). Thread-safe; owns its threads between Start and
+// Stop.
 #pragma once
 
 #include <functional>
@@ -24,6 +26,8 @@ struct DispatcherOptions {
   std::string default_image;  // shapes::RenderOptions
   std::int64_t reconcile_every_ms = 30'000;
   std::int64_t retry_base_ms = 200, retry_max_ms = 30'000;
+  /// Asked before each call; null: nobody else can lead.
+  std::shared_ptr<LeadTerm> lead = nullptr;
 };
 
 class Dispatcher final : public OrderSink, public ObservationSink {
@@ -52,6 +56,7 @@ class Dispatcher final : public OrderSink, public ObservationSink {
   void Acknowledge(const DispatchKey& key, const RemoteObject& object,
                    const std::string& uid) override;
   void List(const std::string& cluster) override;
+  void Forget() override;
   void OnObservation(Observation observation) override;
   void OnFacts(ClusterFacts facts) override;
   void OnGap(const std::string& cluster) override;

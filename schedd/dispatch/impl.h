@@ -23,16 +23,21 @@ struct EnsureTask {
   DispatchKey key;
   JobPtr job;
   std::string expected_uid;  // "": make it; else release or resize that object
+  Permit permit;             // as it was when it was ordered
 };
 struct RemoveTask {
   DispatchKey key;
   RemovePolicy policy;
+  Permit permit;
 };
 struct AcknowledgeTask {
   DispatchKey key;
   RemoteObject object;
   std::string uid;
+  Permit permit;
 };
+struct ForgetTask {};     // what was ordered before it is void
+struct AskAgainTask {};   // whether the lead has been confirmed
 struct ListTask {
   std::string cluster;
 };
@@ -71,7 +76,7 @@ struct PostTask {};  // the engine's inbox was full: try again
 
 using Task = std::variant<EnsureTask, RemoveTask, AcknowledgeTask, ListTask, FactsTask, EnsureDone,
                           RemoveDone, AcknowledgeDone, ListDone, RetryTask, ReconcileTask,
-                          ReportTask, PostTask>;
+                          ReportTask, PostTask, ForgetTask, AskAgainTask>;
 
 /// The calls for one key, strictly one after another.
 struct Lane {
@@ -116,6 +121,15 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
   void At(std::int64_t after_ms, Task task);
   std::int64_t BackoffMs(int failures);
 
+  // lead.cc: who may not act now waits, and what may never be done any more goes.
+  Permit PermitNow() const;
+  bool MayBegin(const DispatchKey& key, Lane* lane);
+  bool MayStart(const EnsureTask& task);
+  void AskAgain();
+  void AskedAgain();
+  void Forget();
+  void DropVoid(std::deque<EnsureTask>* queue);
+
   // lanes.cc: ensure and remove, per key.
   void Enqueue(EnsureTask task);
   void Enqueue(RemoveTask task);
@@ -132,7 +146,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
   void Begin(EnsureTask task, std::vector<EnsureTask>* to_render);
   std::optional<DispatchOrder> TakeReady(const EnsureTask& task);
   void KeepReady(const EnsureTask& task, const json::value& manifest, const WorldView& world);
-  void Send(const DispatchKey& key, Backend& backend, const Result<DispatchOrder>& order);
+  void Send(const EnsureTask& task, Backend& backend, Result<DispatchOrder> order);
   Result<DispatchOrder> MakeOrder(const EnsureTask& task, const std::string& manifest,
                                   const WorldView& world, const Backend& backend);
   Result<DispatchOrder> Rendered(const EnsureTask& task, const json::value& manifest,
@@ -165,6 +179,10 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
   std::map<std::string, Outgoing> outgoing;  // by cluster
   std::map<DispatchKey, ReadyRelease> ready_releases;
   std::deque<DispatchKey> ready_order;  // of their making; may name some that are taken
+  std::set<DispatchKey> held;           // lanes that wait for the lead
+  bool asking = false;                  // an AskAgainTask is on its way
+  Monotonic waits_since{}, asked_last{};
+  bool wait_told = false;
   std::deque<Command> outbox;
   bool outbox_waits = false;
   std::atomic<bool> stopping{false};

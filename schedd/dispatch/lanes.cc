@@ -65,6 +65,7 @@ void Dispatcher::Impl::Advance(const DispatchKey& key) {
     At(BackoffMs(lane.failures), RetryTask{key});
     return;
   }
+  if (!MayBegin(key, &lane)) return;
   lane.backed_off = false;
   auto next = std::move(lane.waiting.front());
   lane.waiting.pop_front();

@@ -33,7 +33,8 @@ bool Dispatcher::Impl::StartEnsures() {
     const bool create = out.under_way <= kUnderWay / 2;
     while (out.under_way < kUnderWay && batch.size() < kManifestsAtOnce) {
       auto& queue = !out.to_release.empty() || !create ? out.to_release : out.to_create;
-      if (queue.empty()) break;
+      DropVoid(&queue);
+      if (queue.empty() || !MayStart(queue.front())) break;
       EnsureTask task = std::move(queue.front());
       queue.pop_front();
       ++out.under_way;
@@ -51,7 +52,7 @@ bool Dispatcher::Impl::StartEnsures() {
         tasks.PushAlways(EnsureDone{batch[i].key, NotServed()});
         continue;
       }
-      Send(batch[i].key, *backend,
+      Send(batch[i], *backend,
            manifests.ok() ? MakeOrder(batch[i], (*manifests)[i], *world, *backend)
                           : Result<DispatchOrder>(manifests.error()));
     }
@@ -63,19 +64,26 @@ void Dispatcher::Impl::Begin(EnsureTask task, std::vector<EnsureTask>* to_render
   Backend* const backend = Serving(task.key.cluster);
   if (backend == nullptr) {
     tasks.PushAlways(EnsureDone{task.key, NotServed()});
-  } else if (const auto order = TakeReady(task)) {
-    Send(task.key, *backend, *order);
+  } else if (auto order = TakeReady(task)) {
+    Send(task, *backend, std::move(*order));
   } else {
     to_render->push_back(std::move(task));
   }
 }
 
-void Dispatcher::Impl::Send(const DispatchKey& key, Backend& backend,
-                            const Result<DispatchOrder>& order) {
+void Dispatcher::Impl::Send(const EnsureTask& task, Backend& backend,
+                            Result<DispatchOrder> order) {
+  const DispatchKey& key = task.key;
   if (!order.ok()) {
     tasks.PushAlways(EnsureDone{key, order.error()});
     return;
   }
+  // Reading its manifest may have taken long.
+  if (!task.permit.Holds()) {
+    tasks.PushAlways(EnsureDone{key, NotLeading()});
+    return;
+  }
+  order->permit = task.permit;
   if (const auto listing = listings.find(key.cluster);
       listing != listings.end() && listing->second.busy) {
     listing->second.unsure.insert(key);

@@ -46,7 +46,12 @@ void Engine::Impl::SendCommit() {
   if (commits.size() >= CommitDepth() || Resting()) return;
   // Reasons wait for company, or for a moment in which nothing else is being written.
   if (!lazy.empty() && (!tx.Empty() || commits.empty())) AddLazyRows();
-  if (tx.Empty()) {
+  // Every answer of the database confirms the lead; if there has been none lately and somebody
+  // waits to act, nothing is written to ask for one.
+  LeadTerm* const lead = options.lead.get();
+  const bool confirms = lead != nullptr && commits.empty() &&
+                        (lead->Wanted() || (!tx.orders.empty() && !lead->Holds(epoch)));
+  if (tx.Empty() && !confirms) {
     if (tx.orders.empty() && tx.waiters.empty()) return;
     // Nothing to write: it is durable as soon as what it was based on is.
     if (!commits.empty()) {
@@ -82,7 +87,10 @@ void Engine::Impl::Complete(CommitDone done) {
   MUSTER_CHECK(!commits.empty());
   SentCommit sent = std::move(commits.front());
   commits.pop_front();
-  if (done.outcome.ok()) heard_at = clock.Now();
+  if (done.outcome.ok()) {
+    heard_at = clock.Now();
+    if (options.lead != nullptr && !store_failed) options.lead->Renew(epoch, sent.sent);
+  }
   const bool promises = !sent.transaction.orders.empty() || !sent.transaction.waiters.empty();
   if (sent.heartbeat && done.outcome.ok() && !promises) return NoteWriterIdle();
   if (sent.transaction.config != nullptr) --configs_in_flight;
@@ -218,6 +226,10 @@ void Engine::Impl::StoreFailed(const Error& error) {
       {{"reason", CodeName(error.code)}, {"err", error.detail}});
   store_failed = true;
   ready = false;
+  // What was ordered under this lead is not carried out any more, wherever it waits.
+  if (options.lead != nullptr) options.lead->End();
+  due_orders.clear();
+  orders.Forget();
   not_ready_reason = "the database refused a write: " + error.detail;
   next_recovery = clock.Now();
   dirty = true;

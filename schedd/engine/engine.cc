@@ -40,6 +40,8 @@ Engine::Impl::Impl(Store& store_in, const Clock& clock_in, Random& random_in, Or
   const core::QuotaTreePtr tree = core::QuotaTree::Build(*live.config);
   live.planned = committed.ledger = Ledger(tree, options.settings);
   live.holders = core::Holders(tree);
+  if (options.lead != nullptr)
+    options.lead->OnWanted([box = inbox] { box->PushAlways(Wake{}); });
   stand_ins = std::make_unique<StandIns>(*this);
   leaving = std::make_unique<Leaving>(*this);
 }
@@ -79,6 +81,7 @@ bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
     worked = FireAlarms() || worked;
     worked = FireOpenings() || worked;
     worked = FireLosses() || worked;
+    worked = FireStrayLists() || worked;
     worked = leaving->Fire() || worked;
     worked = stand_ins->FireGates() || worked;
     worked = AdoptForgotten() || worked;
@@ -114,6 +117,7 @@ std::chrono::nanoseconds Engine::Impl::IdleTime() const {
   idle = std::min(idle, until(next_forgetting));
   if (!unlisted.empty()) idle = std::min(idle, until(lists_due));
   if (!lost_members.empty()) idle = std::min(idle, until(next_loss_check));
+  for (const auto& [cluster, due] : stray_lists) idle = std::min(idle, until(due));
   if (const auto look = leaving->Next()) idle = std::min(idle, until(*look));
   // Reading for it failed.
   if (!to_recheck.empty()) idle = std::min(idle, std::chrono::nanoseconds(kNanosPerSecond));

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "schedd/base/clock.h"
+#include "schedd/base/lead_term.h"
 #include "schedd/base/limits.h"
 #include "schedd/base/random.h"
 #include "schedd/engine/command.h"
@@ -34,6 +35,9 @@ class OrderSink {
                            const std::string& uid) = 0;
   /// Ask the member for everything it has (after recovery and after gaps).
   virtual void List(const std::string& cluster) = 0;
+  /// The store or the lead is lost: nothing that was ordered and has not been sent is sent any
+  /// more. What is still wanted is ordered again after the recovery. Lists may go on.
+  virtual void Forget() = 0;
 };
 
 struct EngineOptions {
@@ -55,6 +59,10 @@ struct EngineOptions {
   AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
   /// Runs on the engine thread each time a recovery is done and visible in View(); may be null.
   std::function<void()> on_ready;
+  /// Begun, renewed and ended by the engine; null: the lead is not asked for.
+  std::shared_ptr<LeadTerm> lead = nullptr;
+  /// No other daemon can have led the store before this one, or it has ended for sure.
+  bool sole_leader = false;
 };
 
 class Engine {

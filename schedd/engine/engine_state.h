@@ -61,6 +61,7 @@ struct EngineState {
   Monotonic lists_due{};
   /// When an object that no attempt accounts for was listed first, by (cluster, uid).
   std::map<std::pair<std::string, std::string>, Monotonic> strays;
+  std::map<std::string, Monotonic> stray_lists;  // when they are to be looked at again, by member
 
   Transaction tx;
   std::deque<SentCommit> commits;

@@ -130,8 +130,9 @@ struct Engine::Impl : EngineState {
   void ShowStuck(const JobPtr& job, const dispatch::StepResult& result);
 
   // orphans.cc: objects on members that no attempt accounts for.
-  void HandleOrphan(const Observation& seen);
-  bool IsElsewhere(const DispatchKey& key) const;
+  bool FireStrayLists();
+  void HandleOrphan(const Observation& seen, const DispatchRow* row);
+  bool IsOfKnownAttempt(const Observation& seen);
   bool StrayLongEnough(const Observation& seen);
   void FenceResurrected(const DispatchRow& row, const Observation& seen);
   bool IsQuarantined(const std::string& cluster) const;
@@ -204,7 +205,6 @@ struct Engine::Impl : EngineState {
   void PutFairUse();
   void AddAudit(const Actor& actor, const char* verb, std::string object, std::string detail);
   void AnswerAfterCommit(Waiter waiter);
-
   // commit_pipeline.cc, publish.cc
   void SendCommit();
   bool SendHeartbeat();

@@ -25,6 +25,7 @@ struct AcceptBatch {
   std::vector<Group> groups;
   std::int64_t config_version = 0;  // whose LocalQueues resolved their ClusterQueues
   bool built_on_older = false;      // some were made by an older one
+  Monotonic sent{};
 };
 
 struct SentCommit {

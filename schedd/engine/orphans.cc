@@ -1,6 +1,7 @@
 // Objects on members that no attempt accounts for (placement.md 4.3, "Restart/adoption"): what an
-// attempt left behind is removed after a while; what is ahead of the database stops the removal of
-// anything on that member; copies and what Muster did not make are never touched.
+// attempt left behind is removed after a while, and so is a copy once the attempt is over; what is
+// ahead of the database stops the removal of anything on that member; copies of what goes on and
+// what Muster did not make are never touched.
 #include "schedd/engine/impl.h"
 #include "schedd/engine/remote_objects.h"
 #include "schedd/telemetry/log.h"
@@ -18,58 +19,93 @@ bool MayRun(RemotePhase phase) {
          phase == RemotePhase::kRunning;
 }
 
+// Nothing more is expected of the row's own object. What is being removed or is missing comes to
+// its own end first: the answer to a removal would be taken for its.
+bool IsOver(const DispatchRow& row) {
+  return row.state == DispatchState::kTerminal || row.state == DispatchState::kConflict;
+}
+
+// An attempt is on one member: where another one shows it while it goes on, somebody has copied it
+// there; the same object is that member under a second name.
+bool IsElsewhere(const LiveState& live, const Observation& seen) {
+  const DispatchKey& key = seen.key;
+  for (auto row = live.dispatches.lower_bound(DispatchKey{key.job_uid, key.attempt, ""});
+       row != live.dispatches.end() && row->first.job_uid == key.job_uid &&
+       row->first.attempt == key.attempt;
+       ++row) {
+    if (row->first.cluster != key.cluster &&
+        (IsLive(row->second.state) || row->second.remote_uid == seen.remote_uid))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-// Who made it is told by its marks, not by its labels: anybody on the member may copy those.
-void Engine::Impl::HandleOrphan(const Observation& seen) {
+// Who made it is told by its marks, not by its labels: anybody on the member may copy those. `row`:
+// of the attempt that it names, which has another object; null if there is none. A daemon that no
+// longer leads may have made it after the attempt's end, and nobody else would ever let go of what
+// has our finalizer: so it goes with the attempt.
+void Engine::Impl::HandleOrphan(const Observation& seen, const DispatchRow* row) {
   const auto known = live.set_aside.find({seen.key.cluster, seen.remote_uid});
   const bool let_go = known != live.set_aside.end() && known->second.released;
-  if (known != live.set_aside.end() && !let_go) return;
+  // A copy is looked at again: what it is a copy of may be over by now.
+  if (known != live.set_aside.end() && !let_go && known->second.reason != SetAsideReason::kCopy)
+    return;
   if (!dispatch::HasOurMarks(seen)) return PutAside(seen, SetAsideReason::kUnowned);
-  if (IsElsewhere(seen.key)) return PutAside(seen, SetAsideReason::kCopy);
+  if (row != nullptr ? !IsOver(*row) : IsElsewhere(live, seen))
+    return PutAside(seen, SetAsideReason::kCopy);
   if (!let_go) {
     if (seen.sequence > live.last_seq) return PutAside(seen, SetAsideReason::kAhead);
-    const auto job = store.FindJob(seen.key.job_uid);
-    if (!job.ok()) {
-      if (job.error().code == Code::kNotFound) PutAside(seen, SetAsideReason::kAhead);
-      return;  // the database is away: asked again with the next list
-    }
-    const Result<JobPtr> loaded = FindOrLoad(*job);
-    if (!loaded.ok()) return;
-    const JobPtr& record = *loaded;
-    if (seen.key.attempt > record->attempt) {
-      PutAside(seen, SetAsideReason::kAhead);
-      HoldAhead(record, seen);
-      return;
-    }
+    if (row == nullptr && !IsOfKnownAttempt(seen)) return;
     if (IsQuarantined(seen.key.cluster) || !StrayLongEnough(seen)) return;
   }
   metrics.corrections.Add();
   tx.orders.push_back({dispatch::Action::kRemove, seen.key, nullptr, seen.remote_uid, seen.object});
 }
 
-// An attempt is on one member: where another one shows it, it is that one under a second name, or
-// somebody has copied it there.
-bool Engine::Impl::IsElsewhere(const DispatchKey& key) const {
-  for (auto row = live.dispatches.lower_bound(DispatchKey{key.job_uid, key.attempt, ""});
-       row != live.dispatches.end() && row->first.job_uid == key.job_uid &&
-       row->first.attempt == key.attempt;
-       ++row) {
-    if (row->first.cluster != key.cluster) return true;
+// False: it is ahead of the database, which is noted, or the database does not answer.
+bool Engine::Impl::IsOfKnownAttempt(const Observation& seen) {
+  const auto job = store.FindJob(seen.key.job_uid);
+  if (!job.ok()) {
+    if (job.error().code == Code::kNotFound) PutAside(seen, SetAsideReason::kAhead);
+    return false;  // the database is away: asked again with the next list
   }
+  const Result<JobPtr> loaded = FindOrLoad(*job);
+  if (!loaded.ok()) return false;
+  const JobPtr& record = *loaded;
+  if (seen.key.attempt <= record->attempt) return true;
+  PutAside(seen, SetAsideReason::kAhead);
+  HoldAhead(record, seen);
   return false;
 }
 
-// A list may be older than an end that was seen meanwhile: one alone proves nothing.
+// A list may be older than an end that was seen meanwhile: one alone proves nothing. The next one
+// comes as soon as it does.
 bool Engine::Impl::StrayLongEnough(const Observation& seen) {
   const Monotonic now = clock.Now();
-  const auto first = strays.try_emplace({seen.key.cluster, seen.remote_uid}, now).first;
-  return now - first->second >= options.orphan_grace_ms * kNanosPerMilli;
+  const std::int64_t grace = options.orphan_grace_ms * kNanosPerMilli;
+  const auto [first, fresh] = strays.try_emplace({seen.key.cluster, seen.remote_uid}, now);
+  if (fresh) stray_lists.try_emplace(seen.key.cluster, now + grace);
+  return now - first->second >= grace;
+}
+
+bool Engine::Impl::FireStrayLists() {
+  const std::size_t before = tx.orders.size();
+  std::erase_if(stray_lists, [this](const auto& one) {
+    if (one.second > clock.Now()) return false;
+    tx.orders.push_back({dispatch::Action::kList, DispatchKey{{}, 0, one.first}});
+    return true;
+  });
+  return tx.orders.size() > before;
 }
 
 // The member's own store was set back, and an attempt whose end is on record runs again.
 void Engine::Impl::FenceResurrected(const DispatchRow& row, const Observation& seen) {
-  if (!MayRun(seen.phase) || !dispatch::IsOurs(row, seen) || IsQuarantined(row.key.cluster)) return;
+  // Of what was stopped before it was made nothing is to be learnt and nothing is kept.
+  const bool never_made = row.remote_uid.empty() && seen.object != RemoteObject{};
+  if (!MayRun(seen.phase) && !never_made) return;
+  if (!dispatch::IsOurs(row, seen) || IsQuarantined(row.key.cluster)) return;
   if (!StrayLongEnough(seen)) return;
   Log(LogLevel::kError, "engine", "ended_attempt_runs_again",
       {{"cluster", row.key.cluster},

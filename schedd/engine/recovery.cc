@@ -41,6 +41,18 @@ void TakeRows(std::vector<SetAsideObject> set_aside, const std::vector<WorkPtr>&
   }
 }
 
+// Whoever led in between may have been stopped since: what he may still send in his term comes
+// before anything of ours.
+void BeginTerm(const EngineOptions& options, Epoch before, const Lease& lease, Monotonic asked,
+               Monotonic led) {
+  if (options.lead == nullptr) return;
+  const bool nobody_between = before.value == 0
+                                  ? options.sole_leader || lease.epoch.value == 1
+                                  : lease.epoch.value == before.value + 1;
+  options.lead->Begin(lease.epoch, asked,
+                      nobody_between ? led : led + options.lead->length_ns());
+}
+
 }  // namespace
 
 bool Engine::Impl::Recover() {
@@ -52,9 +64,12 @@ bool Engine::Impl::Recover() {
     dirty = true;
     return false;
   };
+  const Epoch before = epoch;
+  const Monotonic asked = clock.Now();
   const auto lease = store.Lead(options.holder, kLeadWait);
   if (!lease.ok()) return fail("waiting for leadership", lease.error());
   epoch = lease->epoch;
+  BeginTerm(options, before, *lease, asked, clock.Now());
   const WallTime since{clock.WallNow().us - options.finished_kept_ms * 1000};
   auto loaded = store.Load(epoch, since);
   if (!loaded.ok()) return fail("reading the database", loaded.error());
@@ -137,6 +152,7 @@ void Engine::Impl::Rebuild(Loaded loaded) {
   committed.set_aside = std::make_shared<const SetAside>(live.set_aside);
   committed.works = std::make_shared<const WorkTable>(live.works);
   strays.clear();
+  stray_lists.clear();
   held_ends.Clear();
   unlisted.clear();
   lists_due = clock.Now() + kListsWithinNs;

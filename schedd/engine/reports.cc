@@ -171,7 +171,7 @@ void Engine::Impl::Handle(ListedCommand command) {
     uids.insert(seen.remote_uid);
     const auto row = live.dispatches.find(seen.key);
     if (row == live.dispatches.end()) {
-      HandleOrphan(seen);
+      HandleOrphan(seen, nullptr);
       continue;
     }
     // A copy under our labels says nothing of our own object.
@@ -179,10 +179,8 @@ void Engine::Impl::Handle(ListedCommand command) {
     if (row->second.state == DispatchState::kTerminal) FenceResurrected(row->second, seen);
     const dispatch::Effect effect = StepRow(seen.key, dispatch::Observed{seen}, &seen);
     held_ends.See(seen, live.dispatches);
-    if (effect == dispatch::Effect::kForeign && !unsure.contains(seen.key)) {
-      PutAside(seen,
-               dispatch::HasOurMarks(seen) ? SetAsideReason::kCopy : SetAsideReason::kUnowned);
-    }
+    if (effect == dispatch::Effect::kForeign && !unsure.contains(seen.key))
+      HandleOrphan(seen, &row->second);
   }
   held_ends.TakeList(command.cluster, accounted);
   ForgetAbsent(command.cluster, uids);

@@ -1,5 +1,7 @@
 // Submissions: whatever arrives together becomes one Store::Accept; a job enters the queue when it
 // is durable.
+#include <algorithm>
+
 #include "schedd/engine/impl.h"
 #include "schedd/engine/stand_ins_impl.h"
 
@@ -111,6 +113,7 @@ void Engine::Impl::Handle(SubmitCommand command) {
 void Engine::Impl::SendAccepts() {
   if (gathering.groups.empty()) return;
   gathering.config_version = gathering.built_on_older ? -1 : live.config->version;
+  gathering.sent = clock.Now();
   std::vector<NewJob> jobs = std::move(gathering.jobs);
   accepts.push_back(std::move(gathering));
   gathering = AcceptBatch{};
@@ -137,6 +140,12 @@ void Engine::Impl::Complete(AcceptDone done) {
   }
   heard_at = clock.Now();
   MUSTER_CHECK(done.outcome->size() == batch.records.size());
+  // What was refused for itself may not have reached the database.
+  if (options.lead != nullptr && !store_failed &&
+      std::any_of(done.outcome->begin(), done.outcome->end(),
+                  [](const Result<Accepted>& one) { return one.ok(); })) {
+    options.lead->Renew(epoch, batch.sent);
+  }
   const bool stale = batch.config_version != live.config->version;
   for (auto& group : batch.groups) {
     std::vector<Result<Submitted>> results;

@@ -50,6 +50,12 @@ void FakeMembers::List(const std::string& cluster) {
   Take(std::move(order));
 }
 
+void FakeMembers::Forget() {
+  std::erase_if(orders, [](const PendingOrder& order) {
+    return order.kind != PendingOrder::Kind::kList;
+  });
+}
+
 std::string FakeMembers::IncarnationOf(const std::string& cluster) const {
   const auto times = recreated_.find(cluster);
   return times == recreated_.end() ? "incarnation" : "incarnation-" + std::to_string(times->second);

@@ -54,6 +54,7 @@ class FakeMembers final : public OrderSink {
   void Acknowledge(const DispatchKey& key, const RemoteObject& object,
                    const std::string& uid) override;
   void List(const std::string& cluster) override;
+  void Forget() override;
 
   /// True if no order is for a member that answers.
   bool Idle() const;

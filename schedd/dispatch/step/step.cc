@@ -138,7 +138,8 @@ StepResult SeenAfterwards(const DispatchRow& row, const Observation& seen) {
   }
   const bool over =
       row.state == DispatchState::kTerminal || (row.state == DispatchState::kLost && seen.deleting);
-  if (!over || !seen.held) return Stay(row);
+  // What was made of an attempt that has none on record is not let go of but removed.
+  if (!over || !seen.held || row.remote_uid.empty()) return Stay(row);
   return To(row, row.state, Action::kAcknowledge);
 }
 

@@ -241,6 +241,22 @@ TEST_P(BackendContract, Ensure_Suspended_RunsNothingUntilReleased) {
   EXPECT_EQ(end.exit_code, 0);
 }
 
+TEST_P(BackendContract, Ensure_WithoutTheLead_MakesNothing_AndIsMadeUnderTheNextOne) {
+  const TestClock clock;
+  const auto lead = std::make_shared<LeadTerm>(clock, 3600 * kNanosPerSecond);
+  lead->Begin(Epoch{1}, clock.Now(), clock.Now());
+  DispatchOrder order = JobOf(Key(), kLasting);
+  order.permit = lead->Current();
+  lead->End();
+  const Result<RemoteRef> refused = Ensure(*backend_, order);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kUnavailable) << refused.error().detail;
+  EXPECT_TRUE(List(*backend_, "alpha")->empty());
+  lead->Begin(Epoch{2}, clock.Now(), clock.Now());
+  order.permit = lead->Current();
+  EXPECT_TRUE(Ensure(*backend_, order).ok());
+}
+
 TEST_P(BackendContract, Observations_OfOneAttempt_NeverGoBack) {
   const DispatchKey key = Key();
   const Result<RemoteRef> ref = Ensure(*backend_, JobOf(key, kShort));

@@ -28,6 +28,7 @@ class SilentMembers final : public OrderSink {
   void Remove(const DispatchKey&, RemovePolicy) override {}
   void Acknowledge(const DispatchKey&, const RemoteObject&, const std::string&) override {}
   void List(const std::string&) override {}
+  void Forget() override {}
 };
 
 /// A cluster that cannot be reached and whose user lacks permissions.

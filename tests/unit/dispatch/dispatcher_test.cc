@@ -6,6 +6,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <set>
 
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/member_queues.h"
@@ -18,6 +19,8 @@ namespace muster::test {
 namespace {
 
 constexpr std::int64_t kReconcileMs = 86'400'000;  // no list comes between the calls under test
+
+constexpr std::int64_t kTermMs = 3'600'000, kStoppedMs = 2 * kTermMs;
 
 constexpr std::chrono::seconds kPatience{60};  // for what must come, on a loaded machine too
 
@@ -86,7 +89,7 @@ class Inbox {
 
 class DispatcherTest : public testing::Test {
  protected:
-  DispatcherTest() : timers_(clock_), random_(1), backend_("east") {
+  explicit DispatcherTest(bool led = false) : timers_(clock_), random_(1), backend_("east") {
     view_ = std::make_shared<WorldView>();
     auto config = std::make_shared<ConfigView>();
     config->flavors["default"].name = "default";
@@ -97,6 +100,11 @@ class DispatcherTest : public testing::Test {
     dispatch::DispatcherOptions options;
     options.instance_id = "test-instance";
     options.reconcile_every_ms = kReconcileMs;
+    if (led) {
+      lead_ = std::make_shared<LeadTerm>(clock_, kTermMs * kNanosPerMilli);
+      lead_->Begin(epoch_, clock_.Now(), clock_.Now());
+      options.lead = lead_;
+    }
     dispatcher_ =
         std::make_unique<dispatch::Dispatcher>(store_, clock_, timers_, random_, metrics_, options);
     dispatcher_->AddBackend(backend_);
@@ -128,6 +136,18 @@ class DispatcherTest : public testing::Test {
 
   static DispatchKey KeyOf(const JobPtr& job) { return {job->uid, job->attempt, job->cluster}; }
 
+  // Until the worker has done what it was given.
+  void Settle() {
+    for (int i = 0; i < 3; ++i) {
+      ClusterFacts facts;
+      facts.cluster = "settled-" + std::to_string(++settled_);
+      dispatcher_->OnFacts(facts);
+      inbox_.FactsOf(facts.cluster);
+      clock_.Advance(100);
+      timers_.FireDue();
+    }
+  }
+
   // Lets time pass until a delayed call has come. Only back-offs are let pass: the worker may not
   // have set its timer yet, and the next one is then the list of everything, a day away.
   BackendCall TakeLater() {
@@ -154,8 +174,11 @@ class DispatcherTest : public testing::Test {
   std::shared_ptr<WorldView> view_;
   Epoch epoch_;
   std::int64_t last_id_ = 0;
+  int settled_ = 0;
+  std::shared_ptr<LeadTerm> lead_;  // null: nobody else can lead
   std::unique_ptr<dispatch::Dispatcher> dispatcher_;
 };
+
 
 TEST_F(DispatcherTest, AnOrderIsRenderedSentAndReported) {
   Start();
@@ -532,6 +555,97 @@ TEST_F(DispatcherTest, AClusterWithoutABackendIsSaidToBeAway) {
   EXPECT_EQ(inbox_.Take<EnsuredCommand>().outcome.error().code, Code::kUnavailable);
   EXPECT_EQ(dispatcher_->BackendOf("west"), nullptr);
   EXPECT_EQ(dispatcher_->BackendOf("east"), &backend_);
+}
+
+// A daemon that stood still while orders waited, and another that leads since.
+class LedDispatcherTest : public DispatcherTest {
+ protected:
+  LedDispatcherTest() : DispatcherTest(true) {}
+};
+
+TEST_F(LedDispatcherTest, WhatWaitedWhileTheDaemonWasStoppedIsNotSentWhenItGoesOn) {
+  constexpr int kOrders = 100, kAtOnce = 64;
+  for (int i = 0; i < kOrders; ++i) {
+    const JobPtr job = Accepted("train-" + std::to_string(i));
+    dispatcher_->Ensure(KeyOf(job), job, "");
+  }
+  Start();
+  std::deque<BackendCall> calls;
+  for (int i = 0; i < kAtOnce; ++i) calls.push_back(backend_.Take());
+  const JobPtr done = Accepted("done");
+  clock_.Advance(kStoppedMs);
+  for (BackendCall& call : calls) {
+    call.ensured(RemoteRef{"uid", ""});
+    EXPECT_TRUE(inbox_.Take<EnsuredCommand>().outcome.ok());
+  }
+  dispatcher_->Remove(KeyOf(done), {});
+  dispatcher_->Acknowledge(KeyOf(Accepted("ended")), {}, "uid");
+  Settle();
+  EXPECT_EQ(backend_.waiting(), 0U) << "neither made nor removed nor let go";
+  EXPECT_FALSE(inbox_.Has()) << "and nobody is told that it failed";
+  // The next commit fails: another daemon leads.
+  lead_->End();
+  dispatcher_->Forget();
+  Settle();
+  EXPECT_EQ(backend_.waiting(), 0U);
+}
+
+TEST_F(LedDispatcherTest, WhenTheLeadIsConfirmedAfterAPauseWhatWaitedIsSent) {
+  Start();
+  const JobPtr job = Accepted("train"), gone = Accepted("gone"), ended = Accepted("ended");
+  clock_.Advance(kStoppedMs);
+  dispatcher_->Ensure(KeyOf(job), job, "");
+  dispatcher_->Remove(KeyOf(gone), {});
+  dispatcher_->Acknowledge(KeyOf(ended), {}, "uid");
+  Settle();
+  EXPECT_EQ(backend_.waiting(), 0U);
+  EXPECT_TRUE(lead_->Wanted()) << "somebody has asked for it";
+  lead_->Renew(epoch_, clock_.Now());
+  std::set<BackendCall::Kind> kinds;
+  for (int i = 0; i < 3; ++i) kinds.insert(TakeLater().kind);
+  EXPECT_EQ(kinds.size(), 3U);
+}
+
+TEST_F(LedDispatcherTest, WhatWasOrderedUnderALostLeadIsForgotten_WhatIsOrderedUnderTheNextIsSent) {
+  constexpr int kOrders = 100, kAtOnce = 64;
+  std::vector<JobPtr> jobs;
+  for (int i = 0; i < kOrders; ++i) {
+    jobs.push_back(Accepted("train-" + std::to_string(i)));
+    dispatcher_->Ensure(KeyOf(jobs.back()), jobs.back(), "");
+  }
+  Start();
+  std::deque<BackendCall> calls;
+  for (int i = 0; i < kAtOnce; ++i) calls.push_back(backend_.Take());
+  dispatcher_->Remove(calls[0].key, {});  // waits for its key
+  lead_->End();
+  dispatcher_->Forget();
+  lead_->Begin(Epoch{epoch_.value + 2}, clock_.Now(), clock_.Now());
+  // Recovery has found one of the forgotten orders still wanted, and one that is under way.
+  dispatcher_->Ensure(KeyOf(jobs[99]), jobs[99], "");
+  dispatcher_->Ensure(calls[1].key, jobs[1], "");
+  for (BackendCall& call : calls) call.ensured(RemoteRef{"uid", ""});
+  for (int i = 0; i < kAtOnce; ++i) EXPECT_TRUE(inbox_.Take<EnsuredCommand>().outcome.ok());
+  std::set<DispatchKey> sent;
+  for (int i = 0; i < 2; ++i) {
+    BackendCall call = backend_.Take();
+    EXPECT_EQ(call.kind, BackendCall::Kind::kEnsure);
+    EXPECT_TRUE(call.order.permit.Holds());
+    sent.insert(call.key);
+  }
+  EXPECT_EQ(sent, (std::set<DispatchKey>{KeyOf(jobs[99]), calls[1].key}));
+  Settle();
+  EXPECT_EQ(backend_.waiting(), 0U);
+}
+
+TEST_F(LedDispatcherTest, AnOrderThatIsTriedAgainUnderTheNextLeadWasNotOrderedUnderIt) {
+  Start();
+  const JobPtr job = Accepted("a");
+  dispatcher_->Ensure(KeyOf(job), job, "");
+  BackendCall call = backend_.Take();
+  EXPECT_TRUE(call.order.permit.given());
+  lead_->End();
+  lead_->Begin(Epoch{epoch_.value + 1}, clock_.Now(), clock_.Now());
+  EXPECT_TRUE(call.order.permit.IsVoid()) << "whatever it waits for on its way to the member";
 }
 
 }  // namespace

@@ -186,5 +186,17 @@ TEST(SimulatedBackend, AnotherMemberIsNotServed) {
   EXPECT_TRUE(member.List().empty());
 }
 
+TEST(SimulatedBackend, AnOrderWhoseLeadIsOverRunsNothing) {
+  Member member;
+  const auto lead = std::make_shared<LeadTerm>(member.clock, kNanosPerSecond);
+  DispatchOrder order = Member::Order(1);
+  lead->Begin(Epoch{1}, member.clock.Now(), member.clock.Now());
+  order.permit = lead->Current();
+  member.clock.Advance(1000);
+  EXPECT_EQ(member.Ensure(order), "");
+  lead->Renew(Epoch{1}, member.clock.Now());
+  EXPECT_NE(member.Ensure(order), "");
+}
+
 }  // namespace
 }  // namespace muster::simulated

@@ -267,6 +267,9 @@ TEST(Step, AnEndIsAcknowledgedAgainAsLongAsItsObjectIsHeld) {
          E::kNone});
   Check({"not held", Row(S::kTerminal), Sees(RemotePhase::kSucceeded), S::kTerminal, A::kNone,
          E::kNone});
+  Check({"made after it was stopped before it was made: removed, not let go",
+         Row(S::kTerminal, ""), Marked(RemotePhase::kSucceeded), S::kTerminal, A::kNone,
+         E::kNone});
   Check({"a copy of it", Row(S::kTerminal), Marked(RemotePhase::kSucceeded, "V"), S::kTerminal,
          A::kNone, E::kForeign});
   Check({"it runs again: its member was set back", Row(S::kTerminal), Resurrected{}, S::kCleaning,

@@ -144,7 +144,7 @@ TEST_F(DispatchCases, Case09_AForeignObjectOfTheName_SurvivesAndTheJobIsRefused)
   EXPECT_EQ(world.engine->View()->set_aside->size(), 1U) << "I5";
 }
 
-TEST_F(DispatchCases, Case10_AnotherObjectUnderOurLabels_OursIsLostAndTheCopyIsLeftAlone) {
+TEST_F(DispatchCases, Case10_AnotherObjectUnderOurLabels_OursIsLostAndTheCopyGoesAfterIt) {
   const JobId id = Running();
   ObjectOf(id).uid = "copy";
   foreign.insert("copy");
@@ -152,7 +152,7 @@ TEST_F(DispatchCases, Case10_AnotherObjectUnderOurLabels_OursIsLostAndTheCopyIsL
   world.members.Say(key);
   world.Settle();
   EXPECT_EQ(world.StateOf(id), JobState::kRunning) << "a report of the copy says nothing of ours";
-  Collect();
+  List();
   EXPECT_EQ(world.StateOf(id), JobState::kFailed);
   EXPECT_EQ(world.Job(id)->reason, Reason::kLost);
   EXPECT_TRUE(world.members.objects.contains(key));
@@ -160,10 +160,12 @@ TEST_F(DispatchCases, Case10_AnotherObjectUnderOurLabels_OursIsLostAndTheCopyIsL
   const SetAside& aside = *world.engine->View()->set_aside;
   ASSERT_EQ(aside.size(), 1U);
   EXPECT_EQ(aside.begin()->second.reason, SetAsideReason::kCopy);
+  EXPECT_THAT(world.metrics->Expose(), HasSubstr("muster_quarantined_objects{cluster=\"east\"} 0"));
+  Collect();
+  EXPECT_TRUE(world.members.objects.contains(key)) << "the attempt is over since the list before";
   Collect();
   EXPECT_EQ(EventsOf("MemberObjectLeftAlone"), 1U) << "told once";
-  EXPECT_THAT(world.metrics->Expose(), HasSubstr("muster_quarantined_objects{cluster=\"east\"} 0"));
-  world.members.objects.clear();
+  EXPECT_TRUE(world.members.objects.empty()) << "what it is a copy of is over";
   List();
   EXPECT_TRUE(world.engine->View()->set_aside->empty()) << "what is gone is forgotten";
 }
@@ -657,6 +659,100 @@ TEST_F(DispatchCases, Case33_Case44_AMemberWithAttemptsCannotBeUnregistered) {
     EXPECT_THAT(removed.error().detail, HasSubstr("member cluster east runs jobs"));
     world.Run();
   }
+}
+
+// What a daemon that no longer led has made after somebody else had ended the attempts.
+class StaleLeader : public DispatchCases {
+ protected:
+  FakeMembers::Object Stale(const std::string& uid, RemotePhase phase = RemotePhase::kRunning) {
+    foreign.insert(uid);
+    return {.uid = uid,
+            .phase = phase,
+            .name = "job",
+            .object = {"batch/v1", "Job", "default", "job"},
+            .held = true,
+            .sequence = 1};
+  }
+};
+
+TEST_F(StaleLeader, WhatItMadeOfAnEndedAttemptIsNoCopy_ItIsCollected) {
+  const JobId id = Running();
+  const DispatchKey key = world.KeyOf(id);
+  world.members.End(key, RemotePhase::kSucceeded);
+  world.Run();
+  ASSERT_EQ(RowOf(id), DispatchState::kTerminal);
+  world.members.objects[key] = Stale("stale");
+  List();
+  EXPECT_TRUE(world.members.objects.contains(key)) << "a list may be older than the end";
+  world.clock.Advance(kGraceMs);
+  world.Run();  // the next list comes by itself
+  EXPECT_TRUE(world.members.objects.empty());
+  EXPECT_TRUE(world.engine->View()->set_aside->empty());
+  EXPECT_EQ(world.StateOf(id), JobState::kSucceeded) << "I3";
+}
+
+TEST_F(StaleLeader, WhatItMadeOfAJobThatWasCancelledBeforeItWasMade_IsCollected_HoweverItEnded) {
+  for (const RemotePhase phase : {RemotePhase::kRunning, RemotePhase::kSucceeded}) {
+    const JobId id = Submit(phase == RemotePhase::kRunning ? "one" : "two");
+    const DispatchKey key = world.KeyOf(id);
+    ASSERT_EQ(RowOf(id), DispatchState::kIntent);
+    ASSERT_TRUE(world.Do(JobVerb::kCancel, id).ok());
+    world.Run();
+    ASSERT_EQ(world.StateOf(id), JobState::kCancelled);
+    FakeMembers::Object late = Stale("late-" + key.job_uid.ToString(), phase);
+    late.name = late.object.name = world.Job(id)->name;
+    world.members.objects[key] = late;
+    Collect();
+    world.Run();
+    EXPECT_FALSE(world.members.objects.contains(key));
+    EXPECT_EQ(world.StateOf(id), JobState::kCancelled) << "I3";
+  }
+}
+
+TEST_F(StaleLeader, WhatItMadeOfADeletedJobIsCollected) {
+  const JobId id = Running();
+  const DispatchKey key = world.KeyOf(id);
+  ASSERT_TRUE(world.Do(JobVerb::kDelete, id).ok());
+  world.Run();
+  ASSERT_TRUE(world.members.objects.empty());
+  world.members.objects[key] = Stale("stale");
+  Collect();
+  EXPECT_TRUE(world.members.objects.empty());
+}
+
+TEST_F(StaleLeader, WhatItMadeOnAnotherMemberIsACopyWhileTheAttemptGoesOn_AndGoesWithIt) {
+  AddMember("west");
+  const JobId id = Running();
+  DispatchKey there = world.KeyOf(id);
+  there.cluster = there.cluster == "east" ? "west" : "east";
+  world.members.objects[there] = Stale("stale");
+  Collect(there.cluster);
+  EXPECT_TRUE(world.members.objects.contains(there));
+  EXPECT_EQ(world.engine->View()->set_aside->size(), 1U);
+  world.members.End(world.KeyOf(id), RemotePhase::kSucceeded);
+  world.Run();
+  Collect(there.cluster);
+  EXPECT_FALSE(world.members.objects.contains(there));
+  EXPECT_TRUE(world.members.objects.contains(world.KeyOf(id))) << "its own result stays";
+  List(there.cluster);
+  EXPECT_TRUE(world.engine->View()->set_aside->empty());
+}
+
+TEST_F(StaleLeader, OnAMemberThatIsAheadOfTheDatabaseNothingIsCollected) {
+  const JobId id = Running();
+  const DispatchKey key = world.KeyOf(id);
+  world.members.End(key, RemotePhase::kSucceeded);
+  world.Run();
+  const DispatchKey unknown{UidOf("never stored"), 1, "east"};
+  world.members.objects[key] = Stale("stale");
+  world.members.objects[unknown] = Stale("unknown");
+  Collect();
+  Collect();
+  EXPECT_EQ(world.members.objects.size(), 2U);
+  world.members.objects.erase(unknown);
+  world.members.objects[key].sequence = world.engine->View()->last_seq + 1'000'000;
+  Collect();
+  EXPECT_TRUE(world.members.objects.contains(key)) << "so is it itself";
 }
 
 TEST_F(DispatchCases, AnOrphanIsRemovedAfterAWhile) {

@@ -104,6 +104,7 @@ class BackendWorld : public ::testing::Test {
     options.clock = &clock_;
     options.timers = &timers_;
     options.random = &random_;
+    options.lead = lead_;
     backend_ = MakeKubernetesBackend(std::move(options));
     backend_->Start(sink_);
   }
@@ -194,6 +195,7 @@ class BackendWorld : public ::testing::Test {
   FakeMember member_;
   std::string kubeconfig_;
   bool fast_ = false;
+  std::shared_ptr<LeadTerm> lead_;  // null: nobody else can lead
   CountingSink sink_;
   std::unique_ptr<KubernetesMembers> backend_;
 };

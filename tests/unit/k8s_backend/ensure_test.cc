@@ -278,5 +278,56 @@ TEST_F(EnsureTest, OnTheFastPath_OneCreateMakesItRun) {
       made->remote_uid);
 }
 
+class LedEnsureTest : public EnsureTest {
+ protected:
+  LedEnsureTest() {
+    lead_ = std::make_shared<LeadTerm>(clock_, 3600 * kNanosPerSecond);
+    lead_->Begin(Epoch{1}, clock_.Now(), clock_.Now());
+  }
+  std::int64_t Writes() {
+    const auto requests = member_.counts().requests;
+    std::int64_t writes = 0;
+    for (const auto& [what, count] : requests) {
+      const bool reads = what.starts_with("get") || what.starts_with("list") ||
+                         what.starts_with("watch");
+      if (!reads) writes += count;
+    }
+    return writes;
+  }
+};
+
+TEST_F(LedEnsureTest, AReleaseThatIsUnderWayWhenTheLeadEndsIsNotSent) {
+  Connect();
+  const DispatchKey key = Key();
+  DispatchOrder order = JobOf(key, true);
+  order.permit = lead_->Current();
+  const auto made = Ensure(order);
+  ASSERT_TRUE(made.ok());
+  DispatchOrder release = JobOf(key, false);
+  release.expected_uid = made->remote_uid;
+  release.permit = order.permit;
+  lead_->End();
+  const auto refused = Ensure(release);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kUnavailable);
+  EXPECT_TRUE(IsSuspended());
+}
+
+TEST_F(LedEnsureTest, WithoutTheLeadNothingIsWrittenThere_NeitherMadeNorRemovedNorLetGo) {
+  Connect();
+  const DispatchKey key = Key();
+  const auto made = Ensure(JobOf(key, true));
+  ASSERT_TRUE(made.ok());
+  const std::int64_t before = Writes();
+  lead_->End();
+  DispatchOrder other = JobOf(Key(), false, {}, "other");
+  other.dependents = {ConfigMapOf("settings", "v")};
+  EXPECT_EQ(Ensure(other).error().code, Code::kUnavailable);
+  EXPECT_EQ(Remove(key, At("work", made->remote_uid)).error().code, Code::kUnavailable);
+  EXPECT_EQ(Acknowledge(key, made->remote_uid).error().code, Code::kUnavailable);
+  EXPECT_EQ(Writes(), before);
+  EXPECT_EQ(List().size(), 1u) << "reading is everybody's";
+}
+
 }  // namespace
 }  // namespace muster::k8s

@@ -418,5 +418,110 @@ TEST(ApiClient, CallbacksOfOneClientNeverOverlap) {
   EXPECT_FALSE(client->OnStrand());
 }
 
+// --- the lead
+
+class LeadTest : public ::testing::Test {
+ protected:
+  LeadTest() { lead->Begin(Epoch{1}, world.clock.Now(), world.clock.Now()); }
+  std::unique_ptr<ApiClient> Client(const TestServer& server, ApiClientOptions options = {}) {
+    options.lead = lead;
+    return world.Client(AccessTo(server), std::move(options));
+  }
+  ClientWorld world;
+  std::shared_ptr<LeadTerm> lead = std::make_shared<LeadTerm>(world.clock, 2 * kNanosPerSecond);
+};
+
+TEST_F(LeadTest, WhatWaitedForAConnectionWhileTheProcessWasStopped_IsNotWritten) {
+  Latch latch;
+  TestServer server([&](const Seen& seen) {
+    if (seen.target == "/first") latch.Wait();
+    return Reply{};
+  });
+  const auto client = Client(server, {.connections = 1});
+  const Answer first(*client, Post("/first"));
+  ASSERT_TRUE(Eventually([&] { return server.count() == 1; }));
+  const Answer create(*client, Post("/create")), read(*client, Get("/read"));
+  world.clock.Advance(10'000);  // stopped: no timer has fired
+  latch.Open();
+  EXPECT_EQ(first.Status(), 200) << "it was on its way";
+  EXPECT_EQ(read.Status(), 200) << "reading is everybody's";
+  EXPECT_THAT(Targets(server), ElementsAre("/first", "/read"));
+  EXPECT_FALSE(create.here());
+  lead->End();  // its next commit was refused
+  EXPECT_TRUE(world.AdvanceUntil([&] { return create.here(); }));
+  EXPECT_EQ(create.GetCode(), Code::kUnavailable);
+  EXPECT_THAT(create.Sentence(), HasSubstr("this daemon does not lead any more"));
+  EXPECT_THAT(Targets(server), ElementsAre("/first", "/read"));
+}
+
+TEST_F(LeadTest, ItIsWrittenWhenTheDatabaseConfirmsTheLeadAgain) {
+  TestServer server([](const Seen&) { return Reply{201}; });
+  const auto client = Client(server);
+  world.clock.Advance(10'000);
+  const Answer create(*client, Post("/create"));
+  EXPECT_EQ(Answer(*client, Get("/read")).Status(), 200);
+  EXPECT_FALSE(create.here());
+  EXPECT_TRUE(lead->Wanted());
+  lead->Renew(Epoch{1}, world.clock.Now());
+  EXPECT_TRUE(world.AdvanceUntil([&] { return create.here(); }, 10));
+  EXPECT_EQ(create.Status(), 201);
+}
+
+TEST_F(LeadTest, WhatTheMemberAskedToRepeatIsNotRepeatedByWhoLeadsNoMore) {
+  TestServer server([](const Seen&) { return Reply{429, "", {{"Retry-After", "1"}}}; });
+  const auto client = Client(server);
+  const Answer create(*client, Post("/create"));
+  ASSERT_TRUE(Eventually([&] { return server.count() == 1; }));
+  lead->End();
+  lead->Begin(Epoch{3}, world.clock.Now(), world.clock.Now());  // leads again, under another epoch
+  EXPECT_TRUE(world.AdvanceUntil([&] { return create.here(); }));
+  EXPECT_EQ(create.GetCode(), Code::kUnavailable);
+  EXPECT_EQ(server.count(), 1u);
+}
+
+TEST_F(LeadTest, WhatWasBeingConnectedWhileTheProcessWasStopped_IsNotWritten) {
+  TestServer server([](const Seen&) { return Reply{201}; });
+  const auto client = Client(server);
+  const Answer create(*client, Post("/create"));
+  // Behind the beginning of the connection and before its end: all of it is on this strand.
+  Latch latch;
+  std::atomic<bool> stopped{false};
+  ASSERT_TRUE(client->Post([&] {
+    stopped = true;
+    latch.Wait();
+  }));
+  ASSERT_TRUE(Eventually([&] { return stopped.load(); }));
+  world.clock.Advance(5'000);
+  latch.Open();
+  EXPECT_EQ(Answer(*client, Get("/read")).Status(), 201);
+  EXPECT_FALSE(create.here());
+  lead->End();
+  EXPECT_TRUE(world.AdvanceUntil([&] { return create.here(); }));
+  EXPECT_EQ(create.GetCode(), Code::kUnavailable);
+  EXPECT_THAT(Targets(server), ElementsAre("/read"));
+}
+
+TEST_F(LeadTest, AnOrdersOwnPermitCounts_NotTheLeadOfTheMomentItIsSent) {
+  TestServer server([](const Seen&) { return Reply{201}; });
+  const auto client = Client(server);
+  ApiRequest create = Post("/create");
+  create.permit = lead->Current();
+  lead->End();
+  lead->Begin(Epoch{2}, world.clock.Now(), world.clock.Now());
+  EXPECT_EQ(Answer(*client, create).GetCode(), Code::kUnavailable);
+  EXPECT_EQ(Answer(*client, Post("/create")).Status(), 201);
+  EXPECT_EQ(server.count(), 1u);
+}
+
+TEST_F(LeadTest, AStopAnswersWhatWaitsForTheLead) {
+  TestServer server([](const Seen&) { return Reply{201}; });
+  const auto client = Client(server);
+  world.clock.Advance(10'000);
+  const Answer create(*client, Post("/create"));
+  EXPECT_EQ(Answer(*client, Get("/read")).Status(), 201);
+  client->Stop();
+  EXPECT_EQ(create.GetCode(), Code::kUnavailable);
+}
+
 }  // namespace
 }  // namespace muster::k8s::test

@@ -1,0 +1,108 @@
+// The engine and the lead: what confirms it, who asks for that, and what becomes of orders when it
+// is lost.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/engine_world.h"
+
+namespace muster::test {
+namespace {
+
+constexpr std::int64_t kTermMs = 2000;
+
+class LeadTest : public testing::Test {
+ protected:
+  LeadTest() { world.Declare({{"cpu", 4000}}, {{"cpu", 8000}}); }
+
+  /// Another daemon takes over from the one that declared the queues.
+  void TakeOver(bool sole_leader) {
+    EngineOptions options;
+    options.lead = lead;
+    options.sole_leader = sole_leader;
+    world.Restart(options);
+    world.Run();
+  }
+  bool Holds() const { return lead->Current().Holds(); }
+
+  EngineWorld world;
+  std::shared_ptr<LeadTerm> lead =
+      std::make_shared<LeadTerm>(world.clock, kTermMs * kNanosPerMilli);
+};
+
+TEST_F(LeadTest, WhoTakesOverWaitsForTheTermOfWhoeverLedBefore) {
+  TakeOver(false);
+  EXPECT_TRUE(world.engine->View()->ready) << "submissions need not wait";
+  EXPECT_FALSE(Holds());
+  world.clock.Advance(kTermMs);
+  (void)Holds();  // somebody wants to act
+  world.Settle();
+  EXPECT_TRUE(Holds());
+}
+
+TEST_F(LeadTest, WhoHasItsDatabaseForItselfWaitsForNobody) {
+  TakeOver(true);
+  EXPECT_TRUE(Holds());
+}
+
+TEST_F(LeadTest, EveryCommitAndEveryAcceptedJobConfirmsTheLead) {
+  TakeOver(true);
+  for (int i = 0; i < 5; ++i) {
+    world.clock.Advance(kTermMs * 3 / 4);
+    ASSERT_NE(world.Submit({.name = "job-" + std::to_string(i)}), nullptr);
+    EXPECT_TRUE(Holds());
+  }
+}
+
+TEST_F(LeadTest, NothingIsWrittenForItUntilSomebodyWantsToAct) {
+  TakeOver(true);
+  world.clock.Advance(10 * kTermMs);
+  world.store.SetAway(true);
+  world.Run();
+  EXPECT_TRUE(world.engine->View()->ready) << "nothing was asked of the database";
+  world.store.SetAway(false);
+  EXPECT_FALSE(Holds());
+  world.Settle();
+  EXPECT_TRUE(Holds());
+}
+
+TEST_F(LeadTest, WhileTheDatabaseIsAwayTheLeadIsNotConfirmed_AndWhatWaitsForItFindsThatOut) {
+  TakeOver(true);
+  world.clock.Advance(10 * kTermMs);
+  world.store.SetAway(true);
+  const Permit before = lead->Current();
+  EXPECT_FALSE(before.Holds());
+  world.Settle();
+  EXPECT_FALSE(before.Holds());
+  EXPECT_TRUE(before.IsVoid());
+  EXPECT_FALSE(world.engine->View()->ready);
+  world.store.SetAway(false);
+  world.clock.Advance(60'000);
+  world.Run();
+  world.clock.Advance(kTermMs);
+  (void)Holds();
+  world.Settle();
+  EXPECT_TRUE(Holds());
+  EXPECT_TRUE(before.IsVoid()) << "it was ordered under a lead that was lost";
+}
+
+TEST_F(LeadTest, WhatWasOrderedUnderALostLeadIsForgotten_AndOrderedAgainIfTheDatabaseStillWantsIt) {
+  TakeOver(true);
+  const JobPtr job = world.Submit({.name = "first"});
+  const Permit before = lead->Current();
+  EXPECT_TRUE(before.Holds());
+  ASSERT_EQ(world.members.orders.size(), 1U) << "it is on its way to its member";
+  world.store.SetAway(true);
+  EXPECT_EQ(world.Submit({.name = "second"}), nullptr);
+  EXPECT_TRUE(before.IsVoid());
+  for (const PendingOrder& order : world.members.orders)
+    EXPECT_NE(order.kind, PendingOrder::Kind::kEnsure) << "of the lead before";
+  world.store.SetAway(false);
+  world.clock.Advance(60'000);
+  world.Run();
+  EXPECT_EQ(world.StateOf(job->id), JobState::kRunning);
+  EXPECT_EQ(world.members.starts[world.KeyOf(job->id)], 1);
+  EXPECT_TRUE(before.IsVoid());
+}
+
+}  // namespace
+}  // namespace muster::test
