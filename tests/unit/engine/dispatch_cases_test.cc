@@ -194,7 +194,7 @@ TEST_F(DispatchCases, Case11_DeletedByAUserWhileRunning_IsLostAndNeverMadeAgain)
   EXPECT_EQ(Starts(key), 1);
 }
 
-TEST_F(DispatchCases, Case25_LabelsTakenAwayOnTheMember_TheJobRunsOn) {
+TEST_F(DispatchCases, LabelsTakenAwayOnTheMember_TheJobRunsOn) {
   const JobId id = Running();
   const DispatchKey key = world.KeyOf(id);
   world.members.Unlabel(key);
@@ -210,7 +210,7 @@ TEST_F(DispatchCases, Case25_LabelsTakenAwayOnTheMember_TheJobRunsOn) {
   EXPECT_EQ(world.StateOf(id), JobState::kSucceeded);
 }
 
-TEST_F(DispatchCases, Case25_LabelsTakenAwayWhileTheDaemonIsDown_TheJobRunsOn) {
+TEST_F(DispatchCases, LabelsTakenAwayWhileTheDaemonIsDown_TheJobRunsOn) {
   const JobId id = Running();
   const DispatchKey key = world.KeyOf(id);
   world.members.objects.at(key).unlabelled = true;
