@@ -148,8 +148,8 @@ class Backend {
   virtual void Remove(const DispatchKey& key, const RemovePolicy& policy,
                       Callback<Removed> done) = 0;
   /// Whether an object that is missing from what the member tells is really gone. It is only when
-  /// nothing of it runs any more either: what it has left behind is removed first, and an error says
-  /// so until it is. One that is there is told of again. Idempotent; an error proves nothing.
+  /// nothing of it runs any more either: what it has left behind is removed first, and an error
+  /// says so until it is. One that is there is told of again. Idempotent; an error proves nothing.
   /// Members that tell of every attempt have no more to say.
   virtual void Confirm(const DispatchKey& key, const RemoteObject& object, const std::string& uid,
                        Callback<Presence> done) {

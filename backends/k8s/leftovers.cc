@@ -145,7 +145,8 @@ class LeftoverCall : public std::enable_shared_from_this<LeftoverCall> {
     for (bool more = true; more;) {
       more = false;
       for (Thing& thing : things_) {
-        const bool taken = thing.controller.empty() ? thing.proven : ours_.contains(thing.controller);
+        const bool taken =
+            thing.controller.empty() ? thing.proven : ours_.contains(thing.controller);
         if (!taken || thing.uid.empty()) continue;
         ours_.insert(thing.uid);
         ours.push_back(std::move(thing));

@@ -13,9 +13,9 @@ namespace muster::k8s {
 
 struct LeftoverOrder {
   AttemptLabels attempt;
-  RemoteObject object;             // that is gone
-  std::string uid;                 // which it had
-  std::int64_t wait_ms = 10'000;   // then kUnavailable: some of it is still there
+  RemoteObject object;            // that is gone
+  std::string uid;                // which it had
+  std::int64_t wait_ms = 10'000;  // then kUnavailable: some of it is still there
 };
 
 /// Removes what was left and waits until it is gone; what belongs to another object, a copy under

@@ -110,8 +110,8 @@ class ConfirmCall : public std::enable_shared_from_this<ConfirmCall> {
     request.method = method;
     request.target = ObjectPath(*kind_, object_.ns, object_.name);
     if (!body.empty()) request.content_type = kJsonPatch;
+    request.urgency = body.empty() ? Urgency::kRead : Urgency::kRelease;
     request.body = std::move(body);
-    request.urgency = Urgency::kRelease;
     request.timeout_ms = kCallMs;
     session_->client().Send(std::move(request), std::move(then));
   }

@@ -248,8 +248,8 @@ struct ChooseMemberCommand {
 
 using Command =
     std::variant<SubmitCommand, JobCommand, ApplyCommand, PreviewCommand, ObservedCommand,
-                 FactsCommand, EnsuredCommand, RemovedCommand, ConfirmedCommand, ListedCommand, CordonCommand,
-                 DrainCommand, FenceCommand, CollectCommand, ReplaceJobCommand,
+                 FactsCommand, EnsuredCommand, RemovedCommand, ConfirmedCommand, ListedCommand,
+                 CordonCommand, DrainCommand, FenceCommand, CollectCommand, ReplaceJobCommand,
                  SetCheckStatusCommand, SetCheckActiveCommand, ChangeJobCommand, RecordWorksCommand,
                  NominateCommand, ChooseMemberCommand>;
 

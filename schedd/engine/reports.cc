@@ -181,10 +181,10 @@ void Engine::Impl::Handle(ConfirmedCommand command) {
   const std::string note = command.outcome->note;
   const auto found = live.jobs.find(row->second.job);
   const std::string job = found == live.jobs.end() ? "" : ObjectName(*found->second);
-  const JobId id = row->second.job;
-  if (!note.empty() && !job.empty())
-    AddEvent(command.outcome->there ? "MemberObjectMended" : "MemberLeftoversRemoved", id, job,
-             command.key.cluster, note);
+  if (!note.empty() && !job.empty()) {
+    AddEvent(command.outcome->there ? "MemberObjectMended" : "MemberLeftoversRemoved",
+             row->second.job, job, "", note);
+  }
   // One that is there is told of by its member again.
   if (!command.outcome->there) StepRow(command.key, dispatch::ProvenGone{note}, nullptr);
 }

@@ -127,7 +127,8 @@ void FakeMembers::CarryList(PendingOrder order, bool happens) {
   ListedCommand listed;
   listed.cluster = order.key.cluster;
   for (const auto& [key, object] : objects) {
-    if (key.cluster == order.key.cluster && !object.unlabelled) listed.observations.push_back(Seen(key, object));
+    if (key.cluster == order.key.cluster && !object.unlabelled)
+      listed.observations.push_back(Seen(key, object));
   }
   for (const PendingOrder& other : orders) {
     if (other.kind == PendingOrder::Kind::kEnsure) listed.unsure.push_back(other.key);

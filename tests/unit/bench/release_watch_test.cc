@@ -79,7 +79,8 @@ TEST_F(ReleaseWatchTest, NothingIsMissed_WhateverBecomesOfTheWatch) {
       if (i == 15) member_.BreakConnections();
     }
     EXPECT_TRUE(Within([&] { return watch.released() == 20 && watch.ended() == 20; }))
-        << "turn " << turn << ": " << watch.released() << " released, " << watch.ended() << " ended";
+        << "turn " << turn << ": " << watch.released() << " released, " << watch.ended()
+        << " ended";
     EXPECT_GT(member_.Struck(laid), 0);
     member_.ClearFaults();
   }
@@ -93,6 +94,11 @@ TEST_F(ReleaseWatchTest, ItEnds_ThoughItsMemberDoesNotAnswer) {
 
 TEST_F(ReleaseWatchTest, WhatWasThereBefore_IsNotCounted) {
   Make("x-before");
+  const auto over = [&] {
+    const auto answer = member_.Call("GET", std::string(kJobs) + "/x-before");
+    return answer.body.find("\"Complete\"") != std::string::npos;
+  };
+  ASSERT_TRUE(Within(over));
   ReleaseWatch watch(target_, "default", "x-");
   Make("x-after");
   EXPECT_TRUE(Within([&] { return watch.ended() == 1; }));

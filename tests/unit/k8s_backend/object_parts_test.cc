@@ -208,8 +208,8 @@ TEST(ConfigurationPermissionsTest, AreInTheRole_AndAreNotDemanded) {
       EXPECT_NE(std::find(useful.begin(), useful.end(), one), useful.end()) << verb;
     }
   }
-  EXPECT_NE(std::find(useful.begin(), useful.end(), Permission{"apps", "statefulsets", "", "delete"}),
-            useful.end())
+  const Permission leftovers{"apps", "statefulsets", "", "delete"};
+  EXPECT_NE(std::find(useful.begin(), useful.end(), leftovers), useful.end())
       << "what a LeaderWorkerSet may leave behind";
   for (const Permission& one : PermissionsFor({})) {
     EXPECT_NE(one.group, "kueue.x-k8s.io");

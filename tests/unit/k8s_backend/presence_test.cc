@@ -81,10 +81,9 @@ TEST_F(PresenceTest, AnObjectThatLostALabel_GetsItBack_AndIsToldOfAgain) {
     ASSERT_TRUE(presence.ok()) << presence.error().detail;
     EXPECT_TRUE(presence->there) << label;
     EXPECT_NE(presence->note.find("put back"), std::string::npos) << presence->note;
-    const json::object labels = member_.Object(path).at("metadata").at("labels").as_object();
-    EXPECT_EQ(labels.at("muster.io/instance"), kInstance) << label;
-    EXPECT_EQ(labels.at("muster.io/job-uid"), key.job_uid.ToString()) << label;
-    EXPECT_EQ(labels.at("muster.io/attempt"), std::to_string(key.attempt)) << label;
+    EXPECT_EQ(TextAt(path, "/metadata/labels/muster.io~1instance"), kInstance) << label;
+    EXPECT_EQ(TextAt(path, "/metadata/labels/muster.io~1job-uid"), key.job_uid.ToString()) << label;
+    EXPECT_EQ(TextAt(path, "/metadata/labels/muster.io~1attempt"), "1") << label;
     const auto again = [&] {
       const std::vector<Observation> all = sink_.recording.Of(key);
       return all.size() > told && all.back().phase == RemotePhase::kRunning;
@@ -216,7 +215,8 @@ TEST_F(PresenceTest, WhatAnOrphaningDeletionLeaves_IsFoundAndRemoved) {
              {"entrypoint", "x"},
              {"shutdownAfterJobFinishes", true},
              {"submitterPodTemplate", Template(key, "submit", "Never")},
-             {"rayClusterSpec", {{"headGroupSpec", {{"template", Template(key, "head", "Always")}}}}}};
+             {"rayClusterSpec",
+              {{"headGroupSpec", {{"template", Template(key, "head", "Always")}}}}}};
        },
        "1 RayCluster"},
   };
@@ -236,7 +236,8 @@ TEST_F(PresenceTest, WhatAnOrphaningDeletionLeaves_IsFoundAndRemoved) {
     const auto gone = Confirm(key, one.object, uid);
     ASSERT_TRUE(gone.ok()) << one.object.kind << ": " << gone.error().detail;
     EXPECT_FALSE(gone->there);
-    EXPECT_NE(gone->note.find(one.left), std::string::npos) << one.object.kind << ": " << gone->note;
+    EXPECT_NE(gone->note.find(one.left), std::string::npos)
+        << one.object.kind << ": " << gone->note;
     EXPECT_EQ(Pods(key), 0u) << one.object.kind << ": only now is it gone";
     EXPECT_TRUE(member_.counts().foreign_writes.empty()) << one.object.kind;
   }
