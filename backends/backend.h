@@ -79,6 +79,14 @@ struct Removed {
   bool existed = false;
 };
 
+/// What a member answers when it is asked for one object by name and uid.
+struct Presence {
+  bool there = false;
+  /// A sentence: what was wrong with it and is mended (`there`), or what it had left running and
+  /// is removed (not `there`); "": nothing.
+  std::string note;
+};
+
 /// Capacity and health of a member, as observed.
 struct ClusterFacts {
   std::string cluster;
@@ -148,6 +156,15 @@ class Backend {
   }
   virtual void Remove(const DispatchKey& key, const RemovePolicy& policy,
                       Callback<Removed> done) = 0;
+  /// Whether an object that is missing from what the member tells is really gone. It is only when
+  /// nothing of it runs any more either: what it has left behind is removed first, and an error
+  /// says so until it is. One that is there is told of again. Idempotent; an error proves nothing.
+  /// Members that tell of every attempt have no more to say.
+  virtual void Confirm(const DispatchKey& key, const RemoteObject& object, const std::string& uid,
+                       Callback<Presence> done) {
+    (void)key, (void)object, (void)uid;
+    done(Presence{});
+  }
   /// Every attempt that exists on the cluster, current status included.
   virtual void List(const std::string& cluster, Callback<std::vector<Observation>> done) = 0;
   /// Starts reporting to `sink`, which must outlive the backend's Stop.

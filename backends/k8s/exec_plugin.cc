@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "schedd/text/base64.h"
 #include "schedd/text/json.h"
-
-extern char** environ;
 
 namespace muster::k8s {
 namespace {
@@ -49,14 +49,25 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return out;
 }
 
+// README.md, "Exec plugins", has this list. The rest of the daemon's environment (its database's
+// password, say) is none of a plugin's business.
+constexpr std::array kPassed = {
+    "PATH",           "HOME",               "TMPDIR",        "HTTP_PROXY",
+    "HTTPS_PROXY",    "ALL_PROXY",          "NO_PROXY",      "http_proxy",
+    "https_proxy",    "all_proxy",          "no_proxy",      "SSL_CERT_FILE",
+    "SSL_CERT_DIR",   "CURL_CA_BUNDLE",     "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS"};
+
 std::vector<std::string> Environment(const ExecPlugin& plugin, const std::string& info) {
   std::vector<std::string> out;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::string name(text.substr(0, text.find('=')));
-    if (name != "KUBERNETES_EXEC_INFO" && !plugin.env.contains(name)) out.emplace_back(text);
+  for (const char* name : kPassed) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && !plugin.env.contains(name))
+      out.push_back(std::string(name) + "=" + value);
   }
-  for (const auto& [name, value] : plugin.env) out.push_back(name + "=" + value);
+  for (const auto& [name, value] : plugin.env) {
+    if (name != "KUBERNETES_EXEC_INFO") out.push_back(name + "=" + value);
+  }
   out.push_back("KUBERNETES_EXEC_INFO=" + info);
   return out;
 }

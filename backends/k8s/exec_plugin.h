@@ -1,5 +1,5 @@
 // Exec plugins: a program run for credentials, as kubectl does it (client.authentication.k8s.io),
-// bounded in time and output.
+// bounded in time and output, with little of this daemon's environment (README.md, "Exec plugins").
 #pragma once
 
 #include <cstdint>

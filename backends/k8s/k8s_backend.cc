@@ -22,6 +22,7 @@
 #include "backends/k8s/object_removal.h"
 #include "backends/k8s/pod_events.h"
 #include "backends/k8s/pod_logs.h"
+#include "backends/k8s/presence.h"
 #include "backends/k8s/removal.h"
 #include "schedd/base/bounded_queue.h"
 
@@ -226,6 +227,17 @@ class KubernetesBackend final : public KubernetesMembers {
         });
       });
     });
+  }
+
+  void Confirm(const DispatchKey& key, const RemoteObject& object, const std::string& uid,
+               Callback<Presence> done) override {
+    auto session = SessionOf(key.cluster);
+    if (!session.ok()) return done(session.error());
+    const AttemptLabels attempt{key.job_uid, key.attempt};
+    OnStrand<Presence>(*session, std::move(done),
+                       [attempt, object, uid](const SessionPtr& on, auto answer) {
+                         ConfirmObject(on, attempt, object, uid, std::move(answer));
+                       });
   }
 
   void List(const std::string& cluster, Callback<std::vector<Observation>> done) override {

@@ -156,6 +156,36 @@ std::string AcknowledgePatch(std::string_view uid, std::int32_t position) {
                                json::object{{"op", "remove"}, {"path", place}}});
 }
 
+std::optional<std::string> MarksPatch(const json::object& live, const ObjectState& state,
+                                      const AttemptLabels& attempt, std::string_view instance) {
+  json::array patch = {Test("/metadata/uid", state.uid)};
+  const std::size_t tests = patch.size();
+  const Reader metadata = Reader(live)["metadata"];
+  const auto mark = [&](const std::string& map, std::string_view key, const std::string& value,
+                        bool* made) {
+    if (metadata[map][key].View() == value) return;
+    const std::string path = "/metadata/" + map;
+    if (metadata[map].Object() == nullptr && !std::exchange(*made, true))
+      patch.push_back(Operation("add", path, json::object{}));
+    patch.push_back(Operation("add", path + "/" + PointerToken(key), json::string(value)));
+  };
+  bool labels = false, annotations = false;
+  mark("labels", kInstanceLabel, std::string(instance), &labels);
+  mark("labels", kJobUidLabel, attempt.job_uid.ToString(), &labels);
+  mark("labels", kAttemptLabel, std::to_string(attempt.attempt), &labels);
+  if (!state.suspended) mark("annotations", kReleasedAnnotation, "true", &annotations);
+  if (state.finalizer < 0 && !state.deleting) {
+    const json::array* held = metadata["finalizers"].Array();
+    if (held == nullptr || held->empty()) {
+      patch.push_back(Operation("add", "/metadata/finalizers", json::array{kRecordFinalizer}));
+    } else {
+      patch.push_back(Operation("add", "/metadata/finalizers/-", json::string(kRecordFinalizer)));
+    }
+  }
+  if (patch.size() == tests) return std::nullopt;
+  return WriteJson(patch);
+}
+
 std::string DeleteBody(std::string_view uid, std::int64_t grace_period_s) {
   json::object body = {{"apiVersion", "v1"},
                        {"kind", "DeleteOptions"},

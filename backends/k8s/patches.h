@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "backends/k8s/kinds.h"
+#include "backends/k8s/status.h"
 #include "schedd/base/result.h"
 #include "schedd/model/dispatch.h"
 #include "schedd/text/json.h"
@@ -63,6 +64,11 @@ std::optional<std::string> ResizePatch(const KindInfo& kind, const json::value& 
 /// Takes our finalizer away, which stands at `position` of metadata.finalizers
 /// (ObjectState::finalizer); tests that it does.
 std::string AcknowledgePatch(std::string_view uid, std::int32_t position);
+
+/// Puts our labels back, the mark of what was released (it is not suspended) and, unless it is
+/// being deleted, our finalizer; nothing if `live` lacks none of them. `state`: what was read of it.
+std::optional<std::string> MarksPatch(const json::object& live, const ObjectState& state,
+                                      const AttemptLabels& attempt, std::string_view instance);
 
 /// The body of a DELETE (meta/v1 DeleteOptions): Foreground, with the uid as its precondition.
 /// grace_period_s < 0: each pod's own.

@@ -72,6 +72,8 @@ std::vector<Permission> ConfigurationPermissions() {
   for (const char* kind : {"namespaces", "configmaps", "secrets", "limitranges"})
     Add(&all, "", kind, "", verbs);
   Add(&all, "node.k8s.io", "runtimeclasses", "", verbs);
+  // What a LeaderWorkerSet that was deleted without its children has left.
+  Add(&all, "apps", "statefulsets", "", {"list", "delete"});
   // Copies for the member's own queue.
   Add(&all, "kueue.x-k8s.io", "workloads", "", {"create", "get", "list", "delete"});
   return all;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/k8s/leftovers.h"
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/patches.h"
 #include "backends/k8s/reader.h"
@@ -107,23 +108,29 @@ class RemovalCall : public std::enable_shared_from_this<RemovalCall> {
     session_->client().Send(
         Request("GET", Path()), [self = shared_from_this()](Result<ApiResponse> answer) {
           if (!answer.ok()) return self->Answer(Unanswered(answer.error()));
-          if (answer->status == 404) return self->Gone(false);
+          if (answer->status == 404) return self->Cleared(false);
           if (!answer->ok()) return self->Answer(ErrorOf(*answer));
           const auto body = ParseMemberJson(answer->body);
           if (!body.ok() || !body->is_object())
             return self->Answer(Unavailable("the member's answer cannot be read"));
-          if (!self->TakeTarget(*self->kind_, body->get_object())) return self->Gone(false);
+          if (!self->TakeTarget(*self->kind_, body->get_object())) return self->Cleared(false);
           self->Delete();
         });
+  }
+
+  void LookAgain() {
+    if (++tries_ > kTries) return Answer(Unavailable(order_.object.name + " changes all the time"));
+    Look();
   }
 
   void Delete() {
     session_->client().Send(Request("DELETE", Path(), DeleteBody(uid_, order_.grace_period_s)),
                             [self = shared_from_this()](Result<ApiResponse> answer) {
                               if (!answer.ok()) return self->Answer(Unanswered(answer.error()));
-                              // 409: the uid is not (or no longer) that of the object of this name.
-                              if (answer->status == 404 || answer->status == 409)
-                                return self->Gone(false);
+                              if (answer->status == 404) return self->Cleared(false);
+                              // The uid is not that of the object of this name, or a write came
+                              // between: which one shows when it is looked at.
+                              if (answer->status == 409) return self->LookAgain();
                               if (!answer->ok()) return self->Answer(ErrorOf(*answer));
                               self->deleted_at_ = self->session_->Monotone();
                               self->DeletePods();
@@ -154,13 +161,13 @@ class RemovalCall : public std::enable_shared_from_this<RemovalCall> {
     session_->client().Send(
         Request("GET", Path()), [self = shared_from_this()](Result<ApiResponse> answer) {
           if (!answer.ok()) return self->Answer(Unanswered(answer.error()));
-          if (answer->status == 404) return self->Gone(true);
+          if (answer->status == 404) return self->Cleared(true);
           if (!answer->ok()) return self->Answer(ErrorOf(*answer));
           const auto body = ParseMemberJson(answer->body);
           if (!body.ok() || !body->is_object())
             return self->Answer(Unavailable("the member's answer cannot be read"));
           const ObjectState state = ReadObject(*self->kind_, body->get_object());
-          if (state.uid != self->uid_) return self->Gone(true);
+          if (state.uid != self->uid_) return self->Cleared(true);
           self->Wait(state);
         });
   }
@@ -187,6 +194,19 @@ class RemovalCall : public std::enable_shared_from_this<RemovalCall> {
     delay_ms_ = std::min(kLookMaxMs, delay_ms_ * 2);
   }
 
+  // The object is gone. What it was deleted in the foreground with is gone too; somebody may have
+  // deleted it otherwise.
+  void Cleared(bool existed) {
+    const auto cache = session_->cache();
+    const bool seen = cache != nullptr && !cache->PodsOf(order_.attempt, order_.object.ns).empty();
+    if (uid_.empty() || (existed && !seen)) return Gone(existed);
+    RemoveLeftovers(session_, {order_.attempt, order_.object, uid_},
+                    [self = shared_from_this(), existed](Result<std::string> left) {
+                      if (!left.ok()) return self->Answer(left.error());
+                      self->Gone(existed);
+                    });
+  }
+
   std::string Path() const { return ObjectPath(*kind_, order_.object.ns, order_.object.name); }
   void Gone(bool existed) { Answer(Removed{existed}); }
   void Answer(Result<Removed> result) {
@@ -203,6 +223,7 @@ class RemovalCall : public std::enable_shared_from_this<RemovalCall> {
   Monotonic deleted_at_;
   std::int64_t delay_ms_ = kLookMs;
   std::uint64_t turn_ = 0;
+  int tries_ = 0;
   std::shared_ptr<void> wake_;
 };
 

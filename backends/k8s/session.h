@@ -38,6 +38,12 @@ struct SessionOptions {
   std::int64_t heartbeat_s = 60;  // MemberCluster::heartbeat_s
 };
 
+/// How often our marks were put back on an object, and when last.
+struct Mending {
+  int times = 0;
+  Monotonic last;
+};
+
 /// Why a session must be replaced by another.
 enum class Renewal : std::uint8_t {
   kOtherMember,  // another incarnation answers, or the same one taken back in time
@@ -91,6 +97,9 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<void> OnDeleted(const std::string& uid, std::function<void()> wake);
   /// The scale that an elastic attempt's object was last given.
   std::int64_t& ScaleOf(const std::string& uid) { return scales_[uid]; }
+  /// Of an object that had lost our marks.
+  Mending& MendingOf(const std::string& uid) { return mendings_[uid]; }
+  void ForgetMending(const std::string& uid) { mendings_.erase(uid); }
   Monotonic Monotone() const { return environment_.clock.Now(); }
   /// Names of its PriorityClasses; null if we may not read them.
   const std::set<std::string, std::less<>>* priority_classes() const {
@@ -208,6 +217,7 @@ class Session : public std::enable_shared_from_this<Session> {
   WallTime last_answer_;
   std::unordered_map<std::string, ObjectVersion> made_;  // by uid
   std::map<std::string, std::int64_t> scales_;
+  std::map<std::string, Mending> mendings_;  // by uid
   std::vector<Question> questions_;
   std::uint64_t asked_ = 0;
   std::uint64_t next_delayed_ = 0;

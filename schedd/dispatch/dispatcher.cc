@@ -53,6 +53,7 @@ void Dispatcher::Impl::Handle(Task task) {
           [this](EnsureTask& one) { Enqueue(std::move(one)); },
           [this](RemoveTask& one) { Enqueue(std::move(one)); },
           [this](AcknowledgeTask& one) { Enqueue(std::move(one)); },
+          [this](ConfirmTask& one) { Enqueue(std::move(one)); },
           [this](ListTask& one) { StartList(one.cluster); },
           [this](FactsTask& one) {
             Backend* const backend = Serving(one.cluster);
@@ -65,6 +66,7 @@ void Dispatcher::Impl::Handle(Task task) {
           [this](EnsureDone& one) { Complete(std::move(one)); },
           [this](RemoveDone& one) { Complete(std::move(one)); },
           [this](AcknowledgeDone& one) { Complete(std::move(one)); },
+          [this](ConfirmDone& one) { Complete(std::move(one)); },
           [this](ListDone& one) { Complete(std::move(one)); },
           [this](RetryTask& one) {
             lanes[one.key].delayed = false;
@@ -207,6 +209,11 @@ void Dispatcher::Acknowledge(const DispatchKey& key, const RemoteObject& object,
 }
 
 void Dispatcher::Forget() { impl_->tasks.PushAlways(ForgetTask{}); }
+
+void Dispatcher::Confirm(const DispatchKey& key, const RemoteObject& object,
+                         const std::string& uid) {
+  impl_->tasks.PushAlways(ConfirmTask{key, object, uid, impl_->PermitNow()});
+}
 
 void Dispatcher::List(const std::string& cluster) { impl_->tasks.PushAlways(ListTask{cluster}); }
 

@@ -55,6 +55,7 @@ class Dispatcher final : public OrderSink, public ObservationSink {
   void Remove(const DispatchKey& key, RemovePolicy policy) override;
   void Acknowledge(const DispatchKey& key, const RemoteObject& object,
                    const std::string& uid) override;
+  void Confirm(const DispatchKey& key, const RemoteObject& object, const std::string& uid) override;
   void List(const std::string& cluster) override;
   void Forget() override;
   void OnObservation(Observation observation) override;

@@ -38,6 +38,12 @@ struct AcknowledgeTask {
 };
 struct ForgetTask {};     // what was ordered before it is void
 struct AskAgainTask {};   // whether the lead has been confirmed
+struct ConfirmTask {
+  DispatchKey key;
+  RemoteObject object;
+  std::string uid;
+  Permit permit;
+};
 struct ListTask {
   std::string cluster;
 };
@@ -55,6 +61,11 @@ struct RemoveDone {
 struct AcknowledgeDone {
   AcknowledgeTask task;
   Result<Done> outcome;
+};
+struct ConfirmDone {
+  DispatchKey key;
+  std::string uid;
+  Result<Presence> outcome;
 };
 struct ListDone {
   std::string cluster;
@@ -74,13 +85,13 @@ struct ReportTask {
 };
 struct PostTask {};  // the engine's inbox was full: try again
 
-using Task = std::variant<EnsureTask, RemoveTask, AcknowledgeTask, ListTask, FactsTask, EnsureDone,
-                          RemoveDone, AcknowledgeDone, ListDone, RetryTask, ReconcileTask,
-                          ReportTask, PostTask, ForgetTask, AskAgainTask>;
+using Task = std::variant<EnsureTask, RemoveTask, AcknowledgeTask, ConfirmTask, ListTask, FactsTask,
+                          EnsureDone, RemoveDone, AcknowledgeDone, ConfirmDone, ListDone, RetryTask,
+                          ReconcileTask, ReportTask, PostTask, ForgetTask, AskAgainTask>;
 
 /// The calls for one key, strictly one after another.
 struct Lane {
-  std::deque<std::variant<EnsureTask, RemoveTask, AcknowledgeTask>> waiting;
+  std::deque<std::variant<EnsureTask, RemoveTask, AcknowledgeTask, ConfirmTask>> waiting;
   bool busy = false;           // a call, or the question after an unknown outcome, is under way
   bool delayed = false;        // a RetryTask is on its way
   bool backed_off = false;     // it has come: the next call may start
@@ -130,16 +141,19 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
   void Forget();
   void DropVoid(std::deque<EnsureTask>* queue);
 
-  // lanes.cc: ensure and remove, per key.
+  // lanes.cc: ensure, remove, acknowledge and confirm, per key.
   void Enqueue(EnsureTask task);
   void Enqueue(RemoveTask task);
   void Enqueue(AcknowledgeTask task);
+  void Enqueue(ConfirmTask task);
   void Advance(const DispatchKey& key);
   void StartRemove(RemoveTask task);
   void StartAcknowledge(AcknowledgeTask task);
+  void StartConfirm(ConfirmTask task);
   void Complete(EnsureDone done);
   void Complete(RemoveDone done);
   void Complete(AcknowledgeDone done);
+  void Complete(ConfirmDone done);
 
   // render.cc: manifests to orders, many at a time.
   bool StartEnsures();

@@ -1,4 +1,4 @@
-// Ensure and Remove, one call at a time for each key.
+// Ensure, Remove, Acknowledge and Confirm, one call at a time for each key.
 #include <algorithm>
 #include <utility>
 
@@ -51,6 +51,18 @@ void Dispatcher::Impl::Enqueue(AcknowledgeTask task) {
   Advance(key);
 }
 
+// One that waits, or a removal, will say as much.
+void Dispatcher::Impl::Enqueue(ConfirmTask task) {
+  const DispatchKey key = task.key;
+  Lane& lane = lanes[key];
+  const bool answered =
+      std::any_of(lane.waiting.begin(), lane.waiting.end(), [](const auto& one) {
+        return std::holds_alternative<ConfirmTask>(one) || std::holds_alternative<RemoveTask>(one);
+      });
+  if (!answered) lane.waiting.emplace_back(std::move(task));
+  Advance(key);
+}
+
 void Dispatcher::Impl::Advance(const DispatchKey& key) {
   const auto found = lanes.find(key);
   if (found == lanes.end()) return;
@@ -76,9 +88,24 @@ void Dispatcher::Impl::Advance(const DispatchKey& key) {
     queue.push_back(std::move(*ensure));
   } else if (auto* remove = std::get_if<RemoveTask>(&next)) {
     StartRemove(std::move(*remove));
+  } else if (auto* confirm = std::get_if<ConfirmTask>(&next)) {
+    StartConfirm(std::move(*confirm));
   } else {
     StartAcknowledge(std::move(std::get<AcknowledgeTask>(next)));
   }
+}
+
+void Dispatcher::Impl::StartConfirm(ConfirmTask task) {
+  Backend* const backend = Serving(task.key.cluster);
+  if (backend == nullptr) {
+    tasks.PushAlways(ConfirmDone{task.key, task.uid, NoBackend(task.key.cluster)});
+    return;
+  }
+  backend->Confirm(
+      task.key, task.object, task.uid,
+      [self = shared_from_this(), key = task.key, uid = task.uid](Result<Presence> outcome) {
+        self->tasks.PushAlways(ConfirmDone{key, uid, std::move(outcome)});
+      });
 }
 
 void Dispatcher::Impl::StartAcknowledge(AcknowledgeTask task) {
@@ -175,6 +202,26 @@ void Dispatcher::Impl::Complete(AcknowledgeDone done) {
     if (wanted && served && MayBeMended(done.outcome.error().code)) Enqueue(std::move(done.task));
   }
   Advance(key);
+}
+
+// What failed is ordered again as long as the answer matters.
+void Dispatcher::Impl::Complete(ConfirmDone done) {
+  Lane& lane = lanes[done.key];
+  lane.busy = false;
+  lane.remove_failed = false;
+  if (done.outcome.ok()) {
+    lane.failures = 0;
+  } else {
+    ++lane.failures;
+    calls_failed.Add();
+    Log(LogLevel::kWarning, "dispatch", "confirm_failed",
+        {{"cluster", done.key.cluster},
+         {"attempt", std::int64_t{done.key.attempt}},
+         {"reason", CodeName(done.outcome.error().code)},
+         {"err", done.outcome.error().detail}});
+  }
+  Post(ConfirmedCommand{done.key, done.uid, std::move(done.outcome)});
+  Advance(done.key);
 }
 
 }  // namespace muster::dispatch

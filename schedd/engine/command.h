@@ -109,7 +109,13 @@ struct RemovedCommand {
   DispatchKey key;
   Result<Removed> outcome;
 };
-/// A complete list of one cluster: what is live in the database and missing here is lost.
+/// Outcome of Backend::Confirm.
+struct ConfirmedCommand {
+  DispatchKey key;
+  std::string uid;  // that was asked for
+  Result<Presence> outcome;
+};
+/// A complete list of one cluster: what is live in the database and missing here is asked for.
 struct ListedCommand {
   std::string cluster;
   std::vector<Observation> observations;
@@ -242,8 +248,8 @@ struct ChooseMemberCommand {
 
 using Command =
     std::variant<SubmitCommand, JobCommand, ApplyCommand, PreviewCommand, ObservedCommand,
-                 FactsCommand, EnsuredCommand, RemovedCommand, ListedCommand, CordonCommand,
-                 DrainCommand, FenceCommand, CollectCommand, ReplaceJobCommand,
+                 FactsCommand, EnsuredCommand, RemovedCommand, ConfirmedCommand, ListedCommand,
+                 CordonCommand, DrainCommand, FenceCommand, CollectCommand, ReplaceJobCommand,
                  SetCheckStatusCommand, SetCheckActiveCommand, ChangeJobCommand, RecordWorksCommand,
                  NominateCommand, ChooseMemberCommand>;
 

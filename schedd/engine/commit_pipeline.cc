@@ -201,6 +201,11 @@ void Engine::Impl::SendOrder(const Order& order) {
       orders.Remove(order.key, std::move(policy));
       break;
     }
+    case Action::kConfirm:
+      // Whoever revoked it since proves by its removal that it is gone.
+      if (row != live.dispatches.end() && dispatch::IsMissed(row->second.state))
+        orders.Confirm(order.key, order.object, order.remote_uid);
+      break;
     case Action::kAcknowledge:
       orders.Acknowledge(order.key, order.object, order.remote_uid);
       break;

@@ -33,6 +33,10 @@ class OrderSink {
   /// The attempt's end is durable: the member may let its object go (Backend::Acknowledge).
   virtual void Acknowledge(const DispatchKey& key, const RemoteObject& object,
                            const std::string& uid) = 0;
+  /// Is the object of a live or lost attempt, which its member does not show any more, really gone?
+  /// (Backend::Confirm)
+  virtual void Confirm(const DispatchKey& key, const RemoteObject& object,
+                       const std::string& uid) = 0;
   /// Ask the member for everything it has (after recovery and after gaps).
   virtual void List(const std::string& cluster) = 0;
   /// The store or the lead is lost: nothing that was ordered and has not been sent is sent any

@@ -121,6 +121,7 @@ struct Engine::Impl : EngineState {
   void Handle(ObservedCommand command);
   void Handle(EnsuredCommand command);
   void Handle(RemovedCommand command);
+  void Handle(ConfirmedCommand command);
   void Handle(ListedCommand command);
   dispatch::Effect StepRow(const DispatchKey& key, const dispatch::StepInput& input,
                            const Observation* seen);

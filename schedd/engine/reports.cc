@@ -22,12 +22,28 @@ std::string FailureText(const Observation& seen) {
   return "The job failed on its member cluster";
 }
 
+// A member's own deadline that is as long as the maximum execution time (the user has set both, or
+// an earlier version wrote the one as the other): which of the two is told first is chance, what it
+// means is not.
+bool EndsByMaximumTime(const JobRecord& job, const DispatchRow& row, const Observation& seen) {
+  return seen.phase == RemotePhase::kFailed && seen.reason == Reason::kDeadlineExceeded &&
+         job.max_execution_s > 0 && job.time_limit_s == job.max_execution_s &&
+         IsDispatched(job.state) && CurrentKey(job) == row.key && !IsTrue(job, "Evicted") &&
+         !changes::IsCancelling(job) && dispatch::IsOurs(row, seen);
+}
+
 }  // namespace
 
 dispatch::Effect Engine::Impl::StepRow(const DispatchKey& key, const dispatch::StepInput& input,
                                        const Observation* seen) {
   const auto found = live.dispatches.find(key);
   if (found == live.dispatches.end()) return dispatch::Effect::kNone;
+  if (const auto job = live.jobs.find(found->second.job);
+      seen != nullptr && job != live.jobs.end() &&
+      EndsByMaximumTime(*job->second, found->second, *seen)) {
+    Deactivate(job->second, std::string(ReasonName(Reason::kMaximumExecutionTimeExceeded)));
+    return dispatch::Effect::kNone;
+  }
   const dispatch::StepResult result = dispatch::Step(found->second, input);
   if (!SameRow(found->second, result.row)) PutRow(result.row);
   if (result.action != dispatch::Action::kNone) {
@@ -153,6 +169,24 @@ void Engine::Impl::Handle(RemovedCommand command) {
             dispatch::RemoveFailed{command.outcome.error().code, command.outcome.error().detail},
             nullptr);
   }
+}
+
+void Engine::Impl::Handle(ConfirmedCommand command) {
+  const auto row = live.dispatches.find(command.key);
+  if (row == live.dispatches.end() || row->second.remote_uid != command.uid) return;
+  if (!command.outcome.ok()) {
+    StepRow(command.key, dispatch::ConfirmFailed{command.outcome.error().detail}, nullptr);
+    return;
+  }
+  const std::string note = command.outcome->note;
+  const auto found = live.jobs.find(row->second.job);
+  const std::string job = found == live.jobs.end() ? "" : ObjectName(*found->second);
+  if (!note.empty() && !job.empty()) {
+    AddEvent(command.outcome->there ? "MemberObjectMended" : "MemberLeftoversRemoved",
+             row->second.job, job, "", note);
+  }
+  // One that is there is told of by its member again.
+  if (!command.outcome->there) StepRow(command.key, dispatch::ProvenGone{note}, nullptr);
 }
 
 // It was taken for somebody else's as long as its uid was not on record.

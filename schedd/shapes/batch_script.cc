@@ -126,7 +126,8 @@ void Prepare(json::object& manifest, const RenderContext& context,
                            {"template",
                             {{"metadata", {{"annotations", StreamAnnotations(spec, context.job)}}},
                              {"spec", std::move(pod)}}}};
-  if (context.job.time_limit_s > 0) job_spec["activeDeadlineSeconds"] = context.job.time_limit_s;
+  // Its own limit (-t), and not a maximum execution time beside it: README.md, "Time limits".
+  if (spec.time_limit_s > 0) job_spec["activeDeadlineSeconds"] = spec.time_limit_s;
   json::object data = {{kScriptKey, own.at("script")}};
   json::object map = {{"apiVersion", "v1"},
                       {"kind", "ConfigMap"},

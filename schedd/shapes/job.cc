@@ -84,7 +84,6 @@ void Prepare(json::object& manifest, const RenderContext& context, std::vector<R
   spec["suspend"] = context.suspended;
   if (const ElasticScale* scale = ScaleOf(context.job)) SetSize(scale->size, manifest);
   SetParallelism(manifest, context.job);
-  if (context.job.time_limit_s > 0) spec["activeDeadlineSeconds"] = context.job.time_limit_s;
 }
 
 }  // namespace

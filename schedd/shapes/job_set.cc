@@ -149,11 +149,6 @@ void CheckCoordinator(const Field& coordinator, const NameSet& names) {
 void Parse(const Field& root, ParsedJob* job) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
   ReadJobMetadata(root, {.max_bytes = 63, .dns1035 = true}, job);
-  if (job->time_limit_s > 0) {
-    root["metadata"]["labels"]
-        .Named(kMaxExecTimeKey)
-        .Fail("is not supported for a JobSet: set activeDeadlineSeconds in its jobs");
-  }
   const Field spec = root["spec"];
   if (!spec.Require() || spec.Object() == nullptr) return;
   spec.OnlyMembers({"replicatedJobs", "network", "successPolicy", "failurePolicy", "startupPolicy",

@@ -61,11 +61,6 @@ void ReadGroups(const Field& groups, std::int32_t replicas, ParsedJob* job) {
 void Parse(const Field& root, ParsedJob* job) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
   ReadJobMetadata(root, {.max_bytes = 63, .dns1035 = true}, job);
-  if (job->time_limit_s > 0) {
-    root["metadata"]["labels"]
-        .Named(kMaxExecTimeKey)
-        .Fail("is not supported for a LeaderWorkerSet: it serves until deleted");
-  }
   const Field spec = root["spec"];
   if (!spec.Require() || spec.Object() == nullptr) return;
   spec.OnlyMembers(

@@ -94,7 +94,6 @@ void Prepare(json::object& manifest, const RenderContext& context, std::vector<R
   policy.erase("ttlSecondsAfterFinished");
   policy.erase("managedBy");
   policy["suspend"] = context.suspended;
-  if (context.job.time_limit_s > 0) policy["activeDeadlineSeconds"] = context.job.time_limit_s;
 }
 
 }  // namespace

@@ -53,11 +53,6 @@ void ReadWorkerGroup(const Field& group, std::set<std::string_view>* names, PodS
 void Parse(const Field& root, ParsedJob* job) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
   ReadJobMetadata(root, {.max_bytes = kNameBytes, .dns1035 = true}, job);
-  if (job->time_limit_s > 0) {
-    root["metadata"]["labels"]
-        .Named(kMaxExecTimeKey)
-        .Fail("is not supported for a RayCluster: it serves until deleted");
-  }
   const Field spec = root["spec"];
   if (!spec.Require() || spec.Object() == nullptr) return;
   ReadRayClusterSpec(spec, &job->pod_sets);

@@ -143,7 +143,6 @@ void Prepare(json::object& manifest, const RenderContext& context, std::vector<R
   spec.erase("ttlSecondsAfterFinished");
   spec.erase("managedBy");
   spec["suspend"] = context.suspended;
-  if (context.job.time_limit_s > 0) spec["activeDeadlineSeconds"] = context.job.time_limit_s;
   PrepareRayClusterSpec(ObjectAt(spec, "rayClusterSpec"));
   if (HasSubmitterPod(spec) && FindObject(spec, "submitterPodTemplate") == nullptr) {
     spec["submitterPodTemplate"] = SubmitterTemplate(spec);

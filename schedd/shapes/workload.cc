@@ -167,7 +167,6 @@ json::object JobSpecOf(json::object& pod_set, const JobRecord& job) {
   const std::int32_t declared = pod_set.at("count").to_number<std::int32_t>();
   const std::int32_t pods = AdmittedCount(job, NameOf(pod_set), declared);
   json::object spec = {{"completionMode", "Indexed"}, {"parallelism", pods}, {"completions", pods}};
-  if (job.time_limit_s > 0) spec["activeDeadlineSeconds"] = job.time_limit_s;
   spec["template"] = std::move(pod_template);
   CleanJobSpec(spec);
   return spec;

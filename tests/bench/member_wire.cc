@@ -2,7 +2,6 @@
 
 #include <sys/socket.h>
 
-#include <atomic>
 #include <boost/asio.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/beast/core.hpp>
@@ -58,7 +57,6 @@ struct MemberWire::Connection {
   asio::ssl::context context{asio::ssl::context::tls_client};
   asio::ssl::stream<asio::ip::tcp::socket> stream{io, context};
   beast::flat_buffer buffer;
-  std::atomic<bool> aborted = false;
   bool tls = false;
 
   asio::ip::tcp::socket& socket() { return stream.next_layer(); }
@@ -86,8 +84,15 @@ Status MemberWire::Connect() {
     made->stream.handshake(asio::ssl::stream_base::client, failed);
     if (failed) return Broke("no TLS", failed);
   }
+  const std::lock_guard lock(mutex_);
+  if (aborted_) return Unavailable("it was stopped");
   connection_ = std::move(made);
   return Done{};
+}
+
+void MemberWire::Disconnect() {
+  const std::lock_guard lock(mutex_);
+  connection_.reset();
 }
 
 Result<std::string> MemberWire::Call(const std::string& method, const std::string& path,
@@ -106,7 +111,7 @@ Result<std::string> MemberWire::Call(const std::string& method, const std::strin
     http::write(stream, request, failed);
     if (!failed) http::read(stream, connection_->buffer, answer, failed);
   });
-  if (failed || !answer.get().keep_alive()) connection_.reset();
+  if (failed || !answer.get().keep_alive()) Disconnect();
   if (failed) return Broke("no answer", failed);
   if (answer.get().result_int() > 299)
     return Internal(std::to_string(answer.get().result_int()) + " " + answer.get().body());
@@ -137,17 +142,18 @@ Status MemberWire::Follow(const std::string& path,
       Lines(&pending, line);
     }
   });
-  const bool aborted = connection_->aborted;
-  if (failed && !aborted) return Broke("the stream broke", failed);
+  if (failed || !answer.get().keep_alive()) Disconnect();
+  const std::lock_guard lock(mutex_);
+  if (failed && !aborted_) return Broke("the stream broke", failed);
   if (answer.get().result_int() > 299)
     return Internal("the watch was answered " + std::to_string(answer.get().result_int()));
   return Done{};
 }
 
 void MemberWire::Abort() {
-  if (!connection_) return;
-  connection_->aborted = true;
-  shutdown(connection_->socket().native_handle(), SHUT_RDWR);
+  const std::lock_guard lock(mutex_);
+  aborted_ = true;
+  if (connection_) shutdown(connection_->socket().native_handle(), SHUT_RDWR);
 }
 
 }  // namespace muster::bench

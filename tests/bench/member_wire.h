@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -36,13 +37,16 @@ class MemberWire {
                            const std::string& content_type = "application/json");
   /// Gives every line of the answer to `line` until the server ends it or Abort is called.
   Status Follow(const std::string& path, const std::function<void(std::string_view)>& line);
-  /// Ends a Follow that comes after a Call; from any thread.
+  /// Ends a Follow, and any call after it; from any thread.
   void Abort();
 
  private:
   struct Connection;
   Status Connect();
+  void Disconnect();
   MemberTarget target_;
+  std::mutex mutex_;      // guards what follows against Abort
+  bool aborted_ = false;
   std::unique_ptr<Connection> connection_;
 };
 

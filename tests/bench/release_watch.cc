@@ -16,31 +16,76 @@ std::int64_t WallMicros() {
 
 }  // namespace
 
-ReleaseWatch::ReleaseWatch(const MemberTarget& target, const std::string& ns, std::string prefix)
-    : prefix_("\"name\":\"" + std::move(prefix)), wire_(target) {
-  const std::string path = "/apis/batch/v1/namespaces/" + ns + "/jobs";
-  auto now = wire_.Call("GET", path + "?limit=1");
-  std::string version = "0";
-  if (auto page = now.ok() ? ParseJson(*now) : now.error(); page.ok())
-    version = page->at("metadata").at("resourceVersion").as_string().c_str();
-  thread_ = std::jthread([this, path, version] {
-    const Status ended =
-        wire_.Follow(path + "?watch=true&timeoutSeconds=3600&resourceVersion=" + version,
-                     [this](std::string_view line) { Hear(line); });
-    if (!ended.ok()) std::fprintf(stderr, "muster-bench: %s\n", ended.error().detail.c_str());
-  });
+ReleaseWatch::ReleaseWatch(const MemberTarget& target, const std::string& ns, std::string prefix,
+                           int watch_s)
+    : path_("/apis/batch/v1/namespaces/" + ns + "/jobs"),
+      prefix_("\"name\":\"" + std::move(prefix)),
+      watch_s_(watch_s),
+      wire_(target) {
+  // What is there now is not waited for. If it cannot be listed the thread lists until it can.
+  List(false);
+  thread_ = std::jthread([this] { Run(); });
 }
 
-ReleaseWatch::~ReleaseWatch() { wire_.Abort(); }
+ReleaseWatch::~ReleaseWatch() {
+  stopping_ = true;
+  wire_.Abort();
+}
+
+void ReleaseWatch::Run() {
+  while (!stopping_) {
+    if (version_.empty() && !List(true)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      continue;
+    }
+    too_old_ = false;
+    const Status ended =
+        wire_.Follow(path_ + "?watch=true&allowWatchBookmarks=true&timeoutSeconds=" +
+                         std::to_string(watch_s_) + "&resourceVersion=" + version_,
+                     [this](std::string_view line) { Hear(line); });
+    if (stopping_) return;
+    if (!ended.ok()) std::fprintf(stderr, "muster-bench: %s\n", ended.error().detail.c_str());
+    if (!ended.ok() || too_old_) version_.clear();
+  }
+}
+
+// True if it was answered; `hear`: what it holds is news.
+bool ReleaseWatch::List(bool hear) {
+  const auto now = wire_.Call("GET", path_ + (hear ? "" : "?limit=1"));
+  const auto page = now.ok() ? ParseJson(*now) : now.error();
+  if (!page.ok()) return false;
+  const auto* metadata = page->as_object().if_contains("metadata");
+  if (metadata == nullptr) return false;
+  version_ = metadata->at("resourceVersion").as_string().c_str();
+  if (!hear) return true;
+  ++lists_;
+  const auto* items = page->as_object().if_contains("items");
+  if (items == nullptr || !items->is_array()) return true;
+  for (const json::value& item : items->get_array()) HearObject(WriteJson(item));
+  return true;
+}
 
 // Texts are searched and not parsed: the watch must cost little beside what is measured.
 void ReleaseWatch::Hear(std::string_view line) {
-  const auto at = line.find(prefix_);
+  constexpr std::string_view kError = "\"type\":\"ERROR\"", kVersion = "\"resourceVersion\":\"";
+  if (line.substr(0, 32).find(kError) != std::string_view::npos) {
+    too_old_ = true;
+    return;
+  }
+  if (const auto at = line.find(kVersion); at != std::string_view::npos) {
+    const auto begin = at + kVersion.size();
+    version_ = line.substr(begin, line.find('"', begin) - begin);
+  }
+  HearObject(line);
+}
+
+void ReleaseWatch::HearObject(std::string_view object) {
+  const auto at = object.find(prefix_);
   if (at == std::string_view::npos) return;
   const auto begin = at + std::string_view("\"name\":\"").size();
-  const std::string name(line.substr(begin, line.find('"', begin) - begin));
-  const bool runs = line.find("\"suspend\":false") != std::string_view::npos;
-  const bool over = line.find("\"type\":\"Complete\"") != std::string_view::npos;
+  const std::string name(object.substr(begin, object.find('"', begin) - begin));
+  const bool runs = object.find("\"suspend\":false") != std::string_view::npos;
+  const bool over = object.find("\"type\":\"Complete\"") != std::string_view::npos;
   const std::int64_t now = WallMicros();
   const std::lock_guard lock(mutex_);
   Moments& moments = jobs_[name];

@@ -44,6 +44,7 @@ Submission MakeSubmission(const JobSpec& spec) {
   draft->priority = spec.priority;
   draft->priority_class = spec.priority_class;
   draft->max_execution_s = spec.max_execution_s;
+  draft->time_limit_s = spec.time_limit_s;
   draft->ttl_after_finished_s = spec.ttl_s;
   draft->suspended_by_user = spec.held;
   if (spec.no_requeue) {

@@ -28,6 +28,7 @@ struct JobSpec {
   bool no_requeue = false;    // a batch script that may not run twice
   std::string priority_class = "";
   std::int64_t max_execution_s = 0;
+  std::int64_t time_limit_s = 0;
   std::string required_topology = "";  // node label of the level that holds all pods of a set
 };
 

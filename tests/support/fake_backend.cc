@@ -54,6 +54,17 @@ void FakeBackend::Remove(const DispatchKey& key, const RemovePolicy& policy,
   Push(std::move(call));
 }
 
+void FakeBackend::Confirm(const DispatchKey& key, const RemoteObject& object,
+                          const std::string& uid, Callback<Presence> done) {
+  BackendCall call;
+  call.kind = BackendCall::Kind::kConfirm;
+  call.key = key;
+  call.object = object;
+  call.uid = uid;
+  call.confirmed = std::move(done);
+  Push(std::move(call));
+}
+
 void FakeBackend::List(const std::string& cluster, Callback<std::vector<Observation>> done) {
   BackendCall call;
   call.kind = BackendCall::Kind::kList;

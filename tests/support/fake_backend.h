@@ -14,7 +14,7 @@ namespace muster::test {
 
 /// One call that waits for its answer.
 struct BackendCall {
-  enum class Kind { kEnsure, kRemove, kList, kAcknowledge };
+  enum class Kind { kEnsure, kRemove, kList, kAcknowledge, kConfirm };
   Kind kind = Kind::kEnsure;
   DispatchKey key;  // of a List only the cluster
   DispatchOrder order;
@@ -22,9 +22,10 @@ struct BackendCall {
   Callback<RemoteRef> ensured;
   Callback<Removed> removed;
   Callback<std::vector<Observation>> listed;
-  RemoteObject object = {};  // of an Acknowledge, as its uid
+  RemoteObject object = {};  // of an Acknowledge or Confirm, as its uid
   std::string uid = {};
   Callback<Done> acknowledged;
+  Callback<Presence> confirmed;
 };
 
 /// Thread-safe.
@@ -42,6 +43,8 @@ class FakeBackend final : public Backend {
   void Acknowledge(const DispatchKey& key, const RemoteObject& object, const std::string& uid,
                    Callback<Done> done) override;
   void Remove(const DispatchKey& key, const RemovePolicy& policy, Callback<Removed> done) override;
+  void Confirm(const DispatchKey& key, const RemoteObject& object, const std::string& uid,
+               Callback<Presence> done) override;
   void List(const std::string& cluster, Callback<std::vector<Observation>> done) override;
   void Start(ObservationSink&) override {}
   void Stop() override {}

@@ -1,6 +1,7 @@
 #include "tests/support/fake_members.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "schedd/base/check.h"
 #include "schedd/shapes/shape.h"
@@ -38,6 +39,14 @@ void FakeMembers::Remove(const DispatchKey& key, RemovePolicy policy) {
 void FakeMembers::Acknowledge(const DispatchKey& key, const RemoteObject&, const std::string& uid) {
   PendingOrder order;
   order.kind = PendingOrder::Kind::kAcknowledge;
+  order.key = key;
+  order.uid = uid;
+  Take(std::move(order));
+}
+
+void FakeMembers::Confirm(const DispatchKey& key, const RemoteObject&, const std::string& uid) {
+  PendingOrder order;
+  order.kind = PendingOrder::Kind::kConfirm;
   order.key = key;
   order.uid = uid;
   Take(std::move(order));
@@ -102,6 +111,9 @@ void FakeMembers::Carry(std::size_t at, std::optional<Code> fault) {
                               : RemovedCommand{order.key, removed});
       break;
     }
+    case PendingOrder::Kind::kConfirm:
+      CarryConfirm(order, error);
+      break;
     case PendingOrder::Kind::kAcknowledge: {
       const auto found = objects.find(order.key);
       if (!happens || found == objects.end() || found->second.uid != order.uid) break;
@@ -121,12 +133,36 @@ void FakeMembers::CarryList(PendingOrder order, bool happens) {
   ListedCommand listed;
   listed.cluster = order.key.cluster;
   for (const auto& [key, object] : objects) {
-    if (key.cluster == order.key.cluster) listed.observations.push_back(Seen(key, object));
+    if (key.cluster == order.key.cluster && !object.unlabelled)
+      listed.observations.push_back(Seen(key, object));
   }
   for (const PendingOrder& other : orders) {
     if (other.kind == PendingOrder::Kind::kEnsure) listed.unsure.push_back(other.key);
   }
   post_(std::move(listed));
+}
+
+// Puts the labels back, as members with objects to address do.
+void FakeMembers::CarryConfirm(const PendingOrder& order, std::optional<Error> fault) {
+  if (fault.has_value()) {
+    post_(ConfirmedCommand{order.key, order.uid, *fault});
+    return;
+  }
+  const auto found = objects.find(order.key);
+  Presence presence;
+  presence.there = found != objects.end() && found->second.uid == order.uid;
+  const bool mended = presence.there && std::exchange(found->second.unlabelled, false);
+  if (mended) presence.note = "its labels were put back";
+  post_(ConfirmedCommand{order.key, order.uid, presence});
+  if (mended) Say(order.key);
+}
+
+void FakeMembers::Unlabel(const DispatchKey& key) {
+  Object& object = objects.at(key);
+  object.unlabelled = true;
+  Observation seen = Seen(key, object);
+  seen.phase = RemotePhase::kMissing;
+  if (!away.contains(key.cluster)) post_(ObservedCommand{seen});
 }
 
 void FakeMembers::Start(const DispatchKey& key, Object* object) {

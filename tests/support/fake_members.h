@@ -17,11 +17,11 @@ namespace muster::test {
 
 /// One order of the engine, not yet carried out.
 struct PendingOrder {
-  enum class Kind { kEnsure, kRemove, kList, kAcknowledge };
+  enum class Kind { kEnsure, kRemove, kList, kAcknowledge, kConfirm };
   Kind kind = Kind::kEnsure;
   DispatchKey key;  // of a List only the cluster
   RemovePolicy policy;
-  std::string uid = {};      // of an Ensure: the object to release or resize; of an Acknowledge
+  std::string uid = {};      // of an Ensure: the object to release or resize; of the last two
   std::int32_t pods = 0;     // of an Ensure
   std::int64_t version = 0;  // of the job's record that it was ordered with
   std::string ns = {}, name = {};
@@ -44,6 +44,7 @@ class FakeMembers final : public OrderSink {
     bool held = false;          // until it is acknowledged
     bool deleting = false;      // somebody deleted it while it was held
     std::int64_t sequence = 0;  // of the order that made it
+    bool unlabelled = false;    // somebody took its labels away: nothing tells of it
     bool active() const { return phase == RemotePhase::kRunning || phase == RemotePhase::kPending; }
   };
 
@@ -53,6 +54,7 @@ class FakeMembers final : public OrderSink {
   void Remove(const DispatchKey& key, RemovePolicy policy) override;
   void Acknowledge(const DispatchKey& key, const RemoteObject& object,
                    const std::string& uid) override;
+  void Confirm(const DispatchKey& key, const RemoteObject& object, const std::string& uid) override;
   void List(const std::string& cluster) override;
   void Forget() override;
 
@@ -73,6 +75,8 @@ class FakeMembers final : public OrderSink {
   void Vanish(const DispatchKey& key) { objects.erase(key); }
   /// Somebody on the member deletes the object: it goes once nothing holds it.
   void Delete(const DispatchKey& key);
+  /// Somebody takes the labels of the object away: its member tells that it is gone.
+  void Unlabel(const DispatchKey& key);
   /// The member says what the object is like.
   void Say(const DispatchKey& key) { post_(ObservedCommand{Seen(key, objects.at(key))}); }
   /// The member tells of itself; away members are unhealthy.
@@ -96,6 +100,7 @@ class FakeMembers final : public OrderSink {
  private:
   void Take(PendingOrder order);
   void CarryList(PendingOrder order, bool happens);
+  void CarryConfirm(const PendingOrder& order, std::optional<Error> fault);
   void CarryEnsure(const PendingOrder& order, bool happens, std::optional<Error> fault);
   /// What is under the key, released or resized.
   Result<RemoteRef> Release(const PendingOrder& order);

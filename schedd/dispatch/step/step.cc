@@ -37,8 +37,6 @@ StepResult To(const DispatchRow& row, DispatchState state, Action action = Actio
 }
 
 StepResult Lose(const DispatchRow& row, std::string message, Effect effect = Effect::kLost) {
-  if (row.detail == kDeletedOnMember && effect == Effect::kLost)
-    message = "deleted on member cluster " + row.key.cluster;
   StepResult result = To(row, DispatchState::kLost, Action::kNone, effect, std::move(message));
   result.row.detail = result.message;
   return result;
@@ -55,8 +53,8 @@ StepResult Apply(const DispatchRow& row, const EnsureSucceeded& input) {
 }
 
 StepResult ReleaseFailed(const DispatchRow& row, const EnsureFailed& input) {
-  if (input.code == Code::kNotFound)
-    return Lose(row, "it was gone from member cluster " + row.key.cluster + " before its release");
+  // An earlier try may have let it run.
+  if (input.code == Code::kNotFound) return To(row, row.state, Action::kConfirm);
   if (MayBeMended(input.code)) {
     return To(row, DispatchState::kReleasing, Action::kRelease, Effect::kWaiting, input.detail);
   }
@@ -120,7 +118,7 @@ StepResult ApplyPhase(const DispatchRow& row, const Observation& seen) {
       return Ended(row, seen, Effect::kFailed);
     case RemotePhase::kMissing:
       if (row.state == DispatchState::kIntent) return Stay(row);
-      return Lose(row, seen.message);
+      return To(row, row.state, Action::kConfirm);
   }
   return Stay(row);
 }
@@ -207,10 +205,24 @@ StepResult Apply(const DispatchRow& row, const RemoveFailed& input) {
 }
 
 StepResult Apply(const DispatchRow& row, const MissingFromList&) {
+  if (!IsMissed(row.state)) return Stay(row);
+  return To(row, row.state, Action::kConfirm);
+}
+
+StepResult Apply(const DispatchRow& row, const ProvenGone& input) {
   // Nothing of a lost attempt is left: its name is free.
   if (row.state == DispatchState::kLost) return To(row, DispatchState::kGone);
   if (!IsRunningOn(row.state)) return Stay(row);
-  return Lose(row, "member cluster " + row.key.cluster + " no longer has it");
+  std::string message = IsDeletedThere(row)
+                            ? "deleted on member cluster " + row.key.cluster
+                            : "member cluster " + row.key.cluster + " no longer has it";
+  if (!input.note.empty()) message += "; " + input.note;
+  return Lose(row, std::move(message));
+}
+
+StepResult Apply(const DispatchRow& row, const ConfirmFailed& input) {
+  if (!IsMissed(row.state)) return Stay(row);
+  return To(row, row.state, Action::kConfirm, Effect::kWaiting, input.detail);
 }
 
 StepResult Apply(const DispatchRow& row, const ClusterRecreated& input) {
@@ -317,6 +329,8 @@ bool IsOurs(const DispatchRow& row, const Observation& seen) {
   return HasOurMarks(seen) && seen.object.kind == row.object_kind && seen.object.ns == row.ns &&
          seen.object.name == row.name;
 }
+
+bool IsMissed(DispatchState state) { return state == DispatchState::kLost || IsRunningOn(state); }
 
 bool IsDeletedThere(const DispatchRow& row) { return row.detail == kDeletedOnMember; }
 

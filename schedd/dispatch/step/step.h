@@ -32,6 +32,14 @@ struct RemoveFailed {
   std::string detail;
 };
 struct MissingFromList {};  // a complete list of the member does not have it
+/// Asked for by name and uid: it is gone, and nothing of it runs. `note`: what it had left behind.
+struct ProvenGone {
+  std::string note;
+};
+/// Whether it is gone is not known yet, or what it has left behind still runs.
+struct ConfirmFailed {
+  std::string detail;
+};
 /// The member is another cluster than before, under the same name.
 struct ClusterRecreated {
   std::string incarnation;
@@ -52,8 +60,9 @@ struct Recovered {};           // the daemon restarted and loaded this row
 
 using StepInput =
     std::variant<EnsureSucceeded, EnsureFailed, Observed, RevokeRequested, RemoveSucceeded,
-                 RemoveFailed, MissingFromList, ClusterRecreated, MemberAway, GivenUp, Resurrected,
-                 QuarantineReleased, Superseded, CleanRequested, Recovered>;
+                 RemoveFailed, MissingFromList, ProvenGone, ConfirmFailed, ClusterRecreated,
+                 MemberAway, GivenUp, Resurrected, QuarantineReleased, Superseded, CleanRequested,
+                 Recovered>;
 
 enum class Action : std::uint8_t {
   kNone,
@@ -63,6 +72,7 @@ enum class Action : std::uint8_t {
   kRemove,          // stop it and remove the object
   kRemoveLater,     // remove as before, after a back-off
   kRemoveKeepLogs,  // stop it; the object and its logs stay
+  kConfirm,         // ask for that object by name and uid: is it gone?
   kAcknowledge,     // nothing is to be learnt from the object any more: its member may let it go
   kList,            // ask the member what it has
 };
@@ -93,6 +103,9 @@ struct StepResult {
 /// True of a live row whose object somebody deletes on the member: it is not released any more.
 bool IsDeletedThere(const DispatchRow& row);
 
+/// True in states in which an object that is not seen any more is asked for (kConfirm).
+bool IsMissed(DispatchState state);
+
 /// True while a removal is under way that keeps the logs.
 bool KeepsLogs(const DispatchRow& row);
 
@@ -109,8 +122,9 @@ bool HasOurMarks(const Observation& seen);
 /// Terminal and Gone rows absorb late observations; of a Terminal one the end is acknowledged again
 /// as long as its object is held. Absence is never a reason to create: only Intent is, and only
 /// because a decision is durable there. Only an object whose uid is in the row is released. A live
-/// row ends as Gone only after a proven removal (or a refusal, which proves that nothing was made);
-/// a missing object makes it Lost.
+/// row ends as Gone only after a proven removal (or a refusal, which proves that nothing was made).
+/// An object that is missing from reports or a list may only have lost its labels: it is asked for,
+/// and the row is Lost when it is proven gone.
 StepResult Step(const DispatchRow& row, const StepInput& input);
 
 }  // namespace muster::dispatch

@@ -27,6 +27,7 @@ class SilentMembers final : public OrderSink {
   void Ensure(const DispatchKey&, JobPtr, const std::string&) override {}
   void Remove(const DispatchKey&, RemovePolicy) override {}
   void Acknowledge(const DispatchKey&, const RemoteObject&, const std::string&) override {}
+  void Confirm(const DispatchKey&, const RemoteObject&, const std::string&) override {}
   void List(const std::string&) override {}
   void Forget() override {}
 };

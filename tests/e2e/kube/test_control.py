@@ -129,7 +129,8 @@ class Control(unittest.TestCase):
         self.server.wait(lambda: all(pod.ended for pod in self.fleet.ledger.of_job(ended["uid"])), what="its pods end")
 
     def test_a_maximum_execution_time_takes_a_job_off_its_member_and_deactivates_it(self):
-        for manifest in (job("latest"), torch("latest-torch")):
+        # The member does not know of it: its own controller would fail the job for good, now and then sooner.
+        for manifest in (job("latest"), torch("latest-torch"), job_set("latest-set"), ray_job("latest-ray")):
             view = self.fleet.submit(at(manifest, "label:kueue.x-k8s.io/max-exec-time-seconds", "1"))
             self.server.wait(lambda: self.server.job(view["id"])["reason"] == "Deactivated", what="it is deactivated")
             self.fleet.wait_gone(view)
@@ -145,6 +146,31 @@ class Control(unittest.TestCase):
         self.assertIn("member-", ended["message"])
         self.assertIn("deleted", ended["message"])
         self.assertEqual(self.fleet.ledger.attempts(view["uid"]), [1], "absence is never a reason to create")
+
+    def test_labels_that_somebody_takes_off_a_job_are_put_back_and_it_runs_on(self):
+        view = self.running(job("bare"))
+        member = self.member_of(view)
+        for label in ("muster.io/instance", "muster.io/job-uid", "muster.io/attempt"):
+            before = member.call("GET", JOBS + "/bare")["metadata"]["labels"]
+            member.call("PATCH", JOBS + "/bare", {"metadata": {"labels": {label: None}}}, kind=MERGE)
+            self.server.wait(lambda: member.call("GET", JOBS + "/bare")["metadata"]["labels"].get(label) == before[label],
+                             what=f"{label} is put back")
+        self.assertEqual(self.server.job(view["id"])["state"], "Running")
+        self.assertIn("MemberObjectMended", [event[0] for event in self.fleet.events(view["id"])])
+        self.fleet.end_pods(view)
+        self.fleet.ends(view["id"], "Succeeded")
+        self.assertEqual(self.fleet.ledger.attempts(view["uid"]), [1])
+
+    def test_what_a_deletion_without_children_leaves_is_removed_before_the_job_is_lost(self):
+        for manifest, path in ((job_set("orphans"), "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets/orphans"),
+                               (job("orphan"), JOBS + "/orphan")):
+            view = self.running(manifest)
+            self.member_of(view).call("DELETE", path, {"propagationPolicy": "Orphan"})
+            ended = self.fleet.ends(view["id"], "Failed")
+            self.assertEqual([pod for pod in self.fleet.ledger.of_job(view["uid"]) if pod.ended is None], [], "its quota is free")
+            self.assertIn("deleted on member cluster", ended["message"])
+            self.assertIn("it had left", ended["message"])
+            self.assertEqual(self.fleet.ledger.attempts(view["uid"]), [1])
 
     def test_an_ended_job_deleted_on_its_member_keeps_its_result(self):
         view = self.fleet.ends(self.fleet.submit(job("tidied", run="100ms"))["id"], "Succeeded")

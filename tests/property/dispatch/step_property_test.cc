@@ -24,7 +24,7 @@ Observation AnySeen() {
 
 StepInput AnyInput() {
   const auto code = static_cast<Code>(*rc::gen::inRange(1, 17));
-  switch (*rc::gen::inRange(0, 15)) {
+  switch (*rc::gen::inRange(0, 17)) {
     case 0:
       return EnsureSucceeded{*rc::gen::element<std::string>("U", "V"), "i",
                              *rc::gen::arbitrary<bool>()};
@@ -54,6 +54,10 @@ StepInput AnyInput() {
       return QuarantineReleased{};
     case 13:
       return Superseded{};
+    case 14:
+      return ProvenGone{"x"};
+    case 15:
+      return ConfirmFailed{"x"};
     default:
       return Recovered{};
   }
@@ -158,6 +162,22 @@ TEST(StepProperty, ALiveRowIsGoneOnlyByProof) {
         row.state == DispatchState::kIntent && std::holds_alternative<EnsureFailed>(input);
     const bool never_ours = row.state == DispatchState::kConflict;
     RC_ASSERT(removed || never_made || never_ours);
+  });
+}
+
+TEST(StepProperty, ALiveRowIsLostOnlyByProofOrByDecision) {
+  Holds("lost", [] {
+    const DispatchRow row = AnyRow();
+    const StepInput input = AnyInput();
+    const StepResult result = Step(row, input);
+    if (!IsLive(row.state) || result.row.state != DispatchState::kLost) return;
+    const auto* seen = std::get_if<Observed>(&input);
+    const bool recreated =
+        std::holds_alternative<ClusterRecreated>(input) ||
+        (seen != nullptr && !row.incarnation.empty() && !seen->observation.incarnation.empty() &&
+         row.incarnation != seen->observation.incarnation);
+    RC_ASSERT(recreated || std::holds_alternative<ProvenGone>(input) ||
+              std::holds_alternative<GivenUp>(input));
   });
 }
 

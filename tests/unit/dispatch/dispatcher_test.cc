@@ -305,6 +305,44 @@ TEST_F(DispatcherTest, AListThatFailsIsAskedForAgain) {
   EXPECT_EQ(inbox_.Take<ListedCommand>().cluster, "east");
 }
 
+TEST_F(DispatcherTest, AnAbsenceIsAskedForOnce_AndAgainAfterAPause) {
+  Start();
+  const JobPtr job = Accepted("a");
+  const RemoteObject object{"batch/v1", "Job", "default", "a"};
+  dispatcher_->Confirm(KeyOf(job), object, "uid");
+  BackendCall first = backend_.Take();
+  ASSERT_EQ(first.kind, BackendCall::Kind::kConfirm);
+  EXPECT_EQ(first.object, object);
+  EXPECT_EQ(first.uid, "uid");
+  dispatcher_->Confirm(KeyOf(job), object, "uid");
+  dispatcher_->Confirm(KeyOf(job), object, "uid");
+  first.confirmed(Unavailable("away"));
+  const auto failed = inbox_.Take<ConfirmedCommand>();
+  EXPECT_EQ(failed.uid, "uid");
+  EXPECT_EQ(failed.outcome.error().code, Code::kUnavailable);
+  timers_.FireDue();
+  EXPECT_EQ(backend_.waiting(), 0U) << "not at once";
+  TakeLater().confirmed(Presence{});
+  EXPECT_FALSE(inbox_.Take<ConfirmedCommand>().outcome->there);
+  dispatcher_->Acknowledge(KeyOf(job), object, "uid");
+  EXPECT_EQ(backend_.Take().kind, BackendCall::Kind::kAcknowledge) << "one question was enough";
+}
+
+TEST_F(DispatcherTest, ARemovalDoesNotWaitForQuestionsThatFail) {
+  Start();
+  const JobPtr job = Accepted("a");
+  dispatcher_->Confirm(KeyOf(job), {}, "uid");
+  backend_.Take().confirmed(Unavailable("away"));
+  inbox_.Take<ConfirmedCommand>();
+  dispatcher_->Confirm(KeyOf(job), {}, "uid");
+  dispatcher_->Remove(KeyOf(job), {});
+  BackendCall next = backend_.Take();
+  ASSERT_EQ(next.kind, BackendCall::Kind::kRemove);
+  next.removed(Removed{});
+  inbox_.Take<RemovedCommand>();
+  EXPECT_EQ(backend_.waiting(), 0U) << "it answers the question too";
+}
+
 TEST_F(DispatcherTest, AGapAndTheReconcileTimerList) {
   Start();
   dispatcher_->OnGap("east");

@@ -106,9 +106,13 @@ TEST(Step, ARunningAttemptEndsByItselfByCommandOrByProof) {
         {"succeeded", Row(state), Sees(RemotePhase::kSucceeded), S::kTerminal, A::kNone,
          E::kSucceeded},
         {"failed", Row(state), Sees(RemotePhase::kFailed), S::kTerminal, A::kNone, E::kFailed},
-        {"its member says it is gone", Row(state), Sees(RemotePhase::kMissing), S::kLost, A::kNone,
-         E::kLost},
-        {"a complete list lacks it", Row(state), MissingFromList{}, S::kLost, A::kNone, E::kLost},
+        {"its member tells of it no more: asked for", Row(state), Sees(RemotePhase::kMissing),
+         state, A::kConfirm, E::kNone},
+        {"a complete list lacks it: asked for", Row(state), MissingFromList{}, state, A::kConfirm,
+         E::kNone},
+        {"whether it is there is not known: asked again", Row(state), ConfirmFailed{"x"}, state,
+         A::kConfirm, E::kWaiting},
+        {"proven gone", Row(state), ProvenGone{}, S::kLost, A::kNone, E::kLost},
         {"a report of another object", Row(state), Sees(RemotePhase::kSucceeded, "V"), state,
          A::kNone, E::kForeign},
         {"an end that the member holds", Row(state), Marked(RemotePhase::kFailed), S::kTerminal,
@@ -147,8 +151,8 @@ TEST(Step, AReleaseIsRepeatedGivenUpOrRefused) {
        A::kRelease, E::kWaiting},
       {"unknown", Row(S::kReleasing), EnsureFailed{Code::kUnknown, "x"}, S::kReleasing, A::kRelease,
        E::kWaiting},
-      {"gone, or another object", Row(S::kReleasing), EnsureFailed{Code::kNotFound, "x"}, S::kLost,
-       A::kNone, E::kLost},
+      {"gone, or another object: an earlier try may have let it run", Row(S::kReleasing),
+       EnsureFailed{Code::kNotFound, "x"}, S::kReleasing, A::kConfirm, E::kNone},
       {"refused: it never ran, so it goes", Row(S::kReleasing),
        EnsureFailed{Code::kPermissionDenied, "x"}, S::kCleaning, A::kRemove, E::kRefused},
       {"the first step's answer again", Row(S::kReleasing), EnsureSucceeded{"U", "i", true},
@@ -190,9 +194,10 @@ TEST(Step, WhatSomebodyDeletesOnTheMemberIsLetGoAndThenLost) {
       const StepResult let_go = Step(Row(state), deleting);
       EXPECT_EQ(let_go.action, A::kAcknowledge) << DispatchStateName(state);
       EXPECT_TRUE(IsLive(let_go.row.state)) << DispatchStateName(state);
-      const StepResult gone = Step(let_go.row, MissingFromList{});
+      EXPECT_EQ(Step(let_go.row, MissingFromList{}).action, A::kConfirm);
+      const StepResult gone = Step(let_go.row, ProvenGone{"2 pods went with it"});
       EXPECT_EQ(gone.row.state, S::kLost) << DispatchStateName(state);
-      EXPECT_EQ(gone.message, "deleted on member cluster east");
+      EXPECT_EQ(gone.message, "deleted on member cluster east; 2 pods went with it");
     }
   }
   Observed lost = Marked(RemotePhase::kFailed);
@@ -217,7 +222,8 @@ TEST(Step, AMemberThatIsAwayMakesItsAttemptsUnknownUntilItAnswers) {
        A::kNone, E::kProgress},
       {"back and ended meanwhile", unknown, Marked(RemotePhase::kSucceeded), S::kTerminal,
        A::kAcknowledge, E::kSucceeded},
-      {"back without it", unknown, MissingFromList{}, S::kLost, A::kNone, E::kLost},
+      {"back without it", unknown, MissingFromList{}, S::kUnknown, A::kConfirm, E::kNone},
+      {"back, and it is gone", unknown, ProvenGone{}, S::kLost, A::kNone, E::kLost},
       {"cancelled meanwhile", unknown, RevokeRequested{true}, S::kRevoking, A::kRemoveKeepLogs,
        E::kNone},
       {"written off", unknown, GivenUp{"x"}, S::kLost, A::kNone, E::kGivenUp},
@@ -240,7 +246,9 @@ TEST(Step, WhatIsWrittenOffIsLostAndRemovedIfItComesBack) {
          A::kNone, E::kNone});
   Check({"back and running", Row(S::kLost), Marked(RemotePhase::kRunning), S::kCleaning, A::kRemove,
          E::kNone});
-  Check({"back, and nothing is left of it", Row(S::kLost), MissingFromList{}, S::kGone, A::kNone,
+  Check({"back, and not in the list: it may only have lost its labels", Row(S::kLost),
+         MissingFromList{}, S::kLost, A::kConfirm, E::kNone});
+  Check({"back, and nothing is left of it", Row(S::kLost), ProvenGone{}, S::kGone, A::kNone,
          E::kNone});
   Check({"a later attempt takes its name", Row(S::kLost), Superseded{}, S::kGone, A::kNone,
          E::kNone});
@@ -292,6 +300,9 @@ TEST(Step, ARevokedAttemptIsStoppedOnlyWhenItsRemovalIsProven) {
       {"still running", logs, Sees(RemotePhase::kRunning), S::kRevoking, A::kNone, E::kNone},
       {"a late answer of Ensure", logs, EnsureSucceeded{"U", ""}, S::kRevoking, A::kNone, E::kNone},
       {"absent from a list", logs, MissingFromList{}, S::kRevoking, A::kNone, E::kNone},
+      {"a late proof is the removal's to give", logs, ProvenGone{}, S::kRevoking, A::kNone,
+       E::kNone},
+      {"a late question", logs, ConfirmFailed{"x"}, S::kRevoking, A::kNone, E::kNone},
       {"restart, logs stay", logs, Recovered{}, S::kRevoking, A::kRemoveKeepLogs, E::kNone},
       {"restart, all goes", whole, Recovered{}, S::kRevoking, A::kRemove, E::kNone},
       {"revoked again", logs, RevokeRequested{false}, S::kRevoking, A::kNone, E::kNone},

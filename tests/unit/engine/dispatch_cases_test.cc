@@ -196,6 +196,70 @@ TEST_F(DispatchCases, Case11_DeletedByAUserWhileRunning_IsLostAndNeverMadeAgain)
   EXPECT_EQ(Starts(key), 1);
 }
 
+TEST_F(DispatchCases, LabelsTakenAwayOnTheMember_TheJobRunsOn) {
+  const JobId id = Running();
+  const DispatchKey key = world.KeyOf(id);
+  world.members.Unlabel(key);
+  world.Settle();
+  EXPECT_EQ(world.StateOf(id), JobState::kRunning) << "a missing object is asked for first";
+  EXPECT_EQ(world.UsedCpu(), 1000);
+  world.Run();
+  EXPECT_EQ(world.StateOf(id), JobState::kRunning);
+  EXPECT_FALSE(world.members.objects.at(key).unlabelled);
+  EXPECT_EQ(EventsOf("MemberObjectMended"), 1U);
+  world.members.End(key, RemotePhase::kSucceeded);
+  world.Run();
+  EXPECT_EQ(world.StateOf(id), JobState::kSucceeded);
+}
+
+TEST_F(DispatchCases, LabelsTakenAwayWhileTheDaemonIsDown_TheJobRunsOn) {
+  const JobId id = Running();
+  const DispatchKey key = world.KeyOf(id);
+  world.members.objects.at(key).unlabelled = true;
+  world.Restart();
+  world.Run();
+  EXPECT_EQ(world.StateOf(id), JobState::kRunning);
+  EXPECT_FALSE(world.members.objects.at(key).unlabelled);
+  EXPECT_EQ(Starts(key), 1);
+}
+
+TEST_F(DispatchCases, AnAbsenceThatCannotBeConfirmed_IsShownAndAskedForAgain) {
+  const JobId id = Running();
+  const DispatchKey key = world.KeyOf(id);
+  world.members.Vanish(key);
+  world.members.List("east");
+  world.Settle();
+  world.members.Carry();
+  world.Settle();
+  for (const Code why : {Code::kPermissionDenied, Code::kUnavailable}) {
+    ASSERT_EQ(world.members.orders.size(), 1U);
+    ASSERT_EQ(world.members.orders.front().kind, PendingOrder::Kind::kConfirm);
+    world.members.Carry(0, why);
+    world.Settle();
+    EXPECT_EQ(world.StateOf(id), JobState::kRunning);
+    EXPECT_EQ(world.UsedCpu(), 1000) << "its quota is kept until it is proven gone";
+    EXPECT_THAT(world.Job(id)->message, HasSubstr("east: laid by the test"));
+  }
+  world.Run();
+  EXPECT_EQ(world.StateOf(id), JobState::kFailed);
+  EXPECT_EQ(world.Job(id)->reason, Reason::kLost);
+  EXPECT_EQ(world.UsedCpu(), 0);
+}
+
+TEST_F(DispatchCases, AJobWhoseAbsenceCannotBeConfirmed_IsDeletedByItsUser) {
+  const JobId id = Running();
+  world.members.Vanish(world.KeyOf(id));
+  world.members.List("east");
+  world.Settle();
+  world.members.Carry();
+  world.Settle();
+  world.members.Carry(0, Code::kPermissionDenied);
+  ASSERT_TRUE(world.Do(JobVerb::kDelete, id).ok());
+  world.Run();
+  EXPECT_EQ(world.Job(id), nullptr);
+  EXPECT_EQ(world.UsedCpu(), 0);
+}
+
 TEST_F(DispatchCases, Case11_DeletedByAUserAfterItsEnd_TheEndStands) {
   const JobId id = Running();
   const DispatchKey key = world.KeyOf(id);

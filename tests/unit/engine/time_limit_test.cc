@@ -216,6 +216,57 @@ TEST(ExecutionTime, WhatAJobRanBeforeItsEvictionCounts) {
   EXPECT_EQ(world.StateOf(id), JobState::kRunning);
 }
 
+// The member's controller ends an attempt at the job's own limit; where that is the maximum
+// execution time too, whose word comes first is chance.
+TEST(ExecutionTime, AnOwnLimitThatIsAsLong_DeactivatesWhoeverIsFirst) {
+  for (const bool member_first : {true, false}) {
+    EngineWorld world;
+    world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+    JobSpec spec;
+    spec.max_execution_s = spec.time_limit_s = 60;
+    const JobId id = world.Submit(spec)->id;
+    world.Run();
+    world.clock.Advance(59'500);
+    Observation late;
+    late.key = world.KeyOf(id);
+    late.remote_uid = world.members.objects.at(late.key).uid;
+    late.incarnation = "incarnation";
+    late.phase = RemotePhase::kFailed;
+    late.reason = Reason::kDeadlineExceeded;
+    if (!member_first) {
+      world.clock.Advance(kSecondMs);
+      world.Settle();
+    }
+    world.engine->Post(ObservedCommand{late});
+    world.Run();
+    EXPECT_EQ(world.StateOf(id), JobState::kPending);
+    EXPECT_EQ(ConditionOf(world, id, "Evicted").reason,
+              "DeactivatedDueToMaximumExecutionTimeExceeded");
+    EXPECT_FALSE(StateOf(*world.Job(id)).active);
+    EXPECT_EQ(world.UsedCpu(), 0);
+  }
+}
+
+TEST(ExecutionTime, AnOwnLimitThatIsShorter_FailsTheJob) {
+  EngineWorld world;
+  world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+  JobSpec spec;
+  spec.max_execution_s = 60;
+  spec.time_limit_s = 30;
+  const JobId id = world.Submit(spec)->id;
+  world.Run();
+  Observation late;
+  late.key = world.KeyOf(id);
+  late.remote_uid = world.members.objects.at(late.key).uid;
+  late.incarnation = "incarnation";
+  late.phase = RemotePhase::kFailed;
+  late.reason = Reason::kDeadlineExceeded;
+  world.engine->Post(ObservedCommand{late});
+  world.Run();
+  EXPECT_EQ(world.StateOf(id), JobState::kFailed);
+  EXPECT_EQ(world.Job(id)->reason, Reason::kDeadlineExceeded);
+}
+
 TEST(ExecutionTime, TimeInWhichItWaitsForChecksDoesNotCount) {
   EngineWorld world;
   world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});

@@ -208,7 +208,13 @@ TEST(ConfigurationPermissionsTest, AreInTheRole_AndAreNotDemanded) {
       EXPECT_NE(std::find(useful.begin(), useful.end(), one), useful.end()) << verb;
     }
   }
-  for (const Permission& one : PermissionsFor({})) EXPECT_NE(one.group, "kueue.x-k8s.io");
+  const Permission leftovers{"apps", "statefulsets", "", "delete"};
+  EXPECT_NE(std::find(useful.begin(), useful.end(), leftovers), useful.end())
+      << "what a LeaderWorkerSet may leave behind";
+  for (const Permission& one : PermissionsFor({})) {
+    EXPECT_NE(one.group, "kueue.x-k8s.io");
+    EXPECT_NE(one.group, "apps");
+  }
   const std::string role = ClusterRoleYaml(useful);
   EXPECT_NE(role.find("localqueues"), std::string::npos);
 }

@@ -55,7 +55,38 @@ TEST(ExecPlugin, ItsTokenAndExpiryAreTaken) {
   EXPECT_EQ(FormatRfc3339(got->expires), "2026-01-01T00:00:00Z");
 }
 
-TEST(ExecPlugin, ItsEnvironmentIsOursWithTheKubeconfigsAndTheInfo) {
+// Puts a variable into this process's environment for one test.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ~Variable() { ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+TEST(ExecPlugin, OfTheDaemonsEnvironmentItGetsTheListedVariablesAlone) {
+  const Variable secret("PGPASSWORD", "sesame"), other("MUSTER_ANYTHING", "x"),
+      proxy("HTTPS_PROXY", "proxy:1"), small("no_proxy", "localhost"),
+      trust("SSL_CERT_FILE", "/ours"), overridden("SSL_CERT_DIR", "/daemon");
+  // A shell adds the first four by itself.
+  const std::string listed =
+      " -e _ -e PWD -e SHLVL -e OLDPWD -e PATH -e HOME -e TMPDIR -e SSL_CERT_FILE -e SSL_CERT_DIR "
+      "-e HTTP_PROXY -e HTTPS_PROXY -e ALL_PROXY -e NO_PROXY -e http_proxy -e https_proxy "
+      "-e all_proxy -e no_proxy -e CURL_CA_BUNDLE -e REQUESTS_CA_BUNDLE -e AWS_CA_BUNDLE "
+      "-e NODE_EXTRA_CA_CERTS -e KUBERNETES_EXEC_INFO";
+  ExecPlugin plugin =
+      Shell("printf '" + Credential("{\"token\":\"%s\"}") +
+            "' \"$(/usr/bin/env | cut -d= -f1 | grep -vx" + listed +
+            " | tr '\\n' ',')$HTTPS_PROXY,$no_proxy,$SSL_CERT_FILE,$SSL_CERT_DIR\"");
+  plugin.env["COLOUR"] = "red";
+  plugin.env["SSL_CERT_DIR"] = "/kubeconfig";
+  const auto got = RunPlugin(plugin);
+  ASSERT_TRUE(got) << got.error().detail;
+  EXPECT_EQ(got->token, "COLOUR,proxy:1,localhost,/ours,/kubeconfig");
+}
+
+TEST(ExecPlugin, ItsEnvironmentHasPathTheKubeconfigsAndTheInfo) {
   ExecPlugin plugin =
       Shell("printf '" + Credential("{\"token\":\"%s-%s\"}") +
             "' \"$COLOUR\" \"$(echo $KUBERNETES_EXEC_INFO | tr -d '{}')x${PATH:+y}\"");

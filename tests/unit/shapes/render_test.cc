@@ -359,13 +359,55 @@ TEST(Render, EveryRenderedObjectIsAGoodManifestOfItsKind) {
   }
 }
 
-TEST(Render, WritesTheTimeLimitThatMaxExecTimeAsked) {
-  const RenderedObject object =
-      Rendered_(Yaml("{apiVersion: batch/v1, kind: Job, metadata: {name: a, labels: "
-                     "{kueue.x-k8s.io/max-exec-time-seconds: \"30\"}}, spec: "
-                     "{activeDeadlineSeconds: 90, template: " +
-                     std::string(kPod) + "}}"));
-  EXPECT_EQ(TextAt(object.manifest, {"spec", "activeDeadlineSeconds"}), "30");
+// A member's controller that knew it would fail the job for good before Muster deactivates it.
+TEST(Render, AMaximumExecutionTimeIsWrittenOnNoMember) {
+  for (const auto& shape : Shapes()) {
+    json::value manifest = Yaml(shape.manifest);
+    json::object& metadata = manifest.as_object()["metadata"].as_object();
+    if (!metadata["labels"].is_object()) metadata["labels"].emplace_object();
+    metadata["labels"].as_object()["kueue.x-k8s.io/max-exec-time-seconds"] = "30";
+    if (shape.name == std::string_view("Workload"))
+      manifest.as_object()["spec"].as_object()["maximumExecutionTimeSeconds"] = 30;
+    const std::string text = WriteJson(Rendered_(manifest).manifest);
+    EXPECT_EQ(text.find("activeDeadlineSeconds\":30"), std::string::npos) << shape.name << text;
+  }
+}
+
+TEST(Render, TheUsersOwnTimeLimitIsWrittenAsItIs_BesideAMaximumExecutionTime) {
+  const std::string metadata =
+      "metadata: {name: a, labels: {kueue.x-k8s.io/max-exec-time-seconds: \"60\"}}";
+  const std::string pod = kPod, serving = "{spec: {containers: [{name: c, image: i}]}}";
+  for (const int minutes : {0, 1, 2}) {
+    const std::string seconds = std::to_string(minutes == 0 ? 10 : minutes * 60);
+    const std::string deadline = "activeDeadlineSeconds: " + seconds;
+    const std::pair<std::string, std::string> kinds[] = {
+        {"{apiVersion: batch/v1, kind: Job, " + metadata + ", spec: {" + deadline +
+             ", template: " + pod + "}}",
+         "spec.activeDeadlineSeconds"},
+        {"{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, " + metadata +
+             ", spec: {replicatedJobs: [{name: x, template: {spec: {" + deadline +
+             ", template: " + pod + "}}}]}}",
+         "spec.replicatedJobs.0.template.spec.activeDeadlineSeconds"},
+        {"{apiVersion: kubeflow.org/v1, kind: PyTorchJob, " + metadata + ", spec: {runPolicy: {" +
+             deadline + "}, pytorchReplicaSpecs: {Master: {template: " + pod + "}}}}",
+         "spec.runPolicy.activeDeadlineSeconds"},
+        {"{apiVersion: ray.io/v1, kind: RayJob, " + metadata +
+             ", spec: {entrypoint: e, shutdownAfterJobFinishes: true, " + deadline +
+             ", rayClusterSpec: {headGroupSpec: {template: " + serving + "}}}}",
+         "spec.activeDeadlineSeconds"},
+    };
+    for (const auto& [manifest, path] : kinds) {
+      const RenderedObject object = Rendered_(Yaml(manifest));
+      const json::value* written = AtPath(object.manifest, path);
+      ASSERT_NE(written, nullptr) << manifest;
+      EXPECT_EQ(WriteJson(*written), seconds) << manifest;
+    }
+    if (minutes == 0) continue;  // a script's limit is in minutes
+    const RenderedObject script = Rendered_(
+        Yaml("{apiVersion: muster.io/v1, kind: BatchScript, " + metadata +
+             R"(, spec: {script: "#!/bin/sh\n", timeLimit: )" + std::to_string(minutes) + "}}"));
+    EXPECT_EQ(TextAt(script.manifest, {"spec", "activeDeadlineSeconds"}), seconds);
+  }
 }
 
 TEST(Render, AFlavorThatIsGoneIsAnErrorAndNotASilentOmission) {
