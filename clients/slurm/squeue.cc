@@ -283,7 +283,7 @@ int RunSqueue(int argc, char** argv) {
     exit = ShowOnce(api, options);
     if (options.every_s == 0) return exit;
     // Asked for by -i: shown again at the interval, until the user ends it.
-    ::poll(nullptr, 0, static_cast<int>(options.every_s * 1000));
+    ::poll(nullptr, 0, static_cast<int>(std::min<std::int64_t>(options.every_s, 2'000'000) * 1000));
     if (dated) WriteOut("\n");
   }
 }

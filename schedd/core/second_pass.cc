@@ -22,7 +22,7 @@ bool SecondPassQueue::Offer(JobPtr job, WallTime now) {
   if (!NeedsSecondPass(*job) || waiting_.contains(job->id)) return false;
   const JobId id = job->id;
   const std::int64_t delay = SecondPassDelayUs(++tries_[id]);
-  waiting_[id] = {std::move(job), {now.us + delay}};
+  waiting_[id] = {std::move(job), now.Plus(delay)};
   return true;
 }
 

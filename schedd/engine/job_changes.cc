@@ -180,7 +180,7 @@ void SayWhyItRunsThere(JobRecord* job, const std::string& sentence, WallTime now
 
 void AvoidMember(JobRecord* job, WallTime now) {
   if (job->cluster.empty()) return;
-  const WallTime until{now.us + limits::kAvoidClusterS * kMicrosPerSecond};
+  const WallTime until = now.PlusSeconds(limits::kAvoidClusterS);
   ChangeState(job, [&](AdmissionState* state) {
     auto& avoided = state->avoided;
     std::erase_if(avoided, [&](const AvoidedCluster& one) {

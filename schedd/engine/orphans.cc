@@ -63,7 +63,7 @@ bool Engine::Impl::IsElsewhere(const DispatchKey& key) const {
 bool Engine::Impl::StrayLongEnough(const Observation& seen) {
   const Monotonic now = clock.Now();
   const auto first = strays.try_emplace({seen.key.cluster, seen.remote_uid}, now).first;
-  return now - first->second >= options.orphan_grace_ms * kNanosPerMilli;
+  return now - first->second >= MillisToNanos(options.orphan_grace_ms);
 }
 
 // The member's own store was set back, and an attempt whose end is on record runs again.

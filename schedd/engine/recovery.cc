@@ -55,7 +55,7 @@ bool Engine::Impl::Recover() {
   const auto lease = store.Lead(options.holder, kLeadWait);
   if (!lease.ok()) return fail("waiting for leadership", lease.error());
   epoch = lease->epoch;
-  const WallTime since{clock.WallNow().us - options.finished_kept_ms * 1000};
+  const WallTime since{SaturatingSub(clock.WallNow().us, MillisToMicros(options.finished_kept_ms))};
   auto loaded = store.Load(epoch, since);
   if (!loaded.ok()) return fail("reading the database", loaded.error());
   Rebuild(std::move(loaded).value());

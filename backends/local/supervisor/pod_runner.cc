@@ -17,6 +17,7 @@
 #include "backends/local/supervisor/container_run.h"
 #include "backends/local/supervisor/launch.h"
 #include "backends/local/supervisor/pod_clock.h"
+#include "schedd/base/time.h"
 
 namespace muster::local {
 namespace {
@@ -60,7 +61,7 @@ void PodRunner::Run() {
   if (Status made = cgroups_.Create(pod_.max_processes); !made.ok()) {
     FailPod("FailedToStart", made.error().detail);
   }
-  if (pod_.active_deadline_s > 0) deadline_ms_ = MonotonicMs() + pod_.active_deadline_s * 1000;
+  if (pod_.active_deadline_s > 0) deadline_ms_ = SaturatingAdd(MonotonicMs(), SecondsToMillis(pod_.active_deadline_s));
   if (!cgroups_.limits_processes() && pod_.max_processes > 0)
     guard_at_ms_ = MonotonicMs() + kGuardEveryMs;
   if (PathExists("stop")) OnStopRequest();  // asked before anybody knew whom to signal
@@ -112,7 +113,7 @@ void PodRunner::Advance() {
         }
       }
       // Sidecars are asked to go; what else is left of the containers is not.
-      if (!stopping_) BeginStop(AnyRunning() ? pod_.grace_period_s * 1000 : 0, SIGTERM);
+      if (!stopping_) BeginStop(AnyRunning() ? SecondsToMillis(pod_.grace_period_s) : 0, SIGTERM);
     }
   }
   if (stopping_ && !HasChildren()) {
@@ -261,16 +262,16 @@ void PodRunner::KillLeftovers(const Container& container) {
 void PodRunner::OnStopRequest() {
   const Result<std::string> asked = ReadWholeFile("stop");
   const std::int64_t asked_ms = asked.ok() ? std::atoll(asked->c_str()) : -1;
-  const std::int64_t grace_ms = asked_ms < 0 ? pod_.grace_period_s * 1000 : asked_ms;
+  const std::int64_t grace_ms = asked_ms < 0 ? SecondsToMillis(pod_.grace_period_s) : asked_ms;
   stop_requested_ = true;
   if (stopping_) {
-    kill_at_ms_ = std::min(kill_at_ms_, MonotonicMs() + grace_ms);  // a second, shorter wish counts
+    kill_at_ms_ = std::min(kill_at_ms_, SaturatingAdd(MonotonicMs(), grace_ms));  // a second, shorter wish counts
     return;
   }
   // A pod whose work is done and that only waits for its sidecars keeps its success.
   if (!AllMainsEnded()) FailPod("Stopped", "stopped on request");
   if (!stopping_) BeginStop(grace_ms, SIGTERM);
-  kill_at_ms_ = MonotonicMs() + grace_ms;
+  kill_at_ms_ = SaturatingAdd(MonotonicMs(), grace_ms);
 }
 
 void PodRunner::FailPod(const std::string& reason, const std::string& message) {
@@ -279,12 +280,12 @@ void PodRunner::FailPod(const std::string& reason, const std::string& message) {
     reason_ = reason;
     message_ = message;
   }
-  if (!stopping_) BeginStop(pod_.grace_period_s * 1000, SIGTERM);
+  if (!stopping_) BeginStop(SecondsToMillis(pod_.grace_period_s), SIGTERM);
 }
 
 void PodRunner::BeginStop(std::int64_t grace_ms, int first_signal) {
   stopping_ = true;
-  kill_at_ms_ = MonotonicMs() + grace_ms;
+  kill_at_ms_ = SaturatingAdd(MonotonicMs(), grace_ms);
   guard_at_ms_ = 0;
   SignalAll(grace_ms > 0 ? first_signal : SIGKILL);
   for (const auto& container : containers_) {

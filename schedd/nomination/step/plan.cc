@@ -185,8 +185,7 @@ class Planner {
       const bool left = std::any_of(fit.begin(), fit.end(), [&](const std::string& name) {
         return !Contains(*wanted, name);
       });
-      const WallTime next{MemberQueuesCheck(job)->last_transition.us +
-                          dispatch.every_s * kMicrosPerSecond};
+      const WallTime next = MemberQueuesCheck(job)->last_transition.PlusSeconds(dispatch.every_s);
       if (!StateOf(job).nominated.empty() && left && next > now_) return;
     }
     for (const std::string& name : fit) {
