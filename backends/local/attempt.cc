@@ -13,6 +13,7 @@ constexpr int kRounds = 64;  // of one Advance: each starts or ends something
 constexpr std::int64_t kRetryUs = 5 * kMicrosPerSecond;  // after the disk or the kernel refused
 constexpr std::int64_t kSupervisorSlackNs = 15 * kNanosPerSecond;  // beyond the grace period
 constexpr std::int64_t kDefaultGraceMs = 30'000;
+constexpr unsigned kPassOnly = 0711;
 constexpr int kSpawns = 3;  // of a supervisor that ends before it says anything
 
 bool IsFileName(const std::string& name) {
@@ -54,7 +55,9 @@ Result<std::shared_ptr<Attempt>> Attempt::Create(AttemptWorld& world, const std:
   state.suspended = true;
   state.scale = order.scale;
   state.ports = std::move(ports);
-  if (Status made = MakeDirectories(dir + "/pods"); !made.ok()) return made.error();
+  // Others may pass to what is theirs below, and see nothing on the way.
+  if (Status made = MakeDirectories(dir, kPassOnly); !made.ok()) return made.error();
+  if (Status made = MakeDirectories(dir + "/pods", kPassOnly); !made.ok()) return made.error();
   if (Status wrote = WriteManifests(dir, order); !wrote.ok()) return wrote.error();
   // Last: a directory without it never was an attempt.
   if (Status wrote = WriteAttemptState(dir, state); !wrote.ok()) return wrote.error();
@@ -284,6 +287,7 @@ PodContext Attempt::ContextFor(const PodWish& wish, const std::string& pod_dir) 
   context.log_bytes = static_cast<std::int64_t>(limits::kLogBytesPerContainer);
   context.own_uid = world_.abilities.own_uid;
   context.own_gid = world_.abilities.own_gid;
+  context.group_of = LoginGroupOf;
   return context;
 }
 

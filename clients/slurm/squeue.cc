@@ -57,7 +57,6 @@ std::string WantedMembers(const SqueueOptions& options) {
   const auto add = [&](std::string_view members) {
     for (std::string& member : SplitList(members)) wanted.insert(std::move(member));
   };
-  if (ShowsEnded(options)) add("message");  // tells out of memory from other failures
   if (!options.one_line_per_task && !options.steps) add("batch");
   if (!options.users.empty()) add("user");
   if (!options.names.empty()) add("name,displayName");

@@ -152,8 +152,11 @@ struct Daemon::Impl {
 
 Status Daemon::Impl::LockDataDir() {
   std::error_code failed;
-  std::filesystem::create_directories(config.data_dir, failed);
+  const bool made = std::filesystem::create_directories(config.data_dir, failed);
   if (failed) return InvalidArgument("cannot create " + config.data_dir + ": " + failed.message());
+  // What somebody else made keeps his mode; what is ours is passed through, not listed.
+  if (made && chmod(config.data_dir.c_str(), 0711) != 0)
+    return InvalidArgument("cannot set the mode of " + config.data_dir);
   const std::string path = config.data_dir + "/musterd.lock";
   lock_fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock_fd < 0) return InvalidArgument("cannot write to " + config.data_dir);

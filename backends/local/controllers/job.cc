@@ -57,6 +57,7 @@ class Tally {
       if (!pod.stopping) active_.insert(index), ++active_count_, surplus_.push_back(&pod);
       if (pod.phase == PodPhase::kRunning) ++running_;
       restarts_ += pod.restarts;
+      if (pod.failed_by_itself && first_message_.empty()) first_message_ = pod.failure_message;
       return;
     }
     if (pod.phase == PodPhase::kSucceeded) {

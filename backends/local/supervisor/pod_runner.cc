@@ -150,19 +150,19 @@ void PodRunner::Start(Container* container) {
     HoldPlace(container);
     return;
   }
-  std::string problem = container->OpenUserFiles();
-  if (problem.empty()) {
-    const Status limited = cgroups_.CreateContainer(
-        container->spec.name, container->spec.memory_bytes, container->spec.cpu_milli);
-    if (!limited.ok()) problem = limited.error().detail;
-  }
+  std::string problem;
+  const Status limited = cgroups_.CreateContainer(spec.name, spec.memory_bytes, spec.cpu_milli);
+  if (!limited.ok()) problem = limited.error().detail;
   Launched launched;
   if (problem.empty()) {
-    launched = Launch(pod_, container->spec, cgroups_);
+    container->kills_before = cgroups_.OutOfMemoryKills(spec.name);
+    launched = Launch(pod_, spec, cgroups_, container->WantsUserFiles());
+    container->KeepUserFiles(launched.output_file, launched.error_file);
     problem = launched.problem;
   }
   if (!problem.empty()) {
     container->log.Write("[muster: " + problem + "]\n");
+    container->out_of_memory = false;
     Conclude(container, 128, 0,
              "container " + container->spec.name + " could not start: " + problem);
     return;
@@ -207,14 +207,15 @@ void PodRunner::OnExit(Container* container, int wait_status) {
   DrainOutput(container);
   const int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
   const int code = signal != 0 ? 128 + signal : WEXITSTATUS(wait_status);
-  container->out_of_memory = cgroups_.WasOutOfMemory(container->spec.name);
+  container->out_of_memory =
+      cgroups_.OutOfMemoryKills(container->spec.name) > container->kills_before;
   std::string why = "container " + container->spec.name;
-  if (container->out_of_memory && code != 0) {
+  if (container->out_of_memory && signal == SIGKILL) {
     why += " was killed: out of memory";
-  } else if (signal != 0) {
-    why += " was killed by signal " + std::to_string(signal);
   } else {
-    why += " exited with code " + std::to_string(code);
+    why += signal != 0 ? " was killed by signal " + std::to_string(signal)
+                       : " exited with code " + std::to_string(code);
+    if (container->out_of_memory) why += ", a process of it was killed: out of memory";
   }
   Conclude(container, code, signal, why);
 }
@@ -226,6 +227,11 @@ void PodRunner::Conclude(Container* container, int exit_code, int signal, std::s
   container->ended_us = WallMicros();
   container->message = std::move(why);
   container->state = State::kEnded;
+  if (exit_code == 0) {
+    container->failure.reset();
+  } else if (!stopping_) {
+    container->failure = {exit_code, signal, container->out_of_memory, container->message};
+  }
   const bool again = container->spec.role == ContainerRole::kSidecar
                          ? true
                          : (pod_.restart_policy == RestartPolicy::kAlways &&
