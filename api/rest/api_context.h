@@ -18,6 +18,7 @@ struct ApiContext {
   Metrics& metrics;
   Workers* workers =
       nullptr;  // of the server that carries the routes; set before the first request
+  json::array warnings;  // of the daemon's start; fixed once it serves
   StreamSlots slots;
   EventHub events;
   api::Simulations simulations;

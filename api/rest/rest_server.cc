@@ -22,6 +22,8 @@ struct RestServer::Impl {
       : context{service, metrics},
         http(rest::RouteTable(rest::MusterRoutes(context)), metrics, HttpOptionsOf(options)) {
     context.workers = &http.workers();
+    for (const ServerWarning& one : options.warnings)
+      context.warnings.push_back(json::object{{"type", one.type}, {"message", one.message}});
     context.events.Attach(http.workers());
   }
   rest::ApiContext context;  // outlives the server that carries its routes

@@ -13,10 +13,17 @@
 
 namespace muster::api {
 
+/// What an administrator should know of this daemon, found at its start.
+struct ServerWarning {
+  std::string type;  // stable: "JobsRunAsRoot"
+  std::string message;
+};
+
 struct RestOptions {
   std::string host = "127.0.0.1";
   int port = 8686;  // 0: any free one
   int threads = 2;
+  std::vector<ServerWarning> warnings;  // told by /v1/status
 };
 
 class RestServer {

@@ -55,6 +55,7 @@ constexpr ReasonWord kReasons[] = {
     {"QuotaReserved", "None"},
     {"Admitted", "None"},
     {"Dispatching", "None"},
+    {"Starting", "None"},
     {"Running", "None"},
     {"Succeeded", "None"},
     {"Cancelled", "None"},

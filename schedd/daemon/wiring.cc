@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -150,6 +151,19 @@ struct Daemon::Impl {
   RealTimers timers;  // fires into the above: ends first
 };
 
+// What of the configuration an administrator should know; told in the log, and by /v1/status.
+std::vector<api::ServerWarning> WarningsOf(const Config& config) {
+  std::vector<api::ServerWarning> warnings;
+  if (geteuid() == 0 && !config.local_clusters.empty()) {
+    warnings.push_back({"JobsRunAsRoot",
+                        "musterd runs as root: on its local member clusters a job that gives no "
+                        "runAsUser runs as root too"});
+  }
+  for (const api::ServerWarning& one : warnings)
+    Log(LogLevel::kWarning, "daemon", "start_warning", {{"type", one.type}, {"msg", one.message}});
+  return warnings;
+}
+
 Status Daemon::Impl::LockDataDir() {
   std::error_code failed;
   const bool made = std::filesystem::create_directories(config.data_dir, failed);
@@ -297,6 +311,7 @@ Status Daemon::Impl::Serve() {
   api::RestOptions rest_options;
   rest_options.host = config.rest.host;
   rest_options.port = config.rest.port;
+  rest_options.warnings = WarningsOf(config);
   rest = std::make_unique<api::RestServer>(*service, metrics, rest_options);
   auto started = rest->Start();
   if (!started.ok()) return started;

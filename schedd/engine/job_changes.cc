@@ -60,7 +60,9 @@ bool TakeMessage(JobRecord* job, const std::string& seen) {
   if (IsTrue(*job, "Evicted") || IsCancelling(*job)) return false;
   const bool admitted = job->state == JobState::kAdmitted;
   const std::string text = !seen.empty() || !admitted ? seen : AdmittedText(*job);
-  const Reason reason = admitted ? Reason::kAdmitted : Reason::kRunning;
+  const Reason reason = !admitted       ? Reason::kRunning
+                        : seen.empty() ? Reason::kAdmitted
+                                       : Reason::kStarting;
   if (job->message == text && job->reason == reason) return false;
   job->message = text;
   job->reason = reason;

@@ -68,6 +68,8 @@ enum class Reason : std::uint16_t {
   kMemberEvicted,      // the member's own queue took it back (dispatch modes)
   // An end of its own, whatever else is said of it.
   kOutOfMemory,  // a process of the attempt was killed for want of memory
+  // Progress, again.
+  kStarting,  // its member has it and tells why it does not run yet
 };
 
 /// CamelCase name ("WaitingForQuota"); "" for kNone.

@@ -274,8 +274,7 @@ class Planner {
       return Answer(*job, CheckState::kRetry, of + " does not have it any more");
     }
     const MemberCopy& one = copy->second;
-    const bool out_of_sync = one.finished && one.message.find("out of sync") != std::string::npos;
-    if (out_of_sync || (!one.finished && (one.evicted || !one.admitted)))
+    if (one.out_of_sync || (!one.finished && (one.evicted || !one.admitted)))
       Answer(*job, CheckState::kRetry, of + " took it back: " + one.message);
   }
 
