@@ -9,8 +9,8 @@
 
 namespace muster {
 
-/// Nanoseconds of a clock that never goes back; its zero means nothing. Sums and differences stop at
-/// the ends of the range.
+/// Nanoseconds of a clock that never goes back; its zero means nothing. Sums and differences stop
+/// at the ends of the range.
 struct Monotonic {
   std::int64_t ns = 0;
   auto operator<=>(const Monotonic&) const = default;

@@ -42,7 +42,7 @@ struct RealTimers::Impl {
       const std::int64_t wait_ns = first->first.first - clock.Now();
       if (wait_ns > 0) {
         const auto key = first->first;
-        // A time that never comes is looked at once a day: the library's own sums must not overflow.
+        // A time that never comes is looked at once a day: the library's sums must not overflow.
         changed.wait_for(lock, stop, std::chrono::nanoseconds(std::min(wait_ns, kLongestWaitNs)),
                          [this, key] { return queue.empty() || queue.begin()->first < key; });
         continue;

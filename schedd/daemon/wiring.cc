@@ -151,8 +151,10 @@ struct Daemon::Impl {
   RealTimers timers;  // fires into the above: ends first
 };
 
+namespace {
+
 // What of the configuration an administrator should know; told in the log, and by /v1/status.
-std::vector<api::ServerWarning> WarningsOf(const Config& config) {
+std::vector<api::ServerWarning> WarningsOf(const DaemonConfig& config) {
   std::vector<api::ServerWarning> warnings;
   if (geteuid() == 0 && !config.local_clusters.empty()) {
     warnings.push_back({"JobsRunAsRoot",
@@ -163,6 +165,8 @@ std::vector<api::ServerWarning> WarningsOf(const Config& config) {
     Log(LogLevel::kWarning, "daemon", "start_warning", {{"type", one.type}, {"msg", one.message}});
   return warnings;
 }
+
+}  // namespace
 
 Status Daemon::Impl::LockDataDir() {
   std::error_code failed;

@@ -118,7 +118,8 @@ std::chrono::nanoseconds Engine::Impl::IdleTime() const {
   for (const auto& [queue, at] : openings) due = due.set() ? std::min(due, at) : at;
   if (due.set()) {
     const std::int64_t us = SaturatingSub(due.us, clock.WallNow().us);
-    idle = std::clamp(std::chrono::nanoseconds(MicrosToNanos(us)), std::chrono::nanoseconds(0), idle);
+    idle = std::clamp(std::chrono::nanoseconds(MicrosToNanos(us)), std::chrono::nanoseconds(0),
+                      idle);
   }
   return idle;
 }

@@ -188,8 +188,8 @@ void Nominator::Impl::TakeList(const std::string& cluster, Result<std::vector<Me
   for (auto one = lane.calls.begin(); one != lane.calls.end();) {
     CopyCalls& calls = one->second;
     if (calls.settled < lane.list_began) calls.told = true;
-    const bool lately =
-        calls.failures > 0 && now < calls.again + MillisToNanos(SaturatingMul(2, options.retry_max_ms));
+    const std::int64_t longest_ns = MillisToNanos(SaturatingMul(2, options.retry_max_ms));
+    const bool lately = calls.failures > 0 && now < calls.again + longest_ns;
     if (calls.under_way > 0 || !calls.told || lately) {
       ++one;
       continue;

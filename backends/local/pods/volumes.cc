@@ -73,8 +73,8 @@ Status AddData(const Target& target, const PodContext& context, const std::strin
   }
   const Result<Data> data = DataOf(context, kind, name);
   if (!data.ok()) return data.error();
-  const std::uint32_t mode =
-      ModeOf(source, "defaultMode", target.mode.value_or(kind == "Secret" ? kSecretMode : kFileMode));
+  const std::uint32_t usual = kind == "Secret" ? kSecretMode : kFileMode;
+  const std::uint32_t mode = ModeOf(source, "defaultMode", target.mode.value_or(usual));
   if (!Has(source, "items")) {
     for (const auto& [key, value] : *data) {
       if (Status added = AddFile(target, key, value, mode); !added.ok()) return added;

@@ -31,8 +31,8 @@ bool HasDependent(const PodContext& context, const std::string& kind, const std:
 
 /// Where a volume is.
 struct VolumePlace {
-  /// Its directory: one for every container, or, of a Secret, ConfigMap and their like, one for each
-  /// user that mounts it (PodUser::uid), which nobody else may read.
+  /// Its directory: one for every container, or, of a Secret, ConfigMap and their like, one for
+  /// each user that mounts it (PodUser::uid), which nobody else may read.
   std::map<std::int64_t, std::string> of_user;
   std::string shared;   // "" if each user has its own
   bool on_host = false;  // a path of the host, not of the pod

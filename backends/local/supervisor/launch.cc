@@ -113,10 +113,11 @@ bool TakeMessage(int result, Launched* launched) {
   }
   const cmsghdr* first = CMSG_FIRSTHDR(&header);
   if (first == nullptr || first->cmsg_type != SCM_RIGHTS) return true;
-  for (ssize_t i = 1; i < got; ++i) {
+  const std::size_t count = (first->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (std::size_t i = 0; i < count && i + 1 < static_cast<std::size_t>(got); ++i) {
     int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(first) + (i - 1) * static_cast<ssize_t>(sizeof fd), sizeof fd);
-    (text[i] == 'o' ? launched->output_file : launched->error_file) = fd;
+    std::memcpy(&fd, CMSG_DATA(first) + i * sizeof fd, sizeof fd);
+    (text[i + 1] == 'o' ? launched->output_file : launched->error_file) = fd;
   }
   return true;
 }

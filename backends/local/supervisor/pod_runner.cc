@@ -61,7 +61,8 @@ void PodRunner::Run() {
   if (Status made = cgroups_.Create(pod_.max_processes); !made.ok()) {
     FailPod("FailedToStart", made.error().detail);
   }
-  if (pod_.active_deadline_s > 0) deadline_ms_ = SaturatingAdd(MonotonicMs(), SecondsToMillis(pod_.active_deadline_s));
+  if (pod_.active_deadline_s > 0)
+    deadline_ms_ = SaturatingAdd(MonotonicMs(), SecondsToMillis(pod_.active_deadline_s));
   if (!cgroups_.limits_processes() && pod_.max_processes > 0)
     guard_at_ms_ = MonotonicMs() + kGuardEveryMs;
   if (PathExists("stop")) OnStopRequest();  // asked before anybody knew whom to signal
@@ -230,7 +231,8 @@ void PodRunner::Conclude(Container* container, int exit_code, int signal, std::s
   if (exit_code == 0) {
     container->failure.reset();
   } else if (!stopping_) {
-    container->failure = {exit_code, signal, container->out_of_memory, container->message};
+    container->failure =
+        Container::Failure{exit_code, signal, container->out_of_memory, container->message};
   }
   const bool again = container->spec.role == ContainerRole::kSidecar
                          ? true
@@ -271,7 +273,8 @@ void PodRunner::OnStopRequest() {
   const std::int64_t grace_ms = asked_ms < 0 ? SecondsToMillis(pod_.grace_period_s) : asked_ms;
   stop_requested_ = true;
   if (stopping_) {
-    kill_at_ms_ = std::min(kill_at_ms_, SaturatingAdd(MonotonicMs(), grace_ms));  // a second, shorter wish counts
+    // A second, shorter wish counts.
+    kill_at_ms_ = std::min(kill_at_ms_, SaturatingAdd(MonotonicMs(), grace_ms));
     return;
   }
   // A pod whose work is done and that only waits for its sidecars keeps its success.

@@ -256,7 +256,8 @@ void AddOwnCommands(CLI::App& app, CommandLine& line) {
   version->callback(
       [&line] { line.run = [&line](Session& s) { return Version(s, line.client_only); }; });
 
-  auto* status = app.add_subcommand("status", "Where the server is, whether it serves, its warnings");
+  auto* status =
+      app.add_subcommand("status", "Where the server is, whether it serves, its warnings");
   status->add_option("-o,--output", line.output, "json or yaml")
       ->check(CLI::IsMember({"json", "yaml"}));
   status->callback([&line] {

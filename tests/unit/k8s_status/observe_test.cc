@@ -65,7 +65,7 @@ TEST(Observe, TellsWantOfMemoryByItsField) {
       "Completed}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]}");
   const PodState crashing = Pod(
       "a",
-      "{phase: Running, containerStatuses: [{name: c, state: {waiting: {reason: CrashLoopBackOff}}, "
+      "{phase: Running, containerStatuses: [{name: c, state: {waiting: {reason: Crashing}}, "
       "lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]}");
   const struct {
     const char* sentence;
@@ -97,8 +97,8 @@ TEST(Observe, TellsTheCodeOfTheLastContainer_OfAJobWhoseContainersAreStartedAgai
   PodState gone = Pod(
       "b",
       "{phase: Failed, startTime: '2026-11-22T10:00:01Z', containerStatuses: [{name: c, state: "
-      "{terminated: {exitCode: 143, reason: Error, finishedAt: '2026-11-22T10:00:05Z'}}, lastState: "
-      "{terminated: {exitCode: 7, reason: Error, finishedAt: '2026-11-22T10:00:04Z'}}}]}");
+      "{terminated: {exitCode: 143, reason: Error, finishedAt: '2026-11-22T10:00:05Z'}}, "
+      "lastState: {terminated: {exitCode: 7, reason: Error, finishedAt: '2026-11-22T10:00:04Z'}}}]}");
   gone.gone = true;
   const Observation seen =
       Observe(ReadObject(KindNamed("Job"), FailedJob()), std::vector<PodState>{gone});

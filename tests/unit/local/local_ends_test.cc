@@ -8,8 +8,8 @@ namespace {
 class LocalEnds : public LocalPods {
  protected:
   void SetUp() override { Open(Options()); }
-  Observation RunOnFailure(const std::string& script, const std::string& job = "\"backoffLimit\":1,",
-                           const std::string& more = "") {
+  Observation RunOnFailure(const std::string& script, const std::string& more = "") {
+    const std::string job = "\"backoffLimit\":1,";
     return RunJob(job + R"("template":{"spec":{"restartPolicy":"OnFailure","containers":[)" + more +
                   R"({"name":"main","command":["sh","-c",")" + script + "\"]}]}}");
   }
@@ -42,7 +42,7 @@ TEST_F(LocalEnds, ASignalThatEndedIt_IsToldToo) {
 
 TEST_F(LocalEnds, WhatIsStoppedBesideIt_DoesNotSpeakForIt) {
   const Observation end = RunOnFailure(
-      "exit 7", "\"backoffLimit\":1,", R"({"name":"beside","command":["sleep","60"]},)");
+      "exit 7", R"({"name":"beside","command":["sleep","60"]},)");
   EXPECT_EQ(end.exit_code, 7) << "not 143 of the one that was stopped";
 }
 

@@ -90,8 +90,9 @@ TEST_F(LocalUsers, AnInputFileThatOnlyRootMayRead_IsNotRead) {
 TEST_F(LocalUsers, AnOutputFileThatIsRoots_IsNeitherTruncatedNorWritten) {
   const std::string kept = File("kept", "of root\n", 0644);
   for (const char* stream : {"stdout", "stderr"}) {
-    const Observation end = RunAsNobody(
-        Sh("echo x; echo y >&2"), "\"muster.io/" + std::string(stream) + R"(-path":")" + kept + "\"");
+    const std::string annotation = "\"muster.io/" + std::string(stream) + R"(-path":")";
+    const Observation end =
+        RunAsNobody(Sh("echo x; echo y >&2"), annotation + kept + "\"");
     EXPECT_EQ(Text(kept), "of root\n") << stream;
     if (!RefusedWithoutRoot(end)) ExpectRefused(end, kept + " cannot be opened");
   }
