@@ -227,8 +227,7 @@ Status AddContainers(const PodWish& wish, const PodContext& context, const PodFi
                                                                               : "init";
       const bool first_main = role == "main" && (containers.empty() ||
                                                  AsObject(containers.back()).at("role") != "main");
-      Result<json::object> made =
-          BuildContainer(container, role, wish, context, fields, users,
+      Result<json::object> made = BuildContainer(container, role, wish, context, fields, users,
                                                  volumes, first_main, built);
       if (!made.ok()) {
         return InvalidArgument("container " + Text(container, "name") + ": " + made.error().detail);

@@ -166,8 +166,9 @@ Status AddCopy(const json::object& volume, const PodUser& user, const PodWish& w
   Target target;
   target.dir = "volumes/" + Text(volume, "name");
   if (!place->of_user.empty()) target.dir += "@" + std::to_string(user.uid);
-  // The daemon's own user is alone in the pod's directory, and may give the files to whom it likes.
-  target.dir_mode = user.foreign() ? 0700 : 0755;
+  // Where the daemon's user is alone in the pod's directory, a volume may be open to whom its
+  // containers turn into.
+  target.dir_mode = built->mode == 0700 ? 0755 : 0700;
   target.user = user;
   target.built = built;
   place->of_user.emplace(user.uid, context.pod_dir + "/" + target.dir);
