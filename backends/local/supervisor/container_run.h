@@ -14,6 +14,14 @@
 
 namespace muster::local {
 
+/// The newest end of a container with another code than 0 that was nobody's wish: its pod was not
+/// being stopped.
+struct OwnFailure {
+  int exit_code = 0, signal = 0;
+  bool out_of_memory = false;
+  std::string message;
+};
+
 /// Not thread-safe.
 struct PodRunner::Container {
   Container(const ContainerSpec& container_spec, std::string log_dir, std::int64_t log_bytes);
@@ -36,14 +44,7 @@ struct PodRunner::Container {
   int exit_code = 0, signal = 0, restarts = 0;
   bool out_of_memory = false;  // something of it was killed for want of memory in its last run
   std::int64_t kills_before = 0;  // for want of memory, when that run began
-  /// The newest end with another code than 0 that was nobody's wish: the pod was not being stopped.
-  /// Nothing once the container has ended well.
-  struct Failure {
-    int exit_code = 0, signal = 0;
-    bool out_of_memory = false;
-    std::string message;
-  };
-  std::optional<Failure> failure;
+  std::optional<OwnFailure> failure;  // nothing once the container has ended well
   bool stand_in = false;  // runs without a process
   std::int64_t started_us = 0, ended_us = 0, started_ms = 0, start_at_ms = 0, backoff_ms = 0;
   std::string message;

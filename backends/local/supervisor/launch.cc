@@ -62,10 +62,9 @@ std::string CannotOpen(const char* what, const std::string& path) {
          std::strerror(errno);
 }
 
-/// The message's ancillary part.
-union FileRights {
-  cmsghdr header;
-  char bytes[CMSG_SPACE(2 * sizeof(int))];
+/// Room for two descriptors in a message's ancillary part.
+struct FileRights {
+  alignas(cmsghdr) char bytes[CMSG_SPACE(2 * sizeof(int))];
 };
 
 /// Hands files to the supervisor, which copies the container's output into them. Bytes after the

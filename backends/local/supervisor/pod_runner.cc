@@ -232,7 +232,7 @@ void PodRunner::Conclude(Container* container, int exit_code, int signal, std::s
     container->failure.reset();
   } else if (!stopping_) {
     container->failure =
-        Container::Failure{exit_code, signal, container->out_of_memory, container->message};
+        OwnFailure{exit_code, signal, container->out_of_memory, container->message};
   }
   const bool again = container->spec.role == ContainerRole::kSidecar
                          ? true
