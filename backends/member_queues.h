@@ -42,6 +42,7 @@ struct MemberCopy {
   bool admitted = false;    // Admitted=True
   bool evicted = false;     // Evicted=True
   bool finished = false;    // Finished=True
+  bool out_of_sync = false;  // finished, because it differs from its job (reason OutOfSync)
   WallTime admitted_since;  // by the member's clock
   std::string message;      // why it is not admitted, was evicted or is finished, in Kueue's words
 };

@@ -22,6 +22,7 @@ struct ApiContext {
   Workers* workers =
       nullptr;  // of the server that carries the routes; set before the first request
   std::function<std::string()> write_problem;  // RestOptions::write_problem; set likewise
+  json::array warnings;  // of the daemon's start; fixed once it serves
   StreamSlots slots;
   EventHub events;
   api::Simulations simulations;

@@ -58,6 +58,8 @@ Response Ready(ApiContext& api, const Who& who, Request& request);
 Response MetricsText(ApiContext& api, const Who& who, Request& request);
 Response OpenApiText(ApiContext& api, const Who& who, Request& request);
 Response Version(ApiContext& api, const Who& who, Request& request);
+/// Whether this daemon leads and serves, and what it warns of.
+Response ServerStatus(ApiContext& api, const Who& who, Request& request);
 Response Paths(ApiContext& api, const Who& who, Request& request);
 
 }  // namespace muster::rest

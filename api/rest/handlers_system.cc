@@ -49,11 +49,22 @@ Response Version(ApiContext&, const Who&, Request&) {
                                    {"musterVersion", MUSTER_VERSION}});
 }
 
+Response ServerStatus(ApiContext& api, const Who&, Request&) {
+  const WorldViewPtr view = api.service.View();
+  json::array reasons;
+  for (const std::string& reason : view->not_ready_reasons) reasons.push_back(json::value(reason));
+  return JsonResponse(json::object{{"version", MUSTER_VERSION},
+                                   {"ready", view->ready},
+                                   {"reasons", std::move(reasons)},
+                                   {"lastEvent", view->last_seq},
+                                   {"warnings", api.warnings}});
+}
+
 Response Paths(ApiContext&, const Who&, Request&) {
   return JsonResponse(
       json::object{{"paths",
                     {"/api", "/api/v1", "/apis", "/livez", "/metrics", "/openapi.yaml", "/readyz",
-                     "/v1/events", "/v1/jobs", "/v1/quotas", "/version"}}});
+                     "/v1/events", "/v1/jobs", "/v1/quotas", "/v1/status", "/version"}}});
 }
 
 }  // namespace muster::rest

@@ -25,6 +25,8 @@ struct RestServer::Impl {
         http(rest::RouteTable(rest::MusterRoutes(context)), metrics, HttpOptionsOf(options)) {
     context.workers = &http.workers();
     context.write_problem = options.write_problem;
+    for (const ServerWarning& one : options.warnings)
+      context.warnings.push_back(json::object{{"type", one.type}, {"message", one.message}});
     context.events.Attach(http.workers());
   }
   rest::ApiContext context;  // outlives the server that carries its routes

@@ -13,6 +13,12 @@
 
 namespace muster::api {
 
+/// What an administrator should know of this daemon, found at its start.
+struct ServerWarning {
+  std::string type;  // stable: "JobsRunAsRoot"
+  std::string message;
+};
+
 struct RestOptions {
   std::string host = "127.0.0.1";
   int port = 8686;  // 0: any free one
@@ -20,6 +26,7 @@ struct RestOptions {
   /// Why nothing can be made durable at the moment, for /readyz; "": it can. Null: never asked. Any
   /// thread; must not block.
   std::function<std::string()> write_problem;
+  std::vector<ServerWarning> warnings;  // told by /v1/status
 };
 
 class RestServer {

@@ -59,6 +59,7 @@ void AddSystem(Table& table) {
   table.Add(kGet, "/metrics", Verb::kGet, "metrics", 0, Run::kPool, MetricsText);
   table.Add(kGet, "/openapi.yaml", Verb::kGet, "openapi", 0, Run::kInline, OpenApiText);
   table.Add(kGet, "/version", Verb::kGet, "version", 0, Run::kInline, Version);
+  table.Add(kGet, "/v1/status", Verb::kGet, "status", 0, Run::kInline, ServerStatus);
 }
 
 void AddJobs(Table& table) {

@@ -5,8 +5,6 @@
 namespace muster::api {
 namespace {
 
-constexpr std::string_view kAdmittedText = "The workload is admitted to member cluster ";
-
 WallTime FirstSet(std::initializer_list<WallTime> times) {
   for (const WallTime& time : times)
     if (time.set()) return time;
@@ -86,7 +84,7 @@ JobStage JobStageOf(const JobRecord& job) {
       return JobStage::kReserved;
     case JobState::kAdmitted: {
       // A member that says anything about the job's pods has its object.
-      const bool told = job.reason == Reason::kAdmitted && !job.message.starts_with(kAdmittedText);
+      const bool told = job.reason == Reason::kStarting;
       const bool pods = job.ready_pods + job.succeeded_pods + job.failed_pods > 0;
       return told || pods ? JobStage::kStarting : JobStage::kSent;
     }

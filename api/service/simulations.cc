@@ -113,7 +113,7 @@ struct Answered {
 Result<Answered> PlayOne(const simulate::Scenario& scenario, const Request& request) {
   simulate::RunOptions run;
   run.start = simulate::kClockStart;
-  if (request.until_us) run.until = WallTime{run.start.us + *request.until_us};
+  if (request.until_us) run.until = run.start.Plus(*request.until_us);
   run.stop_us = request.stop_us;
   run.max_cycles = limits::kSimulateCycles;
   Answered out;

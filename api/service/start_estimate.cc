@@ -23,18 +23,18 @@ simulate::SimJob Holding(const JobPtr& job, const AdmissionSettings& settings, W
     // Its pods are being stopped: it waits again, and competes, from now on.
     one.job = changes::BackToPending(*job, settings, now);
     const auto limit = core::DeclaredLimit(*job);
-    one.run_us = limit ? *limit * kMicrosPerSecond : kForEver;
+    one.run_us = limit ? SecondsToMicros(*limit) : kForEver;
     return one;
   }
   one.job = job;
   const auto latest = core::LatestEnd(*job, now);
-  one.run_us = latest ? std::max<std::int64_t>(0, latest->us - now.us) : kForEver;
+  one.run_us = latest ? std::max<std::int64_t>(0, SaturatingSub(latest->us, now.us)) : kForEver;
   return one;
 }
 
 simulate::SimJob Waiting(const JobPtr& job, WallTime now) {
   const auto limit = core::DeclaredLimit(*job);
-  return {job, now, limit ? *limit * kMicrosPerSecond : kForEver};
+  return {job, now, limit ? SecondsToMicros(*limit) : kForEver};
 }
 
 simulate::Scenario ScenarioOf(const core::Snapshot& snapshot, const std::vector<JobPtr>& holders,

@@ -16,7 +16,8 @@ bool SamePods(const std::vector<PodState>& a, const std::vector<PodState>& b) {
       a.begin(), a.end(), b.begin(), b.end(), [](const PodState& one, const PodState& other) {
         return one.uid == other.uid && one.phase == other.phase && one.ready == other.ready &&
                one.deleting == other.deleting && one.disruption == other.disruption &&
-               one.failure.has_value() == other.failure.has_value() && one.message == other.message;
+               one.failure.has_value() == other.failure.has_value() &&
+               one.out_of_memory == other.out_of_memory && one.message == other.message;
       });
 }
 

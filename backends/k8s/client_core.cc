@@ -79,7 +79,7 @@ void ClientCore::Enter(ExchangePtr exchange) {
     return Finish(exchange, Named(InvalidArgument("the request's method or target is malformed")));
   if (circuit_.open()) return Finish(exchange, trouble_);
   exchange->arrival = ++arrivals_;
-  exchange->deadline = environment_.clock.Now() + exchange->request.timeout_ms * kNanosPerMilli;
+  exchange->deadline = environment_.clock.Now() + MillisToNanos(exchange->request.timeout_ms);
   exchange->timer = deadlines_->At(exchange->deadline, [weak = weak_from_this(), exchange] {
     if (const auto self = weak.lock()) self->TimedOut(exchange);
   });
@@ -276,13 +276,13 @@ bool ClientCore::Repeat(const ExchangePtr& exchange, const ApiResponse& response
   // Later than asked, by up to a quarter, so that all who were told the same do not come at once.
   const std::int64_t pause = asked + asked / 4 - Backoff::Jittered(asked / 4, environment_.random);
   Pause(pause);
-  if (exchange->deadline <= environment_.clock.Now() + pause * kNanosPerMilli) return false;
+  if (exchange->deadline <= environment_.clock.Now() + MillisToNanos(pause)) return false;
   Requeue(exchange);
   return true;
 }
 
 void ClientCore::Pause(std::int64_t ms) {
-  const Monotonic until = environment_.clock.Now() + ms * kNanosPerMilli;
+  const Monotonic until = environment_.clock.Now() + MillisToNanos(ms);
   if (until <= paused_until_) return;
   paused_until_ = until;
   deadlines_->Drop(&pause_timer_);
@@ -359,7 +359,7 @@ void ClientCore::FailWaiting(const Error& error) {
 
 void ClientCore::KeepIdle(std::shared_ptr<Connection> connection) {
   idle_.push_back({std::move(connection),
-                   environment_.clock.Now() + options_.idle_connection_ms * kNanosPerMilli});
+                   environment_.clock.Now() + MillisToNanos(options_.idle_connection_ms)});
   CloseIdleLater();
 }
 

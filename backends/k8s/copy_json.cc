@@ -15,7 +15,7 @@ namespace {
 struct Said {
   bool status = false;
   WallTime since;
-  std::string message;
+  std::string reason, message;
 };
 
 Said ConditionOf(const Reader& workload, std::string_view type) {
@@ -24,6 +24,7 @@ Said ConditionOf(const Reader& workload, std::string_view type) {
     if (condition["type"].View() != type) return;
     said.status = condition["status"].View() == "True";
     said.since = condition["lastTransitionTime"].Time();
+    said.reason = condition["reason"].Text(kNameBytes);
     said.message = condition["message"].Text(kMessageBytes);
   });
   return said;
@@ -83,6 +84,7 @@ std::optional<MemberCopy> ReadCopy(const json::object& workload, const std::stri
   copy.admitted_since = admitted.since;
   copy.evicted = evicted.status;
   copy.finished = finished.status;
+  copy.out_of_sync = finished.status && finished.reason == "OutOfSync";
   if (finished.status) {
     copy.message = finished.message;
   } else if (evicted.status) {

@@ -53,7 +53,7 @@ Result<const Auth*> Credentials::Current() {
     const bool usable =
         given_ && !plugin_rejected_ && (!given_->expires.set() || wall.us < given_->expires.us);
     const bool early =
-        usable && given_->expires.set() && wall.us + kRunEarlyUs >= given_->expires.us;
+        usable && given_->expires.set() && wall.Plus(kRunEarlyUs) >= given_->expires;
     if ((!usable || early) && run_ == nullptr && now >= plugin_retry_at_) StartPlugin();
     if (!usable && run_ != nullptr) return static_cast<const Auth*>(nullptr);
     if (!usable) return error_.value_or(Unauthenticated("the exec plugin gave no credentials"));

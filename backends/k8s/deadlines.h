@@ -23,7 +23,7 @@ class Deadlines : public std::enable_shared_from_this<Deadlines> {
   /// `fire` runs on the strand at `when` or later, unless dropped before.
   Key At(Monotonic when, std::function<void()> fire);
   Key After(std::int64_t ms, std::function<void()> fire) {
-    return At(clock_.Now() + ms * kNanosPerMilli, std::move(fire));
+    return At(clock_.Now() + MillisToNanos(ms), std::move(fire));
   }
   /// Drops it and sets *key to none; nothing if it has fired.
   void Drop(Key* key);

@@ -180,7 +180,7 @@ void ExecStop::Stop() { ::eventfd_write(fd_, 1); }
 Result<ExecCredentials> RunExecPlugin(const ExecPlugin& plugin, const std::string& info,
                                       const Clock& clock, const ExecStop& stop,
                                       std::int64_t limit_ms) {
-  const Monotonic deadline = clock.Now() + limit_ms * kNanosPerMilli;
+  const Monotonic deadline = clock.Now() + MillisToNanos(limit_ms);
   Child child;
   if (const int error = child.Start(plugin, info); error != 0) {
     std::string why = std::string("cannot be run: ") + std::strerror(error);

@@ -112,7 +112,7 @@ bool HttpStream::HeadCame() {
 void HttpStream::WatchForSilence() {
   if (request_.idle_timeout_ms == 0 || over_) return;
   // Looked at only when it could be over: what comes moves no timer.
-  timer_ = core_->deadlines().At(heard_ + request_.idle_timeout_ms * kNanosPerMilli,
+  timer_ = core_->deadlines().At(heard_ + MillisToNanos(request_.idle_timeout_ms),
                                  [weak = weak_from_this()] {
                                    const auto self = weak.lock();
                                    if (self == nullptr) return;
@@ -124,7 +124,7 @@ void HttpStream::WatchForSilence() {
 void HttpStream::LookForSilence() {
   const Monotonic now = core_->clock().Now();
   if (paused_) heard_ = now;
-  if (now - heard_ < request_.idle_timeout_ms * kNanosPerMilli) return WatchForSilence();
+  if (now - heard_ < MillisToNanos(request_.idle_timeout_ms)) return WatchForSilence();
   End(core_->Named({Code::kDeadlineExceeded, "its stream has stalled"}));
 }
 

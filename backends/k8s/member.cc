@@ -92,7 +92,7 @@ void Member::Fail(const std::string& trouble) {
   sink_->OnFacts(facts());
   const std::int64_t wait = std::min(kRetryMaxMs, kRetryMs << std::min(failures_++, 5));
   environment_.timers.At(
-      environment_.clock.Now() + wait * kNanosPerMilli,
+      environment_.clock.Now() + MillisToNanos(wait),
       [this, ask = ask_, alive = std::weak_ptr<bool>(alive_), retry = ++retries_] {
         ask([this, alive, retry] {
           const bool due = alive.lock() != nullptr && retry == retries_;

@@ -205,7 +205,7 @@ void Reflector::Core::Later(std::int64_t ms, bool relist) {
   if (timer_set_) environment_.timers.Cancel(timer_);
   timer_set_ = true;
   timer_ = environment_.timers.At(
-      environment_.clock.Now() + ms * kNanosPerMilli, [weak = weak_from_this(), round, relist] {
+      environment_.clock.Now() + MillisToNanos(ms), [weak = weak_from_this(), round, relist] {
         const auto self = weak.lock();
         if (self == nullptr) return;
         std::lock_guard inner(self->mutex_);

@@ -36,7 +36,7 @@ Session::Session(const ClientEnvironment& environment, SessionOptions options,
       options_(std::move(options)),
       sink_(sink),
       renew_(std::move(renew)),
-      heartbeat_(options_.heartbeat_s * kNanosPerSecond) {
+      heartbeat_(SecondsToNanos(options_.heartbeat_s)) {
   facts_.cluster = options_.member;
   facts_.labels = options_.labels;
   facts_.healthy = false;
@@ -113,7 +113,7 @@ void Session::List(Callback<std::vector<Observation>> done) {
 
 void Session::SetHeartbeat(std::int64_t seconds) {
   client_->Post(
-      [self = shared_from_this(), seconds] { self->heartbeat_ = seconds * kNanosPerSecond; });
+      [self = shared_from_this(), seconds] { self->heartbeat_ = SecondsToNanos(seconds); });
 }
 
 std::optional<Error> Session::Down() const {
@@ -139,7 +139,7 @@ void Session::Later(std::int64_t ms, std::function<void()> work) {
   if (closed_) return work();
   const std::uint64_t id = next_delayed_++;
   delayed_[id] = std::move(work);
-  environment_.timers.At(environment_.clock.Now() + ms * kNanosPerMilli,
+  environment_.timers.At(environment_.clock.Now() + MillisToNanos(ms),
                          [weak = weak_from_this(), door = door_, id] {
                            std::lock_guard lock(door->mutex);
                            if (door->client == nullptr) return;

@@ -78,6 +78,9 @@ struct PodState {
   bool gone = false;
   Disruption disruption = Disruption::kNone;
   std::optional<ContainerFailure> failure;
+  /// The newest end of one of its containers came with OOMKilled, whatever its exit code: a runtime
+  /// says so too when the container itself went on after a process of it was killed.
+  bool out_of_memory = false;
   std::string message;  // why it waits or failed: "Unschedulable: 0/3 nodes are available"
   WallTime start_time, end_time;
   std::vector<std::string> containers;  // names, init containers last

@@ -174,11 +174,18 @@ void ReadJobSet(const Reader& object, ObjectState* state) {
 
 // --- PyTorchJob -----------------------------------------------------------------------------
 
-// The operator has one reason for every failure and tells which in the message.
-Reason ReasonOfTraining(std::string_view message) {
-  if (message.find("longer than specified deadline") != std::string_view::npos)
+// The operator has one reason for every failure: which it was follows from what the job allowed and
+// what came of its replicas, not from the words of the message.
+Reason ReasonOfTraining(const Reader& policy, const ObjectState& state, WallTime end) {
+  const auto deadline = policy["activeDeadlineSeconds"].Integer();
+  if (deadline && state.start_time.set() && end.set() &&
+      end >= state.start_time.PlusSeconds(*deadline)) {
     return Reason::kDeadlineExceeded;
-  if (message.find("backoff limit") != std::string_view::npos) return Reason::kBackoffLimitExceeded;
+  }
+  // A limit of retries ends it while no replica counts as failed (restarts in place), or when more
+  // have failed than it allows; else a replica failed for good.
+  const auto limit = policy["backoffLimit"].Integer();
+  if (limit && (state.failed == 0 || state.failed > *limit)) return Reason::kBackoffLimitExceeded;
   return Reason::kFailed;
 }
 
@@ -207,8 +214,9 @@ void ReadPyTorchJob(const Reader& object, ObjectState* state) {
   if (const Reader done = ConditionOf(conditions, "Succeeded"); HoldsTrue(done))
     return Succeed(end.set() ? end : Since(done), state);
   if (const Reader failed = ConditionOf(conditions, "Failed"); HoldsTrue(failed)) {
-    return Fail(ReasonOfTraining(failed["message"].View()), Sentence(failed),
-                end.set() ? end : Since(failed), state);
+    const WallTime when = end.set() ? end : Since(failed);
+    return Fail(ReasonOfTraining(object["spec"]["runPolicy"], *state, when), Sentence(failed), when,
+                state);
   }
   Go(HoldsTrue(ConditionOf(conditions, "Running")), state);
   if (const Reader restarting = ConditionOf(conditions, "Restarting"); HoldsTrue(restarting))

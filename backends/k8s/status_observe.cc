@@ -67,6 +67,22 @@ Reason ReasonOfDisruption(Disruption disruption, Reason own) {
   return disruption == Disruption::kNodeLost ? Reason::kNodeFailures : Reason::kEvictedOnMember;
 }
 
+// A failure that memory alone explains is told from the program's own; a success that came although
+// a process was killed is told too.
+void TellMemory(std::span<const PodState> pods, Observation* seen) {
+  const bool ended_well = seen->phase == RemotePhase::kSucceeded;
+  const bool general = ended_well || seen->reason == Reason::kNone ||
+                       seen->reason == Reason::kFailed ||
+                       seen->reason == Reason::kBackoffLimitExceeded ||
+                       seen->reason == Reason::kPodFailurePolicy;
+  if (!general) return;
+  for (const PodState& pod : pods) {
+    const bool counts = ended_well ? pod.phase == PodPhase::kSucceeded
+                                   : pod.phase == PodPhase::kFailed || pod.failure.has_value();
+    if (counts && pod.out_of_memory) seen->reason = Reason::kOutOfMemory;
+  }
+}
+
 void TellFailure(std::span<const PodState> pods, Observation* seen) {
   const PodState* culprit = Culprit(pods);
   if (culprit == nullptr) return;
@@ -112,9 +128,11 @@ Observation Observe(const ObjectState& object, std::span<const PodState> pods) {
   switch (object.phase) {
     case RemotePhase::kSucceeded:
       seen.exit_code = 0;
+      TellMemory(pods, &seen);
       break;
     case RemotePhase::kFailed:
       TellFailure(pods, &seen);
+      TellMemory(pods, &seen);
       break;
     default:
       if (const PodState* waiting = Waiting(pods)) Append(About(*waiting), &seen.message);

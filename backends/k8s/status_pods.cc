@@ -79,6 +79,16 @@ void FindFailure(const Reader& statuses, std::optional<ContainerFailure>* first)
   });
 }
 
+bool LostMemory(const Reader& statuses) {
+  bool lost = false;
+  statuses.Each([&](const Reader& container) {
+    Reader ended = container["state"]["terminated"];
+    if (!ended.present()) ended = container["lastState"]["terminated"];
+    lost = lost || ended["reason"].View() == "OOMKilled";
+  });
+  return lost;
+}
+
 std::string Joined(std::string_view reason, std::string_view message) {
   std::string text(reason);
   if (!reason.empty() && !message.empty()) text += ": ";
@@ -162,6 +172,8 @@ PodState ReadPod(const json::object& object) {
   pod.disruption = DisruptionOf(status);
   FindFailure(status["initContainerStatuses"], &pod.failure);
   FindFailure(status["containerStatuses"], &pod.failure);
+  pod.out_of_memory =
+      LostMemory(status["initContainerStatuses"]) || LostMemory(status["containerStatuses"]);
   pod.start_time = status["startTime"].Time();
   if (pod.phase == PodPhase::kSucceeded || pod.phase == PodPhase::kFailed)
     pod.end_time = LastEnd(status["containerStatuses"]);

@@ -13,6 +13,7 @@ constexpr int kRounds = 64;  // of one Advance: each starts or ends something
 constexpr std::int64_t kRetryUs = 5 * kMicrosPerSecond;  // after the disk or the kernel refused
 constexpr std::int64_t kSupervisorSlackNs = 15 * kNanosPerSecond;  // beyond the grace period
 constexpr std::int64_t kDefaultGraceMs = 30'000;
+constexpr unsigned kPassOnly = 0711;
 constexpr int kSpawns = 3;  // of a supervisor that ends before it says anything
 
 bool IsFileName(const std::string& name) {
@@ -54,7 +55,9 @@ Result<std::shared_ptr<Attempt>> Attempt::Create(AttemptWorld& world, const std:
   state.suspended = true;
   state.scale = order.scale;
   state.ports = std::move(ports);
-  if (Status made = MakeDirectories(dir + "/pods"); !made.ok()) return made.error();
+  // Others may pass to what is theirs below, and see nothing on the way.
+  if (Status made = MakeDirectories(dir, kPassOnly); !made.ok()) return made.error();
+  if (Status made = MakeDirectories(dir + "/pods", kPassOnly); !made.ok()) return made.error();
   if (Status wrote = WriteManifests(dir, order); !wrote.ok()) return wrote.error();
   // Last: a directory without it never was an attempt.
   if (Status wrote = WriteAttemptState(dir, state); !wrote.ok()) return wrote.error();
@@ -96,7 +99,7 @@ void Attempt::AdoptPods() {
             [](const auto& a, const auto& b) { return a->sequence < b->sequence; });
   for (const auto& pod : pods_) {
     if (pod->disk.record.live() && !WatchPod(pod.get()))
-      WakeAt({world_.options.clock->WallNow().us + kRetryUs});
+      WakeAt(world_.options.clock->WallNow().Plus(kRetryUs));
   }
 }
 
@@ -130,7 +133,7 @@ void Attempt::Remove(const RemovePolicy& policy, Callback<Removed> done) {
   if (state_.removed && policy.keep_logs) return done(Removed{true});
   state_.keep_logs = policy.keep_logs && (!state_.removing || state_.keep_logs);
   state_.removing = true;
-  state_.grace_ms = policy.grace_period_s < 0 ? -1 : policy.grace_period_s * 1000;
+  state_.grace_ms = policy.grace_period_s < 0 ? -1 : SecondsToMillis(policy.grace_period_s);
   // On a full disk the pods go all the same; should this process die meanwhile, the caller asks
   // again.
   if (Status wrote = WriteAttemptState(dir_, state_); !wrote.ok()) trouble_ = wrote.error().detail;
@@ -154,7 +157,7 @@ int Attempt::live_pods() const {
 bool Attempt::Save() {
   const Status wrote = WriteAttemptState(dir_, state_);
   trouble_ = wrote.ok() ? "" : wrote.error().detail;
-  if (!wrote.ok()) WakeAt({world_.options.clock->WallNow().us + kRetryUs});
+  if (!wrote.ok()) WakeAt(world_.options.clock->WallNow().Plus(kRetryUs));
   return wrote.ok();
 }
 
@@ -193,7 +196,7 @@ bool Attempt::StepController() {
   input.ports = state_.ports;
   input.now = world_.options.clock->WallNow();
   input.started = state_.released;
-  input.backoff_us = world_.options.pod_backoff_ms * 1000;
+  input.backoff_us = MillisToMicros(world_.options.pod_backoff_ms);
   ControllerOutput output = controller_->step(input);
   phase_ = output.phase;
   reclaimable_ = std::move(output.reclaimable);
@@ -229,7 +232,7 @@ void Attempt::StartPods(std::vector<PodWish> wishes) {
   AddHosts(wishes);
   for (const PodWish& wish : wishes) {
     if (StartPod(wish)) continue;
-    WakeAt({world_.options.clock->WallNow().us + kRetryUs});
+    WakeAt(world_.options.clock->WallNow().Plus(kRetryUs));
     return;
   }
   trouble_.clear();
@@ -284,6 +287,7 @@ PodContext Attempt::ContextFor(const PodWish& wish, const std::string& pod_dir) 
   context.log_bytes = static_cast<std::int64_t>(limits::kLogBytesPerContainer);
   context.own_uid = world_.abilities.own_uid;
   context.own_gid = world_.abilities.own_gid;
+  context.group_of = LoginGroupOf;
   return context;
 }
 
@@ -326,7 +330,7 @@ void Attempt::OnSilence(Pod* pod) {
     const Status spawned = SpawnSupervisor(world_.options.supervisor_path, pod->dir);
     if (spawned.ok() || spawned.error().code == Code::kAlreadyExists) return;
     trouble_ = spawned.error().detail;
-    WakeAt({world_.options.clock->WallNow().us + kRetryUs});
+    WakeAt(world_.options.clock->WallNow().Plus(kRetryUs));
     if (pod->spawns < kSpawns) return;
   }
   KillRemains(pod->dir, pod->disk.supervisor);
@@ -336,7 +340,7 @@ void Attempt::OnSilence(Pod* pod) {
                                       : "the pod's supervisor was killed";
   const WallTime now = world_.options.clock->WallNow();
   if (!WriteLostStatus(pod->dir, pod->disk, now, never_ran ? "FailedToStart" : "Lost", why).ok()) {
-    WakeAt({now.us + kRetryUs});
+    WakeAt(now.Plus(kRetryUs));
     return;
   }
   std::int64_t sequence = 0;
@@ -355,11 +359,12 @@ void Attempt::StopPod(Pod* pod, std::int64_t grace_ms) {
   if (grace_ms < 0) {
     longest_ms = kDefaultGraceMs;
     for (const json::object* pod_template : controller_->templates(object_)) {
-      longest_ms = std::max(longest_ms, 1000 * Integer(Object(*pod_template, "spec"),
-                                                       "terminationGracePeriodSeconds", 0));
+      longest_ms = std::max(
+          longest_ms, SecondsToMillis(Integer(Object(*pod_template, "spec"),
+                                              "terminationGracePeriodSeconds", 0)));
     }
   }
-  pod->kill_at = world_.options.clock->Now() + (longest_ms * kNanosPerMilli + kSupervisorSlackNs);
+  pod->kill_at = world_.options.clock->Now() + MillisToNanos(longest_ms) + kSupervisorSlackNs;
   LookAt(pod);
 }
 
@@ -411,7 +416,8 @@ void Attempt::Rearm() {
   const Clock& clock = *world_.options.clock;
   Monotonic due;
   if (wake_at_.set()) {
-    due = clock.Now() + std::max<std::int64_t>(1, wake_at_.us - clock.WallNow().us) * 1000;
+    due = clock.Now() +
+          MicrosToNanos(std::max<std::int64_t>(1, SaturatingSub(wake_at_.us, clock.WallNow().us)));
   }
   for (const auto& pod : pods_) {
     if (!pod->disk.record.live() || pod->kill_at.ns == 0) continue;

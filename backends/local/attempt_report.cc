@@ -32,6 +32,23 @@ bool Same(const Observation& a, const Observation& b) {
          a.reason == b.reason && a.message == b.message && a.reclaimable == b.reclaimable;
 }
 
+/// True if `a` tells sooner than `b` why the attempt failed: a pod that failed, before one that was
+/// stopped while a container of it kept failing.
+bool TellsBefore(const PodRecord& a, const PodRecord& b) {
+  if (a.stopping != b.stopping) return b.stopping;
+  return a.ended < b.ended;
+}
+
+/// A failure that memory alone explains is told from the program's own.
+Reason ReasonOfEnd(const Outcome& outcome, bool out_of_memory) {
+  if (!out_of_memory) return outcome.reason;
+  const bool general = outcome.phase == RemotePhase::kSucceeded ||
+                       outcome.reason == Reason::kFailed || outcome.reason == Reason::kNone ||
+                       outcome.reason == Reason::kBackoffLimitExceeded ||
+                       outcome.reason == Reason::kPodFailurePolicy;
+  return general ? Reason::kOutOfMemory : outcome.reason;
+}
+
 }  // namespace
 
 Observation Attempt::Observe() const {
@@ -39,27 +56,35 @@ Observation Attempt::Observe() const {
   seen.key = state_.key;
   seen.remote_uid = state_.remote_uid;
   const PodRecord* failed = nullptr;
+  bool out_of_memory = false;  // of a pod that the attempt's end is made of
   for (const auto& pod : pods_) {
     const PodRecord& record = pod->disk.record;
+    const bool counts = state_.outcome.phase == RemotePhase::kSucceeded
+                            ? record.phase == PodPhase::kSucceeded
+                            : record.phase == PodPhase::kFailed;
+    out_of_memory = out_of_memory || (counts && record.out_of_memory);
     seen.active_pods += record.live();
     seen.ready_pods += record.phase == PodPhase::kRunning;
     seen.succeeded_pods += record.phase == PodPhase::kSucceeded;
     seen.start_time = Earlier(seen.start_time, record.started);
-    if (record.phase != PodPhase::kFailed || record.stopping) continue;
-    ++seen.failed_pods;
-    if (failed == nullptr || record.ended < failed->ended) failed = &record;
+    if (record.phase != PodPhase::kFailed) continue;
+    if (record.stopping && !record.failed_by_itself) continue;
+    seen.failed_pods += !record.stopping;
+    if (failed == nullptr || TellsBefore(record, *failed)) failed = &record;
   }
   const Outcome& outcome = state_.outcome;
   if (outcome.ended.set()) {
     seen.phase = outcome.phase;
-    seen.reason = outcome.reason;
+    seen.reason = ReasonOfEnd(outcome, out_of_memory);
     seen.message = outcome.message;
     seen.end_time = outcome.ended;
     if (outcome.phase == RemotePhase::kSucceeded) seen.exit_code = 0;
     if (outcome.phase == RemotePhase::kFailed && failed != nullptr) {
       seen.exit_code = failed->exit_code;
       seen.exit_signal = failed->exit_signal;
-      if (seen.message.empty()) seen.message = failed->message;
+      if (seen.message.empty()) {
+        seen.message = failed->failed_by_itself ? failed->failure_message : failed->message;
+      }
     }
     return seen;
   }
@@ -71,7 +96,8 @@ Observation Attempt::Observe() const {
   } else {
     seen.phase = phase_;
     seen.reclaimable = reclaimable_;
-    if (seen.message.empty() && failed != nullptr) seen.message = failed->message;
+    if (seen.message.empty() && failed != nullptr && !failed->stopping)
+      seen.message = failed->message;
   }
   return seen;
 }
@@ -92,6 +118,8 @@ std::vector<PodStatus> Attempt::Pods() const {
     status.pod_set = record.identity.pod_set;
     status.phase = PhaseName(record.phase);
     status.message = record.message;
+    if (record.stopping && record.failed_by_itself && !record.live())
+      status.message = record.failure_message + "; then " + record.message;
     status.index = record.identity.index;
     if (!record.live()) {
       status.exit_code = record.phase == PodPhase::kSucceeded ? 0 : record.exit_code;

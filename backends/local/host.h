@@ -23,6 +23,8 @@ ResourceList WithHostDefaults(ResourceList declared);
 /// `cgroup_name` names this installation's groups.
 HostAbilities FindAbilities(const std::string& supervisor_path, bool use_cgroups,
                             bool use_namespaces, const std::string& cgroup_name);
+/// The group that a user of this host has at a login; the user's own number if nobody knows it.
+std::int64_t LoginGroupOf(std::int64_t uid);
 /// Different TCP ports that were free a moment ago, at random so that two members rarely meet;
 /// fewer than `count` if too few are free.
 std::vector<int> FreePorts(int count, Random& random);

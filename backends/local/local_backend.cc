@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -23,6 +24,8 @@ namespace {
 constexpr std::size_t kTasks = 65'536;  // calls waiting for the backend's thread
 constexpr std::uint64_t kDiskReserve = 64
                                        << 20;  // below this free space the member takes nothing new
+
+constexpr unsigned kPassOnly = 0711;  // containers of other users pass to what is theirs
 
 bool IsLabel(const std::string& name) {
   return !name.empty() && name.size() <= 63 && name[0] != '.' &&
@@ -80,7 +83,7 @@ class LocalBackend final : public Backend {
 
 Status LocalBackend::LockStateDirectory() {
   const std::string& dir = world_.options.state_dir;
-  if (Status made = MakeDirectories(dir, 0755); !made.ok()) return made;
+  if (Status made = MakeDirectories(dir, kPassOnly); !made.ok()) return made;
   lock_fd_ = ::open((dir + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock_fd_ < 0)
     return Unavailable("cannot open the lock of " + dir + ": " + std::strerror(errno));
@@ -133,7 +136,12 @@ Status LocalBackend::Open() {
 
 Status LocalBackend::OpenCluster(const LocalCluster& cluster) {
   const std::string dir = world_.options.state_dir + "/" + cluster.name;
-  if (Status made = MakeDirectories(dir); !made.ok()) return made;
+  if (Status made = MakeDirectories(dir, kPassOnly); !made.ok()) return made;
+  // Earlier releases left both open to be read.
+  for (const std::string& ours : {world_.options.state_dir, dir}) {
+    if (::chmod(ours.c_str(), kPassOnly) != 0)
+      return Unavailable("cannot set the mode of " + ours + ": " + std::strerror(errno));
+  }
   Result<std::string> incarnation = ReadWholeFile(dir + "/incarnation");
   if (!incarnation.ok() || incarnation->empty()) {
     incarnation = Uid::Make(*world_.options.random).ToString();

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,33 +42,62 @@ PodPhase PhaseOf(const std::string& name) {
   return PodPhase::kPending;
 }
 
+void TakeEnd(const json::object& end, PodRecord* record) {
+  const auto code = static_cast<std::int32_t>(Integer(end, "exitCode", 0));
+  if (code == 0 || record->exit_code != 0) return;
+  record->exit_code = code;
+  record->exit_signal = static_cast<std::int32_t>(Integer(end, "signal", 0));
+}
+
+/// Failures of the main containers, or of the others.
+void ReadFailures(const json::object& status, bool main, PodRecord* record) {
+  for (const json::value& entry : Array(status, "containers")) {
+    const json::object& failure = Object(AsObject(entry), "failure");
+    if (failure.empty() || Flag(AsObject(entry), "main") != main) continue;
+    TakeEnd(failure, record);
+    record->out_of_memory = record->out_of_memory || Flag(failure, "outOfMemory");
+    if (!record->failed_by_itself) record->failure_message = Text(failure, "message");
+    record->failed_by_itself = true;
+  }
+}
+
 void ReadContainers(const json::object& status, PodRecord* record) {
+  // What failed by itself counts before what ended because the pod was stopped.
+  ReadFailures(status, true, record);
+  ReadFailures(status, false, record);
   for (const json::value& entry : Array(status, "containers")) {
     const json::object& container = AsObject(entry);
     record->restarts += static_cast<std::int32_t>(Integer(container, "restarts", 0));
     if (Text(container, "state") != "ended") continue;
+    record->out_of_memory = record->out_of_memory || Flag(container, "outOfMemory");
     const auto code = static_cast<std::int32_t>(Integer(container, "exitCode", 0));
     record->exit_codes.emplace_back(Text(container, "name"), code);
-    if (code != 0 && record->exit_code == 0) {
-      record->exit_code = code;
-      record->exit_signal = static_cast<std::int32_t>(Integer(container, "signal", 0));
-    }
+    TakeEnd(container, record);
   }
 }
 
+Status Give(const std::string& path, std::int64_t uid, std::int64_t gid) {
+  if (uid < 0 && gid < 0) return Done{};
+  const auto user = uid < 0 ? static_cast<uid_t>(-1) : static_cast<uid_t>(uid);
+  const auto group = gid < 0 ? static_cast<gid_t>(-1) : static_cast<gid_t>(gid);
+  if (::lchown(path.c_str(), user, group) == 0) return Done{};
+  return Unavailable("cannot give " + path + " to its user: " + std::strerror(errno));
+}
+
+/// Nobody else reaches into the directory before it has its name: its mode is the last thing set.
 Status WriteFiles(const std::string& dir, const BuiltPod& built) {
-  for (const std::string& path : built.directories) {
-    if (Status made = MakeDirectories(dir + "/" + path); !made.ok()) return made;
-  }
-  for (const std::string& path : built.open_directories) {
-    if (Status made = MakeDirectories(dir + "/" + path, 0777); !made.ok()) return made;
-  }
-  for (const std::string& path : built.host_directories) {
+  for (const BuiltDirectory& one : built.directories) {
+    const std::string path = dir + "/" + one.path;
+    if (IsDirectory(path)) continue;  // two volumes' parts share it
     if (Status made = MakeDirectories(path); !made.ok()) return made;
+    if (Status given = Give(path, one.uid, one.gid); !given.ok()) return given;
+    if (::chmod(path.c_str(), one.mode) != 0)
+      return Unavailable("cannot set the mode of " + path + ": " + std::strerror(errno));
   }
   for (const VolumeFile& file : built.files) {
-    if (Status wrote = WriteWholeFile(dir + "/" + file.path, file.data, file.mode); !wrote.ok())
-      return wrote;
+    const std::string path = dir + "/" + file.path;
+    if (Status wrote = WriteWholeFile(path, file.data, file.mode); !wrote.ok()) return wrote;
+    if (Status given = Give(path, file.uid, file.gid); !given.ok()) return given;
   }
   return WriteWholeFile(dir + "/spec.json", json::serialize(built.spec), 0600);
 }
@@ -88,10 +118,12 @@ Status WritePodDirectory(const std::string& dir, const PodIdentity& identity, st
                          WallTime created, const BuiltPod& built) {
   const std::string staging = StagingOf(dir);
   if (Status cleared = RemoveTree(staging); !cleared.ok()) return cleared;
-  if (Status made = MakeDirectories(staging); !made.ok()) return made;
+  if (Status made = MakeDirectories(staging, 0700); !made.ok()) return made;
   if (Status wrote = WriteFiles(staging, built); !wrote.ok()) return wrote;
   const std::string about = json::serialize(IdentityJson(identity, sequence, created));
   if (Status wrote = WriteWholeFile(staging + "/pod.json", about); !wrote.ok()) return wrote;
+  if (::chmod(staging.c_str(), built.mode) != 0)
+    return Unavailable("cannot set the mode of " + staging + ": " + std::strerror(errno));
   return Install(staging, dir);
 }
 

@@ -128,7 +128,7 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
     attempt->seen.start_time = clock.WallNow();
     for (const auto& [name, count] : attempt->pod_sets) attempt->seen.active_pods += count;
     attempt->seen.ready_pods = attempt->seen.active_pods;
-    ending.emplace(clock.Now() + attempt->run_time_ms * kNanosPerMilli, attempt->seen.key);
+    ending.emplace(clock.Now() + MillisToNanos(attempt->run_time_ms), attempt->seen.key);
     ArmLocked();
   }
 

@@ -140,5 +140,7 @@ struct SimulateOptions {
 int Simulate(const SimulateOptions& options);
 
 int Version(Session& session, bool client_only);
+/// What the server says of itself: where it is, its version, whether it serves, its warnings.
+int ServerStatus(Session& session, const std::string& output);
 
 }  // namespace muster::cli

@@ -85,7 +85,7 @@ std::string ReadFlags(const SimulateOptions& options, Wanted* wanted) {
         ReadTraceFlags(options, &wanted->swf)}) {
     if (!wrong.empty()) return wrong;
   }
-  if (until) wanted->run.until = WallTime{wanted->run.start.us + *until};
+  if (until) wanted->run.until = wanted->run.start.Plus(*until);
   wanted->run.stop_us = stop.value_or(0);
   wanted->read.arrival_us = arrival.value_or(0);
   if (options.compare && options.edits.empty()) return "--compare needs --set";

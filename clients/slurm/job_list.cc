@@ -77,21 +77,23 @@ std::int64_t Amount(std::string_view resource, std::string_view text) {
   std::int64_t whole = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
   if (error == std::errc() && end == text.data() + text.size()) {
-    return IsMilliResource(resource) ? whole * 1000 : whole;
+    return IsMilliResource(resource) ? SaturatingMul(whole, 1000) : whole;
   }
   const Result<std::int64_t> amount = ParseQuantity(resource, text);
   return amount.ok() ? *amount : 0;
 }
 
+// From fields alone: what a message says is for people.
 State StateOf(const JobRow& row, std::string_view name) {
+  // Whatever the script returned (slurm.md 2.8).
+  if (row.reason == "OutOfMemory" && (name == "Succeeded" || name == "Failed"))
+    return State::kOutOfMemory;
   if (name == "Pending" || name == "Held") return State::kPending;
   if (name == "Admitted") return State::kConfiguring;
   if (name == "Running") return State::kRunning;
   if (name == "Succeeded") return State::kCompleted;
   if (name == "Cancelled") return State::kCancelled;
-  if (row.reason == "DeadlineExceeded") return State::kTimeout;
-  return row.message.find("OOMKilled") != std::string_view::npos ? State::kOutOfMemory
-                                                                 : State::kFailed;
+  return row.reason == "DeadlineExceeded" ? State::kTimeout : State::kFailed;
 }
 
 }  // namespace
@@ -244,7 +246,7 @@ struct JobListHandler {
     else if (level == job_level + 2 && part == Part::kPodSets && current == "count")
       set_count = value;
     else if (level == job_level + 3 && part == Part::kPodSets && key5 == "requests") {
-      TakeRequest(current == "cpu" ? value * 1000 : value);
+      TakeRequest(current == "cpu" ? SaturatingMul(value, 1000) : value);
     }
   }
   void TakeRequest(std::int64_t amount) {

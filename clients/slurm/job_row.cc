@@ -55,6 +55,7 @@ constexpr ReasonWord kReasons[] = {
     {"QuotaReserved", "None"},
     {"Admitted", "None"},
     {"Dispatching", "None"},
+    {"Starting", "None"},
     {"Running", "None"},
     {"Succeeded", "None"},
     {"Cancelled", "None"},
@@ -62,6 +63,7 @@ constexpr ReasonWord kReasons[] = {
     {"BackoffLimitExceeded", "NonZeroExitCode"},
     {"PodFailurePolicy", "NonZeroExitCode"},
     {"DeadlineExceeded", "TimeLimit"},
+    {"OutOfMemory", "OutOfMemory"},
     {"FailedToStart", "JobLaunchFailure"},
     {"Lost", "NodeDown"},
     {"NodeFailures", "NodeDown"},
@@ -95,6 +97,18 @@ bool IsSlurmState(std::string_view text) {
     if (SameWord(text, names.compact) || SameWord(text, names.full)) return true;
   }
   return false;
+}
+
+SlurmExit ExitOf(const JobRow& row) {
+  constexpr std::int32_t kOutOfMemorySignal = 125;
+  if (row.state == State::kOutOfMemory) return {0, kOutOfMemorySignal};
+  if (row.exit_signal != 0) return {0, row.exit_signal};
+  return {row.has_exit_code ? row.exit_code : 0, 0};
+}
+
+std::string ExitText(const JobRow& row) {
+  const SlurmExit exit = ExitOf(row);
+  return std::to_string(exit.code) + ":" + std::to_string(exit.signal);
 }
 
 std::string_view SlurmReason(const JobRow& row) {

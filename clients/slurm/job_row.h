@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace muster::slurm {
@@ -54,6 +55,15 @@ inline std::int64_t CpuCount(const JobRow& row) {
   const std::int64_t cpus = (row.cpu_milli + 999) / 1000;
   return cpus > 0 ? cpus : 1;
 }
+
+/// An exit as Slurm tells it: a code, or a signal (slurm.md 2.8). A signal's own exit status
+/// (128 + n) is told as the signal alone; out of memory is 0:125, whatever the job returned.
+struct SlurmExit {
+  std::int32_t code = 0, signal = 0;
+};
+SlurmExit ExitOf(const JobRow& row);
+/// "code:signal".
+std::string ExitText(const JobRow& row);
 
 /// Slurm's word for why a job is where it is: one CamelCase word, never empty (slurm.md 2.10).
 std::string_view SlurmReason(const JobRow& row);

@@ -33,13 +33,7 @@ std::string Stamp(std::string_view stamp, const SacctLine& line) {
   return epoch == 0 ? "Unknown" : FormatTime(epoch, line.time_format);
 }
 
-std::string ExitCode(const SacctLine& line) {
-  const JobRow& row = *line.row;
-  if (row.state == State::kOutOfMemory) return "0:125";
-  // A signal's own exit status (128 + n) is told as the signal alone.
-  const int code = row.exit_signal != 0 || !row.has_exit_code ? 0 : row.exit_code;
-  return std::to_string(code) + ":" + std::to_string(row.exit_signal);
-}
+std::string ExitCode(const SacctLine& line) { return ExitText(*line.row); }
 
 std::string JobOnly(const SacctLine& line, std::string_view text) {
   return line.batch_step ? std::string() : std::string(text);

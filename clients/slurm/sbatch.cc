@@ -97,8 +97,11 @@ int WaitForEnd(client::ApiClient& api, const std::vector<std::int64_t>& ids) {
   }
   int highest = 0;
   for (const client::JobView& job : *jobs) {
-    int code = job.state == "Succeeded" ? 0 : 1;
-    if (job.exit_code && *job.exit_code > 0 && *job.exit_code < 128) code = *job.exit_code;
+    // Out of memory is an end by signal 125, whatever the script returned.
+    const bool out_of_memory = job.reason == "OutOfMemory";
+    int code = job.state == "Succeeded" && !out_of_memory ? 0 : 1;
+    if (!out_of_memory && job.exit_code && *job.exit_code > 0 && *job.exit_code < 128)
+      code = *job.exit_code;
     highest = code > highest ? code : highest;
   }
   return highest;

@@ -90,7 +90,6 @@ void AddNodesAndResources(const JobRow& row, const ShowContext& context, Record*
 
 std::string ShowJob(const JobRow& row, const ShowContext& context) {
   Record out(context.one_line);
-  const int code = row.has_exit_code && row.exit_signal == 0 ? row.exit_code : 0;
   out.Add("JobId", std::to_string(row.id));
   if (row.array_job_id != 0) {
     out.Add("ArrayJobId", std::to_string(row.array_job_id))
@@ -115,7 +114,7 @@ std::string ShowJob(const JobRow& row, const ShowContext& context) {
       .Add("Restarts", Cell("RestartCnt", row, context))
       .Add("BatchFlag", row.is_batch ? "1" : "0")
       .Add("Reboot", "0")
-      .Add("ExitCode", std::to_string(code) + ":" + std::to_string(row.exit_signal));
+      .Add("ExitCode", ExitText(row));
   AddTimes(row, context, &out);
   AddNodesAndResources(row, context, &out);
   out.Line().Add("Features", "(null)").Add("DelayBoot", "00:00:00");

@@ -226,7 +226,7 @@ std::int64_t ParseStamp(std::string_view text) {
 std::string FormatTime(std::int64_t epoch_s, const std::string& format) {
   const time_t when = epoch_s;
   struct tm parts {};
-  ::localtime_r(&when, &parts);
+  if (::localtime_r(&when, &parts) == nullptr) return "N/A";  // beyond any calendar's years
   char text[256];
   const bool plain = format.empty() || format == "standard";
   const std::size_t n =

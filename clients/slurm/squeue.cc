@@ -57,7 +57,6 @@ std::string WantedMembers(const SqueueOptions& options) {
   const auto add = [&](std::string_view members) {
     for (std::string& member : SplitList(members)) wanted.insert(std::move(member));
   };
-  if (ShowsEnded(options)) add("message");  // tells out of memory from other failures
   if (!options.one_line_per_task && !options.steps) add("batch");
   if (!options.users.empty()) add("user");
   if (!options.names.empty()) add("name,displayName");
@@ -283,7 +282,7 @@ int RunSqueue(int argc, char** argv) {
     exit = ShowOnce(api, options);
     if (options.every_s == 0) return exit;
     // Asked for by -i: shown again at the interval, until the user ends it.
-    ::poll(nullptr, 0, static_cast<int>(options.every_s * 1000));
+    ::poll(nullptr, 0, static_cast<int>(std::min<std::int64_t>(options.every_s, 2'000'000) * 1000));
     if (dated) WriteOut("\n");
   }
 }

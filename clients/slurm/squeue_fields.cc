@@ -9,6 +9,7 @@
 
 #include "clients/slurm/command.h"
 #include "clients/slurm/slurm_time.h"
+#include "schedd/base/saturating.h"
 
 namespace muster::slurm {
 namespace {
@@ -62,7 +63,8 @@ std::string_view Time(std::string_view stamp, const RowContext& context, std::st
 std::string_view End(const JobRow& row, const RowContext& context, std::string* out) {
   if (!row.end_time.empty()) return Time(row.end_time, context, out);
   if (row.state != State::kRunning || row.time_limit_s == 0) return kNotKnown;
-  *out = FormatTime(ParseStamp(row.start_time) + row.time_limit_s, context.time_format);
+  *out = FormatTime(SaturatingAdd(ParseStamp(row.start_time), row.time_limit_s),
+                    context.time_format);
   return *out;
 }
 

@@ -15,14 +15,15 @@ json::object Number(bool set, std::int64_t number, bool infinite = false) {
 json::object Time(std::string_view stamp) { return Number(!stamp.empty(), ParseStamp(stamp)); }
 
 json::object ExitCode(const JobRow& row) {
-  const bool signalled = row.exit_signal != 0;
+  const SlurmExit exit = ExitOf(row);
+  const bool signalled = exit.signal != 0;
   const char* status = signalled            ? "SIGNALED"
                        : !row.has_exit_code ? "PENDING"
-                       : row.exit_code == 0 ? "SUCCESS"
+                       : exit.code == 0     ? "SUCCESS"
                                             : "ERROR";
   return {{"status", json::array{status}},
-          {"return_code", Number(row.has_exit_code, row.exit_code)},
-          {"signal", {{"id", Number(signalled, row.exit_signal)}, {"name", ""}}}};
+          {"return_code", Number(row.has_exit_code, exit.code)},
+          {"signal", {{"id", Number(signalled, exit.signal)}, {"name", ""}}}};
 }
 
 json::object JobJson(const JobRow& row, const RowContext& context, std::string* scratch) {

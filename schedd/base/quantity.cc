@@ -132,14 +132,6 @@ std::string FormatPlain(std::int64_t amount) {
 
 }  // namespace
 
-std::int64_t SaturatingMul(std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) {
-    return (a > 0) == (b > 0) ? kUnlimited : std::numeric_limits<std::int64_t>::min();
-  }
-  return product;
-}
-
 Result<std::int64_t> ParseQuantity(std::string_view resource, std::string_view text) {
   if (text.starts_with('-'))
     return InvalidArgument("must not be negative, got \"" + std::string(text.substr(0, 64)) + "\"");

@@ -6,33 +6,14 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "schedd/base/result.h"
+#include "schedd/base/saturating.h"
 
 namespace muster {
-
-inline constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
-
-/// a + b, clamped to the ends of int64; kUnlimited + x = kUnlimited.
-inline std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
-  if (a == kUnlimited || b == kUnlimited) return kUnlimited;
-  std::int64_t sum = 0;
-  if (!__builtin_add_overflow(a, b, &sum)) return sum;
-  return a > 0 ? kUnlimited : std::numeric_limits<std::int64_t>::min();
-}
-/// a - b, clamped; kUnlimited - x = kUnlimited.
-inline std::int64_t SaturatingSub(std::int64_t a, std::int64_t b) {
-  if (a == kUnlimited) return kUnlimited;
-  std::int64_t difference = 0;
-  if (!__builtin_sub_overflow(a, b, &difference)) return difference;
-  return a > 0 ? kUnlimited : std::numeric_limits<std::int64_t>::min();
-}
-/// a * b, clamped.
-std::int64_t SaturatingMul(std::int64_t a, std::int64_t b);
 
 /// True for the one resource that is counted in milli-units.
 inline bool IsMilliResource(std::string_view resource) { return resource == "cpu"; }

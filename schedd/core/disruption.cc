@@ -192,9 +192,7 @@ std::optional<TaintEviction> DrivenAway(const ConfigView& config, const JobRecor
     } else {
       leaves.message += ", which the job tolerates for " + std::to_string(seconds) + " s only";
       const WallTime since = i < member.tainted_at.size() ? member.tainted_at[i] : WallTime{};
-      constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max() / 4;
-      leaves.at = {std::max(since, job.admit_time).us +
-                   std::min(seconds, kFar / kMicrosPerSecond) * kMicrosPerSecond};
+      leaves.at = std::max(since, job.admit_time).PlusSeconds(seconds);
     }
     if (!first || leaves.at < first->at) first = std::move(leaves);
   }

@@ -64,7 +64,7 @@ std::optional<WallTime> LatestEnd(const JobRecord& job, WallTime now) {
   std::optional<WallTime> latest = ExecutionDeadline(job);
   if (job.time_limit_s > 0) {
     const WallTime from = job.start_time.set() ? job.start_time : now;
-    const WallTime end{SaturatingAdd(from.us, SaturatingMul(job.time_limit_s, kMicrosPerSecond))};
+    const WallTime end = from.PlusSeconds(job.time_limit_s);
     latest = latest ? std::min(*latest, end) : end;
   }
   if (latest) latest = std::max(*latest, now);

@@ -126,8 +126,8 @@ bool EqualToQueue(const JobRecord& a, const JobRecord& b) {
 
 std::int64_t BackoffMicros(const WaitForPodsReady& settings, std::int32_t count,
                            std::int32_t jitter_millionths) {
-  const std::int64_t most = SaturatingMul(settings.backoff_max_s, kMicrosPerSecond);
-  std::int64_t wait = SaturatingMul(settings.backoff_base_s, kMicrosPerSecond);
+  const std::int64_t most = SecondsToMicros(settings.backoff_max_s);
+  std::int64_t wait = SecondsToMicros(settings.backoff_base_s);
   for (std::int32_t i = 1; i < count && wait < most; ++i) wait = SaturatingMul(wait, 2);
   wait = std::min(wait, most);
   const std::int64_t jitter = SaturatingMul(wait / kMillion, jitter_millionths);

@@ -26,7 +26,7 @@ bool SecondPassQueue::Offer(JobPtr job, WallTime now) {
   }
   if (waiting_.contains(id)) return false;
   const std::int64_t delay = SecondPassDelayUs(++tries_[id]);
-  waiting_[id] = {std::move(job), {now.us + delay}};
+  waiting_[id] = {std::move(job), now.Plus(delay)};
   return true;
 }
 

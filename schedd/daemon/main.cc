@@ -134,7 +134,12 @@ int main(int argc, char** argv) {
   }
   RaiseDescriptorLimit();
   const sigset_t signals = BlockSignals();
-  muster::InitLog(LevelOf(parsed->config.log_level), parsed->config.log_file);
+  const muster::Status logs =
+      muster::InitLog(LevelOf(parsed->config.log_level), parsed->config.log_file);
+  if (!logs.ok()) {
+    std::fprintf(stderr, "musterd: %s\n", logs.error().detail.c_str());
+    return 1;
+  }
   muster::Daemon daemon(parsed->config);
   const Started started = StartUnlessStopped(daemon, signals);
   if (started == Started::kFailed) return 1;

@@ -1,5 +1,6 @@
 #include "schedd/daemon/real_clock.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -7,6 +8,11 @@
 #include <unordered_map>
 
 namespace muster {
+namespace {
+
+constexpr std::int64_t kLongestWaitNs = 86'400 * kNanosPerSecond;
+
+}  // namespace
 
 Monotonic RealClock::Now() const {
   return {std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -36,7 +42,8 @@ struct RealTimers::Impl {
       const std::int64_t wait_ns = first->first.first - clock.Now();
       if (wait_ns > 0) {
         const auto key = first->first;
-        changed.wait_for(lock, stop, std::chrono::nanoseconds(wait_ns),
+        // A time that never comes is looked at once a day: the library's sums must not overflow.
+        changed.wait_for(lock, stop, std::chrono::nanoseconds(std::min(wait_ns, kLongestWaitNs)),
                          [this, key] { return queue.empty() || queue.begin()->first < key; });
         continue;
       }

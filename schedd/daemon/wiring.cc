@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -161,10 +162,30 @@ struct Daemon::Impl {
   RealTimers timers;  // fires into the above: ends first
 };
 
+namespace {
+
+// What of the configuration an administrator should know; told in the log, and by /v1/status.
+std::vector<api::ServerWarning> WarningsOf(const DaemonConfig& config) {
+  std::vector<api::ServerWarning> warnings;
+  if (geteuid() == 0 && !config.local_clusters.empty()) {
+    warnings.push_back({"JobsRunAsRoot",
+                        "musterd runs as root: on its local member clusters a job that gives no "
+                        "runAsUser runs as root too"});
+  }
+  for (const api::ServerWarning& one : warnings)
+    Log(LogLevel::kWarning, "daemon", "start_warning", {{"type", one.type}, {"msg", one.message}});
+  return warnings;
+}
+
+}  // namespace
+
 Status Daemon::Impl::LockDataDir() {
   std::error_code failed;
-  std::filesystem::create_directories(config.data_dir, failed);
+  const bool made = std::filesystem::create_directories(config.data_dir, failed);
   if (failed) return InvalidArgument("cannot create " + config.data_dir + ": " + failed.message());
+  // What somebody else made keeps his mode; what is ours is passed through, not listed.
+  if (made && chmod(config.data_dir.c_str(), 0711) != 0)
+    return InvalidArgument("cannot set the mode of " + config.data_dir);
   const std::string path = config.data_dir + "/musterd.lock";
   lock_fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock_fd < 0) return InvalidArgument("cannot write to " + config.data_dir);
@@ -311,6 +332,7 @@ Status Daemon::Impl::Serve() {
     return health.Problem(StoreHealth::Clock::now(),
                           std::chrono::milliseconds(limits::kAcknowledgeWithinMs));
   };
+  rest_options.warnings = WarningsOf(config);
   rest = std::make_unique<api::RestServer>(*service, metrics, rest_options);
   auto started = rest->Start();
   if (!started.ok()) return started;

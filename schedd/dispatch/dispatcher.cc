@@ -137,7 +137,7 @@ void Dispatcher::Impl::FlushOutbox() {
 
 void Dispatcher::Impl::At(std::int64_t after_ms, Task task) {
   auto shared = std::make_shared<Task>(std::move(task));
-  timers.At(clock.Now() + after_ms * kNanosPerMilli, [weak = weak_from_this(), shared] {
+  timers.At(clock.Now() + MillisToNanos(after_ms), [weak = weak_from_this(), shared] {
     if (const auto self = weak.lock()) self->tasks.PushAlways(std::move(*shared));
   });
 }

@@ -21,8 +21,8 @@ bool IsDeactivatedByMuster(const JobRecord& job) {
 std::optional<WallTime> NextDeadline(const JobRecord& job, const AdmissionSettings& settings) {
   if (job.state == JobState::kPending && IsDeactivatedByMuster(job)) {
     if (!settings.retain_deactivated_s) return std::nullopt;
-    return WallTime{FindCondition(job, "Evicted")->last_transition.us +
-                    *settings.retain_deactivated_s * kMicrosPerSecond};
+    return FindCondition(job, "Evicted")
+        ->last_transition.PlusSeconds(*settings.retain_deactivated_s);
   }
   if (job.state == JobState::kPending && StateOf(job).active) {
     return IsTrue(job, "Requeued") ? std::nullopt : StateOf(job).requeue_at;

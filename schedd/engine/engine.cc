@@ -128,8 +128,9 @@ std::chrono::nanoseconds Engine::Impl::IdleTime() const {
     due = gate;
   for (const auto& [queue, at] : openings) due = due.set() ? std::min(due, at) : at;
   if (due.set()) {
-    const std::int64_t us = due.us - clock.WallNow().us;
-    idle = std::clamp(std::chrono::nanoseconds(us * 1000), std::chrono::nanoseconds(0), idle);
+    const std::int64_t us = SaturatingSub(due.us, clock.WallNow().us);
+    idle = std::clamp(std::chrono::nanoseconds(MicrosToNanos(us)), std::chrono::nanoseconds(0),
+                      idle);
   }
   return idle;
 }

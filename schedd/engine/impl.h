@@ -128,6 +128,7 @@ struct Engine::Impl : EngineState {
   void ApplyEffect(const dispatch::StepResult& result, const Observation* seen);
   void Reclaim(JobId id, const Observation& seen);
   void Account(const Observation& seen, std::set<DispatchKey>* accounted);
+  void EndSucceeded(const JobPtr& job, const Observation& seen);
   void ShowStuck(const JobPtr& job, const dispatch::StepResult& result);
 
   // orphans.cc: objects on members that no attempt accounts for.

@@ -60,7 +60,9 @@ bool TakeMessage(JobRecord* job, const std::string& seen) {
   if (IsTrue(*job, "Evicted") || IsCancelling(*job)) return false;
   const bool admitted = job->state == JobState::kAdmitted;
   const std::string text = !seen.empty() || !admitted ? seen : AdmittedText(*job);
-  const Reason reason = admitted ? Reason::kAdmitted : Reason::kRunning;
+  const Reason reason = !admitted       ? Reason::kRunning
+                        : seen.empty() ? Reason::kAdmitted
+                                       : Reason::kStarting;
   if (job->message == text && job->reason == reason) return false;
   job->message = text;
   job->reason = reason;
@@ -180,7 +182,7 @@ void SayWhyItRunsThere(JobRecord* job, const std::string& sentence, WallTime now
 
 void AvoidMember(JobRecord* job, WallTime now) {
   if (job->cluster.empty()) return;
-  const WallTime until{now.us + limits::kAvoidClusterS * kMicrosPerSecond};
+  const WallTime until = now.PlusSeconds(limits::kAvoidClusterS);
   ChangeState(job, [&](AdmissionState* state) {
     auto& avoided = state->avoided;
     std::erase_if(avoided, [&](const AvoidedCluster& one) {

@@ -88,7 +88,7 @@ bool Engine::Impl::TakeFacts(ClusterFacts told) {
     Log(LogLevel::kWarning, "engine", "member_unhealthy",
         {{"cluster", cluster}, {"err", told.message}});
     lost_members[cluster] = {clock.WallNow(), clock.Now(),
-                             clock.Now() + options.lost_after_ms * kNanosPerMilli};
+                             clock.Now() + MillisToNanos(options.lost_after_ms)};
     next_loss_check = clock.Now();
   }
   facts[cluster] = std::move(told);
@@ -119,7 +119,7 @@ bool Engine::Impl::AwaitsLists() {
 
 // After a start the rows say since when a member has been away. It may answer by now.
 void Engine::Impl::RestoreLost() {
-  const Monotonic lost_from = clock.Now() + options.lost_after_ms * kNanosPerMilli;
+  const Monotonic lost_from = clock.Now() + MillisToNanos(options.lost_after_ms);
   for (const auto& [key, row] : live.dispatches) {
     if (row.state != DispatchState::kUnknown) continue;
     ClusterFacts& told = facts[key.cluster];
@@ -133,7 +133,7 @@ void Engine::Impl::RestoreLost() {
         lost_members.try_emplace(key.cluster, LostMember{since, clock.Now(), lost_from})
             .first->second;
     member.since = std::min(member.since, since);
-    member.since_mono = std::min(member.since_mono, clock.Now() + -age_us * 1000);
+    member.since_mono = std::min(member.since_mono, clock.Now() + -MicrosToNanos(age_us));
   }
   next_loss_check = clock.Now();
 }
@@ -174,7 +174,7 @@ bool Engine::Impl::IsWrittenOff(const DispatchRow& row, Monotonic since) const {
   const OnClusterLost policy = PolicyOf(row);
   return policy.policy == ClusterLostPolicy::kFail ||
          (policy.policy == ClusterLostPolicy::kAfterTimeout &&
-          clock.Now() - since >= policy.timeout_s * kNanosPerSecond);
+          clock.Now() - since >= SecondsToNanos(policy.timeout_s));
 }
 
 bool Engine::Impl::FireLosses() {

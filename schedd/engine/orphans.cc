@@ -84,7 +84,7 @@ bool Engine::Impl::IsOfKnownAttempt(const Observation& seen) {
 // comes as soon as it does.
 bool Engine::Impl::StrayLongEnough(const Observation& seen) {
   const Monotonic now = clock.Now();
-  const std::int64_t grace = options.orphan_grace_ms * kNanosPerMilli;
+  const std::int64_t grace = MillisToNanos(options.orphan_grace_ms);
   const auto [first, fresh] = strays.try_emplace({seen.key.cluster, seen.remote_uid}, now);
   if (fresh) stray_lists.try_emplace(seen.key.cluster, now + grace);
   return now - first->second >= grace;

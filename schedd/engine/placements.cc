@@ -33,7 +33,7 @@ std::optional<WallTime> OpensAt(const core::PlacementAsk& ask, WallTime now) {
   for (const AvoidedCluster& avoided : ask.avoided) offer(avoided.until);
   if (ask.placement == nullptr) return at;
   const std::int64_t next = core::NextGroupAfter(ask.placement->policy, ask.waited_s);
-  if (next >= 0) offer(WallTime{now.us + (next - ask.waited_s) * kMicrosPerSecond});
+  if (next >= 0) offer(now.PlusSeconds(SaturatingSub(next, ask.waited_s)));
   return at;
 }
 

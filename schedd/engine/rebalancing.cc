@@ -24,7 +24,7 @@ void Engine::Impl::Leaving::Rebalancing::Configure() {
   std::map<std::string, Monotonic> due;
   for (const auto& [name, queue] : engine_.live.config->cluster_queues) {
     if (!queue.rebalance.on) continue;
-    const Monotonic next = engine_.clock.Now() + queue.rebalance.every_s * kNanosPerSecond;
+    const Monotonic next = engine_.clock.Now() + SecondsToNanos(queue.rebalance.every_s);
     const auto known = due_.find(name);
     due[name] = known == due_.end() ? next : std::min(known->second, next);
   }
@@ -60,7 +60,7 @@ void Engine::Impl::Leaving::Rebalancing::Begin(const std::string& queue) {
     due_[queue] = now + kBusyAgainNs;
     return;
   }
-  due_[queue] = now + settings.every_s * kNanosPerSecond;
+  due_[queue] = now + SecondsToNanos(settings.every_s);
   std::vector<JobId> jobs;
   for (const auto& [id, job] : engine_.live.jobs) {
     if (IsCandidate(*job, queue)) jobs.push_back(id);
@@ -80,7 +80,8 @@ void Engine::Impl::Leaving::Rebalancing::Start(const std::string& queue, std::ve
 // Whoever was sent away has not found his place yet: what he will take is not known. One that waits
 // for longer than a period is forgotten.
 bool Engine::Impl::Leaving::Rebalancing::SomebodyMoves(const Rebalance& settings) const {
-  const WallTime since{engine_.clock.WallNow().us - settings.every_s * kMicrosPerSecond};
+  const WallTime since{
+      SaturatingSub(engine_.clock.WallNow().us, SecondsToMicros(settings.every_s))};
   return std::any_of(engine_.live.jobs.begin(), engine_.live.jobs.end(),
                      [&since](const auto& entry) {
                        const JobRecord& job = *entry.second;

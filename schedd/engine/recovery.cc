@@ -70,7 +70,7 @@ bool Engine::Impl::Recover() {
   if (!lease.ok()) return fail("waiting for leadership", lease.error());
   epoch = lease->epoch;
   BeginTerm(options, before, *lease, asked, clock.Now());
-  const WallTime since{clock.WallNow().us - options.finished_kept_ms * 1000};
+  const WallTime since{SaturatingSub(clock.WallNow().us, MillisToMicros(options.finished_kept_ms))};
   auto loaded = store.Load(epoch, since);
   if (!loaded.ok()) return fail("reading the database", loaded.error());
   Rebuild(std::move(loaded).value());

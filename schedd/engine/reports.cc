@@ -82,8 +82,7 @@ void Engine::Impl::ApplyEffect(const dispatch::StepResult& result, const Observa
       Reclaim(job->id, *seen);
       break;
     case Effect::kSucceeded:
-      EndJob(job, JobEvent::kSucceed, Reason::kSucceeded,
-             seen->message.empty() ? "Job finished successfully" : seen->message, seen);
+      EndSucceeded(job, *seen);
       break;
     case Effect::kFailed:
       EndJob(job, JobEvent::kFail, seen->reason == Reason::kNone ? Reason::kFailed : seen->reason,
@@ -118,6 +117,17 @@ void Engine::Impl::ApplyEffect(const dispatch::StepResult& result, const Observa
     case Effect::kForeign:
       break;
   }
+}
+
+// What a process was killed for want of memory in has not done all that it was to do, whatever it
+// says of itself. A script of Slurm's has failed then; of the other kinds the member has the say.
+void Engine::Impl::EndSucceeded(const JobPtr& job, const Observation& seen) {
+  const bool out_of_memory = seen.reason == Reason::kOutOfMemory;
+  std::string text = seen.message.empty() ? "Job finished successfully" : seen.message;
+  if (out_of_memory && seen.message.empty()) text = "A process was killed: out of memory";
+  const bool failed = out_of_memory && job->batch != nullptr;
+  EndJob(job, failed ? JobEvent::kFail : JobEvent::kSucceed,
+         out_of_memory ? Reason::kOutOfMemory : Reason::kSucceeded, text, &seen);
 }
 
 void Engine::Impl::ShowStuck(const JobPtr& job, const dispatch::StepResult& result) {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kTimersAtOnce = 1024;
 constexpr std::size_t kFinishedAtOnce = 200;  // some milliseconds with the database
 constexpr std::int64_t kTtlMaxS =
-    10LL * 365 * 86'400;  // beyond ten years means never; keeps the sums in 64 bits
+    10LL * 365 * 86'400;  // beyond ten years means never
 
 }  // namespace
 
@@ -21,15 +21,15 @@ void Engine::Impl::ScheduleRetirement(const JobRecord& job) {
   // The stamp is only used as an age: a job that ended before a restart has spent part of its time
   // already.
   const std::int64_t age_ns =
-      std::max<std::int64_t>(0, clock.WallNow().us - job.end_time.us) * 1000;
+      MicrosToNanos(std::max<std::int64_t>(0, SaturatingSub(clock.WallNow().us, job.end_time.us)));
   const auto due = [&](std::int64_t after_ns) {
-    return now + std::max<std::int64_t>(0, after_ns - age_ns);
+    return now + std::max<std::int64_t>(0, SaturatingSub(after_ns, age_ns));
   };
   const std::int64_t kept_s = job.ttl_after_finished_s >= 0
                                   ? job.ttl_after_finished_s
                                   : options.settings->retain_finished_s.value_or(-1);
-  if (kept_s >= 0 && kept_s <= kTtlMaxS) ttls.emplace(due(kept_s * kNanosPerSecond), job.id);
-  retirements.emplace_back(due(options.finished_kept_ms * kNanosPerMilli), job.id);
+  if (kept_s >= 0 && kept_s <= kTtlMaxS) ttls.emplace(due(SecondsToNanos(kept_s)), job.id);
+  retirements.emplace_back(due(MillisToNanos(options.finished_kept_ms)), job.id);
 }
 
 bool Engine::Impl::FireTimers() {
@@ -58,7 +58,7 @@ bool Engine::Impl::FireTimers() {
     fired = true;
   }
   if (fair.on() && now >= next_fair_sample) {
-    next_fair_sample = now + fair.interval_s() * kNanosPerSecond;
+    next_fair_sample = now + SecondsToNanos(fair.interval_s());
     fair.Sample(*live.config, clock.WallNow());
     PutFairUse();
     fired = dirty = true;

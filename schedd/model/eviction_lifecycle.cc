@@ -44,7 +44,7 @@ std::string_view CauseText(std::string_view cause) {
 }
 
 WallTime After(WallTime from, std::int64_t seconds) {
-  return {SaturatingAdd(from.us, SaturatingMul(seconds, kMicrosPerSecond))};
+  return from.PlusSeconds(seconds);
 }
 
 }  // namespace

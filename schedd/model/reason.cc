@@ -6,7 +6,7 @@
 namespace muster {
 namespace {
 
-constexpr std::array<std::pair<Reason, std::string_view>, 49> kNames = {{
+constexpr std::array<std::pair<Reason, std::string_view>, 51> kNames = {{
     {Reason::kPendingEvaluation, "PendingEvaluation"},
     {Reason::kNoMatchingFlavor, "NoMatchingFlavor"},
     {Reason::kExceedsMaxQuota, "ExceedsMaxQuota"},
@@ -55,6 +55,8 @@ constexpr std::array<std::pair<Reason, std::string_view>, 49> kNames = {{
     {Reason::kPlacementEviction, "PlacementEviction"},
     {Reason::kRebalanced, "Rebalanced"},
     {Reason::kMemberEvicted, "MemberEvicted"},
+    {Reason::kOutOfMemory, "OutOfMemory"},
+    {Reason::kStarting, "Starting"},
     {Reason::kNone, ""},
 }};
 

@@ -1,5 +1,5 @@
 // The closed set of reasons that Muster gives for a state, with Kueue's names where Kueue has one
-// (kueue.md 3.1) and ours elsewhere.
+// (kueue.md 3.1) and ours elsewhere. Local members store the numbers: add at the end.
 #pragma once
 
 #include <string_view>
@@ -66,6 +66,10 @@ enum class Reason : std::uint16_t {
   kPlacementEviction,  // an eviction object of its placement
   kRebalanced,         // to a member that its placement scores higher
   kMemberEvicted,      // the member's own queue took it back (dispatch modes)
+  // An end of its own, whatever else is said of it.
+  kOutOfMemory,  // a process of the attempt was killed for want of memory
+  // Progress, again.
+  kStarting,  // its member has it and tells why it does not run yet
 };
 
 /// CamelCase name ("WaitingForQuota"); "" for kNone.

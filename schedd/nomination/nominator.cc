@@ -162,13 +162,13 @@ void Nominator::Impl::TakeList(const std::string& cluster, Result<std::vector<Me
   lane.listing = false;
   dirty = true;
   const bool often = watched.contains(cluster) || !listed.ok();
-  lane.next_list = clock.Now() + (often ? options.list_ms : options.idle_list_ms) * kNanosPerMilli;
+  lane.next_list = clock.Now() + MillisToNanos(often ? options.list_ms : options.idle_list_ms);
   if (!listed.ok() && listed.error().code != Code::kFailedPrecondition) {
     state.answers = false;
     if (listed.error().code != Code::kPermissionDenied) return;
     state.queue = MemberQueueState::Queue::kNone;
     state.trouble = "its queue may not be asked: " + listed.error().detail;
-    lane.next_list = clock.Now() + options.idle_list_ms * kNanosPerMilli;
+    lane.next_list = clock.Now() + MillisToNanos(options.idle_list_ms);
     return;
   }
   state.answers = true;
@@ -176,7 +176,7 @@ void Nominator::Impl::TakeList(const std::string& cluster, Result<std::vector<Me
   state.copies.clear();
   if (!listed.ok()) {
     state.queue = MemberQueueState::Queue::kNone;
-    lane.next_list = clock.Now() + options.idle_list_ms * kNanosPerMilli;
+    lane.next_list = clock.Now() + MillisToNanos(options.idle_list_ms);
     return;
   }
   state.queue = MemberQueueState::Queue::kRuns;
@@ -188,8 +188,8 @@ void Nominator::Impl::TakeList(const std::string& cluster, Result<std::vector<Me
   for (auto one = lane.calls.begin(); one != lane.calls.end();) {
     CopyCalls& calls = one->second;
     if (calls.settled < lane.list_began) calls.told = true;
-    const bool lately =
-        calls.failures > 0 && now < calls.again + 2 * options.retry_max_ms * kNanosPerMilli;
+    const std::int64_t longest_ns = MillisToNanos(SaturatingMul(2, options.retry_max_ms));
+    const bool lately = calls.failures > 0 && now < calls.again + longest_ns;
     if (calls.under_way > 0 || !calls.told || lately) {
       ++one;
       continue;
@@ -233,7 +233,7 @@ void Nominator::Impl::CarryOut(const WorldView& world, NominationPlan plan) {
     const auto lane = lanes.find(cluster);
     if (lane == lanes.end() || watched.contains(cluster)) continue;
     lane->second.next_list =
-        std::min(lane->second.next_list, clock.Now() + options.list_ms * kNanosPerMilli);
+        std::min(lane->second.next_list, clock.Now() + MillisToNanos(options.list_ms));
   }
   watched = std::move(plan.watched);
   for (NominateCommand& one : plan.nominations) {
@@ -347,7 +347,7 @@ void Nominator::Impl::Fail(MemberLane* lane, const std::string& name, bool ensur
   std::int64_t wait_ms = options.retry_min_ms;
   for (int i = 0; i < calls.failures && wait_ms < options.retry_max_ms; ++i) wait_ms *= 2;
   ++calls.failures;
-  calls.again = clock.Now() + std::min(wait_ms, options.retry_max_ms) * kNanosPerMilli;
+  calls.again = clock.Now() + MillisToNanos(std::min(wait_ms, options.retry_max_ms));
   // It may have been carried out, and another queue may have been put in its place.
   calls.told = error.code != Code::kUnknown;
   if (error.code == Code::kUnknown || error.code == Code::kFailedPrecondition) lane->next_list = {};

@@ -22,7 +22,7 @@ FairUsage::FairUsage(ConfigPtr config, AdmissionSettingsPtr settings, core::Pend
 }
 
 std::int64_t FairUsage::interval_us() const {
-  return settings_->admission_fair_sharing->sampling_interval_s * kMicrosPerSecond;
+  return SecondsToMicros(settings_->admission_fair_sharing->sampling_interval_s);
 }
 
 bool FairUsage::Counts(const JobRecord& job) const {

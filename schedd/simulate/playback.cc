@@ -11,7 +11,7 @@
 namespace muster::simulate {
 namespace {
 
-WallTime After(WallTime from, std::int64_t us) { return {SaturatingAdd(from.us, us)}; }
+WallTime After(WallTime from, std::int64_t us) { return from.Plus(us); }
 
 // An unset time is "never".
 WallTime Earlier(WallTime a, WallTime b) {
@@ -192,7 +192,7 @@ WallTime Playback::EndOf(const Actor& actor) const {
   const JobRecord& job = *actor.job;
   if (job.time_limit_s > 0) {
     const WallTime started = job.start_time.set() ? job.start_time : options_.start;
-    end = std::min(end, After(started, SaturatingMul(job.time_limit_s, kMicrosPerSecond)));
+    end = std::min(end, After(started, SecondsToMicros(job.time_limit_s)));
   }
   if (const auto deadline = ExecutionDeadline(job)) end = std::min(end, *deadline);
   return std::max(end, now_);

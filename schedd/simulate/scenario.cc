@@ -193,7 +193,7 @@ Result<Scenario> ReadScenario(std::span<const json::value> documents, const Read
 }
 
 void AddJob(JobRecord job, std::int64_t arrival_us, std::int64_t run_us, Scenario* scenario) {
-  const WallTime arrival{kClockStart.us + arrival_us};
+  const WallTime arrival = kClockStart.Plus(arrival_us);
   job.submit_time = arrival;
   job.id = JobId{static_cast<std::int64_t>(scenario->jobs.size()) + 1};
   scenario->jobs.push_back({std::make_shared<const JobRecord>(std::move(job)), arrival, run_us});

@@ -134,8 +134,8 @@ class Converter {
     Result<JobRecord> record = RecordOf(job, processors);
     if (!record.ok()) return record.error();
     ++counts_.taken;
-    AddJob(std::move(*record), (job.submit - first) * kMicrosPerSecond, job.run * kMicrosPerSecond,
-           &scenario_);
+    AddJob(std::move(*record), SecondsToMicros(SaturatingSub(job.submit, first)),
+           SecondsToMicros(job.run), &scenario_);
     return Done{};
   }
 

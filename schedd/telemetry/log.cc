@@ -43,14 +43,19 @@ boost::json::value ValueOf(const LogField& field) {
 
 }  // namespace
 
-void InitLog(LogLevel level, const std::string& path) {
+Status InitLog(LogLevel level, const std::string& path) {
   spdlog::drop(kLoggerName);
   spdlog::init_thread_pool(kQueuedLines, 1);
   spdlog::sink_ptr sink;
-  if (path.empty()) {
-    sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  } else {
-    sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+  try {
+    if (path.empty()) {
+      sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+    } else {
+      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+    }
+  } catch (const spdlog::spdlog_ex& refused) {
+    return Error{Code::kFailedPrecondition,
+                 "--log-file " + path + " cannot be written: " + refused.what()};
   }
   auto logger = std::make_shared<spdlog::async_logger>(
       kLoggerName, sink, spdlog::thread_pool(), spdlog::async_overflow_policy::overrun_oldest);
@@ -60,6 +65,7 @@ void InitLog(LogLevel level, const std::string& path) {
   logger->set_level(SpdLevel(level));
   logger->flush_on(spdlog::level::info);
   spdlog::register_logger(logger);
+  return Done{};
 }
 
 void Log(LogLevel level, std::string_view component, std::string_view event,

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <variant>
 
+#include "schedd/base/result.h"
+
 namespace muster {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
@@ -19,8 +21,9 @@ struct LogField {
   std::variant<std::string_view, std::int64_t, double, bool> value;
 };
 
-/// Where and what to log; called once at start. `path` empty: stderr.
-void InitLog(LogLevel level, const std::string& path);
+/// Where and what to log; called once at start. `path` empty: stderr. Error (kFailedPrecondition):
+/// the file cannot be written; then nothing is logged.
+[[nodiscard]] Status InitLog(LogLevel level, const std::string& path);
 
 /// Writes one line if `level` is enabled.
 void Log(LogLevel level, std::string_view component, std::string_view event,

@@ -1,5 +1,6 @@
 #include "backends/local/controllers/controller.h"
 
+#include <algorithm>
 #include <array>
 
 namespace muster::local {
@@ -46,6 +47,11 @@ void StopLive(const std::vector<const PodRecord*>& pods, std::vector<std::string
   for (const PodRecord* pod : pods) {
     if (pod->live() && !pod->stopping) stop->push_back(pod->identity.id);
   }
+}
+
+std::int64_t BackoffUs(std::int64_t first_us, std::int32_t doublings, std::int64_t most_us) {
+  const std::int64_t factor = std::int64_t{1} << std::clamp(doublings, 0, 40);
+  return std::min(most_us, SaturatingMul(first_us, factor));
 }
 
 WallTime Earlier(WallTime a, WallTime b) {

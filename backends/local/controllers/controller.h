@@ -71,6 +71,8 @@ std::vector<const PodRecord*> PodsOf(const std::vector<PodRecord>& pods, const s
                                      std::int32_t epoch);
 /// Ids of the live pods among them that were not asked to stop yet.
 void StopLive(const std::vector<const PodRecord*>& pods, std::vector<std::string>* stop);
+/// `first_us`, doubled `doublings` times, at most `most_us`.
+std::int64_t BackoffUs(std::int64_t first_us, std::int32_t doublings, std::int64_t most_us);
 /// The earlier of the two that are set.
 WallTime Earlier(WallTime a, WallTime b);
 /// MASTER_ADDR and MASTER_PORT: all pods of a local member share 127.0.0.1.

@@ -57,6 +57,7 @@ class Tally {
       if (!pod.stopping) active_.insert(index), ++active_count_, surplus_.push_back(&pod);
       if (pod.phase == PodPhase::kRunning) ++running_;
       restarts_ += pod.restarts;
+      if (pod.failed_by_itself && first_message_.empty()) first_message_ = pod.failure_message;
       return;
     }
     if (pod.phase == PodPhase::kSucceeded) {
@@ -132,7 +133,7 @@ class Tally {
     if (Complete()) return;
     const std::int64_t deadline_s = Integer(spec_, "activeDeadlineSeconds", 0);
     if (deadline_s <= 0 || !run_.started.set()) return;
-    const WallTime deadline{run_.started.us + deadline_s * kMicrosPerSecond};
+    const WallTime deadline = run_.started.PlusSeconds(deadline_s);
     if (input_.now >= deadline) {
       return Fail("DeadlineExceeded", "the job was active longer than its activeDeadlineSeconds");
     }
@@ -185,9 +186,8 @@ class Tally {
     std::int32_t missing = wanted - active_count_;
     if (missing <= 0) return StopSurplus(-missing);
     if (streak_ > 0) {
-      const std::int64_t delay =
-          std::min(kLongestBackoffUs, input_.backoff_us << std::min(streak_ - 1, 20));
-      const WallTime due{last_failure_.us + delay};
+      const WallTime due =
+          last_failure_.Plus(BackoffUs(input_.backoff_us, streak_ - 1, kLongestBackoffUs));
       if (input_.now < due) {
         progress_.wake_at = Earlier(progress_.wake_at, due);
         // Others than the failed need not wait.

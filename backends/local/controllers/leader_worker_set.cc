@@ -50,8 +50,8 @@ class GroupsStep {
     }
     if (epoch > 1) {
       // The first time at once; a group that keeps breaking comes back more and more slowly.
-      const WallTime due{last_end.us +
-                         std::min(kLongestBackoffUs, input_.backoff_us << std::min(epoch - 2, 20))};
+      const WallTime due =
+          last_end.Plus(BackoffUs(input_.backoff_us, epoch - 2, kLongestBackoffUs));
       if (input_.now < due) {
         output_.wake_at = Earlier(output_.wake_at, due);
         return false;

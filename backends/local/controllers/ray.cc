@@ -188,7 +188,7 @@ class RayJobStep {
   bool DeadlinePassed() {
     const std::int64_t seconds = Integer(spec_, "activeDeadlineSeconds", 0);
     if (seconds <= 0 || !input_.started.set()) return false;
-    const WallTime deadline{input_.started.us + seconds * kMicrosPerSecond};
+    const WallTime deadline = input_.started.PlusSeconds(seconds);
     if (input_.now < deadline) {
       output_.wake_at = deadline;
       return false;

@@ -26,9 +26,8 @@ Slot FindSlot(const ControllerInput& input, const std::string& owner, std::int32
 bool MayFill(const ControllerInput& input, const Slot& slot, WallTime* wake_at) {
   if (slot.live != nullptr) return false;
   if (slot.failures == 0) return true;
-  const std::int64_t delay =
-      std::min(kLongestUs, input.backoff_us << std::min(slot.failures - 1, 20));
-  const WallTime due{slot.last->ended.us + delay};
+  const WallTime due =
+      slot.last->ended.Plus(BackoffUs(input.backoff_us, slot.failures - 1, kLongestUs));
   if (input.now >= due) return true;
   *wake_at = Earlier(*wake_at, due);
   return false;

@@ -65,12 +65,13 @@ Result<std::string> ValueFrom(const json::object& from, const json::object& cont
 
 Result<Environment> BuildEnvironment(const json::object& container, const PodWish& wish,
                                      const PodContext& context, const PodFields& fields,
-                                     const std::map<std::string, std::string>& volumes) {
+                                     const PodUser& user, const VolumePlaces& volumes) {
   Environment environment;
   environment.Set("PATH", context.search_path);
   environment.Set("HOME", context.home);
   environment.Set("HOSTNAME", wish.host_name.empty() ? wish.identity.name : wish.host_name);
-  for (const auto& [volume, place] : volumes) environment.Set(VolumeVariable(volume), place);
+  for (const auto& [volume, place] : volumes)
+    environment.Set(VolumeVariable(volume), place.For(user.uid));
   if (Status added = AddEnvironmentFrom(container, context, &environment); !added.ok())
     return added.error();
   for (const auto& [name, value] : wish.environment) environment.Set(name, value);
@@ -92,9 +93,25 @@ Result<Environment> BuildEnvironment(const json::object& container, const PodWis
   return environment;
 }
 
-Result<json::array> BuildMounts(const json::object& container,
-                                const std::map<std::string, std::string>& volumes,
-                                const Environment& environment, BuiltPod* built,
+/// A part of a pod's own volume is made if nothing is there, as the kubelet does.
+void MakePart(const std::string& part, const PodUsers& users, const PodContext& context,
+              BuiltPod* built) {
+  const std::string relative = part.substr(context.pod_dir.size() + 1);
+  for (const VolumeFile& file : built->files) {
+    if (file.path == relative) return;
+  }
+  const DirectoryRights rights = RightsOfShared(users);
+  const std::size_t volume = relative.find('/', std::string_view("volumes/").size());
+  for (std::size_t slash = relative.find('/', volume + 1);;
+       slash = relative.find('/', slash + 1)) {
+    built->directories.push_back({relative.substr(0, slash), rights.mode, rights.uid, rights.gid});
+    if (slash == std::string::npos) return;
+  }
+}
+
+Result<json::array> BuildMounts(const json::object& container, const PodUser& user,
+                                const VolumePlaces& volumes, const Environment& environment,
+                                const PodUsers& users, BuiltPod* built,
                                 const PodContext& context) {
   json::array mounts;
   for (const json::value& entry : Array(container, "volumeMounts")) {
@@ -103,30 +120,27 @@ Result<json::array> BuildMounts(const json::object& container,
     std::string target = Text(mount, "mountPath");
     const auto found = volumes.find(name);
     if (found == volumes.end()) return InvalidArgument("volumeMounts: there is no volume " + name);
-    if (target.empty() || target[0] != '/' || target.find("/../") != std::string::npos ||
+    if (target.empty() || target[0] != '/' || (target + "/").find("/../") != std::string::npos ||
         target == "/") {
       return InvalidArgument("volumeMounts: mountPath must be an absolute path, not \"" + target +
                              "\"");
     }
     while (target.size() > 1 && target.back() == '/') target.pop_back();
-    std::string source = found->second;
-    const std::string below = Has(mount, "subPathExpr")
-                                  ? environment.Expand(Text(mount, "subPathExpr"))
-                                  : Text(mount, "subPath");
-    if (!below.empty()) {
-      if (below[0] == '/' || ("/" + below + "/").find("/../") != std::string::npos) {
-        return InvalidArgument("volumeMounts: the subPath \"" + below + "\" leaves its volume");
-      }
-      source += "/" + below;
-      bool is_file = false;
-      const std::string relative = source.starts_with(context.pod_dir + "/")
-                                       ? source.substr(context.pod_dir.size() + 1)
-                                       : "";
-      for (const VolumeFile& file : built->files) is_file = is_file || file.path == relative;
-      if (!is_file && !relative.empty()) built->open_directories.push_back(relative);
+    const VolumePlace& place = found->second;
+    std::string below = Has(mount, "subPathExpr") ? environment.Expand(Text(mount, "subPathExpr"))
+                                                  : Text(mount, "subPath");
+    while (!below.empty() && below.back() == '/') below.pop_back();
+    if (below.starts_with('/') || ("/" + below + "/").find("/../") != std::string::npos) {
+      return InvalidArgument("volumeMounts: the subPath \"" + below + "\" leaves its volume");
     }
-    mounts.push_back(
-        {{"source", source}, {"target", target}, {"readOnly", Flag(mount, "readOnly")}});
+    const std::string& source = place.For(user.uid);
+    if (!below.empty() && !place.on_host) MakePart(source + "/" + below, users, context, built);
+    mounts.push_back({{"source", source},
+                      {"subPath", below},
+                      {"own", !place.on_host},
+                      {"create", place.create},
+                      {"target", target},
+                      {"readOnly", Flag(mount, "readOnly")}});
   }
   return mounts;
 }
@@ -137,47 +151,34 @@ Result<std::int64_t> Limit(const json::object& container, const std::string& res
   return ParseQuantity(resource, text);
 }
 
-Status AddUser(const json::object& pod, const json::object& container, const PodContext& context,
-               json::object* out) {
-  for (const auto& [key, name, own] : {std::tuple("runAsUser", "uid", context.own_uid),
-                                       std::tuple("runAsGroup", "gid", context.own_gid)}) {
-    const std::optional<std::int64_t> of_container =
-        MaybeInteger(Object(container, "securityContext"), key);
-    const std::optional<std::int64_t> wanted =
-        of_container ? of_container : MaybeInteger(Object(pod, "securityContext"), key);
-    if (!wanted || *wanted == own) continue;
-    if (context.own_uid != 0) {
-      return InvalidArgument(std::string("securityContext.") + key + " " + std::to_string(*wanted) +
-                             " needs a musterd that runs as root");
-    }
-    (*out)[name] = *wanted;
-  }
-  return Done{};
+void AddUser(const PodUser& user, json::object* out) {
+  if (user.uid >= 0) (*out)["uid"] = user.uid;
+  if (user.gid >= 0) (*out)["gid"] = user.gid;
+  if (!user.groups.empty()) (*out)["groups"] = json::array(user.groups.begin(), user.groups.end());
 }
 
-void AddStreams(const PodWish& wish, const std::string& working_dir, const PodContext& context,
-                json::object* out) {
+/// Relative paths are the working directory's.
+void AddStreams(const PodWish& wish, json::object* out) {
   const json::object& annotations = Object(Object(wish.pod_template, "metadata"), "annotations");
   for (const auto& [annotation, key] : {std::pair("muster.io/stdin-path", "stdinPath"),
                                         std::pair("muster.io/stdout-path", "stdoutPath"),
                                         std::pair("muster.io/stderr-path", "stderrPath")}) {
-    std::string path = Text(annotations, annotation);
-    if (path.empty()) continue;
-    if (path[0] != '/')
-      path = (working_dir.empty() ? context.pod_dir + "/work" : working_dir) + "/" + path;
-    (*out)[key] = path;
+    const std::string path = Text(annotations, annotation);
+    if (!path.empty()) (*out)[key] = path;
   }
   (*out)["append"] = Text(annotations, "muster.io/open-mode") == "append";
 }
 
 Result<json::object> BuildContainer(const json::object& container, const std::string& role,
                                     const PodWish& wish, const PodContext& context,
-                                    const PodFields& fields,
-                                    const std::map<std::string, std::string>& volumes,
-                                    bool takes_default, BuiltPod* built) {
+                                    const PodFields& fields, const PodUsers& users,
+                                    const VolumePlaces& volumes, bool takes_default,
+                                    BuiltPod* built) {
   json::object out{{"name", Text(container, "name")}, {"role", role}};
+  const Result<PodUser> user = UserOf(Object(wish.pod_template, "spec"), container, context);
+  if (!user.ok()) return user.error();
   const Result<Environment> environment =
-      BuildEnvironment(container, wish, context, fields, volumes);
+      BuildEnvironment(container, wish, context, fields, *user, volumes);
   if (!environment.ok()) return environment.error();
   json::array argv;
   for (const char* part : {"command", "args"}) {
@@ -199,7 +200,8 @@ Result<json::object> BuildContainer(const json::object& container, const std::st
   out["environment"] = std::move(entries);
   const std::string working_dir = environment->Expand(Text(container, "workingDir"));
   out["workingDir"] = working_dir;
-  Result<json::array> mounts = BuildMounts(container, volumes, *environment, built, context);
+  Result<json::array> mounts =
+      BuildMounts(container, *user, volumes, *environment, users, built, context);
   if (!mounts.ok()) return mounts.error();
   out["mounts"] = std::move(*mounts);
   const Result<std::int64_t> memory = Limit(container, "memory"), cpu = Limit(container, "cpu");
@@ -207,16 +209,13 @@ Result<json::object> BuildContainer(const json::object& container, const std::st
   if (!cpu.ok()) return cpu.error();
   out["memoryBytes"] = *memory;
   out["cpuMilli"] = *cpu;
-  if (Status user = AddUser(Object(wish.pod_template, "spec"), container, context, &out);
-      !user.ok()) {
-    return user.error();
-  }
-  if (role == "main") AddStreams(wish, working_dir, context, &out);
+  AddUser(*user, &out);
+  if (role == "main") AddStreams(wish, &out);
   return out;
 }
 
 Status AddContainers(const PodWish& wish, const PodContext& context, const PodFields& fields,
-                     const std::map<std::string, std::string>& volumes, BuiltPod* built) {
+                     const PodUsers& users, const VolumePlaces& volumes, BuiltPod* built) {
   const json::object& spec = Object(wish.pod_template, "spec");
   json::array containers;
   for (const char* list : {"initContainers", "containers"}) {
@@ -228,8 +227,8 @@ Status AddContainers(const PodWish& wish, const PodContext& context, const PodFi
                                                                               : "init";
       const bool first_main = role == "main" && (containers.empty() ||
                                                  AsObject(containers.back()).at("role") != "main");
-      Result<json::object> made =
-          BuildContainer(container, role, wish, context, fields, volumes, first_main, built);
+      Result<json::object> made = BuildContainer(container, role, wish, context, fields, users,
+                                                 volumes, first_main, built);
       if (!made.ok()) {
         return InvalidArgument("container " + Text(container, "name") + ": " + made.error().detail);
       }
@@ -237,7 +236,7 @@ Status AddContainers(const PodWish& wish, const PodContext& context, const PodFi
       if (role == "main" && !first_main) {
         for (const char* key : {"stdinPath", "stdoutPath", "stderrPath"}) made->erase(key);
       }
-      built->directories.push_back("log/" + Text(container, "name"));
+      built->directories.push_back({"log/" + Text(container, "name"), 0700});
       containers.emplace_back(std::move(*made));
     }
   }
@@ -269,11 +268,14 @@ Result<BuiltPod> BuildPod(const PodWish& wish, const PodContext& context) {
   if (Status sound = CheckTemplate(wish.pod_template); !sound.ok()) return sound.error();
   const json::object& spec = Object(wish.pod_template, "spec");
   BuiltPod built;
-  built.directories = {"volumes", "log"};
-  built.open_directories = {"work"};
+  const Result<PodUsers> users = UsersOf(spec, context);
+  if (!users.ok()) return users.error();
+  const DirectoryRights shared = RightsOfShared(*users);
+  if (users->any_foreign()) built.mode = 0711;
+  built.directories = {
+      {"volumes", 0711}, {"log", 0700}, {"work", shared.mode, shared.uid, shared.gid}};
   const PodFields fields(wish, context);
-  const Result<std::map<std::string, std::string>> volumes =
-      BuildVolumes(wish, context, fields, &built);
+  const Result<VolumePlaces> volumes = BuildVolumes(wish, context, fields, *users, &built);
   if (!volumes.ok()) return volumes.error();
   const std::string restart = Text(spec, "restartPolicy");
   built.spec = {
@@ -288,7 +290,7 @@ Result<BuiltPod> BuildPod(const PodWish& wish, const PodContext& context) {
       {"cgroupKey", context.marker_key},
       {"maxProcesses", context.max_processes},
       {"logBytes", context.log_bytes}};
-  if (Status added = AddContainers(wish, context, fields, *volumes, &built); !added.ok())
+  if (Status added = AddContainers(wish, context, fields, *users, *volumes, &built); !added.ok())
     return added.error();
   return built;
 }

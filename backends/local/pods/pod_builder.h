@@ -9,47 +9,30 @@
 #include <string>
 #include <vector>
 
+#include "backends/local/pods/pod_context.h"
 #include "backends/local/pods/pod_wish.h"
-#include "backends/local/process/cgroup.h"
 #include "schedd/base/result.h"
-#include "schedd/model/resources.h"
 
 namespace muster::local {
 
-/// A ConfigMap or Secret of the attempt.
-struct Dependent {
-  std::string kind, name;
-  json::object manifest;
-};
-
-/// What surrounds the pod.
-struct PodContext {
-  std::string ns, cluster, pod_uid;
-  std::string pod_dir;      // absolute
-  std::string marker_key;   // unique on this host; also names the pod's control group
-  std::string search_path;  // PATH that containers start with
-  std::string home;         // HOME likewise
-  std::string hosts_file;   // "" without one
-  std::string isolation;    // "mount", "user" or "none"
-  const std::vector<Dependent>* dependents = nullptr;
-  const ResourceList* allocatable = nullptr;
-  std::vector<CgroupMount> cgroups;
-  std::int64_t max_processes = 0, log_bytes = 0;
-  std::int64_t own_uid = 0, own_gid = 0;
+/// Something that is made below the pod's directory; -1: the daemon's user or group has it.
+struct BuiltDirectory {
+  std::string path;
+  std::uint32_t mode = 0711;
+  std::int64_t uid = -1, gid = -1;
 };
 
 struct VolumeFile {
   std::string path;  // below the pod's directory
   std::string data;
   std::uint32_t mode = 0644;
+  std::int64_t uid = -1, gid = -1;
 };
 
 struct BuiltPod {
-  json::object spec;                     // of the supervisor: spec.json
-  std::vector<std::string> directories;  // below the pod's directory
-  std::vector<std::string>
-      open_directories;  // the same, writable for whatever user the containers have
-  std::vector<std::string> host_directories;  // hostPath volumes that ask to be created
+  json::object spec;          // of the supervisor: spec.json
+  std::uint32_t mode = 0700;  // of the pod's directory, which is the daemon's
+  std::vector<BuiltDirectory> directories;  // in order: what is above comes before
   std::vector<VolumeFile> files;
 };
 

@@ -43,6 +43,10 @@ struct PodRecord {
   bool lost = false;          // its supervisor died without a word
   std::int32_t restarts = 0;  // of its containers, in place
   std::int32_t exit_code = 0, exit_signal = 0;                   // of the first failed container
+  /// A container of it ended with that code by itself, be it that the pod was stopped after that.
+  bool failed_by_itself = false;
+  bool out_of_memory = false;   // a container lost a process for want of memory in its last run
+  std::string failure_message;  // of that container; "" if none failed by itself
   std::vector<std::pair<std::string, std::int32_t>> exit_codes;  // of every ended container
   std::string reason, message;
   WallTime created, started, ended;

@@ -1,5 +1,7 @@
 #include "backends/local/pods/volumes.h"
 
+#include <algorithm>
+
 namespace muster::local {
 namespace {
 
@@ -31,19 +33,30 @@ bool StaysInside(const std::string& path) {
 }
 
 struct Target {
-  std::string dir;  // below the pod's directory
-  std::uint32_t mode = 0644;
+  std::string dir;                    // below the pod's directory
+  std::optional<std::uint32_t> mode;  // of its files, if the volume says so
+  std::uint32_t dir_mode = 0755;
+  PodUser user;
   BuiltPod* built = nullptr;
 };
+
+constexpr std::uint32_t kFileMode = 0644, kSecretMode = 0400;
+
+void AddDirectories(const Target& target, const std::string& below) {
+  for (std::size_t slash = below.find('/'); slash != std::string::npos;
+       slash = below.find('/', slash + 1)) {
+    target.built->directories.push_back({target.dir + "/" + below.substr(0, slash),
+                                         target.dir_mode, target.user.uid, target.user.gid});
+  }
+}
 
 Status AddFile(const Target& target, const std::string& path, std::string data,
                std::uint32_t mode) {
   if (!StaysInside(path))
     return InvalidArgument("a volume's item cannot have the path \"" + path + "\"");
-  const std::size_t slash = path.rfind('/');
-  if (slash != std::string::npos)
-    target.built->directories.push_back(target.dir + "/" + path.substr(0, slash));
-  target.built->files.push_back({target.dir + "/" + path, std::move(data), mode});
+  AddDirectories(target, path);
+  target.built->files.push_back(
+      {target.dir + "/" + path, std::move(data), mode, target.user.uid, target.user.gid});
   return Done{};
 }
 
@@ -60,7 +73,8 @@ Status AddData(const Target& target, const PodContext& context, const std::strin
   }
   const Result<Data> data = DataOf(context, kind, name);
   if (!data.ok()) return data.error();
-  const std::uint32_t mode = ModeOf(source, "defaultMode", target.mode);
+  const std::uint32_t usual = kind == "Secret" ? kSecretMode : kFileMode;
+  const std::uint32_t mode = ModeOf(source, "defaultMode", target.mode.value_or(usual));
   if (!Has(source, "items")) {
     for (const auto& [key, value] : *data) {
       if (Status added = AddFile(target, key, value, mode); !added.ok()) return added;
@@ -85,7 +99,7 @@ Status AddData(const Target& target, const PodContext& context, const std::strin
 
 Status AddDownward(const Target& target, const PodWish& wish, const PodFields& fields,
                    const json::object& source) {
-  const std::uint32_t mode = ModeOf(source, "defaultMode", target.mode);
+  const std::uint32_t mode = ModeOf(source, "defaultMode", target.mode.value_or(kFileMode));
   for (const json::value& entry : Array(source, "items")) {
     const json::object& item = AsObject(entry);
     const json::object& resource = Object(item, "resourceFieldRef");
@@ -124,6 +138,51 @@ Status AddSource(const Target& target, const PodWish& wish, const PodContext& co
       "and hostPath; this one is something else");
 }
 
+/// Who mounts the volume; everybody if nobody does: its path is in the environment all the same.
+std::vector<PodUser> UsersOfVolume(const json::object& spec, const std::string& volume,
+                                   const PodContext& context, const PodUsers& users) {
+  std::vector<PodUser> found;
+  for (const char* list : {"containers", "initContainers"}) {
+    for (const json::value& entry : Array(spec, list)) {
+      const json::array& mounts = Array(AsObject(entry), "volumeMounts");
+      const bool mounts_it = std::any_of(mounts.begin(), mounts.end(), [&](const json::value& one) {
+        return Text(AsObject(one), "name") == volume;
+      });
+      const Result<PodUser> user = UserOf(spec, AsObject(entry), context);
+      if (!mounts_it || !user.ok()) continue;
+      const bool known = std::any_of(found.begin(), found.end(), [&](const PodUser& one) {
+        return one.uid == user->uid;
+      });
+      if (!known) found.push_back(*user);
+    }
+  }
+  return found.empty() ? users.all : found;
+}
+
+/// What a volume of files holds, for one user.
+Status AddCopy(const json::object& volume, const PodUser& user, const PodWish& wish,
+               const PodContext& context, const PodFields& fields, VolumePlace* place,
+               BuiltPod* built) {
+  Target target;
+  target.dir = "volumes/" + Text(volume, "name");
+  if (!place->of_user.empty()) target.dir += "@" + std::to_string(user.uid);
+  // Where the daemon's user is alone in the pod's directory, a volume may be open to whom its
+  // containers turn into.
+  target.dir_mode = built->mode == 0700 ? 0755 : 0700;
+  target.user = user;
+  target.built = built;
+  place->of_user.emplace(user.uid, context.pod_dir + "/" + target.dir);
+  built->directories.push_back({target.dir, target.dir_mode, user.uid, user.gid});
+  if (!Has(volume, "projected")) return AddSource(target, wish, context, fields, volume);
+  const json::object& projected = Object(volume, "projected");
+  if (Has(projected, "defaultMode")) target.mode = ModeOf(projected, "defaultMode", kFileMode);
+  for (const json::value& source : Array(projected, "sources")) {
+    if (Status added = AddSource(target, wish, context, fields, AsObject(source)); !added.ok())
+      return added;
+  }
+  return Done{};
+}
+
 }  // namespace
 
 bool HasDependent(const PodContext& context, const std::string& kind, const std::string& name) {
@@ -154,44 +213,45 @@ Result<Data> DataOf(const PodContext& context, const std::string& kind, const st
   return InvalidArgument(kind + " " + name + " does not exist");
 }
 
-Result<std::map<std::string, std::string>> BuildVolumes(const PodWish& wish,
-                                                        const PodContext& context,
-                                                        const PodFields& fields, BuiltPod* built) {
-  std::map<std::string, std::string> places;
-  for (const json::value& entry : Array(Object(wish.pod_template, "spec"), "volumes")) {
+const std::string& VolumePlace::For(std::int64_t uid) const {
+  if (!shared.empty() || of_user.empty()) return shared;
+  const auto own = of_user.find(uid);
+  return own == of_user.end() ? of_user.begin()->second : own->second;
+}
+
+Result<VolumePlaces> BuildVolumes(const PodWish& wish, const PodContext& context,
+                                  const PodFields& fields, const PodUsers& users,
+                                  BuiltPod* built) {
+  const json::object& spec = Object(wish.pod_template, "spec");
+  VolumePlaces places;
+  for (const json::value& entry : Array(spec, "volumes")) {
     const json::object& volume = AsObject(entry);
     const std::string name = Text(volume, "name");
     if (!StaysInside(name) || name.find('/') != std::string::npos) {
       return InvalidArgument("a volume cannot have the name \"" + name + "\"");
     }
+    VolumePlace& place = places[name];
     if (Has(volume, "hostPath")) {
       const json::object& host = Object(volume, "hostPath");
-      places[name] = Text(host, "path");
-      if (places[name].empty() || places[name][0] != '/') {
+      place.on_host = true;
+      place.shared = Text(host, "path");
+      if (place.shared.empty() || place.shared[0] != '/') {
         return InvalidArgument("volume " + name + ": hostPath.path must be an absolute path");
       }
-      if (Text(host, "type") == "DirectoryOrCreate")
-        built->host_directories.push_back(places[name]);
+      place.create = Text(host, "type") == "DirectoryOrCreate";
       continue;
     }
-    const Target target{"volumes/" + name, 0644, built};
-    places[name] = context.pod_dir + "/" + target.dir;
     if (Has(volume, "emptyDir")) {
-      built->open_directories.push_back(target.dir);
+      const DirectoryRights rights = RightsOfShared(users);
+      const std::string dir = "volumes/" + name;
+      place.shared = context.pod_dir + "/" + dir;
+      built->directories.push_back({dir, rights.mode, rights.uid, rights.gid});
       continue;
     }
-    built->directories.push_back(target.dir);
-    Status added = Done{};
-    if (Has(volume, "projected")) {
-      const json::object& projected = Object(volume, "projected");
-      const Target inner{target.dir, ModeOf(projected, "defaultMode", 0644), built};
-      for (const json::value& source : Array(projected, "sources")) {
-        if (added.ok()) added = AddSource(inner, wish, context, fields, AsObject(source));
-      }
-    } else {
-      added = AddSource(target, wish, context, fields, volume);
+    for (const PodUser& user : UsersOfVolume(spec, name, context, users)) {
+      Status added = AddCopy(volume, user, wish, context, fields, &place, built);
+      if (!added.ok()) return InvalidArgument("volume " + name + ": " + added.error().detail);
     }
-    if (!added.ok()) return InvalidArgument("volume " + name + ": " + added.error().detail);
   }
   return places;
 }

@@ -187,16 +187,19 @@ bool PodCgroups::Enter(const std::string& name) const {
   return true;
 }
 
-bool PodCgroups::WasOutOfMemory(const std::string& name) const {
+std::int64_t PodCgroups::OutOfMemoryKills(const std::string& name) const {
   for (const CgroupMount& mount : mounts_) {
     if (!mount.memory) continue;
     const Result<std::string> text = ReadWholeFile(
         Dir(mount, name) + (mount.version == 2 ? "/memory.events" : "/memory.oom_control"));
     if (!text.ok()) continue;
-    const std::size_t at = text->find("oom_kill ");
-    if (at != std::string::npos && std::atoll(text->c_str() + at + 9) > 0) return true;
+    std::istringstream lines(*text);
+    std::string key;
+    for (std::int64_t count = 0; lines >> key >> count;) {
+      if (key == "oom_kill") return count;
+    }
   }
-  return false;
+  return 0;
 }
 
 std::vector<pid_t> PodCgroups::Processes(const std::string& name) const {

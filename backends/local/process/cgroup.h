@@ -40,8 +40,9 @@ class PodCgroups {
   Status CreateContainer(const std::string& name, std::int64_t memory, std::int64_t cpu_milli);
   /// Moves the calling process into the container's group; between fork and exec.
   bool Enter(const std::string& name) const;
-  /// True if the kernel killed something in the container for want of memory.
-  bool WasOutOfMemory(const std::string& name) const;
+  /// How many processes of the container the kernel has killed for want of memory, over all its
+  /// runs; 0 where no group tells.
+  std::int64_t OutOfMemoryKills(const std::string& name) const;
   /// Processes of one container, or of the pod (""): those of the first hierarchy.
   std::vector<pid_t> Processes(const std::string& name) const;
   /// KILLs everything in the pod's groups until none is left; false if some would not go.

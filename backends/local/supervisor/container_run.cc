@@ -1,24 +1,11 @@
 #include "backends/local/supervisor/container_run.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-
-#include "backends/local/process/files.h"
 
 namespace muster::local {
 namespace {
-
-/// Never blocks: a FIFO without a reader is an error, as is a directory.
-int OpenForOutput(const std::string& path, bool append) {
-  const int fd = ::open(
-      path.c_str(),
-      O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (append ? O_APPEND : O_TRUNC), 0644);
-  if (fd >= 0) ::fcntl(fd, F_SETFL, append ? O_APPEND : 0);
-  return fd;
-}
 
 void WriteToUser(int fd, std::string_view data) {
   while (fd >= 0 && !data.empty()) {
@@ -41,20 +28,14 @@ PodRunner::Container::~Container() {
   }
 }
 
-std::string PodRunner::Container::OpenUserFiles() {
-  if (!spec.stdout_path.empty() && user_output < 0) {
-    user_output = OpenForOutput(spec.stdout_path, spec.append);
-    if (user_output < 0) {
-      return "the output file " + spec.stdout_path + " cannot be opened: " + std::strerror(errno);
-    }
-  }
-  if (!spec.stderr_path.empty() && user_errors < 0) {
-    user_errors = OpenForOutput(spec.stderr_path, spec.append);
-    if (user_errors < 0) {
-      return "the error file " + spec.stderr_path + " cannot be opened: " + std::strerror(errno);
-    }
-  }
-  return "";
+void PodRunner::Container::KeepUserFiles(int output_file, int error_file) {
+  if (output_file >= 0) user_output = output_file;
+  if (error_file >= 0) user_errors = error_file;
+}
+
+bool PodRunner::Container::WantsUserFiles() const {
+  return (!spec.stdout_path.empty() && user_output < 0) ||
+         (!spec.stderr_path.empty() && user_errors < 0);
 }
 
 void PodRunner::Container::Record(int fd, std::string_view data) {

@@ -6,6 +6,7 @@
 
 #include <boost/json.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,12 +14,22 @@
 
 namespace muster::local {
 
+/// The newest end of a container with another code than 0 that was nobody's wish: its pod was not
+/// being stopped.
+struct OwnFailure {
+  int exit_code = 0, signal = 0;
+  bool out_of_memory = false;
+  std::string message;
+};
+
 /// Not thread-safe.
 struct PodRunner::Container {
   Container(const ContainerSpec& container_spec, std::string log_dir, std::int64_t log_bytes);
   ~Container();
-  /// Opens the files that the pod's annotations name; "" or why not. Files stay open over restarts.
-  std::string OpenUserFiles();
+  /// Takes the open files that the pod's annotations name; they stay open over restarts.
+  void KeepUserFiles(int output_file, int error_file);
+  /// True while one of them has not been opened yet.
+  bool WantsUserFiles() const;
   /// Output that came from `fd`: to the log, and to the user's file.
   void Record(int fd, std::string_view data);
   void CloseOutput(int fd);
@@ -31,7 +42,9 @@ struct PodRunner::Container {
   int output = -1, errors = -1;            // pipes being read
   int user_output = -1, user_errors = -1;  // the user's files
   int exit_code = 0, signal = 0, restarts = 0;
-  bool out_of_memory = false;
+  bool out_of_memory = false;  // something of it was killed for want of memory in its last run
+  std::int64_t kills_before = 0;  // for want of memory, when that run began
+  std::optional<OwnFailure> failure;  // nothing once the container has ended well
   bool stand_in = false;  // runs without a process
   std::int64_t started_us = 0, ended_us = 0, started_ms = 0, start_at_ms = 0, backoff_ms = 0;
   std::string message;
@@ -47,16 +60,23 @@ class PodStatusText {
   void SetOutcome(const std::string& reason, const std::string& message, bool stop_requested);
   template <class ContainerT>
   void Add(const ContainerT& container, const char* state) {
-    containers_.push_back({{"name", container.spec.name},
-                           {"main", container.spec.role == ContainerRole::kMain},
-                           {"state", state},
-                           {"exitCode", container.exit_code},
-                           {"signal", container.signal},
-                           {"restarts", container.restarts},
-                           {"outOfMemory", container.out_of_memory},
-                           {"startedUs", container.started_us},
-                           {"endedUs", container.ended_us},
-                           {"message", container.message}});
+    boost::json::object one{{"name", container.spec.name},
+                            {"main", container.spec.role == ContainerRole::kMain},
+                            {"state", state},
+                            {"exitCode", container.exit_code},
+                            {"signal", container.signal},
+                            {"restarts", container.restarts},
+                            {"outOfMemory", container.out_of_memory},
+                            {"startedUs", container.started_us},
+                            {"endedUs", container.ended_us},
+                            {"message", container.message}};
+    if (container.failure) {
+      one["failure"] = boost::json::object{{"exitCode", container.failure->exit_code},
+                                           {"signal", container.failure->signal},
+                                           {"outOfMemory", container.failure->out_of_memory},
+                                           {"message", container.failure->message}};
+    }
+    containers_.push_back(std::move(one));
   }
   std::string Render();
 

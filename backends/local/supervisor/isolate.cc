@@ -4,15 +4,19 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
 #include "backends/local/process/files.h"
+#include "backends/local/supervisor/credentials.h"
+#include "backends/local/supervisor/volume_source.h"
 
 namespace muster::local {
 namespace {
@@ -45,9 +49,9 @@ bool Exists(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
-/// An empty file or directory to mount over, like `source`.
-bool MakePoint(const std::string& path, const std::string& source) {
-  if (IsDirectory(source)) return ::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST;
+/// An empty file or directory to mount over.
+bool MakePoint(const std::string& path, bool directory) {
+  if (directory) return ::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST;
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) return false;
   ::close(fd);
@@ -56,6 +60,17 @@ bool MakePoint(const std::string& path, const std::string& source) {
 
 bool Bind(const std::string& source, const std::string& target) {
   return ::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0;
+}
+
+/// What a remount must repeat, or it would be lost.
+unsigned long FlagsOf(const std::string& path) {
+  struct statvfs info {};
+  if (::statvfs(path.c_str(), &info) != 0) return 0;
+  unsigned long flags = 0;
+  if ((info.f_flag & ST_NOSUID) != 0) flags |= MS_NOSUID;
+  if ((info.f_flag & ST_NODEV) != 0) flags |= MS_NODEV;
+  if ((info.f_flag & ST_NOEXEC) != 0) flags |= MS_NOEXEC;
+  return flags;
 }
 
 /// Fills the tmpfs `to` with what directory `from` holds: links copied, everything else bound.
@@ -70,7 +85,7 @@ bool Mirror(const std::string& from, const std::string& to) {
       if (size <= 0) continue;
       link[size] = '\0';
       if (::symlink(link, target.c_str()) != 0) return false;
-    } else if (!MakePoint(target, source) || !Bind(source, target)) {
+    } else if (!MakePoint(target, S_ISDIR(info.st_mode)) || !Bind(source, target)) {
       return false;
     }
   }
@@ -80,18 +95,18 @@ bool Mirror(const std::string& from, const std::string& to) {
 /// One container's file system view.
 class View {
  public:
-  explicit View(std::string scratch) : scratch_(std::move(scratch)) {}
+  View(std::string scratch, const Credentials& user) : scratch_(std::move(scratch)), user_(user) {}
 
-  /// Binds `mount` at its target in this view; "" or why not.
-  std::string Add(const MountSpec& mount) {
-    if (!Exists(root_ + mount.target)) {
-      if (std::string why = MakeTarget(mount); !why.empty()) return why;
+  /// Binds what is open at `where` in this view; "" or why not.
+  std::string Add(const VolumeSource& source, const std::string& where, bool read_only) {
+    if (!Exists(root_ + where)) {
+      if (std::string why = MakeTarget(where, source.is_directory()); !why.empty()) return why;
     }
-    const std::string target = root_ + mount.target;
-    if (!Bind(mount.source, target)) return Failure("cannot mount a volume at " + mount.target);
-    if (mount.read_only &&
-        ::mount(nullptr, target.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) != 0) {
-      return Failure("cannot make the volume at " + mount.target + " read-only");
+    const std::string target = root_ + where;
+    if (!Bind(source.path(), target)) return Failure("cannot mount a volume at " + where);
+    if (read_only && ::mount(nullptr, target.c_str(), nullptr,
+                             MS_REMOUNT | MS_BIND | MS_RDONLY | FlagsOf(target), nullptr) != 0) {
+      return Failure("cannot make the volume at " + where + " read-only");
     }
     return "";
   }
@@ -105,23 +120,32 @@ class View {
   }
 
  private:
-  std::string MakeTarget(const MountSpec& mount) {
+  std::string MakeTarget(const std::string& where, bool directory) {
     // The longest part of the path that exists.
-    std::string parent = mount.target;
+    std::string parent = where;
     while (!parent.empty() && !Exists(root_ + parent)) parent.erase(parent.rfind('/'));
+    bool ours = IsPrivate(parent);
     if (parent.empty() && root_.empty()) {
       if (std::string why = MakeRoot(); !why.empty()) return why;
-    } else if (!parent.empty() && IsSystemDirectory(parent) && !IsPrivate(parent)) {
+      ours = true;
+    } else if (!ours && !IsSystemDirectory(parent)) {
+      // The user's own directory gets the mount point; somebody else's stays as it is.
+      const ActAs as(user_);
+      if (!as.problem().empty()) return as.problem();
+      if (MakePath(where, directory).empty()) return "";
+    }
+    if (!ours) {
       if (std::string why = Cover(parent); !why.empty()) return why;
     }
-    const std::size_t last = mount.target.rfind('/');
-    if (Status made = MakeDirectories(root_ + mount.target.substr(0, last)); !made.ok()) {
-      return "there is no place for a volume at " + mount.target + ": " + made.error().detail;
-    }
-    if (!MakePoint(root_ + mount.target, mount.source)) {
-      return Failure("there is no place for a volume at " + mount.target);
-    }
-    return "";
+    return MakePath(where, directory);
+  }
+
+  std::string MakePath(const std::string& where, bool directory) {
+    const std::size_t last = where.rfind('/');
+    if (Status made = MakeDirectories(root_ + where.substr(0, last)); !made.ok())
+      return "there is no place for a volume at " + where + ": " + made.error().detail;
+    if (MakePoint(root_ + where, directory)) return "";
+    return Failure("there is no place for a volume at " + where);
   }
 
   /// A root of our own, on tmpfs, with the host's directories bound into it.
@@ -142,10 +166,18 @@ class View {
     const std::string kept = scratch_ + "/under" + std::to_string(private_.size());
     if (Status made = MakeDirectories(kept); !made.ok()) return made.error().detail;
     const std::string place = root_ + dir;
-    if (!Bind(place, kept) || ::mount("tmpfs", place.c_str(), "tmpfs", 0, "mode=755") != 0 ||
-        !Mirror(kept, place)) {
+    struct stat info {};
+    if (::stat(place.c_str(), &info) != 0)
       return Failure("cannot make room for a volume below " + dir);
-    }
+    // Who may not look into the directory may not look into what takes its place.
+    char mode[32];
+    std::snprintf(mode, sizeof mode, "mode=%o", static_cast<unsigned>(info.st_mode & 07777));
+    if (!Bind(place, kept) || ::mount("tmpfs", place.c_str(), "tmpfs", 0, mode) != 0)
+      return Failure("cannot make room for a volume below " + dir);
+    // In a user namespace others' ids are unknown, and the tmpfs is the user's own.
+    if (::chown(place.c_str(), info.st_uid, info.st_gid) != 0 && errno != EINVAL && errno != EPERM)
+      return Failure("cannot make room for a volume below " + dir);
+    if (!Mirror(kept, place)) return Failure("cannot make room for a volume below " + dir);
     private_.push_back(dir);
     return "";
   }
@@ -155,6 +187,7 @@ class View {
   }
 
   std::string scratch_;
+  const Credentials& user_;
   std::string root_;                  // "" while the host's own root serves
   std::vector<std::string> private_;  // directories that are ours
 };
@@ -185,9 +218,15 @@ std::string EnterNamespaces(const SupervisedPod& pod) {
   return "";
 }
 
-std::string LinkVolumes(const ContainerSpec& container) {
+std::string LinkVolumes(const ContainerSpec& container, const Credentials& user) {
   for (const MountSpec& mount : container.mounts) {
-    if (PathExists(mount.target) || ::symlink(mount.source.c_str(), mount.target.c_str()) != 0) {
+    VolumeSource source;
+    if (std::string why = source.Open(mount, user); !why.empty()) return why;
+    const std::string place =
+        mount.sub_path.empty() ? mount.source : mount.source + "/" + mount.sub_path;
+    const ActAs as(user);
+    if (!as.problem().empty()) return as.problem();
+    if (PathExists(mount.target) || ::symlink(place.c_str(), mount.target.c_str()) != 0) {
       return "a volume cannot be put at " + mount.target +
              ": this host allows no mount namespaces, and no symbolic link can be made there";
     }
@@ -205,20 +244,34 @@ bool CanIsolate(bool user_namespace) {
 }
 
 std::string Isolate(const SupervisedPod& pod, const ContainerSpec& container) {
-  if (pod.isolation == Isolation::kNone) return LinkVolumes(container);
+  const Credentials user = CredentialsOf(container);
+  if (pod.isolation == Isolation::kNone) return LinkVolumes(container, user);
   if (std::string why = EnterNamespaces(pod); !why.empty()) return why;
   // One scratch tree per container: two of them start at once.
   char here[4096];
   if (::getcwd(here, sizeof here) == nullptr) return Failure("the pod's directory is gone");
-  View view(std::string(here) + "/mounts/" + container.name);
+  View view(std::string(here) + "/mounts/" + container.name, user);
   std::vector<MountSpec> mounts = container.mounts;
   std::sort(mounts.begin(), mounts.end(),
             [](const MountSpec& a, const MountSpec& b) { return a.target < b.target; });
-  for (const MountSpec& mount : mounts) {
-    if (std::string why = view.Add(mount); !why.empty()) return why;
+  // All are found before any is mounted: none may hide or change another's path.
+  std::vector<VolumeSource> sources(mounts.size());
+  for (std::size_t i = 0; i < mounts.size(); ++i) {
+    if (std::string why = sources[i].Open(mounts[i], user); !why.empty()) return why;
+  }
+  for (std::size_t i = 0; i < mounts.size(); ++i) {
+    if (std::string why = view.Add(sources[i], mounts[i].target, mounts[i].read_only);
+        !why.empty()) {
+      return why;
+    }
   }
   if (!pod.hosts_file.empty() && Exists("/etc/hosts")) {
-    if (std::string why = view.Add({pod.hosts_file, "/etc/hosts", false}); !why.empty()) return why;
+    VolumeSource hosts;
+    MountSpec own;
+    own.source = pod.hosts_file;
+    own.own = true;
+    if (std::string why = hosts.Open(own, user); !why.empty()) return why;
+    if (std::string why = view.Add(hosts, "/etc/hosts", false); !why.empty()) return why;
   }
   return view.Enter();
 }

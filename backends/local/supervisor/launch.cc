@@ -1,10 +1,10 @@
 #include "backends/local/supervisor/launch.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,27 +12,113 @@
 #include <cstring>
 
 #include "backends/local/process/files.h"
+#include "backends/local/supervisor/credentials.h"
 #include "backends/local/supervisor/isolate.h"
 
 namespace muster::local {
 namespace {
 
+/// What comes back from the child before its exec: one message with its open output files, or one
+/// with the sentence that says why it failed.
+constexpr char kFiles = 'f', kProblem = 'p';
+constexpr std::size_t kMessageBytes = 1024;
+
 struct Pipes {
   int output[2] = {-1, -1}, errors[2] = {-1, -1}, result[2] = {-1, -1};
-  int input = -1;
 };
 
 void CloseAll(Pipes* pipes) {
   for (int* fd : {&pipes->output[0], &pipes->output[1], &pipes->errors[0], &pipes->errors[1],
-                  &pipes->result[0], &pipes->result[1], &pipes->input}) {
+                  &pipes->result[0], &pipes->result[1]}) {
     if (*fd >= 0) ::close(*fd);
     *fd = -1;
   }
 }
 
 [[noreturn]] void Fail(int result, const std::string& why) {
-  if (::write(result, why.data(), why.size()) < 0) ::_exit(126);
+  const std::string message = kProblem + why.substr(0, kMessageBytes - 1);
+  if (::send(result, message.data(), message.size(), 0) < 0) ::_exit(126);
   ::_exit(127);
+}
+
+/// Never blocks: a FIFO without a reader is an error, as is a directory.
+int OpenForOutput(const std::string& path, bool append) {
+  const int fd = ::open(
+      path.c_str(),
+      O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (append ? O_APPEND : O_TRUNC), 0644);
+  if (fd >= 0) ::fcntl(fd, F_SETFL, append ? O_APPEND : 0);
+  return fd;
+}
+
+int OpenForInput(const std::string& path) {
+  const int fd = ::open(path.empty() ? "/dev/null" : path.c_str(),
+                        O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (fd >= 0) ::fcntl(fd, F_SETFL, 0);
+  return fd;
+}
+
+std::string CannotOpen(const char* what, const std::string& path) {
+  return "the " + std::string(what) + " file " + path + " cannot be opened: " +
+         std::strerror(errno);
+}
+
+/// Room for two descriptors in a message's ancillary part.
+struct FileRights {
+  alignas(cmsghdr) char bytes[CMSG_SPACE(2 * sizeof(int))];
+};
+
+/// Hands files to the supervisor, which copies the container's output into them. Bytes after the
+/// first say which they are: o, e.
+void SendFiles(int result, int output, int errors) {
+  std::string message(1, kFiles);
+  int fds[2];
+  std::size_t count = 0;
+  if (output >= 0) message += 'o', fds[count++] = output;
+  if (errors >= 0) message += 'e', fds[count++] = errors;
+  if (count == 0) return;
+  iovec part{message.data(), message.size()};
+  FileRights rights{};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = rights.bytes;
+  header.msg_controllen = CMSG_SPACE(count * sizeof(int));
+  cmsghdr* first = CMSG_FIRSTHDR(&header);
+  first->cmsg_level = SOL_SOCKET;
+  first->cmsg_type = SCM_RIGHTS;
+  first->cmsg_len = CMSG_LEN(count * sizeof(int));
+  std::memcpy(CMSG_DATA(first), fds, count * sizeof(int));
+  if (::sendmsg(result, &header, 0) < 0)
+    Fail(result, std::string("the output files cannot be handed over: ") + std::strerror(errno));
+}
+
+/// One message of the child's into `launched`; false at its end, which exec brings about.
+bool TakeMessage(int result, Launched* launched) {
+  char text[kMessageBytes];
+  iovec part{text, sizeof text};
+  FileRights rights{};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = rights.bytes;
+  header.msg_controllen = sizeof rights.bytes;
+  ssize_t got = 0;
+  while ((got = ::recvmsg(result, &header, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
+  }
+  if (got <= 0) return false;
+  if (text[0] == kProblem) {
+    launched->problem.assign(text + 1, static_cast<std::size_t>(got) - 1);
+    return true;
+  }
+  const cmsghdr* first = CMSG_FIRSTHDR(&header);
+  if (first == nullptr || first->cmsg_type != SCM_RIGHTS) return true;
+  const std::size_t count = (first->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (std::size_t i = 0; i < count && i + 1 < static_cast<std::size_t>(got); ++i) {
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(first) + i * sizeof fd, sizeof fd);
+    (text[i + 1] == 'o' ? launched->output_file : launched->error_file) = fd;
+  }
+  return true;
 }
 
 std::string LimitResources(const ContainerSpec& container, const PodCgroups& cgroups) {
@@ -49,18 +135,28 @@ std::string LimitResources(const ContainerSpec& container, const PodCgroups& cgr
   return "";
 }
 
-std::string BecomeUser(const ContainerSpec& container) {
-  const uid_t uid = container.uid < 0 ? ::geteuid() : static_cast<uid_t>(container.uid);
-  const gid_t gid = container.gid < 0 ? ::getegid() : static_cast<gid_t>(container.gid);
-  if (uid == ::geteuid() && gid == ::getegid()) return "";
-  if (::setgroups(0, nullptr) != 0 || ::setgid(gid) != 0 || ::setuid(uid) != 0) {
-    return "cannot run as user " + std::to_string(uid) + ": " + std::strerror(errno);
+/// As the container's user, in its working directory.
+void OpenFiles(const ContainerSpec& container, const Pipes& pipes, bool open_files) {
+  const int input = OpenForInput(container.stdin_path);
+  if (input < 0) Fail(pipes.result[1], CannotOpen("input", container.stdin_path));
+  int output = -1, errors = -1;
+  if (open_files && !container.stdout_path.empty()) {
+    output = OpenForOutput(container.stdout_path, container.append);
+    if (output < 0) Fail(pipes.result[1], CannotOpen("output", container.stdout_path));
   }
-  return "";
+  if (open_files && !container.stderr_path.empty()) {
+    errors = OpenForOutput(container.stderr_path, container.append);
+    if (errors < 0) Fail(pipes.result[1], CannotOpen("error", container.stderr_path));
+  }
+  SendFiles(pipes.result[1], output, errors);
+  ::dup2(input, 0);
+  ::dup2(pipes.output[1], 1);
+  ::dup2(pipes.errors[1] >= 0 ? pipes.errors[1] : pipes.output[1], 2);
 }
 
 [[noreturn]] void RunChild(const SupervisedPod& pod, const ContainerSpec& container,
-                           const PodCgroups& cgroups, const Pipes& pipes, pid_t supervisor) {
+                           const PodCgroups& cgroups, const Pipes& pipes, pid_t supervisor,
+                           bool open_files) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != supervisor) ::_exit(127);
@@ -70,20 +166,22 @@ std::string BecomeUser(const ContainerSpec& container) {
   ::signal(SIGPIPE, SIG_DFL);
   if (std::string why = LimitResources(container, cgroups); !why.empty())
     Fail(pipes.result[1], why);
-  const std::string own_dir = container.working_dir.empty() ? "work" : container.working_dir;
   char here[4096];
   if (::getcwd(here, sizeof here) == nullptr) Fail(pipes.result[1], "the pod's directory is gone");
   if (std::string why = Isolate(pod, container); !why.empty()) Fail(pipes.result[1], why);
-  const std::string dir = own_dir[0] == '/' ? own_dir : std::string(here) + "/" + own_dir;
-  if (::chdir(dir.c_str()) != 0) {
-    Fail(pipes.result[1],
-         "the working directory " + own_dir + " cannot be entered: " + std::strerror(errno));
-  }
-  ::dup2(pipes.input, 0);
-  ::dup2(pipes.output[1], 1);
-  ::dup2(pipes.errors[1] >= 0 ? pipes.errors[1] : pipes.output[1], 2);
+  // Its own directory it gets from us; what it names it must be able to enter itself.
+  const std::string& named = container.working_dir;
+  const std::string start = named.empty() ? std::string(here) + "/work" : here;
+  if (::chdir(start.c_str()) != 0)
+    Fail(pipes.result[1], std::string("the pod's directory is gone: ") + std::strerror(errno));
   ::umask(022);
-  if (std::string why = BecomeUser(container); !why.empty()) Fail(pipes.result[1], why);
+  if (std::string why = BecomeUser(CredentialsOf(container)); !why.empty())
+    Fail(pipes.result[1], why);
+  if (!named.empty() && ::chdir(named.c_str()) != 0) {
+    Fail(pipes.result[1],
+         "the working directory " + named + " cannot be entered: " + std::strerror(errno));
+  }
+  OpenFiles(container, pipes, open_files);
   // setuid clears it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 
@@ -102,11 +200,8 @@ std::string BecomeUser(const ContainerSpec& container) {
 }
 
 std::string OpenPipes(const ContainerSpec& container, Pipes* pipes) {
-  const std::string in = container.stdin_path.empty() ? "/dev/null" : container.stdin_path;
-  pipes->input = ::open(in.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (pipes->input < 0)
-    return "the input file " + in + " cannot be opened: " + std::strerror(errno);
-  if (::pipe2(pipes->output, O_CLOEXEC) != 0 || ::pipe2(pipes->result, O_CLOEXEC) != 0 ||
+  if (::pipe2(pipes->output, O_CLOEXEC) != 0 ||
+      ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pipes->result) != 0 ||
       (!container.stderr_path.empty() && ::pipe2(pipes->errors, O_CLOEXEC) != 0)) {
     return std::string("no pipes for the container: ") + std::strerror(errno);
   }
@@ -131,8 +226,8 @@ std::string FindProgram(const ContainerSpec& container) {
   return "";
 }
 
-Launched Launch(const SupervisedPod& pod, const ContainerSpec& container,
-                const PodCgroups& cgroups) {
+Launched Launch(const SupervisedPod& pod, const ContainerSpec& container, const PodCgroups& cgroups,
+                bool open_files) {
   Launched launched;
   Pipes pipes;
   launched.problem = OpenPipes(container, &pipes);
@@ -142,7 +237,7 @@ Launched Launch(const SupervisedPod& pod, const ContainerSpec& container,
   }
   const pid_t supervisor = ::getpid();
   const pid_t pid = ::fork();
-  if (pid == 0) RunChild(pod, container, cgroups, pipes, supervisor);
+  if (pid == 0) RunChild(pod, container, cgroups, pipes, supervisor, open_files);
   ::close(pipes.result[1]);
   pipes.result[1] = -1;
   if (pid < 0) {
@@ -150,14 +245,11 @@ Launched Launch(const SupervisedPod& pod, const ContainerSpec& container,
     CloseAll(&pipes);
     return launched;
   }
-  // End of file means that exec closed it: the program runs. The child is this process's to reap
-  // either way.
-  char why[1024];
-  ssize_t got = 0;
-  while ((got = ::read(pipes.result[0], why, sizeof why)) < 0 && errno == EINTR) {
+  // The end means that exec closed it: the program runs. The child is this process's to reap either
+  // way.
+  while (TakeMessage(pipes.result[0], &launched)) {
   }
-  if (got > 0) {
-    launched.problem.assign(why, static_cast<std::size_t>(got));
+  if (!launched.problem.empty()) {
     CloseAll(&pipes);
     return launched;
   }

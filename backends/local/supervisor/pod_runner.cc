@@ -17,6 +17,7 @@
 #include "backends/local/supervisor/container_run.h"
 #include "backends/local/supervisor/launch.h"
 #include "backends/local/supervisor/pod_clock.h"
+#include "schedd/base/time.h"
 
 namespace muster::local {
 namespace {
@@ -60,7 +61,8 @@ void PodRunner::Run() {
   if (Status made = cgroups_.Create(pod_.max_processes); !made.ok()) {
     FailPod("FailedToStart", made.error().detail);
   }
-  if (pod_.active_deadline_s > 0) deadline_ms_ = MonotonicMs() + pod_.active_deadline_s * 1000;
+  if (pod_.active_deadline_s > 0)
+    deadline_ms_ = SaturatingAdd(MonotonicMs(), SecondsToMillis(pod_.active_deadline_s));
   if (!cgroups_.limits_processes() && pod_.max_processes > 0)
     guard_at_ms_ = MonotonicMs() + kGuardEveryMs;
   if (PathExists("stop")) OnStopRequest();  // asked before anybody knew whom to signal
@@ -112,7 +114,7 @@ void PodRunner::Advance() {
         }
       }
       // Sidecars are asked to go; what else is left of the containers is not.
-      if (!stopping_) BeginStop(AnyRunning() ? pod_.grace_period_s * 1000 : 0, SIGTERM);
+      if (!stopping_) BeginStop(AnyRunning() ? SecondsToMillis(pod_.grace_period_s) : 0, SIGTERM);
     }
   }
   if (stopping_ && !HasChildren()) {
@@ -149,19 +151,19 @@ void PodRunner::Start(Container* container) {
     HoldPlace(container);
     return;
   }
-  std::string problem = container->OpenUserFiles();
-  if (problem.empty()) {
-    const Status limited = cgroups_.CreateContainer(
-        container->spec.name, container->spec.memory_bytes, container->spec.cpu_milli);
-    if (!limited.ok()) problem = limited.error().detail;
-  }
+  std::string problem;
+  const Status limited = cgroups_.CreateContainer(spec.name, spec.memory_bytes, spec.cpu_milli);
+  if (!limited.ok()) problem = limited.error().detail;
   Launched launched;
   if (problem.empty()) {
-    launched = Launch(pod_, container->spec, cgroups_);
+    container->kills_before = cgroups_.OutOfMemoryKills(spec.name);
+    launched = Launch(pod_, spec, cgroups_, container->WantsUserFiles());
+    container->KeepUserFiles(launched.output_file, launched.error_file);
     problem = launched.problem;
   }
   if (!problem.empty()) {
     container->log.Write("[muster: " + problem + "]\n");
+    container->out_of_memory = false;
     Conclude(container, 128, 0,
              "container " + container->spec.name + " could not start: " + problem);
     return;
@@ -206,14 +208,15 @@ void PodRunner::OnExit(Container* container, int wait_status) {
   DrainOutput(container);
   const int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
   const int code = signal != 0 ? 128 + signal : WEXITSTATUS(wait_status);
-  container->out_of_memory = cgroups_.WasOutOfMemory(container->spec.name);
+  container->out_of_memory =
+      cgroups_.OutOfMemoryKills(container->spec.name) > container->kills_before;
   std::string why = "container " + container->spec.name;
-  if (container->out_of_memory && code != 0) {
+  if (container->out_of_memory && signal == SIGKILL) {
     why += " was killed: out of memory";
-  } else if (signal != 0) {
-    why += " was killed by signal " + std::to_string(signal);
   } else {
-    why += " exited with code " + std::to_string(code);
+    why += signal != 0 ? " was killed by signal " + std::to_string(signal)
+                       : " exited with code " + std::to_string(code);
+    if (container->out_of_memory) why += ", a process of it was killed: out of memory";
   }
   Conclude(container, code, signal, why);
 }
@@ -225,6 +228,12 @@ void PodRunner::Conclude(Container* container, int exit_code, int signal, std::s
   container->ended_us = WallMicros();
   container->message = std::move(why);
   container->state = State::kEnded;
+  if (exit_code == 0) {
+    container->failure.reset();
+  } else if (!stopping_) {
+    container->failure =
+        OwnFailure{exit_code, signal, container->out_of_memory, container->message};
+  }
   const bool again = container->spec.role == ContainerRole::kSidecar
                          ? true
                          : (pod_.restart_policy == RestartPolicy::kAlways &&
@@ -261,16 +270,17 @@ void PodRunner::KillLeftovers(const Container& container) {
 void PodRunner::OnStopRequest() {
   const Result<std::string> asked = ReadWholeFile("stop");
   const std::int64_t asked_ms = asked.ok() ? std::atoll(asked->c_str()) : -1;
-  const std::int64_t grace_ms = asked_ms < 0 ? pod_.grace_period_s * 1000 : asked_ms;
+  const std::int64_t grace_ms = asked_ms < 0 ? SecondsToMillis(pod_.grace_period_s) : asked_ms;
   stop_requested_ = true;
   if (stopping_) {
-    kill_at_ms_ = std::min(kill_at_ms_, MonotonicMs() + grace_ms);  // a second, shorter wish counts
+    // A second, shorter wish counts.
+    kill_at_ms_ = std::min(kill_at_ms_, SaturatingAdd(MonotonicMs(), grace_ms));
     return;
   }
   // A pod whose work is done and that only waits for its sidecars keeps its success.
   if (!AllMainsEnded()) FailPod("Stopped", "stopped on request");
   if (!stopping_) BeginStop(grace_ms, SIGTERM);
-  kill_at_ms_ = MonotonicMs() + grace_ms;
+  kill_at_ms_ = SaturatingAdd(MonotonicMs(), grace_ms);
 }
 
 void PodRunner::FailPod(const std::string& reason, const std::string& message) {
@@ -279,12 +289,12 @@ void PodRunner::FailPod(const std::string& reason, const std::string& message) {
     reason_ = reason;
     message_ = message;
   }
-  if (!stopping_) BeginStop(pod_.grace_period_s * 1000, SIGTERM);
+  if (!stopping_) BeginStop(SecondsToMillis(pod_.grace_period_s), SIGTERM);
 }
 
 void PodRunner::BeginStop(std::int64_t grace_ms, int first_signal) {
   stopping_ = true;
-  kill_at_ms_ = MonotonicMs() + grace_ms;
+  kill_at_ms_ = SaturatingAdd(MonotonicMs(), grace_ms);
   guard_at_ms_ = 0;
   SignalAll(grace_ms > 0 ? first_signal : SIGKILL);
   for (const auto& container : containers_) {

@@ -49,13 +49,17 @@ ContainerSpec ReadContainer(const json::object& from) {
   container.working_dir = Text(from, "workingDir");
   for (const json::value& item : Items(from, "mounts")) {
     const json::object& mount = item.as_object();
-    container.mounts.push_back(
-        {Text(mount, "source"), Text(mount, "target"), Flag(mount, "readOnly")});
+    container.mounts.push_back({Text(mount, "source"), Text(mount, "target"),
+                                Flag(mount, "readOnly"), Text(mount, "subPath"),
+                                Flag(mount, "own"), Flag(mount, "create")});
   }
   container.memory_bytes = Number(from, "memoryBytes", 0);
   container.cpu_milli = Number(from, "cpuMilli", 0);
   container.uid = Number(from, "uid", -1);
   container.gid = Number(from, "gid", -1);
+  for (const json::value& group : Items(from, "groups")) {
+    if (group.is_int64()) container.groups.push_back(group.get_int64());
+  }
   container.stdin_path = Text(from, "stdinPath");
   container.stdout_path = Text(from, "stdoutPath");
   container.stderr_path = Text(from, "stderrPath");

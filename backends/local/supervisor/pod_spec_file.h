@@ -19,6 +19,9 @@ enum class Isolation { kNone, kMountNamespace, kUserNamespace };
 struct MountSpec {
   std::string source, target;
   bool read_only = false;
+  std::string sub_path;  // of the volume; "": all of it
+  bool own = false;      // the source is a directory that the backend made for this pod
+  bool create = false;   // a directory of the host that is made if it is not there
 };
 
 struct ContainerSpec {
@@ -30,7 +33,9 @@ struct ContainerSpec {
   std::vector<MountSpec> mounts;
   std::int64_t memory_bytes = 0, cpu_milli = 0;      // limits; 0: none
   std::int64_t uid = -1, gid = -1;                   // -1: the supervisor's
-  std::string stdin_path, stdout_path, stderr_path;  // "": /dev/null, log only, with stdout
+  std::vector<std::int64_t> groups;                  // supplementary
+  std::string stdin_path, stdout_path, stderr_path;  // "": /dev/null, log only, with stdout;
+                                                     // relative: to the working directory
   bool append = false;                               // to stdout_path and stderr_path
 };
 

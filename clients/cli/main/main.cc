@@ -256,6 +256,14 @@ void AddOwnCommands(CLI::App& app, CommandLine& line) {
   version->callback(
       [&line] { line.run = [&line](Session& s) { return Version(s, line.client_only); }; });
 
+  auto* status =
+      app.add_subcommand("status", "Where the server is, whether it serves, its warnings");
+  status->add_option("-o,--output", line.output, "json or yaml")
+      ->check(CLI::IsMember({"json", "yaml"}));
+  status->callback([&line] {
+    line.run = [&line](Session& s) { return ServerStatus(s, line.output); };
+  });
+
   auto* completion = app.add_subcommand("completion", "Completion script for bash, zsh or fish");
   completion->add_option("SHELL", line.shell, "bash, zsh or fish")
       ->required()

@@ -185,8 +185,7 @@ class Planner {
       const bool left = std::any_of(fit.begin(), fit.end(), [&](const std::string& name) {
         return !Contains(*wanted, name);
       });
-      const WallTime next{MemberQueuesCheck(job)->last_transition.us +
-                          dispatch.every_s * kMicrosPerSecond};
+      const WallTime next = MemberQueuesCheck(job)->last_transition.PlusSeconds(dispatch.every_s);
       if (!StateOf(job).nominated.empty() && left && next > now_) return;
     }
     for (const std::string& name : fit) {
@@ -275,8 +274,7 @@ class Planner {
       return Answer(*job, CheckState::kRetry, of + " does not have it any more");
     }
     const MemberCopy& one = copy->second;
-    const bool out_of_sync = one.finished && one.message.find("out of sync") != std::string::npos;
-    if (out_of_sync || (!one.finished && (one.evicted || !one.admitted)))
+    if (one.out_of_sync || (!one.finished && (one.evicted || !one.admitted)))
       Answer(*job, CheckState::kRetry, of + " took it back: " + one.message);
   }
 

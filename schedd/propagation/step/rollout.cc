@@ -161,7 +161,7 @@ bool Rolling::IsReady(const Work& work, std::optional<WallTime>* ripens) const {
   }
   if (!time_tells) return true;
   const std::int64_t period = input_.placement->rollout.unavailable_period_s;
-  const WallTime ripe{work.bound_at.us + period * kMicrosPerSecond};
+  const WallTime ripe = work.bound_at.PlusSeconds(period);
   if (ripe <= input_.now) return true;
   *ripens = std::min(ripens->value_or(ripe), ripe);
   return false;

@@ -43,6 +43,7 @@ TEST_P(CommitContract, AStateRowIsReplacedWhole) {
   PlanCommit ends;
   auto ended = EndedCopy(*admitted, JobState::kFailed, 3);
   ended->exit_signal = 9;
+  ended->reason = Reason::kOutOfMemory;
   ended->conditions = nullptr;
   ends.jobs.push_back(ended);
   MustCommit(ends);
@@ -52,6 +53,7 @@ TEST_P(CommitContract, AStateRowIsReplacedWhole) {
   EXPECT_EQ(read->conditions, nullptr);
   EXPECT_EQ(read->exit_code, 3);
   EXPECT_EQ(read->exit_signal, 9);
+  EXPECT_EQ(read->reason, Reason::kOutOfMemory);
   EXPECT_EQ(read->end_time, ended->end_time);
 }
 

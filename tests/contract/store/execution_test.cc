@@ -126,7 +126,7 @@ TEST_P(ExecutionContract, AnAttemptIsClosedOnceAndKeptAsItWas) {
   attempt.start_time.us = 200;
   attempt.end_time.us = 300;
   attempt.outcome = JobState::kFailed;
-  attempt.reason = Reason::kBackoffLimitExceeded;
+  attempt.reason = Reason::kOutOfMemory;
   attempt.message = "exit 3";
   attempt.exit_code = 3;
   attempt.exit_signal = 11;
@@ -145,7 +145,7 @@ TEST_P(ExecutionContract, AnAttemptIsClosedOnceAndKeptAsItWas) {
   EXPECT_EQ(closed.outcome, JobState::kFailed);
   EXPECT_EQ(closed.exit_code, 3);
   EXPECT_EQ(closed.exit_signal, 11);
-  EXPECT_EQ(closed.reason, Reason::kBackoffLimitExceeded);
+  EXPECT_EQ(closed.reason, Reason::kOutOfMemory);
   EXPECT_EQ(closed.message, "exit 3");
   EXPECT_EQ(closed.admit_time.us, 100);
   EXPECT_EQ(closed.start_time.us, 200);

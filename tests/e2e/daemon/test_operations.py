@@ -1,4 +1,5 @@
 """Starting, stopping, metrics, quota edits, quotas that bind."""
+import json
 import os
 import subprocess
 import unittest
@@ -34,6 +35,56 @@ class Operations(unittest.TestCase):
                                 capture_output=True, text=True, timeout=PATIENCE, check=False)
         self.assertEqual(result.returncode, 1)
         self.assertIn("another musterd", result.stderr)
+
+    def test_a_log_file_that_cannot_be_written_is_named_and_nothing_starts(self):
+        for path in (self.server.dir, "/proc/none/musterd.log"):  # a directory; where nobody can make one
+            result = subprocess.run([f"{BIN}/musterd", "--data-dir", self.server.dir + "/other", "--rest", "127.0.0.1:0",
+                                     "--log-file", path], capture_output=True, text=True, timeout=PATIENCE, check=False)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn(f"musterd: --log-file {path} cannot be written: ", result.stderr)
+            self.assertEqual(result.stderr.count("\n"), 1)
+            self.assertFalse(os.path.exists(self.server.dir + "/other"))
+
+    def test_that_jobs_run_as_root_is_said_at_start_and_by_status(self):
+        status = json.loads(self.server.run("muster", "status", "-o", "json"))
+        self.assertTrue(status["ready"])
+        types = [warning["type"] for warning in status["warnings"]]
+        root = os.geteuid() == 0
+        self.assertEqual(types, ["JobsRunAsRoot"] if root else [])
+        logged = [line for line in self.server.log().splitlines() if '"start_warning"' in line]
+        self.assertEqual({json.loads(line)["level"] for line in logged}, {"warning"} if root else set())
+        text = self.server.run("muster", "status")
+        self.assertIn("ready:    yes", text)
+        self.assertEqual("warning:  JobsRunAsRoot: " in text, root)
+
+    def limits_memory(self):
+        members = json.loads(self.server.run("muster", "get", "mc", "-o", "json"))["items"]
+        return "memory (cgroup" in json.dumps(members)
+
+    def test_ends_are_told_by_fields_also_after_a_restart_of_the_daemon(self):
+        greedy = "#!/bin/sh\nhead -c 200000000 /dev/zero | tail > /dev/null\nexit 0\n"
+        oom = self.server.run("sbatch", "--parsable", "--mem=32M", "-o", "/dev/null", stdin=greedy).strip()
+        again = shell_job("again", "exit 7")
+        again["spec"]["backoffLimit"] = 1
+        again["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure"
+        _, failed = self.server.call("POST", "/v1/namespaces/default/jobs", again)
+        late = shell_job("late", "true")
+        late["spec"]["activeDeadlineSeconds"] = 10 ** 13
+        _, late = self.server.call("POST", "/v1/namespaces/default/jobs", late)
+        self.assertEqual(self.server.wait_state(late["id"], "Succeeded", "Failed")["state"], "Succeeded")
+        self.assertEqual(self.server.wait_state(failed["id"], "Succeeded", "Failed")["exitCode"], 7)
+        self.server.wait_state(int(oom), "Succeeded", "Failed")
+        for _ in range(2):
+            told = self.server.run("sacct", "-X", "-n", "-P", "-j", str(failed["id"]), "-o", "State,ExitCode")
+            self.assertEqual(told, "FAILED|7:0\n")
+            if self.limits_memory():
+                told = self.server.run("sacct", "-X", "-n", "-P", "-j", oom, "-o", "State,ExitCode")
+                self.assertEqual(told, "OUT_OF_MEMORY|0:125\n")
+                self.assertEqual(self.server.run("squeue", "-h", "-t", "OOM", "-j", oom, "-o", "%T"), "OUT_OF_MEMORY\n")
+                self.assertIn("JobState=OUT_OF_MEMORY Reason=OutOfMemory", self.server.run("scontrol", "show", "job", oom))
+                self.assertEqual(self.server.job(int(oom))["reason"], "OutOfMemory")
+            self.server.stop()
+            self.server.start()
 
     def test_metrics_carry_kueues_names(self):
         text = self.server.get("/metrics")[1]

@@ -66,6 +66,21 @@ TEST_F(Cli, ApplyNamesFileDocumentAndFieldOfEveryError) {
       << ran.err;
 }
 
+TEST_F(Cli, StatusPrintsWhereTheServerIs_WhetherItServes_AndItsWarnings) {
+  answer_ = [](const FakeRequest&) {
+    return FakeAnswer{200, R"({"version":"1.2","ready":false,"reasons":["recovering"],"lastEvent":7,
+      "warnings":[{"type":"JobsRunAsRoot","message":"as root"}]})"};
+  };
+  Session session = Connect();
+  const Ran ran = Capture([&] { return ServerStatus(session, ""); });
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(server_.requests().at(0).target, "/v1/status");
+  EXPECT_NE(ran.out.find("version:  1.2\nready:    no\n          recovering\n"
+                         "warning:  JobsRunAsRoot: as root\n"),
+            std::string::npos)
+      << ran.out;
+}
+
 TEST_F(Cli, SubmitWaitExitsByHowTheJobEnded) {
   const std::tuple<const char*, int, const char*> cases[] = {
       {"Succeeded", 0, "job 17 submitted\njob 17 succeeded\n"},

@@ -291,6 +291,20 @@ TEST_F(Sbatch, WaitEndsWithTheHighestCodeOfAnArray) {
   EXPECT_EQ(ran.out, "Submitted batch job 36\n");
 }
 
+TEST_F(Sbatch, WaitEndsWithOneIfMemoryWasWanting_WhateverTheScriptReturned) {
+  answer_ = [](const FakeRequest& request) {
+    FakeAnswer out{200, R"({"id":36,"items":[{"id":36}]})"};
+    out.stream = request.target == "/v1/events";
+    if (out.stream)
+      out.body.clear();
+    else if (request.target == "/v1/jobs/36")
+      out.body = testing::ViewOf(
+          {.id = 36, .state = "Failed", .reason = "OutOfMemory", .exit_code = "0"});
+    return out;
+  };
+  EXPECT_EQ(Run({"-W", script_}).exit, 1);
+}
+
 TEST_F(Sbatch, TestOnlyAsksForADryRun) {
   answer_ = [](const FakeRequest&) { return FakeAnswer{200, R"({"items":[]})"}; };
   const Ran ran = Run({"--test-only", script_});

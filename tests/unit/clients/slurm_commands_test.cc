@@ -100,8 +100,7 @@ TEST_F(SlurmCommands, SqueueAsksForWhatItShows_AndEveryColumnIsAsOfTheWholeView)
   const SampleJob running{.id = 7, .user = "root", .limit = 600, .array_id = 7, .array_task = 3};
   const SampleJob killed{.id = 8,
                          .state = "Failed",
-                         .reason = "Failed",
-                         .message = "OOMKilled",
+                         .reason = "OutOfMemory",
                          .end = "2026-11-21T10:00:05Z",
                          .exit_code = "137"};
   const SampleJob waiting{
@@ -168,6 +167,48 @@ TEST_F(SlurmCommands, SacctPrintsJobsAndTheirBatchSteps) {
       "JobID|State|ExitCode|Elapsed|MaxRSS\n5|FAILED|3:0|00:00:05|\n5.batch|FAILED|3:0|00:00:05|\n")
       << ran.err;
   EXPECT_EQ(Run(RunSacct, {"sacct", "-o", "Nope"}).exit, 1);
+}
+
+TEST_F(SlurmCommands, OutOfMemoryIsAnEndOfItsOwn_WhateverTheJobReturned_AndWhateverMessagesSay) {
+  const struct {
+    const char* sentence;
+    SampleJob job;
+    std::string squeue, sacct, scontrol;
+  } kCases[] = {
+      {"a container that was killed",
+       {.id = 5, .state = "Failed", .reason = "OutOfMemory", .exit_code = "137", .exit_signal = 9},
+       "OOM OutOfMemory", "OUT_OF_MEMORY|0:125", "JobState=OUT_OF_MEMORY Reason=OutOfMemory"},
+      {"a script that returned 0",
+       {.id = 5, .state = "Failed", .reason = "OutOfMemory", .exit_code = "0"},
+       "OOM OutOfMemory", "OUT_OF_MEMORY|0:125", "JobState=OUT_OF_MEMORY Reason=OutOfMemory"},
+      {"a Job that its member calls complete",
+       {.id = 5, .state = "Succeeded", .reason = "OutOfMemory", .exit_code = "0", .batch = false},
+       "OOM OutOfMemory", "OUT_OF_MEMORY|0:125", "JobState=OUT_OF_MEMORY Reason=OutOfMemory"},
+      {"a program that only says the word",
+       {.id = 5, .state = "Failed", .reason = "Failed", .message = "OOMKilled", .exit_code = "3"},
+       "F NonZeroExitCode", "FAILED|3:0", "JobState=FAILED Reason=NonZeroExitCode"},
+      {"a signal",
+       {.id = 5, .state = "Failed", .reason = "Failed", .exit_code = "139", .exit_signal = 11},
+       "F NonZeroExitCode", "FAILED|0:11", "JobState=FAILED Reason=NonZeroExitCode"},
+  };
+  for (const auto& one : kCases) {
+    SampleJob job = one.job;
+    job.end = "2026-11-21T10:00:05Z";
+    answer_ = [&](const FakeRequest& request) {
+      const bool list = request.target.find("/v1/jobs?") == 0;
+      return FakeAnswer{200, list ? ListOf(job) : testing::ViewOf(job)};
+    };
+    EXPECT_EQ(Run(RunSqueue, {"squeue", "-h", "-t", "all", "-o", "%t %r"}).out,
+              one.squeue + "\n")
+        << one.sentence;
+    const std::string sacct =
+        Run(RunSacct, {"sacct", "-j", "5", "-X", "-n", "-P", "-o", "State,ExitCode"}).out;
+    EXPECT_EQ(sacct, one.sacct + "\n") << one.sentence;
+    const std::string shown = Run(RunScontrol, {"scontrol", "show", "job", "5"}).out;
+    EXPECT_NE(shown.find(one.scontrol), std::string::npos) << one.sentence << ": " << shown;
+    const std::string code = "ExitCode=" + one.sacct.substr(one.sacct.find('|') + 1);
+    EXPECT_NE(shown.find(code), std::string::npos) << one.sentence << ": " << shown;
+  }
 }
 
 TEST_F(SlurmCommands, ScontrolExpandsHostnamesWithoutAServer) {

@@ -68,6 +68,37 @@ TEST(JobLife, ConditionsTellTheStoryInKueuesWords) {
   EXPECT_EQ(FindCondition(*job, "Finished")->reason, "Failed");
 }
 
+TEST(JobLife, WantOfMemoryFailsAScriptThatReturns0_AndIsToldOfAJobThatItsMemberCallsComplete) {
+  const struct {
+    bool batch;
+    JobState state;
+  } kCases[] = {{true, JobState::kFailed}, {false, JobState::kSucceeded}};
+  for (const auto& one : kCases) {
+    EngineWorld world;
+    world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+    const JobId id = world.Submit({.no_requeue = one.batch})->id;
+    world.Run();
+    ASSERT_EQ(world.StateOf(id), JobState::kRunning);
+    Observation seen;
+    seen.key = world.KeyOf(id);
+    seen.phase = RemotePhase::kSucceeded;
+    seen.exit_code = 0;
+    seen.reason = Reason::kOutOfMemory;
+    world.engine->Post(ObservedCommand{seen});
+    world.Run();
+    const JobPtr ended = world.Job(id);
+    EXPECT_EQ(ended->state, one.state) << one.batch;
+    EXPECT_EQ(ended->reason, Reason::kOutOfMemory);
+    EXPECT_EQ(ended->exit_code, 0);
+    EXPECT_EQ(world.UsedCpu(), 0);
+    const auto attempts = world.store.ReadAttempts({id});
+    ASSERT_TRUE(attempts.ok());
+    ASSERT_EQ(attempts->size(), 1U);
+    EXPECT_EQ((*attempts)[0].reason, Reason::kOutOfMemory) << "the accounting has it";
+    EXPECT_EQ((*attempts)[0].outcome, one.state);
+  }
+}
+
 TEST(JobLife, AGangWaitsWholeWhileFifteenAreFreeAndStartsWholeAtSixteen) {
   EngineWorld world;
   world.Declare({{kGpu, 16}}, {{kGpu, 16}});

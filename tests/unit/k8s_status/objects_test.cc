@@ -159,8 +159,9 @@ TEST(JobSetStatus, SaysHowFarTheSetIs) {
 TEST(PyTorchJobStatus, SaysHowFarTheTrainingIs) {
   const std::string counts =
       "replicaStatuses: {Master: {active: 1}, Worker: {active: 2, failed: 1}}, " + kStarted;
-  const auto failed = [](const std::string& message) {
-    return "{completionTime: '2026-11-22T10:00:08Z', conditions: [" +
+  const auto failed = [](const std::string& message, const std::string& master = "failed: 1") {
+    return "{completionTime: '2026-11-22T10:00:08Z', replicaStatuses: {Master: {" + master +
+           "}}, " + kStarted + ", conditions: [" +
            When("Running", "False", "PyTorchJobRunning", "x") + ", " +
            When("Failed", "True", "PyTorchJobFailed", message) + "]}";
   };
@@ -188,15 +189,26 @@ TEST(PyTorchJobStatus, SaysHowFarTheTrainingIs) {
                "], replicaStatuses: {Master: {succeeded: 1}}, " + kStarted + "}",
            "Succeeded succeeded=1 code=0 from 10:00:00 to 10:00:08"},
           {"fails with Failed", "{}", failed("1 Master replica(s) failed"),
-           "Failed to 10:00:08 Failed | PyTorchJobFailed: 1 Master replica(s) failed"},
-          {"that ran too long", "{}",
-           failed("Job a has failed because it was active longer than specified deadline"),
-           "Failed to 10:00:08 DeadlineExceeded | PyTorchJobFailed: Job a has failed because it "
-           "was active longer than specified deadline"},
-          {"that used up its retries", "{}",
-           failed("Job a has failed because it has reached the specified backoff limit"),
-           "Failed to 10:00:08 BackoffLimitExceeded | PyTorchJobFailed: Job a has failed because "
-           "it has reached the specified backoff limit"},
+           "Failed failed=1 from 10:00:00 to 10:00:08 Failed | PyTorchJobFailed: 1 Master "
+           "replica(s) failed"},
+          {"that ran too long", "{runPolicy: {activeDeadlineSeconds: 8}}", failed("x", ""),
+           "Failed from 10:00:00 to 10:00:08 DeadlineExceeded | PyTorchJobFailed: x"},
+          {"that ended before its deadline failed by itself",
+           "{runPolicy: {activeDeadlineSeconds: 9}}",
+           failed("rank 0: it was active longer than specified deadline"),
+           "Failed failed=1 from 10:00:00 to 10:00:08 Failed | PyTorchJobFailed: rank 0: it was "
+           "active longer than specified deadline"},
+          {"whose deadline lies beyond any clock",
+           "{runPolicy: {activeDeadlineSeconds: 9223372036854775807}}", failed("x"),
+           "Failed failed=1 from 10:00:00 to 10:00:08 Failed | PyTorchJobFailed: x"},
+          {"that used up its retries in place", "{runPolicy: {backoffLimit: 3}}", failed("x", ""),
+           "Failed from 10:00:00 to 10:00:08 BackoffLimitExceeded | PyTorchJobFailed: x"},
+          {"that had more failures than retries", "{runPolicy: {backoffLimit: 0}}", failed("x"),
+           "Failed failed=1 from 10:00:00 to 10:00:08 BackoffLimitExceeded | PyTorchJobFailed: x"},
+          {"that failed for good before its retries were used up",
+           "{runPolicy: {backoffLimit: 3}}", failed("it has reached the backoff limit of patience"),
+           "Failed failed=1 from 10:00:00 to 10:00:08 Failed | PyTorchJobFailed: it has reached "
+           "the backoff limit of patience"},
       });
 }
 

@@ -47,8 +47,63 @@ TEST(Observe, SaysWhatTheFirstWaitingPodWaitsFor) {
 
 TEST(Observe, TellsTheExitCodeOfTheFirstFailingContainer) {
   EXPECT_EQ(Said("Job", FailedJob(), {RunningPod("a"), Pod("b", Failure("137", "OOMKilled"))}),
-            "Failed failed=1 code=137 signal=9 from 10:00:01 to 10:00:05 BackoffLimitExceeded | "
+            "Failed failed=1 code=137 signal=9 from 10:00:01 to 10:00:05 OutOfMemory | "
             "BackoffLimitExceeded: over; pod b: container c ended with exit code 137 (OOMKilled)");
+}
+
+TEST(Observe, TellsWantOfMemoryByItsField) {
+  const auto ended = [](const std::string& phase, const std::string& code,
+                        const std::string& reason) {
+    return Pod("a", "{phase: " + phase + ", containerStatuses: [{name: c, state: {terminated: "
+                    "{exitCode: " + code + ", reason: " + reason + ", message: 'OOMKilled'}}}]}");
+  };
+  const json::object done =
+      Object("{}", "{succeeded: 1, conditions: [{type: Complete, status: 'True'}]}");
+  const PodState restarted = Pod(
+      "a",
+      "{phase: Succeeded, containerStatuses: [{name: c, state: {terminated: {exitCode: 0, reason: "
+      "Completed}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]}");
+  const PodState crashing = Pod(
+      "a",
+      "{phase: Running, containerStatuses: [{name: c, state: {waiting: {reason: Crashing}}, "
+      "lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]}");
+  const struct {
+    const char* sentence;
+    json::object job;
+    PodState pod;
+    Reason told;
+  } kCases[] = {
+      {"a container that was killed", FailedJob(), ended("Failed", "137", "OOMKilled"),
+       Reason::kOutOfMemory},
+      {"a script that went on and failed", FailedJob(), ended("Failed", "1", "OOMKilled"),
+       Reason::kOutOfMemory},
+      {"a container that was being started again", FailedJob(), crashing, Reason::kOutOfMemory},
+      {"a script that went on and returned 0", done, ended("Succeeded", "0", "OOMKilled"),
+       Reason::kOutOfMemory},
+      {"a later start of the container was enough", done, restarted, Reason::kNone},
+      {"words of a message are none", FailedJob(), ended("Failed", "137", "Error"),
+       Reason::kBackoffLimitExceeded},
+      {"a deadline is a deadline", FailedJob("DeadlineExceeded"),
+       ended("Failed", "137", "OOMKilled"), Reason::kDeadlineExceeded},
+  };
+  for (const auto& one : kCases) {
+    const ObjectState state = ReadObject(KindNamed("Job"), one.job);
+    EXPECT_EQ(Observe(state, std::vector<PodState>{one.pod}).reason, one.told) << one.sentence;
+  }
+}
+
+TEST(Observe, TellsTheCodeOfTheLastContainer_OfAJobWhoseContainersAreStartedAgain) {
+  // The controller deletes the pod when the job fails: it ends by our TERM, after its own failure.
+  PodState gone = Pod(
+      "b",
+      "{phase: Failed, startTime: '2026-11-22T10:00:01Z', containerStatuses: [{name: c, state: "
+      "{terminated: {exitCode: 143, reason: Error, finishedAt: '2026-11-22T10:00:05Z'}}, "
+      "lastState: {terminated: {exitCode: 7, reason: Error, finishedAt: '2026-11-22T10:00:04Z'}}}]}");
+  gone.gone = true;
+  const Observation seen =
+      Observe(ReadObject(KindNamed("Job"), FailedJob()), std::vector<PodState>{gone});
+  EXPECT_EQ(seen.exit_code, 7);
+  EXPECT_EQ(seen.exit_signal, 0);
 }
 
 TEST(Observe, RemembersAFailedPodThatIsGone) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -285,6 +286,48 @@ TEST(JobController, ActiveDeadline_FailsTheJob) {
   EXPECT_EQ(world.last.wake_at.us, 1 + 5 * kMicrosPerSecond);
   world.now = world.last.wake_at;
   EXPECT_EQ(world.Step().reason, Reason::kDeadlineExceeded);
+}
+
+TEST(Deadlines, BeyondAnyClock_NeverPass) {
+  const struct {
+    const char* api_version;
+    const char* kind;
+    std::string before, after;  // of the number
+  } kKinds[] = {
+      {"batch/v1", "Job", R"({"activeDeadlineSeconds":)", "}"},
+      {"kubeflow.org/v1", "PyTorchJob",
+       R"({"pytorchReplicaSpecs":{"Worker":{"replicas":1,"template":{"spec":{}}}},)"
+       R"("runPolicy":{"activeDeadlineSeconds":)",
+       "}}"},
+      {"ray.io/v1", "RayJob",
+       R"({"rayClusterSpec":{"headGroupSpec":{"template":{"spec":{}}}},"activeDeadlineSeconds":)",
+       "}"},
+  };
+  for (const auto& kind : kKinds) {
+    for (const char* seconds : {"10000000000000", "9223372036854775807"}) {
+      World world(kind.api_version, kind.kind, kind.before + seconds + kind.after);
+      world.Step();
+      world.now = WallTime{4'000'000'000'000'000};
+      const ControllerOutput output = world.Step();
+      EXPECT_NE(output.phase, RemotePhase::kFailed) << kind.kind << " " << seconds;
+      EXPECT_NE(output.reason, Reason::kDeadlineExceeded) << kind.kind << " " << seconds;
+    }
+  }
+}
+
+TEST(Backoff, DoublesUpToItsMost_WhateverTheFirstIs) {
+  const struct {
+    std::int64_t first;
+    std::int32_t doublings;
+    std::int64_t most, us;
+  } kCases[] = {{10, 0, 300, 10},
+                {10, 3, 300, 80},
+                {10, 6, 300, 300},
+                {10, 2'000'000'000, 300, 300},
+                {10, -1, 300, 10},
+                {std::numeric_limits<std::int64_t>::max(), 20, 300, 300}};
+  for (const auto& one : kCases)
+    EXPECT_EQ(BackoffUs(one.first, one.doublings, one.most), one.us) << one.doublings;
 }
 
 World Set(const std::string& more, const std::string& depends = "") {

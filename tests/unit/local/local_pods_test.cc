@@ -1,95 +1,9 @@
 // Real pods on a local member: order, exits, signals, rendezvous, adoption after kill -9, stubborn
 // and runaway ones.
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-
-#include "backends/local/local_backend.h"
-#include "backends/local/process/files.h"
-#include "backends/local/process/process_tree.h"
-#include "schedd/base/limits.h"
-#include "tests/contract/backend/backend_fixture.h"
+#include "tests/unit/local/local_pods_fixture.h"
 
 namespace muster::testing {
 namespace {
-
-class LocalPods : public ::testing::Test {
- protected:
-  LocalOptions Options() {
-    LocalOptions options;
-    options.state_dir = directory_.path() + "/state";
-    options.supervisor_path = MUSTER_SUPERVISOR;
-    options.clusters = {{"alpha", {}, {}}};
-    options.clock = &clock_;
-    options.timers = &timers_;
-    options.random = &random_;
-    options.pod_backoff_ms = 10;
-    return options;
-  }
-  void Open(const LocalOptions& options) {
-    Result<std::unique_ptr<Backend>> made = MakeLocalBackend(options);
-    ASSERT_TRUE(made.ok()) << made.error().detail;
-    backend_ = std::move(made).value();
-    backend_->Start(sink_);
-  }
-  void TearDown() override {
-    if (backend_ == nullptr) return;
-    RemovePolicy at_once;
-    at_once.grace_period_s = 0;
-    for (const DispatchKey& key : keys_) EXPECT_TRUE(Remove(*backend_, key, at_once).ok());
-    backend_->Stop();
-    EXPECT_EQ(AwaitNoSupervisor(), "");
-  }
-  /// The command line of a supervisor of this test that goes on without a pod; "" if none does.
-  std::string AwaitNoSupervisor() const {
-    const auto give_up = std::chrono::steady_clock::now() + kPatience;
-    for (;;) {
-      std::string left;
-      for (const local::ProcessInfo& process : local::AllProcesses()) {
-        const Result<std::string> line =
-            local::ReadWholeFile("/proc/" + std::to_string(process.pid) + "/cmdline");
-        if (line.ok() && line->find(directory_.path()) != std::string::npos) left = *line;
-      }
-      if (left.empty() || std::chrono::steady_clock::now() > give_up) return left;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-  }
-  DispatchKey Key() {
-    keys_.push_back(NewKey("alpha"));
-    return keys_.back();
-  }
-  /// Runs a Job with this pod spec to its end.
-  Observation RunPod(const std::string& pod_spec,
-                     const std::string& job_spec = "\"backoffLimit\":0,") {
-    const DispatchKey key = Key();
-    const Result<RemoteRef> ref =
-        Ensure(*backend_,
-               OrderOf(key, "batch/v1", "Job", "j",
-                       R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},"spec":{)" +
-                           job_spec + R"("template":{"spec":{"restartPolicy":"Never",)" + pod_spec +
-                           "}}}}"));
-    EXPECT_TRUE(ref.ok()) << ref.error().detail;
-    return sink_.AwaitEnd(key);
-  }
-  std::string Log(const std::string& container = "", const std::string& pod = "") {
-    LogQuery query;
-    query.container = container;
-    query.pod = pod;
-    const Result<LogChunk> log = backend_->ReadLog(keys_.back(), query);
-    return log.ok() ? log->data : "error: " + log.error().detail;
-  }
-
-  TemporaryDirectory directory_;
-  TestClock clock_;
-  TestTimers timers_;
-  TestRandom random_;
-  RecordingSink sink_;
-  std::unique_ptr<Backend> backend_;
-  std::vector<DispatchKey> keys_;
-};
 
 TEST_F(LocalPods, ExitCodeAndSignal_AreReported) {
   Open(Options());

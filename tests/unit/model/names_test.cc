@@ -13,7 +13,7 @@ namespace {
 TEST(ReasonName, EveryReason_HasItsOwnName_AndIsFoundByIt) {
   std::set<std::string_view> names;
   for (auto value = static_cast<int>(Reason::kPendingEvaluation);
-       value <= static_cast<int>(Reason::kLocalQueueStopped); ++value) {
+       value <= static_cast<int>(Reason::kStarting); ++value) {
     const auto reason = static_cast<Reason>(value);
     const auto name = ReasonName(reason);
     EXPECT_FALSE(name.empty()) << value;
@@ -26,6 +26,14 @@ TEST(ReasonName, None_IsTheEmptyName_AndUnknownNamesAreNone) {
   EXPECT_EQ(ReasonName(Reason::kNone), "");
   EXPECT_EQ(ReasonOf(""), Reason::kNone);
   EXPECT_EQ(ReasonOf("waitingforquota"), Reason::kNone);
+}
+
+TEST(ReasonName, Numbers_ThatLocalMembersHaveStored_NeverChange) {
+  EXPECT_EQ(static_cast<int>(Reason::kCancelled), 22);
+  EXPECT_EQ(static_cast<int>(Reason::kBackoffLimitExceeded), 24);
+  EXPECT_EQ(static_cast<int>(Reason::kMemberEvicted), 48);
+  EXPECT_EQ(static_cast<int>(Reason::kOutOfMemory), 49);
+  EXPECT_EQ(static_cast<int>(Reason::kStarting), 50);
 }
 
 TEST(ReasonName, KueueReasons_KeepKueuesSpelling) {

@@ -261,7 +261,9 @@ TEST_F(PlanTest, ARunningJobIsTakenBackOnlyByWhatAMemberSaid) {
   copy->finished = true;
   copy->message = "Job finished successfully";
   EXPECT_THAT(Plan(job).answers, IsEmpty()) << "its end is told by its object";
-  copy->message = "The prebuilt workload is out of sync with its user job";
+  copy->message = "Job finished: the database was out of sync";
+  EXPECT_THAT(Plan(job).answers, IsEmpty()) << "words decide nothing";
+  copy->out_of_sync = true;
   EXPECT_THAT(Plan(job).answers, SizeIs(1));
   members_["a"].copies.clear();
   EXPECT_THAT(Plan(job).answers, SizeIs(1));

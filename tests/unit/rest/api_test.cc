@@ -289,6 +289,15 @@ TEST(RestAccounting, JobsComeWithTheirAttempts) {
   EXPECT_EQ(api.Get("/v1/accounting?since=yesterday").status, 400);
 }
 
+TEST(RestAdmin, StatusSaysWhetherItServes_AndWhatItWarnsOf) {
+  ApiWorld api;
+  const json::value status = Json(api.Get("/v1/status").body);
+  EXPECT_TRUE(status.at("ready").as_bool());
+  EXPECT_TRUE(status.at("reasons").as_array().empty());
+  EXPECT_TRUE(status.at("warnings").is_array());
+  EXPECT_FALSE(status.at("version").as_string().empty());
+}
+
 TEST(RestAdmin, QuotasAndClustersAnswer) {
   ApiWorld api;
   const json::value quotas = Json(api.Get("/v1/quotas?clusterQueue=cq").body);

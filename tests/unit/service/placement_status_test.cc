@@ -120,6 +120,7 @@ TEST(PlacementStatus, FollowsTheJobsThatItGoverns_UpToTheFirstConditionThatIsNot
   reserved.state = JobState::kReserved;
   reserved.message = "waits for its checks";
   JobRecord pulling = Sent(1);
+  pulling.reason = Reason::kStarting;
   pulling.message = "pod a-0: ImagePullBackOff";
   const struct {
     const char* sentence;

@@ -1,0 +1,39 @@
+// What surrounds a pod while it is built. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backends/local/pods/json_read.h"
+#include "backends/local/process/cgroup.h"
+#include "schedd/model/resources.h"
+
+namespace muster::local {
+
+/// A ConfigMap or Secret of the attempt.
+struct Dependent {
+  std::string kind, name;
+  json::object manifest;
+};
+
+/// What surrounds the pod.
+struct PodContext {
+  std::string ns, cluster, pod_uid;
+  std::string pod_dir;      // absolute
+  std::string marker_key;   // unique on this host; also names the pod's control group
+  std::string search_path;  // PATH that containers start with
+  std::string home;         // HOME likewise
+  std::string hosts_file;   // "" without one
+  std::string isolation;    // "mount", "user" or "none"
+  const std::vector<Dependent>* dependents = nullptr;
+  const ResourceList* allocatable = nullptr;
+  std::vector<CgroupMount> cgroups;
+  std::int64_t max_processes = 0, log_bytes = 0;
+  std::int64_t own_uid = 0, own_gid = 0;
+  /// The login group of a user of this host; empty: the group with the user's number.
+  std::function<std::int64_t(std::int64_t uid)> group_of;
+};
+
+}  // namespace muster::local

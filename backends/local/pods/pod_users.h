@@ -1,0 +1,45 @@
+// Who the containers of a pod are on this host, and whose its directories are. Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/local/pods/json_read.h"
+#include "backends/local/pods/pod_context.h"
+#include "schedd/base/result.h"
+
+namespace muster::local {
+
+/// A user of this host as a container has it; -1: the daemon's own.
+struct PodUser {
+  std::int64_t uid = -1, gid = -1;
+  std::vector<std::int64_t> groups;  // supplementary
+  bool operator==(const PodUser&) const = default;
+  bool foreign() const { return uid >= 0; }
+};
+
+/// The user that securityContext asks for. A group that is not given is the user's own, as at a
+/// login, not the daemon's. Errors (kInvalidArgument): another user than the daemon's, which is not
+/// root; runAsNonRoot where it would be root.
+Result<PodUser> UserOf(const json::object& pod_spec, const json::object& container,
+                       const PodContext& context);
+
+/// The users of all containers of a pod, each once, main containers first.
+struct PodUsers {
+  std::vector<PodUser> all;
+  std::int64_t fs_group = -1;
+  bool any_foreign() const;
+  /// The one user of every container; null if they differ.
+  const PodUser* only() const { return all.size() == 1 ? &all.front() : nullptr; }
+};
+Result<PodUsers> UsersOf(const json::object& pod_spec, const PodContext& context);
+
+/// A directory that the containers write to: their one user's alone; where they differ the
+/// fsGroup's; else anybody's, as Kubernetes has it.
+struct DirectoryRights {
+  std::uint32_t mode = 0777;
+  std::int64_t uid = -1, gid = -1;
+};
+DirectoryRights RightsOfShared(const PodUsers& users);
+
+}  // namespace muster::local

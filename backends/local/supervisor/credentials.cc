@@ -1,0 +1,62 @@
+#include "backends/local/supervisor/credentials.h"
+
+#include <grp.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace muster::local {
+namespace {
+
+std::string CannotBe(uid_t uid) {
+  return "cannot run as user " + std::to_string(uid) + ": " + std::strerror(errno);
+}
+
+}  // namespace
+
+Credentials CredentialsOf(const ContainerSpec& container) {
+  Credentials user;
+  user.uid = container.uid < 0 ? ::geteuid() : static_cast<uid_t>(container.uid);
+  user.gid = container.gid < 0 ? ::getegid() : static_cast<gid_t>(container.gid);
+  for (const std::int64_t group : container.groups)
+    user.groups.push_back(static_cast<gid_t>(group));
+  user.differ = user.uid != ::geteuid() || user.gid != ::getegid() || !user.groups.empty();
+  return user;
+}
+
+ActAs::ActAs(const Credentials& user) : uid_(::geteuid()), gid_(::getegid()) {
+  if (!user.differ) return;
+  const int count = ::getgroups(0, nullptr);
+  groups_.resize(static_cast<std::size_t>(count < 0 ? 0 : count));
+  if (count < 0 || ::getgroups(count, groups_.data()) < 0 ||
+      ::setgroups(user.groups.size(), user.groups.data()) != 0) {
+    problem_ = CannotBe(user.uid);
+    return;
+  }
+  changed_ = true;
+  if (::setegid(user.gid) != 0 || ::seteuid(user.uid) != 0) problem_ = CannotBe(user.uid);
+}
+
+ActAs::~ActAs() {
+  if (!changed_) return;
+  // With half of somebody else's rights nothing may go on.
+  if (::seteuid(uid_) != 0 || ::setegid(gid_) != 0 ||
+      ::setgroups(groups_.size(), groups_.data()) != 0) {
+    ::_exit(127);
+  }
+}
+
+std::string BecomeUser(const Credentials& user) {
+  if (!user.differ) return "";
+  if (::setgroups(user.groups.size(), user.groups.data()) != 0 || ::setgid(user.gid) != 0 ||
+      ::setuid(user.uid) != 0) {
+    return CannotBe(user.uid);
+  }
+  if (user.uid != 0 && ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return CannotBe(user.uid);
+  return "";
+}
+
+}  // namespace muster::local
