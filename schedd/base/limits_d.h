@@ -37,7 +37,7 @@ inline constexpr double kAllResetBurst = 2000, kAllResetsPerS = 1000;
 // Of one connection: SETTINGS, and frames of kinds that HTTP/2 does not know.
 inline constexpr double kSettingsBurst = 100, kSettingsPerS = 10;
 // Of one connection: pings; clients that measure bandwidth ping at every round trip for a while.
-inline constexpr double kPingBurst = 10'000, kPingsPerS = 1000;
+inline constexpr double kPingBurst = 1000, kPingsPerS = 1000;
 // Of one connection: frames that carry nothing and end nothing (empty DATA, PRIORITY).
 inline constexpr double kEmptyFrameBurst = 10'000, kEmptyFramesPerS = 1000;
 // One block of headers on the wire, compressed, and the frames it may be cut into.

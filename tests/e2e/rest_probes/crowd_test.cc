@@ -83,7 +83,8 @@ TEST(CrowdProbes, FiveThousandSilentConnectionsLeaveAnAnswerForEverybody) {
     Clients silent;
     for (std::size_t i = 0; i < crowd; ++i) {
       silent.push_back(std::make_unique<RawClient>(server.port()));
-      if (i % 1000 == 999) EXPECT_EQ(StatusOfANewClient(server.port()), 200) << i;
+      if (i % 1000 != 999) continue;
+      EXPECT_EQ(StatusOfANewClient(server.port()), 200) << i;
     }
     for (int i = 0; i < 20; ++i) EXPECT_EQ(StatusOfANewClient(server.port()), 200);
   }
