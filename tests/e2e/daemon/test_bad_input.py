@@ -69,7 +69,7 @@ class BadInput(unittest.TestCase):
         wide = "[" + ",".join(["[0]"] * 2_000_000) + "]"
         for body, content_type in ((anchors, "application/yaml"), (wide, "application/json")):
             grown = self.peak_while(lambda body=body, content_type=content_type: self.refused(
-                body, 400, "more than 400000 values in one request", content_type=content_type, path="/v1/apply"))
+                body, 400, "more than 500000 values in one request", content_type=content_type, path="/v1/apply"))
             self.assertLessEqual(grown, 64)
 
         def eight_at_once():

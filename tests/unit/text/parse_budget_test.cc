@@ -62,7 +62,7 @@ TEST(ParseBudget, CountsTheValuesOfAllDocumentsTogether) {
   ASSERT_FALSE(bomb.ok());
   EXPECT_EQ(bomb.error().code, Code::kInvalidArgument);
   EXPECT_THAT(bomb.error().detail,
-              HasSubstr("more than 400000 values in one request, copies made by anchors and "
+              HasSubstr("more than 500000 values in one request, copies made by anchors and "
                         "aliases included"));
   EXPECT_THAT(bomb.error().detail, HasSubstr("YAML document "));
 }
@@ -70,7 +70,7 @@ TEST(ParseBudget, CountsTheValuesOfAllDocumentsTogether) {
 TEST(ParseBudget, CountsWhatAnAnchorKeeps) {
   const auto nested = ParseYaml(NestedAnchors());
   ASSERT_FALSE(nested.ok());
-  EXPECT_THAT(nested.error().detail, HasSubstr("more than 400000 values"));
+  EXPECT_THAT(nested.error().detail, HasSubstr("more than 500000 values"));
 }
 
 TEST(ParseBudget, CountsRepeatedTextOfAllDocumentsTogether) {
@@ -87,7 +87,7 @@ TEST(ParseBudget, IsSharedByAllTextsOfARequest) {
   const auto second = ParseDocuments(half, &budget);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().code, Code::kInvalidArgument);
-  EXPECT_THAT(second.error().detail, HasSubstr("JSON: more than 400000 values in one request"));
+  EXPECT_THAT(second.error().detail, HasSubstr("JSON: more than 500000 values in one request"));
   EXPECT_TRUE(ParseJson(half + " ").ok()) << "text that no request brought has no such bound";
 }
 
