@@ -159,7 +159,7 @@ void Front::Stop() {
     impl->stopping = true;
     impl->ticker.cancel();
     for (const auto& relay : std::vector(impl->relays)) relay->Close();
-    impl->work.reset();
+    impl->io.stop();  // who still lingers is closed with its io_context
   });
   impl_->thread.join();
 }

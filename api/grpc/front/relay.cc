@@ -86,6 +86,7 @@ bool Relay::Count(Way& way, std::string_view bytes) {
     meter_.FromClient(bytes, now);
   }
   if (!meter_.why().empty()) {
+    if (&way == &down_) Write(way, bytes);  // the client has to know where frames end
     Cut(meter_.why());
     return false;
   }
