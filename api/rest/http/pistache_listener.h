@@ -1,6 +1,6 @@
-// PistacheListener: Pistache polls and reads; nothing else of it is used. Accepting is api/net's. The
-// only file pair that includes Pistache. README.md says which of Pistache's faults each choice here
-// answers.
+// PistacheListener: Pistache polls and reads; nothing else of it is used. Accepting is api/net's.
+// The only file pair that includes Pistache. README.md says which of Pistache's faults each choice
+// here answers.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Floods of HTTP/2 frames, watches that nobody reads and crowds of connections, over raw sockets: the
-// offender is told to go away, memory stays where it was, and everybody else is served.
+// Floods of HTTP/2 frames, watches that nobody reads and crowds of connections, over raw sockets:
+// the offender is told to go away, memory stays where it was, and everybody else is served.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
