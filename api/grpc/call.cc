@@ -10,13 +10,22 @@ namespace {
 /// Peers refuse metadata over 8 KiB by default; the fields that fit tell enough.
 constexpr std::size_t kProblemBytes = 4096;
 
-}  // namespace
-
 Result<auth::Principal> PrincipalOf(const grpc::CallbackServerContext& context) {
   const auto& metadata = context.client_metadata();
   const auto user = metadata.find("x-muster-user");
   if (user == metadata.end()) return auth::LoopbackPrincipal("");
   return auth::LoopbackPrincipal({user->second.data(), user->second.size()});
+}
+
+}  // namespace
+
+Result<auth::Principal> CallerOf(const grpc::CallbackServerContext& context,
+                                 const SchedulerService& service) {
+  Result<auth::Principal> who = PrincipalOf(context);
+  if (!who.ok()) return who;
+  const Status ready = service.Ready();
+  if (!ready.ok()) return ready.error();
+  return who;
 }
 
 grpc::Status StatusOf(grpc::CallbackServerContext* context, const Error& error) {

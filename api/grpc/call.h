@@ -4,12 +4,16 @@
 #include <grpcpp/grpcpp.h>
 
 #include "api/auth/authorizer.h"
+#include "api/service/scheduler_service.h"
 #include "schedd/base/result.h"
 
 namespace muster::api {
 
-/// The user that the metadata `x-muster-user` names, or `anonymous`.
-Result<auth::Principal> PrincipalOf(const grpc::CallbackServerContext& context);
+/// Who calls: the user that the metadata `x-muster-user` names, or `anonymous`. kUnavailable until
+/// the daemon has recovered and leads. Every method of muster.v1 begins with it: without a caller
+/// the service answers nothing.
+Result<auth::Principal> CallerOf(const grpc::CallbackServerContext& context,
+                                 const SchedulerService& service);
 
 /// The status of an error: its code and sentence. The wrong fields go into the trailing metadata
 /// `muster-problem-bin` (a muster.v1.Problem), a retry hint into `retry-after-ms`. Call before

@@ -33,7 +33,7 @@ Result<NewMember> ToNewMember(const v1::AddClusterRequest& request) {
 grpc::ServerUnaryReactor* ClusterServiceImpl::ListClusters(grpc::CallbackServerContext* context,
                                                            const v1::ListClustersRequest*,
                                                            v1::ListClustersResponse* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, service_.Clusters(*who),
@@ -47,7 +47,7 @@ grpc::ServerUnaryReactor* ClusterServiceImpl::ListClusters(grpc::CallbackServerC
 grpc::ServerUnaryReactor* ClusterServiceImpl::GetCluster(grpc::CallbackServerContext* context,
                                                          const v1::GetClusterRequest* request,
                                                          v1::Cluster* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, ClusterNamed(service_, *who, request->name()),
@@ -58,7 +58,7 @@ grpc::ServerUnaryReactor* ClusterServiceImpl::GetCluster(grpc::CallbackServerCon
 grpc::ServerUnaryReactor* ClusterServiceImpl::CordonCluster(grpc::CallbackServerContext* context,
                                                             const v1::CordonClusterRequest* request,
                                                             v1::Cluster* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   service_.Cordon(*who, request->name(), request->cordon(),
@@ -74,7 +74,7 @@ grpc::ServerUnaryReactor* ClusterServiceImpl::CordonCluster(grpc::CallbackServer
 grpc::ServerUnaryReactor* ClusterServiceImpl::DrainCluster(grpc::CallbackServerContext* context,
                                                            const v1::DrainClusterRequest* request,
                                                            v1::DrainClusterResponse* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   service_.Drain(*who, request->name(), request->force(),
@@ -88,7 +88,7 @@ grpc::ServerUnaryReactor* ClusterServiceImpl::DrainCluster(grpc::CallbackServerC
 grpc::ServerUnaryReactor* ClusterServiceImpl::AddCluster(grpc::CallbackServerContext* context,
                                                          const v1::AddClusterRequest* request,
                                                          v1::AddClusterResponse* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   const Result<NewMember> wanted = ToNewMember(*request);
   if (!wanted.ok()) return Refuse(context, wanted.error());
@@ -103,7 +103,7 @@ grpc::ServerUnaryReactor* ClusterServiceImpl::AddCluster(grpc::CallbackServerCon
 grpc::ServerUnaryReactor* ClusterServiceImpl::RemoveCluster(grpc::CallbackServerContext* context,
                                                             const v1::RemoveClusterRequest* request,
                                                             v1::RemoveClusterResponse* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   service_.RemoveMember(

@@ -274,8 +274,8 @@ Result<QuotaEdit> QuotaEditOf(const v1::SetQuotaRequest& request) {
   return edit;
 }
 
-Result<json::value> OneDocument(const std::string& text) {
-  Result<std::vector<json::value>> documents = ParseDocuments(text);
+Result<json::value> OneDocument(const std::string& text, ParseBudget* budget) {
+  Result<std::vector<json::value>> documents = ParseDocuments(text, budget);
   if (!documents.ok()) return documents.error();
   if (documents->size() != 1) {
     return InvalidField("manifest", "holds " + std::to_string(documents->size()) +

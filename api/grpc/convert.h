@@ -10,6 +10,7 @@
 #include "muster/v1/jobs.pb.h"
 #include "muster/v1/queues.pb.h"
 #include "muster/v1/quota.pb.h"
+#include "schedd/text/parse_budget.h"
 
 namespace muster::api {
 
@@ -29,7 +30,8 @@ void ToProto(const json::value& object, v1::QueueObject* out);
 /// The edit that a request asks for (see quota.proto for the mask's rules). Errors name the field.
 Result<QuotaEdit> QuotaEditOf(const v1::SetQuotaRequest& request);
 
-/// One manifest in JSON or YAML text. Errors: malformed; not exactly one document.
-Result<json::value> OneDocument(const std::string& text);
+/// One manifest in JSON or YAML text. Errors: malformed; not exactly one document; over the budget
+/// of its request.
+Result<json::value> OneDocument(const std::string& text, ParseBudget* budget);
 
 }  // namespace muster::api

@@ -1,12 +1,16 @@
 #include "api/grpc/event_hub.h"
 
 #include <algorithm>
+#include <chrono>
+#include <map>
 #include <utility>
 
 #include "schedd/base/limits.h"
 
 namespace muster::api {
 namespace {
+
+constexpr std::chrono::seconds kTick{1};
 
 /// Ends at once with a status; owns itself.
 class RefusedWatch final : public grpc::ServerWriteReactor<v1::Event> {
@@ -21,19 +25,74 @@ grpc::ServerWriteReactor<v1::Event>* EventHub::Refuse(const grpc::Status& status
   return new RefusedWatch(status);
 }
 
-grpc::ServerWriteReactor<v1::Event>* EventHub::Open(auth::Principal who, std::int64_t since) {
-  auto watch = std::make_shared<EventWatch>(service_, std::move(who), since,
+EventHub::EventHub(SchedulerService& service) : service_(service) {}
+EventHub::~EventHub() { StopTicking(); }
+
+grpc::ServerWriteReactor<v1::Event>* EventHub::Open(grpc::CallbackServerContext* context,
+                                                    auth::Principal who, std::int64_t since) {
+  auto watch = std::make_shared<EventWatch>(service_, context, std::move(who), since,
                                             [this](const EventWatch* ended) { Forget(ended); });
+  std::shared_ptr<EventWatch> displaced;
   {
     std::lock_guard lock(mutex_);
     if (closed_) return Refuse({grpc::StatusCode::UNAVAILABLE, "the server is stopping"});
     if (watches_.size() >= limits::kStreams) {
-      return Refuse({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many event watches are open"});
+      displaced = Displaced(watch->peer());
+      if (displaced == nullptr) {
+        return Refuse({grpc::StatusCode::RESOURCE_EXHAUSTED, "too many event watches are open"});
+      }
     }
     watches_.push_back(watch);
+    if (!ticker_.joinable()) {
+      ticker_ = std::jthread([this](std::stop_token stop) {
+        std::mutex alone;
+        std::unique_lock tick(alone);
+        while (!wake_.wait_for(tick, stop, kTick, [&stop] { return stop.stop_requested(); }))
+          Tick();
+      });
+    }
+  }
+  if (displaced != nullptr) {
+    displaced->Drop({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                     "others need this watch's place: its connection has the most of all; watch "
+                     "again from the last event you saw"});
   }
   watch->Begin();
   return watch.get();
+}
+
+std::shared_ptr<EventWatch> EventHub::Displaced(const std::string& peer) {
+  std::map<std::string, std::size_t> counts;
+  for (const auto& watch : watches_) ++counts[watch->peer()];
+  const auto most =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == counts.end() || most->second < counts[peer] + 2) return nullptr;
+  const auto oldest =
+      std::find_if(watches_.begin(), watches_.end(),
+                   [&](const auto& watch) { return watch->peer() == most->first; });
+  std::shared_ptr<EventWatch> out = *oldest;
+  watches_.erase(oldest);
+  return out;
+}
+
+void EventHub::Tick() {
+  const Status ready = service_.Ready();
+  for (const auto& watch : Watches()) {
+    if (!ready.ok()) {
+      watch->End({grpc::StatusCode::UNAVAILABLE, ready.error().detail});
+    }
+    watch->OnTick(kTick.count() * 1000);
+  }
+}
+
+void EventHub::StopTicking() {
+  std::jthread ticker;
+  {
+    std::lock_guard lock(mutex_);
+    ticker.swap(ticker_);
+  }
+  ticker.request_stop();  // and joined here, without the lock
 }
 
 std::vector<std::shared_ptr<EventWatch>> EventHub::Watches() const {
@@ -51,6 +110,7 @@ void EventHub::Close() {
     std::lock_guard lock(mutex_);
     closed_ = true;
   }
+  StopTicking();
   for (const auto& watch : Watches()) {
     watch->End({grpc::StatusCode::UNAVAILABLE, "the server is stopping"});
   }

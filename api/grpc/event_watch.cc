@@ -4,6 +4,7 @@
 
 #include "api/grpc/convert.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/limits_d.h"
 
 namespace muster::api {
 namespace {
@@ -14,9 +15,15 @@ constexpr std::size_t kLiveEvents = limits::kStreamBacklogBytes / 200;
 
 }  // namespace
 
-EventWatch::EventWatch(SchedulerService& service, auth::Principal who, std::int64_t since,
+EventWatch::EventWatch(SchedulerService& service, grpc::CallbackServerContext* context,
+                       auth::Principal who, std::int64_t since,
                        std::function<void(const EventWatch*)> on_done)
-    : service_(service), who_(std::move(who)), on_done_(std::move(on_done)), sent_(since) {}
+    : service_(service),
+      context_(context),
+      peer_(context->peer()),
+      who_(std::move(who)),
+      on_done_(std::move(on_done)),
+      sent_(since) {}
 
 void EventWatch::Begin() {
   self_ = shared_from_this();
@@ -32,7 +39,8 @@ void EventWatch::OnPublished(const std::vector<Event>& events) {
     live_.insert(live_.end(), events.begin(), events.end());
     Event next;
     if (!busy_ && !behind_ && TakeNext(&next)) {
-      busy_ = write = true;
+      busy_ = writing_ = write = true;
+      written_for_ms_ = 0;
       message_.Clear();
       ToProto(next, &message_);
     }
@@ -66,7 +74,8 @@ void EventWatch::Advance() {
     if (ending_) return FinishOnce(lock);
     Event next;
     if (TakeNext(&next)) {
-      busy_ = true;
+      busy_ = writing_ = true;
+      written_for_ms_ = 0;
       message_.Clear();
       ToProto(next, &message_);
       lock.unlock();
@@ -102,8 +111,38 @@ void EventWatch::End(grpc::Status status) {
   Advance();
 }
 
+void EventWatch::Drop(grpc::Status status) {
+  End(std::move(status));
+  CancelWrite();
+}
+
+void EventWatch::OnTick(std::int64_t ms) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!writing_) return;
+    written_for_ms_ += ms;
+    if (written_for_ms_ <= limits::kWatchStallMs) return;
+  }
+  Drop({grpc::StatusCode::RESOURCE_EXHAUSTED,
+        "an event was not taken in time; watch again from the last event you saw"});
+}
+
+void EventWatch::CancelWrite() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!writing_ || finished_ || cancelling_) return;
+    cancelling_ = true;
+  }
+  context_->TryCancel();  // gRPC keeps it while the call has not finished
+  {
+    std::lock_guard lock(mutex_);
+    cancelling_ = false;
+  }
+  Advance();
+}
+
 void EventWatch::FinishOnce(std::unique_lock<std::mutex>& lock) {
-  if (finished_) return;
+  if (finished_ || cancelling_) return;
   finished_ = true;
   lock.unlock();
   Finish(status_);
@@ -112,7 +151,7 @@ void EventWatch::FinishOnce(std::unique_lock<std::mutex>& lock) {
 void EventWatch::OnWriteDone(bool ok) {
   {
     std::lock_guard lock(mutex_);
-    busy_ = false;
+    busy_ = writing_ = false;
     if (!ok) ending_ = true;
   }
   Advance();

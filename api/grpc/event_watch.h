@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "api/service/scheduler_service.h"
@@ -21,14 +22,20 @@ namespace muster::api {
 class EventWatch final : public grpc::ServerWriteReactor<v1::Event>,
                          public std::enable_shared_from_this<EventWatch> {
  public:
-  EventWatch(SchedulerService& service, auth::Principal who, std::int64_t since,
-             std::function<void(const EventWatch*)> on_done);
+  EventWatch(SchedulerService& service, grpc::CallbackServerContext* context, auth::Principal who,
+             std::int64_t since, std::function<void(const EventWatch*)> on_done);
   /// Begins to read and write; call once, after the hub knows the watch.
   void Begin();
   /// From the engine thread, in order.
   void OnPublished(const std::vector<Event>& events);
-  /// Ends the call with a status.
+  /// Ends the call with a status, after the event that is being written.
   void End(grpc::Status status);
+  /// The same, whether the client takes that event or not.
+  void Drop(grpc::Status status);
+  /// `ms` have passed: a watch whose client does not read is dropped.
+  void OnTick(std::int64_t ms);
+  /// The connection that the call came over.
+  const std::string& peer() const { return peer_; }
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
@@ -40,8 +47,12 @@ class EventWatch final : public grpc::ServerWriteReactor<v1::Event>,
   /// Under the lock: the next event to write, if there is one at hand.
   bool TakeNext(Event* event);
   void FinishOnce(std::unique_lock<std::mutex>& lock);
+  /// Cancels the call, so that a write under way ends.
+  void CancelWrite();
 
   SchedulerService& service_;
+  grpc::CallbackServerContext* const context_;  // gRPC's, until OnDone
+  const std::string peer_;
   const auth::Principal who_;
   const std::function<void(const EventWatch*)> on_done_;
   std::shared_ptr<EventWatch> self_;  // until OnDone
@@ -52,6 +63,9 @@ class EventWatch final : public grpc::ServerWriteReactor<v1::Event>,
   std::int64_t sent_ = 0;   // seq of the last event handed to gRPC
   bool behind_ = true;      // the store has more than page_ and live_
   bool busy_ = false;       // a write or a read is under way
+  bool writing_ = false;
+  std::int64_t written_for_ms_ = 0;  // the write under way
+  bool cancelling_ = false;          // the call must not finish meanwhile
   bool ending_ = false;
   bool finished_ = false;
   grpc::Status status_;

@@ -5,21 +5,23 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
+#include <grpcpp/server_posix.h>
 
 #include <utility>
 
 #include "api/grpc/admin_services.h"
 #include "api/grpc/event_hub.h"
 #include "api/grpc/job_service.h"
+#include "api/net/acceptor.h"
 #include "schedd/base/limits.h"
+#include "schedd/base/limits_d.h"
 
 namespace muster::api {
 namespace {
 
 constexpr const char* kServices[] = {"muster.v1.JobService", "muster.v1.QueueService",
                                      "muster.v1.ClusterService", "muster.v1.QuotaAdminService"};
-/// One connection's open calls. gRPC 1.51 predates the hardening against clients that open and
-/// reset streams without end, so the bound is low and the memory quota below is hard.
+/// One connection's open calls. What gRPC 1.51 itself does not bound, the front does.
 constexpr int kStreamsPerConnection = 256;
 constexpr std::size_t kMemoryBytes = 256 << 20;
 constexpr int kPingIntervalMs =
@@ -27,10 +29,6 @@ constexpr int kPingIntervalMs =
 constexpr int kIdlePingMs = 60'000;  // a peer that vanished is noticed
 constexpr int kPingTimeoutMs = 20'000;
 constexpr int kStopGraceSeconds = 5;
-
-bool IsLoopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host == "127.0.0.1";
-}
 
 void SetLimits(grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(static_cast<int>(limits::kRequestBytes));
@@ -45,8 +43,8 @@ void SetLimits(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 2);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kIdlePingMs);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingTimeoutMs);
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT,
-                              0);  // a port in use is an error, not shared
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+                              static_cast<int>(limits::kGrpcIdleMs));
 }
 
 }  // namespace
@@ -66,8 +64,8 @@ struct GrpcServer::Impl {
   QueueServiceImpl queues;
   ClusterServiceImpl clusters;
   QuotaAdminServiceImpl quotas;
-  std::unique_ptr<grpc::Server> server;
-  int port = 0;
+  std::unique_ptr<grpc::Server> server;  // has no port of its own
+  std::unique_ptr<front::Front> front;
 };
 
 GrpcServer::GrpcServer(SchedulerService& service, GrpcOptions options)
@@ -77,25 +75,28 @@ GrpcServer::~GrpcServer() { Stop(); }
 
 Status GrpcServer::Start() {
   const GrpcOptions& options = impl_->options;
-  if (!IsLoopback(options.host)) {
+  const std::string address = net::LoopbackAddress(options.host);
+  if (address.empty()) {
     return InvalidField("grpc", "listens on loopback only until authentication is set up; \"" +
                                     options.host + "\" is not a loopback address");
   }
-  const std::string host = options.host == "::1" ? "[::1]" : options.host;
-  const std::string address = host + ":" + std::to_string(options.port);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetLimits(&builder);
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &impl_->port);
   builder.RegisterService(&impl_->jobs);
   builder.RegisterService(&impl_->queues);
   builder.RegisterService(&impl_->clusters);
   builder.RegisterService(&impl_->quotas);
   impl_->server = builder.BuildAndStart();
-  if (impl_->server == nullptr || impl_->port == 0) {
-    impl_->server.reset();
-    return Unavailable("gRPC cannot listen on " + address + ": is the port in use?");
+  if (impl_->server == nullptr) return Unavailable("gRPC cannot start");
+  impl_->front = std::make_unique<front::Front>(
+      [server = impl_->server.get()](int fd) { grpc::AddInsecureChannelFromFd(server, fd); },
+      options.front);
+  const Status started = impl_->front->Start(address, options.port);
+  if (!started.ok()) {
+    Stop();
+    return Unavailable("gRPC " + started.error().detail);
   }
   grpc::HealthCheckServiceInterface* health = impl_->server->GetHealthCheckService();
   for (const char* name : kServices) health->SetServingStatus(name, true);
@@ -104,15 +105,17 @@ Status GrpcServer::Start() {
 
 void GrpcServer::Stop() {
   if (impl_->server == nullptr) return;
+  if (impl_->front != nullptr) impl_->front->StopAccepting();
   impl_->server->GetHealthCheckService()->SetServingStatus(false);
   impl_->events.Close();
   impl_->server->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
                                        gpr_time_from_seconds(kStopGraceSeconds, GPR_TIMESPAN)));
   impl_->server->Wait();
+  if (impl_->front != nullptr) impl_->front->Stop();
   impl_->server.reset();
 }
 
-int GrpcServer::port() const { return impl_->port; }
+int GrpcServer::port() const { return impl_->front == nullptr ? 0 : impl_->front->port(); }
 
 void GrpcServer::PublishEvents(const std::vector<Event>& events) { impl_->events.Publish(events); }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "api/grpc/front/front.h"
 #include "api/service/scheduler_service.h"
 
 namespace muster::api {
@@ -13,6 +14,7 @@ namespace muster::api {
 struct GrpcOptions {
   std::string host = "127.0.0.1";
   int port = 8687;  // 0: any free one
+  front::FrontOptions front = {};
 };
 
 class GrpcServer {

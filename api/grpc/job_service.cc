@@ -36,9 +36,10 @@ Result<JobFilter> FilterOf(const v1::ListJobsRequest& request) {
 grpc::ServerUnaryReactor* JobServiceImpl::SubmitJob(grpc::CallbackServerContext* context,
                                                     const v1::SubmitJobRequest* request,
                                                     v1::SubmitJobResponse* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
-  Result<json::value> body = OneDocument(request->manifest());
+  ParseBudget budget = ParseBudget::ForRequest();
+  Result<json::value> body = OneDocument(request->manifest(), &budget);
   if (!body.ok()) return Refuse(context, body.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   SubmitRequest submit{request->namespace_(), std::move(*body), request->idempotency_key()};
@@ -57,7 +58,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::SubmitJob(grpc::CallbackServerContext*
 grpc::ServerUnaryReactor* JobServiceImpl::BatchSubmitJobs(grpc::CallbackServerContext* context,
                                                           const v1::BatchSubmitJobsRequest* request,
                                                           v1::BatchSubmitJobsResponse* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   if (static_cast<std::size_t>(request->manifests_size()) > limits::kBatchJobs) {
     return Refuse(context,
@@ -68,9 +69,10 @@ grpc::ServerUnaryReactor* JobServiceImpl::BatchSubmitJobs(grpc::CallbackServerCo
   // order.
   std::vector<json::value> bodies;
   std::vector<int> slots;
+  ParseBudget budget = ParseBudget::ForRequest();  // of all items together
   for (int i = 0; i < request->manifests_size(); ++i) {
     v1::SubmitOutcome* item = response->add_items();
-    Result<json::value> body = OneDocument(request->manifests(i));
+    Result<json::value> body = OneDocument(request->manifests(i), &budget);
     if (!body.ok()) {
       ToProto(body.error(), item->mutable_problem());
       continue;
@@ -104,7 +106,7 @@ grpc::ServerReadReactor<v1::SubmitJobRequest>* JobServiceImpl::StreamSubmitJobs(
 grpc::ServerUnaryReactor* JobServiceImpl::GetJob(grpc::CallbackServerContext* context,
                                                  const v1::GetJobRequest* request,
                                                  v1::Job* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, service_.GetJob(*who, request->id()),
@@ -115,7 +117,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::GetJob(grpc::CallbackServerContext* co
 grpc::ServerUnaryReactor* JobServiceImpl::ListJobs(grpc::CallbackServerContext* context,
                                                    const v1::ListJobsRequest* request,
                                                    v1::ListJobsResponse* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   const Result<JobFilter> filter = FilterOf(*request);
   if (!filter.ok()) return Refuse(context, filter.error());
@@ -138,7 +140,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::ListJobs(grpc::CallbackServerContext* 
 grpc::ServerUnaryReactor* JobServiceImpl::Change(grpc::CallbackServerContext* context,
                                                  const v1::JobActionRequest* request, JobVerb verb,
                                                  v1::Job* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   service_.ChangeJob(*who, request->id(), verb, [context, reactor, response](Result<JobPtr> job) {
@@ -175,7 +177,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::RequeueJob(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* JobServiceImpl::NominateClusters(
     grpc::CallbackServerContext* context, const v1::NominateClustersRequest* request,
     v1::Job* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   std::vector<std::string> clusters(request->clusters().begin(), request->clusters().end());
@@ -190,7 +192,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::NominateClusters(
 grpc::ServerUnaryReactor* JobServiceImpl::ExplainJob(grpc::CallbackServerContext* context,
                                                      const v1::ExplainJobRequest* request,
                                                      v1::Explanation* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, service_.Explain(*who, request->id()),
@@ -201,7 +203,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::ExplainJob(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* JobServiceImpl::ReadLog(grpc::CallbackServerContext* context,
                                                   const v1::ReadLogRequest* request,
                                                   v1::ReadLogResponse* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   LogQuery query;  // its default size stays below the 4 MB that clients receive by default
   query.pod = request->pod();
@@ -219,11 +221,9 @@ grpc::ServerUnaryReactor* JobServiceImpl::ReadLog(grpc::CallbackServerContext* c
 
 grpc::ServerWriteReactor<v1::Event>* JobServiceImpl::WatchEvents(
     grpc::CallbackServerContext* context, const v1::WatchEventsRequest* request) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
-  if (!who.ok()) {
-    return EventHub::Refuse({static_cast<grpc::StatusCode>(who.error().code), who.error().detail});
-  }
-  return events_.Open(*who, std::max<std::int64_t>(request->since(), 0));
+  const Result<auth::Principal> who = CallerOf(*context, service_);
+  if (!who.ok()) return EventHub::Refuse(StatusOf(context, who.error()));
+  return events_.Open(context, *who, std::max<std::int64_t>(request->since(), 0));
 }
 
 }  // namespace muster::api

@@ -24,7 +24,7 @@ std::string NamespaceOf(const shapes::KindInfo& info, const std::string& given) 
 grpc::ServerUnaryReactor* QueueServiceImpl::GetObject(grpc::CallbackServerContext* context,
                                                       const v1::GetObjectRequest* request,
                                                       v1::QueueObject* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   const Result<const shapes::KindInfo*> info = KindOf(request->kind());
   if (!info.ok()) return Refuse(context, info.error());
@@ -39,7 +39,7 @@ grpc::ServerUnaryReactor* QueueServiceImpl::GetObject(grpc::CallbackServerContex
 grpc::ServerUnaryReactor* QueueServiceImpl::ListObjects(grpc::CallbackServerContext* context,
                                                         const v1::ListObjectsRequest* request,
                                                         v1::ListObjectsResponse* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   const Result<const shapes::KindInfo*> info = KindOf(request->kind());
   if (!info.ok()) return Refuse(context, info.error());
@@ -54,9 +54,10 @@ grpc::ServerUnaryReactor* QueueServiceImpl::ListObjects(grpc::CallbackServerCont
 grpc::ServerUnaryReactor* QueueServiceImpl::Apply(grpc::CallbackServerContext* context,
                                                   const v1::ApplyRequest* request,
                                                   v1::ApplyResponse* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
-  Result<std::vector<json::value>> documents = ParseDocuments(request->documents());
+  ParseBudget budget = ParseBudget::ForRequest();
+  Result<std::vector<json::value>> documents = ParseDocuments(request->documents(), &budget);
   if (!documents.ok()) return Refuse(context, documents.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   service_.Apply(*who, request->namespace_(), std::move(*documents), request->dry_run(),
@@ -72,7 +73,7 @@ grpc::ServerUnaryReactor* QueueServiceImpl::Apply(grpc::CallbackServerContext* c
 grpc::ServerUnaryReactor* QueueServiceImpl::DeleteObject(grpc::CallbackServerContext* context,
                                                          const v1::DeleteObjectRequest* request,
                                                          v1::QueueObject* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   const Result<const shapes::KindInfo*> info = KindOf(request->kind());
   if (!info.ok()) return Refuse(context, info.error());

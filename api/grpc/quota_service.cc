@@ -9,7 +9,7 @@ namespace muster::api {
 grpc::ServerUnaryReactor* QuotaAdminServiceImpl::GetQuota(grpc::CallbackServerContext* context,
                                                           const v1::GetQuotaRequest* request,
                                                           v1::Quota* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   if (request->cluster_queue().empty()) {
     return Refuse(context, InvalidField("cluster_queue", "is required"));
@@ -32,7 +32,7 @@ grpc::ServerUnaryReactor* QuotaAdminServiceImpl::GetQuota(grpc::CallbackServerCo
 grpc::ServerUnaryReactor* QuotaAdminServiceImpl::ListQuotas(grpc::CallbackServerContext* context,
                                                             const v1::ListQuotasRequest* request,
                                                             v1::ListQuotasResponse* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, service_.ListQuotas(*who, request->cluster_queue()),
@@ -45,7 +45,7 @@ grpc::ServerUnaryReactor* QuotaAdminServiceImpl::ListQuotas(grpc::CallbackServer
 grpc::ServerUnaryReactor* QuotaAdminServiceImpl::SetQuota(grpc::CallbackServerContext* context,
                                                           const v1::SetQuotaRequest* request,
                                                           v1::SetQuotaResponse* response) {
-  const Result<auth::Principal> who = PrincipalOf(*context);
+  const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   Result<QuotaEdit> edit = QuotaEditOf(*request);
   if (!edit.ok()) return Refuse(context, edit.error());

@@ -10,7 +10,7 @@ namespace muster::api {
 SubmitStream::SubmitStream(SchedulerService& service, grpc::CallbackServerContext* context,
                            v1::BatchSubmitJobsResponse* response)
     : service_(service), context_(context), response_(response) {
-  Result<auth::Principal> who = PrincipalOf(*context);
+  Result<auth::Principal> who = CallerOf(*context, service);
   if (who.ok()) {
     who_ = std::move(*who);
   } else {
@@ -41,7 +41,8 @@ void SubmitStream::OnReadDone(bool ok) {
 }
 
 void SubmitStream::Submit(v1::SubmitOutcome* item) {
-  Result<json::value> body = OneDocument(request_.manifest());
+  ParseBudget budget = ParseBudget::ForRequest();
+  Result<json::value> body = OneDocument(request_.manifest(), &budget);
   if (!body.ok()) return Answered(item, body.error());
   SubmitRequest submit{request_.namespace_(), std::move(*body), request_.idempotency_key()};
   service_.SubmitJob(who_, std::move(submit),

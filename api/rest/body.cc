@@ -1,6 +1,7 @@
 #include "api/rest/body.h"
 
 #include <boost/beast/core/string.hpp>
+#include <memory>
 #include <utility>
 
 #include "api/rest/http/plain_problem.h"
@@ -26,10 +27,17 @@ Media MediaOf(const std::string& content_type) {
   return Media::kOther;
 }
 
+ParseBudget* BudgetOf(const Request& request) {
+  auto budget = std::make_shared<ParseBudget>(ParseBudget::ForRequest());
+  request.held = budget;
+  return budget.get();
+}
+
 Result<json::value> ReadDocument(const Request& request) {
   if (Blank(request.body)) return EmptyBody();
-  if (MediaOf(request.content_type) == Media::kJson) return ParseJson(request.body);
-  Result<std::vector<json::value>> documents = ParseYaml(request.body);
+  ParseBudget* budget = BudgetOf(request);
+  if (MediaOf(request.content_type) == Media::kJson) return ParseJson(request.body, budget);
+  Result<std::vector<json::value>> documents = ParseYaml(request.body, budget);
   if (!documents.ok()) return documents.error();
   if (documents->empty()) return EmptyBody();
   if (documents->size() > 1) {
@@ -41,8 +49,9 @@ Result<json::value> ReadDocument(const Request& request) {
 
 Result<std::vector<json::value>> ReadDocuments(const Request& request) {
   if (Blank(request.body)) return EmptyBody();
-  if (MediaOf(request.content_type) == Media::kYaml) return ParseYaml(request.body);
-  Result<json::value> document = ParseJson(request.body);
+  ParseBudget* budget = BudgetOf(request);
+  if (MediaOf(request.content_type) == Media::kYaml) return ParseYaml(request.body, budget);
+  Result<json::value> document = ParseJson(request.body, budget);
   if (!document.ok()) return document.error();
   std::vector<json::value> documents;
   if (json::array* array = document->if_array()) {

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t kPageEvents = 500;  // about 150 KB: within what a stream may hold back
 constexpr std::size_t kMeanwhileBatches = 64;
-constexpr std::int64_t kHeartbeatMs = 15'000;  // below the usual idle time-outs of proxies
+constexpr std::int64_t kTickMs = 1000;
+constexpr int kHeartbeatTicks = 15;  // below the usual idle time-outs of proxies
 
 }  // namespace
 
@@ -31,7 +32,7 @@ void EventHub::Follow(auth::Principal who, std::int64_t since, std::shared_ptr<S
     // The first bytes tell the client that from now on nothing is missed.
     follower->sink->Write(": following from " + std::to_string(follower->last) + "\n\n");
     ReadPage(follower);
-    if (!std::exchange(beating_, true)) Heartbeat();
+    if (!std::exchange(ticking_, true)) Tick();
   });
 }
 
@@ -98,14 +99,21 @@ void EventHub::Deliver(Follower& follower, const std::vector<Line>& lines) {
   if (!text.empty()) follower.sink->Write(text);
 }
 
-void EventHub::Heartbeat() {
-  workers_->After(kHeartbeatMs, [this] {
-    for (const FollowerPtr& follower : followers_) follower->sink->Write(": alive\n\n");
+void EventHub::Tick() {
+  workers_->After(kTickMs, [this] {
+    const bool ready = service_.Ready().ok();
+    const bool beat = ++ticks_ % kHeartbeatTicks == 0;
+    for (const FollowerPtr& follower : followers_) {
+      // Who leads now may commit events that are not published here: the client asks again, and is
+      // told to wait.
+      if (!ready) follower->sink->End();
+      if (ready && beat) follower->sink->Write(": alive\n\n");
+    }
     Prune();
     if (followers_.empty()) {
-      beating_ = false;
+      ticking_ = false;
     } else {
-      Heartbeat();
+      Tick();
     }
   });
 }

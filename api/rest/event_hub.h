@@ -3,7 +3,8 @@
 // two nothing is lost or doubled.
 //
 // Publish comes from the engine's thread and only pushes. Everything else happens on the writer
-// thread of Workers, reads of the store on its pool.
+// thread of Workers, reads of the store on its pool. While the daemon does not lead nobody follows:
+// streams end within a second or so, and their clients resume from the last event they saw.
 #pragma once
 
 #include <atomic>
@@ -55,14 +56,16 @@ class EventHub {
   void TakePage(const FollowerPtr& follower, const Result<std::vector<Event>>& page);
   void Deliver(Follower& follower, const std::vector<Line>& lines);
   void OnBatch(const Batch& batch);
-  void Heartbeat();
+  /// Once a second while there are followers.
+  void Tick();
   void Prune();
 
   const api::SchedulerService& service_;
   Workers* workers_ = nullptr;
   std::atomic<int> following_{0};  // Publish copies nothing while it is 0
   std::list<FollowerPtr> followers_;
-  bool beating_ = false;
+  bool ticking_ = false;
+  int ticks_ = 0;
 };
 
 }  // namespace muster::rest

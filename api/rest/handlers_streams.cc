@@ -87,13 +87,14 @@ Response WholeLog(ApiContext& api, const Who& who, const std::string& job, LogQu
 
 Response FollowLog(ApiContext& api, const Who& who, const std::string& job, LogQuery query,
                    std::string first) {
-  std::shared_ptr<void> slot = api.slots.Take();
+  std::shared_ptr<StreamSlot> slot = api.slots.Take(who.user);
   if (slot == nullptr) return ErrorResponse(false, TooManyStreams());
   auto follower =
       std::make_shared<LogFollower>(api.service, *api.workers, who, job, std::move(query));
   Response response;
   response.content_type = kLogType;
   response.stream = [follower, slot, first = std::move(first)](std::shared_ptr<StreamSink> sink) {
+    slot->Attach(sink);
     if (!first.empty()) sink->Write(first);
     follower->Start(std::move(sink), slot);
   };
@@ -154,12 +155,13 @@ Response FollowEvents(ApiContext& api, const Who& who, Request& request) {
       return ErrorResponse(request, InvalidField("Last-Event-ID", "is not an event's number"));
     }
   }
-  std::shared_ptr<void> slot = api.slots.Take();
+  std::shared_ptr<StreamSlot> slot = api.slots.Take(who.user);
   if (slot == nullptr) return ErrorResponse(request, TooManyStreams());
   Response response;
   response.content_type = "text/event-stream";
   response.headers.emplace_back("Cache-Control", "no-store");
   response.stream = [&api, who, since = *since, slot](std::shared_ptr<StreamSink> sink) {
+    slot->Attach(sink);
     api.events.Follow(who, since, std::move(sink), slot);
   };
   return response;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/rest/body.h"
 #include "api/rest/http/plain_problem.h"
 #include "schedd/base/limits.h"
 #include "schedd/text/json_patch.h"
@@ -118,7 +119,7 @@ PatchMedia PatchMediaOf(const std::string& content_type) {
 }
 
 Result<json::value> Patched(const Request& request, json::value now) {
-  const Result<json::value> patch = ParseJson(request.body);
+  const Result<json::value> patch = ParseJson(request.body, BudgetOf(request));
   if (!patch.ok()) return patch.error();
   if (PatchMediaOf(request.content_type) == PatchMedia::kJson)
     return ByJsonPatch(*patch, std::move(now));

@@ -13,16 +13,25 @@ using auth::Verb;
 using Sync = Response (*)(ApiContext& api, const Who& who, Request& request);
 using Async = void (*)(ApiContext& api, const Who& who, Request& request, Responder respond);
 
-/// Names the caller first: a request with a bad user name reaches no handler.
-SyncHandler Bind(ApiContext& api, Sync handler) {
-  return [&api, handler](Request& request) {
-    const Result<Who> who = auth::LoopbackPrincipal(request.user);
+/// Who calls, and for what needs the world whether there is one: a request that may not go on
+/// reaches no handler.
+Result<Who> Admit(ApiContext& api, const Request& request, bool needs_world) {
+  Result<Who> who = auth::LoopbackPrincipal(request.user);
+  if (!who.ok() || !needs_world) return who;
+  const Status ready = api.service.Ready();
+  if (!ready.ok()) return ready.error();
+  return who;
+}
+
+SyncHandler Bind(ApiContext& api, Sync handler, bool needs_world) {
+  return [&api, handler, needs_world](Request& request) {
+    const Result<Who> who = Admit(api, request, needs_world);
     return who.ok() ? handler(api, *who, request) : ErrorResponse(request, who.error());
   };
 }
-AsyncHandler Bind(ApiContext& api, Async handler) {
-  return [&api, handler](Request& request, Responder respond) {
-    const Result<Who> who = auth::LoopbackPrincipal(request.user);
+AsyncHandler Bind(ApiContext& api, Async handler, bool needs_world) {
+  return [&api, handler, needs_world](Request& request, Responder respond) {
+    const Result<Who> who = Admit(api, request, needs_world);
     if (who.ok()) return handler(api, *who, request, std::move(respond));
     respond([kubernetes = request.IsKubernetesPath(), error = who.error()] {
       return ErrorResponse(kubernetes, error);
@@ -33,10 +42,17 @@ AsyncHandler Bind(ApiContext& api, Async handler) {
 class Table {
  public:
   explicit Table(ApiContext& api) : api_(api) {}
+  /// A route that reads or changes the world: every one but those of AddOpen.
   template <class Handler>
   void Add(Method method, const char* pattern, Verb verb, const char* resource, std::size_t body,
            Run run, Handler handler) {
-    routes_.push_back({method, pattern, verb, resource, body, run, Bind(api_, handler)});
+    routes_.push_back(
+        {method, pattern, verb, resource, body, run, Bind(api_, handler, true), true});
+  }
+  /// One that tells of the daemon itself and of the API: answered at all times.
+  void AddOpen(const char* pattern, const char* resource, Run run, Sync handler) {
+    routes_.push_back({Method::kGet, pattern, Verb::kGet, resource, 0, run,
+                       Bind(api_, handler, false), false});
   }
   std::vector<Route> Take() { return std::move(routes_); }
 
@@ -52,14 +68,14 @@ constexpr std::size_t kOptions =
     16 << 10;  // DeleteOptions, or the "{}" that some clients send to a verb
 
 void AddSystem(Table& table) {
-  table.Add(kGet, "/", Verb::kGet, "paths", 0, Run::kInline, Paths);
-  table.Add(kGet, "/livez", Verb::kGet, "health", 0, Run::kInline, Live);
-  table.Add(kGet, "/healthz", Verb::kGet, "health", 0, Run::kInline, Live);
-  table.Add(kGet, "/readyz", Verb::kGet, "health", 0, Run::kInline, Ready);
-  table.Add(kGet, "/metrics", Verb::kGet, "metrics", 0, Run::kPool, MetricsText);
-  table.Add(kGet, "/openapi.yaml", Verb::kGet, "openapi", 0, Run::kInline, OpenApiText);
-  table.Add(kGet, "/version", Verb::kGet, "version", 0, Run::kInline, Version);
-  table.Add(kGet, "/v1/status", Verb::kGet, "status", 0, Run::kInline, ServerStatus);
+  table.AddOpen("/", "paths", Run::kInline, Paths);
+  table.AddOpen("/livez", "health", Run::kInline, Live);
+  table.AddOpen("/healthz", "health", Run::kInline, Live);
+  table.AddOpen("/readyz", "health", Run::kInline, Ready);
+  table.AddOpen("/metrics", "metrics", Run::kPool, MetricsText);
+  table.AddOpen("/openapi.yaml", "openapi", Run::kInline, OpenApiText);
+  table.AddOpen("/version", "version", Run::kInline, Version);
+  table.AddOpen("/v1/status", "status", Run::kInline, ServerStatus);
 }
 
 void AddJobs(Table& table) {
@@ -123,12 +139,11 @@ void AddCollection(Table& table, const char* collection, const char* object, con
 }
 
 void AddKubernetes(Table& table) {
-  table.Add(kGet, "/api", Verb::kGet, "discovery", 0, Run::kInline, ApiVersions);
-  table.Add(kGet, "/apis", Verb::kGet, "discovery", 0, Run::kInline, ApiGroups);
-  table.Add(kGet, "/apis/{group}", Verb::kGet, "discovery", 0, Run::kInline, ApiGroup);
-  table.Add(kGet, "/api/v1", Verb::kGet, "discovery", 0, Run::kInline, ApiResources);
-  table.Add(kGet, "/apis/{group}/{version}", Verb::kGet, "discovery", 0, Run::kInline,
-            ApiResources);
+  table.AddOpen("/api", "discovery", Run::kInline, ApiVersions);
+  table.AddOpen("/apis", "discovery", Run::kInline, ApiGroups);
+  table.AddOpen("/apis/{group}", "discovery", Run::kInline, ApiGroup);
+  table.AddOpen("/api/v1", "discovery", Run::kInline, ApiResources);
+  table.AddOpen("/apis/{group}/{version}", "discovery", Run::kInline, ApiResources);
   AddCollection(table, "/api/v1/{plural}", "/api/v1/{plural}/{name}",
                 "/api/v1/{plural}/{name}/status");
   AddCollection(table, "/api/v1/namespaces/{namespace}/{plural}",

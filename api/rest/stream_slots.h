@@ -1,27 +1,34 @@
-// StreamSlots: at most limits::kStreams open streams, of events and logs together. Thread-safe.
+// StreamSlots: at most limits::kStreams open streams, of events and logs together, shared fairly
+// among users. Thread-safe.
 #pragma once
 
-#include <atomic>
+#include <cstdint>
 #include <memory>
+#include <string>
 
-#include "schedd/base/limits.h"
+#include "api/rest/http/message.h"
 
 namespace muster::rest {
 
+/// Held while a stream is open. May outlive the StreamSlots.
+class StreamSlot {
+ public:
+  virtual ~StreamSlot() = default;
+  /// The stream that holds it, so that it can be ended when another user needs its place.
+  virtual void Attach(std::weak_ptr<StreamSink> sink) = 0;
+};
+
 class StreamSlots {
  public:
-  /// Held while a stream is open; null when all are taken. May outlive the StreamSlots.
-  std::shared_ptr<void> Take() {
-    auto taken = taken_;
-    if (taken->fetch_add(1) >= static_cast<int>(limits::kStreams)) {
-      taken->fetch_sub(1);
-      return nullptr;
-    }
-    return {taken.get(), [taken](void*) { taken->fetch_sub(1); }};
-  }
+  StreamSlots();
+  /// Null when all are taken and `user` has a fair share: else the user who has the most, at least
+  /// two more, loses the oldest.
+  std::shared_ptr<StreamSlot> Take(const std::string& user);
 
  private:
-  std::shared_ptr<std::atomic<int>> taken_ = std::make_shared<std::atomic<int>>(0);
+  struct Table;
+  class Slot;
+  std::shared_ptr<Table> table_;
 };
 
 }  // namespace muster::rest

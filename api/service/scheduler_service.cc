@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace muster::api {
+namespace {
+
+constexpr std::int64_t kReadyRetryMs = 1000;  // a recovery takes seconds
+
+}  // namespace
 
 SchedulerService::SchedulerService(Engine& engine, Store& store, Random& random,
                                    const auth::Authorizer& authorizer, BackendLookup backends)
@@ -20,7 +25,15 @@ Result<WorldViewPtr> SchedulerService::ReadyView() const {
   for (std::size_t i = 0; i < view->not_ready_reasons.size(); ++i) {
     detail += (i == 0 ? ": " : "; ") + view->not_ready_reasons[i];
   }
-  return Unavailable(detail);
+  Error error = Unavailable(detail);
+  error.retry_after_ms = kReadyRetryMs;
+  return error;
+}
+
+Status SchedulerService::Ready() const {
+  const Result<WorldViewPtr> view = ReadyView();
+  if (!view.ok()) return view.error();
+  return Done{};
 }
 
 Status SchedulerService::Allow(const auth::Principal& who, auth::Verb verb, std::string_view kind,

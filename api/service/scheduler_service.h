@@ -208,6 +208,9 @@ class SchedulerService {
   void Collect(const auth::Principal& who, const std::string& cluster, Callback<std::size_t> done);
 
   WorldViewPtr View() const { return engine_.View(); }
+  /// Done while the daemon has recovered and leads, else kUnavailable with what is waited for. The
+  /// skins ask before whatever reads or changes the world.
+  Status Ready() const;
 
  private:
   /// The current view if the daemon is ready, else kUnavailable with the reasons.

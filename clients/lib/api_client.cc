@@ -81,11 +81,12 @@ HttpRequest ApiClient::Prepare(const Call& call) const {
   return out;
 }
 
-Outcome<HttpResponse> ApiClient::SendWithRetries(const Call& call) {
+Outcome<HttpResponse> ApiClient::SendWithRetries(const Call& call, const BodySink* sink) {
   const HttpRequest request = Prepare(call);
   for (int attempt = 0;; ++attempt) {
-    const std::int64_t deadline = call.deadline_ms != 0 ? call.deadline_ms : NowMs() + kCallMs;
-    Outcome<HttpResponse> answer = http_.Send(request, deadline);
+    std::int64_t deadline = call.deadline_ms;
+    if (deadline == 0 && sink == nullptr) deadline = NowMs() + kCallMs;
+    Outcome<HttpResponse> answer = http_.Send(request, deadline, sink);
     if (!answer.ok()) return answer;
     const bool busy = (answer->status == 429 || answer->status == 503) && answer->retry_after_s > 0;
     if (!busy || !request.repeatable || attempt == kBusyRetries) return answer;
@@ -112,7 +113,9 @@ Outcome<std::string> ApiClient::GetText(const std::string& target) {
 
 Outcome<HttpResponse> ApiClient::Stream(const std::string& target, std::int64_t deadline_ms,
                                         const BodySink& sink) {
-  Outcome<HttpResponse> answer = http_.Send(Prepare({"GET", target}), deadline_ms, &sink);
+  Call call{"GET", target};
+  call.deadline_ms = deadline_ms;
+  Outcome<HttpResponse> answer = SendWithRetries(call, &sink);
   if (!answer.ok()) return answer;
   if (answer->status < 200 || answer->status >= 300) return FailureOf(*answer);
   return answer;

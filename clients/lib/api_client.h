@@ -37,7 +37,8 @@ class ApiClient {
   /// Retry-After) of a repeatable request is tried again up to kBusyRetries times, after the wait
   /// the server asked for.
   Outcome<json::value> Send(const Call& call);
-  /// GET whose body goes to `sink` as it arrives; no deadline unless given.
+  /// GET whose body goes to `sink` as it arrives; no deadline unless given. Refusals for overload,
+  /// or because the server is not ready, are tried again as in Send: `sink` has seen nothing then.
   Outcome<HttpResponse> Stream(const std::string& target, std::int64_t deadline_ms,
                                const BodySink& sink);
   /// GET of plain text.
@@ -47,7 +48,8 @@ class ApiClient {
 
  private:
   HttpRequest Prepare(const Call& call) const;
-  Outcome<HttpResponse> SendWithRetries(const Call& call);
+  /// The body of a 2xx goes to `sink` if there is one; then there is no deadline but the call's.
+  Outcome<HttpResponse> SendWithRetries(const Call& call, const BodySink* sink = nullptr);
 
   Settings settings_;
   HttpClient http_;

@@ -118,7 +118,10 @@ Outcome<Done> FollowEvents(ApiClient& api, std::int64_t deadline_ms,
     Outcome<HttpResponse> answer = api.Stream("/v1/events" + query.text(), deadline_ms, sink);
     if (ended) return Done{};
     if (!answer.ok()) {
-      const bool broke = ever_connected && answer.failure().kind == Failure::Kind::kUnreachable;
+      // A daemon that starts again first refuses connections, then says that it is not ready.
+      const bool away =
+          answer.failure().kind == Failure::Kind::kUnreachable || answer.failure().status == 503;
+      const bool broke = ever_connected && away;
       if (!broke || fruitless >= kReconnects) return answer.failure();
     } else if (fruitless >= kReconnects) {
       return BadAnswer("the server ends its event stream again and again");

@@ -46,6 +46,9 @@ std::string FailureText(const client::Failure& failure) {
     case client::Failure::Kind::kTimedOut:
       return "Socket timed out on send/recv operation: " + failure.detail;
     default:
+      // It answers, and knows no jobs yet or leaves them to another: for Slurm's users it is away.
+      if (failure.status == 503)
+        return "Unable to contact slurm controller (connect failure): " + failure.detail;
       return failure.detail;
   }
 }

@@ -29,7 +29,8 @@ int UsageExit(const char* command);
 /// The client settings, or nullopt after an error on stderr.
 std::optional<client::Settings> FindServer(const char* command);
 
-/// Slurm's sentence for a failure: unreachable servers read as an unreachable slurmctld does.
+/// Slurm's sentence for a failure: servers that are unreachable or not ready read as an unreachable
+/// slurmctld does.
 std::string FailureText(const client::Failure& failure);
 
 /// A partition as users write it: "queue" in the default namespace, or "namespace/queue".

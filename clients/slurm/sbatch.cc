@@ -54,7 +54,7 @@ bool Mentions(const client::Failure& failure, const char* field) {
 int ReportRefusal(const client::Failure& failure, const std::string& partition,
                   const std::string& qos) {
   std::string text;
-  if (failure.kind != client::Failure::Kind::kRefused) {
+  if (failure.kind != client::Failure::Kind::kRefused || failure.status == 503) {
     text = "Batch job submission failed: " + FailureText(failure);
   } else if (Mentions(failure, "queue")) {
     text = "invalid partition specified: " + (partition.empty() ? "(default)" : partition) + "\n" +

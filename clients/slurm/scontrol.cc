@@ -190,7 +190,7 @@ int Ping() {
   std::optional<client::Settings> settings = FindServer(kMe);
   if (!settings) return ErrorExit(kExitRefused);
   client::ApiClient api(*settings);
-  const bool up = api.GetText("/livez").ok();
+  const bool up = api.GetText("/readyz").ok();
   WriteOut("Slurmctld(primary) at " + settings->server.ToString() +
            (up ? " is UP\n" : " is DOWN\n"));
   return up ? 0 : ErrorExit(kExitRefused);

@@ -11,6 +11,7 @@
 
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
+#include "schedd/text/parse_budget.h"
 
 namespace muster {
 namespace {
@@ -31,7 +32,15 @@ struct StrictHandler {
   boost::json::value_stack stack{{}, first_values, sizeof first_values};
   std::size_t keys = 0;
   const char* refusal = nullptr;
+  ParseBudget* budget = nullptr;  // null: no bound
+  bool over_budget = false;
 
+  bool Count(std::size_t values, error_code& ec) {
+    if (budget == nullptr || budget->TakeValues(values)) return true;
+    over_budget = true;
+    ec = boost::json::error::syntax;
+    return false;
+  }
   bool Refuse(const char* why, error_code& ec) {
     refusal = why;
     ec = boost::json::error::syntax;
@@ -45,15 +54,15 @@ struct StrictHandler {
   bool on_document_begin(error_code&) { return true; }
   bool on_document_end(error_code&) { return true; }
   bool on_object_begin(error_code&) { return true; }
-  bool on_object_end(std::size_t n, error_code&) {
+  bool on_object_end(std::size_t n, error_code& ec) {
     keys += n;
     stack.push_object(n);
-    return true;
+    return Count(1, ec);
   }
   bool on_array_begin(error_code&) { return true; }
-  bool on_array_end(std::size_t n, error_code&) {
+  bool on_array_end(std::size_t n, error_code& ec) {
     stack.push_array(n);
-    return true;
+    return Count(1, ec);
   }
   bool on_key_part(string_view s, std::size_t, error_code& ec) {
     if (!Text(s, ec)) return false;
@@ -63,7 +72,7 @@ struct StrictHandler {
   bool on_key(string_view s, std::size_t, error_code& ec) {
     if (!Text(s, ec)) return false;
     stack.push_key(s);
-    return true;
+    return Count(1, ec);
   }
   bool on_string_part(string_view s, std::size_t, error_code& ec) {
     if (!Text(s, ec)) return false;
@@ -73,16 +82,16 @@ struct StrictHandler {
   bool on_string(string_view s, std::size_t, error_code& ec) {
     if (!Text(s, ec)) return false;
     stack.push_string(s);
-    return true;
+    return Count(1, ec);
   }
   bool on_number_part(string_view, error_code&) { return true; }
-  bool on_int64(std::int64_t i, string_view, error_code&) {
+  bool on_int64(std::int64_t i, string_view, error_code& ec) {
     stack.push_int64(i);
-    return true;
+    return Count(1, ec);
   }
-  bool on_uint64(std::uint64_t u, string_view, error_code&) {
+  bool on_uint64(std::uint64_t u, string_view, error_code& ec) {
     stack.push_uint64(u);
-    return true;
+    return Count(1, ec);
   }
   bool on_double(double, string_view text, error_code& ec) {
     if (text.find_first_of(".eE") == string_view::npos) {
@@ -93,15 +102,15 @@ struct StrictHandler {
       return Refuse("a number is beyond the range of a double", ec);
     }
     stack.push_double(exact);
-    return true;
+    return Count(1, ec);
   }
-  bool on_bool(bool b, error_code&) {
+  bool on_bool(bool b, error_code& ec) {
     stack.push_bool(b);
-    return true;
+    return Count(1, ec);
   }
-  bool on_null(error_code&) {
+  bool on_null(error_code& ec) {
     stack.push_null();
-    return true;
+    return Count(1, ec);
   }
   bool on_comment_part(string_view, error_code&) { return true; }
   bool on_comment(string_view, error_code&) { return true; }
@@ -355,9 +364,10 @@ void Append(std::string* out, const json::value& value, int indent) {
 
 }  // namespace
 
-Result<json::value> ParseJson(std::string_view text) {
+Result<json::value> ParseJson(std::string_view text, ParseBudget* budget) {
   boost::json::basic_parser<StrictHandler> parser(Options());
   auto& handler = parser.handler();
+  handler.budget = budget;
   error_code ec;
   // All values of a document live and die together: one block, not an allocation each.
   handler.stack.reset(boost::json::make_shared_resource<boost::json::monotonic_resource>(
@@ -366,11 +376,18 @@ Result<json::value> ParseJson(std::string_view text) {
   if (!ec && used < text.size()) {
     return InvalidArgument("JSON: text after the end of the document at " + Position(text, used));
   }
+  if (handler.over_budget) {
+    Error refusal = budget->Refusal();
+    refusal.detail = "JSON: " + refusal.detail;
+    return refusal;
+  }
   if (ec) return InvalidArgument("JSON: " + Message(handler, ec) + " at " + Position(text, used));
   json::value value = handler.stack.release();
   if (CountKeys(value) != handler.keys) return DuplicateKey(text);
   return value;
 }
+
+Result<json::value> ParseJson(std::string_view text) { return ParseJson(text, nullptr); }
 
 void AppendJsonString(std::string_view text, std::string* out) {
   out->push_back('"');

@@ -7,6 +7,7 @@
 
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
+#include "schedd/text/parse_budget.h"
 #include "schedd/text/yaml_scalar.h"
 
 namespace muster {
@@ -41,7 +42,7 @@ struct Anchored {
 // One stream. Recursive over nodes; the depth limit bounds the recursion. The first error wins.
 class Reader {
  public:
-  explicit Reader(std::string_view text) {
+  Reader(std::string_view text, ParseBudget* budget) : budget_(*budget) {
     yaml_parser_initialize(&parser_);
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
@@ -58,9 +59,9 @@ class Reader {
       if (event.raw.type != YAML_DOCUMENT_START_EVENT) continue;
       ++document_;
       anchors_.clear();
-      nodes_ = alias_bytes_ = 0;
-      if (static_cast<std::size_t>(document_) > limits::kYamlDocuments) {
-        Fail(event, "more than " + std::to_string(limits::kYamlDocuments) + " documents");
+      nodes_ = 0;
+      if (!budget_.TakeDocument()) {
+        Refused(event);
         break;
       }
       json::value value;
@@ -105,11 +106,37 @@ class Reader {
     return Fail(Where(mark), what);
   }
 
-  bool Count(const Event& event, std::size_t more) {
-    nodes_ += more;
-    if (nodes_ <= limits::kYamlNodes) return true;
-    return Fail(event,
-                "more than " + std::to_string(limits::kYamlNodes) + " values, aliases expanded");
+  // The budget is used up: its words, at this place.
+  bool Refused(const Event& event) {
+    const bool first = !error_;
+    const Error refusal = budget_.Refusal();
+    Fail(event, refusal.detail);
+    if (first) {
+      error_->code = refusal.code;
+      error_->retry_after_ms = refusal.retry_after_ms;
+    }
+    return false;
+  }
+
+  bool Count(const Event& event) {
+    ++nodes_;
+    return budget_.TakeValues(1) || Refused(event);
+  }
+
+  // A copy of what an anchor stands for.
+  bool CountCopy(const Event& event, const Anchored& anchored) {
+    nodes_ += anchored.nodes;
+    return budget_.TakeCopy(anchored.nodes, anchored.bytes) || Refused(event);
+  }
+
+  // Keeps a copy for the aliases to come, which costs as much as theirs.
+  bool Keep(const Event& event, const std::string& name, const json::value& value,
+            std::size_t nodes) {
+    Anchored anchored{nullptr, nodes, TextBytes(value)};
+    if (!budget_.TakeCopy(anchored.nodes, anchored.bytes)) return Refused(event);
+    anchored.value = value;
+    anchors_[name] = std::move(anchored);
+    return true;
   }
 
   bool Node(const Event& event, int depth, json::value* out) {
@@ -117,7 +144,7 @@ class Reader {
       return Fail(event, "nested deeper than " + std::to_string(limits::kJsonDepth) + " levels");
     }
     if (event.raw.type == YAML_ALIAS_EVENT) return Alias(event, out);
-    if (!Count(event, 1)) return false;
+    if (!Count(event)) return false;
     std::string anchor;
     const std::size_t nodes_before = nodes_ - 1;
     bool read = false;
@@ -139,21 +166,17 @@ class Reader {
       default:
         return Fail(event, "a value was expected");
     }
-    if (!read) return false;
-    if (!anchor.empty()) {
-      anchors_[anchor] = {*out, nodes_ - nodes_before, event_bytes(*out)};
-    }
-    return true;
+    return read && (anchor.empty() || Keep(event, anchor, *out, nodes_ - nodes_before));
   }
 
   // The bytes of strings a copy would make.
-  static std::size_t event_bytes(const json::value& value) {
+  static std::size_t TextBytes(const json::value& value) {
     if (const auto* text = value.if_string()) return text->size();
     std::size_t bytes = 0;
     if (const auto* array = value.if_array()) {
-      for (const auto& item : *array) bytes += event_bytes(item);
+      for (const auto& item : *array) bytes += TextBytes(item);
     } else if (const auto* object = value.if_object()) {
-      for (const auto& member : *object) bytes += member.key().size() + event_bytes(member.value());
+      for (const auto& member : *object) bytes += member.key().size() + TextBytes(member.value());
     }
     return bytes;
   }
@@ -174,12 +197,7 @@ class Reader {
     if (found == anchors_.end()) {
       return Fail(event, "the alias *" + name + " names no anchor that ended before it");
     }
-    if (!Count(event, found->second.nodes)) return false;
-    alias_bytes_ += found->second.bytes;
-    if (alias_bytes_ > limits::kRequestBytes) {
-      return Fail(
-          event, "aliases expand to more than " + std::to_string(limits::kRequestBytes) + " bytes");
-    }
+    if (!CountCopy(event, found->second)) return false;
     *out = found->second.value;
     return true;
   }
@@ -225,11 +243,11 @@ class Reader {
     if (event.raw.type == YAML_ALIAS_EVENT) {
       if (!Alias(event, &value)) return false;
     } else if (event.raw.type == YAML_SCALAR_EVENT) {
-      if (!Count(event, 1) || !Scalar(event, &value)) return false;
+      if (!Count(event) || !Scalar(event, &value)) return false;
       const auto& scalar = event.raw.data.scalar;
       *merge = scalar.style == YAML_PLAIN_SCALAR_STYLE && Text(scalar.value, scalar.length) == "<<";
-      if (scalar.anchor != nullptr)
-        anchors_[std::string(Text(scalar.anchor))] = {value, 1, scalar.length};
+      if (scalar.anchor != nullptr && !Keep(event, std::string(Text(scalar.anchor)), value, 1))
+        return false;
       if (!value.is_string() && !value.is_null())
         value = json::string(Text(scalar.value, scalar.length));
     }
@@ -244,8 +262,9 @@ class Reader {
     Event event;
     while (Next(&event)) {
       if (event.raw.type == YAML_MAPPING_END_EVENT) {
-        for (const auto& merged : merges) {
-          for (const auto& member : merged) object.insert(member);  // keeps what is there
+        for (auto& merged : merges) {
+          for (auto& member : merged)
+            object.emplace(member.key(), std::move(member.value()));  // keeps what is there
         }
         return true;
       }
@@ -258,7 +277,7 @@ class Reader {
       if (!Node(event, depth + 1, &value)) return false;
       if (event_is_alias(event) && !Fits(event, depth + 1, value)) return false;
       if (merge) {
-        if (!Merge(where, value, &merges)) return false;
+        if (!Merge(where, &value, &merges)) return false;
       } else if (object.contains(key)) {
         return Fail(where, "the key " + Quoted(key) + " is given twice");
       } else {
@@ -268,17 +287,16 @@ class Reader {
     return false;
   }
 
-  bool Merge(const std::string& where, const json::value& value,
-             std::vector<json::object>* merges) {
-    const auto* list = value.if_array();
-    if (const auto* one = value.if_object()) {
-      merges->push_back(*one);
+  // Takes what is merged: it is a copy already.
+  bool Merge(const std::string& where, json::value* value, std::vector<json::object>* merges) {
+    if (json::object* one = value->if_object()) {
+      merges->push_back(std::move(*one));
       return true;
     }
-    if (list != nullptr) {
-      for (const auto& item : *list) {
+    if (json::array* list = value->if_array()) {
+      for (json::value& item : *list) {
         if (!item.is_object()) return Fail(where, "`<<` merges mappings only");
-        merges->push_back(item.get_object());
+        merges->push_back(std::move(item.get_object()));
       }
       return true;
     }
@@ -287,30 +305,47 @@ class Reader {
 
   yaml_parser_t parser_{};
   int document_ = 0;
-  std::size_t nodes_ = 0;
-  std::size_t alias_bytes_ = 0;
+  std::size_t nodes_ = 0;  // of this document so far, copies included
+  ParseBudget& budget_;
   std::map<std::string, Anchored> anchors_;
   std::optional<Error> error_;
 };
 
 }  // namespace
 
-Result<std::vector<json::value>> ParseYaml(std::string_view text) {
+Result<std::vector<json::value>> ParseYaml(std::string_view text, ParseBudget* budget) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  return Reader(text).Read();
+  return Reader(text, budget).Read();
+}
+
+Result<std::vector<json::value>> ParseYaml(std::string_view text) {
+  ParseBudget budget;
+  return ParseYaml(text, &budget);
+}
+
+namespace {
+
+bool LooksLikeJson(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
+}
+
+Result<std::vector<json::value>> Alone(Result<json::value> value) {
+  if (!value.ok()) return value.error();
+  std::vector<json::value> one;
+  one.push_back(std::move(value).value());
+  return one;
+}
+
+}  // namespace
+
+Result<std::vector<json::value>> ParseDocuments(std::string_view text, ParseBudget* budget) {
+  return LooksLikeJson(text) ? Alone(ParseJson(text, budget)) : ParseYaml(text, budget);
 }
 
 Result<std::vector<json::value>> ParseDocuments(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) {
-    auto value = ParseJson(text);
-    if (!value.ok()) return value.error();
-    std::vector<json::value> one;
-    one.push_back(std::move(value).value());
-    return one;
-  }
-  return ParseYaml(text);
+  return LooksLikeJson(text) ? Alone(ParseJson(text)) : ParseYaml(text);
 }
 
 }  // namespace muster

@@ -2,8 +2,9 @@
 // Kubernetes' clients do: `yes` and `on` are strings, 0123 is a decimal integer... see docs in
 // yaml.cc).
 //
-// Pure functions, thread-safe. Aliases are expanded and counted against limits::kYamlNodes, depth
-// is bounded by limits::kJsonDepth, a key twice in one mapping is refused.
+// Pure functions, thread-safe. Aliases are expanded; all documents together are bounded as those of
+// one request are (parse_budget.h), depth by limits::kJsonDepth; a key twice in one mapping is
+// refused.
 #pragma once
 
 #include <string>

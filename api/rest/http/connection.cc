@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kRequestTicks =
     20;  // a whole request must arrive in this many seconds: slow-loris
-constexpr std::int64_t kIdleTicks = 300;  // between two requests
+constexpr std::int64_t kSlowTicks = 2;    // a request that takes longer to arrive may make room
 constexpr std::int64_t kStallTicks = 30;  // an answer of which nothing leaves
 constexpr std::int64_t kLingerTicks = 2;  // for a refused client to read its answer
 constexpr std::size_t kLingerBytes = 16 << 20;
@@ -28,7 +28,11 @@ constexpr int kPiecesPerTurn = 4;  // then a long body lets others use the pool
 }  // namespace
 
 Connection::Connection(int fd, std::shared_ptr<ConnectionHost> host)
-    : host_(std::move(host)), fd_(fd), reader_(host_->routes), since_(host_->tick.load()) {}
+    : host_(std::move(host)),
+      fd_(fd),
+      reader_(host_->routes),
+      since_(host_->tick.load()),
+      idle_turn_(++host_->turn) {}
 
 Connection::~Connection() {
   if (fd_ >= 0) ::close(fd_);
@@ -301,6 +305,7 @@ void Connection::EndAnswerLocked() {
   busy_ = false;
   streaming_ = false;
   since_ = host_->tick.load();
+  idle_turn_ = ++host_->turn;
   --host_->active;
   if (host_->stopping) host_->answered();
   if (input_ended_ && reader_.unparsed() == 0) return CloseLocked();
@@ -371,7 +376,7 @@ void Connection::End() {
   if (FlushLocked()) AfterFlushLocked();
 }
 
-void Connection::Reap(std::int64_t tick) {
+void Connection::Reap(std::int64_t tick, std::int64_t idle_ticks) {
   const Lock lock(mutex_);
   if (state_ == State::kClosed) return;
   if (state_ == State::kLingering) {
@@ -381,9 +386,29 @@ void Connection::Reap(std::int64_t tick) {
   } else if (!busy_ && !driving_ && reader_.mid_request()) {
     if (tick - since_ > kRequestTicks)
       RefuseLocked({408, "the request did not arrive in time", false, ""});
-  } else if (!busy_ && !driving_ && tick - since_ > kIdleTicks) {
+  } else if (!busy_ && !driving_ && tick - since_ > idle_ticks) {
     CloseLocked();
   }
+}
+
+std::optional<std::uint64_t> Connection::DispensableLocked() const {
+  constexpr std::uint64_t kAfterIdleOnes = std::uint64_t{1} << 62;
+  if (state_ == State::kClosed || busy_ || driving_ || !out_.empty()) return std::nullopt;
+  if (state_ == State::kOpen && reader_.mid_request()) {
+    if (host_->tick.load() - since_ <= kSlowTicks) return std::nullopt;
+    return kAfterIdleOnes + idle_turn_;
+  }
+  return idle_turn_;
+}
+
+std::optional<std::uint64_t> Connection::Dispensable() const {
+  const Lock lock(mutex_);
+  return DispensableLocked();
+}
+
+void Connection::MakeRoom() {
+  const Lock lock(mutex_);
+  if (DispensableLocked()) CloseLocked();
 }
 
 void Connection::Wind() {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "api/rest/http/access_metrics.h"
@@ -35,6 +36,7 @@ struct ConnectionHost {
   std::atomic<std::int64_t> tick{0};        // seconds; the reaper counts
   std::atomic<std::int64_t> held_bytes{0};  // of requests not complete yet, over all connections
   std::atomic<int> active{0};               // exchanges not answered yet
+  std::atomic<std::uint64_t> turn{0};       // counts connections as they become idle
   std::atomic<bool> stopping{false};
   std::function<void(const Connection*)> forget;  // unlists a closed connection
   std::function<void()> answered;                 // after each exchange while stopping
@@ -63,7 +65,13 @@ class Connection final : public ByteSink,
   void Finish(Response response);
   /// Closes what has exceeded its time: half-read requests, idle, stalled and lingering
   /// connections.
-  void Reap(std::int64_t tick);
+  void Reap(std::int64_t tick, std::int64_t idle_ticks = kIdleTicks);
+  static constexpr std::int64_t kIdleTicks = 300;  // between two requests
+  /// Whether it may be closed to make room, and in which order: idle ones by the time they became
+  /// so, then requests that have been arriving for some seconds.
+  std::optional<std::uint64_t> Dispensable() const;
+  /// Closes it, unless it has been of use since.
+  void MakeRoom();
   /// Ends a stream or an idle connection at once, lets an answer in flight leave; for Stop.
   void Wind();
   void Close();
@@ -85,6 +93,7 @@ class Connection final : public ByteSink,
   void LingerLocked();
   void CloseLocked();
   void CountHeldLocked();
+  std::optional<std::uint64_t> DispensableLocked() const;
 
   const std::shared_ptr<ConnectionHost> host_;
   mutable std::mutex mutex_;
@@ -112,6 +121,7 @@ class Connection final : public ByteSink,
   // Time, in ticks of the host.
   std::int64_t since_ = 0;     // of the present phase
   std::int64_t progress_ = 0;  // last byte that left
+  std::uint64_t idle_turn_ = 0;
   std::size_t lingered_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -14,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/rest/http/guard.h"
+#include "schedd/base/limits_d.h"
 
 namespace muster::rest {
 namespace {
@@ -22,11 +23,16 @@ namespace {
 constexpr auto kStopGrace = std::chrono::seconds(5);
 constexpr int kSendBufferBytes = 256 << 10;  // what a slow reader may hold of the kernel's memory
 
-/// Loopback only until authentication exists; the address to bind, or "".
-std::string LoopbackAddress(const std::string& host) {
-  if (host == "localhost") return "127.0.0.1";
-  if (host == "::1") return host;
-  return host.starts_with("127.") && IsLocalAuthority(host) ? host : "";
+/// Answered without reading the request.
+constexpr std::string_view kFull =
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
+    "Retry-After: 1\r\nConnection: close\r\nContent-Length: 76\r\n\r\n"
+    R"({"title":"Service Unavailable","status":503,"detail":"too many connections"})";
+
+/// How many descriptors clients may take; small limits keep a quarter for everything else.
+int DescriptorsFor(int most) {
+  const int limit = most > 0 ? most : net::DescriptorLimit();
+  return limit - std::min(limits::kReservedDescriptors, limit / 4);
 }
 
 }  // namespace
@@ -48,9 +54,10 @@ struct HttpServer::Registry {
 
 HttpServer::HttpServer(RouteTable routes, Metrics& metrics, HttpOptions options)
     : options_(std::move(options)),
+      descriptors_(DescriptorsFor(options_.max_descriptors)),
       host_(std::make_shared<ConnectionHost>(std::move(routes), metrics, options_.pool_threads)),
       registry_(std::make_shared<Registry>()),
-      listener_([this](int fd) { return OnConnection(fd); }) {
+      listener_([this](int fd) { return OnConnection(fd); }, [this] { LetIdleGo(); }) {
   host_->forget = [registry = registry_](const Connection* connection) {
     std::shared_ptr<Connection> last;  // destroyed after the lock
     const std::lock_guard lock(registry->mutex);
@@ -68,7 +75,7 @@ HttpServer::HttpServer(RouteTable routes, Metrics& metrics, HttpOptions options)
 HttpServer::~HttpServer() { Stop(); }
 
 Status HttpServer::Start() {
-  const std::string address = LoopbackAddress(options_.host);
+  const std::string address = net::LoopbackAddress(options_.host);
   if (address.empty()) {
     return Error{Code::kFailedPrecondition,
                  "REST listens on loopback addresses only until authentication is set up: \"" +
@@ -85,25 +92,53 @@ Status HttpServer::Start() {
   return Done{};
 }
 
+bool HttpServer::Crowded() const {
+  const std::lock_guard lock(registry_->mutex);
+  return registry_->open.size() >= static_cast<std::size_t>(options_.max_connections);
+}
+
 std::shared_ptr<ByteSink> HttpServer::OnConnection(int fd) {
   if (host_->stopping) return nullptr;
-  const std::lock_guard lock(registry_->mutex);
-  if (registry_->open.size() >= static_cast<std::size_t>(options_.max_connections)) return nullptr;
-  const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (own < 0) return nullptr;
+  // Descriptors are given out lowest first: a high number tells that few are left.
+  const bool scarce = fd >= descriptors_;
+  const bool room = (!Crowded() && !scarce) || LetIdleGo() > 0;
+  const int own = room ? ::fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+  if (own < 0) {
+    (void)!::send(fd, kFull.data(), kFull.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    return nullptr;
+  }
   const int one = 1;
   ::setsockopt(own, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   ::setsockopt(own, SOL_SOCKET, SO_SNDBUF, &kSendBufferBytes, sizeof kSendBufferBytes);
   auto connection = std::make_shared<Connection>(own, host_);
+  const std::lock_guard lock(registry_->mutex);
   registry_->open.emplace(connection.get(), connection);
   return connection;
+}
+
+// A share of them at a time: under a flood of connections the search is paid once for many.
+std::size_t HttpServer::LetIdleGo() {
+  std::vector<std::pair<std::uint64_t, std::shared_ptr<Connection>>> idle;
+  for (auto& connection : registry_->All()) {
+    if (const auto turn = connection->Dispensable()) idle.emplace_back(*turn, connection);
+  }
+  const std::size_t share = static_cast<std::size_t>(std::max(1, options_.max_connections / 16));
+  const std::size_t count = std::min(idle.size(), share);
+  const auto end = idle.begin() + static_cast<std::ptrdiff_t>(count);
+  std::partial_sort(idle.begin(), end, idle.end(),
+                    [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::for_each(idle.begin(), end, [](const auto& one) { one.second->MakeRoom(); });
+  return count;
 }
 
 /// Once a second; time is counted in these ticks.
 void HttpServer::Reap() {
   host_->workers.After(1000, [this] {
     const std::int64_t tick = ++host_->tick;
-    for (const auto& connection : registry_->All()) connection->Reap(tick);
+    const auto all = registry_->All();
+    const bool pressed = all.size() * 4 > static_cast<std::size_t>(options_.max_connections) * 3;
+    const std::int64_t idle = pressed ? limits::kIdleUnderPressureS : Connection::kIdleTicks;
+    for (const auto& connection : all) connection->Reap(tick, idle);
     Reap();
   });
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "api/net/acceptor.h"
 #include "api/rest/http/connection.h"
 #include "api/rest/http/pistache_listener.h"
 #include "schedd/base/result.h"
@@ -16,7 +17,8 @@ struct HttpOptions {
   int port = 0;                    // 0: any free one
   int threads = 2;                 // that read and run what never blocks
   int pool_threads = 4;            // for handlers that may block
-  int max_connections = 4096;      // each takes two descriptors
+  int max_connections = 4096;      // each takes two descriptors; then idle ones make room
+  int max_descriptors = 0;         // of the process, 0: what the system allows
 };
 
 class HttpServer {
@@ -36,10 +38,15 @@ class HttpServer {
 
  private:
   struct Registry;
+  /// Null if the connection was refused (and told so).
   std::shared_ptr<ByteSink> OnConnection(int fd);
+  /// Closes some of the connections that nobody uses, the longest idle first; how many.
+  std::size_t LetIdleGo();
+  bool Crowded() const;
   void Reap();
 
   const HttpOptions options_;
+  const int descriptors_;  // beyond this number one is not for clients
   std::shared_ptr<ConnectionHost> host_;
   std::shared_ptr<Registry> registry_;
   PistacheListener listener_;

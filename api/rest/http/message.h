@@ -30,6 +30,8 @@ struct Request {
   // The allow-list of headers that handlers may read; values are trimmed.
   std::string content_type, idempotency_key, user, last_event_id;
   std::string body;
+  /// What a handler reserved for this request: let go with it, when it has been handled.
+  mutable std::shared_ptr<const void> held;
 
   /// The first value of a query parameter, or null.
   const std::string* Query(std::string_view name) const;

@@ -1,14 +1,17 @@
 #include "api/rest/http/pistache_listener.h"
 
-#include <pistache/listener.h>
+#include <netinet/in.h>
 #include <pistache/net.h>
 #include <pistache/peer.h>
+#include <pistache/reactor.h>
 #include <pistache/tcp.h>
 #include <pistache/transport.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <exception>
 #include <utility>
+#include <vector>
 
 namespace muster::rest {
 namespace {
@@ -23,21 +26,8 @@ std::shared_ptr<ByteSink> SinkOf(const std::shared_ptr<Pistache::Tcp::Peer>& pee
 /// Pistache's loop, which would end the process.
 class BytesHandler final : public Pistache::Tcp::Handler {
  public:
-  explicit BytesHandler(const ConnectionFactory* on_connection) : on_connection_(on_connection) {}
-
   std::shared_ptr<Pistache::Tcp::Handler> clone() const override {
-    return std::make_shared<BytesHandler>(on_connection_);
-  }
-
-  void onConnection(const std::shared_ptr<Pistache::Tcp::Peer>& peer) override {
-    try {
-      if (auto sink = (*on_connection_)(peer->fd())) {
-        peer->putData(kSinkData, std::move(sink));
-        return;
-      }
-    } catch (...) {  // out of memory or descriptors: this one connection is refused below
-    }
-    ::shutdown(peer->fd(), SHUT_RDWR);
+    return std::make_shared<BytesHandler>();
   }
 
   void onInput(const char* buffer, std::size_t length,
@@ -55,42 +45,67 @@ class BytesHandler final : public Pistache::Tcp::Handler {
     } catch (...) {  // the peer is gone either way
     }
   }
-
- private:
-  const ConnectionFactory* on_connection_;
 };
+
+/// What Pistache is told of a peer; nobody asks it.
+Pistache::Address SomeAddress() {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return Pistache::Address::fromUnix(reinterpret_cast<sockaddr*>(&address));
+}
 
 }  // namespace
 
 struct PistacheListener::Impl {
-  Pistache::Tcp::Listener listener;
+  std::shared_ptr<Pistache::Aio::Reactor> reactor = Pistache::Aio::Reactor::create();
+  std::vector<std::shared_ptr<Pistache::Aio::Handler>> transports;  // one per thread
 };
 
-PistacheListener::PistacheListener(ConnectionFactory on_connection)
-    : on_connection_(std::move(on_connection)) {}
+PistacheListener::PistacheListener(ConnectionFactory on_connection, net::Acceptor::OnFull on_full)
+    : on_connection_(std::move(on_connection)),
+      acceptor_([this](int fd) { OnSocket(fd); }, std::move(on_full)) {}
 PistacheListener::~PistacheListener() { Stop(); }
 
 Status PistacheListener::Start(const std::string& host, int port, int threads) {
-  const std::string where = host + ":" + std::to_string(port);
   try {
     impl_ = std::make_unique<Impl>();
-    Pistache::Flags<Pistache::Tcp::Options> options(Pistache::Tcp::Options::ReuseAddr);
-    options.setFlag(Pistache::Tcp::Options::CloseOnExec);
-    impl_->listener.init(static_cast<std::size_t>(threads), options, "rest");
-    impl_->listener.setHandler(std::make_shared<BytesHandler>(&on_connection_));
-    impl_->listener.bind(Pistache::Address(host, Pistache::Port(static_cast<std::uint16_t>(port))));
-    port_ = static_cast<std::uint16_t>(impl_->listener.getPort());
-    impl_->listener.runThreaded();
+    impl_->reactor->init(Pistache::Aio::AsyncContext(static_cast<std::size_t>(threads), "rest"));
+    const auto key = impl_->reactor->addHandler(
+        std::make_shared<Pistache::Tcp::Transport>(std::make_shared<BytesHandler>()));
+    impl_->transports = impl_->reactor->handlers(key);
+    impl_->reactor->run();
   } catch (const std::exception& error) {
     impl_.reset();
-    return Unavailable("REST cannot listen on " + where + ": " + error.what());
+    return Unavailable(std::string("REST cannot start its threads: ") + error.what());
   }
-  return Done{};
+  Status started = acceptor_.Start(host, port);
+  if (started.ok()) return started;
+  Stop();
+  Error error = started.error();
+  error.detail = "REST " + error.detail;
+  return error;
+}
+
+void PistacheListener::OnSocket(int fd) {
+  try {
+    if (auto sink = on_connection_(fd)) {
+      const auto peer = Pistache::Tcp::Peer::Create(fd, SomeAddress());
+      peer->putData(kSinkData, std::move(sink));
+      const auto turn = static_cast<std::size_t>(fd) % impl_->transports.size();
+      std::static_pointer_cast<Pistache::Tcp::Transport>(impl_->transports[turn])
+          ->handleNewPeer(peer);
+      return;
+    }
+  } catch (...) {  // out of memory: this one connection is refused below
+  }
+  ::close(fd);
 }
 
 void PistacheListener::Stop() {
+  acceptor_.Stop();
   if (!impl_) return;
-  impl_->listener.shutdown();
+  impl_->reactor->shutdown();
   impl_.reset();
 }
 

@@ -29,6 +29,7 @@ struct Route {
   std::size_t body_limit = 0;  // bytes; 0: the request has no body
   Run run = Run::kPool;
   std::variant<SyncHandler, AsyncHandler> handler;
+  bool needs_world = false;  // 503 until the daemon has recovered and leads
 };
 
 struct RouteMatch {

@@ -1,5 +1,6 @@
 // quota get and set, over gRPC: the only file of the clients that sees it.
 #include <grpcpp/grpcpp.h>
+#include <poll.h>
 
 #include <chrono>
 #include <cstdio>
@@ -13,6 +14,8 @@ namespace {
 
 using Service = v1::QuotaAdminService;
 constexpr int kCallSeconds = 30;
+constexpr int kBusyRetries = 3;  // as the calls over HTTP
+constexpr int kBusyWaitMs = 1000;
 
 /// A stub and the context of one call, with the caller's name and token.
 class QuotaCall {
@@ -25,6 +28,10 @@ class QuotaCall {
     const std::string& token = session.api.settings().token;
     if (!token.empty()) context_.AddMetadata("authorization", "Bearer " + token);
   }
+  /// True if the server is there and says when to ask again: it is not ready, or busy.
+  bool ToldToWait() const {
+    return context_.GetServerTrailingMetadata().count("retry-after-ms") > 0;
+  }
   Service::Stub& stub() { return *stub_; }
   grpc::ClientContext* context() { return &context_; }
 
@@ -33,7 +40,26 @@ class QuotaCall {
   grpc::ClientContext context_;
 };
 
-int PrintStatus(const Session& session, const grpc::Status& status) {
+struct Asked {
+  grpc::Status status;
+  bool told_to_wait = false;
+};
+
+/// Calls `ask`, again for a few seconds while the server says that it is not ready.
+template <class Ask>
+Asked AskServer(const Session& session, Ask ask) {
+  for (int attempt = 0;; ++attempt) {
+    QuotaCall call(session);
+    const grpc::Status status = ask(call);
+    const bool wait = !status.ok() && call.ToldToWait();
+    if (!wait || attempt == kBusyRetries) return {status, wait};
+    ::poll(nullptr, 0, kBusyWaitMs);
+  }
+}
+
+int PrintAsked(const Session& session, const Asked& asked) {
+  const grpc::Status& status = asked.status;
+  if (asked.told_to_wait) return PrintError(status.error_message()), kRefused;
   const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                     status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
   if (!away) return PrintError(status.error_message()), kRefused;
@@ -89,12 +115,13 @@ void FillRequest(const QuotaEdit& edit, v1::SetQuotaRequest* request) {
 }  // namespace
 
 int QuotaGet(Session& session, const QuotaKey& key) {
-  QuotaCall call(session);
   v1::ListQuotasRequest request;
   request.set_cluster_queue(key.cluster_queue);
   v1::ListQuotasResponse response;
-  const grpc::Status status = call.stub().ListQuotas(call.context(), request, &response);
-  if (!status.ok()) return PrintStatus(session, status);
+  const Asked asked = AskServer(session, [&](QuotaCall& call) {
+    return call.stub().ListQuotas(call.context(), request, &response);
+  });
+  if (!asked.status.ok()) return PrintAsked(session, asked);
   TextTable table = QuotaTable();
   bool any = false;
   for (const v1::Quota& quota : response.items()) {
@@ -114,12 +141,13 @@ int QuotaSet(Session& session, const QuotaEdit& edit) {
            kBadUsage;
   }
   if (edit.nominal == "none") return PrintError("--nominal takes a quantity"), kBadUsage;
-  QuotaCall call(session);
   v1::SetQuotaRequest request;
   FillRequest(edit, &request);
   v1::SetQuotaResponse response;
-  const grpc::Status status = call.stub().SetQuota(call.context(), request, &response);
-  if (!status.ok()) return PrintStatus(session, status);
+  const Asked asked = AskServer(session, [&](QuotaCall& call) {
+    return call.stub().SetQuota(call.context(), request, &response);
+  });
+  if (!asked.status.ok()) return PrintAsked(session, asked);
   TextTable table = QuotaTable();
   AddQuota(response.quota(), &table);
   std::fputs(table.Render().c_str(), stdout);

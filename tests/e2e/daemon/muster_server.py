@@ -108,11 +108,15 @@ class Server:
     def get(self, path):
         return self.call("GET", path)
 
+    def get_when_ready(self, path):
+        """The answer's body; a daemon that recovers is asked again, as its commands do."""
+        return self.wait(lambda: (lambda status, body: None if status == 503 else (body,))(*self.get(path)), what=f"{path} is answered")[0]
+
     def jobs(self, query=""):
-        return self.get("/v1/jobs?limit=1000" + query)[1]["items"]
+        return self.get_when_ready("/v1/jobs?limit=1000" + query)["items"]
 
     def job(self, job_id):
-        return self.get(f"/v1/jobs/{job_id}")[1]
+        return self.get_when_ready(f"/v1/jobs/{job_id}")
 
     def run(self, *words, stdin=None, check=True, env=None):
         """Runs a command of ours; its standard output (or the whole result with check=False)."""

@@ -1,4 +1,5 @@
 """Bad input gets one clear sentence, loses nothing, changes nothing, and the daemon lives."""
+import concurrent.futures
 import copy
 import os
 import unittest
@@ -48,6 +49,34 @@ class BadInput(unittest.TestCase):
         self.refused("[" * 100_000, 400)
         self.refused("a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(f"{chr(98+i)}: &{chr(98+i)} [{','.join(['*'+chr(97+i)]*9)}]\n" for i in range(9)),
                      400, content_type="application/yaml")
+
+    def peak_while(self, work):
+        """How many MB the daemon's memory was at most above what it had before."""
+        proc = f"/proc/{self.server.process.pid}"
+
+        def status(name):
+            with open(f"{proc}/status", encoding="utf-8") as file:
+                return next(int(line.split()[1]) for line in file if line.startswith(name + ":")) // 1024
+        with open(f"{proc}/clear_refs", "w", encoding="utf-8") as file:
+            file.write("5")  # the peak is counted anew
+        before = status("VmRSS")
+        work()
+        return status("VmHWM") - before
+
+    def test_documents_that_grow_in_memory_are_refused_by_the_limits_name(self):
+        rows = ["a: &a [1,1,1,1,1,1,1,1,1,1]"] + [f"{b}: &{b} [{','.join(['*' + a] * 10)}]" for a, b in zip("abcd", "bcde")]
+        anchors = ("---\n" + "\n".join(rows) + "\n") * 1000
+        wide = "[" + ",".join(["[0]"] * 2_000_000) + "]"
+        for body, content_type in ((anchors, "application/yaml"), (wide, "application/json")):
+            grown = self.peak_while(lambda body=body, content_type=content_type: self.refused(
+                body, 400, "more than 500000 values in one request", content_type=content_type, path="/v1/apply"))
+            self.assertLessEqual(grown, 64)
+
+        def eight_at_once():
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                answers = list(pool.map(lambda _: self.server.call("POST", "/v1/apply", wide)[0], range(8)))
+            self.assertLessEqual(set(answers), {400, 429})
+        self.assertLessEqual(self.peak_while(eight_at_once), 256)
 
     def test_a_body_of_ten_megabytes(self):
         status, _ = self.server.call("POST", "/v1/namespaces/default/jobs", "x" * 10_000_000)

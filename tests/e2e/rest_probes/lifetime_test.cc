@@ -94,28 +94,6 @@ TEST(LifetimeProbes, AnAnswerAfterTheServerIsGoneIsHarmless) {
   kept[0]([] { return rest::Response{}; });
 }
 
-TEST(LifetimeProbes, ConnectionsOverTheLimitAreRefusedAndComeBackAsOthersLeave) {
-  ProbeServer server(10);
-  ASSERT_TRUE(server.Start().ok());
-  std::vector<std::unique_ptr<RawClient>> clients;
-  for (int i = 0; i < 10; ++i) {
-    clients.push_back(std::make_unique<RawClient>(server.port()));
-    clients.back()->Send(Get("/hello"));
-    ASSERT_EQ(clients.back()->Read().status, 200);
-  }
-  RawClient eleventh(server.port());
-  EXPECT_TRUE(eleventh.Closed());
-  clients.clear();
-  int status = 0;
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (status != 200 && std::chrono::steady_clock::now() < give_up) {
-    RawClient again(server.port());
-    again.Send(Get("/hello"));
-    status = again.Read().status;
-  }
-  EXPECT_EQ(status, 200);
-}
-
 TEST(LifetimeProbes, ThousandsOfConnectionsAndAbortsLeaveAWorkingServerAndNoDescriptors) {
   ProbeServer server;
   ASSERT_TRUE(server.Start().ok());

@@ -17,8 +17,8 @@ namespace muster::rest_probes {
 
 class ProbeServer {
  public:
-  explicit ProbeServer(int max_connections = 4096)
-      : server_(Routes(), metrics_, Options(max_connections)) {}
+  explicit ProbeServer(int max_connections = 4096, int max_descriptors = 0)
+      : server_(Routes(), metrics_, Options(max_connections, max_descriptors)) {}
   ~ProbeServer() {
     server_.Stop();
     for (std::thread& thread : late_) thread.join();
@@ -40,9 +40,10 @@ class ProbeServer {
   }
 
  private:
-  static rest::HttpOptions Options(int max_connections) {
+  static rest::HttpOptions Options(int max_connections, int max_descriptors) {
     rest::HttpOptions options;
     options.max_connections = max_connections;
+    options.max_descriptors = max_descriptors;
     return options;
   }
 

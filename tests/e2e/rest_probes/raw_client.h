@@ -73,10 +73,10 @@ class RawClient {
     return true;
   }
 
-  /// Reads until `text` is in the buffer; true if it came.
-  bool ReadUntil(std::string_view text) {
+  /// Reads until `text` is in the buffer; true if it came, each part within `wait_ms`.
+  bool ReadUntil(std::string_view text, int wait_ms = 60'000) {
     while (buffer_.find(text) == std::string::npos) {
-      if (!Fill()) return false;
+      if (!Fill(wait_ms)) return false;
     }
     return true;
   }

@@ -69,5 +69,30 @@ TEST(FollowEvents, ResumesAfterABreakFromTheLastEventSeen) {
   EXPECT_EQ(server.requests().at(1).target, "/v1/events?since=41");
 }
 
+TEST(FollowEvents, GoesOnWhenADaemonThatStartedAgainIsNotReadyYet) {
+  std::atomic<int> connections = 0;
+  testing::FakeServer server([&](const testing::FakeRequest&) {
+    const int connection = ++connections;
+    if (connection == 2) return testing::Problem(503, "recovery has not run yet");
+    testing::FakeAnswer out;
+    out.stream = true;
+    out.close = connection == 1;
+    out.body = connection == 1 ? "data: {\"seq\":41,\"job\":1,\"type\":\"A\"}\n\n"
+                               : "data: {\"seq\":42,\"job\":1,\"type\":\"B\"}\n\n";
+    return out;
+  });
+  Settings settings;
+  settings.server.port = server.port();
+  ApiClient api(settings);
+  std::int64_t last = 0;
+  EventHandlers handlers;
+  handlers.on_connect = [] { return true; };
+  handlers.on_event = [&](const JobEventNote& note) { return (last = note.seq) < 42; };
+  const auto done = FollowEvents(api, NowMs() + 60'000, handlers);
+  ASSERT_TRUE(done.ok()) << done.failure().detail;
+  EXPECT_EQ(last, 42);
+  EXPECT_EQ(connections, 3);
+}
+
 }  // namespace
 }  // namespace muster::client

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "clients/slurm/command.h"
 #include "schedd/text/json.h"
@@ -209,6 +210,53 @@ TEST_F(SlurmCommands, OutOfMemoryIsAnEndOfItsOwn_WhateverTheJobReturned_AndWhate
     const std::string code = "ExitCode=" + one.sacct.substr(one.sacct.find('|') + 1);
     EXPECT_NE(shown.find(code), std::string::npos) << one.sentence << ": " << shown;
   }
+}
+
+TEST_F(SlurmCommands, OfAServerThatIsNotReady_EveryCommandSaysSoAndFails) {
+  answer_ = [](const FakeRequest&) {
+    return testing::Problem(503, "the scheduler is not ready: recovery has not run yet");
+  };
+  struct Case {
+    int (*command)(int, char**);
+    std::vector<std::string> words;
+  };
+  const Case cases[] = {
+      {RunSqueue, {"squeue"}},
+      {RunSqueue, {"squeue", "-j", "5"}},
+      {RunSinfo, {"sinfo"}},
+      {RunSacct, {"sacct"}},
+      {RunSacct, {"sacct", "-j", "5"}},
+      {RunScancel, {"scancel", "5"}},
+      {RunScancel, {"scancel", "--me"}},
+      {RunScontrol, {"scontrol", "show", "job", "5"}},
+      {RunScontrol, {"scontrol", "show", "partition"}},
+      {RunScontrol, {"scontrol", "hold", "5"}},
+      {RunSbatch, {"sbatch", "--wrap", "true"}},
+  };
+  for (const Case& one : cases) {
+    const Ran ran = Run(one.command, one.words);
+    EXPECT_EQ(ran.exit, 1) << one.words[0] << " " << one.words.back();
+    EXPECT_NE(ran.err.find("Unable to contact slurm controller (connect failure): the scheduler is "
+                           "not ready: recovery has not run yet"),
+              std::string::npos)
+        << one.words[0] << ": " << ran.err;
+    EXPECT_EQ(ran.out, "") << one.words[0];
+  }
+  EXPECT_EQ(Run(RunScontrol, {"scontrol", "ping"}).exit, 1);
+}
+
+TEST_F(SlurmCommands, SqueueAsksAgainUntilTheServerIsReady) {
+  std::atomic<int> asked = 0;
+  answer_ = [&](const FakeRequest&) {
+    if (++asked > 1) return FakeAnswer{200, ListOf(SampleJob{.id = 7})};
+    FakeAnswer busy = testing::Problem(503, "the scheduler is not ready");
+    busy.extra_headers = "Retry-After: 1\r\n";
+    return busy;
+  };
+  const Ran ran = Run(RunSqueue, {"squeue", "-h", "-o", "%i"});
+  EXPECT_EQ(ran.exit, 0) << ran.err;
+  EXPECT_EQ(ran.out, "7\n");
+  EXPECT_EQ(asked, 2);
 }
 
 TEST_F(SlurmCommands, ScontrolExpandsHostnamesWithoutAServer) {

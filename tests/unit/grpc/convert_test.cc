@@ -77,11 +77,12 @@ TEST(QuotaEditOf, WrongFields_AreNamed) {
 }
 
 TEST(OneDocument, TakesJsonOrYaml_AndExactlyOne) {
-  EXPECT_EQ(OneDocument(R"({"a":1})")->at("a"), 1);
-  EXPECT_EQ(OneDocument("a: 1\n")->at("a"), 1);
-  EXPECT_FALSE(OneDocument("").ok());
-  EXPECT_FALSE(OneDocument("a: 1\n---\nb: 2\n").ok());
-  EXPECT_FALSE(OneDocument("{").ok());
+  ParseBudget budget;
+  EXPECT_EQ(OneDocument(R"({"a":1})", &budget)->at("a"), 1);
+  EXPECT_EQ(OneDocument("a: 1\n", &budget)->at("a"), 1);
+  EXPECT_FALSE(OneDocument("", &budget).ok());
+  EXPECT_FALSE(OneDocument("a: 1\n---\nb: 2\n", &budget).ok());
+  EXPECT_FALSE(OneDocument("{", &budget).ok());
 }
 
 // The names of JSON and proto are shared: each key of a proto job's JSON form is one of the REST

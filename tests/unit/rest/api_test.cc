@@ -389,9 +389,16 @@ TEST(RestEvents, StreamsAreCountedAndGivenBack) {
     clients.back()->Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
     ASSERT_TRUE(clients.back()->ReadUntil(": following")) << i;
   }
-  const Answer refused = api.Get("/v1/events");
+  RawClient one_more(api.server.port());
+  one_more.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const Answer refused = one_more.Read();
   EXPECT_EQ(refused.status, 429);
   EXPECT_NE(refused.head.find("Retry-After: 5"), std::string::npos) << refused.head;
+  // Another user has a fair share: the oldest stream of the one who has all ends for it.
+  RawClient alice(api.server.port());
+  alice.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\nX-Muster-User: alice\r\n\r\n");
+  EXPECT_TRUE(alice.ReadUntil(": following"));
+  EXPECT_TRUE(clients[0]->ReadUntil("0\r\n\r\n"));
   clients.clear();
   int status = 429;
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);

@@ -1,0 +1,158 @@
+#include "api/net/acceptor.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace muster::net {
+namespace {
+
+constexpr int kBacklog = 1024;
+constexpr int kRefusedAtOnce = 64;
+constexpr int kPauseMs = 100;  // without a descriptor
+
+int OpenSpare() { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
+
+void CloseOnce(int* fd) {
+  if (*fd >= 0) ::close(*fd);
+  *fd = -1;
+}
+
+union Address {
+  sockaddr any;
+  sockaddr_in v4;
+  sockaddr_in6 v6;
+};
+
+/// The bytes of `host` and `port`; 0 if it is no address.
+socklen_t Fill(const std::string& host, int port, Address* out) {
+  std::memset(out, 0, sizeof *out);
+  const auto number = htons(static_cast<std::uint16_t>(port));
+  if (::inet_pton(AF_INET, host.c_str(), &out->v4.sin_addr) == 1) {
+    out->v4.sin_family = AF_INET;
+    out->v4.sin_port = number;
+    return sizeof out->v4;
+  }
+  if (::inet_pton(AF_INET6, host.c_str(), &out->v6.sin6_addr) == 1) {
+    out->v6.sin6_family = AF_INET6;
+    out->v6.sin6_port = number;
+    return sizeof out->v6;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string LoopbackAddress(const std::string& host) {
+  if (host == "localhost") return "127.0.0.1";
+  if (host == "::1") return host;
+  in_addr address{};
+  const bool v4 = host.starts_with("127.") && ::inet_pton(AF_INET, host.c_str(), &address) == 1;
+  return v4 ? host : "";
+}
+
+int DescriptorLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  return limit.rlim_cur > INT_MAX ? INT_MAX : static_cast<int>(limit.rlim_cur);
+}
+
+Acceptor::Acceptor(OnSocket on_socket, OnFull on_full)
+    : on_socket_(std::move(on_socket)), on_full_(std::move(on_full)) {}
+
+Acceptor::~Acceptor() { Stop(); }
+
+Status Acceptor::Start(const std::string& address, int port) {
+  const auto failed = [&](const char* what) {
+    const Error error = Unavailable(std::string(what) + " " + address + ":" +
+                                    std::to_string(port) + ": " + std::strerror(errno));
+    CloseOnce(&listener_);
+    return error;
+  };
+  Address bound;
+  socklen_t size = Fill(address, port, &bound);
+  if (size == 0) return InvalidArgument("\"" + address + "\" is not an IP address");
+  listener_ = ::socket(bound.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listener_ < 0) return failed("cannot open a socket for");
+  const int one = 1;
+  ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  if (::bind(listener_, &bound.any, size) != 0 || ::listen(listener_, kBacklog) != 0 ||
+      ::getsockname(listener_, &bound.any, &size) != 0) {
+    return failed("cannot listen on");
+  }
+  const bool v4 = bound.any.sa_family == AF_INET;
+  port_ = ntohs(v4 ? bound.v4.sin_port : bound.v6.sin6_port);
+  wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  spare_ = OpenSpare();
+  if (wake_ < 0) return failed("cannot wait on");
+  thread_ = std::thread([this] { Run(); });
+  return Done{};
+}
+
+void Acceptor::Stop() {
+  if (thread_.joinable()) {
+    const std::uint64_t one = 1;
+    (void)!::write(wake_, &one, sizeof one);
+    thread_.join();
+  }
+  CloseOnce(&listener_);
+  CloseOnce(&wake_);
+  CloseOnce(&spare_);
+}
+
+void Acceptor::Run() {
+  pollfd waiting[2] = {{wake_, POLLIN, 0}, {listener_, POLLIN, 0}};
+  for (;;) {
+    if (::poll(waiting, 2, -1) < 0 && errno != EINTR) return;
+    if (waiting[0].revents != 0) return;
+    bool no_descriptor = false;
+    while (AcceptOne(&no_descriptor)) {
+    }
+    if (!no_descriptor) continue;
+    on_full_();
+    no_descriptor = false;
+    while (AcceptOne(&no_descriptor)) {
+    }
+    if (!no_descriptor) continue;
+    RefuseWaiting();
+    // Level-triggered polling would return at once for those who still wait.
+    if (::poll(waiting, 1, kPauseMs) > 0) return;
+  }
+}
+
+bool Acceptor::AcceptOne(bool* no_descriptor) {
+  const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd >= 0) {
+    on_socket_(fd);
+    return true;
+  }
+  // Whoever has gone meanwhile is an error of that one connection.
+  if (errno == EINTR || errno == ECONNABORTED || errno == EPROTO) return true;
+  *no_descriptor = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+  return false;
+}
+
+void Acceptor::RefuseWaiting() {
+  if (spare_ < 0) spare_ = OpenSpare();
+  if (spare_ < 0) return;
+  CloseOnce(&spare_);
+  for (int i = 0; i < kRefusedAtOnce; ++i) {
+    const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) break;
+    ::close(fd);
+  }
+  spare_ = OpenSpare();
+}
+
+}  // namespace muster::net

@@ -1,0 +1,77 @@
+#include "api/rest/stream_slots.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "schedd/base/limits.h"
+
+namespace muster::rest {
+
+struct StreamSlots::Table {
+  struct Taken {
+    std::string user;
+    std::weak_ptr<StreamSink> sink;
+  };
+  std::mutex mutex;
+  std::uint64_t next = 0;
+  std::map<std::uint64_t, Taken> taken;  // the oldest first
+
+  /// Under the lock: frees the place that `user` may have instead of another; the stream to end.
+  std::shared_ptr<StreamSink> Displace(const std::string& user) {
+    std::map<std::string, std::size_t> counts;
+    for (const auto& [number, slot] : taken) ++counts[slot.user];
+    const auto most = std::max_element(
+        counts.begin(), counts.end(),
+        [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (most == counts.end() || most->second < counts[user] + 2) return nullptr;
+    for (auto it = taken.begin(); it != taken.end(); ++it) {
+      if (it->second.user != most->first) continue;
+      std::shared_ptr<StreamSink> sink = it->second.sink.lock();
+      if (sink == nullptr) continue;  // it is about to begin
+      taken.erase(it);
+      return sink;
+    }
+    return nullptr;
+  }
+};
+
+class StreamSlots::Slot final : public StreamSlot {
+ public:
+  Slot(std::shared_ptr<Table> table, std::uint64_t number)
+      : table_(std::move(table)), number_(number) {}
+  ~Slot() override {
+    const std::lock_guard lock(table_->mutex);
+    table_->taken.erase(number_);
+  }
+  void Attach(std::weak_ptr<StreamSink> sink) override {
+    const std::lock_guard lock(table_->mutex);
+    const auto found = table_->taken.find(number_);
+    if (found != table_->taken.end()) found->second.sink = std::move(sink);
+  }
+
+ private:
+  const std::shared_ptr<Table> table_;
+  const std::uint64_t number_;
+};
+
+StreamSlots::StreamSlots() : table_(std::make_shared<Table>()) {}
+
+std::shared_ptr<StreamSlot> StreamSlots::Take(const std::string& user) {
+  std::shared_ptr<StreamSink> displaced;
+  std::uint64_t number = 0;
+  {
+    const std::lock_guard lock(table_->mutex);
+    if (table_->taken.size() >= limits::kStreams) {
+      displaced = table_->Displace(user);
+      if (displaced == nullptr) return nullptr;
+    }
+    number = table_->next++;
+    table_->taken[number] = {user, {}};
+  }
+  if (displaced != nullptr) displaced->End();
+  return std::make_shared<Slot>(table_, number);
+}
+
+}  // namespace muster::rest

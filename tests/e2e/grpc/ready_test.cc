@@ -1,0 +1,90 @@
+// gRPC before the daemon is ready: every method of muster.v1, found by its descriptor so that a new
+// one is a case too, is UNAVAILABLE with the reason.
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/e2e/grpc/grpc_world.h"
+
+namespace muster::test {
+namespace {
+
+struct WaitingGrpc {
+  WaitingGrpc()
+      : random(1),
+        engine(store, clock, random, members, metrics, {}, {}),
+        service(engine, store, random, authorizer, {}),
+        server(service, api::GrpcOptions{"127.0.0.1", 0}) {
+    EXPECT_TRUE(server.Start().ok());
+    channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(server.port()),
+                                  grpc::InsecureChannelCredentials());
+  }
+  ~WaitingGrpc() { server.Stop(); }
+
+  /// Calls a method with one empty message.
+  grpc::Status Call(const std::string& method, bool* told_when) {
+    grpc::GenericStub stub(channel);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    grpc::CompletionQueue queue;
+    auto call = stub.PrepareCall(&context, method, &queue);
+    const auto wait = [&queue] {
+      void* tag = nullptr;
+      bool ok = false;
+      queue.Next(&tag, &ok);
+    };
+    call->StartCall(nullptr);
+    wait();
+    call->WriteLast(grpc::ByteBuffer(), {}, nullptr);
+    wait();
+    grpc::ByteBuffer answer;
+    call->Read(&answer, nullptr);
+    wait();
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    wait();
+    *told_when = context.GetServerTrailingMetadata().count("retry-after-ms") > 0;
+    return status;
+  }
+
+  MemoryStore store;
+  FakeClock clock;
+  SeededRandom random;
+  SilentMembers members;
+  Metrics metrics;
+  auth::LoopbackAuthorizer authorizer;
+  Engine engine;
+  api::SchedulerService service;
+  api::GrpcServer server;
+  std::shared_ptr<grpc::Channel> channel;
+};
+
+TEST(GrpcReadiness, BeforeTheDaemonIsReadyEveryMethodIsUnavailableWithTheReason) {
+  WaitingGrpc world;
+  const google::protobuf::FileDescriptor* files[] = {
+      v1::GetJobRequest::descriptor()->file(), v1::ApplyRequest::descriptor()->file(),
+      v1::AddClusterRequest::descriptor()->file(), v1::SetQuotaRequest::descriptor()->file()};
+  int methods = 0;
+  for (const auto* file : files) {
+    for (int s = 0; s < file->service_count(); ++s) {
+      for (int m = 0; m < file->service(s)->method_count(); ++m) {
+        const auto* method = file->service(s)->method(m);
+        const std::string path = "/" + file->service(s)->full_name() + "/" + method->name();
+        bool told_when = false;
+        const grpc::Status status = world.Call(path, &told_when);
+        EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << path;
+        EXPECT_EQ(status.error_message(),
+                  "the scheduler is not ready: recovery has not run yet")
+            << path;
+        EXPECT_TRUE(told_when) << path;
+        ++methods;
+      }
+    }
+  }
+  EXPECT_GE(methods, 20);
+}
+
+}  // namespace
+}  // namespace muster::test
