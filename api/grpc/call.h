@@ -8,7 +8,8 @@
 
 namespace muster::api {
 
-/// The user that the metadata `x-muster-user` names, or `anonymous`.
+/// The user that the metadata `x-muster-user` names, or `anonymous`. kUnauthenticated with any
+/// metadata `authorization`.
 Result<auth::Principal> PrincipalOf(const grpc::CallbackServerContext& context);
 
 /// The status of an error: its code and sentence. The wrong fields go into the trailing metadata

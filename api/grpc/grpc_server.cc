@@ -11,6 +11,8 @@
 #include "api/grpc/admin_services.h"
 #include "api/grpc/event_hub.h"
 #include "api/grpc/job_service.h"
+#include "grpc/health/v1/health.pb.h"
+#include "schedd/base/check.h"
 #include "schedd/base/limits.h"
 
 namespace muster::api {
@@ -84,6 +86,8 @@ Status GrpcServer::Start() {
   const std::string host = options.host == "::1" ? "[::1]" : options.host;
   const std::string address = host + ":" + std::to_string(options.port);
   grpc::EnableDefaultHealthCheckService(true);
+  // Links the descriptor of the health service, which reflection lists but gRPC does not carry.
+  MUSTER_CHECK(grpc::health::v1::HealthCheckRequest::descriptor() != nullptr);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetLimits(&builder);

@@ -4,6 +4,7 @@
 
 #include "api/grpc/call.h"
 #include "api/grpc/convert.h"
+#include "schedd/shapes/manifest_warnings.h"
 
 namespace muster::api {
 
@@ -43,6 +44,7 @@ void SubmitStream::OnReadDone(bool ok) {
 void SubmitStream::Submit(v1::SubmitOutcome* item) {
   Result<json::value> body = OneDocument(request_.manifest());
   if (!body.ok()) return Answered(item, body.error());
+  for (const std::string& warning : shapes::WarningsOf(*body).All()) item->add_warnings(warning);
   SubmitRequest submit{request_.namespace_(), std::move(*body), request_.idempotency_key()};
   service_.SubmitJob(who_, std::move(submit),
                      [this, item](Result<Submitted> result) { Answered(item, result); });

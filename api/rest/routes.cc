@@ -13,16 +13,20 @@ using auth::Verb;
 using Sync = Response (*)(ApiContext& api, const Who& who, Request& request);
 using Async = void (*)(ApiContext& api, const Who& who, Request& request, Responder respond);
 
-/// Names the caller first: a request with a bad user name reaches no handler.
+Result<Who> CallerOf(const Request& request) {
+  return auth::LoopbackPrincipal(request.user, request.credentials);
+}
+
+/// Names the caller first: a request with a bad user name, or with credentials, reaches no handler.
 SyncHandler Bind(ApiContext& api, Sync handler) {
   return [&api, handler](Request& request) {
-    const Result<Who> who = auth::LoopbackPrincipal(request.user);
+    const Result<Who> who = CallerOf(request);
     return who.ok() ? handler(api, *who, request) : ErrorResponse(request, who.error());
   };
 }
 AsyncHandler Bind(ApiContext& api, Async handler) {
   return [&api, handler](Request& request, Responder respond) {
-    const Result<Who> who = auth::LoopbackPrincipal(request.user);
+    const Result<Who> who = CallerOf(request);
     if (who.ok()) return handler(api, *who, request, std::move(respond));
     respond([kubernetes = request.IsKubernetesPath(), error = who.error()] {
       return ErrorResponse(kubernetes, error);

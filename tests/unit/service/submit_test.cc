@@ -272,12 +272,12 @@ TEST(Submit, ARefusedPrincipal_IsDenied_AndNothingHappens) {
 }
 
 TEST(LoopbackPrincipal, TakesPlainNames_AndRefusesOthers) {
-  EXPECT_EQ(auth::LoopbackPrincipal("")->user, "anonymous");
-  EXPECT_EQ(auth::LoopbackPrincipal("a.b_c@d-1")->user, "a.b_c@d-1");
+  EXPECT_EQ(auth::LoopbackPrincipal("", false)->user, "anonymous");
+  EXPECT_EQ(auth::LoopbackPrincipal("a.b_c@d-1", false)->user, "a.b_c@d-1");
   for (const std::string& bad :
        {std::string("a b"), std::string("a\n"), std::string(65, 'a'), std::string("a/b")}) {
-    ASSERT_FALSE(auth::LoopbackPrincipal(bad).ok()) << bad;
-    EXPECT_EQ(auth::LoopbackPrincipal(bad).error().code, Code::kUnauthenticated);
+    ASSERT_FALSE(auth::LoopbackPrincipal(bad, false).ok()) << bad;
+    EXPECT_EQ(auth::LoopbackPrincipal(bad, false).error().code, Code::kUnauthenticated);
   }
 }
 
