@@ -68,7 +68,7 @@ void SchedulerService::Apply(const auth::Principal& who, std::string ns,
   if (!view.ok()) return done(view.error());
   const ApplyContext context{
       *(*view)->config, *(*view)->objects, *(*view)->settings, store_, random_, pod_sets_, who,
-      authorizer_};
+      authorizer_, **view};
   Result<ApplyPlan> planned = PlanApply(context, ns, documents);
   if (!planned.ok()) return done(planned.error());
   auto plan = std::make_shared<ApplyPlan>(std::move(*planned));

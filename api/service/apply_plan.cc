@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/service/config_warnings.h"
+#include "api/service/never_fits.h"
 #include "api/service/replace_job.h"
 #include "api/service/submission.h"
 #include "schedd/base/limits.h"
@@ -113,6 +114,8 @@ class Planner {
                               context_.who);
     Result<std::vector<Submission>> built = builder.BuildParsed(ns, std::move(*parsed));
     if (!built.ok()) return built.error();
+    const Status fits = RefuseNeverFits(context_.view, *built->front().draft);
+    if (!fits.ok()) return fits;
     outcome.name = built->front().draft->name;
     for (Submission& submission : *built) {
       plan_.jobs.push_back(std::move(submission));
