@@ -61,8 +61,8 @@ struct JobListing {
 };
 
 std::string ListHead(const KubeResource& resource) {
-  std::string head = WriteJson(json::object{{"kind", resource.kind + "List"},
-                                            {"apiVersion", resource.api_version()}});
+  std::string head = WriteJson(
+      json::object{{"kind", resource.kind + "List"}, {"apiVersion", resource.api_version()}});
   head.pop_back();
   return head + ",\"items\":[";
 }

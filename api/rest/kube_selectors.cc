@@ -41,8 +41,8 @@ class Tokens {
     const std::size_t begin = at_;
     if (at_ < text_.size() && kMarks.find(text_[at_]) != kMarks.npos) {
       ++at_;
-      const bool two = at_ < text_.size() && text_[at_] == '=' &&
-                       (text_[begin] == '=' || text_[begin] == '!');
+      const bool two =
+          at_ < text_.size() && text_[at_] == '=' && (text_[begin] == '=' || text_[begin] == '!');
       if (two) ++at_;
     } else {
       while (at_ < text_.size() && !IsBlank(text_[at_]) && kMarks.find(text_[at_]) == kMarks.npos)
@@ -133,8 +133,8 @@ Result<Requirement> ParseField(std::string_view term) {
   requirement.op = Op::kEqual;
   const std::size_t equals = term.find('=');
   if (equals == std::string_view::npos || equals == 0)
-    return InvalidField("fieldSelector", "cannot understand " + Quoted(term) +
-                                             ": it must be FIELD=VALUE, == or !=");
+    return InvalidField("fieldSelector",
+                        "cannot understand " + Quoted(term) + ": it must be FIELD=VALUE, == or !=");
   requirement.negated = term[equals - 1] == '!';
   const std::string_view key = term.substr(0, requirement.negated ? equals - 1 : equals);
   const bool twice = equals + 1 < term.size() && term[equals + 1] == '=';

@@ -25,8 +25,9 @@ Result<FieldValidation> ReadFieldValidation(const Request& request) {
   if (text.empty() || text == "Warn") return FieldValidation::kWarn;
   if (text == "Ignore") return FieldValidation::kIgnore;
   if (text == "Strict") return FieldValidation::kStrict;
-  return InvalidField("fieldValidation", "Unsupported value: " + Quoted(text) +
-                                             ": supported values: \"Ignore\", \"Strict\", \"Warn\"");
+  return InvalidField("fieldValidation",
+                      "Unsupported value: " + Quoted(text) +
+                          ": supported values: \"Ignore\", \"Strict\", \"Warn\"");
 }
 
 Result<std::vector<std::string>> CheckFields(FieldValidation validation,

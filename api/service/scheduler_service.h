@@ -48,13 +48,11 @@ struct JobPage {
 struct DocumentOutcome {
   std::string kind, ns, name;
   ApplyOutcome outcome = ApplyOutcome::kUnchanged;
-  JobPtr job;  // set for job shapes
-  // What was taken but is probably a mistake (manifest_warnings.h, config_warnings.h).
-  std::vector<std::string> warnings = {};
+  JobPtr job;                              // set for job shapes
+  std::vector<std::string> warnings = {};  // what was taken but is probably a mistake
 };
 
-/// The page token that goes on after a job.
-std::string PageTokenAfter(JobId last);
+std::string PageTokenAfter(JobId last);  // of the page that begins behind it
 
 struct QuotaKey {
   std::string cluster_queue, flavor, resource;
@@ -165,8 +163,7 @@ class SchedulerService {
   /// then posts them as one. Member clusters are refused: the daemon's own flags declare them.
   void ChangeObjects(const auth::Principal& who, std::vector<ObjectChange> changes, bool dry_run,
                      Callback<std::vector<ObjectApplied>> done);
-  /// Warnings about an object as `change` would leave it (config_warnings.h); none if it is refused.
-  std::vector<std::string> Warnings(const ObjectChange& change) const;
+  std::vector<std::string> Warnings(const ObjectChange& change) const;  // config_warnings.h
   /// A job as its own kind's object: manifest, metadata and status.
   json::value JobObject(const JobRecord& job, const json::value& manifest) const;
   /// Any job as Kueue's Workload in version "v1beta1" or "v1beta2".

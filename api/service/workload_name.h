@@ -7,8 +7,9 @@
 
 namespace muster::api {
 
-/// KIND-NAME-HASH, as Kueue generates it: a Job and a JobSet of one name have two Workloads, and one
-/// that takes an ended job's name has another. A bare Workload has the name that its user gave it.
+/// KIND-NAME-HASH, as Kueue generates it: a Job and a JobSet of one name have two Workloads, and
+/// one that takes an ended job's name has another. A bare Workload has the name that its user gave
+/// it.
 std::string WorkloadNameOf(const JobRecord& job);
 
 /// The names that such a name may stand for: of a job of this shape. "" if it cannot be one.

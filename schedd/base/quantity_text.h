@@ -10,8 +10,8 @@ namespace muster {
 
 /// The text that an API server answers for the quantity `text` (apimachinery resource.Quantity): no
 /// fraction, the largest suffix that loses nothing, in the family of suffixes that was written
-/// ("1024Mi" is "1Gi", "0.5" is "500m", "10000" is "10k", "1500e3" is "1500e3"). nullopt if it is no
-/// quantity or beyond 64 bits.
+/// ("1024Mi" is "1Gi", "0.5" is "500m", "10000" is "10k", "1500e3" is "1500e3"). nullopt if it is
+/// no quantity or beyond 64 bits.
 std::optional<std::string> CanonicalText(std::string_view text);
 
 /// False if `text` is a quantity with a fraction of a unit of `resource`: of a GPU, of a pod, of a

@@ -12,9 +12,9 @@
 namespace muster::core {
 
 /// "" if a member may hold it, or none is known. Else the sentence, with the nearest member: "no
-/// member cluster can ever hold it as they are: the nearest is east, which has 32 of the 64 cpu that
-/// it needs". `pinned`: the only member that it may run on; "" for any. A job that may start with
-/// fewer pods is judged by the fewest.
+/// member cluster can ever hold it as they are: the nearest is east, which has 32 of the 64 cpu
+/// that it needs". `pinned`: the only member that it may run on; "" for any. A job that may start
+/// with fewer pods is judged by the fewest.
 std::string NeverFits(std::span<const ClusterView> clusters, const PodSets& pod_sets,
                       std::string_view pinned);
 

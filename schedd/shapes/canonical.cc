@@ -80,7 +80,8 @@ void CanonicaliseQuantities(json::value* value) {
   }
   if (!value->is_object()) return;
   const json::value* kind = MemberOf(value, "kind");
-  if (kind != nullptr && kind->is_string() && IsOneOf(kPlainKinds, std::string_view(kind->get_string())))
+  if (kind != nullptr && kind->is_string() &&
+      IsOneOf(kPlainKinds, std::string_view(kind->get_string())))
     return;
   for (auto& member : value->get_object()) CanonicaliseMember(member.key(), &member.value());
 }

@@ -9,10 +9,10 @@
 namespace muster::shapes {
 
 /// Changes every quantity below `value`, a manifest of an accepted kind or a part of one, to its
-/// canonical text: requests, limits and overhead of pods, size limits, divisors, storage, quotas and
-/// their limits, weights of fair sharing, LimitRanges, RuntimeClasses. What is no quantity stays. Of
-/// kinds that carry other objects or plain data (ConfigMap, Secret, envelopes, overrides) nothing
-/// changes.
+/// canonical text: requests, limits and overhead of pods, size limits, divisors, storage, quotas
+/// and their limits, weights of fair sharing, LimitRanges, RuntimeClasses. What is no quantity
+/// stays. Of kinds that carry other objects or plain data (ConfigMap, Secret, envelopes, overrides)
+/// nothing changes.
 void CanonicaliseQuantities(json::value* value);
 
 }  // namespace muster::shapes

@@ -31,7 +31,8 @@ std::vector<std::string> ReadCovered(const Field& covered, Seen* seen) {
   return names;
 }
 
-// Half a GPU cannot be had: a quota of it is a mistake, and rounding it would give more than was meant.
+// Half a GPU cannot be had: such a quota is a mistake, and rounding it up gives more than was
+// meant.
 std::optional<std::int64_t> ReadAmount(const Field& field, const std::string& resource) {
   const auto amount = field.Quantity(resource);
   const auto text = field.present() ? QuantityText(*field.value()) : std::nullopt;

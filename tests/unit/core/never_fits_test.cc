@@ -32,13 +32,15 @@ TEST(NeverFits, NamesTheNearestMember) {
   EXPECT_EQ(Never(world, {Pods("main", 1, {{"memory", 999 * kGi}})}),
             "no member cluster can ever hold it as they are: the nearest is west, which has 128Gi "
             "of the 999Gi memory that it needs");
-  EXPECT_THAT(Never(world, {Pods("main", 1, {{kGpu, 1}})}), HasSubstr("which has no nvidia.com/gpu"));
+  EXPECT_THAT(Never(world, {Pods("main", 1, {{kGpu, 1}})}),
+              HasSubstr("which has no nvidia.com/gpu"));
   EXPECT_THAT(Never(world, {Pods("a", 1, {{"cpu", 20'000}}), Pods("b", 1, {{"cpu", 20'000}})}),
               HasSubstr("32 of the 40 cpu"))
       << "a job runs on one member";
-  EXPECT_EQ(Never(world, {Pods("main", 1, {{"cpu", 9'000}})}, "west"),
-            "it can never run where it is pinned: member cluster west, which has 8 of the 9 cpu that "
-            "it needs");
+  EXPECT_EQ(
+      Never(world, {Pods("main", 1, {{"cpu", 9'000}})}, "west"),
+      "it can never run where it is pinned: member cluster west, which has 8 of the 9 cpu that "
+      "it needs");
 }
 
 TEST(NeverFits, IsNotSaidOfWhatIsNotKnown) {

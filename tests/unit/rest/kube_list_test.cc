@@ -25,9 +25,9 @@ std::string Encoded(const std::string& text) {
 }
 
 void AddMap(ApiWorld& api, const std::string& name, const std::string& tier) {
-  const Answer made = api.Post(
-      kMaps, Json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + name +
-                  R"(","labels":{"tier":")" + tier + R"("}},"data":{}})"));
+  const Answer made =
+      api.Post(kMaps, Json(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + name +
+                           R"(","labels":{"tier":")" + tier + R"("}},"data":{}})"));
   MUSTER_CHECK(made.status == 201);
 }
 
@@ -70,7 +70,8 @@ TEST(KubeLists, OfObjectsComeInPagesThatMissNothing) {
   EXPECT_FALSE(selected.at("metadata").as_object().contains("remainingItemCount"))
       << "as in Kubernetes, where a selector is given";
   EXPECT_EQ(NamesOf(Json(api.Get(kMaps + "?limit=500").body)).size(), 6u);
-  for (const char* bad : {"?limit=-1", "?limit=x", "?limit=1&continue=nonsense", "?continue=YWZ0ZXI6"}) {
+  for (const char* bad :
+       {"?limit=-1", "?limit=x", "?limit=1&continue=nonsense", "?continue=YWZ0ZXI6"}) {
     const Answer answer = api.Get(kMaps + bad);
     EXPECT_EQ(answer.status, 400) << bad;
     EXPECT_EQ(Json(answer.body).at("kind"), "Status") << bad;
@@ -136,8 +137,10 @@ TEST(KubeLists, SelectorsSelectByKubernetesGrammar) {
     EXPECT_EQ(selector->Matches(object), wanted) << text;
   }
   const std::pair<const char*, bool> fields[] = {
-      {"metadata.name=n", true},   {"metadata.name==n,metadata.namespace=ns", true},
-      {"metadata.name!=n", false}, {"metadata.namespace=other", false},
+      {"metadata.name=n", true},
+      {"metadata.name==n,metadata.namespace=ns", true},
+      {"metadata.name!=n", false},
+      {"metadata.namespace=other", false},
       {"", true},
   };
   for (const auto& [text, wanted] : fields) {
@@ -151,15 +154,16 @@ TEST(KubeLists, BadSelectorsAreRefusedByName) {
   ApiWorld api;
   for (const std::string path : {kMaps, kJobs, kKueue + "/clusterqueues", kKueue + "/workloads"}) {
     for (const char* bad :
-         {"a=b=c", "=b", "a in", "a in b", "a in (b", "a in (b c)", "a b", "a=b c", "a,,b", "a,",
-          ",a", "!", "!!a", "a!", "a!b", "a=b%20c", "a>x", "-a", "a/b/c", "a=-", "(a)", "a=b)",
-          "in (a)", "a notin", "a=~b", "a<>1"}) {
+         {"a=b=c", "=b",  "a in", "a in b", "a in (b", "a in (b c)", "a b",     "a=b c", "a,,b",
+          "a,",    ",a",  "!",    "!!a",    "a!",      "a!b",        "a=b%20c", "a>x",   "-a",
+          "a/b/c", "a=-", "(a)",  "a=b)",   "in (a)",  "a notin",    "a=~b",    "a<>1"}) {
       const Answer answer = api.Get(path + "?labelSelector=" + Encoded(bad));
       EXPECT_EQ(answer.status, 400) << path << " " << bad << " " << answer.body;
       EXPECT_EQ(Json(answer.body).at("kind"), "Status") << bad;
       EXPECT_NE(answer.body.find("labelSelector"), std::string::npos) << answer.body;
     }
-    for (const char* bad : {"spec.x=1", "metadata.name", "=n", "metadata.name>1", "metadata.labels=a"}) {
+    for (const char* bad :
+         {"spec.x=1", "metadata.name", "=n", "metadata.name>1", "metadata.labels=a"}) {
       const Answer answer = api.Get(path + "?fieldSelector=" + Encoded(bad));
       EXPECT_EQ(answer.status, 400) << path << " " << bad;
       EXPECT_NE(answer.body.find("fieldSelector"), std::string::npos) << answer.body;
@@ -169,9 +173,8 @@ TEST(KubeLists, BadSelectorsAreRefusedByName) {
 
 TEST(KubeLists, QuantitiesAreTextsWhateverWasWritten) {
   ApiWorld api;
-  const Answer made =
-      api.Post(kKueue + "/clusterqueues",
-               Json(R"({"apiVersion":"kueue.x-k8s.io/v1beta1","kind":"ClusterQueue",
+  const Answer made = api.Post(kKueue + "/clusterqueues",
+                               Json(R"({"apiVersion":"kueue.x-k8s.io/v1beta1","kind":"ClusterQueue",
     "metadata":{"name":"numbers"},"spec":{"cohort":"c","resourceGroups":[{"coveredResources":["cpu"],
     "flavors":[{"name":"f","resources":[{"name":"cpu","nominalQuota":9,"borrowingLimit":0.5}]}]}]}})"));
   ASSERT_EQ(made.status, 201) << made.body;
@@ -244,8 +247,8 @@ TEST(KubeLists, VersionHasEveryFieldOfKubernetesAsText) {
 
 TEST(Credentials, ThatNobodyCanCheckAreRefusedEverywhere) {
   ApiWorld api;
-  for (const std::string header :
-       {"Authorization: Bearer nonsense\r\n", "authorization: Basic YTpi\r\n", "Authorization:\r\n"}) {
+  for (const std::string header : {"Authorization: Bearer nonsense\r\n",
+                                   "authorization: Basic YTpi\r\n", "Authorization:\r\n"}) {
     for (const std::string path : {"/v1/jobs", "/apis", "/api/v1/namespaces", "/livez", "/version",
                                    "/metrics", "/apis/batch/v1/jobs"}) {
       const Answer answer = api.Ask("GET", path, "", header);
@@ -253,8 +256,9 @@ TEST(Credentials, ThatNobodyCanCheckAreRefusedEverywhere) {
       EXPECT_NE(answer.head.find("WWW-Authenticate: Bearer"), std::string::npos) << answer.head;
       EXPECT_NE(answer.body.find("authentication is not set up"), std::string::npos) << answer.body;
     }
-    EXPECT_EQ(api.Ask("POST", "/v1/namespaces/default/jobs", WriteJson(JobManifest("a")), header).status,
-              401);
+    EXPECT_EQ(
+        api.Ask("POST", "/v1/namespaces/default/jobs", WriteJson(JobManifest("a")), header).status,
+        401);
   }
   EXPECT_EQ(NamesOf(Json(api.Get(kJobs).body)).size(), 0u);
   const Answer answer = api.Ask("GET", "/api/v1/namespaces", "", "Authorization: Bearer x\r\n");

@@ -40,9 +40,9 @@ TEST(FieldValidation, WarnsUnlessItIsTold) {
   EXPECT_EQ(api.Post(kJobs + "?fieldValidation=Strict", JobManifest("e")).status, 201);
   for (const char* method : {"POST", "PUT", "PATCH"}) {
     const std::string path = std::string(method) == "POST" ? kJobs : kJobs + "/a";
-    const Answer bad =
-        api.Ask(method, path + "?fieldValidation=strict", WriteJson(JobManifest("a")),
-                std::string(method) == "PATCH" ? "Content-Type: application/merge-patch+json\r\n" : "");
+    const Answer bad = api.Ask(
+        method, path + "?fieldValidation=strict", WriteJson(JobManifest("a")),
+        std::string(method) == "PATCH" ? "Content-Type: application/merge-patch+json\r\n" : "");
     EXPECT_EQ(bad.status, 400) << method;
     EXPECT_NE(bad.body.find("Unsupported value"), std::string::npos) << bad.body;
   }
@@ -66,7 +66,8 @@ TEST(Warnings, AreMembersOfTheAnswersBelowV1) {
   EXPECT_EQ(applied.at("items").at(0).at("warnings"), json::value(json::array()));
   EXPECT_EQ(applied.at("items").at(1).at("warnings"), json::value(json::array{kUnknown}));
   const json::value script = Json(
-      api.Post("/v1/namespaces/default/jobs", Json(R"({"script":"#!/bin/sh\n","queue":"queue"})")).body);
+      api.Post("/v1/namespaces/default/jobs", Json(R"({"script":"#!/bin/sh\n","queue":"queue"})"))
+          .body);
   EXPECT_EQ(script.at("warnings"), json::value(json::array()));
 }
 
@@ -82,8 +83,9 @@ TEST(Warnings, ACycleOfCohortsIsTakenAndSaidAtOnce) {
   EXPECT_FALSE(Json(first.body).at("status").as_object().contains("conditions"));
   const Answer closed = api.Post(kKueue + "/cohorts", cohort("b", "a"));
   EXPECT_EQ(closed.status, 201) << "as Kueue takes it";
-  EXPECT_NE(closed.head.find("Warning: 299 - \"Cohort \\\"b\\\": its cohorts form a cycle (b -> a -> b)"),
-            std::string::npos)
+  EXPECT_NE(
+      closed.head.find("Warning: 299 - \"Cohort \\\"b\\\": its cohorts form a cycle (b -> a -> b)"),
+      std::string::npos)
       << closed.head;
   for (const char* name : {"a", "b"}) {
     const json::value status = Json(api.Get(kKueue + "/cohorts/" + name).body).at("status");
@@ -98,7 +100,8 @@ TEST(Warnings, ACycleOfCohortsIsTakenAndSaidAtOnce) {
             std::string::npos)
       << made.head;
   EXPECT_EQ(Json(made.body).at_pointer("/status/conditions/0/reason"), "CohortCycle") << made.body;
-  const json::value applied = Json(api.Post("/v1/apply?dryRun=true", json::array{cohort("c", "c")}).body);
+  const json::value applied =
+      Json(api.Post("/v1/apply?dryRun=true", json::array{cohort("c", "c")}).body);
   EXPECT_EQ(applied.at("items").at(0).at("warnings").as_array().size(), 1u);
   const Answer broken = api.Ask("PATCH", kKueue + "/cohorts/a", R"({"spec":{"parent":null}})",
                                 "Content-Type: application/merge-patch+json\r\n");

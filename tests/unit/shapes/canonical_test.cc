@@ -20,13 +20,15 @@ TEST(CanonicalQuantities, AreTextsInEveryKind) {
        "1}}}]}], volumes: [{emptyDir: {sizeLimit: 1000}}, {ephemeral: {volumeClaimTemplate: {spec: "
        "{resources: {requests: {storage: 1}}}}}}]}}}}",
        "{kind: Job, spec: {parallelism: 2, template: {spec: {overhead: {cpu: 500m}, containers: "
-       "[{resources: {requests: {cpu: \"1\", memory: 1Gi}, limits: {nvidia.com/gpu: \"2\"}, claims: "
+       "[{resources: {requests: {cpu: \"1\", memory: 1Gi}, limits: {nvidia.com/gpu: \"2\"}, "
+       "claims: "
        "[{name: 1}]}, ports: [{containerPort: 80}], env: [{valueFrom: {resourceFieldRef: {divisor: "
        "\"1\"}}}]}], volumes: [{emptyDir: {sizeLimit: 1k}}, {ephemeral: {volumeClaimTemplate: "
        "{spec: {resources: {requests: {storage: \"1\"}}}}}}]}}}}"},
       {"{kind: ClusterQueue, spec: {fairSharing: {weight: 0.5}, resourceGroups: [{flavors: [{name: "
        "a, resources: [{name: cpu, nominalQuota: 8, borrowingLimit: 1.5, lendingLimit: 0}]}]}]}}",
-       "{kind: ClusterQueue, spec: {fairSharing: {weight: 500m}, resourceGroups: [{flavors: [{name: "
+       "{kind: ClusterQueue, spec: {fairSharing: {weight: 500m}, resourceGroups: [{flavors: "
+       "[{name: "
        "a, resources: [{name: cpu, nominalQuota: \"8\", borrowingLimit: 1500m, lendingLimit: "
        "\"0\"}]}]}]}}"},
       {"{kind: LimitRange, spec: {limits: [{type: Container, max: {cpu: 2}, default: {memory: "

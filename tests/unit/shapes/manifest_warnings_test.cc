@@ -34,8 +34,7 @@ TEST(ManifestWarnings, NameTheFieldInEveryPodTemplateOfEveryKind) {
       {"kind: RayJob, spec: {rayClusterSpec: {headGroupSpec: {template: " + bad + "}}}",
        "spec.rayClusterSpec.headGroupSpec.template."},
       {"kind: RayJob, spec: {submitterPodTemplate: " + bad + "}", "spec.submitterPodTemplate."},
-      {"kind: Workload, spec: {podSets: [{template: " + bad + "}]}",
-       "spec.podSets[0].template."},
+      {"kind: Workload, spec: {podSets: [{template: " + bad + "}]}", "spec.podSets[0].template."},
   };
   for (const auto& [manifest, path] : cases) {
     EXPECT_THAT(Warnings("{" + manifest + "}"),
@@ -78,8 +77,9 @@ TEST(ManifestWarnings, NoneOfWhatKubernetesKnows) {
   EXPECT_THAT(Warnings("{kind: [Job]}"), IsEmpty());
   EXPECT_THAT(Warnings("[1]"), IsEmpty());
   EXPECT_THAT(Warnings("{kind: Job, spec: {template: [1, {spec: 5}, null]}}"), IsEmpty());
-  EXPECT_THAT(Warnings("{kind: Workload, spec: {podSets: [{template: {containers: [{comand: x}]}}]}}"),
-              ElementsAre("unknown field \"spec.podSets[0].template.containers[0].comand\""))
+  EXPECT_THAT(
+      Warnings("{kind: Workload, spec: {podSets: [{template: {containers: [{comand: x}]}}]}}"),
+      ElementsAre("unknown field \"spec.podSets[0].template.containers[0].comand\""))
       << "the early form of a pod set";
 }
 
