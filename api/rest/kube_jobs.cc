@@ -105,9 +105,9 @@ Response KubeListJobs(ApiContext& api, const Who& who, const Request& request,
   if (!page.ok()) return ErrorResponse(true, OfContinue(page.error()));
   Response response;
   const std::string head = ListHead(*target.resource);
-  auto listing = std::make_shared<JobListing>(JobListing{api.service, who, *target.resource,
-                                                         std::move(wish->selector), filter,
-                                                         std::move(*page), version, wish->limit});
+  auto listing = std::make_shared<JobListing>(
+      JobListing{api.service, who, *target.resource, std::move(wish->selector), filter,
+                 std::move(*page), version, wish->limit, 0});
   response.producer = [listing, head, begun = false](std::string* out) mutable {
     if (!std::exchange(begun, true)) *out += head;
     const Result<bool> more = listing->Step(out);

@@ -11,12 +11,12 @@ namespace {
 // Read from the manifest: it is asked for only when a job is refused or about to wait for ever.
 bool Refuses(const WorldView& view, const JobRecord& draft) {
   const auto queue = view.objects->find({ObjectKind::kClusterQueue, "", draft.cluster_queue});
-  const Result<json::value> manifest =
-      queue == view.objects->end() ? json::value() : ParseJson(queue->second->manifest);
+  const json::value* choice = nullptr;
+  Result<json::value> manifest = json::value();
+  if (queue != view.objects->end()) manifest = ParseJson(queue->second->manifest);
   boost::system::error_code none;
-  const json::value* choice =
-      manifest.ok() ? manifest->find_pointer("/metadata/annotations/muster.io~1never-fits", none)
-                    : nullptr;
+  if (manifest.ok())
+    choice = manifest->find_pointer("/metadata/annotations/muster.io~1never-fits", none);
   if (choice != nullptr && choice->is_string()) return choice->get_string() == "refuse";
   return draft.shape == ShapeKind::kBatchScript;
 }
