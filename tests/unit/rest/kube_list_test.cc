@@ -152,7 +152,7 @@ TEST(KubeLists, SelectorsSelectByKubernetesGrammar) {
 
 TEST(KubeLists, BadSelectorsAreRefusedByName) {
   ApiWorld api;
-  for (const std::string path : {kMaps, kJobs, kKueue + "/clusterqueues", kKueue + "/workloads"}) {
+  for (const std::string& path : {kMaps, kJobs, kKueue + "/clusterqueues", kKueue + "/workloads"}) {
     for (const char* bad :
          {"a=b=c", "=b",  "a in", "a in b", "a in (b", "a in (b c)", "a b",     "a=b c", "a,,b",
           "a,",    ",a",  "!",    "!!a",    "a!",      "a!b",        "a=b%20c", "a>x",   "-a",

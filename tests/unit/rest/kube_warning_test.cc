@@ -34,7 +34,7 @@ TEST(FieldValidation, WarnsUnlessItIsTold) {
   EXPECT_EQ(ignored.head.find("Warning"), std::string::npos);
   const Answer strict = api.Post(kJobs + "?fieldValidation=Strict", Misspelt("d"));
   EXPECT_EQ(strict.status, 400);
-  EXPECT_EQ(Json(strict.body).at("message"),
+  EXPECT_EQ(std::string(Json(strict.body).at("message").as_string()),
             "Job in version \"v1\" cannot be handled as a Job: strict decoding error: " + kUnknown);
   EXPECT_EQ(api.Get(kJobs + "/d").status, 404);
   EXPECT_EQ(api.Post(kJobs + "?fieldValidation=Strict", JobManifest("e")).status, 201);
