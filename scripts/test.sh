@@ -13,4 +13,5 @@ cmake -S "$root" -B "$root/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DMUSTER_T
 mv "$root/build.configure.log" "$root/build/configure.log"
 cmake --build "$root/build"
 "$root/tests/kubebed/build.sh" >/dev/null
+"$root/scripts/python_clients.sh" >/dev/null
 ctest --test-dir "$root/build" --output-on-failure --no-tests=error -j 2 "$@"

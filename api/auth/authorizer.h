@@ -37,7 +37,8 @@ class LoopbackAuthorizer final : public Authorizer {
 };
 
 /// The principal of a loopback request: the user it names (X-Muster-User header or x-muster-user
-/// metadata), or "anonymous". Refuses names that are not 1-64 characters of [A-Za-z0-9._@-].
-Result<Principal> LoopbackPrincipal(std::string_view claimed_user);
+/// metadata), or "anonymous". kUnauthenticated: the name is not 1-64 characters of [A-Za-z0-9._@-],
+/// or the request has `credentials` (an Authorization header), which nothing here can check.
+Result<Principal> LoopbackPrincipal(std::string_view claimed_user, bool credentials);
 
 }  // namespace muster::auth

@@ -12,9 +12,10 @@ constexpr std::size_t kProblemBytes = 4096;
 
 Result<auth::Principal> PrincipalOf(const grpc::CallbackServerContext& context) {
   const auto& metadata = context.client_metadata();
+  const bool credentials = metadata.contains("authorization");
   const auto user = metadata.find("x-muster-user");
-  if (user == metadata.end()) return auth::LoopbackPrincipal("");
-  return auth::LoopbackPrincipal({user->second.data(), user->second.size()});
+  if (user == metadata.end()) return auth::LoopbackPrincipal("", credentials);
+  return auth::LoopbackPrincipal({user->second.data(), user->second.size()}, credentials);
 }
 
 }  // namespace

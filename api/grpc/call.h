@@ -9,9 +9,9 @@
 
 namespace muster::api {
 
-/// Who calls: the user that the metadata `x-muster-user` names, or `anonymous`. kUnavailable until
-/// the daemon has recovered and leads. Every method of muster.v1 begins with it: without a caller
-/// the service answers nothing.
+/// Who calls: the user that the metadata `x-muster-user` names, or `anonymous`. kUnauthenticated
+/// with any metadata `authorization`; kUnavailable until the daemon has recovered and leads. Every
+/// method of muster.v1 begins with it: without a caller the service answers nothing.
 Result<auth::Principal> CallerOf(const grpc::CallbackServerContext& context,
                                  const SchedulerService& service);
 

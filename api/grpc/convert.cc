@@ -5,6 +5,7 @@
 #include "api/service/member_facts.h"
 #include "api/service/views.h"
 #include "schedd/base/quantity.h"
+#include "schedd/base/quantity_text.h"
 #include "schedd/text/yaml.h"
 
 namespace muster::api {
@@ -52,6 +53,8 @@ Result<std::optional<std::int64_t>> Amount(const char* field, const std::string&
                                            const std::string& text) {
   const Result<std::int64_t> amount = ParseQuantity(resource, text);
   if (!amount.ok()) return InvalidField(std::string("quota.") + field, amount.error().detail);
+  if (!IsWholeAmount(resource, text))
+    return InvalidField(std::string("quota.") + field, kWholeAmountRule);
   return std::optional<std::int64_t>(*amount);
 }
 

@@ -13,6 +13,8 @@
 #include "api/grpc/event_hub.h"
 #include "api/grpc/job_service.h"
 #include "api/net/acceptor.h"
+#include "grpc/health/v1/health.pb.h"
+#include "schedd/base/check.h"
 #include "schedd/base/limits.h"
 #include "schedd/base/limits_d.h"
 
@@ -81,6 +83,8 @@ Status GrpcServer::Start() {
                                     options.host + "\" is not a loopback address");
   }
   grpc::EnableDefaultHealthCheckService(true);
+  // Links the descriptor of the health service, which reflection lists but gRPC does not carry.
+  MUSTER_CHECK(grpc::health::v1::HealthCheckRequest::descriptor() != nullptr);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetLimits(&builder);

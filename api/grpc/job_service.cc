@@ -7,6 +7,7 @@
 #include "api/grpc/convert.h"
 #include "api/grpc/submit_stream.h"
 #include "schedd/base/limits.h"
+#include "schedd/shapes/manifest_warnings.h"
 
 namespace muster::api {
 namespace {
@@ -42,6 +43,8 @@ grpc::ServerUnaryReactor* JobServiceImpl::SubmitJob(grpc::CallbackServerContext*
   Result<json::value> body = OneDocument(request->manifest(), &budget);
   if (!body.ok()) return Refuse(context, body.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  for (const std::string& warning : shapes::WarningsOf(*body).All())
+    response->add_warnings(warning);
   SubmitRequest submit{request->namespace_(), std::move(*body), request->idempotency_key()};
   service_.SubmitAll(
       *who, std::move(submit), [context, reactor, response](Result<std::vector<Submitted>> jobs) {
@@ -77,6 +80,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::BatchSubmitJobs(grpc::CallbackServerCo
       ToProto(body.error(), item->mutable_problem());
       continue;
     }
+    for (const std::string& warning : shapes::WarningsOf(*body).All()) item->add_warnings(warning);
     bodies.push_back(std::move(*body));
     slots.push_back(i);
   }

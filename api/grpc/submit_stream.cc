@@ -4,6 +4,7 @@
 
 #include "api/grpc/call.h"
 #include "api/grpc/convert.h"
+#include "schedd/shapes/manifest_warnings.h"
 
 namespace muster::api {
 
@@ -44,6 +45,7 @@ void SubmitStream::Submit(v1::SubmitOutcome* item) {
   ParseBudget budget = ParseBudget::ForRequest();
   Result<json::value> body = OneDocument(request_.manifest(), &budget);
   if (!body.ok()) return Answered(item, body.error());
+  for (const std::string& warning : shapes::WarningsOf(*body).All()) item->add_warnings(warning);
   SubmitRequest submit{request_.namespace_(), std::move(*body), request_.idempotency_key()};
   service_.SubmitJob(who_, std::move(submit),
                      [this, item](Result<Submitted> result) { Answered(item, result); });

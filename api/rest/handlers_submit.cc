@@ -8,6 +8,7 @@
 #include "api/rest/query_reader.h"
 #include "api/service/views.h"
 #include "schedd/base/limits.h"
+#include "schedd/shapes/manifest_warnings.h"
 
 namespace muster::rest {
 namespace {
@@ -22,8 +23,16 @@ Status CheckIdempotencyKey(const std::string& key) {
                       "must be at most 255 printable ASCII characters without blanks");
 }
 
-/// One job's view, or {"id", "items"} for the tasks of an array script.
-Response SubmittedResponse(const std::vector<Submitted>& jobs) {
+using Warnings = std::vector<std::string>;
+
+/// `"warnings"` as the last member of the object that `out` ends with.
+void AppendWarnings(const Warnings& warnings, std::string* out) {
+  out->pop_back();
+  *out += ",\"warnings\":" + WriteJson(json::array(warnings.begin(), warnings.end())) + "}";
+}
+
+/// One job's view, or {"id", "items"} for the tasks of an array script; with the warnings.
+Response SubmittedResponse(const std::vector<Submitted>& jobs, const Warnings& warnings) {
   const JobRecord& first = *jobs.front().job;
   Response response;
   if (jobs.size() == 1 && (first.batch == nullptr || first.batch->array_task_id < 0)) {
@@ -37,8 +46,27 @@ Response SubmittedResponse(const std::vector<Submitted>& jobs) {
     }
     response.body += "]}";
   }
+  AppendWarnings(warnings, &response.body);
   response.headers.emplace_back("Location", "/v1/jobs/" + std::to_string(first.id.value));
   if (jobs.front().replayed) response.headers.emplace_back("Idempotent-Replayed", "true");
+  return response;
+}
+
+/// Per item a job with its warnings, or a problem.
+Response BatchResponse(const std::vector<Result<Submitted>>& jobs,
+                       const std::vector<Warnings>& warnings) {
+  Response response;
+  response.body = "[";
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (i > 0) response.body += ',';
+    if (jobs[i].ok()) {
+      api::AppendJobView(*jobs[i]->job, &response.body);
+      AppendWarnings(warnings[i], &response.body);
+    } else {
+      response.body += WriteJson(api::ProblemJson(jobs[i].error()));
+    }
+  }
+  response.body += ']';
   return response;
 }
 
@@ -64,6 +92,7 @@ Response AppliedResponse(const std::vector<api::DocumentOutcome>& outcomes) {
                       {"name", outcome.name},
                       {"outcome", OutcomeName(outcome.outcome)}};
     if (outcome.job != nullptr) item["job"] = api::JobViewJson(*outcome.job);
+    item["warnings"] = json::array(outcome.warnings.begin(), outcome.warnings.end());
     items.push_back(std::move(item));
   }
   return JsonResponse(json::object{{"items", std::move(items)}});
@@ -88,20 +117,22 @@ void SubmitJob(ApiContext& api, const Who& who, Request& request, Responder resp
   Result<json::value> body = ReadDocument(request);
   if (!body.ok()) return refuse(body.error());
   const bool script = IsScript(*body);
+  Warnings warnings = shapes::WarningsOf(*body).All();
   api::SubmitRequest submit{request.params[0], std::move(*body), request.idempotency_key};
   if (script) {
     api.service.SubmitAll(who, std::move(submit), [respond](Result<std::vector<Submitted>> jobs) {
       respond([jobs = std::move(jobs)] {
-        return jobs.ok() ? SubmittedResponse(*jobs) : ErrorOnV1(jobs.error());
+        return jobs.ok() ? SubmittedResponse(*jobs, {}) : ErrorOnV1(jobs.error());
       });
     });
     return;
   }
-  api.service.SubmitJob(who, std::move(submit), [respond](Result<Submitted> job) {
-    respond([job = std::move(job)] {
-      return job.ok() ? SubmittedResponse({*job}) : ErrorOnV1(job.error());
-    });
-  });
+  api.service.SubmitJob(
+      who, std::move(submit), [respond, warnings = std::move(warnings)](Result<Submitted> job) {
+        respond([warnings, job = std::move(job)] {
+          return job.ok() ? SubmittedResponse({*job}, warnings) : ErrorOnV1(job.error());
+        });
+      });
 }
 
 void SubmitBatch(ApiContext& api, const Who& who, Request& request, Responder respond) {
@@ -123,24 +154,15 @@ void SubmitBatch(ApiContext& api, const Who& who, Request& request, Responder re
     return refuse(InvalidArgument("a batch holds at most " + std::to_string(limits::kBatchJobs) +
                                   " jobs and this one has " + std::to_string(bodies->size())));
   }
-  api.service.SubmitBatch(who, request.params[0], std::move(*bodies),
-                          [respond](Result<std::vector<Result<Submitted>>> jobs) {
-                            respond([jobs = std::move(jobs)] {
-                              if (!jobs.ok()) return ErrorOnV1(jobs.error());
-                              Response response;
-                              response.body = "[";
-                              for (const Result<Submitted>& job : *jobs) {
-                                if (response.body.size() > 1) response.body += ',';
-                                if (job.ok()) {
-                                  api::AppendJobView(*job->job, &response.body);
-                                } else {
-                                  response.body += WriteJson(api::ProblemJson(job.error()));
-                                }
-                              }
-                              response.body += ']';
-                              return response;
-                            });
-                          });
+  std::vector<Warnings> warnings;  // of each item
+  for (const json::value& one : *bodies) warnings.push_back(shapes::WarningsOf(one).All());
+  api.service.SubmitBatch(
+      who, request.params[0], std::move(*bodies),
+      [respond, warnings = std::move(warnings)](Result<std::vector<Result<Submitted>>> jobs) {
+        respond([warnings, jobs = std::move(jobs)] {
+          return jobs.ok() ? BatchResponse(*jobs, warnings) : ErrorOnV1(jobs.error());
+        });
+      });
 }
 
 void ApplyDocuments(ApiContext& api, const Who& who, Request& request, Responder respond) {

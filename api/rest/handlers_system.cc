@@ -1,10 +1,23 @@
 // Handlers about the daemon itself.
+#include "build_info.h"
+
 #include "api/rest/handlers.h"
 #include "api/rest/openapi_text.h"
 #include "api/rest/problem.h"
 
 namespace muster::rest {
 namespace {
+
+#ifdef __clang__
+constexpr const char* kCompiler = "clang " __clang_version__;
+#else
+constexpr const char* kCompiler = "gcc " __VERSION__;
+#endif
+#ifdef __aarch64__
+constexpr const char* kPlatform = "linux/arm64";  // as Go names it
+#else
+constexpr const char* kPlatform = "linux/amd64";
+#endif
 
 Response Text(std::string body, const char* type = "text/plain; charset=utf-8") {
   Response response;
@@ -40,12 +53,18 @@ Response OpenApiText(ApiContext&, const Who&, Request&) {
   return Text(std::string(kOpenApiText), "application/yaml");
 }
 
-/// Kubernetes' version.Info: clients compare major and minor with what they need.
+/// Kubernetes' version.Info: clients compare major and minor with what they need, and want every
+/// field to be there as text.
 Response Version(ApiContext&, const Who&, Request&) {
   return JsonResponse(json::object{{"major", "1"},
                                    {"minor", "33"},
                                    {"gitVersion", std::string("v1.33.0+muster-") + MUSTER_VERSION},
-                                   {"platform", "linux"},
+                                   {"gitCommit", kGitCommit},
+                                   {"gitTreeState", kGitTreeState},
+                                   {"buildDate", kBuildDate},
+                                   {"goVersion", "none"},
+                                   {"compiler", kCompiler},
+                                   {"platform", kPlatform},
                                    {"musterVersion", MUSTER_VERSION}});
 }
 

@@ -7,9 +7,11 @@
 #include "api/rest/body.h"
 #include "api/rest/http/plain_problem.h"
 #include "api/rest/json_patch.h"
+#include "api/rest/kube_warnings.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
 #include "api/service/workload_edit.h"
+#include "schedd/shapes/canonical.h"
 
 namespace muster::rest {
 namespace {
@@ -21,7 +23,10 @@ Result<json::value> Wanted(const KubeTarget& target, const Request& request, jso
       ManifestFor(target, request.method == Method::kPatch ? Patched(request, std::move(now))
                                                            : ReadDocument(request));
   if (!manifest.ok()) return manifest.error();
-  return json::value(std::move(*manifest));
+  json::value wanted(std::move(*manifest));
+  // As `now` is: an amount that is written in another way is no change.
+  shapes::CanonicaliseQuantities(&wanted);
+  return wanted;
 }
 
 /// The 415 of a body that is not taken, or nullopt.
@@ -39,6 +44,9 @@ bool Readable(const KubeTarget& target, const Request& request, const Responder&
   if (target.resource == nullptr) return respond([] { return NoSuchPath(); }), false;
   if (std::optional<Response> wrong = WrongMedia(request))
     return respond([response = std::move(*wrong)] { return response; }), false;
+  // Only that it is known: of what may change, no field is taken that is not.
+  if (const auto validation = ReadFieldValidation(request); !validation.ok())
+    return Refuse(respond, validation.error()), false;
   return true;
 }
 
@@ -175,15 +183,19 @@ Result<json::object> ManifestFor(const KubeTarget& target, Result<json::value> d
 
 void ChangeOne(ApiContext& api, const Who& who, ObjectChange change, bool dry_run, int status,
                std::string version, const Responder& respond) {
+  std::vector<std::string> warnings = api.service.Warnings(change);
   std::vector<ObjectChange> changes;
   changes.push_back(std::move(change));
   api.service.ChangeObjects(
       who, std::move(changes), dry_run,
-      [&service = api.service, respond, status,
-       version](Result<std::vector<ObjectApplied>> applied) {
-        respond([&service, status, version, applied = std::move(applied)] {
+      [&service = api.service, respond, status, version,
+       warnings = std::move(warnings)](Result<std::vector<ObjectApplied>> applied) {
+        respond([&service, status, version, warnings, applied = std::move(applied)] {
           if (!applied.ok()) return KubeError(applied.error());
-          return JsonResponse(service.ObjectWithStatus(*applied->front().object, version), status);
+          Response response =
+              JsonResponse(service.ObjectWithStatus(*applied->front().object, version), status);
+          AddWarnings(warnings, &response);
+          return response;
         });
       });
 }

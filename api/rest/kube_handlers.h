@@ -36,8 +36,8 @@ KubeTarget KubeTargetOf(const Request& request);
 Response KubeDeleted(const KubeTarget& target, const std::string& uid);
 
 // kube_jobs.cc: the same for job kinds.
-/// The job that a path names: every job has a Workload of its name, the other kinds are looked up
-/// as themselves.
+/// The job that a path names: every job has a Workload of its own name (workload_name.h), the other
+/// kinds are looked up as themselves.
 Result<JobPtr> KubeFindJob(ApiContext& api, const Who& who, const KubeTarget& target);
 /// The job as an object of that kind and version. Blocks on the store.
 Result<json::value> KubeJobObject(const api::SchedulerService& service, const Who& who,
@@ -46,7 +46,8 @@ Response KubeListJobs(ApiContext& api, const Who& who, const Request& request,
                       const KubeTarget& target);
 Response KubeGetJob(ApiContext& api, const Who& who, const KubeTarget& target);
 void KubeCreateJob(ApiContext& api, const Who& who, const KubeTarget& target, json::value manifest,
-                   bool dry_run, std::string idempotency_key, Responder respond);
+                   std::vector<std::string> warnings, bool dry_run, std::string idempotency_key,
+                   Responder respond);
 void KubeDeleteJob(ApiContext& api, const Who& who, const KubeTarget& target, Responder respond);
 
 }  // namespace muster::rest

@@ -3,10 +3,13 @@
 #include <memory>
 #include <utility>
 
+#include "api/rest/http/plain_problem.h"
 #include "api/rest/kube_handlers.h"
-#include "api/rest/kube_selectors.h"
+#include "api/rest/kube_lists.h"
+#include "api/rest/kube_warnings.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
+#include "schedd/shapes/canonical.h"
 
 namespace muster::rest {
 namespace {
@@ -22,38 +25,54 @@ struct JobListing {
   KubeSelector selector;
   api::JobFilter filter;
   api::JobPage page;
-  bool one_page = false;  // the client asked for pages
-  bool first = true;
+  std::int64_t version;  // of the list
+  std::size_t limit;     // 0: none
+  std::size_t written = 0;
 
-  /// One page; false after the last.
+  /// One page of the service; false after the last, or after as many objects as the client wants.
   Result<bool> Step(std::string* out) {
-    for (const JobPtr& job : page.items) {
-      const Result<json::value> object = KubeJobObject(service, who, resource, *job);
+    for (std::size_t i = 0; i < page.items.size(); ++i) {
+      const JobRecord& job = *page.items[i];
+      const Result<json::value> object = KubeJobObject(service, who, resource, job);
       if (!object.ok() && object.error().code == Code::kNotFound) continue;  // archived meanwhile
       if (!object.ok()) return object.error();
       if (!selector.Matches(*object)) continue;
-      *out += std::exchange(first, false) ? "\n" : ",\n";
+      *out += written++ == 0 ? "\n" : ",\n";
       *out += WriteJson(*object);
+      if (written != limit) continue;
+      const bool more = i + 1 < page.items.size() || !page.next_page_token.empty();
+      return End(more ? api::PageTokenAfter(job.id) : "", out);
     }
-    if (page.next_page_token.empty() || one_page) {
-      *out += "\n]}";
-      return false;
-    }
+    if (page.next_page_token.empty()) return End("", out);
     Result<api::JobPage> next = service.ListJobs(who, filter, page.next_page_token, kPage);
     if (!next.ok()) return next.error();
     page = std::move(*next);
     return true;
   }
+
+ private:
+  /// The metadata come last: only now it is known whether there is more.
+  bool End(const std::string& next, std::string* out) const {
+    json::object metadata{{"resourceVersion", std::to_string(version)}};
+    if (!next.empty()) metadata["continue"] = next;
+    *out += "\n],\"metadata\":" + WriteJson(std::move(metadata)) + "}";
+    return false;
+  }
 };
 
-std::string ListHead(const KubeResource& resource, std::int64_t version, const std::string& next) {
-  json::object metadata{{"resourceVersion", std::to_string(version)}};
-  if (!next.empty()) metadata["continue"] = next;
-  std::string head = WriteJson(json::object{{"kind", resource.kind + "List"},
-                                            {"apiVersion", resource.api_version()},
-                                            {"metadata", std::move(metadata)}});
+std::string ListHead(const KubeResource& resource) {
+  std::string head = WriteJson(
+      json::object{{"kind", resource.kind + "List"}, {"apiVersion", resource.api_version()}});
   head.pop_back();
   return head + ",\"items\":[";
+}
+
+/// The service's word for a token is that of /v1.
+Error OfContinue(Error error) {
+  for (FieldError& field : error.fields) {
+    if (field.field == "page_token") return BadContinue();
+  }
+  return error;
 }
 
 }  // namespace
@@ -61,7 +80,7 @@ std::string ListHead(const KubeResource& resource, std::int64_t version, const s
 Result<JobPtr> KubeFindJob(ApiContext& api, const Who& who, const KubeTarget& target) {
   const KubeResource& resource = *target.resource;
   return resource.is_workload()
-             ? api.service.GetJob(who, target.ns + "/" + target.name)
+             ? api.service.GetJobByWorkload(who, target.ns, target.name)
              : api.service.GetJobByName(who, target.ns, *resource.shape, target.name);
 }
 
@@ -75,26 +94,20 @@ Result<json::value> KubeJobObject(const api::SchedulerService& service, const Wh
 
 Response KubeListJobs(ApiContext& api, const Who& who, const Request& request,
                       const KubeTarget& target) {
-  const QueryReader query(request);
-  Result<KubeSelector> selector =
-      KubeSelector::Parse(query.Text("labelSelector"), query.Text("fieldSelector"));
-  if (!selector.ok()) return ErrorResponse(true, selector.error());
-  const auto limit = query.Number("limit", 0, 0, 1'000'000);
-  if (!limit.ok()) return ErrorResponse(true, limit.error());
+  Result<ListWish> wish = ReadListWish(request);
+  if (!wish.ok()) return ErrorResponse(true, wish.error());
   api::JobFilter filter;
   filter.ns = target.ns;
   if (!target.resource->is_workload()) filter.shape = target.resource->shape;
   filter.include_deleted = false;
   const std::int64_t version = api.service.View()->last_seq;
-  const std::size_t size = *limit == 0 ? kPage : static_cast<std::size_t>(*limit);
-  Result<api::JobPage> page = api.service.ListJobs(who, filter, query.Text("continue"), size);
-  if (!page.ok()) return ErrorResponse(true, page.error());
+  Result<api::JobPage> page = api.service.ListJobs(who, filter, wish->after, kPage);
+  if (!page.ok()) return ErrorResponse(true, OfContinue(page.error()));
   Response response;
-  const std::string head =
-      ListHead(*target.resource, version, *limit > 0 ? page->next_page_token : "");
-  auto listing = std::make_shared<JobListing>(JobListing{api.service, who, *target.resource,
-                                                         std::move(*selector), filter,
-                                                         std::move(*page), *limit > 0, true});
+  const std::string head = ListHead(*target.resource);
+  auto listing = std::make_shared<JobListing>(
+      JobListing{api.service, who, *target.resource, std::move(wish->selector), filter,
+                 std::move(*page), version, wish->limit, 0});
   response.producer = [listing, head, begun = false](std::string* out) mutable {
     if (!std::exchange(begun, true)) *out += head;
     const Result<bool> more = listing->Step(out);
@@ -115,13 +128,20 @@ Response KubeGetJob(ApiContext& api, const Who& who, const KubeTarget& target) {
 }
 
 void KubeCreateJob(ApiContext& api, const Who& who, const KubeTarget& target, json::value manifest,
-                   bool dry_run, std::string idempotency_key, Responder respond) {
+                   std::vector<std::string> warnings, bool dry_run, std::string idempotency_key,
+                   Responder respond) {
+  const auto made = [warnings = std::move(warnings)](const json::value& object) {
+    Response response = JsonResponse(object, 201);
+    AddWarnings(warnings, &response);
+    return response;
+  };
   if (dry_run) {
     std::vector<json::value> documents{manifest};
+    shapes::CanonicaliseQuantities(&manifest);
     api.service.Apply(who, target.ns, std::move(documents), true,
-                      [respond, manifest](Result<std::vector<api::DocumentOutcome>> outcome) {
-                        respond([manifest, outcome = std::move(outcome)] {
-                          return outcome.ok() ? JsonResponse(manifest, 201)
+                      [respond, manifest, made](Result<std::vector<api::DocumentOutcome>> outcome) {
+                        respond([manifest, made, outcome = std::move(outcome)] {
+                          return outcome.ok() ? made(manifest)
                                               : ErrorResponse(true, outcome.error());
                         });
                       });
@@ -129,23 +149,27 @@ void KubeCreateJob(ApiContext& api, const Who& who, const KubeTarget& target, js
   }
   api::SubmitRequest submit{target.ns, manifest, std::move(idempotency_key)};
   api.service.SubmitJob(who, std::move(submit),
-                        [&service = api.service, respond, resource = target.resource,
+                        [&service = api.service, respond, resource = target.resource, made,
                          manifest = std::move(manifest)](Result<Submitted> job) {
-                          respond([&service, resource, manifest, job = std::move(job)] {
+                          respond([&service, resource, manifest, made, job = std::move(job)] {
                             if (!job.ok()) return ErrorResponse(true, job.error());
-                            return JsonResponse(
-                                resource->is_workload()
-                                    ? service.WorkloadObject(*job->job, resource->version)
-                                    : service.JobObject(*job->job, manifest),
-                                201);
+                            return made(resource->is_workload()
+                                            ? service.WorkloadObject(*job->job, resource->version)
+                                            : service.JobObject(*job->job, manifest));
                           });
                         });
 }
 
 void KubeDeleteJob(ApiContext& api, const Who& who, const KubeTarget& target, Responder respond) {
-  const Result<JobPtr> job =
-      api.service.GetJobByName(who, target.ns, *target.resource->shape, target.name);
+  const Result<JobPtr> job = KubeFindJob(api, who, target);
   if (!job.ok()) return respond([error = job.error()] { return ErrorResponse(true, error); });
+  if ((*job)->shape != *target.resource->shape) {
+    return respond([job = *job] {
+      return PlainProblem(true, 409,
+                          "this Workload belongs to the " + std::string(ShapeKindName(job->shape)) +
+                              " \"" + job->name + "\": delete that, its Workload goes with it");
+    });
+  }
   api.service.ChangeJob(who, std::to_string((*job)->id.value), JobVerb::kDelete,
                         [respond, target](Result<JobPtr> deleted) {
                           respond([target, deleted = std::move(deleted)] {

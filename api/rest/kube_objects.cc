@@ -6,7 +6,8 @@
 #include "api/rest/http/plain_problem.h"
 #include "api/rest/kube_changes.h"
 #include "api/rest/kube_handlers.h"
-#include "api/rest/kube_selectors.h"
+#include "api/rest/kube_lists.h"
+#include "api/rest/kube_warnings.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
 #include "api/service/validate.h"
@@ -85,23 +86,23 @@ Response KubeList(ApiContext& api, const Who& who, Request& request) {
     return PlainProblem(true, 501, "watch is not supported by this version: follow /v1/events");
   }
   if (target.resource->config == nullptr) return KubeListJobs(api, who, request, target);
-  const Result<KubeSelector> selector =
-      KubeSelector::Parse(query.Text("labelSelector"), query.Text("fieldSelector"));
-  if (!selector.ok()) return KubeError(selector.error());
+  const Result<ListWish> wish = ReadListWish(request);
+  if (!wish.ok()) return KubeError(wish.error());
   // A version taken before the objects are read is never newer than they are.
   const std::int64_t version = api.service.View()->last_seq;
   const Result<std::vector<json::value>> objects = api.service.ListObjects(
       who, target.resource->config->kind, target.ns, target.resource->version);
   if (!objects.ok()) return KubeError(objects.error());
-  json::array items;
-  for (const json::value& object : *objects) {
-    if (selector->Matches(object)) items.push_back(object);
-  }
-  return JsonResponse(
-      json::object{{"kind", target.resource->kind + "List"},
-                   {"apiVersion", target.resource->api_version()},
-                   {"metadata", json::object{{"resourceVersion", std::to_string(version)}}},
-                   {"items", std::move(items)}});
+  Result<ObjectPage> page = PageOf(*objects, *wish);
+  if (!page.ok()) return KubeError(page.error());
+  json::object metadata{{"resourceVersion", std::to_string(version)}};
+  if (!page->next.empty()) metadata["continue"] = page->next;
+  // As in Kubernetes, unknown where a selector was given.
+  if (!page->next.empty() && wish->selector.any()) metadata["remainingItemCount"] = page->remaining;
+  return JsonResponse(json::object{{"kind", target.resource->kind + "List"},
+                                   {"apiVersion", target.resource->api_version()},
+                                   {"metadata", std::move(metadata)},
+                                   {"items", std::move(page->items)}});
 }
 
 Response KubeGet(ApiContext& api, const Who& who, Request& request) {
@@ -127,9 +128,14 @@ void KubeCreate(ApiContext& api, const Who& who, Request& request, Responder res
   if (!dry_run.ok()) return Refuse(respond, dry_run.error());
   Result<json::object> manifest = ManifestFor(target, ReadDocument(request));
   if (!manifest.ok()) return Refuse(respond, manifest.error());
+  const Result<FieldValidation> validation = ReadFieldValidation(request);
+  if (!validation.ok()) return Refuse(respond, validation.error());
   if (target.resource->config == nullptr) {
-    return KubeCreateJob(api, who, target, std::move(*manifest), *dry_run, request.idempotency_key,
-                         std::move(respond));
+    json::value job(std::move(*manifest));
+    Result<std::vector<std::string>> warnings = CheckFields(*validation, *target.resource, job);
+    if (!warnings.ok()) return Refuse(respond, warnings.error());
+    return KubeCreateJob(api, who, target, std::move(job), std::move(*warnings), *dry_run,
+                         request.idempotency_key, std::move(respond));
   }
   const json::object& metadata = manifest->at("metadata").get_object();
   if (!TextIn(metadata, "resourceVersion").empty()) {

@@ -1,127 +1,214 @@
 #include "api/rest/kube_selectors.h"
 
 #include <algorithm>
-#include <string_view>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "schedd/base/names.h"
 
 namespace muster::rest {
 namespace {
 
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
+using Requirement = KubeSelector::Requirement;
+using Op = Requirement::Op;
 
-/// Splits at commas outside parentheses.
-std::vector<std::string_view> Split(std::string_view text) {
-  std::vector<std::string_view> parts;
-  int depth = 0;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
-    if (i < text.size() && text[i] == '(') ++depth;
-    if (i < text.size() && text[i] == ')') --depth;
-    if (i < text.size() && (text[i] != ',' || depth > 0)) continue;
-    if (const std::string_view part = Trim(text.substr(begin, i - begin)); !part.empty())
-      parts.push_back(part);
-    begin = i + 1;
+constexpr std::string_view kMarks = "=!(),<>";
+
+/// The words and marks of a selector: "in", "(", "==", .... "" at the end.
+class Tokens {
+ public:
+  explicit Tokens(std::string_view text) : text_(text) { Next(); }
+  std::string_view now() const { return now_; }
+  bool at_word() const { return !now_.empty() && kMarks.find(now_.front()) == kMarks.npos; }
+  bool at_end() const { return now_.empty(); }
+  /// The token it stands at; goes on to the next one.
+  std::string_view Take() {
+    const std::string_view taken = now_;
+    Next();
+    return taken;
   }
-  return parts;
+  bool TakeIf(std::string_view wanted) {
+    if (now_ != wanted) return false;
+    Next();
+    return true;
+  }
+
+ private:
+  static bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+  void Next() {
+    while (at_ < text_.size() && IsBlank(text_[at_])) ++at_;
+    const std::size_t begin = at_;
+    if (at_ < text_.size() && kMarks.find(text_[at_]) != kMarks.npos) {
+      ++at_;
+      const bool two =
+          at_ < text_.size() && text_[at_] == '=' && (text_[begin] == '=' || text_[begin] == '!');
+      if (two) ++at_;
+    } else {
+      while (at_ < text_.size() && !IsBlank(text_[at_]) && kMarks.find(text_[at_]) == kMarks.npos)
+        ++at_;
+    }
+    now_ = text_.substr(begin, at_ - begin);
+  }
+
+  std::string_view text_, now_;
+  std::size_t at_ = 0;
+};
+
+Error Wrong(const std::string& what) {
+  return InvalidField("labelSelector", "unable to parse requirement: " + what);
 }
 
-bool GoodKey(std::string_view key) {
-  return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '-' || c == '_' || c == '/';
-  });
+Error Found(const Tokens& tokens, const std::string& expected) {
+  return Wrong("found " + (tokens.at_end() ? "its end" : Quoted(tokens.now())) +
+               ", expected: " + expected);
 }
 
-Error Malformed(const char* what, std::string_view text) {
-  return InvalidField(what, "\"" + std::string(text) + "\" is not a selector");
+std::optional<std::int64_t> Integer(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// The values of `in` and `notin`; an empty one is a value.
+Status ReadValues(Tokens* tokens, std::vector<std::string>* values) {
+  if (!tokens->TakeIf("(")) return Found(*tokens, "'('");
+  while (true) {
+    values->emplace_back(tokens->at_word() ? tokens->Take() : std::string_view());
+    if (tokens->TakeIf(")")) return Done{};
+    if (!tokens->TakeIf(",")) return Found(*tokens, "',' or ')'");
+  }
+}
+
+Status ReadOperator(Tokens* tokens, Requirement* requirement) {
+  if (tokens->at_end() || tokens->now() == ",") return Done{};
+  const std::string_view op = tokens->Take();
+  requirement->op = op == ">" ? Op::kGreater : op == "<" ? Op::kLess : Op::kEqual;
+  requirement->negated = op == "!=" || op == "notin";
+  if (op == "in" || op == "notin") return ReadValues(tokens, &requirement->values);
+  if (op != "=" && op != "==" && op != "!=" && op != ">" && op != "<") {
+    return Wrong("found " + Quoted(op) + ", expected: in, notin, =, ==, !=, >, < or ','");
+  }
+  requirement->values.emplace_back(tokens->at_word() ? tokens->Take() : std::string_view());
+  return Done{};
+}
+
+Status CheckRequirement(const Requirement& requirement) {
+  if (!IsQualifiedName(requirement.key))
+    return Wrong("the key " + Quoted(requirement.key) + " " + kQualifiedNameRule);
+  for (const std::string& value : requirement.values) {
+    if (requirement.op != Op::kEqual && !Integer(value))
+      return Wrong(Quoted(value) + " must be an integer");
+    if (requirement.op == Op::kEqual && !IsLabelValue(value))
+      return Wrong("the value " + Quoted(value) + " " + kLabelValueRule);
+  }
+  return Done{};
+}
+
+Result<std::vector<Requirement>> ParseLabels(std::string_view text) {
+  std::vector<Requirement> all;
+  Tokens tokens(text);
+  if (tokens.at_end()) return all;
+  while (true) {
+    Requirement requirement;
+    requirement.negated = tokens.TakeIf("!");
+    const bool absent = requirement.negated;
+    if (!tokens.at_word()) return Found(tokens, "the key of a label");
+    requirement.key = tokens.Take();
+    if (!absent) {
+      const Status read = ReadOperator(&tokens, &requirement);
+      if (!read.ok()) return read.error();
+    }
+    const Status checked = CheckRequirement(requirement);
+    if (!checked.ok()) return checked.error();
+    all.push_back(std::move(requirement));
+    if (tokens.at_end()) return all;
+    if (!tokens.TakeIf(",")) return Found(tokens, "',' or the end");
+  }
+}
+
+Result<Requirement> ParseField(std::string_view term) {
+  Requirement requirement;
+  requirement.op = Op::kEqual;
+  const std::size_t equals = term.find('=');
+  if (equals == std::string_view::npos || equals == 0)
+    return InvalidField("fieldSelector",
+                        "cannot understand " + Quoted(term) + ": it must be FIELD=VALUE, == or !=");
+  requirement.negated = term[equals - 1] == '!';
+  const std::string_view key = term.substr(0, requirement.negated ? equals - 1 : equals);
+  const bool twice = equals + 1 < term.size() && term[equals + 1] == '=';
+  requirement.values.emplace_back(term.substr(equals + (twice ? 2 : 1)));
+  if (key != "metadata.name" && key != "metadata.namespace") {
+    return InvalidField("fieldSelector", "field label not supported: " + Quoted(key) +
+                                             "; metadata.name and metadata.namespace are");
+  }
+  requirement.key = key.substr(std::string_view("metadata.").size());
+  return requirement;
+}
+
+Result<std::vector<Requirement>> ParseFields(std::string_view text) {
+  std::vector<Requirement> all;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view term = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    if (term.empty()) continue;
+    Result<Requirement> requirement = ParseField(term);
+    if (!requirement.ok()) return requirement.error();
+    all.push_back(std::move(*requirement));
+  }
+  return all;
+}
+
+/// `absent`: what a missing value compares as; null for a label, "" for a field.
+bool Holds(const Requirement& requirement, const json::value* value, const char* absent) {
+  std::optional<std::string_view> text;
+  if (absent != nullptr) text = absent;
+  if (value != nullptr && value->is_string()) text = std::string_view(value->get_string());
+  bool holds = text.has_value();
+  if (holds && requirement.op == Op::kEqual) {
+    holds = std::find(requirement.values.begin(), requirement.values.end(), *text) !=
+            requirement.values.end();
+  } else if (holds && requirement.op != Op::kExists) {
+    const auto number = Integer(*text);
+    const auto bound = Integer(requirement.values.front());
+    holds = number && (requirement.op == Op::kGreater ? *number > *bound : *number < *bound);
+  }
+  return holds != requirement.negated;
 }
 
 }  // namespace
 
-Status KubeSelector::AddLabel(std::string_view text, std::vector<Requirement>* out) {
-  Requirement requirement;
-  std::string_view key = text;
-  const std::size_t in = text.find(" in ("), notin = text.find(" notin (");
-  if (in != std::string_view::npos || notin != std::string_view::npos) {
-    if (text.back() != ')') return Malformed("labelSelector", text);
-    requirement.negated = in == std::string_view::npos;
-    key = text.substr(0, std::min(in, notin));
-    const std::size_t open = text.find('(');
-    for (const std::string_view value : Split(text.substr(open + 1, text.size() - open - 2))) {
-      requirement.values.emplace_back(value);
-    }
-    if (requirement.values.empty()) return Malformed("labelSelector", text);
-  } else if (const std::size_t equals = text.find('='); equals != std::string_view::npos) {
-    requirement.negated = equals > 0 && text[equals - 1] == '!';
-    key = text.substr(0, requirement.negated ? equals - 1 : equals);
-    const bool twice = equals + 1 < text.size() && text[equals + 1] == '=';
-    requirement.values.emplace_back(Trim(text.substr(equals + (twice ? 2 : 1))));
-  } else if (text.front() == '!') {
-    requirement.negated = true;
-    key = text.substr(1);
-  }
-  requirement.key = Trim(key);
-  if (!GoodKey(requirement.key)) return Malformed("labelSelector", text);
-  out->push_back(std::move(requirement));
-  return Done{};
-}
-
-Status KubeSelector::AddField(std::string_view text, std::vector<Requirement>* out) {
-  const Status parsed = AddLabel(text, out);
-  if (!parsed.ok()) return Malformed("fieldSelector", text);
-  Requirement& requirement = out->back();
-  if (requirement.values.size() != 1) return Malformed("fieldSelector", text);
-  if (requirement.key != "metadata.name" && requirement.key != "metadata.namespace") {
-    return InvalidField(
-        "fieldSelector",
-        "\"" + requirement.key +
-            "\" is not supported by this version: only metadata.name and metadata.namespace are");
-  }
-  requirement.key.erase(0, std::string_view("metadata.").size());
-  return Done{};
-}
-
 Result<KubeSelector> KubeSelector::Parse(const std::string& labels, const std::string& fields) {
   KubeSelector selector;
-  for (const std::string_view part : Split(labels)) {
-    if (const Status added = AddLabel(part, &selector.labels_); !added.ok()) return added.error();
-  }
-  for (const std::string_view part : Split(fields)) {
-    if (const Status added = AddField(part, &selector.fields_); !added.ok()) return added.error();
-  }
+  Result<std::vector<Requirement>> of_labels = ParseLabels(labels);
+  if (!of_labels.ok()) return of_labels.error();
+  Result<std::vector<Requirement>> of_fields = ParseFields(fields);
+  if (!of_fields.ok()) return of_fields.error();
+  selector.labels_ = std::move(*of_labels);
+  selector.fields_ = std::move(*of_fields);
   return selector;
-}
-
-bool KubeSelector::Holds(const Requirement& requirement, const json::value* value) {
-  bool holds = value != nullptr && value->is_string();
-  if (holds && !requirement.values.empty()) {
-    holds = std::find(requirement.values.begin(), requirement.values.end(),
-                      std::string_view(value->get_string())) != requirement.values.end();
-  }
-  return holds != requirement.negated;
 }
 
 bool KubeSelector::Matches(const json::value& object) const {
   if (any()) return true;
   const json::object empty;
-  const json::value* metadata_value =
-      object.is_object() ? object.get_object().if_contains("metadata") : nullptr;
-  const json::object& metadata = metadata_value != nullptr && metadata_value->is_object()
-                                     ? metadata_value->get_object()
-                                     : empty;
-  const json::value* labels_value = metadata.if_contains("labels");
-  const json::object& labels =
-      labels_value != nullptr && labels_value->is_object() ? labels_value->get_object() : empty;
-  const auto all_hold = [](const std::vector<Requirement>& requirements, const json::object& in) {
+  const auto object_at = [&](const json::value& in, const char* pointer) -> const json::object& {
+    boost::system::error_code none;
+    const json::value* found = in.find_pointer(pointer, none);
+    return found != nullptr && found->is_object() ? found->get_object() : empty;
+  };
+  const json::object& metadata = object_at(object, "/metadata");
+  const json::object& labels = object_at(object, "/metadata/labels");
+  const auto all_hold = [](const std::vector<Requirement>& requirements, const json::object& in,
+                           const char* absent) {
     return std::all_of(requirements.begin(), requirements.end(),
                        [&](const Requirement& requirement) {
-                         return Holds(requirement, in.if_contains(requirement.key));
+                         return Holds(requirement, in.if_contains(requirement.key), absent);
                        });
   };
-  return all_hold(labels_, labels) && all_hold(fields_, metadata);
+  return all_hold(labels_, labels, nullptr) && all_hold(fields_, metadata, "");
 }
 
 }  // namespace muster::rest

@@ -1,7 +1,9 @@
 // labelSelector and fieldSelector of Kubernetes lists. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedd/base/result.h"
@@ -11,23 +13,24 @@ namespace muster::rest {
 
 class KubeSelector {
  public:
-  /// `labels`: k=v, k==v, k!=v, k, !k, k in (a,b), k notin (a,b), joined by commas. `fields`:
-  /// metadata.name and metadata.namespace with =, == or !=. Anything else is refused, never
-  /// ignored.
+  /// By Kubernetes' grammar. `labels`: k=v, k==v, k!=v, k, !k, k in (a,b), k notin (a,b), k>1, k<1,
+  /// joined by commas; keys and values are those of labels. `fields`: metadata.name and
+  /// metadata.namespace with =, == or !=. Anything else is refused by its parameter, never ignored.
   static Result<KubeSelector> Parse(const std::string& labels, const std::string& fields);
   bool Matches(const json::value& object) const;
+  /// True if it selects everything.
   bool any() const { return labels_.empty() && fields_.empty(); }
 
- private:
+  /// One condition. Without a key, none of kExists and kEqual holds.
   struct Requirement {
+    enum class Op : std::uint8_t { kExists, kEqual, kGreater, kLess };
     std::string key;
-    std::vector<std::string> values;  // empty: the key's presence counts
+    Op op = Op::kExists;
+    std::vector<std::string> values;  // kEqual: one of them; kGreater, kLess: one integer
     bool negated = false;
   };
-  static Status AddLabel(std::string_view text, std::vector<Requirement>* out);
-  static Status AddField(std::string_view text, std::vector<Requirement>* out);
-  static bool Holds(const Requirement& requirement, const json::value* value);
 
+ private:
   std::vector<Requirement> labels_, fields_;
 };
 

@@ -16,6 +16,8 @@ Response ErrorResponse(bool kubernetes, const Error& error) {
     const std::int64_t seconds = error.retry_after_ms > 0 ? (error.retry_after_ms + 999) / 1000 : 1;
     response.headers.emplace_back("Retry-After", std::to_string(seconds));
   }
+  if (response.status == 401)
+    response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"muster\"");
   return response;
 }
 

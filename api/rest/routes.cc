@@ -13,10 +13,10 @@ using auth::Verb;
 using Sync = Response (*)(ApiContext& api, const Who& who, Request& request);
 using Async = void (*)(ApiContext& api, const Who& who, Request& request, Responder respond);
 
-/// Who calls, and for what needs the world whether there is one: a request that may not go on
-/// reaches no handler.
+/// Who calls (a bad user name, or credentials, are an error), and for what needs the world whether
+/// there is one: a request that may not go on reaches no handler.
 Result<Who> Admit(ApiContext& api, const Request& request, bool needs_world) {
-  Result<Who> who = auth::LoopbackPrincipal(request.user);
+  Result<Who> who = auth::LoopbackPrincipal(request.user, request.credentials);
   if (!who.ok() || !needs_world) return who;
   const Status ready = api.service.Ready();
   if (!ready.ok()) return ready.error();

@@ -66,9 +66,15 @@ void SchedulerService::Apply(const auth::Principal& who, std::string ns,
                              Callback<Outcomes> done) {
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return done(view.error());
-  const ApplyContext context{
-      *(*view)->config, *(*view)->objects, *(*view)->settings, store_, random_, pod_sets_, who,
-      authorizer_};
+  const ApplyContext context{*(*view)->config,
+                             *(*view)->objects,
+                             *(*view)->settings,
+                             store_,
+                             random_,
+                             pod_sets_,
+                             who,
+                             authorizer_,
+                             **view};
   Result<ApplyPlan> planned = PlanApply(context, ns, documents);
   if (!planned.ok()) return done(planned.error());
   auto plan = std::make_shared<ApplyPlan>(std::move(*planned));

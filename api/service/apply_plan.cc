@@ -5,9 +5,12 @@
 #include <tuple>
 #include <utility>
 
+#include "api/service/config_warnings.h"
+#include "api/service/never_fits.h"
 #include "api/service/replace_job.h"
 #include "api/service/submission.h"
 #include "schedd/base/limits.h"
+#include "schedd/shapes/manifest_warnings.h"
 
 namespace muster::api {
 namespace {
@@ -43,6 +46,11 @@ class Planner {
       if (!status.ok()) errors_.push_back(AtDocument(i, status.error()));
     }
     if (!errors_.empty()) return Combined(std::move(errors_));
+    for (std::size_t c = 0; c < plan_.changes.size(); ++c) {
+      const ObjectChange& change = plan_.changes[c];
+      plan_.outcomes[plan_.change_documents[c]].warnings =
+          ConfigWarnings(config_, change.kind, change.name);
+    }
     return std::move(plan_);
   }
 
@@ -91,6 +99,7 @@ class Planner {
     outcome.ns = ns;
     outcome.name = parsed->name;
     outcome.outcome = ApplyOutcome::kCreated;
+    outcome.warnings = shapes::WarningsOf(documents_[i]).All();
     if (!parsed->name.empty()) {
       const auto [at, fresh] = names_.try_emplace({parsed->shape, ns, parsed->name}, i);
       if (!fresh) {
@@ -105,6 +114,8 @@ class Planner {
                               context_.who);
     Result<std::vector<Submission>> built = builder.BuildParsed(ns, std::move(*parsed));
     if (!built.ok()) return built.error();
+    const Status fits = RefuseNeverFits(context_.view, *built->front().draft);
+    if (!fits.ok()) return fits;
     outcome.name = built->front().draft->name;
     for (Submission& submission : *built) {
       plan_.jobs.push_back(std::move(submission));

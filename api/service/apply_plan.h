@@ -35,6 +35,7 @@ struct ApplyContext {
   PodSetCache& pod_sets;
   const auth::Principal& who;
   const auth::Authorizer& authorizer;
+  const WorldView& view;
 };
 
 /// Validates every document: objects first (against each other), then jobs against the

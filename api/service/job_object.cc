@@ -2,8 +2,10 @@
 #include "api/service/job_status.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/views.h"
+#include "api/service/workload_name.h"
 #include "api/service/workload_object.h"
 #include "schedd/model/scale_lifecycle.h"
+#include "schedd/shapes/canonical.h"
 #include "schedd/shapes/metadata.h"
 
 namespace muster::api {
@@ -48,7 +50,9 @@ void SetPriority(const JobRecord& job, json::object* metadata) {
 }  // namespace
 
 json::value SchedulerService::JobObject(const JobRecord& job, const json::value& manifest) const {
-  json::object out = manifest.is_object() ? manifest.get_object() : json::object();
+  json::value canonical = manifest;
+  shapes::CanonicaliseQuantities(&canonical);
+  json::object out = canonical.is_object() ? canonical.get_object() : json::object();
   SetMetadata(job, &out);
   // Queued jobs are written with `suspend: true`; as under Kueue it is false from the start on.
   json::value* spec = HasSuspend(job.shape) ? out.if_contains("spec") : nullptr;
@@ -67,6 +71,7 @@ json::value SchedulerService::WorkloadObject(const JobRecord& job,
   out["apiVersion"] = "kueue.x-k8s.io/" + version;
   out["kind"] = "Workload";
   SetMetadata(job, &out);
+  out["metadata"].as_object()["name"] = WorkloadNameOf(job);
   SetWorkloadLabels(job, &out["metadata"].get_object());
   if (job.shape != ShapeKind::kWorkload) {
     out["metadata"].as_object()["ownerReferences"] =

@@ -5,6 +5,7 @@
 
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
+#include "api/service/workload_name.h"
 #include "schedd/base/limits.h"
 #include "schedd/shapes/job_change.h"
 
@@ -17,6 +18,8 @@ constexpr ShapeKind kShapes[] = {ShapeKind::kJob,         ShapeKind::kJobSet,
                                  ShapeKind::kBatchScript, ShapeKind::kWorkload};
 
 constexpr std::size_t kJobEvents = 10'000;  // of one job: far more than its attempts can make
+
+constexpr std::size_t kCutNameBytes = 253;  // the longest name that an object may have
 
 Error NoSuchJob(const std::string& id) { return NotFound("job \"" + id + "\" does not exist"); }
 
@@ -101,6 +104,31 @@ Result<JobPtr> SchedulerService::GetJobByName(const auth::Principal& who, const 
   if (id.error().code != Code::kNotFound) return id.error();
   return NotFound(std::string(ShapeKindName(shape)) + " \"" + name +
                   "\" not found in namespace \"" + ns + "\"");
+}
+
+Result<JobPtr> SchedulerService::GetJobByWorkload(const auth::Principal& who, const std::string& ns,
+                                                  const std::string& workload) const {
+  const Status allowed = Allow(who, auth::Verb::kGet, "jobs", ns, workload);
+  if (!allowed.ok()) return allowed.error();
+  for (const ShapeKind shape : kShapes) {
+    const std::string name = JobNameIn(workload, shape);
+    if (name.empty()) continue;
+    const Result<JobId> id = store_.FindJob(ns, shape, name);
+    if (!id.ok() && id.error().code != Code::kNotFound) return id.error();
+    if (!id.ok()) continue;
+    Result<JobPtr> job = FindJobById(*id);
+    if (!job.ok() || WorkloadNameOf(**job) == workload) return job;
+  }
+  // A name that was cut does not tell the job's.
+  JobPtr cut;
+  if (workload.size() >= kCutNameBytes) {
+    engine_.View()->jobs.ForEach(JobId{}, [&](const JobPtr& job) {
+      if (job->ns == ns && WorkloadNameOf(*job) == workload) cut = job;
+      return cut == nullptr;
+    });
+  }
+  if (cut != nullptr) return cut;
+  return NotFound("Workload \"" + workload + "\" not found in namespace \"" + ns + "\"");
 }
 
 void SchedulerService::ChangeJob(const auth::Principal& who, const std::string& id, JobVerb verb,

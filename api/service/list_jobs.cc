@@ -79,6 +79,10 @@ std::vector<JobPtr> Merged(std::vector<JobPtr> live, const std::map<JobId, JobPt
 
 }  // namespace
 
+std::string PageTokenAfter(JobId last) {
+  return std::string(kTokenPrefix) + std::to_string(last.value);
+}
+
 Result<JobPage> SchedulerService::ListJobs(const auth::Principal& who, const JobFilter& filter,
                                            const std::string& page_token, std::size_t limit) const {
   const Status allowed = Allow(who, auth::Verb::kList, "jobs", filter.ns, "");
@@ -105,7 +109,7 @@ Result<JobPage> SchedulerService::ListJobs(const auth::Principal& who, const Job
   page.items = Merged(std::move(live), ended);
   if (page.items.size() > size) {
     page.items.resize(size);
-    page.next_page_token = std::string(kTokenPrefix) + std::to_string(page.items.back()->id.value);
+    page.next_page_token = PageTokenAfter(page.items.back()->id);
   }
   return page;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "api/service/config_warnings.h"
 #include "api/service/member_facts.h"
 #include "api/service/registered_member.h"
 #include "api/service/views.h"
@@ -224,7 +225,8 @@ json::object LocalQueueStatus(const WorldView& view, const StoredObject& object,
   return status;
 }
 
-json::object CohortStatus(const WorldView& view, const std::string& cohort) {
+json::object CohortStatus(const WorldView& view, const StoredObject& object) {
+  const std::string& cohort = object.name;
   json::array flavors;
   const core::QuotaTreePtr& tree = view.usage.tree_ptr();
   const core::NodeIndex node = tree == nullptr ? -1 : tree->CohortIndex(cohort);
@@ -245,6 +247,11 @@ json::object CohortStatus(const WorldView& view, const std::string& cohort) {
   json::object status;
   status["flavorsUsage"] = std::move(flavors);
   AddShare(view, node, &status);
+  // Kueue's Cohort has no conditions: this one is there as long as something is wrong.
+  const std::vector<std::string> problems =
+      ConfigWarnings(*view.config, ObjectKind::kCohort, cohort);
+  if (!problems.empty())
+    status["conditions"] = json::array{Active(object, false, "CohortCycle", problems.front())};
   return status;
 }
 

@@ -41,7 +41,7 @@ json::object ClusterQueueStatus(const WorldView& view, const StoredObject& objec
 json::object LocalQueueStatus(const WorldView& view, const StoredObject& object,
                               const LocalQueueTotals& totals);
 /// Quota of the whole subtree and what is used of it, by flavor and resource.
-json::object CohortStatus(const WorldView& view, const std::string& cohort);
+json::object CohortStatus(const WorldView& view, const StoredObject& object);
 json::object MemberClusterStatus(const WorldView& view, const StoredObject& object);
 
 }  // namespace muster::api

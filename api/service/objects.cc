@@ -1,12 +1,14 @@
 // Use cases: configuration objects, read with their status and changed as a set.
 #include <utility>
 
+#include "api/service/config_warnings.h"
 #include "api/service/object_status.h"
 #include "api/service/object_versions.h"
 #include "api/service/placement_status.h"
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/validate.h"
+#include "schedd/shapes/canonical.h"
 
 namespace muster::api {
 namespace {
@@ -43,7 +45,9 @@ Totals TotalsFor(const WorldView& view, ObjectKind kind, const std::string& ns,
 
 json::value Answer(const WorldView& view, const StoredObject& object, const Totals& totals,
                    const std::string& version) {
-  const Result<json::value> manifest = ParseJson(object.manifest);
+  Result<json::value> manifest = ParseJson(object.manifest);
+  // Objects that were stored before an upgrade may have been stored as they were written.
+  if (manifest.ok()) shapes::CanonicaliseQuantities(&*manifest);
   json::object out =
       manifest.ok() && manifest->is_object() ? manifest->get_object() : json::object();
   SetMetadata(object, &out);
@@ -58,7 +62,7 @@ json::value Answer(const WorldView& view, const StoredObject& object, const Tota
       break;
     }
     case ObjectKind::kCohort:
-      out["status"] = CohortStatus(view, object.name);
+      out["status"] = CohortStatus(view, object);
       break;
     case ObjectKind::kMemberCluster:
       out["status"] = MemberClusterStatus(view, object);
@@ -143,6 +147,17 @@ Result<std::vector<json::value>> SchedulerService::ListObjects(const auth::Princ
     out.push_back(Answer(**view, *it->second, totals, version));
   }
   return out;
+}
+
+std::vector<std::string> SchedulerService::Warnings(const ObjectChange& change) const {
+  const bool judged =
+      change.kind == ObjectKind::kCohort || change.kind == ObjectKind::kClusterQueue;
+  const Result<WorldViewPtr> view = ReadyView();
+  if (!judged || change.remove || !view.ok()) return {};
+  ConfigView config = *(*view)->config;
+  ObjectChange normalised = change;
+  if (!Normalise(&config, &normalised).ok()) return {};
+  return ConfigWarnings(config, normalised.kind, normalised.name);
 }
 
 void SchedulerService::ChangeObjects(const auth::Principal& who, std::vector<ObjectChange> changes,

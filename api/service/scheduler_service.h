@@ -48,8 +48,11 @@ struct JobPage {
 struct DocumentOutcome {
   std::string kind, ns, name;
   ApplyOutcome outcome = ApplyOutcome::kUnchanged;
-  JobPtr job;  // set for job shapes
+  JobPtr job;                              // set for job shapes
+  std::vector<std::string> warnings = {};  // what was taken but is probably a mistake
 };
+
+std::string PageTokenAfter(JobId last);  // of the page that begins behind it
 
 struct QuotaKey {
   std::string cluster_queue, flavor, resource;
@@ -119,6 +122,9 @@ class SchedulerService {
   Result<JobPtr> GetJob(const auth::Principal& who, const std::string& id) const;
   Result<JobPtr> GetJobByName(const auth::Principal& who, const std::string& ns, ShapeKind shape,
                               const std::string& name) const;
+  /// The job whose Workload has this name (workload_name.h).
+  Result<JobPtr> GetJobByWorkload(const auth::Principal& who, const std::string& ns,
+                                  const std::string& workload) const;
   Result<JobPage> ListJobs(const auth::Principal& who, const JobFilter& filter,
                            const std::string& page_token, std::size_t limit) const;
   void ChangeJob(const auth::Principal& who, const std::string& id, JobVerb verb,
@@ -157,6 +163,7 @@ class SchedulerService {
   /// then posts them as one. Member clusters are refused: the daemon's own flags declare them.
   void ChangeObjects(const auth::Principal& who, std::vector<ObjectChange> changes, bool dry_run,
                      Callback<std::vector<ObjectApplied>> done);
+  std::vector<std::string> Warnings(const ObjectChange& change) const;  // config_warnings.h
   /// A job as its own kind's object: manifest, metadata and status.
   json::value JobObject(const JobRecord& job, const json::value& manifest) const;
   /// Any job as Kueue's Workload in version "v1beta1" or "v1beta2".

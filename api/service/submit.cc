@@ -1,6 +1,7 @@
 // Use cases: submit one job, an array, a batch.
 #include <utility>
 
+#include "api/service/never_fits.h"
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/submission.h"
@@ -45,6 +46,7 @@ void SchedulerService::SubmitAll(const auth::Principal& who, SubmitRequest reque
   const JobRecord& first = *jobs->front().draft;
   const Status allowed = Allow(who, auth::Verb::kCreate, "jobs", first.ns, first.name);
   if (!allowed.ok()) return done(allowed.error());
+  if (const Status fits = RefuseNeverFits(**view, first); !fits.ok()) return done(fits.error());
   PostSubmissions(who, std::move(*jobs), [done = std::move(done)](Result<SubmitResults> results) {
     done(AllOrFirstError(std::move(results)));
   });
@@ -92,6 +94,10 @@ void SchedulerService::SubmitBatch(const auth::Principal& who, std::string ns,
       const Status allowed = Allow(who, auth::Verb::kCreate, "jobs", built->front().draft->ns,
                                    built->front().draft->name);
       if (!allowed.ok()) built = allowed.error();
+    }
+    if (built.ok()) {
+      const Status fits = RefuseNeverFits(**view, *built->front().draft);
+      if (!fits.ok()) built = fits.error();
     }
     if (!built.ok()) {
       answers.emplace_back(built.error());

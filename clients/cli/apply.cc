@@ -36,6 +36,7 @@ int Apply(Session& session, const ApplyOptions& options) {
     std::printf("%s/%s %s%s\n", Lower(client::PathText(item, "kind")).c_str(),
                 client::PathText(item, "name").c_str(), client::PathText(item, "outcome").c_str(),
                 options.dry_run ? " (dry run)" : "");
+    PrintWarnings(item);
   }
   return 0;
 }

@@ -31,6 +31,8 @@ struct Session {
 void PrintError(const std::string& sentence);
 /// The same for a failure, with a line for each wrong field; gives the exit status.
 int PrintFailure(const client::Failure& failure);
+/// The `warnings` of an answer on stderr, as kubectl has them: `Warning: unknown field "..."`.
+void PrintWarnings(const json::value& answer);
 
 struct ApplyOptions {
   std::vector<std::string> files;  // files, directories or "-"

@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "clients/cli/commands.h"
+#include "clients/lib/job_view.h"
 
 namespace muster::cli {
 
@@ -19,6 +20,14 @@ int PrintFailure(const client::Failure& failure) {
     std::fprintf(stderr, "  %s: %s\n", error.field.c_str(), error.message.c_str());
   }
   return client::ExitCodeOf(failure);
+}
+
+void PrintWarnings(const json::value& answer) {
+  const json::value* warnings = client::FindPath(answer, "warnings");
+  if (warnings == nullptr || !warnings->is_array()) return;
+  for (const json::value& warning : warnings->get_array()) {
+    if (warning.is_string()) std::fprintf(stderr, "Warning: %s\n", warning.get_string().c_str());
+  }
 }
 
 }  // namespace muster::cli

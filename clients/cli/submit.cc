@@ -144,6 +144,7 @@ int Submit(Session& session, const SubmitOptions& options) {
       PrintError(document.source + ":");
       return PrintFailure(answer.failure());
     }
+    PrintWarnings(*answer);
     const std::size_t before = ids.size();
     TakeIds(*answer, &ids);
     for (std::size_t i = before; i < ids.size(); ++i)

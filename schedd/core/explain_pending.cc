@@ -9,6 +9,7 @@
 #include "schedd/core/explain_preemption.h"
 #include "schedd/core/explain_quota.h"
 #include "schedd/core/gates.h"
+#include "schedd/core/never_fits.h"
 #include "schedd/core/queue_entry.h"
 #include "schedd/core/requeue.h"
 #include "schedd/model/admission_lifecycle.h"
@@ -25,6 +26,15 @@ void SayHistory(const JobRecord& job, WallTime now, Explanation* explanation) {
   if (preempted != nullptr && preempted->status) reason += ", " + preempted->reason;
   explanation->facts.push_back("evicted " + TimeText(evicted->last_transition, now) + " (" +
                                reason + "): " + evicted->message);
+}
+
+// Whatever else it waits for: sizes are against it. The sentence comes first.
+void SayNever(const Snapshot& snapshot, const JobRecord& job, Explanation* explanation) {
+  if (job.pod_sets == nullptr) return;
+  const std::string_view pinned =
+      job.placement == nullptr ? std::string_view() : std::string_view(job.placement->cluster);
+  std::string never = NeverFits(snapshot.clusters, *job.pod_sets, pinned);
+  if (!never.empty()) explanation->facts.insert(explanation->facts.begin(), std::move(never));
 }
 
 // What keeps it from being tried at all, whatever quota is free; false if nothing does.
@@ -273,6 +283,7 @@ void ExplainPending(const ExplainInput& input, Explanation* explanation) {
   const JobRecord& job = *input.job;
   SayHistory(job, snapshot.now, explanation);
   SayPlacement(snapshot, job, explanation);
+  SayNever(snapshot, job, explanation);
   if (ExplainShut(input, explanation)) return;
   explanation->place = PlaceInQueue(input);
   if (job.pod_sets == nullptr) return;

@@ -12,6 +12,7 @@
 
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
+#include "schedd/base/quantity_text.h"
 #include "schedd/daemon/admission_config.h"
 #include "schedd/text/yaml.h"
 
@@ -246,6 +247,8 @@ Status AddClusterPart(const std::string& part, bool simulated, DeclaredCluster* 
   }
   auto amount = ParseQuantity(key, value);
   if (!amount.ok()) return InvalidArgument(key + ": " + amount.error().detail);
+  if (!IsByteResource(key) && !IsWholeAmount(key, value))
+    return InvalidArgument(key + ": " + kWholeAmountRule);
   SetAmount(&cluster->allocatable, key, *amount);
   return Done{};
 }

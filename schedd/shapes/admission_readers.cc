@@ -5,6 +5,7 @@
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
+#include "schedd/base/quantity_text.h"
 #include "schedd/shapes/object_readers.h"
 
 namespace muster::shapes {
@@ -20,7 +21,10 @@ ResourceList ReadAmountMap(const Field& amounts) {
       field.Fail(std::string("a resource's name ") + kQualifiedNameRule);
     if (!field.present()) field.Fail("must be a quantity, not null");
     const auto amount = field.Quantity(resource);
-    if (amount) SetAmount(&list, resource, *amount);
+    if (!amount) continue;
+    if (!IsByteResource(resource) && !IsWholeAmount(resource, *QuantityText(*field.value())))
+      field.Fail(kWholeAmountRule);
+    SetAmount(&list, resource, *amount);
   }
   return list;
 }

@@ -6,6 +6,7 @@
 
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
+#include "schedd/base/quantity_text.h"
 
 namespace muster::shapes {
 namespace {
@@ -179,6 +180,7 @@ void ReadResources(const Field& spec, BatchAmounts* out) {
     if (!amount) continue;
     if (*amount == 0)
       field.Fail("must be greater than zero; leave the resource out to ask for none");
+    if (!IsWholeAmount(resource, *QuantityText(*field.value()))) field.Fail(kWholeAmountRule);
     const bool said_twice =
         (resource == "cpu" && (spec["tasks"].present() || spec["cpusPerTask"].present() ||
                                spec["tasksPerNode"].present())) ||

@@ -4,6 +4,7 @@
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
+#include "schedd/base/quantity_text.h"
 #include "schedd/shapes/object_readers.h"
 #include "schedd/shapes/placement_parts.h"
 #include "schedd/shapes/pod_template.h"
@@ -53,6 +54,9 @@ ResourceList ReadAllocatable(const Field& annotation) {
       annotation.Fail(std::string(std::string_view(member.key())) + ": " + amount.error().detail);
       continue;
     }
+    if (!IsByteResource(std::string_view(member.key())) &&
+        !IsWholeAmount(std::string_view(member.key()), *quantity))
+      annotation.Fail(std::string(std::string_view(member.key())) + ": " + kWholeAmountRule);
     SetAmount(&list, std::string_view(member.key()), *amount);
   }
   return list;
@@ -61,7 +65,11 @@ ResourceList ReadAllocatable(const Field& annotation) {
 ResourceList ReadAmounts(const Field& field) {
   ResourceList list;
   for (const auto& [resource, amount] : field.Members()) {
-    if (const auto value = amount.Quantity(resource)) SetAmount(&list, resource, *value);
+    const auto value = amount.Quantity(resource);
+    if (!value) continue;
+    if (!IsByteResource(resource) && !IsWholeAmount(resource, *QuantityText(*amount.value())))
+      amount.Fail(kWholeAmountRule);
+    SetAmount(&list, resource, *value);
   }
   return list;
 }

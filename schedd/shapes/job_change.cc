@@ -5,6 +5,7 @@
 
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/scale_lifecycle.h"
+#include "schedd/shapes/canonical.h"
 #include "schedd/shapes/metadata.h"
 #include "schedd/shapes/shape_ops.h"
 
@@ -32,6 +33,13 @@ json::object Section(const json::value& manifest, std::string_view parent, std::
   const json::value* outer = parent.empty() ? &manifest : Get(manifest, parent);
   const json::value* inner = outer == nullptr ? nullptr : Get(*outer, key);
   return inner == nullptr || !inner->is_object() ? json::object() : inner->get_object();
+}
+
+// `cpu: 1` and `cpu: "1000m"` are the same request.
+json::object CanonicalSpec(const json::value& manifest) {
+  json::value spec = Section(manifest, "", "spec");
+  CanonicaliseQuantities(&spec);
+  return std::move(spec.get_object());
 }
 
 // "" if they are equal.
@@ -181,8 +189,8 @@ Result<JobChange> ChangeOf(const JobRecord& job, const json::value& submitted,
   Result<JobChange> change = ReadChange(job, now, wanted);
   if (!change.ok()) return change;
   if (job.shape == ShapeKind::kJob) change->submitted = SizeOfJob(submitted);
-  json::object spec = Section(now, "", "spec");
-  json::object wanted_spec = Section(wanted.manifest, "", "spec");
+  json::object spec = CanonicalSpec(now);
+  json::object wanted_spec = CanonicalSpec(wanted.manifest);
   json::object annotations = Section(now, "metadata", "annotations");
   json::object wanted_annotations = Section(wanted.manifest, "metadata", "annotations");
   for (json::object* one : {&spec, &wanted_spec}) {

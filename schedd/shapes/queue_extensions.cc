@@ -78,6 +78,8 @@ Rebalance ReadRebalance(const Field& annotations) {
 void ReadQueueExtensions(const Field& annotations, ClusterQueue* queue) {
   queue->dispatch = ReadDispatch(annotations);
   queue->rebalance = ReadRebalance(annotations);
+  // What it chooses is read where a job is refused (api/service/never_fits.h).
+  (void)annotations.Named("muster.io/never-fits").OneOf({"refuse", "wait"});
   if (queue->concurrent_admission && queue->dispatch.mode != DispatchMode::kDirect) {
     annotations.Named("muster.io/dispatch-mode")
         .Fail("must be Direct in a ClusterQueue with concurrentAdmissionPolicy");

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "schedd/base/names.h"
+#include "schedd/shapes/canonical.h"
 #include "schedd/shapes/metadata.h"
 #include "schedd/shapes/object_readers.h"
 #include "schedd/text/base64.h"
@@ -169,6 +170,7 @@ Result<ParsedObject> ParseObject(const json::value& document) {
   if (!problems.empty()) return problems.ToError();
   object.manifest = WithoutServerFields(document);
   if (info->kind == ObjectKind::kSecret) FoldStringData(object.manifest.get_object());
+  CanonicaliseQuantities(&object.manifest);
   return object;
 }
 

@@ -3,6 +3,7 @@
 
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
+#include "schedd/base/quantity_text.h"
 #include "schedd/shapes/object_readers.h"
 
 namespace muster::shapes {
@@ -30,15 +31,24 @@ std::vector<std::string> ReadCovered(const Field& covered, Seen* seen) {
   return names;
 }
 
+// Half a GPU cannot be had: such a quota is a mistake, and rounding it up gives more than was
+// meant.
+std::optional<std::int64_t> ReadAmount(const Field& field, const std::string& resource) {
+  const auto amount = field.Quantity(resource);
+  const auto text = field.present() ? QuantityText(*field.value()) : std::nullopt;
+  if (text && !IsWholeAmount(resource, *text)) field.Fail(kWholeAmountRule);
+  return amount;
+}
+
 Quota ReadQuota(const Field& field, const std::string& resource, const QuotaRules& rules) {
   field.OnlyMembers({"name", "nominalQuota", "borrowingLimit", "lendingLimit"});
   Quota quota;
   const Field nominal = field["nominalQuota"];
-  if (nominal.Require()) quota.nominal = nominal.Quantity(resource).value_or(0);
+  if (nominal.Require()) quota.nominal = ReadAmount(nominal, resource).value_or(0);
   const Field borrowing = field["borrowingLimit"];
   const Field lending = field["lendingLimit"];
-  quota.borrowing_limit = borrowing.Quantity(resource);
-  quota.lending_limit = lending.Quantity(resource);
+  quota.borrowing_limit = ReadAmount(borrowing, resource);
+  quota.lending_limit = ReadAmount(lending, resource);
   if (!rules.limits_allowed) {
     borrowing.Refuse(rules.limits_message);
     lending.Refuse(rules.limits_message);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schedd/base/quantity.h"
+#include "schedd/base/quantity_text.h"
 
 namespace muster::simulate {
 namespace {
@@ -58,6 +59,7 @@ Result<std::int64_t> Changed(const Words& words, const std::string& resource, st
   const std::string_view text = std::string_view(words.amount).substr(grows || shrinks ? 1 : 0);
   const Result<std::int64_t> amount = ParseQuantity(resource, text);
   if (!amount.ok()) return Wrong(words, amount.error().detail);
+  if (!IsWholeAmount(resource, text)) return Wrong(words, kWholeAmountRule);
   const std::int64_t after = grows     ? SaturatingAdd(before, *amount)
                              : shrinks ? SaturatingSub(before, *amount)
                                        : *amount;

@@ -253,6 +253,7 @@ RequestReader::Step RequestReader::CheckHeader() {
   request.idempotency_key = Trimmed(head["Idempotency-Key"]);
   request.user = Trimmed(head["X-Muster-User"]);
   request.last_event_id = Trimmed(head["Last-Event-ID"]);
+  request.credentials = head.count(http::field::authorization) > 0;
   current_.match = routes_.Match(request.method, request.segments);
   return CheckFraming();
 }

@@ -29,6 +29,7 @@ struct Request {
   std::vector<std::string> params;  // values of the pattern's {names}, in order
   // The allow-list of headers that handlers may read; values are trimmed.
   std::string content_type, idempotency_key, user, last_event_id;
+  bool credentials = false;  // it has an Authorization header, whatever that says
   std::string body;
   /// What a handler reserved for this request: let go with it, when it has been handled.
   mutable std::shared_ptr<const void> held;

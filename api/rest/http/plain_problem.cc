@@ -18,6 +18,8 @@ std::string_view StatusReason(int status) {
       return "NotFound";
     case 405:
       return "MethodNotAllowed";
+    case 409:
+      return "Conflict";
     case 413:
       return "RequestEntityTooLarge";
     case 415:

@@ -153,6 +153,17 @@ class Server:
             pass
 
 
+def owner(workload):
+    """The name of the object that a Workload belongs to; its own if to none."""
+    return workload["metadata"].get("ownerReferences", [workload["metadata"]])[0]["name"]
+
+
+def workload_name(server, job):
+    """Kueue's generated name of the Workload of the job `job` in namespace default."""
+    listed = server.get("/apis/kueue.x-k8s.io/v1beta1/namespaces/default/workloads")[1]["items"]
+    return next(one["metadata"]["name"] for one in listed if owner(one) == job)
+
+
 def psql(server, database="muster"):
     """Words of a command that talks to the private PostgreSQL."""
     programs = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql"))

@@ -1,7 +1,7 @@
 """Two-phase admission: an external controller sees jobs that hold quota, and answers over REST."""
 import unittest
 
-from muster_server import QUEUES, Server, shell_job
+from muster_server import QUEUES, Server, owner, shell_job, workload_name
 
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 MERGE = "application/merge-patch+json"
@@ -58,8 +58,12 @@ class Controller:
             "message": "the controller listens" if active else "the controller is away"}]}}, MERGE)
         assert status == 200, answer
 
+    def path(self, name):
+        """Where the Workload of a Job is: its name is generated."""
+        return f"{KUEUE}/namespaces/default/workloads/{workload_name(self.server, name)}"
+
     def workload(self, name):
-        return self.server.get(f"{KUEUE}/namespaces/default/workloads/{name}")[1]
+        return self.server.get(self.path(name))[1]
 
     def condition(self, name, kind):
         found = [one for one in self.workload(name)["status"]["conditions"] if one["type"] == kind]
@@ -74,12 +78,12 @@ class Controller:
         """Waits until the workload holds quota; the object then."""
         def holds():
             listed = self.server.get(f"{KUEUE}/namespaces/default/workloads")[1]["items"]
-            mine = [one for one in listed if one["metadata"]["name"] == name and "admission" in one["status"]]
+            mine = [one for one in listed if owner(one) == name and "admission" in one["status"]]
             return mine[0] if mine else None
         return self.server.wait(holds, what=f"{name} holds quota")
 
     def answer(self, name, check, state, message, **more):
-        return self.server.call("PATCH", f"{KUEUE}/namespaces/default/workloads/{name}/status", {"status": {"admissionChecks": [
+        return self.server.call("PATCH", f"{self.path(name)}/status", {"status": {"admissionChecks": [
             {"name": check, "state": state, "message": message, **more}]}}, MERGE)
 
 
@@ -158,7 +162,7 @@ class Checks(unittest.TestCase):
         self.assertEqual((evicted["reason"], evicted["message"]), (
             "DeactivatedDueToAdmissionCheck", 'Deactivated due to AdmissionCheck in Rejected state: "budget" (no money left)'))
         self.assertEqual((self.server.job(job)["state"], self.server.job(job)["reason"]), ("Pending", "Deactivated"))
-        status, answer = self.server.call("PATCH", f"{KUEUE}/namespaces/default/workloads/rejected",
+        status, answer = self.server.call("PATCH", self.controller.path("rejected"),
                                           {"spec": {"active": True}}, MERGE)
         self.assertEqual((status, answer["spec"]["active"]), (200, True), answer)
         self.assertEqual(self.controller.condition("rejected", "Requeued")["reason"], "Reactivated")
@@ -210,7 +214,7 @@ class Checks(unittest.TestCase):
     def test_answers_that_cannot_be_are_refused(self):
         job = self.submit("refused", requests={"cpu": "1"})
         read = self.controller.reserved("refused")
-        path = f"{KUEUE}/namespaces/default/workloads/refused/status"
+        path = self.controller.path("refused") + "/status"
         self.assertEqual(self.controller.answer("refused", "budget", "Perhaps", "")[0], 400)
         self.assertEqual(self.controller.answer("refused", "unknown", "Ready", "")[0], 409)
         self.assertEqual(self.server.call("PATCH", path, {"status": {"clusterName": "west"}}, MERGE)[0], 409)

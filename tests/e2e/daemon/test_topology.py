@@ -2,7 +2,7 @@
 import json
 import unittest
 
-from muster_server import Server, shell_job
+from muster_server import Server, shell_job, workload_name
 
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 MEMBER = "/apis/cluster.kubernetes-fleet.io/v1beta1/memberclusters/east"
@@ -74,7 +74,8 @@ class Topologies(unittest.TestCase):
         return made["id"]
 
     def assignment(self, name, version="v1beta2"):
-        workload = self.server.get(f"/apis/kueue.x-k8s.io/{version}/namespaces/default/workloads/{name}")[1]
+        workload = self.server.get(f"/apis/kueue.x-k8s.io/{version}/namespaces/default/workloads/"
+                                   f"{workload_name(self.server, name)}")[1]
         return workload["status"]["admission"]["podSetAssignments"][0]["topologyAssignment"]
 
     def test_gangs_go_into_one_rack_each_and_the_next_waits_for_a_rack(self):

@@ -418,6 +418,37 @@ TEST_F(GrpcServerTest, Reflection_ListsOurServices_ToAClientWithoutOurFiles) {
   }
 }
 
+TEST_F(GrpcServerTest, Reflection_DescribesEveryServiceThatItLists) {
+  for (const std::string name :
+       {"muster.v1.JobService", "muster.v1.QueueService", "muster.v1.ClusterService",
+        "muster.v1.QuotaAdminService", "grpc.health.v1.Health", "grpc.health.v1.Health.Watch",
+        "grpc.reflection.v1alpha.ServerReflection"}) {
+    // ServerReflectionRequest{file_containing_symbol}: field 4.
+    const std::string answer =
+        BareCall("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                 "\x22" + std::string(1, static_cast<char>(name.size())) + name);
+    // The answer repeats the request; after it comes field 4, the files, or field 7, an error.
+    const std::size_t echo = answer.find(name);
+    ASSERT_NE(echo, std::string::npos) << name;
+    EXPECT_EQ(answer[echo + name.size()], '\x22') << name << ": " << answer;
+  }
+}
+
+TEST_F(GrpcServerTest, CredentialsThatNobodyCanCheck_AreRefused) {
+  grpc::ClientContext context;
+  context.AddMetadata("authorization", "Bearer nonsense");
+  v1::SubmitJobResponse response;
+  const grpc::Status status = Submit(JobText("a"), &response, &context);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_NE(status.error_message().find("authentication is not set up"), std::string::npos);
+  grpc::ClientContext reading;
+  reading.AddMetadata("authorization", "");
+  v1::Job job;
+  v1::GetJobRequest get;
+  get.set_id("1");
+  EXPECT_EQ(jobs_->GetJob(&reading, get, &job).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
 TEST_F(GrpcServerTest, Health_SaysServing_ForTheServerAndEachService) {
   const std::string serving("\x08\x01", 2);  // HealthCheckResponse{status: SERVING}
   EXPECT_EQ(BareCall("/grpc.health.v1.Health/Check", ""), serving);

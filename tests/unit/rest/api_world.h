@@ -101,4 +101,15 @@ class ApiWorld {
   std::jthread engine;
 };
 
+/// Names of the objects of a list.
+inline std::vector<std::string> NamesOf(const json::value& list) {
+  std::vector<std::string> names;
+  for (const json::value& one : list.at("items").as_array())
+    names.emplace_back(std::string_view(one.at("metadata").at("name").as_string()));
+  return names;
+}
+inline std::vector<std::string> WorkloadNames(ApiWorld& api, const std::string& path) {
+  return NamesOf(Json(api.Get(path).body));
+}
+
 }  // namespace muster::test

@@ -97,9 +97,6 @@ TEST(KubePaths, JobsAreSubmittedReadListedAndDeleted) {
   EXPECT_EQ(api.Post(jobs + "?dryRun=All", JobManifest("dry")).status, 201);
   EXPECT_EQ(api.Get(jobs + "/dry").status, 404);
   EXPECT_EQ(Json(api.Get(jobs + "/train").body).at("metadata").at("name"), "train");
-  EXPECT_EQ(Json(api.Get("/apis/kueue.x-k8s.io/v1beta1/namespaces/default/workloads/train").body)
-                .at("kind"),
-            "Workload");
   for (const std::string& path : {jobs, std::string("/apis/batch/v1/jobs")}) {
     const json::value list = Json(api.Get(path).body);
     EXPECT_EQ(list.at("kind"), "JobList") << path;

@@ -146,7 +146,8 @@ TEST(KubeWrites, TheClassOfAJobChangesByItsLabel_AndNothingElseOfIt) {
   const Answer other = api.Ask("PATCH", job, R"({"spec":{"parallelism":3}})", kMerge);
   EXPECT_EQ(other.status, 400);
   EXPECT_NE(other.body.find("spec.parallelism"), std::string::npos) << other.body;
-  const std::string workload = kKueue + "/namespaces/default/workloads/train";
+  const std::string workload = kKueue + "/namespaces/default/workloads/" +
+                               WorkloadNames(api, kKueue + "/namespaces/default/workloads").at(0);
   const Answer stopped = api.Ask("PATCH", workload, R"({"spec":{"active":false}})", kMerge);
   ASSERT_EQ(stopped.status, 200) << stopped.body;
   EXPECT_EQ(Json(stopped.body).at_pointer("/spec/active"), false);

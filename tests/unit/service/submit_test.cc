@@ -272,13 +272,46 @@ TEST(Submit, ARefusedPrincipal_IsDenied_AndNothingHappens) {
 }
 
 TEST(LoopbackPrincipal, TakesPlainNames_AndRefusesOthers) {
-  EXPECT_EQ(auth::LoopbackPrincipal("")->user, "anonymous");
-  EXPECT_EQ(auth::LoopbackPrincipal("a.b_c@d-1")->user, "a.b_c@d-1");
+  EXPECT_EQ(auth::LoopbackPrincipal("", false)->user, "anonymous");
+  EXPECT_EQ(auth::LoopbackPrincipal("a.b_c@d-1", false)->user, "a.b_c@d-1");
   for (const std::string& bad :
        {std::string("a b"), std::string("a\n"), std::string(65, 'a'), std::string("a/b")}) {
-    ASSERT_FALSE(auth::LoopbackPrincipal(bad).ok()) << bad;
-    EXPECT_EQ(auth::LoopbackPrincipal(bad).error().code, Code::kUnauthenticated);
+    ASSERT_FALSE(auth::LoopbackPrincipal(bad, false).ok()) << bad;
+    EXPECT_EQ(auth::LoopbackPrincipal(bad, false).error().code, Code::kUnauthenticated);
   }
+}
+
+json::object Script(const std::string& line) {
+  return {{"script", "#!/bin/sh\n#SBATCH " + line + "\ntrue\n"}, {"queue", "queue"}};
+}
+
+TEST(NeverFits, ScriptsAreRefusedAsSlurmDoes_OtherKindsWait_UnlessTheQueueChooses) {
+  ServiceWorld w;
+  const auto choose = [&w](const std::string& choice) {
+    Result<json::value> queue = w.service.GetObject(w.alice, ObjectKind::kClusterQueue, "", "cq");
+    json::object& metadata = queue->at("metadata").as_object();
+    metadata.erase("annotations");
+    if (!choice.empty()) metadata["annotations"] = json::object{{"muster.io/never-fits", choice}};
+    return w.Apply({*queue}).ok();
+  };
+  const Result<Submitted> script = w.Submit(Script("-c 9"));
+  ASSERT_FALSE(script.ok());
+  EXPECT_EQ(script.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(script.error().detail,
+            "Requested node configuration is not available: no member cluster can ever hold it as "
+            "they are: the nearest is east, which has 4 of the 9 cpu that it needs");
+  EXPECT_EQ(script.error().fields.at(0).field, "resources");
+  EXPECT_FALSE(w.Submit(Script("--gres=gpu:1")).ok()) << "nobody has one";
+  EXPECT_FALSE(w.Submit(Script("-c 9 --array=0-3")).ok());
+  EXPECT_FALSE(w.Apply({json::value(Script("-c 9"))}, true).ok()) << "sbatch --test-only";
+  EXPECT_TRUE(w.Submit(Script("-c 4")).ok());
+  EXPECT_TRUE(w.Submit(JobManifest("waits", "queue", "9")).ok());
+  ASSERT_TRUE(choose("wait"));
+  EXPECT_TRUE(w.Submit(Script("-c 9")).ok());
+  ASSERT_TRUE(choose("refuse"));
+  EXPECT_FALSE(w.Submit(JobManifest("refused", "queue", "9")).ok());
+  EXPECT_FALSE(w.Apply({JobManifest("refused", "queue", "9")}).ok());
+  EXPECT_FALSE(choose("never")) << "no such choice";
 }
 
 }  // namespace

@@ -113,6 +113,23 @@ TEST(ClusterQueueObject, RefusesWrongFieldsWithTheirPath) {
            "spec.cohortName: differs from cohort"},
           {"no quota", "spec: {cohort: c, " + Group("borrowingLimit: 1") + "}",
            flavor + "resources[0].nominalQuota: is required"},
+          {"half a GPU as quota",
+           "spec: {resourceGroups: [{coveredResources: [nvidia.com/gpu], flavors: [{name: a, "
+           "resources: [{name: nvidia.com/gpu, nominalQuota: 1.5}]}]}]}",
+           flavor + "resources[0].nominalQuota: must be a whole number"},
+          {"half a GPU to borrow",
+           "spec: {cohort: c, resourceGroups: [{coveredResources: [nvidia.com/gpu], flavors: "
+           "[{name: a, resources: [{name: nvidia.com/gpu, nominalQuota: 2, borrowingLimit: 500m, "
+           "lendingLimit: 1500m}]}]}]}",
+           flavor + "resources[0].lendingLimit: must be a whole number"},
+          {"half a pod",
+           "spec: {resourceGroups: [{coveredResources: [pods], flavors: [{name: a, resources: "
+           "[{name: pods, nominalQuota: 2.5}]}]}]}",
+           flavor + "resources[0].nominalQuota: must be a whole number"},
+          {"a tenth of a byte",
+           "spec: {resourceGroups: [{coveredResources: [memory], flavors: [{name: a, resources: "
+           "[{name: memory, nominalQuota: 100m}]}]}]}",
+           flavor + "resources[0].nominalQuota: must be a whole number"},
           {"a negative quota", "spec: {" + Group("nominalQuota: -1") + "}",
            flavor + "resources[0].nominalQuota: must not be negative"},
           {"an overflowing quota", "spec: {" + Group("nominalQuota: 99999999999999999999E") + "}",

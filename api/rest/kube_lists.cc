@@ -1,0 +1,76 @@
+#include "api/rest/kube_lists.h"
+
+#include <optional>
+#include <utility>
+
+#include "api/rest/query_reader.h"
+#include "schedd/text/base64.h"
+
+namespace muster::rest {
+namespace {
+
+constexpr std::int64_t kLimitMax = 1'000'000'000;
+constexpr std::string_view kTokenBegin = "after:";
+
+using Place = std::pair<std::string, std::string>;  // namespace and name
+
+std::string TextOf(const json::value& object, const char* pointer) {
+  boost::system::error_code none;
+  const json::value* found = object.find_pointer(pointer, none);
+  return found != nullptr && found->is_string() ? std::string(found->get_string()) : "";
+}
+
+Place PlaceOf(const json::value& object) {
+  return {TextOf(object, "/metadata/namespace"), TextOf(object, "/metadata/name")};
+}
+
+std::string TokenOf(const Place& last) {
+  return EncodeBase64(std::string(kTokenBegin) + last.first + "/" + last.second);
+}
+
+std::optional<Place> ReadToken(const std::string& token) {
+  const auto text = DecodeBase64(token);
+  if (!text || !text->starts_with(kTokenBegin)) return std::nullopt;
+  const std::size_t slash = text->find('/');
+  if (slash == std::string::npos) return std::nullopt;
+  return Place{text->substr(kTokenBegin.size(), slash - kTokenBegin.size()),
+               text->substr(slash + 1)};
+}
+
+}  // namespace
+
+Error BadContinue() {
+  return InvalidField("continue", "is not a token that this server gave: begin the list anew");
+}
+
+Result<ListWish> ReadListWish(const Request& request) {
+  const QueryReader query(request);
+  Result<KubeSelector> selector =
+      KubeSelector::Parse(query.Text("labelSelector"), query.Text("fieldSelector"));
+  if (!selector.ok()) return selector.error();
+  const auto limit = query.Number("limit", 0, 0, kLimitMax);
+  if (!limit.ok()) return limit.error();
+  return ListWish{std::move(*selector), static_cast<std::size_t>(*limit), query.Text("continue")};
+}
+
+Result<ObjectPage> PageOf(const std::vector<json::value>& objects, const ListWish& wish) {
+  std::optional<Place> after;
+  if (!wish.after.empty()) {
+    after = ReadToken(wish.after);
+    if (!after) return BadContinue();
+  }
+  ObjectPage page;
+  for (const json::value& object : objects) {
+    if (after && PlaceOf(object) <= *after) continue;
+    if (!wish.selector.Matches(object)) continue;
+    if (wish.limit > 0 && page.items.size() == wish.limit) {
+      ++page.remaining;
+    } else {
+      page.items.push_back(object);
+    }
+  }
+  if (page.remaining > 0) page.next = TokenOf(PlaceOf(page.items.back()));
+  return page;
+}
+
+}  // namespace muster::rest

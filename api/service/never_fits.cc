@@ -1,0 +1,36 @@
+#include "api/service/never_fits.h"
+
+#include <string>
+
+#include "schedd/core/never_fits.h"
+#include "schedd/shapes/queue_objects.h"
+
+namespace muster::api {
+namespace {
+
+// Read from the manifest: it is asked for only when a job is refused or about to wait for ever.
+bool Refuses(const WorldView& view, const JobRecord& draft) {
+  const auto queue = view.objects->find({ObjectKind::kClusterQueue, "", draft.cluster_queue});
+  const json::value* choice = nullptr;
+  Result<json::value> manifest = json::value();
+  if (queue != view.objects->end()) manifest = ParseJson(queue->second->manifest);
+  boost::system::error_code none;
+  if (manifest.ok())
+    choice = manifest->find_pointer("/metadata/annotations/muster.io~1never-fits", none);
+  if (choice != nullptr && choice->is_string()) return choice->get_string() == "refuse";
+  return draft.shape == ShapeKind::kBatchScript;
+}
+
+}  // namespace
+
+Status RefuseNeverFits(const WorldView& view, const JobRecord& draft) {
+  if (draft.pod_sets == nullptr) return Done{};
+  const std::string pinned = draft.placement == nullptr ? "" : draft.placement->cluster;
+  const std::string never = core::NeverFits(view.clusters, *draft.pod_sets, pinned);
+  if (never.empty() || !Refuses(view, draft)) return Done{};
+  return Error{Code::kInvalidArgument,
+               "Requested node configuration is not available: " + never,
+               {{"resources", never}}};
+}
+
+}  // namespace muster::api

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Prints the path of a python3 that has the clients and validators which nobody here wrote: Kubernetes' official client and an
+# OpenAPI validator, from the Python package index, kept below the user's cache. Made once per set of versions.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+packages="kubernetes==37.0.2 openapi-spec-validator==0.9.0"
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/muster/python-clients
+key=$({ python3 --version; echo "$packages"; } | sha256sum | cut -c1-16)
+target=$cache/$key
+if [ ! -e "$target/complete" ]; then
+  mkdir -p "$cache"
+  exec 9>"$cache/lock"
+  flock 9  # several tests may ask at the same time
+  if [ ! -e "$target/complete" ]; then
+    # shellcheck source=scripts/packages.sh
+    . "$here/packages.sh"
+    python3 -c 'import ensurepip, venv' 2>/dev/null || install_packages python3-venv >&2
+    rm -rf "$target"
+    python3 -m venv "$target" >&2
+    # shellcheck disable=SC2086
+    "$target/bin/python" -m pip install -q --disable-pip-version-check $packages >&2
+    touch "$target/complete"
+  fi
+fi
+echo "$target/bin/python"
