@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "clients/slurm/command.h"
+#include "clients/slurm/environment.h"
 #include "clients/slurm/hostlist.h"
 #include "clients/slurm/scontrol_show.h"
 #include "clients/slurm/slurm_time.h"
@@ -233,6 +234,7 @@ int RunScontrol(int argc, char** argv) {
     }
   }
   for (int i = optind; i < argc; ++i) words.emplace_back(argv[i]);
+  if (const auto refused = RefusedVariable(kMe)) return Fail(*refused);
   if (words.empty()) return Fail("no command given; see scontrol --help");
   const std::string& command = words[0];
   if (command == "show") return Show(words, one_line);
