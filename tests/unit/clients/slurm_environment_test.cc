@@ -222,7 +222,8 @@ TEST_F(SlurmEnvironment, SbatchTakesEachVariableAsItsOption) {
     EXPECT_EQ(json::serialize(*field), one.wanted) << one.name;
   }
   for (const Variable& one : VariablesOf("sbatch")) {
-    if (one.use == VariableUse::kRead) EXPECT_TRUE(tested.contains(one.name)) << one.name;
+    if (one.use != VariableUse::kRead) continue;
+    EXPECT_TRUE(tested.contains(one.name)) << one.name;
   }
 }
 
@@ -345,8 +346,9 @@ TEST_F(SlurmEnvironment, SqueueTakesEachVariableAsItsOption) {
     if (one.without != nullptr && one.words.front() == "-o") words.insert(words.end(), {"-S", "-i"});
     if (std::string(one.name) == "SQUEUE_SORT") words = {"squeue", "-h"};
     words.insert(words.end(), one.words.begin(), one.words.end());
-    if (one.without != nullptr && std::string(one.name) != "SQUEUE_SORT")
+    if (one.without != nullptr && std::string(one.name) != "SQUEUE_SORT") {
       EXPECT_EQ(Run(words).out, one.without) << one.name;
+    }
     const ScopedEnv set(one.name, one.value);
     const Ran ran = Run(words);
     EXPECT_EQ(ran.out, one.wanted) << one.name << " " << ran.err;
@@ -356,7 +358,8 @@ TEST_F(SlurmEnvironment, SqueueTakesEachVariableAsItsOption) {
     EXPECT_NE(Run({"squeue", "-l"}).out.find("TIME_LIMI"), std::string::npos) << "-l wins";
   }
   for (const Variable& one : VariablesOf("squeue")) {
-    if (one.use == VariableUse::kRead) EXPECT_TRUE(tested.contains(one.name)) << one.name;
+    if (one.use != VariableUse::kRead) continue;
+    EXPECT_TRUE(tested.contains(one.name)) << one.name;
   }
   ::setenv("SQUEUE_USERS", "", 1);
   const Ran empty = Run({"squeue"});
@@ -434,7 +437,8 @@ TEST_F(SlurmEnvironment, ScancelTakesEachVariableAsItsFilter) {
     EXPECT_EQ(Cancelled(before), "") << "nobody said yes";
   }
   for (const Variable& one : VariablesOf("scancel")) {
-    if (one.use == VariableUse::kRead) EXPECT_TRUE(tested.contains(one.name)) << one.name;
+    if (one.use != VariableUse::kRead) continue;
+    EXPECT_TRUE(tested.contains(one.name)) << one.name;
   }
 }
 
@@ -513,7 +517,8 @@ TEST_F(SlurmEnvironment, SacctSinfoAndScontrolTakeTheirs) {
                                         "SINFO_PARTITION", "SLURM_JOB_NODELIST", "SLURM_NODELIST"};
   for (const char* command : {"sacct", "sinfo", "scontrol"}) {
     for (const Variable& one : VariablesOf(command)) {
-      if (one.use == VariableUse::kRead) EXPECT_TRUE(tested.contains(one.name)) << one.name;
+      if (one.use != VariableUse::kRead) continue;
+      EXPECT_TRUE(tested.contains(one.name)) << one.name;
     }
   }
 }
@@ -556,7 +561,8 @@ TEST_F(SlurmEnvironment, ErrorsOfUsageEndAsSlurmsDo) {
   for (const auto& [words, message] : kCases) {
     const Ran ran = Run(words);
     EXPECT_EQ(ran.exit, 1) << words[0] << " " << words[1];
-    if (message != nullptr) EXPECT_EQ(ran.err, message);
+    if (message == nullptr) continue;
+    EXPECT_EQ(ran.err, message);
   }
   EXPECT_TRUE(server_.requests().empty());
 }
