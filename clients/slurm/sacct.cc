@@ -7,6 +7,7 @@
 
 #include "clients/slurm/command.h"
 #include "clients/slurm/environment.h"
+#include "clients/slurm/hostlist.h"
 #include "clients/slurm/sacct_fields.h"
 #include "clients/slurm/slurm_time.h"
 
@@ -167,8 +168,6 @@ std::vector<std::string>* ListOf(int id, SacctOptions* out) {
       return &out->qos;
     case kName:
       return &out->names;
-    case 'N':
-      return &out->nodes;
     default:
       return nullptr;
   }
@@ -191,6 +190,8 @@ std::string TakeOption(int id, SacctOptions* out) {
         out->jobs.push_back(*spec);
       }
       return "";
+    case 'N':
+      return AddHosts("--nodelist", optarg, &out->nodes);
     case 's':
       return AddStates(optarg, out);
     case 'S':
@@ -343,6 +344,7 @@ int Show(SacctOptions options) {
   const std::optional<client::Settings> settings = FindServer(kMe);
   if (!settings) return ErrorExit(kExitRefused);
   client::ApiClient api(*settings);
+  for (std::string& user : options.users) user = UserName(user);
   const bool own_only = !options.all_users && options.users.empty() && options.jobs.empty();
   if (own_only && settings->user != "root") options.users.push_back(settings->user);
   JobList list;

@@ -11,6 +11,7 @@
 
 #include "clients/slurm/command.h"
 #include "clients/slurm/environment.h"
+#include "clients/slurm/hostlist.h"
 
 namespace muster::slurm {
 namespace {
@@ -116,8 +117,8 @@ std::string TakeOption(int id, ScancelOptions* out) {
       add(&out->qos);
       return "";
     case 'w':
-      add(&out->nodes);
-      return "";
+      out->filtered = true;
+      return AddHosts("--nodelist", optarg, &out->nodes);
     case 't':
       return AddState(optarg, out) ? ""
                                    : std::string("Invalid job state specified: ") + optarg +
@@ -310,6 +311,9 @@ int RunScancel(int argc, char** argv) {
     for (const std::string& part : SplitList(argv[i])) {
       const auto spec = ParseJobSpec(part);
       if (!spec) return Fail("Invalid job id " + part);
+      // The end of a step is not that of its job.
+      if (part.find('.') != std::string::npos)
+        return Fail("Invalid job id " + part + ": steps of jobs cannot be cancelled by themselves");
       options.jobs.push_back(*spec);
     }
   }

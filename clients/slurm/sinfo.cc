@@ -329,7 +329,8 @@ int RunSinfo(int argc, char** argv) {
         add(&options.partitions);
         break;
       case 'n':
-        add(&options.nodes);
+        if (const std::string error = AddHosts("--nodes", optarg, &options.nodes); !error.empty())
+          return PrintError(kMe, error), ErrorExit(kExitRefused);
         break;
       case 't':
         add(&options.states);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "clients/slurm/environment.h"
+#include "clients/slurm/hostlist.h"
 #include "clients/slurm/squeue_fields.h"
 
 namespace muster::slurm {
@@ -223,9 +224,10 @@ bool TakeOption(int id, SqueueOptions* out, int* exit) {
     case 'q':
       AddAll(optarg, &out->qos);
       return true;
-    case 'w':
-      AddAll(optarg, &out->nodes);
-      return true;
+    case 'w': {
+      const std::string error = AddHosts("--nodelist", optarg, &out->nodes);
+      return error.empty() || Fail(error, exit);
+    }
     case 't':
       return AddStates(optarg, out, exit);
     case 'S':

@@ -556,6 +556,15 @@ TEST_F(SlurmEnvironment, ErrorsOfUsageEndAsSlurmsDo) {
        "scancel: error: Valid job states are PENDING, RUNNING, and SUSPENDED\n"},
       {{"sinfo", "-T"}, "sinfo: error: --reservation: not supported by this version\n"},
       {{"sinfo", "-t", "foo"}, "sinfo: error: Bad state string: \"foo\"\n"},
+      {{"scancel", "12.0"},
+       "scancel: error: Invalid job id 12.0: steps of jobs cannot be cancelled by themselves\n"},
+      {{"scancel", "-w", "n[1", "1"}, "scancel: error: 'n[1' invalid entry for --nodelist\n"},
+      {{"squeue", "-w", "n[1"}, "squeue: error: 'n[1' invalid entry for --nodelist\n"},
+      {{"sinfo", "-n", "n[1"}, "sinfo: error: 'n[1' invalid entry for --nodes\n"},
+      {{"scontrol", "show", "job", "1", "2"},
+       "scontrol: error: too many arguments for keyword:show\n"},
+      {{"scontrol", "requeue", "1.0"},
+       "scontrol: error: Invalid job id specified for job 1.0\n"},
       {{"sacct", "--json"}, "sacct: error: --json: not supported by this version; use -P\n"},
   };
   for (const auto& [words, message] : kCases) {
@@ -565,6 +574,14 @@ TEST_F(SlurmEnvironment, ErrorsOfUsageEndAsSlurmsDo) {
     EXPECT_EQ(ran.err, message);
   }
   EXPECT_TRUE(server_.requests().empty());
+}
+
+TEST_F(SlurmEnvironment, NodelistsAreHostlists) {
+  answer_ = ThreeJobs;
+  EXPECT_EQ(Run({"squeue", "-h", "-o", "%A", "-w", "alph[a-b],alpha", "-S", "i"}).exit, 1);
+  EXPECT_EQ(Run({"squeue", "-h", "-o", "%A", "-w", "n[1-2],alpha", "-S", "i"}).out, "1\n2\n");
+  Run({"scancel", "-w", "n[1-2],alpha"});
+  EXPECT_EQ(Cancelled(), "1 2 ");
 }
 
 TEST_F(SlurmEnvironment, AStateThatNoJobIsEverInShowsNothingWhateverElseIsAskedFor) {
