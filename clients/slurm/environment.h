@@ -1,5 +1,5 @@
-// What each Slurm-named command makes of the environment variables that its manual page names: every
-// one is read, refused by its name, or known to change nothing here. None is ignored in silence.
+// What each Slurm-named command makes of the environment variables that its manual page names: each
+// is read, refused by its name, or known to change nothing here. None is ignored in silence.
 #pragma once
 
 #include <cstdint>

@@ -261,6 +261,63 @@ void FitOpenColumns(const std::vector<Line>& lines, std::string_view text, Forma
   }
 }
 
+/// Where an option without an argument is noted; null for any other option.
+bool* FlagOf(int id, SinfoOptions* out) {
+  switch (id) {
+    case 's':
+      return &out->summary;
+    case 'N':
+      return &out->by_node;
+    case 'l':
+      return &out->long_form;
+    case 'R':
+      return &out->reasons;
+    case 'h':
+      return &out->no_header;
+    case 'r':
+      return &out->responding;
+    case 'd':
+      return &out->dead;
+    case kHelp:
+    case kUsage:
+      return &out->help;
+    case 'V':
+      return &out->version;
+    default:
+      return nullptr;
+  }
+}
+
+/// "" or the text of an error.
+std::string TakeOption(int id, SinfoOptions* out) {
+  if (bool* flag = FlagOf(id, out)) {
+    *flag = true;
+    return "";
+  }
+  const auto add = [](std::vector<std::string>* to) {
+    for (std::string& part : SplitList(optarg)) to->push_back(std::move(part));
+    return std::string();
+  };
+  switch (id) {
+    case 'p':
+      return add(&out->partitions);
+    case 'n':
+      return AddHosts("--nodes", optarg, &out->nodes);
+    case 't':
+      return add(&out->states);
+    case 'o':
+      out->format = optarg;
+      return "";
+    case 'a':
+    case 'e':
+    case 'v':
+    case kAccepted:
+      return "";  // every partition and node is shown anyway
+    default:
+      return NotSupported(kOptions, id);
+  }
+}
+
 /// SINFO_* for what the command line leaves open; SINFO_FORMAT is read by DefaultFormat.
 std::string FromEnvironment(SinfoOptions* out) {
   if (const auto refused = RefusedVariable(kMe)) return *refused;
@@ -273,13 +330,13 @@ std::string FromEnvironment(SinfoOptions* out) {
 /// True for Slurm's names of node states, of which Muster's members have a few.
 bool IsNodeState(const std::string& text) {
   static constexpr const char* kStates[] = {
-      "all",         "alloc",       "allocated",   "blocked",     "cloud",        "comp",
-      "completing",  "down",        "drain",       "drained",     "draining",     "drng",
-      "fail",        "failg",       "failing",     "future",      "futr",         "idle",
-      "inval",       "maint",       "mix",         "mixed",       "no_respond",   "npc",
-      "perfctrs",    "planned",     "plnd",        "pow_dn",      "pow_up",       "power_down",
-      "power_up",    "powered_down", "powering_down", "powering_up", "reboot",    "reboot^",
-      "reboot_issued", "reserved",  "resv",        "unk",         "unknown"};
+      "all",          "alloc",         "allocated",   "blocked",  "cloud",   "comp",
+      "completing",   "down",          "drain",       "drained",  "draining", "drng",
+      "fail",         "failg",         "failing",     "future",   "futr",    "idle",
+      "inval",        "maint",         "mix",         "mixed",    "no_respond", "npc",
+      "perfctrs",     "planned",       "plnd",        "pow_dn",   "pow_up",  "power_down",
+      "powered_down", "powering_down", "powering_up", "power_up", "reboot",  "reboot^",
+      "reboot_issued", "reserved",     "resv",        "unk",      "unknown"};
   return std::any_of(std::begin(kStates), std::end(kStates), [&](const char* state) {
     return ::strcasecmp(state, text.c_str()) == 0;
   });
@@ -320,62 +377,10 @@ int RunSinfo(int argc, char** argv) {
   optind = 0;
   opterr = 1;
   int id = 0;
-  const auto add = [](std::vector<std::string>* to) {
-    for (std::string& part : SplitList(optarg)) to->push_back(std::move(part));
-  };
   while ((id = ::getopt_long(argc, argv, "p:n:t:o:sNlRhaerdvO:i:M:S:TV", kOptions, nullptr)) != -1) {
-    switch (id) {
-      case 'p':
-        add(&options.partitions);
-        break;
-      case 'n':
-        if (const std::string error = AddHosts("--nodes", optarg, &options.nodes); !error.empty())
-          return PrintError(kMe, error), ErrorExit(kExitRefused);
-        break;
-      case 't':
-        add(&options.states);
-        break;
-      case 'o':
-        options.format = optarg;
-        break;
-      case 's':
-        options.summary = true;
-        break;
-      case 'N':
-        options.by_node = true;
-        break;
-      case 'l':
-        options.long_form = true;
-        break;
-      case 'R':
-        options.reasons = true;
-        break;
-      case 'h':
-        options.no_header = true;
-        break;
-      case 'r':
-        options.responding = true;
-        break;
-      case 'd':
-        options.dead = true;
-        break;
-      case kHelp:
-      case kUsage:
-        options.help = true;
-        break;
-      case 'V':
-        options.version = true;
-        break;
-      case 'a':
-      case 'e':
-      case 'v':
-      case kAccepted:
-        break;  // every partition and node is shown anyway
-      case '?':
-        return UsageExit(kMe);
-      default:
-        return PrintError(kMe, NotSupported(kOptions, id)), ErrorExit(kExitRefused);
-    }
+    if (id == '?') return UsageExit(kMe);
+    const std::string error = TakeOption(id, &options);
+    if (!error.empty()) return PrintError(kMe, error), ErrorExit(kExitRefused);
   }
   if (options.help) return WriteOut(kHelpText), 0;
   if (options.version) return WriteOut(kVersionLine), 0;

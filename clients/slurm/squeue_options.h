@@ -32,7 +32,8 @@ struct SqueueOptions {
   std::vector<SortKey> sort;
 };
 
-/// The command line, then SQUEUE_* for what it leaves open. False after an error on stderr; `*exit` then has the status.
+/// The command line, then SQUEUE_* for what it leaves open. False after an error on stderr; `*exit`
+/// then has the status.
 bool ParseSqueue(int argc, char** argv, SqueueOptions* options, int* exit);
 
 /// True if a job in this state is shown.

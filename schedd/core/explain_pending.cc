@@ -31,7 +31,8 @@ void SayHistory(const JobRecord& job, WallTime now, Explanation* explanation) {
 std::string WaitText(const Condition* requeued, const AdmissionState& state) {
   const std::string reason = requeued == nullptr ? std::string() : requeued->reason;
   if (reason == ReasonName(Reason::kRequeued)) {
-    return "was requeued (" + requeued->message + "; annotation muster.io/requeue-wait of its queue)";
+    return "was requeued (" + requeued->message +
+           "; annotation muster.io/requeue-wait of its queue)";
   }
   const bool counted = state.requeue_count > 0 || reason.empty() ||
                        reason == ReasonName(Reason::kAdmissionCheck);

@@ -1,5 +1,5 @@
-// Environment variables of the Slurm-named commands: every one of the manual pages has its effect, is
-// refused by its name, or is known to change nothing; and how the commands end when asked wrongly.
+// Environment variables of the Slurm-named commands: every one of the manual pages has its effect,
+// is refused by its name, or is known to change nothing; and how commands end when asked wrongly.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <time.h>
