@@ -122,6 +122,8 @@ void ToProto(const JobRecord& job, v1::Job* out) {
   if (job.admit_time.set()) SetTime(job.admit_time, out->mutable_admit_time());
   if (job.start_time.set()) SetTime(job.start_time, out->mutable_start_time());
   if (job.end_time.set()) SetTime(job.end_time, out->mutable_end_time());
+  if (const WallTime again_at = api::RequeueAt(job); again_at.set())
+    SetTime(again_at, out->mutable_requeue_at());
   if (job.exit_code) out->set_exit_code(*job.exit_code);
   out->set_time_limit_seconds(job.time_limit_s);
   PodSetsToProto(job, out);

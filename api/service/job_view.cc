@@ -7,6 +7,7 @@
 #include "api/service/views.h"
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
+#include "schedd/core/eviction_pace.h"
 #include "schedd/shapes/batch_spec.h"
 
 namespace muster::api {
@@ -180,6 +181,8 @@ constexpr Member kMembers[] = {
     {"\"admitTime\":", AppendTime<&JobRecord::admit_time>},
     {"\"startTime\":", AppendTime<&JobRecord::start_time>},
     {"\"endTime\":", AppendTime<&JobRecord::end_time>},
+    {"\"requeueAt\":",
+     [](const JobRecord& job, std::string* out) { AppendJsonTime(RequeueAt(job), out); }},
     {"\"exitCode\":",
      [](const JobRecord& job, std::string* out) {
        if (job.exit_code) {
@@ -217,6 +220,11 @@ std::string_view ApiVersionOf(ShapeKind shape) {
       return "kueue.x-k8s.io/v1beta1";
   }
   return "";
+}
+
+WallTime RequeueAt(const JobRecord& job) {
+  const bool waits = job.state == JobState::kPending || job.state == JobState::kHeld;
+  return waits ? core::HeldBackUntil(job).value_or(WallTime{}) : WallTime{};
 }
 
 json::object ConditionJson(const Condition& condition) {
@@ -260,6 +268,7 @@ json::object JobViewJson(const JobRecord& job) {
   out["admitTime"] = TimeJson(job.admit_time);
   out["startTime"] = TimeJson(job.start_time);
   out["endTime"] = TimeJson(job.end_time);
+  out["requeueAt"] = TimeJson(RequeueAt(job));
   out["exitCode"] = job.exit_code ? json::value(*job.exit_code) : json::value(nullptr);
   out["exitSignal"] = job.exit_signal;
   out["timeLimitSeconds"] = job.time_limit_s;

@@ -19,13 +19,17 @@ namespace muster::api {
 /// "batch/v1" of kJob and so on; a batch script's is "muster.io/v1".
 std::string_view ApiVersionOf(ShapeKind shape);
 
+/// Before which a waiting job is not tried; unset if no time keeps it.
+WallTime RequeueAt(const JobRecord& job);
+
 /// The job view of the contract, plus `displayName`, `apiVersion`, `priorityClass`, `batch` (a
-/// script's options, null for other shapes), `timeLimitSeconds` (0: none) and `exitSignal`.
+/// script's options, null for other shapes), `timeLimitSeconds` (0: none), `exitSignal` and
+/// `requeueAt` (before which a waiting job is not tried; null: no time keeps it).
 json::object JobViewJson(const JobRecord& job);
 /// Appends the same as text; the fast path of long lists.
 void AppendJobView(const JobRecord& job, std::string* out);
 /// Which members of the job view an answer carries: bit i stands for the i-th one.
-using JobMembers = std::bitset<27>;
+using JobMembers = std::bitset<28>;
 /// kInvalidArgument on `fields`: there is no name, or one that is no member of the job view.
 Result<JobMembers> JobMembersOf(const std::vector<std::string>& names);
 /// The same with these members only, in the view's order.

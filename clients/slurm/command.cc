@@ -1,5 +1,8 @@
 #include "clients/slurm/command.h"
 
+#include <getopt.h>
+#include <pwd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -24,9 +27,21 @@ int ErrorExit(int otherwise) {
   return number && *number > 0 && *number < 256 ? static_cast<int>(*number) : otherwise;
 }
 
-int UsageExit(const char* command) {
+int UsageExit(const char* command, int exit) {
   std::fprintf(stderr, "Try \"%s --help\" for more information\n", command);
-  return ErrorExit(kExitUsage);
+  return ErrorExit(exit);
+}
+
+std::string NotSupported(const ::option* options, int id, const char* why) {
+  while (options->name != nullptr && options->val != id) ++options;
+  const std::string name = options->name == nullptr ? "option" : options->name;
+  return "--" + name + ": " + (why == nullptr ? "not supported by this version" : why);
+}
+
+std::string UserName(const std::string& user) {
+  const auto number = ParseCount(user);
+  const struct passwd* entry = number ? ::getpwuid(static_cast<uid_t>(*number)) : nullptr;
+  return entry == nullptr ? user : entry->pw_name;
 }
 
 std::optional<client::Settings> FindServer(const char* command) {

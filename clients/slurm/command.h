@@ -11,10 +11,12 @@
 #include "clients/lib/api_client.h"
 #include "clients/slurm/job_list.h"
 
+struct option;  // of getopt.h
+
 namespace muster::slurm {
 
 inline constexpr int kExitRefused = 1;
-inline constexpr int kExitUsage = 255;  // exit(-1), as Slurm's option errors end
+inline constexpr int kExitUsage = 255;  // exit(-1), as option errors of sbatch end, and of no other
 /// What every command answers to --version: tools look for `slurm N.N.N`.
 inline constexpr char kVersionLine[] = "slurm 25.05.0 (muster 0.1.0)\n";
 
@@ -24,7 +26,11 @@ void PrintError(const char* command, std::string_view text);
 int ErrorExit(int otherwise);
 /// "Try "sbatch --help" for more information", after getopt_long has said what is wrong; gives the
 /// exit status.
-int UsageExit(const char* command);
+int UsageExit(const char* command, int exit = kExitRefused);
+/// "--wckey: not supported by this version": the option whose `val` is `id`, by its long name.
+std::string NotSupported(const ::option* options, int id, const char* why = nullptr);
+/// A user number of this host as its name; anything else as it stands.
+std::string UserName(const std::string& user);
 
 /// The client settings, or nullopt after an error on stderr.
 std::optional<client::Settings> FindServer(const char* command);

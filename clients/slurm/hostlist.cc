@@ -103,4 +103,11 @@ std::string FoldHostlist(const std::vector<std::string>& hosts) {
   return out;
 }
 
+std::string AddHosts(const char* option, std::string_view text, std::vector<std::string>* hosts) {
+  const auto named = ExpandHostlist(text);
+  if (!named || named->empty()) return "'" + std::string(text) + "' invalid entry for " + option;
+  hosts->insert(hosts->end(), named->begin(), named->end());
+  return "";
+}
+
 }  // namespace muster::slurm

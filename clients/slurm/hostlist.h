@@ -11,6 +11,9 @@ namespace muster::slurm {
 /// Every host a list names, in order; nullopt if malformed or more than 100,000 hosts.
 std::optional<std::vector<std::string>> ExpandHostlist(std::string_view text);
 
+/// Adds every host of a list that an option gives; "" or the text of an error.
+std::string AddHosts(const char* option, std::string_view text, std::vector<std::string>* hosts);
+
 /// Joins names by commas; names that differ only in a trailing number of equal width are folded.
 std::string FoldHostlist(const std::vector<std::string>& hosts);
 

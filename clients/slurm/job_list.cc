@@ -39,6 +39,7 @@ constexpr TextMember kJobTexts[] = {
     {"admitTime", &JobRow::admit_time},
     {"startTime", &JobRow::start_time},
     {"endTime", &JobRow::end_time},
+    {"requeueAt", &JobRow::requeue_at},
 };
 constexpr TextMember kBatchTexts[] = {
     {"arraySpec", &JobRow::array_spec},

@@ -45,11 +45,20 @@ struct JobRow {
   std::string_view name, ns, kind, user, queue, cluster_queue, priority_class, reason, message,
       cluster;
   std::string_view submit_time, admit_time, start_time, end_time;  // RFC 3339, empty if not yet
+  std::string_view requeue_at;  // before which it is not tried; empty: no time keeps it
   std::string_view array_spec, work_dir, command, std_out, std_err, comment, gres;
 };
 
 /// The number of nodes squeue shows: what a script asked for, or one per pod.
 inline std::int32_t NodeCount(const JobRow& row) { return row.is_batch ? row.nodes : row.pods; }
+/// Since when it may start: its submission, or the end of its wait after a requeue.
+inline std::string_view EligibleTime(const JobRow& row) {
+  return row.requeue_at.empty() ? row.submit_time : row.requeue_at;
+}
+/// As Slurm shows it: of a job that waits for a time, that time.
+inline std::string_view StartTime(const JobRow& row) {
+  return row.start_time.empty() ? row.requeue_at : row.start_time;
+}
 /// Whole CPUs, rounded up, at least one.
 inline std::int64_t CpuCount(const JobRow& row) {
   const std::int64_t cpus = (row.cpu_milli + 999) / 1000;

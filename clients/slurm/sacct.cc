@@ -6,6 +6,8 @@
 #include <cstdio>
 
 #include "clients/slurm/command.h"
+#include "clients/slurm/environment.h"
+#include "clients/slurm/hostlist.h"
 #include "clients/slurm/sacct_fields.h"
 #include "clients/slurm/slurm_time.h"
 
@@ -32,6 +34,7 @@ struct SacctOptions {
   std::vector<SacctColumn> columns;
   std::optional<std::int64_t> start, end;
   std::string format, delimiter = "|";
+  char unit = 0;  // of memory; 0: what reads best
   bool by_state = false, all_users = false, allocations = false, no_header = false,
        parsable = false, parsable2 = false;
   bool help = false, help_format = false, version = false;
@@ -42,9 +45,12 @@ enum LongOnly : int {
   kDelimiter,
   kHelp,
   kUsage,
-  kUnsupported,
-  kAccepted,
-  kAcceptedArg
+  kNoConvert,
+  kUnits,
+  kLocal,
+  kFederation,
+  kJson,
+  kYaml,
 };
 
 constexpr option kOptions[] = {
@@ -72,14 +78,16 @@ constexpr option kOptions[] = {
     {"help", no_argument, nullptr, kHelp},
     {"usage", no_argument, nullptr, kUsage},
     {"version", no_argument, nullptr, 'V'},
-    {"noconvert", no_argument, nullptr, kAccepted},
-    {"units", required_argument, nullptr, kAcceptedArg},
+    {"noconvert", no_argument, nullptr, kNoConvert},
+    {"units", required_argument, nullptr, kUnits},
+    {"local", no_argument, nullptr, kLocal},
+    {"federation", no_argument, nullptr, kFederation},
     {"allclusters", no_argument, nullptr, 'L'},
     {"clusters", required_argument, nullptr, 'M'},
     {"truncate", no_argument, nullptr, 'T'},
     {"duplicates", no_argument, nullptr, 'D'},
-    {"json", optional_argument, nullptr, kUnsupported},
-    {"yaml", optional_argument, nullptr, kUnsupported},
+    {"json", optional_argument, nullptr, kJson},
+    {"yaml", optional_argument, nullptr, kYaml},
     {nullptr, 0, nullptr, 0},
 };
 
@@ -105,6 +113,15 @@ std::string AddStates(const char* text, SacctOptions* out) {
     else if (!IsSlurmState(part))
       return "Invalid state: " + part;
   }
+  return "";
+}
+
+/// --units: K, M, G, T or P.
+std::string SetUnit(std::string_view text, SacctOptions* out) {
+  const std::size_t at = text.size() == 1 ? std::string_view("KMGTP").find(text[0])
+                                          : std::string_view::npos;
+  if (at == std::string_view::npos) return "Invalid unit type: " + std::string(text);
+  out->unit = text[0];
   return "";
 }
 
@@ -151,8 +168,6 @@ std::vector<std::string>* ListOf(int id, SacctOptions* out) {
       return &out->qos;
     case kName:
       return &out->names;
-    case 'N':
-      return &out->nodes;
     default:
       return nullptr;
   }
@@ -175,6 +190,8 @@ std::string TakeOption(int id, SacctOptions* out) {
         out->jobs.push_back(*spec);
       }
       return "";
+    case 'N':
+      return AddHosts("--nodelist", optarg, &out->nodes);
     case 's':
       return AddStates(optarg, out);
     case 'S':
@@ -193,11 +210,14 @@ std::string TakeOption(int id, SacctOptions* out) {
     case 'l':
       out->format = kLongFormat;
       return "";
-    case kAccepted:
-    case kAcceptedArg:
-      return "";  // how Slurm rounds memory; ours is already rounded so
-    case 'L':
+    case kNoConvert:
+      out->unit = 'M';  // the unit that memory is kept in
       return "";
+    case kUnits:
+      return SetUnit(optarg, out);
+    case 'L':
+    case kLocal:
+      return "";  // there is one cluster, which is local
     case 'M':
       return ::strcasecmp(optarg, "all") == 0
                  ? ""
@@ -206,8 +226,10 @@ std::string TakeOption(int id, SacctOptions* out) {
       return "-T is not supported by this version";
     case 'D':
       return "-D is not supported by this version; each job is shown with its last attempt";
+    case kFederation:
+      return NotSupported(kOptions, id);
     default:
-      return "--json and --yaml are not supported by this version; use -P";
+      return NotSupported(kOptions, id, "not supported by this version; use -P");
   }
 }
 
@@ -322,6 +344,7 @@ int Show(SacctOptions options) {
   const std::optional<client::Settings> settings = FindServer(kMe);
   if (!settings) return ErrorExit(kExitRefused);
   client::ApiClient api(*settings);
+  for (std::string& user : options.users) user = UserName(user);
   const bool own_only = !options.all_users && options.users.empty() && options.jobs.empty();
   if (own_only && settings->user != "root") options.users.push_back(settings->user);
   JobList list;
@@ -337,6 +360,7 @@ int Show(SacctOptions options) {
   line.default_ns = settings->ns;
   line.time_format = client::ProcessEnv("SLURM_TIME_FORMAT");
   line.now = WallSeconds();
+  line.unit = options.unit;
   const Window window = WindowOf(options, line.now);
   std::vector<JobRow>& rows = list.rows();
   std::sort(rows.begin(), rows.end(), [](const JobRow& a, const JobRow& b) { return a.id < b.id; });
@@ -364,7 +388,7 @@ int RunSacct(int argc, char** argv) {
   int id = 0;
   while ((id = ::getopt_long(argc, argv, "j:u:aA:r:q:N:s:S:E:o:XnpPbleVLM:TD", kOptions,
                              nullptr)) != -1) {
-    if (id == '?') return UsageExit(kMe);
+    if (id == '?') return ErrorExit(kExitRefused);  // sacct adds nothing to what getopt has said
     const std::string error = TakeOption(id, &options);
     if (!error.empty()) return PrintError(kMe, error), ErrorExit(kExitRefused);
   }
@@ -374,6 +398,8 @@ int RunSacct(int argc, char** argv) {
   if (optind < argc)
     return PrintError(kMe, std::string("Unknown arguments: ") + argv[optind]),
            ErrorExit(kExitRefused);
+  if (const auto refused = RefusedVariable(kMe))
+    return PrintError(kMe, *refused), ErrorExit(kExitRefused);
   const std::string error = SetColumns(&options);
   if (!error.empty()) return PrintError(kMe, error), ErrorExit(kExitRefused);
   return Show(std::move(options));

@@ -39,28 +39,44 @@ std::string JobOnly(const SacctLine& line, std::string_view text) {
   return line.batch_step ? std::string() : std::string(text);
 }
 
-std::string Tres(const SacctLine& line) {
-  std::string scratch;
-  RowContext context;
-  return "billing=" + std::to_string(CpuCount(*line.row)) + "," +
-         std::string(SqueueCell(*SqueueFieldByName("tres"), *line.row, context, &scratch));
-}
-
 bool Started(const JobRow& row) { return !row.start_time.empty(); }
 
 std::string Allocated(const SacctLine& line, std::int64_t number) {
   return std::to_string(Started(*line.row) || line.row->state == State::kConfiguring ? number : 0);
 }
 
+/// Memory in the unit that was asked for, whole or with two digits.
+std::string MemoryText(std::int64_t mb, char unit) {
+  if (unit == 0) unit = mb < 1024 ? 'M' : 'G';
+  if (unit == 'K') return std::to_string(mb * 1024) + "K";
+  std::int64_t per_unit = 1;
+  for (const char larger : {'G', 'T', 'P'}) {
+    if (unit == 'M') break;
+    per_unit *= 1024;
+    if (unit == larger) break;
+  }
+  if (mb % per_unit == 0) return std::to_string(mb / per_unit) + unit;
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2f%c",
+                static_cast<double>(mb) / static_cast<double>(per_unit), unit);
+  return text;
+}
+
 std::string RequestedMemory(const SacctLine& line) {
   const JobRow& row = *line.row;
   std::int64_t mb = row.memory_per_node_mb;
   if (mb == 0 && row.pods > 0) mb = row.memory_bytes / row.pods >> 20;
-  if (mb < 1024) return std::to_string(mb) + "M";
-  char text[32];
-  const bool whole = mb % 1024 == 0;
-  std::snprintf(text, sizeof(text), whole ? "%.0fG" : "%.2fG", static_cast<double>(mb) / 1024.0);
-  return text;
+  return MemoryText(mb, line.unit);
+}
+
+std::string Tres(const SacctLine& line) {
+  const JobRow& row = *line.row;
+  std::string out = "billing=" + std::to_string(CpuCount(row)) + ",cpu=" +
+                    std::to_string(CpuCount(row)) + ",mem=" +
+                    MemoryText(row.memory_bytes >> 20, line.unit == 0 ? 'M' : line.unit) +
+                    ",node=" + std::to_string(NodeCount(row));
+  if (row.gpus != 0) out += ",gres/gpu=" + std::to_string(row.gpus);
+  return out;
 }
 
 std::int64_t Elapsed(const SacctLine& line) { return ElapsedSeconds(*line.row, line.now); }
@@ -108,7 +124,7 @@ const Field kFields[] = {
     {"ElapsedRaw", 10, [](const SacctLine& l) { return std::to_string(Elapsed(l)); }},
     {"Eligible", 19,
      [](const SacctLine& l) {
-       return l.batch_step ? std::string() : Stamp(l.row->submit_time, l);
+       return l.batch_step ? std::string() : Stamp(EligibleTime(*l.row), l);
      }},
     {"End", 19, [](const SacctLine& l) { return Stamp(l.row->end_time, l); }},
     {"ExitCode", 8, ExitCode},

@@ -17,6 +17,7 @@ struct SacctLine {
   std::string_view default_ns;
   std::string time_format;
   std::int64_t now = 0;
+  char unit = 0;  // of memory: K, M, G, T or P; 0: what reads best
 };
 
 std::optional<std::size_t> SacctField(std::string_view name);

@@ -19,7 +19,7 @@ namespace {
 constexpr char kMe[] = "sbatch";
 
 int Report(const OptionError& error) {
-  if (error.message.empty()) return UsageExit(kMe);
+  if (error.message.empty()) return UsageExit(kMe, kExitUsage);
   PrintError(kMe, error.message);
   return ErrorExit(error.exit);
 }
@@ -170,10 +170,12 @@ int Submit(const SbatchOptions& options, const ScriptSource& script) {
     PrintError(kMe, "Batch job submission failed: the server's answer names no job");
     return ErrorExit(kExitRefused);
   }
+  const std::string id = std::to_string(ids.front());
   if (options.parsable)
-    WriteOut(std::to_string(ids.front()) + "\n");
+    WriteOut(id + (options.cluster ? ";" + *options.cluster : "") + "\n");
   else if (!options.quiet)
-    WriteOut("Submitted batch job " + std::to_string(ids.front()) + "\n");
+    WriteOut("Submitted batch job " + id +
+             (options.cluster ? " on cluster " + *options.cluster : "") + "\n");
   return options.wait ? WaitForEnd(api, ids) : 0;
 }
 

@@ -8,7 +8,9 @@
 
 #include "clients/slurm/command.h"
 #include "clients/slurm/sbatch_refused.h"
+#include "clients/slurm/sbatch_variables.h"
 #include "clients/slurm/slurm_time.h"
+#include "schedd/base/check.h"
 #include "schedd/shapes/batch_script.h"
 
 namespace muster::slurm {
@@ -102,6 +104,17 @@ const option* LongOptions() {
   return all.data();
 }
 
+const option* LongOption(std::string_view name) {
+  const option* at = LongOptions();
+  while (at->name != nullptr && name != at->name) ++at;
+  MUSTER_CHECK(at->name != nullptr);
+  return at;
+}
+
+const RefusedOption& RefusedOf(int id) {
+  return RefusedOptions()[static_cast<std::size_t>(id - kRefusedBase)];
+}
+
 std::optional<OptionError> Invalid(const char* name) {
   return OptionError{std::string("Invalid --") + name + " specification", kExitUsage};
 }
@@ -138,9 +151,11 @@ std::optional<OptionError> SetNodes(std::string_view text, SbatchOptions* out) {
 }
 
 std::optional<OptionError> SetArray(const char* text, SbatchOptions* out) {
-  if (!shapes::ParseArraySpec(text).ok()) {
-    return OptionError{"Batch job submission failed: Invalid job array specification",
-                       kExitRefused};
+  const auto tasks = shapes::ParseArraySpec(text);
+  if (!tasks.ok()) {
+    // "3-1" is malformed, and "0-3%2" or "0-5000" more than there is: each by its own name.
+    const FieldError& why = tasks.error().fields.at(0);
+    return OptionError{"Batch job submission failed: " + why.message, kExitRefused};
   }
   out->array = text;
   return std::nullopt;
@@ -294,43 +309,10 @@ std::optional<OptionError> Set(int id, const char* text, SbatchOptions* out) {
       break;
   }
   const RefusedOption* refused =
-      id >= kRefusedBase ? &RefusedOptions()[static_cast<std::size_t>(id - kRefusedBase)]
-                         : RefusedByLetter(static_cast<char>(id));
+      id >= kRefusedBase ? &RefusedOf(id) : RefusedByLetter(static_cast<char>(id));
   if (refused == nullptr) return OptionError{"", kExitUsage};
   return OptionError{std::string("--") + refused->name + ": " + refused->sentence, kExitRefused};
 }
-
-struct Variable {
-  const char* name;
-  int id;
-  bool flag;
-};
-
-constexpr Variable kVariables[] = {
-    {"SBATCH_ACCOUNT", 'A', false},
-    {"SBATCH_ARRAY_INX", 'a', false},
-    {"SBATCH_CLUSTERS", 'M', false},
-    {"SBATCH_CPUS_PER_TASK", 'c', false},
-    {"SBATCH_ERROR", 'e', false},
-    {"SBATCH_EXPORT", kExport, false},
-    {"SBATCH_GPUS", 'G', false},
-    {"SBATCH_GPUS_PER_NODE", kGpusPerNode, false},
-    {"SBATCH_GPUS_PER_TASK", kGpusPerTask, false},
-    {"SBATCH_GRES", kGres, false},
-    {"SBATCH_HINT", kHint, false},
-    {"SBATCH_INPUT", 'i', false},
-    {"SBATCH_JOB_NAME", 'J', false},
-    {"SBATCH_MEM_PER_CPU", kMemPerCpu, false},
-    {"SBATCH_MEM_PER_NODE", kMem, false},
-    {"SBATCH_OPEN_MODE", kOpenMode, false},
-    {"SBATCH_OUTPUT", 'o', false},
-    {"SBATCH_PARTITION", 'p', false},
-    {"SBATCH_QOS", 'q', false},
-    {"SBATCH_TIMELIMIT", 't', false},
-    {"SBATCH_WAIT", 'W', true},
-    {"SBATCH_REQUEUE", kRequeue, true},
-    {"SBATCH_NO_REQUEUE", kNoRequeue, true},
-};
 
 /// A flag variable is on when it is empty, `yes`, or a number other than zero (slurm.md 2.2 rule
 /// 7).
@@ -355,13 +337,32 @@ std::optional<OptionError> ApplyWords(int argc, char** argv, SbatchOptions* opti
 }
 
 std::optional<OptionError> ApplyEnvironment(const client::EnvLookup& env, SbatchOptions* options) {
-  for (const Variable& variable : kVariables) {
-    const char* set = std::getenv(variable.name);
-    if (set == nullptr) continue;
+  if (const auto refused = RefusedVariable("sbatch")) return OptionError{*refused, kExitRefused};
+  SbatchOptions own;
+  for (const OptionVariable& variable : SbatchOptionVariables()) {
+    if (SetVariable(variable.name) == nullptr) continue;
+    const option* known = LongOption(variable.option);
     const std::string value = env(variable.name);
-    if (variable.flag ? !FlagIsOn(value.c_str()) : value.empty()) continue;
-    if (auto error = Set(variable.id, value.c_str(), options)) return error;
+    const bool on = known->has_arg == no_argument         ? FlagIsOn(value.c_str())
+                    : known->has_arg == required_argument ? !value.empty()
+                                                          : true;
+    if (!on) continue;
+    if (known->val >= kRefusedBase) {
+      const RefusedOption& refused = RefusedOf(known->val);
+      return OptionError{std::string(variable.name) + ": " + refused.sentence, kExitRefused};
+    }
+    if (auto error = Set(known->val, value.c_str(), &own)) return error;
+    if (auto error = Set(known->val, value.c_str(), options)) return error;
   }
+  if (own.memory_per_node && own.memory_per_cpu) {
+    return OptionError{
+        "fatal: SBATCH_MEM_PER_CPU, SBATCH_MEM_PER_GPU, and SBATCH_MEM_PER_NODE are mutually "
+        "exclusive.",
+        kExitRefused};
+  }
+  // As on the command line, the other kind of the script gives way.
+  if (own.memory_per_cpu) options->memory_per_node.reset();
+  if (own.memory_per_node) options->memory_per_cpu.reset();
   return std::nullopt;
 }
 

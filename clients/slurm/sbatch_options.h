@@ -35,7 +35,8 @@ struct OptionError {
 /// Applies argv[1..]; `*operand` gets the index of the first word that is no option (the script).
 /// Directives must have no operand: the caller checks.
 std::optional<OptionError> ApplyWords(int argc, char** argv, SbatchOptions* options, int* operand);
-/// Applies SBATCH_* variables.
+/// Applies SBATCH_* variables, over what the script asks for. One whose option is refused is
+/// refused by its own name.
 std::optional<OptionError> ApplyEnvironment(const client::EnvLookup& env, SbatchOptions* options);
 /// What only the whole can tell: mutually exclusive memory options, gpus per task without tasks.
 std::optional<OptionError> CheckTogether(const SbatchOptions& options);

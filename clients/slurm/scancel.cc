@@ -1,6 +1,8 @@
 // scancel: ends jobs by id or by filter (slurm.md 2.15, ecosystem.md 2.3): silent about jobs that
 // are gone.
 #include <getopt.h>
+#include <pwd.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,20 +10,25 @@
 #include <cstring>
 
 #include "clients/slurm/command.h"
+#include "clients/slurm/environment.h"
+#include "clients/slurm/hostlist.h"
 
 namespace muster::slurm {
 namespace {
 
 constexpr char kMe[] = "scancel";
+constexpr char kValidStates[] = "Valid job states are PENDING, RUNNING, and SUSPENDED";
 
 struct ScancelOptions {
   std::vector<std::string> users, names, partitions, accounts, qos, nodes;
   std::vector<State> states;
   std::vector<JobSpec> jobs;
+  bool by_state = false;  // with no state in `states`: only such as no job of Muster is ever in
+  bool me = false;        // the user is the caller
   bool filtered = false, verbose = false, quiet = false, ask = false, help = false, version = false;
 };
 
-enum LongOnly : int { kMe2 = 256, kHelp, kUsage, kUnsupported };
+enum LongOnly : int { kMe2 = 256, kHelp, kUsage, kCtld, kWckey, kSibling };
 
 constexpr option kOptions[] = {
     {"user", required_argument, nullptr, 'u'},
@@ -40,10 +47,12 @@ constexpr option kOptions[] = {
     {"batch", no_argument, nullptr, 'b'},
     {"full", no_argument, nullptr, 'f'},
     {"hurry", no_argument, nullptr, 'H'},
-    {"ctld", no_argument, nullptr, kUnsupported},
+    {"ctld", no_argument, nullptr, kCtld},
     {"clusters", required_argument, nullptr, 'M'},
+    {"cluster", required_argument, nullptr, 'M'},
     {"reservation", required_argument, nullptr, 'R'},
-    {"wckey", required_argument, nullptr, kUnsupported},
+    {"wckey", required_argument, nullptr, kWckey},
+    {"sibling", required_argument, nullptr, kSibling},
     {"help", no_argument, nullptr, kHelp},
     {"usage", no_argument, nullptr, kUsage},
     {"version", no_argument, nullptr, 'V'},
@@ -71,6 +80,16 @@ bool EndsTheJob(const char* signal) {
   return false;
 }
 
+bool AddState(const char* text, ScancelOptions* out) {
+  State state = State::kPending;
+  if (ParseState(text, &state))
+    out->states.push_back(state);
+  else if (!IsSlurmState(text))
+    return false;
+  out->by_state = out->filtered = true;
+  return true;
+}
+
 std::string TakeOption(int id, ScancelOptions* out) {
   const auto add = [&](std::vector<std::string>* to) {
     for (std::string& part : SplitList(optarg)) to->push_back(std::move(part));
@@ -79,10 +98,11 @@ std::string TakeOption(int id, ScancelOptions* out) {
   switch (id) {
     case 'u':
       add(&out->users);
+      out->me = false;
       return "";
     case kMe2:
       out->users = {client::CurrentUser()};
-      out->filtered = true;
+      out->me = out->filtered = true;
       return "";
     case 'n':
       add(&out->names);
@@ -97,15 +117,12 @@ std::string TakeOption(int id, ScancelOptions* out) {
       add(&out->qos);
       return "";
     case 'w':
-      add(&out->nodes);
-      return "";
-    case 't': {
-      State state = State::kPending;
-      if (!ParseState(optarg, &state)) return std::string("Invalid job state specified: ") + optarg;
-      out->states.push_back(state);
       out->filtered = true;
-      return "";
-    }
+      return AddHosts("--nodelist", optarg, &out->nodes);
+    case 't':
+      return AddState(optarg, out) ? ""
+                                   : std::string("Invalid job state specified: ") + optarg +
+                                         "\n" + kValidStates;
     case 'i':
       out->ask = true;
       return "";
@@ -127,8 +144,56 @@ std::string TakeOption(int id, ScancelOptions* out) {
       out->version = true;
       return "";
     default:
-      return "this option is not supported by this version";
+      return NotSupported(kOptions, id);
   }
+}
+
+/// "true" and "T", "false" and "F", as scancel reads them; nullopt: another word.
+std::optional<bool> Truth(const char* text) {
+  for (const char* yes : {"true", "T"}) {
+    if (::strcasecmp(text, yes) == 0) return true;
+  }
+  for (const char* no : {"false", "F"}) {
+    if (::strcasecmp(text, no) == 0) return false;
+  }
+  return std::nullopt;
+}
+
+/// SCANCEL_* for what the command line leaves open; the text of an error, "" if there is none. A
+/// value that cannot be read is an error: what was to be spared must not be cancelled.
+std::string FromEnvironment(ScancelOptions* out) {
+  if (const auto refused = RefusedVariable(kMe)) return *refused;
+  const std::pair<const char*, std::vector<std::string>*> lists[] = {
+      {"SCANCEL_ACCOUNT", &out->accounts},
+      {"SCANCEL_NAME", &out->names},
+      {"SCANCEL_PARTITION", &out->partitions},
+      {"SCANCEL_QOS", &out->qos},
+      {"SCANCEL_USER", &out->users}};
+  for (const auto& [name, to] : lists) {
+    if (!to->empty()) continue;
+    VariableList list = ListFromVariable(name);
+    if (!list.error.empty()) return list.error;
+    out->filtered = out->filtered || list.set;
+    *to = std::move(list.values);
+  }
+  const char* state = SetVariable("SCANCEL_STATE");
+  if (!out->by_state && state != nullptr && !AddState(state, out))
+    return std::string("Unrecognized SCANCEL_STATE value: ") + state + "\n" + kValidStates;
+  const std::pair<const char*, bool*> flags[] = {{"SCANCEL_INTERACTIVE", &out->ask},
+                                                 {"SCANCEL_VERBOSE", &out->verbose}};
+  for (const auto& [name, to] : flags) {
+    const char* value = SetVariable(name);
+    if (value == nullptr) continue;
+    const auto truth = Truth(value);
+    if (!truth) return std::string("Unrecognized ") + name + " value: " + value;
+    *to = *to || *truth;
+  }
+  for (const char* name : {"SCANCEL_BATCH", "SCANCEL_FULL"}) {
+    const char* value = SetVariable(name);
+    if (value != nullptr && !Truth(value))
+      return std::string("Unrecognized ") + name + " value: " + value;
+  }
+  return "";
 }
 
 bool In(const std::vector<std::string>& list, std::string_view text) {
@@ -138,7 +203,7 @@ bool In(const std::vector<std::string>& list, std::string_view text) {
 bool Chosen(const ScancelOptions& options, const JobRow& row, const std::string& default_ns) {
   if (IsOver(row.state)) return false;
   const bool in_state =
-      options.states.empty() ||
+      !options.by_state ||
       std::find(options.states.begin(), options.states.end(), row.state) != options.states.end();
   const bool in_partition =
       options.partitions.empty() ||
@@ -177,10 +242,29 @@ int CancelOne(client::ApiClient& api, const ScancelOptions& options, std::int64_
   return gone ? 0 : ErrorExit(kExitRefused);
 }
 
+/// True if this host knows the user, or the server a job of theirs.
+client::Outcome<bool> IsUser(client::ApiClient& api, const std::string& user) {
+  if (::getpwnam(user.c_str()) != nullptr) return true;
+  const client::Query query =
+      client::Query().Add("user", user).Add("fields", "id").Add("limit", "1");
+  client::Outcome<std::string> answer = api.GetText("/v1/jobs" + query.text());
+  if (!answer.ok()) return answer.failure();
+  JobList list;
+  if (!list.Feed(*answer) || !list.Finish())
+    return client::BadAnswer("the server's job list is not JSON");
+  return !list.rows().empty();
+}
+
 int Cancel(const ScancelOptions& options) {
   const std::optional<client::Settings> settings = FindServer(kMe);
   if (!settings) return ErrorExit(kExitRefused);
   client::ApiClient api(*settings);
+  for (const std::string& user : options.users) {
+    if (options.me) break;
+    const client::Outcome<bool> known = IsUser(api, user);
+    if (!known.ok()) return Fail(FailureText(known.failure()));
+    if (!*known) return Fail("Invalid user name: " + user);
+  }
   JobList list;
   client::Query open;
   open.Add("state", "Held,Pending,Admitted,Running");
@@ -221,10 +305,15 @@ int RunScancel(int argc, char** argv) {
   }
   if (options.help) return WriteOut(kHelpText), 0;
   if (options.version) return WriteOut(kVersionLine), 0;
+  if (const std::string error = FromEnvironment(&options); !error.empty()) return Fail(error);
+  for (std::string& user : options.users) user = UserName(user);
   for (int i = optind; i < argc; ++i) {
     for (const std::string& part : SplitList(argv[i])) {
       const auto spec = ParseJobSpec(part);
       if (!spec) return Fail("Invalid job id " + part);
+      // The end of a step is not that of its job.
+      if (part.find('.') != std::string::npos)
+        return Fail("Invalid job id " + part + ": steps of jobs cannot be cancelled by themselves");
       options.jobs.push_back(*spec);
     }
   }

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "clients/slurm/command.h"
+#include "clients/slurm/environment.h"
 #include "clients/slurm/hostlist.h"
 #include "clients/slurm/scontrol_show.h"
 #include "clients/slurm/slurm_time.h"
@@ -142,7 +143,8 @@ int Show(const Words& words, bool one_line) {
 /// hold, release or requeue of one job; an array means all its tasks that have not ended.
 int ChangeOne(Session& session, const std::string& verb, const std::string& text) {
   const auto spec = ParseJobSpec(text);
-  if (!spec) return Fail("Invalid job id specified for job " + text);
+  if (!spec || text.find('.') != std::string::npos)
+    return Fail("Invalid job id specified for job " + text);
   JobList list;
   const client::Outcome<Done> fetched = FetchSpecs(session.api, {*spec}, &list);
   if (!fetched.ok()) return Fail(FailureText(fetched.failure()));
@@ -233,8 +235,14 @@ int RunScontrol(int argc, char** argv) {
     }
   }
   for (int i = optind; i < argc; ++i) words.emplace_back(argv[i]);
+  if (const auto refused = RefusedVariable(kMe)) return Fail(*refused);
   if (words.empty()) return Fail("no command given; see scontrol --help");
   const std::string& command = words[0];
+  // hold, release and requeue take any number of jobs; "show job=12" one word less.
+  const bool whole = words.size() > 1 && words[1].find('=') != std::string::npos;
+  const std::size_t most = command == "show" ? (whole ? 2 : 3) : 1;
+  const bool counted = command == "show" || command == "ping" || command == "version";
+  if (counted && words.size() > most) return Fail("too many arguments for keyword:" + command);
   if (command == "show") return Show(words, one_line);
   if (command == "hold" || command == "uhold" || command == "release" || command == "requeue")
     return Change(words);

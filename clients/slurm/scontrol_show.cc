@@ -59,11 +59,11 @@ void AddTimes(const JobRow& row, const ShowContext& context, Record* out) {
       .Add("TimeMin", "N/A");
   out->Line()
       .Add("SubmitTime", TimeOr(row.submit_time, context, "Unknown"))
-      .Add("EligibleTime", row.held ? "Unknown" : TimeOr(row.submit_time, context, "Unknown"));
+      .Add("EligibleTime", row.held ? "Unknown" : TimeOr(EligibleTime(row), context, "Unknown"));
   out->Line().Add("AccrueTime", TimeOr(row.submit_time, context, "Unknown"));
   const std::string end = Cell("EndTime", row, context);
   out->Line()
-      .Add("StartTime", TimeOr(row.start_time, context, "Unknown"))
+      .Add("StartTime", TimeOr(StartTime(row), context, "Unknown"))
       .Add("EndTime", end == "N/A" ? "Unknown" : end)
       .Add("Deadline", "N/A");
 }

@@ -7,6 +7,7 @@
 
 #include "clients/slurm/columns.h"
 #include "clients/slurm/command.h"
+#include "clients/slurm/environment.h"
 #include "clients/slurm/fleet_view.h"
 #include "clients/slurm/hostlist.h"
 
@@ -19,6 +20,7 @@ struct SinfoOptions {
   std::vector<std::string> partitions, nodes, states;
   std::string format;
   bool summary = false, by_node = false, long_form = false, reasons = false, no_header = false;
+  bool responding = false, dead = false;  // only nodes that answer; only those that do not
   bool help = false, version = false;
 };
 
@@ -136,7 +138,7 @@ std::optional<std::size_t> FindField(char letter) {
   return std::nullopt;
 }
 
-enum LongOnly : int { kHelp = 256, kUsage, kUnsupported, kAccepted };
+enum LongOnly : int { kHelp = 256, kUsage, kAccepted, kJson, kYaml, kFederation };
 
 constexpr option kOptions[] = {
     {"partition", required_argument, nullptr, 'p'},
@@ -151,13 +153,19 @@ constexpr option kOptions[] = {
     {"all", no_argument, nullptr, 'a'},
     {"exact", no_argument, nullptr, 'e'},
     {"responding", no_argument, nullptr, 'r'},
+    {"dead", no_argument, nullptr, 'd'},
+    {"hide", no_argument, nullptr, kAccepted},
+    {"local", no_argument, nullptr, kAccepted},
+    {"federation", no_argument, nullptr, kFederation},
+    {"sort", required_argument, nullptr, 'S'},
     {"noconvert", no_argument, nullptr, kAccepted},
     {"verbose", no_argument, nullptr, 'v'},
     {"Format", required_argument, nullptr, 'O'},
     {"iterate", required_argument, nullptr, 'i'},
     {"clusters", required_argument, nullptr, 'M'},
-    {"json", optional_argument, nullptr, kUnsupported},
-    {"yaml", optional_argument, nullptr, kUnsupported},
+    {"cluster", required_argument, nullptr, 'M'},
+    {"json", optional_argument, nullptr, kJson},
+    {"yaml", optional_argument, nullptr, kYaml},
     {"reservation", no_argument, nullptr, 'T'},
     {"help", no_argument, nullptr, kHelp},
     {"usage", no_argument, nullptr, kUsage},
@@ -167,6 +175,7 @@ constexpr option kOptions[] = {
 
 constexpr char kHelpText[] = R"(Usage: sinfo [OPTIONS]
   -p, --partition=LIST  -n, --nodes=LIST  -t, --states=LIST     which queues and member clusters
+  -r, --responding  -d, --dead       only members that answer; only those that do not
   -o, --format='%P %t %N'  -s, --summarize  -N, --Node  -l, --long  -R, --list-reasons
   -h, --noheader  --help  -V, --version
 )";
@@ -188,6 +197,7 @@ bool In(const std::vector<std::string>& list, std::string_view text) {
 
 bool NodeChosen(const SinfoOptions& options, const NodeInfo& node) {
   if (!In(options.nodes, node.name)) return false;
+  if ((options.responding && !node.healthy) || (options.dead && node.healthy)) return false;
   if (options.reasons && node.healthy && !node.cordoned) return false;
   return options.states.empty() ||
          std::any_of(options.states.begin(), options.states.end(), [&](const std::string& state) {
@@ -251,6 +261,87 @@ void FitOpenColumns(const std::vector<Line>& lines, std::string_view text, Forma
   }
 }
 
+/// Where an option without an argument is noted; null for any other option.
+bool* FlagOf(int id, SinfoOptions* out) {
+  switch (id) {
+    case 's':
+      return &out->summary;
+    case 'N':
+      return &out->by_node;
+    case 'l':
+      return &out->long_form;
+    case 'R':
+      return &out->reasons;
+    case 'h':
+      return &out->no_header;
+    case 'r':
+      return &out->responding;
+    case 'd':
+      return &out->dead;
+    case kHelp:
+    case kUsage:
+      return &out->help;
+    case 'V':
+      return &out->version;
+    default:
+      return nullptr;
+  }
+}
+
+/// "" or the text of an error.
+std::string TakeOption(int id, SinfoOptions* out) {
+  if (bool* flag = FlagOf(id, out)) {
+    *flag = true;
+    return "";
+  }
+  const auto add = [](std::vector<std::string>* to) {
+    for (std::string& part : SplitList(optarg)) to->push_back(std::move(part));
+    return std::string();
+  };
+  switch (id) {
+    case 'p':
+      return add(&out->partitions);
+    case 'n':
+      return AddHosts("--nodes", optarg, &out->nodes);
+    case 't':
+      return add(&out->states);
+    case 'o':
+      out->format = optarg;
+      return "";
+    case 'a':
+    case 'e':
+    case 'v':
+    case kAccepted:
+      return "";  // every partition and node is shown anyway
+    default:
+      return NotSupported(kOptions, id);
+  }
+}
+
+/// SINFO_* for what the command line leaves open; SINFO_FORMAT is read by DefaultFormat.
+std::string FromEnvironment(SinfoOptions* out) {
+  if (const auto refused = RefusedVariable(kMe)) return *refused;
+  if (!out->partitions.empty()) return "";
+  VariableList list = ListFromVariable("SINFO_PARTITION");
+  out->partitions = std::move(list.values);
+  return list.error;
+}
+
+/// True for Slurm's names of node states, of which Muster's members have a few.
+bool IsNodeState(const std::string& text) {
+  static constexpr const char* kStates[] = {
+      "all",          "alloc",         "allocated",   "blocked",  "cloud",   "comp",
+      "completing",   "down",          "drain",       "drained",  "draining", "drng",
+      "fail",         "failg",         "failing",     "future",   "futr",    "idle",
+      "inval",        "maint",         "mix",         "mixed",    "no_respond", "npc",
+      "perfctrs",     "planned",       "plnd",        "pow_dn",   "pow_up",  "power_down",
+      "powered_down", "powering_down", "powering_up", "power_up", "reboot",  "reboot^",
+      "reboot_issued", "reserved",     "resv",        "unk",      "unknown"};
+  return std::any_of(std::begin(kStates), std::end(kStates), [&](const char* state) {
+    return ::strcasecmp(state, text.c_str()) == 0;
+  });
+}
+
 int Show(const SinfoOptions& options) {
   const std::string text = options.format.empty() ? DefaultFormat(options) : options.format;
   Format format;
@@ -286,60 +377,19 @@ int RunSinfo(int argc, char** argv) {
   optind = 0;
   opterr = 1;
   int id = 0;
-  const auto add = [](std::vector<std::string>* to) {
-    for (std::string& part : SplitList(optarg)) to->push_back(std::move(part));
-  };
-  while ((id = ::getopt_long(argc, argv, "p:n:t:o:sNlRhaervO:i:M:TV", kOptions, nullptr)) != -1) {
-    switch (id) {
-      case 'p':
-        add(&options.partitions);
-        break;
-      case 'n':
-        add(&options.nodes);
-        break;
-      case 't':
-        add(&options.states);
-        break;
-      case 'o':
-        options.format = optarg;
-        break;
-      case 's':
-        options.summary = true;
-        break;
-      case 'N':
-        options.by_node = true;
-        break;
-      case 'l':
-        options.long_form = true;
-        break;
-      case 'R':
-        options.reasons = true;
-        break;
-      case 'h':
-        options.no_header = true;
-        break;
-      case kHelp:
-      case kUsage:
-        options.help = true;
-        break;
-      case 'V':
-        options.version = true;
-        break;
-      case 'a':
-      case 'e':
-      case 'r':
-      case 'v':
-      case kAccepted:
-        break;  // every partition and node is shown anyway
-      case '?':
-        return UsageExit(kMe);
-      default:
-        return PrintError(kMe, "this option is not supported by this version"),
-               ErrorExit(kExitRefused);
-    }
+  while ((id = ::getopt_long(argc, argv, "p:n:t:o:sNlRhaerdvO:i:M:S:TV", kOptions, nullptr)) != -1) {
+    if (id == '?') return UsageExit(kMe);
+    const std::string error = TakeOption(id, &options);
+    if (!error.empty()) return PrintError(kMe, error), ErrorExit(kExitRefused);
   }
   if (options.help) return WriteOut(kHelpText), 0;
   if (options.version) return WriteOut(kVersionLine), 0;
+  if (const std::string error = FromEnvironment(&options); !error.empty())
+    return PrintError(kMe, error), ErrorExit(kExitRefused);
+  for (const std::string& state : options.states) {
+    if (!IsNodeState(state))
+      return PrintError(kMe, "Bad state string: \"" + state + "\""), ErrorExit(kExitRefused);
+  }
   return Show(options);
 }
 

@@ -118,6 +118,25 @@ std::optional<std::int64_t> RelativeToNow(std::string_view rest, std::int64_t no
   return plus ? now + *count * *unit : now - *count * *unit;
 }
 
+/// Days since 1970 of a local date.
+std::int64_t DaysOf(struct tm date) {
+  date.tm_hour = 12;
+  return ::timegm(&date) / kDay;
+}
+
+/// The form of "relative": the clock today, the day around it, the date further off.
+const char* RelativeFormat(const struct tm& when) {
+  const time_t now = WallSeconds();
+  struct tm today {};
+  ::localtime_r(&now, &today);
+  const std::int64_t days = DaysOf(when) - DaysOf(today);
+  if (days == 0) return "%H:%M:%S";
+  if (days == -1) return "Ystday %H:%M";
+  if (days == 1) return "Tomorr %H:%M";
+  if (when.tm_year != today.tm_year) return "%-d %b %Y";
+  return days > 1 && days < 7 ? "%a %H:%M" : "%-d %b";
+}
+
 }  // namespace
 
 std::int64_t WallSeconds() { return ::time(nullptr); }
@@ -228,9 +247,12 @@ std::string FormatTime(std::int64_t epoch_s, const std::string& format) {
   struct tm parts {};
   if (::localtime_r(&when, &parts) == nullptr) return "N/A";  // beyond any calendar's years
   char text[256];
-  const bool plain = format.empty() || format == "standard";
-  const std::size_t n =
-      ::strftime(text, sizeof(text), plain ? "%Y-%m-%dT%H:%M:%S" : format.c_str(), &parts);
+  const char* plain = "%Y-%m-%dT%H:%M:%S";
+  const std::size_t n = ::strftime(text, sizeof(text),
+                                   format.empty() || format == "standard" ? plain
+                                   : format == "relative"                 ? RelativeFormat(parts)
+                                                                          : format.c_str(),
+                                   &parts);
   return std::string(text, n);
 }
 

@@ -26,7 +26,7 @@ std::string LongDuration(std::int64_t seconds);
 std::int64_t ParseStamp(std::string_view text);
 
 /// Local time as "2026-11-21T09:49:47", or by `format`, the value of SLURM_TIME_FORMAT ("standard"
-/// and "" mean the default form; anything else is strftime's).
+/// and "" mean the default form; "relative" tells it from today; anything else is strftime's).
 std::string FormatTime(std::int64_t epoch_s, const std::string& format);
 
 /// A point in time as sacct's -S and -E take it, relative to `now`. nullopt if malformed.

@@ -95,11 +95,7 @@ void CheckUsers(SqueueOptions* options, const std::vector<JobRow>& rows) {
 }
 
 void ResolveUserNumbers(SqueueOptions* options) {
-  for (std::string& user : options->users) {
-    const auto number = ParseCount(user);
-    const struct passwd* entry = number ? ::getpwuid(static_cast<uid_t>(*number)) : nullptr;
-    if (entry != nullptr) user = entry->pw_name;
-  }
+  for (std::string& user : options->users) user = UserName(user);
 }
 
 int CompareText(std::string_view a, std::string_view b) {
@@ -166,8 +162,8 @@ std::string ArrayText(const JobRow& row, const std::vector<std::int32_t>& tasks)
   std::string list = Ranges(tasks);
   std::size_t limit = kArrayTextLimit;
   const auto asked = ParseCount(client::ProcessEnv("SLURM_BITSTR_LEN"));
-  if (asked && *asked > 0) limit = static_cast<std::size_t>(*asked);
-  if (list.size() > limit) list = list.substr(0, limit) + "...";
+  if (asked) limit = static_cast<std::size_t>(*asked);  // 0: the whole list
+  if (limit != 0 && list.size() > limit) list = list.substr(0, limit) + "...";
   return std::to_string(row.array_job_id) + "_[" + list + "]";
 }
 
@@ -254,6 +250,7 @@ int ShowOnce(client::ApiClient& api, SqueueOptions options) {
   context.default_ns = api.settings().ns;
   context.time_format = client::ProcessEnv("SLURM_TIME_FORMAT");
   context.now = WallSeconds();
+  context.no_convert = options.no_convert;
   if (options.json) {
     Sort(options, context, &rows);
     WriteOut(SqueueJson(rows, context));

@@ -93,10 +93,11 @@ std::string_view Left(const JobRow& row, const RowContext& context, std::string*
   return AppendShortDuration(row.time_limit_s - ElapsedSeconds(row, context.now), out), *out;
 }
 
-std::string_view Memory(const JobRow& row, const RowContext&, std::string* out) {
+std::string_view Memory(const JobRow& row, const RowContext& context, std::string* out) {
   std::int64_t mb = row.memory_per_node_mb;
   if (mb == 0 && row.pods > 0) mb = row.memory_bytes / row.pods >> 20;
-  if (mb != 0 && mb % 1024 == 0) return AppendNumber(mb / 1024, out), out->push_back('G'), *out;
+  if (mb != 0 && mb % 1024 == 0 && !context.no_convert)
+    return AppendNumber(mb / 1024, out), out->push_back('G'), *out;
   AppendNumber(mb, out);
   if (mb != 0) out->push_back('M');
   return *out;
@@ -206,16 +207,18 @@ constexpr Field kFields[] = {
      }},
     {'l', "TimeLimit", "TIME_LIMIT", "timeLimitSeconds", Limit},
     {'L', "TimeLeft", "TIME_LEFT", "timeLimitSeconds,startTime,endTime", Left},
-    {'S', "StartTime", "START_TIME", "startTime",
-     [](const JobRow& r, const RowContext& c, std::string* s) { return Time(r.start_time, c, s); }},
+    {'S', "StartTime", "START_TIME", "startTime,requeueAt",
+     [](const JobRow& r, const RowContext& c, std::string* s) {
+       return Time(StartTime(r), c, s);
+     }},
     {'e', "EndTime", "END_TIME", "endTime,timeLimitSeconds,startTime", End},
     {'V', "SubmitTime", "SUBMIT_TIME", "submitTime",
      [](const JobRow& r, const RowContext& c, std::string* s) {
        return Time(r.submit_time, c, s);
      }},
-    {0, "EligibleTime", "ELIGIBLE_TIME", "submitTime",
+    {0, "EligibleTime", "ELIGIBLE_TIME", "submitTime,requeueAt",
      [](const JobRow& r, const RowContext& c, std::string* s) {
-       return r.held ? kNotKnown : Time(r.submit_time, c, s);
+       return r.held ? kNotKnown : Time(EligibleTime(r), c, s);
      }},
     {0, "PendingTime", "PENDING_TIME", "submitTime,startTime",
      [](const JobRow& r, const RowContext& c, std::string* s) {

@@ -17,6 +17,7 @@ struct RowContext {
   std::int64_t now = 0;
   std::string_view array_text;  // not empty: the id cell of a line that stands for several tasks
   bool step_line = false;       // squeue -s: the id is "ID.batch"
+  bool no_convert = false;      // --noconvert: memory in megabytes
 };
 
 std::optional<std::size_t> SqueueFieldByLetter(char letter);

@@ -41,8 +41,8 @@ json::object JobJson(const JobRow& row, const RowContext& context, std::string* 
   out["state_reason"] = SlurmReason(row);
   out["state_description"] = row.message;
   out["submit_time"] = Time(row.submit_time);
-  out["eligible_time"] = Time(row.submit_time);
-  out["start_time"] = Time(row.start_time);
+  out["eligible_time"] = Time(EligibleTime(row));
+  out["start_time"] = Time(StartTime(row));
   out["end_time"] = Time(row.end_time);
   out["time_limit"] =
       Number(row.time_limit_s != 0, (row.time_limit_s + 59) / 60, row.time_limit_s == 0);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "clients/slurm/environment.h"
+#include "clients/slurm/hostlist.h"
 #include "clients/slurm/squeue_fields.h"
 
 namespace muster::slurm {
@@ -16,7 +18,19 @@ constexpr char kLongFormat[] = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
 constexpr char kStepFormat[] = "%.15i %.8j %.9P %.8u %.9M %N";
 constexpr char kStartFormat[] = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
 
-enum LongOnly : int { kMe2 = 256, kStart, kJson, kHelp, kUsage, kRefused, kAccepted };
+enum LongOnly : int {
+  kMe2 = 256,
+  kStart,
+  kJson,
+  kHelp,
+  kUsage,
+  kNoConvert,
+  kAccepted,
+  kYaml,
+  kFederation,
+  kSibling,
+  kArrayUnique,
+};
 
 constexpr option kOptions[] = {
     {"user", required_argument, nullptr, 'u'},
@@ -25,7 +39,9 @@ constexpr option kOptions[] = {
     {"jobs", optional_argument, nullptr, 'j'},
     {"name", required_argument, nullptr, 'n'},
     {"partition", required_argument, nullptr, 'p'},
+    {"partitions", required_argument, nullptr, 'p'},
     {"account", required_argument, nullptr, 'A'},
+    {"accounts", required_argument, nullptr, 'A'},
     {"qos", required_argument, nullptr, 'q'},
     {"states", required_argument, nullptr, 't'},
     {"noheader", no_argument, nullptr, 'h'},
@@ -38,6 +54,8 @@ constexpr option kOptions[] = {
     {"steps", optional_argument, nullptr, 's'},
     {"start", no_argument, nullptr, kStart},
     {"nodelist", required_argument, nullptr, 'w'},
+    {"node", required_argument, nullptr, 'w'},
+    {"nodes", required_argument, nullptr, 'w'},
     {"all", no_argument, nullptr, 'a'},
     {"json", optional_argument, nullptr, kJson},
     {"help", no_argument, nullptr, kHelp},
@@ -46,14 +64,20 @@ constexpr option kOptions[] = {
     {"verbose", no_argument, nullptr, 'v'},
     {"hide", no_argument, nullptr, kAccepted},
     {"only-job-state", no_argument, nullptr, kAccepted},
-    {"yaml", optional_argument, nullptr, kRefused},
+    {"local", no_argument, nullptr, kAccepted},
+    {"priority", no_argument, nullptr, 'P'},
+    {"noconvert", no_argument, nullptr, kNoConvert},
+    {"yaml", optional_argument, nullptr, kYaml},
     {"reservation", required_argument, nullptr, 'R'},
     {"licenses", required_argument, nullptr, 'L'},
     {"clusters", required_argument, nullptr, 'M'},
-    {"federation", no_argument, nullptr, kRefused},
+    {"cluster", required_argument, nullptr, 'M'},
+    {"federation", no_argument, nullptr, kFederation},
+    {"sibling", no_argument, nullptr, kSibling},
+    {"array-unique", no_argument, nullptr, kArrayUnique},
     {nullptr, 0, nullptr, 0},
 };
-constexpr char kShort[] = "u:j::n:p:A:q:t:hrS:i:o:O:ls::w:avVR:L:M:";
+constexpr char kShort[] = "u:j::n:p:A:q:t:hrS:i:o:O:ls::w:avVPR:L:M:";
 
 bool Fail(const std::string& message, int* exit) {
   PrintError(kMe, message);
@@ -78,9 +102,8 @@ bool AddJobs(const char* text, SqueueOptions* out, int* exit) {
 bool AddStates(const char* text, SqueueOptions* out, int* exit) {
   out->states.clear();
   out->all_states = false;
-  bool any = false;
   for (const std::string& part : SplitList(text)) {
-    any = true;
+    out->by_state = true;
     State state = State::kPending;
     if (::strcasecmp(part.c_str(), "all") == 0)
       out->all_states = true;
@@ -89,9 +112,6 @@ bool AddStates(const char* text, SqueueOptions* out, int* exit) {
     else if (!IsSlurmState(part))
       return Fail("Invalid job state specified: " + part, exit);
   }
-  // Only states that no job is ever in: nothing matches, which an empty list must not turn into
-  // everything.
-  if (any && out->states.empty() && !out->all_states) out->users.assign(1, std::string());
   return true;
 }
 
@@ -118,24 +138,36 @@ bool SetFormat(const char* text, bool named, SqueueOptions* out, int* exit) {
   return !error || Fail(*error, exit);
 }
 
-const char* SetEnv(const char* name) {
-  const char* value = std::getenv(name);
+/// A filter that the command line leaves open, from its variable.
+bool FillList(const char* name, std::vector<std::string>* to, int* exit) {
+  if (!to->empty()) return true;
+  VariableList list = ListFromVariable(name);
+  *to = std::move(list.values);
+  return list.error.empty() || Fail(list.error, exit);
+}
+
+const char* SetAndNotEmpty(const char* name) {
+  const char* value = SetVariable(name);
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
-bool FromEnvironment(SqueueOptions* out, int* exit) {
-  if (const char* format = SetEnv("SQUEUE_FORMAT"); format && !SetFormat(format, false, out, exit))
-    return false;
-  if (const char* format = SetEnv("SQUEUE_FORMAT2"); format && !SetFormat(format, true, out, exit))
-    return false;
-  if (const char* sort = SetEnv("SQUEUE_SORT"); sort && !SetSort(sort, out, exit)) return false;
-  if (const char* states = SetEnv("SQUEUE_STATES"); states && !AddStates(states, out, exit))
-    return false;
-  if (const char* list = SetEnv("SQUEUE_USERS")) AddAll(list, &out->users);
-  if (const char* list = SetEnv("SQUEUE_PARTITION")) AddAll(list, &out->partitions);
-  if (const char* list = SetEnv("SQUEUE_ACCOUNT")) AddAll(list, &out->accounts);
-  out->one_line_per_task = SetEnv("SQUEUE_ARRAY") != nullptr;
-  return true;
+/// What the command line leaves open.
+bool FromEnvironment(bool own_format, SqueueOptions* out, int* exit) {
+  if (const auto refused = RefusedVariable(kMe)) return Fail(*refused, exit);
+  const char* format = own_format ? nullptr : SetAndNotEmpty("SQUEUE_FORMAT");
+  const char* format2 = own_format ? nullptr : SetAndNotEmpty("SQUEUE_FORMAT2");
+  if (format != nullptr && !SetFormat(format, false, out, exit)) return false;
+  if (format == nullptr && format2 != nullptr && !SetFormat(format2, true, out, exit)) return false;
+  const char* sort = SetAndNotEmpty("SQUEUE_SORT");
+  if (out->sort.empty() && sort != nullptr && !SetSort(sort, out, exit)) return false;
+  const char* states = SetAndNotEmpty("SQUEUE_STATES");
+  if (!out->by_state && states != nullptr && !AddStates(states, out, exit)) return false;
+  if (SetVariable("SQUEUE_ARRAY") != nullptr) out->one_line_per_task = true;
+  return FillList("SQUEUE_USERS", &out->users, exit) &&
+         FillList("SQUEUE_NAMES", &out->names, exit) &&
+         FillList("SQUEUE_PARTITION", &out->partitions, exit) &&
+         FillList("SQUEUE_ACCOUNT", &out->accounts, exit) &&
+         FillList("SQUEUE_QOS", &out->qos, exit);
 }
 
 /// Where an option without an argument is noted; null for any other option.
@@ -151,6 +183,8 @@ bool* FlagOf(int id, SqueueOptions* out) {
       return &out->start;
     case kJson:
       return &out->json;
+    case kNoConvert:
+      return &out->no_convert;
     case kHelp:
     case kUsage:
       return &out->help;
@@ -190,9 +224,10 @@ bool TakeOption(int id, SqueueOptions* out, int* exit) {
     case 'q':
       AddAll(optarg, &out->qos);
       return true;
-    case 'w':
-      AddAll(optarg, &out->nodes);
-      return true;
+    case 'w': {
+      const std::string error = AddHosts("--nodelist", optarg, &out->nodes);
+      return error.empty() || Fail(error, exit);
+    }
     case 't':
       return AddStates(optarg, out, exit);
     case 'S':
@@ -206,8 +241,9 @@ bool TakeOption(int id, SqueueOptions* out, int* exit) {
       return optarg == nullptr || AddJobs(optarg, out, exit);
     case 'a':
     case 'v':
+    case 'P':
     case kAccepted:
-      return true;  // every queue is visible, and states are always cheap
+      return true;  // all is visible and local, a job is in one queue, states are always cheap
     case 'i': {
       const auto seconds = ParseCount(optarg);
       if (!seconds || *seconds < 1 || *seconds > 86'400)
@@ -215,16 +251,15 @@ bool TakeOption(int id, SqueueOptions* out, int* exit) {
       out->every_s = *seconds;
       return true;
     }
-    case 'R':
-    case 'L':
-    case 'M':
-    case kRefused:
-      return Fail(
-          "reservations, licences, other clusters and --yaml are not supported by this version",
-          exit);
-    default:
+    case '?':
       *exit = UsageExit(kMe);
       return false;
+    case 'M':
+      return Fail(NotSupported(kOptions, id, "other clusters are not known here; use --nodelist "
+                                             "for a member cluster"),
+                  exit);
+    default:
+      return Fail(NotSupported(kOptions, id), exit);
   }
 }
 
@@ -242,10 +277,10 @@ void FillDefaults(SqueueOptions* out, int* exit) {
 }  // namespace
 
 bool ParseSqueue(int argc, char** argv, SqueueOptions* options, int* exit) {
-  if (!FromEnvironment(options, exit)) return false;
   optind = 0;
   opterr = 1;
   int id = 0;
+  bool percent_format = false, named_format = false;
   while ((id = ::getopt_long(argc, argv, kShort, kOptions, nullptr)) != -1) {
     // "-j 12" as well as "-j12": the value of an optional short option stands in the next word (as
     // in Slurm).
@@ -254,8 +289,21 @@ bool ParseSqueue(int argc, char** argv, SqueueOptions* options, int* exit) {
       optarg = argv[optind++];
     }
     if (!TakeOption(id, options, exit)) return false;
+    percent_format = percent_format || id == 'o';
+    named_format = named_format || id == 'O';
+  }
+  if (percent_format && named_format)
+    return Fail("-O (--Format) is incompatible with -o (--format)", exit);
+  if (percent_format && options->long_form) {
+    return Fail("Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and "
+                "retry.",
+                exit);
   }
   if (optind < argc) return Fail(std::string("Unrecognized option: ") + argv[optind], exit);
+  if (options->help || options->version) return true;
+  const bool own_format = percent_format || named_format || options->long_form || options->steps ||
+                          options->start;
+  if (!FromEnvironment(own_format, options, exit)) return false;
   FillDefaults(options, exit);
   return true;
 }
@@ -264,7 +312,7 @@ bool ShowsState(const SqueueOptions& options, State state) {
   if (options.steps) return state == State::kRunning;
   if (options.start) return state == State::kPending;
   if (options.all_states) return true;
-  if (options.states.empty()) return !IsOver(state);
+  if (!options.by_state) return !IsOver(state);
   return std::find(options.states.begin(), options.states.end(), state) != options.states.end();
 }
 

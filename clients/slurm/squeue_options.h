@@ -19,18 +19,21 @@ struct SortKey {
 struct SqueueOptions {
   std::vector<std::string> users, names, partitions, accounts, qos, nodes;
   std::vector<JobSpec> jobs;
-  std::vector<State> states;  // empty with all_states false: the default set
+  /// With by_state: those to show; none if only states are named that no job of Muster is ever in.
+  std::vector<State> states;
+  bool by_state = false;  // -t was given; otherwise the default set is shown
   bool all_states = false;
   bool by_job = false;  // -j was given
   bool no_header = false, one_line_per_task = false, long_form = false, steps = false,
-       start = false, json = false;
+       start = false, json = false, no_convert = false;
   bool help = false, version = false;
   std::int64_t every_s = 0;  // -i
   Format format;
   std::vector<SortKey> sort;
 };
 
-/// False after an error on stderr; `*exit` then has the status.
+/// The command line, then SQUEUE_* for what it leaves open. False after an error on stderr; `*exit`
+/// then has the status.
 bool ParseSqueue(int argc, char** argv, SqueueOptions* options, int* exit);
 
 /// True if a job in this state is shown.

@@ -37,6 +37,19 @@ void SayNever(const Snapshot& snapshot, const JobRecord& job, Explanation* expla
   if (!never.empty()) explanation->facts.insert(explanation->facts.begin(), std::move(never));
 }
 
+// What it waits out: a requeue, a try whose pods did not become ready, or evictions in a row.
+std::string WaitText(const Condition* requeued, const AdmissionState& state) {
+  const std::string reason = requeued == nullptr ? std::string() : requeued->reason;
+  if (reason == ReasonName(Reason::kRequeued)) {
+    return "was requeued (" + requeued->message +
+           "; annotation muster.io/requeue-wait of its queue)";
+  }
+  const bool counted = state.requeue_count > 0 || reason.empty() ||
+                       reason == ReasonName(Reason::kAdmissionCheck);
+  if (counted) return "backs off after try " + std::to_string(std::max(1, state.requeue_count));
+  return "was evicted again soon after it could run (" + reason + ")";
+}
+
 // What keeps it from being tried at all, whatever quota is free; false if nothing does.
 bool ExplainShut(const ExplainInput& input, Explanation* explanation) {
   const Snapshot& snapshot = input.snapshot;
@@ -76,8 +89,8 @@ bool ExplainShut(const ExplainInput& input, Explanation* explanation) {
   const Condition* requeued = FindCondition(job, "Requeued");
   if (state.requeue_at && *state.requeue_at > snapshot.now) {
     return say(Reason::kBackoff,
-               "backs off after try " + std::to_string(std::max(1, state.requeue_count)) +
-                   " and is not tried again before " + TimeText(*state.requeue_at, snapshot.now),
+               WaitText(requeued, state) + " and is not tried again before " +
+                   TimeText(*state.requeue_at, snapshot.now),
                "the end of its back-off at " + FormatRfc3339(*state.requeue_at));
   }
   const std::string message = requeued == nullptr ? "it was evicted" : requeued->message;

@@ -1,5 +1,6 @@
 // Alarms: what time alone changes of one job. Each job has at most one, at the earliest of its
 // deadlines; it is set anew with every change of its record.
+#include "schedd/core/eviction_pace.h"
 #include "schedd/core/requeue.h"
 #include "schedd/engine/impl.h"
 
@@ -25,7 +26,7 @@ std::optional<WallTime> NextDeadline(const JobRecord& job, const AdmissionSettin
         ->last_transition.PlusSeconds(*settings.retain_deactivated_s);
   }
   if (job.state == JobState::kPending && StateOf(job).active) {
-    return IsTrue(job, "Requeued") ? std::nullopt : StateOf(job).requeue_at;
+    return core::HeldBackUntil(job);
   }
   if (!IsDispatched(job.state) || IsTrue(job, "Evicted") || changes::IsCancelling(job))
     return std::nullopt;

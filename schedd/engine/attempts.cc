@@ -70,12 +70,15 @@ JobPtr Engine::Impl::EndJob(const JobPtr& job, JobEvent how, Reason reason,
   const JobPtr ended =
       Put(job, changes::Ended(*job, how, reason, message, seen, clock.WallNow()), event);
   metrics.OnFinished(*ended);
+  eviction_pace.Forget(ended->id);
   if (ended->deletion_requested) CleanUp(ended);
   return ended;
 }
 
 void Engine::Impl::RequeueStopped(const JobPtr& job) {
-  Put(job, changes::BackToPending(*job, *options.settings, clock.WallNow()), "JobRequeued");
+  const WallTime now = clock.WallNow();
+  const WallTime not_before = NextTry(*job, now);
+  Put(job, changes::BackToPending(*job, not_before, *options.settings, now), "JobRequeued");
 }
 
 bool Engine::Impl::HasRows(const Uid& uid) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "schedd/core/cycle_cache.h"
+#include "schedd/core/eviction_pace.h"
 #include "schedd/core/second_pass.h"
 #include "schedd/engine/fair_use.h"
 #include "schedd/engine/held_ends.h"
@@ -89,6 +90,7 @@ struct EngineState {
   Monotonic next_fair_sample;   // if it is on
   std::set<std::pair<WallTime, JobId>> alarms;
   std::unordered_map<JobId, WallTime> alarm_of;
+  core::EvictionPace eviction_pace;
   PlacedJobs placed_jobs;
   HeldEnds held_ends;
   /// When time alone may find some job of a ClusterQueue a member: its next cluster group opens, or

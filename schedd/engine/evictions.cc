@@ -1,10 +1,17 @@
 // Evictions (kueue.md 2.14): a job is marked first and holds its quota until its pods are gone;
 // then it waits again. Both steps are in its row, so a daemon that dies between them goes on.
+#include "schedd/base/quantity.h"
 #include "schedd/core/cycle.h"
 #include "schedd/engine/impl.h"
 #include "schedd/engine/stand_ins.h"
+#include "schedd/shapes/requeue_wait.h"
 
 namespace muster {
+namespace {
+
+constexpr std::int64_t kMicrosPerMilli = 1000;
+
+}  // namespace
 
 JobPtr Engine::Impl::Evict(const JobPtr& job, Reason reason, const Mark& mark) {
   auto draft = std::make_shared<JobRecord>(*job);
@@ -86,6 +93,19 @@ void Engine::Impl::Deactivate(const JobPtr& job, const std::string& cause) {
     changes::SayWhyItWaits(draft.get());
   }
   Put(job, std::move(draft), "JobDeactivated");
+}
+
+// When a job whose attempt is gone may be tried again. One that somebody requeued waits as Slurm
+// lets it (slurm.md 2.19), or a script that requeues itself starts thousands of times; what is
+// evicted again and again backs off.
+WallTime Engine::Impl::NextTry(const JobRecord& evicted, WallTime now) {
+  const Condition* why = FindCondition(evicted, "Evicted");
+  if (why == nullptr) return now;
+  if (why->reason != ReasonName(Reason::kRequeued)) return eviction_pace.Note(evicted.id, now);
+  if (!IsDispatched(evicted.state)) return now;  // nothing of it ran
+  const auto queue = live.objects->find({ObjectKind::kClusterQueue, "", evicted.cluster_queue});
+  const StoredObject* object = queue == live.objects->end() ? nullptr : queue->second.get();
+  return {SaturatingAdd(now.us, shapes::RequeueWaitMs(object) * kMicrosPerMilli)};
 }
 
 // What kept a waiting job from being tried is over.

@@ -64,6 +64,7 @@ struct Engine::Impl : EngineState {
   void Evict(const core::Eviction& eviction);
   void Deactivate(const JobPtr& job, const std::string& cause);
   JobPtr Requeued(const JobPtr& job, std::string_view reason, const std::string& message);
+  WallTime NextTry(const JobRecord& evicted, WallTime now);
 
   // alarms.cc: what time alone changes of one job: back-offs, pods that are not ready, time limits.
   void SetAlarm(const JobRecord& job);

@@ -4,6 +4,7 @@
 
 #include "schedd/base/check.h"
 #include "schedd/base/limits.h"
+#include "schedd/core/eviction_pace.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/scale_lifecycle.h"
 
@@ -285,7 +286,8 @@ Draft Ended(const JobRecord& job, JobEvent how, Reason reason, const std::string
   return draft;
 }
 
-Draft BackToPending(const JobRecord& job, const AdmissionSettings& settings, WallTime now) {
+Draft BackToPending(const JobRecord& job, WallTime not_before, const AdmissionSettings& settings,
+                    WallTime now) {
   const Condition* evicted = FindCondition(job, "Evicted");
   const std::string why = evicted == nullptr ? std::string() : evicted->reason;
   const bool asked = why == ReasonName(Reason::kRequeued) || why == ReasonName(Reason::kLost);
@@ -303,6 +305,7 @@ Draft BackToPending(const JobRecord& job, const AdmissionSettings& settings, Wal
              (!state.requeue_at || *state.requeue_at <= now)) {
     MarkRequeued(draft.get(), "BackoffFinished", kBackoffText, now);
   }
+  core::HoldBack(draft.get(), not_before, now);
   // Whoever activates it again gives it its whole time (kueue.md 2.14); the next attempt runs all
   // pods anew, but what the controller of a Workload says of them stays.
   const bool spent = state.deactivation_cause == ReasonName(Reason::kMaximumExecutionTimeExceeded);
@@ -318,6 +321,9 @@ Draft BackToPending(const JobRecord& job, const AdmissionSettings& settings, Wal
   draft->admit_time = draft->start_time = {};
   draft->ready_pods = draft->succeeded_pods = draft->failed_pods = 0;
   Waits(draft.get());
+  const auto& again_at = StateOf(*draft).requeue_at;
+  if (draft->reason == Reason::kBackoff && again_at && *again_at > now)
+    draft->message += "; it is not tried again before " + FormatRfc3339(*again_at);
   return draft;
 }
 

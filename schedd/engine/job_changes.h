@@ -56,8 +56,10 @@ Draft Reclaimed(const JobRecord& job, const Observation& seen);
 /// end.
 Draft Ended(const JobRecord& job, JobEvent how, Reason reason, const std::string& message,
             const Observation* seen, WallTime now);
-/// Second step of an eviction, when no pods are left: back to Pending (or Held), quota released.
-Draft BackToPending(const JobRecord& job, const AdmissionSettings& settings, WallTime now);
+/// Second step of an eviction, when no pods are left: back to Pending (or Held), quota released. If
+/// nothing else keeps it from being tried, it waits until `not_before`.
+Draft BackToPending(const JobRecord& job, WallTime not_before, const AdmissionSettings& settings,
+                    WallTime now);
 /// An attempt is being ended on its member: why, until it is proven gone.
 Draft Stopping(const JobRecord& job, Reason reason, const std::string& message);
 /// Its attempt cannot go on, or not be ended, because of its member: `why` after the member's name.

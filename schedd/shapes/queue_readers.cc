@@ -6,6 +6,7 @@
 #include "schedd/base/names.h"
 #include "schedd/model/member_labels.h"
 #include "schedd/shapes/object_readers.h"
+#include "schedd/shapes/requeue_wait.h"
 #include "schedd/shapes/pod_template.h"
 
 namespace muster::shapes {
@@ -124,6 +125,7 @@ ClusterQueue ReadClusterQueue(const Field& root) {
       ReadOnClusterLost(root["metadata"]["annotations"].Named("muster.io/on-cluster-lost"));
   queue.placement = ReadPlacementName(root["metadata"]["annotations"]);
   ReadQueueExtensions(root["metadata"]["annotations"], &queue);
+  (void)ReadRequeueWaitMs(root["metadata"]["annotations"]);  // requeue_wait.h: read when it counts
   return queue;
 }
 

@@ -239,6 +239,7 @@ void Playback::Gone(Actor* actor) {
   }
   auto draft = Follow(*before, JobEvent::kEvict);
   ReturnToQueue(draft.get(), *scenario_.settings, now_);
+  core::HoldBack(draft.get(), eviction_pace_.Note(before->id, now_), now_);
   draft->cluster.clear();
   draft->admit_time = draft->start_time = {};
   draft->requeues += 1;

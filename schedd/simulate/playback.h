@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "schedd/core/cycle_cache.h"
+#include "schedd/core/eviction_pace.h"
 #include "schedd/core/second_pass.h"
 #include "schedd/model/lifecycle.h"
 #include "schedd/simulate/amounts.h"
@@ -82,6 +83,7 @@ class Playback {
   core::PendingQueues pending_;
   core::CycleCache cache_;
   core::SecondPassQueue second_passes_;
+  core::EvictionPace eviction_pace_;
   Amounts amounts_;
   FairUsage fair_;
   WallTime next_sample_;

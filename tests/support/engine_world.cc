@@ -57,7 +57,8 @@ void EngineWorld::Restart(EngineOptions options) {
 
 void EngineWorld::Declare(const ResourceList& nominal, const ResourceList& room) {
   const auto applied = Apply({NamespaceObject("default"), FlavorObject("default"),
-                              ClusterQueueObject({.nominal = nominal}),
+                              WithAnnotation(ClusterQueueObject({.nominal = nominal}),
+                                             "muster.io/requeue-wait", "0s"),
                               LocalQueueObject("queue", "cq"), MemberObject("east", room)});
   MUSTER_CHECK(applied.ok());
   Run();

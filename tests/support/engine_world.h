@@ -32,7 +32,7 @@ class EngineWorld {
   void Restart(EngineOptions options);
 
   /// Namespace, flavor `default`, ClusterQueue `cq`, LocalQueue `queue` and member `east` with
-  /// these amounts.
+  /// these amounts. Requeued jobs of `cq` do not wait (muster.io/requeue-wait: 0s).
   void Declare(const ResourceList& nominal, const ResourceList& room);
   /// The outcome, after settling.
   Result<std::vector<ObjectApplied>> Apply(std::vector<ObjectChange> changes, bool dry_run = false);

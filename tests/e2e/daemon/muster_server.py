@@ -188,8 +188,9 @@ def example(*parts):
     return os.path.join(SOURCE, "examples", *parts)
 
 
-def queues(cpu="32", memory="128Gi", gpu="16", image=""):
-    """One flavor, the ClusterQueue main with this quota, its LocalQueue default; image: of batch scripts."""
+def queues(cpu="32", memory="128Gi", gpu="16", image="", requeue_wait=""):
+    """One flavor, the ClusterQueue main with this quota, its LocalQueue default; image: of batch scripts; requeue_wait: of requeued jobs."""
+    waits = f', annotations: {{muster.io/requeue-wait: "{requeue_wait}"}}' if requeue_wait else ""
     annotations = f', annotations: {{muster.io/default-image: "{image}"}}' if image else ""
     return f"""
 apiVersion: kueue.x-k8s.io/v1beta1
@@ -199,7 +200,7 @@ spec: {{}}
 ---
 apiVersion: kueue.x-k8s.io/v1beta1
 kind: ClusterQueue
-metadata: {{name: main}}
+metadata: {{name: main{waits}}}
 spec:
   namespaceSelector: {{}}
   resourceGroups:

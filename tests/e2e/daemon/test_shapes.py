@@ -1,8 +1,13 @@
 """One job of each shape runs real processes to its real end, with logs, exit codes and accounting."""
 import re
+import time
 import unittest
 
-from muster_server import QUEUES, Server, example, shell_job
+from muster_server import QUEUES, Server, example, queues, shell_job
+
+
+def beside_quickstart(manifest):
+    return manifest.replace("name: default, namespace: default", "name: main, namespace: default")
 
 
 class Shapes(unittest.TestCase):
@@ -10,7 +15,7 @@ class Shapes(unittest.TestCase):
     def setUpClass(cls):
         cls.server = Server().start()
         cls.server.run("muster", "apply", "-f", example("quickstart", "queues.yaml"))
-        cls.server.run("muster", "apply", "-f", "-", stdin=QUEUES.replace("name: default, namespace: default", "name: main, namespace: default"))
+        cls.server.run("muster", "apply", "-f", "-", stdin=beside_quickstart(QUEUES))
 
     @classmethod
     def tearDownClass(cls):
@@ -73,6 +78,36 @@ class Shapes(unittest.TestCase):
         for index in (1, 2, 3):
             with open(f"{self.server.dir}/task-{index}.txt", encoding="utf-8") as file:
                 self.assertEqual(file.read(), f"{index} of 3\n")
+
+    def test_a_script_that_requeues_itself_starts_again_after_its_wait_and_not_in_a_loop(self):
+        script = "echo start ${SLURM_RESTART_COUNT:-0} >> %s; [ -n \"$SLURM_RESTART_COUNT\" ] || { scontrol requeue $SLURM_JOB_ID; sleep 100; }"
+        job_id = int(self.server.run("sbatch", "--parsable", "-p", "main", "-o", "/dev/null", "--wrap", script % "starts.txt"))
+        self.server.wait(lambda: self.job_waits(job_id), what="the requeued job back in its queue")
+        job = self.server.job(job_id)
+        self.assertIn("Requeued by", job["message"])
+        reason, start = self.server.run("squeue", "-h", "-j", str(job_id), "-o", "%r %S").split()
+        self.assertEqual(reason, "BeginTime")
+        self.assertEqual(start[-5:], self.server.run("squeue", "-h", "-j", str(job_id), "-O", "EligibleTime:19").strip()[-5:])
+        self.assertIn("is not tried again before", self.server.run("muster", "explain", str(job_id)))
+        refused = self.server.run("scontrol", "requeue", str(job_id), check=False)
+        self.assertEqual(refused.returncode, 1, refused)
+        time.sleep(4)
+        self.assertEqual(self.lines("starts.txt"), ["start 0"], "the default wait is two minutes")
+        self.server.run("scancel", str(job_id))
+        self.server.wait_state(job_id, "Cancelled")
+        self.server.run("muster", "apply", "-f", "-", stdin=beside_quickstart(queues(requeue_wait="2s")))
+        self.addCleanup(lambda: self.server.run("muster", "apply", "-f", "-", stdin=beside_quickstart(QUEUES)))
+        second = int(self.server.run("sbatch", "--parsable", "-p", "main", "-o", "/dev/null", "--wrap", script % "again.txt"))
+        self.server.wait_state(second, "Succeeded")
+        self.assertEqual(self.lines("again.txt"), ["start 0", "start 1"])
+
+    def job_waits(self, job_id):
+        job = self.server.job(job_id)
+        return job["state"] == "Pending" and job["reason"] == "Backoff" and job["requeueAt"]
+
+    def lines(self, name):
+        with open(f"{self.server.dir}/{name}", encoding="utf-8") as file:
+            return file.read().splitlines()
 
     def test_a_failing_job_tells_its_exit_code_and_its_attempt_is_accounted(self):
         status, job = self.server.call("POST", "/v1/namespaces/default/jobs", shell_job("fails", "echo no >&2; exit 9"))

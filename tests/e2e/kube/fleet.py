@@ -17,7 +17,7 @@ COLLECTIONS = {"Job": "/apis/batch/v1/jobs", "JobSet": "/apis/jobset.x-k8s.io/v1
 FINALIZER = "muster.io/record"
 LIVE = ("Admitted", "Running")
 
-QUEUES = queues(cpu="2000", memory="4000Gi", gpu="64", image="debian:12")
+QUEUES = queues(cpu="2000", memory="4000Gi", gpu="64", image="debian:12", requeue_wait="0s")
 
 
 class Fleet:

@@ -18,6 +18,7 @@ struct SampleJob {
   long long array_id = 0;
   int array_task = -1;
   std::string array_spec = {};
+  std::string requeue_at = {};
 };
 
 inline std::string TimeText(const std::string& stamp) {
@@ -35,7 +36,8 @@ inline std::string ViewOf(const SampleJob& job) {
       "\",\"message\":\"" + job.message + "\",\"cluster\":\"" + job.cluster +
       "\",\"attempt\":1,\"submitTime\":\"2026-11-21T09:59:00.000000Z\",\"admitTime\":null,"
       "\"startTime\":" +
-      TimeText(job.start) + ",\"endTime\":" + TimeText(job.end) + ",\"exitCode\":" + job.exit_code +
+      TimeText(job.start) + ",\"endTime\":" + TimeText(job.end) +
+      ",\"requeueAt\":" + TimeText(job.requeue_at) + ",\"exitCode\":" + job.exit_code +
       ",\"exitSignal\":" + std::to_string(job.exit_signal) +
       ",\"timeLimitSeconds\":" + std::to_string(job.limit) +
       ",\"podSets\":[{\"name\":\"main\",\"count\":2,\"flavors\":{\"cpu\":\"f\"},\"requests\":{"

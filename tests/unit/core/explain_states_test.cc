@@ -75,6 +75,27 @@ TEST_F(ExplainStates, JobThatBacksOff_SaysUntilWhen_AndWhatForItWasEvicted) {
                           "PodsReady timeout 5m0s"));
 }
 
+TEST_F(ExplainStates, RequeuedJob_SaysUntilWhenItWaitsAndWhoSetThat) {
+  const auto job = Job();
+  MarkEvicted(job.get(), {"Requeued", "", "Requeued by alice"}, After(-30));
+  SetCondition(job.get(), "Requeued", false, "Requeued", "Requeued by alice", After(-30));
+  ChangeState(job.get(), [&](AdmissionState* state) { state->requeue_at = After(90); });
+  EXPECT_EQ(Why(job).reason, "Backoff");
+  EXPECT_EQ(Why(job).summary,
+            "was requeued (Requeued by alice; annotation muster.io/requeue-wait of its queue) and is "
+            "not tried again before 2023-11-14T22:14:50Z (in 1m30s)");
+}
+
+TEST_F(ExplainStates, JobThatIsEvictedInARow_SaysUntilWhenItWaits) {
+  const auto job = Job();
+  MarkEvicted(job.get(), {"Preempted", "", "Preempted to accommodate a workload"}, After(-1));
+  SetCondition(job.get(), "Requeued", false, "Preempted", "Preempted", After(-1));
+  ChangeState(job.get(), [&](AdmissionState* state) { state->requeue_at = After(4); });
+  EXPECT_EQ(Why(job).summary,
+            "was evicted again soon after it could run (Preempted) and is not tried again before "
+            "2023-11-14T22:13:24Z (in 4s)");
+}
+
 TEST_F(ExplainStates, GatedJob_NamesItsGate) {
   const auto job = Job();
   ChangeState(job.get(), [](AdmissionState* state) { state->admission_gated_by = "acme.io/gate"; });

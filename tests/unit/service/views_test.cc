@@ -5,6 +5,7 @@
 #include "api/service/fingerprint.h"
 #include "api/service/json_append.h"
 #include "api/service/pod_set_cache.h"
+#include "schedd/model/admission_lifecycle.h"
 #include "tests/unit/service/service_world.h"
 
 namespace muster::api {
@@ -61,6 +62,20 @@ json::value Appended(const JobRecord& job) {
 
 TEST(JobView, AppendedText_OfAFullJob_IsTheJsonView) {
   EXPECT_EQ(Appended(FullJob()), json::value(JobViewJson(FullJob())));
+}
+
+TEST(JobView, ShowsUntilWhenARequeuedJobWaits) {
+  JobRecord job;
+  job.state = JobState::kPending;
+  SetCondition(&job, "Requeued", false, "Requeued", "", WallTime{1'767'225'600'000'000});
+  ChangeState(&job, [](AdmissionState* state) {
+    state->requeue_at = WallTime{1'767'225'720'000'000};
+  });
+  EXPECT_EQ(JobViewJson(job).at("requeueAt"), "2026-01-01T00:02:00.000000Z");
+  EXPECT_EQ(Appended(job), json::value(JobViewJson(job)));
+  SetCondition(&job, "Requeued", true, "BackoffFinished", "", WallTime{1'767'225'720'000'000});
+  EXPECT_TRUE(JobViewJson(job).at("requeueAt").is_null()) << "it is over";
+  EXPECT_TRUE(JobViewJson(FullJob()).at("requeueAt").is_null()) << "it runs";
 }
 
 TEST(JobView, AppendedText_OfAnEmptyJob_IsTheJsonView) {
