@@ -78,6 +78,7 @@ void Engine::Impl::Rebuild(Loaded loaded) {
   configs_in_flight = 0;
   reports.clear();
   lazy.clear();
+  pending_news.Clear();
   stand_ins->Clear();
   verdicts.clear();
   to_sweep.clear();

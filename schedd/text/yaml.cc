@@ -2,8 +2,11 @@
 
 #include <yaml.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <string>
 
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
@@ -301,16 +304,64 @@ Result<std::vector<json::value>> ParseYaml(std::string_view text) {
   return Reader(text).Read();
 }
 
-Result<std::vector<json::value>> ParseDocuments(std::string_view text) {
+namespace {
+
+bool LooksLikeJson(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) {
-    auto value = ParseJson(text);
-    if (!value.ok()) return value.error();
-    std::vector<json::value> one;
-    one.push_back(std::move(value).value());
-    return one;
+  return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
+}
+
+/// The documents between lines that are "---". No such line can be inside of JSON, whose strings
+/// hold no line ends.
+std::vector<std::string_view> CutAtSeparators(std::string_view text) {
+  std::vector<std::string_view> parts;
+  std::size_t begin = 0;
+  for (std::size_t line = 0; line < text.size();) {
+    std::size_t end = text.find('\n', line);
+    if (end == std::string_view::npos) end = text.size();
+    std::string_view words = text.substr(line, end - line);
+    const std::size_t last = words.find_last_not_of(" \t\r");
+    if (words.substr(0, last == std::string_view::npos ? 0 : last + 1) == "---") {
+      parts.push_back(text.substr(begin, line - begin));
+      begin = std::min(end + 1, text.size());
+    }
+    line = end + 1;
   }
-  return ParseYaml(text);
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+}  // namespace
+
+Result<std::vector<json::value>> ParseDocuments(std::string_view text) {
+  if (!LooksLikeJson(text)) return ParseYaml(text);
+  const std::vector<std::string_view> parts = CutAtSeparators(text);
+  if (parts.size() > limits::kYamlDocuments) {
+    return InvalidArgument("there are more than " + std::to_string(limits::kYamlDocuments) +
+                           " documents");
+  }
+  std::vector<json::value> out;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].find_first_not_of(" \t\r\n") == std::string_view::npos) continue;
+    // JSON and YAML may follow each other in one file.
+    Result<std::vector<json::value>> read = std::vector<json::value>();
+    if (LooksLikeJson(parts[i])) {
+      Result<json::value> value = ParseJson(parts[i]);
+      if (value.ok())
+        read->push_back(std::move(*value));
+      else
+        read = value.error();
+    } else {
+      read = ParseYaml(parts[i]);
+    }
+    if (!read.ok()) {
+      Error error = read.error();
+      if (parts.size() > 1) error.detail = "document " + std::to_string(i + 1) + ": " + error.detail;
+      return error;
+    }
+    std::move(read->begin(), read->end(), std::back_inserter(out));
+  }
+  return out;
 }
 
 }  // namespace muster
