@@ -27,7 +27,8 @@ Error SeveralJobs(const std::string& ns, const std::string& name, const std::vec
   std::size_t listed = 0;
   for (auto job = jobs.rbegin(); job != jobs.rend() && listed < kListedNamesakes; ++job, ++listed) {
     list += (listed == 0 ? "" : "; ") + std::to_string((*job)->id.value) + " (" +
-            ShapeKindName((*job)->shape) + ", " + JobStateName((*job)->state) + ", submitted " +
+            std::string(ShapeKindName((*job)->shape)) + ", " +
+            std::string(JobStateName((*job)->state)) + ", submitted " +
             FormatRfc3339((*job)->submit_time) + ")";
   }
   if (jobs.size() > listed) list += "; and " + std::to_string(jobs.size() - listed) + " more";

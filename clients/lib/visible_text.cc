@@ -25,7 +25,7 @@ Character FirstOf(std::string_view text) {
   std::uint32_t code = lead & (0xFFU >> (size + 1));
   for (std::size_t i = 1; i < size; ++i) {
     if ((byte(i) & 0xC0U) != 0x80U) return {};
-    code = code << 6U | (byte(i) & 0x3FU);
+    code = (code << 6U) | (byte(i) & 0x3FU);
   }
   static constexpr std::uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool surrogate = code >= 0xD800 && code <= 0xDFFF;

@@ -63,7 +63,6 @@ NOT_TYPED = {
     "musterd --config musterd.yaml": "the reader's own file; unit tests of the daemon's configuration read one",
     "musterd --postgres postgresql:///muster": "it needs another PostgreSQL: e2e_postgres starts one",
     "musterd --member-cluster paris,kubeconfig=paris.yaml": KUBECONFIG,
-    "musterd": "the program's name",
     "muster": "the program's name",
     "sbatch": "the program's name",
     "sbatch squeue scancel sacct sinfo scontrol": "a list of programs",
