@@ -78,9 +78,9 @@ std::string TargetOf(std::int64_t job, const LogOptions& options, const LogName&
   return client::JobPath(std::to_string(job)) + "/logs" + query.text();
 }
 
-/// The logs of the job's pods that the options ask for. `begun`: only of pods that have begun.
+/// The logs that the options ask for, of the job's pods that have begun.
 client::Outcome<std::vector<LogName>> LogsOf(client::ApiClient& api, std::int64_t job,
-                                             const LogOptions& options, bool begun) {
+                                             const LogOptions& options) {
   const client::Outcome<json::value> answer =
       api.Get(client::JobPath(std::to_string(job)) + "/pods");
   if (!answer.ok()) return answer.failure();
@@ -90,7 +90,7 @@ client::Outcome<std::vector<LogName>> LogsOf(client::ApiClient& api, std::int64_
   for (const json::value& pod : pods->get_array()) {
     const std::string name = client::PathText(pod, "name");
     if (!options.pod.empty() && options.pod != name) continue;
-    if (begun && client::PathText(pod, "phase") == "Pending") continue;
+    if (client::PathText(pod, "phase") == "Pending") continue;
     const json::value* containers = client::FindPath(pod, "containers");
     if (!options.container.empty()) {
       out.push_back({name, options.container});
@@ -185,7 +185,7 @@ class Follower {
   /// A thread for each log that has none. `last`: nothing comes later.
   void Begin(bool last) {
     const client::Outcome<std::vector<LogName>> names =
-        LogsOf(session_.api, job_, options_, true);
+        LogsOf(session_.api, job_, options_);
     if (!names.ok()) {  // of a job on its way there may be nothing to tell yet
       if (last && logs_.empty()) exit_ = PrintFailure(names.failure());
       return;
@@ -249,8 +249,8 @@ int Logs(Session& session, const LogOptions& options) {
   const client::Outcome<client::JobView> job = FindJob(session, options.job, JobUse::kRead);
   if (!job.ok()) return PrintFailure(job.failure());
   if (!options.follow || job->ended()) {
-    const client::Outcome<std::vector<LogName>> names =
-        LogsOf(session.api, job->id, options, false);
+    // Pods that have not begun have nothing to say as long as others have.
+    const client::Outcome<std::vector<LogName>> names = LogsOf(session.api, job->id, options);
     if (names.ok() && !names->empty()) return PrintAll(session, job->id, options, *names);
     // What keeps it from having logs is the server's to say.
     return PrintAll(session, job->id, options, {{options.pod, options.container}});

@@ -192,10 +192,12 @@ TEST_F(Cli, GetShowsWhatEachKindWaitsFor) {
                        {"name":"g","resources":[{"name":"cpu","nominalQuota":"2"}]}]}]},
            "status":{"pendingWorkloads":3,"flavorsUsage":[{"name":"f","resources":[
            {"name":"cpu","total":"2","borrowed":"0"},{"name":"gpu","total":"6","borrowed":"2"}]}]}})",
-       "NAME   COHORT   PENDING WORKLOADS   ADMITTED WORKLOADS   STRATEGY         NOMINAL           "
-       "  USED                  BORROWED   RESERVING   SHARE   ACTIVE   REASON   AGE\n"
-       "a      -        3                   -                    BestEffortFIFO   f:cpu=8,gpu=4;g:"
-       "cpu=2   f:cpu=2,gpu=6;g:cpu=0   f:gpu=2    -           -       -        -        -\n"},
+       "NAME   COHORT   PENDING WORKLOADS   ADMITTED WORKLOADS   STRATEGY         NOMINAL    "
+       "             USED                    BORROWED   RESERVING   SHARE   ACTIVE   REASON  "
+       " AGE\n"
+       "a      -        3                   -                    BestEffortFIFO   f:cpu=8,gpu"
+       "=4;g:cpu=2   f:cpu=2,gpu=6;g:cpu=0   f:gpu=2    -           -       -        -       "
+       " -\n"},
       {"cohorts",
        R"({"metadata":{"name":"all","creationTimestamp":""},"spec":{"parentName":"root"},
            "status":{"fairSharing":{"weightedShare":250}}})",
