@@ -135,14 +135,12 @@ class SchedulerService {
   Result<std::vector<Event>> JobEvents(const auth::Principal& who, const std::string& id) const;
   Result<std::vector<Event>> EventsSince(const auth::Principal& who, std::int64_t since,
                                          std::size_t limit) const;
-  /// The last `limit` entries of the audit trail, oldest first; those before `since` left out if it
-  /// is set.
+  /// The last `limit` entries of the audit trail, oldest first, none before `since` if it is set.
   Result<std::vector<AuditRow>> Audit(const auth::Principal& who, WallTime since,
                                       std::size_t limit) const;
   Result<std::vector<AttemptRecord>> Attempts(const auth::Principal& who,
                                               const std::vector<JobId>& ids) const;
   Result<std::vector<PodStatus>> Pods(const auth::Principal& who, const std::string& id) const;
-  /// The containers of its pods, by pod set.
   Result<shapes::ContainersBySet> Containers(const auth::Principal& who,
                                              const std::string& id) const;
   /// What the member's own components said of the latest attempt; none where it has not run.

@@ -82,7 +82,8 @@ int ClusterAdd(Session& session, const ClusterAddOptions& options) {
   if (const json::value* problems = client::FindPath(*answer, "problems");
       problems != nullptr && problems->is_array()) {
     for (const json::value& problem : problems->get_array())
-      if (problem.is_string()) std::fprintf(stderr, "  %s\n", client::VisibleText(problem.get_string()).c_str());
+      if (problem.is_string())
+        std::fprintf(stderr, "  %s\n", client::VisibleText(problem.get_string()).c_str());
   }
   if (const std::string role = client::PathText(*answer, kRoleField); !role.empty())
     PrintRole(role);

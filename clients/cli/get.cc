@@ -195,8 +195,7 @@ int UnknownKind(const std::string& name) {
 
 int Get(Session& session, const GetOptions& options) {
   const Kind* kind = FindKind(options.kind);
-  if (kind == nullptr)
-    return UnknownKind(options.kind);
+  if (kind == nullptr) return UnknownKind(options.kind);
   for (const char* known : {"", "wide", "json", "yaml", "name"}) {
     if (options.output != known) continue;
     if (options.watch) {

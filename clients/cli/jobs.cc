@@ -67,7 +67,8 @@ client::Outcome<client::JobView> FindJob(Session& session, const std::string& te
     of_kind.push_back(std::move(view).value());
   }
   std::vector<client::JobView>& found = live.empty() ? ended : live;
-  if (found.empty()) return Refused(404, "no job named \"" + name + "\" in namespace \"" + ns + "\"");
+  if (found.empty())
+    return Refused(404, "no job named \"" + name + "\" in namespace \"" + ns + "\"");
   const auto newer = [](const client::JobView& a, const client::JobView& b) { return a.id > b.id; };
   std::sort(found.begin(), found.end(), newer);
   if (found.size() > 1) {

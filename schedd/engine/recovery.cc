@@ -58,6 +58,7 @@ bool Engine::Impl::Recover() {
   const WallTime since{clock.WallNow().us - options.finished_kept_ms * 1000};
   auto loaded = store.Load(epoch, since);
   if (!loaded.ok()) return fail("reading the database", loaded.error());
+  pending_news.Clear();
   Rebuild(std::move(loaded).value());
   recovery_failures = 0;
   store_failed = false;
@@ -78,7 +79,6 @@ void Engine::Impl::Rebuild(Loaded loaded) {
   configs_in_flight = 0;
   reports.clear();
   lazy.clear();
-  pending_news.Clear();
   stand_ins->Clear();
   verdicts.clear();
   to_sweep.clear();

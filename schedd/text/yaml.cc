@@ -356,7 +356,8 @@ Result<std::vector<json::value>> ParseDocuments(std::string_view text) {
     }
     if (!read.ok()) {
       Error error = read.error();
-      if (parts.size() > 1) error.detail = "document " + std::to_string(i + 1) + ": " + error.detail;
+      if (parts.size() > 1)
+        error.detail = "document " + std::to_string(i + 1) + ": " + error.detail;
       return error;
     }
     std::move(read->begin(), read->end(), std::back_inserter(out));

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstdio>
+
 #include "clients/cli/commands.h"
 #include "clients/cli/event_folding.h"
 #include "clients/cli/jobs.h"

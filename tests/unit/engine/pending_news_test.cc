@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "schedd/engine/audit_details.h"
 #include "schedd/model/reason.h"
 #include "tests/support/engine_world.h"

@@ -215,8 +215,9 @@ TEST(NamedJobs, ANameMeansTheOneThatHasNotEnded_AndSeveralAreRefusedWithTheirLis
   EXPECT_EQ(several.error().detail.find(std::to_string(ended.value) + " (Job"), std::string::npos)
       << "ended ones are not meant";
   std::optional<Code> code;
-  w.service.ChangeJob(w.alice, "default/train", JobVerb::kCancel,
-                      [&code](Result<JobPtr> job) { code = job.ok() ? Code::kOk : job.error().code; });
+  w.service.ChangeJob(w.alice, "default/train", JobVerb::kCancel, [&code](Result<JobPtr> job) {
+    code = job.ok() ? Code::kOk : job.error().code;
+  });
   w.world.Settle();
   EXPECT_EQ(code, Code::kFailedPrecondition) << "and nothing was cancelled";
   EXPECT_FALSE(IsTerminal(w.world.StateOf(second)));
