@@ -41,6 +41,7 @@ Response FollowEvents(ApiContext& api, const Who& who, Request& request);
 
 // handlers_admin.cc
 Response ListQuotas(ApiContext& api, const Who& who, Request& request);
+Response ListAudit(ApiContext& api, const Who& who, Request& request);
 Response ClusterFacts(ApiContext& api, const Who& who, Request& request);
 void CordonCluster(ApiContext& api, const Who& who, Request& request, Responder respond);
 void UncordonCluster(ApiContext& api, const Who& who, Request& request, Responder respond);

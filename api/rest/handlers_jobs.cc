@@ -26,6 +26,7 @@ Result<api::JobFilter> ReadFilter(const QueryReader& query) {
   filter.ns = query.Text("namespace");
   filter.queue = query.Text("queue");
   filter.user = query.Text("user");
+  filter.name = query.Text("name");
   for (const std::string& name : query.List("state")) {
     const std::optional<JobState> state = JobStateOf(name);
     if (!state) {
@@ -137,7 +138,8 @@ Result<api::JobPage> AccountedJobs(ApiContext& api, const Who& who, const QueryR
 Response ListJobs(ApiContext& api, const Who& who, Request& request) {
   const QueryReader query(request);
   const Status known =
-      query.Only({"namespace", "queue", "state", "user", "kind", "fields", "limit", "page_token"});
+      query.Only({"namespace", "queue", "state", "user", "name", "kind", "fields", "limit",
+                  "page_token"});
   if (!known.ok()) return ErrorResponse(request, known.error());
   const Result<api::JobFilter> filter = ReadFilter(query);
   if (!filter.ok()) return ErrorResponse(request, filter.error());
@@ -172,7 +174,18 @@ Response JobPods(ApiContext& api, const Who& who, Request& request) {
   const Result<std::vector<PodStatus>> pods = api.service.Pods(who, request.params[0]);
   if (!pods.ok()) return ErrorResponse(request, pods.error());
   json::array items;
-  for (const PodStatus& pod : *pods) items.push_back(api::PodJson(pod));
+  // What cannot be told of the containers is left out: the pods are what was asked for.
+  const Result<shapes::ContainersBySet> containers =
+      api.service.Containers(who, request.params[0]);
+  for (const PodStatus& pod : *pods) {
+    json::object item = api::PodJson(pod);
+    if (containers.ok()) {
+      const auto names = containers->find(pod.pod_set);
+      if (names != containers->end())
+        item["containers"] = json::array(names->second.begin(), names->second.end());
+    }
+    items.push_back(std::move(item));
+  }
   return JsonResponse(json::object{{"items", std::move(items)}});
 }
 

@@ -105,6 +105,7 @@ void AddJobs(Table& table) {
 }
 
 void AddAdmin(Table& table) {
+  table.Add(kGet, "/v1/audit", Verb::kList, "audit", 0, Run::kPool, ListAudit);
   table.Add(kGet, "/v1/quotas", Verb::kList, "clusterqueues", 0, Run::kPool, ListQuotas);
   table.Add(kPost, "/v1/memberclusters", Verb::kCreate, "memberclusters", kManifest, Run::kPool,
             AddCluster);

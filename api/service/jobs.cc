@@ -12,16 +12,33 @@
 namespace muster::api {
 namespace {
 
-constexpr ShapeKind kShapes[] = {ShapeKind::kJob,         ShapeKind::kJobSet,
-                                 ShapeKind::kRayJob,      ShapeKind::kRayCluster,
-                                 ShapeKind::kPyTorchJob,  ShapeKind::kLeaderWorkerSet,
-                                 ShapeKind::kBatchScript, ShapeKind::kWorkload};
+constexpr std::size_t kListedNamesakes = 10;  // in a refusal
 
 constexpr std::size_t kJobEvents = 10'000;  // of one job: far more than its attempts can make
 
 constexpr std::size_t kCutNameBytes = 253;  // the longest name that an object may have
 
 Error NoSuchJob(const std::string& id) { return NotFound("job \"" + id + "\" does not exist"); }
+
+bool IsNamed(const JobRecord& job, const std::string& ns, const std::string& name) {
+  return job.ns == ns && (job.name == name || job.display_name == name);
+}
+
+/// A name is no choice between jobs: the answer lists them, the newest first.
+Error SeveralJobs(const std::string& ns, const std::string& name, const std::vector<JobPtr>& jobs) {
+  std::string list;
+  std::size_t listed = 0;
+  for (auto job = jobs.rbegin(); job != jobs.rend() && listed < kListedNamesakes; ++job, ++listed) {
+    list += (listed == 0 ? "" : "; ") + std::to_string((*job)->id.value) + " (" +
+            std::string(ShapeKindName((*job)->shape)) + ", " +
+            std::string(JobStateName((*job)->state)) + ", submitted " +
+            FormatRfc3339((*job)->submit_time) + ")";
+  }
+  if (jobs.size() > listed) list += "; and " + std::to_string(jobs.size() - listed) + " more";
+  return Error{Code::kFailedPrecondition, "\"" + name + "\" names " + std::to_string(jobs.size()) +
+                                              " jobs in namespace \"" + ns +
+                                              "\", use a number: " + list};
+}
 
 auth::Verb VerbOf(JobVerb verb) {
   return verb == JobVerb::kCancel || verb == JobVerb::kDelete ? auth::Verb::kDelete
@@ -47,24 +64,28 @@ Result<JobPtr> SchedulerService::FindJobById(JobId id) const {
 
 Result<JobPtr> SchedulerService::FindJobByName(const std::string& ns,
                                                const std::string& name) const {
-  std::vector<JobId> found;
-  std::string kinds;
-  for (const ShapeKind shape : kShapes) {
-    const Result<JobId> id = store_.FindJob(ns, shape, name);
-    if (!id.ok()) {
-      if (id.error().code == Code::kNotFound) continue;
-      return id.error();
+  std::vector<JobPtr> live, ended;
+  const WorldViewPtr view = engine_.View();
+  view->jobs.ForEach(JobId{}, [&](const JobPtr& job) {
+    if (IsNamed(*job, ns, name) && !IsTerminal(job->state)) live.push_back(job);
+    return true;
+  });
+  if (live.empty()) {  // what has ended, and what this view does not have yet
+    JobQuery query;
+    query.ns = ns;
+    query.name = name;
+    const Result<std::vector<JobPtr>> stored = store_.ReadJobs(query);
+    if (!stored.ok()) return stored.error();
+    for (const JobPtr& row : *stored) {
+      const JobPtr known = view->jobs.Find(row->id);
+      const JobPtr& job = known != nullptr ? known : row;
+      (IsTerminal(job->state) ? ended : live).push_back(job);
     }
-    found.push_back(*id);
-    kinds += (kinds.empty() ? "" : ", ") + std::string(ShapeKindName(shape)) + " " +
-             std::to_string(id->value);
   }
+  const std::vector<JobPtr>& found = live.empty() ? ended : live;
   if (found.empty()) return NoSuchJob(ns + "/" + name);
-  if (found.size() > 1) {
-    return InvalidArgument("\"" + ns + "/" + name + "\" names several jobs (" + kinds +
-                           "): use a number");
-  }
-  return FindJobById(found.front());
+  if (found.size() > 1) return SeveralJobs(ns, name, found);
+  return FindJobById(found.front()->id);
 }
 
 Result<JobPtr> SchedulerService::FindJob(const std::string& id) const {
@@ -159,6 +180,17 @@ Result<std::vector<Event>> SchedulerService::EventsSince(const auth::Principal& 
   const Status allowed = Allow(who, auth::Verb::kList, "events", "", "");
   if (!allowed.ok()) return allowed.error();
   return store_.ReadEvents(since, JobId{}, std::min(limit, limits::kPageItemsMax));
+}
+
+Result<std::vector<AuditRow>> SchedulerService::Audit(const auth::Principal& who, WallTime since,
+                                                      std::size_t limit) const {
+  const Status allowed = Allow(who, auth::Verb::kList, "audit", "", "");
+  if (!allowed.ok()) return allowed.error();
+  Result<std::vector<AuditRow>> rows = store_.ReadAudit(limit);  // newest first
+  if (!rows.ok()) return rows;
+  if (since.set()) std::erase_if(*rows, [&](const AuditRow& row) { return row.time < since; });
+  std::reverse(rows->begin(), rows->end());
+  return rows;
 }
 
 Result<std::vector<AttemptRecord>> SchedulerService::Attempts(const auth::Principal& who,

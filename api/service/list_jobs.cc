@@ -36,26 +36,42 @@ bool Passes(const JobFilter& filter, const JobRecord& job) {
   if (!filter.ns.empty() && job.ns != filter.ns) return false;
   if (!filter.queue.empty() && job.local_queue != filter.queue) return false;
   if (!filter.user.empty() && job.user != filter.user) return false;
+  if (!filter.name.empty() && job.name != filter.name && job.display_name != filter.name)
+    return false;
   if (filter.shape && job.shape != *filter.shape) return false;
   if (!filter.include_deleted && job.deletion_requested && IsTerminal(job.state)) return false;
   return Wants(filter, job.state);
 }
 
+JobQuery QueryOf(const JobFilter& filter, JobId after, std::size_t count) {
+  JobQuery query;
+  query.ns = filter.ns;
+  query.queue = filter.queue;
+  query.user = filter.user;
+  query.name = filter.name;
+  query.shape = filter.shape;
+  query.include_deleted = filter.include_deleted;
+  query.after = after;
+  query.limit = count;
+  return query;
+}
+
 /// Ended jobs of the store, by state: each state at most `count`, which is enough for a page of
-/// all.
+/// all. Few jobs have one name, so one look finds those of every state.
 Status ReadEnded(Store& store, const JobFilter& filter, JobId after, std::size_t count,
                  std::map<JobId, JobPtr>* found) {
+  if (!filter.name.empty()) {
+    const Result<std::vector<JobPtr>> jobs = store.ReadJobs(QueryOf(filter, after, count));
+    if (!jobs.ok()) return jobs.error();
+    for (const JobPtr& job : *jobs) {
+      if (IsTerminal(job->state) && Wants(filter, job->state)) found->emplace(job->id, job);
+    }
+    return Done{};
+  }
   for (const JobState state : {JobState::kSucceeded, JobState::kFailed, JobState::kCancelled}) {
     if (!Wants(filter, state)) continue;
-    JobQuery query;
-    query.ns = filter.ns;
-    query.queue = filter.queue;
-    query.user = filter.user;
+    JobQuery query = QueryOf(filter, after, count);
     query.state = state;
-    query.shape = filter.shape;
-    query.include_deleted = filter.include_deleted;
-    query.after = after;
-    query.limit = count;
     const Result<std::vector<JobPtr>> jobs = store.ReadJobs(query);
     if (!jobs.ok()) return jobs.error();
     for (const JobPtr& job : *jobs) found->emplace(job->id, job);

@@ -60,6 +60,15 @@ Result<std::vector<MemberEvent>> SchedulerService::MemberEvents(const auth::Prin
   return OfMember(who, id, &Backend::Events);
 }
 
+Result<shapes::ContainersBySet> SchedulerService::Containers(const auth::Principal& who,
+                                                             const std::string& id) const {
+  const Result<JobPtr> job = GetJob(who, id);
+  if (!job.ok()) return job.error();
+  const Result<json::value> manifest = JobManifest(who, (*job)->id);
+  if (!manifest.ok()) return manifest.error();
+  return shapes::ContainersOf(**job, *manifest);
+}
+
 Result<LogChunk> SchedulerService::ReadLog(const auth::Principal& who, const std::string& id,
                                            const LogQuery& query) const {
   const Result<JobPtr> job = GetJob(who, id);

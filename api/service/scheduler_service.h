@@ -21,6 +21,7 @@
 #include "backends/member_probe.h"
 #include "backends/member_queues.h"
 #include "schedd/engine/engine.h"
+#include "schedd/shapes/containers.h"
 #include "schedd/shapes/queue_objects.h"
 #include "schedd/shapes/shape.h"
 
@@ -34,6 +35,7 @@ struct SubmitRequest {
 
 struct JobFilter {
   std::string ns, queue, user;   // "" = any
+  std::string name;              // "" = any; of its object, or what a batch script was called
   std::vector<JobState> states;  // empty = any
   std::optional<ShapeKind> shape;
   bool include_deleted = true;  // jobs whose object has gone (TTL) still answer on /v1
@@ -139,9 +141,14 @@ class SchedulerService {
   Result<std::vector<Event>> JobEvents(const auth::Principal& who, const std::string& id) const;
   Result<std::vector<Event>> EventsSince(const auth::Principal& who, std::int64_t since,
                                          std::size_t limit) const;
+  /// The last `limit` entries of the audit trail, oldest first, none before `since` if it is set.
+  Result<std::vector<AuditRow>> Audit(const auth::Principal& who, WallTime since,
+                                      std::size_t limit) const;
   Result<std::vector<AttemptRecord>> Attempts(const auth::Principal& who,
                                               const std::vector<JobId>& ids) const;
   Result<std::vector<PodStatus>> Pods(const auth::Principal& who, const std::string& id) const;
+  Result<shapes::ContainersBySet> Containers(const auth::Principal& who,
+                                             const std::string& id) const;
   /// What the member's own components said of the latest attempt; none where it has not run.
   Result<std::vector<MemberEvent>> MemberEvents(const auth::Principal& who,
                                                 const std::string& id) const;

@@ -47,7 +47,7 @@ int ClusterCollect(Session& session, const std::string& name) {
 }
 
 int Version(Session& session, bool client_only) {
-  std::printf("client: muster 0.1.0\n");
+  std::printf("client: %s\n", kVersion);
   if (client_only) return 0;
   const client::Outcome<json::value> answer = session.api.Get("/version");
   if (!answer.ok()) return PrintFailure(answer.failure());

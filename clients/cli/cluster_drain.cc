@@ -7,6 +7,7 @@
 
 #include "clients/cli/commands.h"
 #include "clients/lib/job_view.h"
+#include "clients/lib/visible_text.h"
 
 namespace muster::cli {
 namespace {
@@ -22,7 +23,7 @@ std::string Reasons(const json::value& answer) {
   const json::value* reasons = client::FindPath(answer, "reasons");
   if (reasons == nullptr || !reasons->is_array()) return out;
   for (const json::value& reason : reasons->get_array()) {
-    if (const auto* text = reason.if_string()) out += "  " + std::string(*text) + "\n";
+    if (const auto* text = reason.if_string()) out += "  " + client::VisibleText(*text) + "\n";
   }
   return out;
 }

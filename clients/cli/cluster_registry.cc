@@ -5,6 +5,7 @@
 
 #include "clients/cli/commands.h"
 #include "clients/lib/job_view.h"
+#include "clients/lib/visible_text.h"
 
 namespace muster::cli {
 namespace {
@@ -50,7 +51,7 @@ void PrintAdded(const std::string& name, const json::value& answer) {
   if (!nodes.empty()) line += ", " + nodes + (nodes == "1" ? " node" : " nodes");
   if (!serves.empty()) line += ", serves " + serves;
   if (!lacks.empty()) line += "; lacks " + lacks;
-  std::printf("%s\n", line.c_str());
+  std::printf("%s\n", client::VisibleText(line).c_str());
 }
 
 }  // namespace
@@ -81,7 +82,8 @@ int ClusterAdd(Session& session, const ClusterAddOptions& options) {
   if (const json::value* problems = client::FindPath(*answer, "problems");
       problems != nullptr && problems->is_array()) {
     for (const json::value& problem : problems->get_array())
-      if (problem.is_string()) std::fprintf(stderr, "  %s\n", problem.get_string().c_str());
+      if (problem.is_string())
+        std::fprintf(stderr, "  %s\n", client::VisibleText(problem.get_string()).c_str());
   }
   if (const std::string role = client::PathText(*answer, kRoleField); !role.empty())
     PrintRole(role);

@@ -27,6 +27,9 @@ struct Session {
   const std::string& ns() const { return api.settings().ns; }
 };
 
+/// What `version` and `--version` say of this program.
+inline constexpr char kVersion[] = "muster 0.1.0";
+
 /// "muster: SENTENCE" on stderr.
 void PrintError(const std::string& sentence);
 /// The same for a failure, with a line for each wrong field; gives the exit status.
@@ -54,6 +57,8 @@ struct GetOptions {
   bool watch = false;
 };
 int Get(Session& session, const GetOptions& options);
+/// "unknown kind ...", and the kinds there are, on stderr; gives the exit status.
+int UnknownKind(const std::string& name);
 
 struct NamedOptions {
   std::string kind;
@@ -77,6 +82,8 @@ struct LogOptions {
   std::int64_t tail = -1;  // lines; -1: all
   bool follow = false;
 };
+/// The output of all pods and containers of a job, or of those that were asked for, as it is. Where
+/// it comes of several, each line begins with "[POD/CONTAINER] ".
 int Logs(Session& session, const LogOptions& options);
 
 int Explain(Session& session, const std::string& job, const std::string& output);
@@ -94,6 +101,14 @@ struct QuotaEdit {
 /// Both over gRPC (quota.cc is the only file that sees it).
 int QuotaGet(Session& session, const QuotaKey& key);
 int QuotaSet(Session& session, const QuotaEdit& edit);
+
+struct AuditOptions {
+  std::string since;       // RFC 3339, or how long ago: "2h"; "" for any time
+  std::int64_t limit = 0;  // 0: the server's
+  std::string output;      // "", json, yaml
+};
+/// Who changed what, the last entry last.
+int Audit(Session& session, const AuditOptions& options);
 
 int ClusterList(Session& session, const std::string& output);
 int ClusterDescribe(Session& session, const std::string& name, const std::string& output);

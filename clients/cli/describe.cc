@@ -4,16 +4,21 @@
 
 #include "clients/cli/commands.h"
 #include "clients/cli/describe_page.h"
+#include "clients/cli/event_folding.h"
 #include "clients/cli/jobs.h"
 #include "clients/cli/kinds.h"
 #include "clients/cli/text_table.h"
+#include "clients/lib/visible_text.h"
 #include "schedd/text/yaml.h"
 
 namespace muster::cli {
 namespace {
 
 constexpr std::size_t kDescribedPods = 50;
-constexpr std::size_t kDescribedEvents = 100'000;  // all
+
+std::string VisibleYaml(const json::value& value) {
+  return client::VisibleText(WriteYaml(value), client::LineEnds::kKept);
+}
 
 void PrintConditions(const json::value* conditions) {
   if (conditions == nullptr || !conditions->is_array() || conditions->get_array().empty()) return;
@@ -27,70 +32,73 @@ void PrintConditions(const json::value* conditions) {
   std::printf("Conditions:\n%s", table.Render().c_str());
 }
 
-// A table of what is below the job's path, or nothing: the view above is what was asked for, and
+// The items of what is below the job's path, or none: the view above is what was asked for, and
 // history or member may be gone.
-void PrintItems(Session& session, std::int64_t id, const char* path, const char* title,
-                const std::vector<std::pair<const char*, const char*>>& columns,
-                std::size_t most = kDescribedEvents) {
-  const client::Outcome<json::value> answer =
+json::array ItemsOf(Session& session, std::int64_t id, const char* path) {
+  client::Outcome<json::value> answer =
       session.api.Get(client::JobPath(std::to_string(id)) + path);
-  if (!answer.ok()) return;
+  if (!answer.ok()) return {};
   const json::value* items = client::FindPath(*answer, "items");
-  if (items == nullptr || !items->is_array() || items->get_array().empty()) return;
-  std::vector<std::string> heads;
-  for (const auto& [head, key] : columns) heads.emplace_back(head);
-  TextTable table(heads);
-  const std::size_t all = items->get_array().size();
-  for (std::size_t i = 0; i < std::min(all, most); ++i) {
+  return items != nullptr && items->is_array() ? items->get_array() : json::array();
+}
+
+void PrintPods(Session& session, std::int64_t id) {
+  const json::array pods = ItemsOf(session, id, "/pods");
+  if (pods.empty()) return;
+  TextTable table({"POD", "SET", "PHASE", "NODE", "EXIT", "MESSAGE"});
+  for (std::size_t i = 0; i < std::min(pods.size(), kDescribedPods); ++i) {
     std::vector<std::string> row;
-    for (const auto& [head, key] : columns)
-      row.push_back(client::PathText(items->get_array()[i], key));
-    table.Add(row);
+    for (const char* key : {"name", "podSet", "phase", "node", "exitCode", "message"})
+      row.push_back(client::PathText(pods[i], key));
+    table.Add(std::move(row));
   }
-  std::printf("%s:\n%s", title, table.Render().c_str());
-  if (all > most) std::printf("... and %zu more\n", all - most);
+  std::printf("Pods:\n%s", table.Render().c_str());
+  if (pods.size() > kDescribedPods) std::printf("... and %zu more\n", pods.size() - kDescribedPods);
+}
+
+void PrintJobEvents(Session& session, std::int64_t id) {
+  const json::array events = ItemsOf(session, id, "/events");
+  if (events.empty()) return;
+  TextTable table({"TIME", "EVENT", "REASON", "MESSAGE"});
+  for (const FoldedEvent& event : FoldJobEvents(events))
+    table.Add({WhenText(event), event.type, event.reason, event.message});
+  std::printf("Events:\n%s", table.Render().c_str());
+}
+
+void PrintMemberEvents(Session& session, std::int64_t id) {
+  const json::array events = ItemsOf(session, id, "/member-events");
+  if (events.empty()) return;
+  TextTable table({"TIME", "TYPE", "REASON", "OBJECT", "MESSAGE"});
+  for (const FoldedEvent& event : FoldMemberEvents(events))
+    table.Add({WhenText(event), event.type, event.reason, event.object, event.message});
+  std::printf("Events on the member:\n%s", table.Render().c_str());
 }
 
 int DescribeJob(Session& session, const std::string& name) {
-  client::Outcome<client::JobView> job = FindJob(session, name);
+  client::Outcome<client::JobView> job = FindJob(session, name, JobUse::kRead);
   if (!job.ok()) return PrintFailure(job.failure());
   for (const char* key :
        {"id",      "uid",          "name",      "displayName", "namespace", "kind",    "user",
         "queue",   "clusterQueue", "priority",  "state",       "reason",    "message", "cluster",
         "attempt", "submitTime",   "admitTime", "startTime",   "endTime",   "exitCode"}) {
     const std::string text = client::MemberText(job->all, key);
-    if (!text.empty()) std::printf("%-14s %s\n", (std::string(key) + ":").c_str(), text.c_str());
+    if (text.empty()) continue;
+    std::printf("%-14s %s\n", (std::string(key) + ":").c_str(), client::VisibleText(text).c_str());
   }
   const json::value* sets = job->all.if_contains("podSets");
   if (sets != nullptr && sets->is_array() && !sets->get_array().empty()) {
-    std::printf("podSets:\n%s", WriteYaml(*sets).c_str());
+    std::printf("podSets:\n%s", VisibleYaml(*sets).c_str());
   }
   PrintConditions(job->all.if_contains("conditions"));
-  PrintItems(session, job->id, "/pods", "Pods",
-             {{"POD", "name"},
-              {"SET", "podSet"},
-              {"PHASE", "phase"},
-              {"NODE", "node"},
-              {"EXIT", "exitCode"},
-              {"MESSAGE", "message"}},
-             kDescribedPods);
-  PrintItems(session, job->id, "/events", "Events",
-             {{"TIME", "time"}, {"EVENT", "type"}, {"REASON", "reason"}, {"MESSAGE", "message"}});
-  PrintItems(session, job->id, "/member-events", "Events on the member",
-             {{"TIME", "time"},
-              {"TYPE", "type"},
-              {"REASON", "reason"},
-              {"OBJECT", "object"},
-              {"MESSAGE", "message"}});
+  PrintPods(session, job->id);
+  PrintJobEvents(session, job->id);
+  PrintMemberEvents(session, job->id);
   return 0;
 }
 
 const Kind* KindOrError(const std::string& name, int* exit) {
   const Kind* kind = FindKind(name);
-  if (kind == nullptr) {
-    PrintError("unknown kind \"" + name + "\"; muster get --help lists them");
-    *exit = kBadUsage;
-  }
+  if (kind == nullptr) *exit = UnknownKind(name);
   return kind;
 }
 
@@ -111,7 +119,7 @@ int Describe(Session& session, const NamedOptions& options) {
     if (!object.ok())
       exit = std::max(exit, PrintFailure(object.failure()));
     else
-      std::fputs((kind->is_placement() ? PlacementPage(*object) : WriteYaml(*object)).c_str(),
+      std::fputs((kind->is_placement() ? PlacementPage(*object) : VisibleYaml(*object)).c_str(),
                  stdout);
   }
   return exit;
@@ -125,7 +133,7 @@ int Delete(Session& session, const NamedOptions& options) {
     std::string target = ObjectPath(*kind, session.ns(), name);
     std::string shown = std::string(kind->singular) + "/" + name;
     if (kind->is_job()) {
-      const client::Outcome<client::JobView> job = FindJob(session, name);
+      const client::Outcome<client::JobView> job = FindJob(session, name, JobUse::kChange);
       if (!job.ok()) {
         exit = std::max(exit, PrintFailure(job.failure()));
         continue;

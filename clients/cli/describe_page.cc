@@ -5,6 +5,7 @@
 
 #include "clients/cli/durations.h"
 #include "clients/lib/job_view.h"
+#include "clients/lib/visible_text.h"
 
 namespace muster::cli {
 namespace {
@@ -37,14 +38,14 @@ std::string Indented(int level, const std::string& text) {
 /// On one line, whatever it holds.
 std::string OneLine(std::string text) {
   std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
-  return text;
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  return client::VisibleText(text);
 }
 
 std::string ScalarText(const json::value& value) {
   if (value.is_null()) return "<nil>";
   if (value.is_string()) return OneLine(std::string(value.get_string()));
-  return WriteJson(value);
+  return OneLine(WriteJson(value));
 }
 
 const json::object* ObjectAt(const json::value& value, const char* path) {
@@ -98,7 +99,7 @@ std::string EventsOf(const json::value& object) {
 }  // namespace
 
 void DescribePage::Line(int level, const std::string& key, const std::string& value) {
-  rows_.push_back({Indented(level, key.empty() ? key : key + ":"), OneLine(value)});
+  rows_.push_back({Indented(level, OneLine(key.empty() ? key : key + ":")), OneLine(value)});
 }
 
 void DescribePage::Heading(int level, const std::string& text) {
@@ -109,7 +110,7 @@ void DescribePage::Pairs(const std::string& key, const json::object* pairs, cons
   if (pairs == nullptr || pairs->empty()) return Line(0, key, "<none>");
   std::vector<std::string> texts;
   for (const json::key_value_pair& pair : *pairs)
-    texts.push_back(std::string(pair.key()) + separator + ScalarText(pair.value()));
+    texts.push_back(OneLine(std::string(pair.key())) + separator + ScalarText(pair.value()));
   std::sort(texts.begin(), texts.end());
   for (const std::string& text : texts) Line(0, &text == &texts.front() ? key : "", text);
 }

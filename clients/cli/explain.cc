@@ -5,12 +5,16 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/jobs.h"
 #include "clients/cli/text_table.h"
+#include "clients/lib/visible_text.h"
 #include "schedd/text/yaml.h"
 
 namespace muster::cli {
 namespace {
 
-using client::PathText;
+/// What a job or a member says goes to a terminal: see clients/lib/visible_text.h.
+std::string PathText(const json::value& value, std::string_view path) {
+  return client::VisibleText(client::PathText(value, path));
+}
 
 const json::array* ArrayAt(const json::value& value, const char* path) {
   const json::value* found = client::FindPath(value, path);
@@ -28,7 +32,7 @@ void PrintList(const char* heading, const json::value& value, const char* path) 
   const int indent = heading[0] == ' ' ? 4 : 2;
   for (const json::value& sentence : *sentences) {
     if (!sentence.is_string()) continue;
-    std::printf("%*s- %s\n", indent, "", sentence.get_string().c_str());
+    std::printf("%*s- %s\n", indent, "", client::VisibleText(sentence.get_string()).c_str());
   }
 }
 
@@ -196,7 +200,7 @@ int Explain(Session& session, const std::string& name, const std::string& output
   if (!output.empty() && output != "json" && output != "yaml") {
     return PrintError("-o takes json or yaml, not \"" + output + "\""), kBadUsage;
   }
-  const client::Outcome<client::JobView> job = FindJob(session, name);
+  const client::Outcome<client::JobView> job = FindJob(session, name, JobUse::kRead);
   if (!job.ok()) return PrintFailure(job.failure());
   const client::Outcome<json::value> answer =
       session.api.Get(client::JobPath(std::to_string(job->id)) + "/explain");

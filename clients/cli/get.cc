@@ -1,5 +1,6 @@
 // get: lists and single objects as tables, JSON, YAML or names, and watching them change.
 #include <cstdio>
+#include <map>
 
 #include "clients/cli/commands.h"
 #include "clients/cli/jobs.h"
@@ -47,7 +48,7 @@ std::vector<std::string> Cells(const Session& session, const Kind& kind, bool wi
 
 client::Outcome<json::value> GetOne(Session& session, const Kind& kind, const std::string& name) {
   if (!kind.is_job()) return session.api.Get(ObjectPath(kind, session.ns(), name));
-  client::Outcome<client::JobView> job = FindJob(session, name);
+  client::Outcome<client::JobView> job = FindJob(session, name, JobUse::kRead);
   if (!job.ok()) return job.failure();
   return json::value(std::move(job.value().all));
 }
@@ -115,19 +116,40 @@ bool Concerns(const Kind& kind, const GetOptions& options, const client::JobEven
   return options.name.empty() || options.name == *name;
 }
 
-/// Prints the table, then a line for each change, until interrupted.
+/// What of a row counts as a change: all but the ages, by which no two looks are the same.
+std::vector<std::string> Ageless(const std::vector<std::string>& headers,
+                                 std::vector<std::string> cells) {
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (headers[i].ends_with("AGE")) cells[i].clear();
+  return cells;
+}
+
+/// Prints the table, then a line for each change of what it shows, until interrupted.
 int Watch(Session& session, const Kind& kind, GetOptions options) {
   const bool wide = options.output == "wide";
-  TextTable table(Headers(session, kind, wide));
+  const std::vector<std::string> headers = Headers(session, kind, wide);
+  TextTable table(headers);
+  std::map<std::string, std::vector<std::string>> shown;  // by namespace/name, without ages
   int exit = 0;
   bool first = true;
   if (kind.is_job() && !options.name.empty()) {
-    const client::Outcome<client::JobView> job = FindJob(session, options.name);
+    const client::Outcome<client::JobView> job = FindJob(session, options.name, JobUse::kRead);
     if (!job.ok()) return PrintFailure(job.failure());
     options.name = std::to_string(job->id);
   }
+  // False if the row is there already.
+  const auto add = [&](const json::value& object) {
+    std::vector<std::string> cells = Cells(session, kind, wide, object);
+    std::vector<std::string>& before =
+        shown[NamespaceOf(kind, object) + "/" + NameOf(kind, object)];
+    std::vector<std::string> now = Ageless(headers, cells);
+    if (before == now) return false;
+    before = std::move(now);
+    table.Add(std::move(cells));
+    return true;
+  };
   const auto show = [&](const json::value& object) {
-    table.Add(Cells(session, kind, wide, object));
+    if (!add(object)) return;
     std::fputs(table.RenderLast().c_str(), stdout);
     std::fflush(stdout);
   };
@@ -144,7 +166,7 @@ int Watch(Session& session, const Kind& kind, GetOptions options) {
                          : client::Outcome<Objects>(one.failure());
     }
     if (!objects.ok()) return exit = PrintFailure(objects.failure()), false;
-    for (const json::value& object : *objects) table.Add(Cells(session, kind, wide, object));
+    for (const json::value& object : *objects) add(object);
     std::fputs(table.Render().c_str(), stdout);
     std::fflush(stdout);
     return true;
@@ -166,11 +188,14 @@ int Watch(Session& session, const Kind& kind, GetOptions options) {
 
 }  // namespace
 
+int UnknownKind(const std::string& name) {
+  PrintError("unknown kind \"" + name + "\"; the kinds are " + KindList());
+  return kBadUsage;
+}
+
 int Get(Session& session, const GetOptions& options) {
   const Kind* kind = FindKind(options.kind);
-  if (kind == nullptr)
-    return PrintError("unknown kind \"" + options.kind + "\"; muster get --help lists them"),
-           kBadUsage;
+  if (kind == nullptr) return UnknownKind(options.kind);
   for (const char* known : {"", "wide", "json", "yaml", "name"}) {
     if (options.output != known) continue;
     if (options.watch) {

@@ -1,4 +1,4 @@
-// hold, release, requeue; logs.
+// hold, release, requeue.
 #include <algorithm>
 #include <cstdio>
 
@@ -9,7 +9,7 @@ namespace muster::cli {
 int ChangeJobs(Session& session, const std::string& verb, const std::vector<std::string>& jobs) {
   int exit = 0;
   for (const std::string& text : jobs) {
-    const client::Outcome<client::JobView> job = FindJob(session, text);
+    const client::Outcome<client::JobView> job = FindJob(session, text, JobUse::kChange);
     if (!job.ok()) {
       exit = std::max(exit, PrintFailure(job.failure()));
       continue;
@@ -24,22 +24,6 @@ int ChangeJobs(Session& session, const std::string& verb, const std::vector<std:
     }
   }
   return exit;
-}
-
-int Logs(Session& session, const LogOptions& options) {
-  const client::Outcome<client::JobView> job = FindJob(session, options.job);
-  if (!job.ok()) return PrintFailure(job.failure());
-  client::Query query;
-  query.Add("container", options.container).Add("pod", options.pod);
-  if (options.follow) query.Add("follow", "true");
-  if (options.tail >= 0) query.Add("tail", std::to_string(options.tail));
-  const client::BodySink sink = [](std::string_view part) {
-    const bool written = std::fwrite(part.data(), 1, part.size(), stdout) == part.size();
-    return std::fflush(stdout) == 0 && written;
-  };
-  const std::string target = client::JobPath(std::to_string(job->id)) + "/logs" + query.text();
-  const client::Outcome<client::HttpResponse> answer = session.api.Stream(target, 0, sink);
-  return answer.ok() ? 0 : PrintFailure(answer.failure());
 }
 
 }  // namespace muster::cli

@@ -1,11 +1,15 @@
 #include "clients/cli/jobs.h"
 
 #include <algorithm>
+#include <cstdio>
 
+#include "clients/lib/visible_text.h"
 #include "schedd/base/ids.h"
 
 namespace muster::cli {
 namespace {
+
+constexpr std::size_t kListedNamesakes = 10;  // in a refusal
 
 bool IsIdentifier(const std::string& text) {
   Uid uid;
@@ -14,9 +18,29 @@ bool IsIdentifier(const std::string& text) {
           Uid::Parse(text, &uid));
 }
 
+client::Failure Refused(int status, std::string detail) {
+  return {client::Failure::Kind::kRefused, status, std::move(detail), {}, 0};
+}
+
+client::Failure SeveralJobs(const std::string& ns, const std::string& name,
+                            const std::vector<client::JobView>& jobs) {
+  client::Failure out = Refused(409, "\"" + name + "\" names " + std::to_string(jobs.size()) +
+                                         " jobs in namespace \"" + ns + "\": use a number");
+  for (const client::JobView& job : jobs) {
+    if (out.fields.size() == kListedNamesakes) {
+      out.fields.push_back({"and", std::to_string(jobs.size() - kListedNamesakes) + " more"});
+      break;
+    }
+    out.fields.push_back({"job " + std::to_string(job.id),
+                          job.kind + ", " + job.state + ", submitted " +
+                              client::MemberText(job.all, "submitTime")});
+  }
+  return out;
+}
+
 }  // namespace
 
-client::Outcome<client::JobView> FindJob(Session& session, const std::string& text) {
+client::Outcome<client::JobView> FindJob(Session& session, const std::string& text, JobUse use) {
   std::string name = text;
   for (const char* prefix : {"job/", "jobs/"}) {
     if (name.starts_with(prefix)) name.erase(0, std::string_view(prefix).size());
@@ -32,27 +56,28 @@ client::Outcome<client::JobView> FindJob(Session& session, const std::string& te
     ns = name.substr(0, slash);
     name = name.substr(slash + 1);
   }
-  client::Outcome<std::vector<json::value>> jobs =
-      session.api.ListAll("/v1/jobs", client::Query().Add("namespace", ns).Add("limit", "1000"));
+  client::Outcome<std::vector<json::value>> jobs = session.api.ListAll(
+      "/v1/jobs", client::Query().Add("namespace", ns).Add("name", name).Add("limit", "1000"));
   if (!jobs.ok()) return jobs.failure();
-  json::value* latest = nullptr;
+  std::vector<client::JobView> live, ended;
   for (json::value& job : jobs.value()) {
-    const bool named =
-        client::PathText(job, "name") == name || client::PathText(job, "displayName") == name;
-    if (!named) continue;
-    const auto id = [](const json::value& view) {
-      return client::MemberNumber(view.get_object(), "id");
-    };
-    if (latest == nullptr || id(job) > id(*latest)) latest = &job;
+    client::Outcome<client::JobView> view = client::ParseJobView(std::move(job));
+    if (!view.ok()) return view.failure();
+    std::vector<client::JobView>& of_kind = view->ended() ? ended : live;
+    of_kind.push_back(std::move(view).value());
   }
-  if (latest == nullptr) {
-    return client::Failure{client::Failure::Kind::kRefused,
-                           404,
-                           "no job named \"" + name + "\" in namespace \"" + ns + "\"",
-                           {},
-                           0};
+  std::vector<client::JobView>& found = live.empty() ? ended : live;
+  if (found.empty())
+    return Refused(404, "no job named \"" + name + "\" in namespace \"" + ns + "\"");
+  const auto newer = [](const client::JobView& a, const client::JobView& b) { return a.id > b.id; };
+  std::sort(found.begin(), found.end(), newer);
+  if (found.size() > 1) {
+    if (!live.empty() || use == JobUse::kChange) return SeveralJobs(ns, name, found);
+    std::fprintf(stderr, "muster: %zu ended jobs are named \"%s\": this is the newest, job %lld\n",
+                 found.size(), client::VisibleText(name).c_str(),
+                 static_cast<long long>(found.front().id));
   }
-  return client::ParseJobView(std::move(*latest));
+  return std::move(found.front());
 }
 
 std::string EndLine(const client::JobView& job) {
@@ -62,7 +87,7 @@ std::string EndLine(const client::JobView& job) {
   if (job.state != "Failed") return out + job.state;
   out += "failed";
   if (job.exit_code) out += ": exit code " + std::to_string(*job.exit_code);
-  if (!job.message.empty()) out += (job.exit_code ? ", " : ": ") + job.message;
+  if (!job.message.empty()) out += (job.exit_code ? ", " : ": ") + client::VisibleText(job.message);
   return out;
 }
 

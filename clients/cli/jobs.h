@@ -8,9 +8,17 @@
 
 namespace muster::cli {
 
-/// By number, uid, NAMESPACE/NAME, or NAME in the session's namespace (optionally "job/NAME"). Of
-/// several jobs of one name the latest.
-client::Outcome<client::JobView> FindJob(Session& session, const std::string& text);
+/// What a found job is wanted for.
+enum class JobUse : unsigned char {
+  kRead,    // to be shown: of several that have ended the newest, which stderr is told
+  kChange,  // to be cancelled, held and so on: never a choice between several
+};
+
+/// By number, uid, NAMESPACE/NAME, or NAME in the session's namespace (optionally "job/NAME"). A
+/// name is that of the job's object or, of a batch script, its --job-name. The one job of the name
+/// that has not ended is meant; if there are several, or several ended ones and a change is wanted,
+/// the failure lists them.
+client::Outcome<client::JobView> FindJob(Session& session, const std::string& text, JobUse use);
 
 /// The lines that `submit --wait` and `wait` print: "job 17 succeeded", "job 17 failed: exit code
 /// 3".

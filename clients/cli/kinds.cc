@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "clients/cli/durations.h"
+#include "clients/cli/queue_quotas.h"
 #include "clients/lib/endpoint.h"
 #include "clients/lib/job_view.h"
 
@@ -247,6 +248,12 @@ std::vector<KindColumn> ClusterColumns() {
        [](const json::value& o) { return Age(PathText(o, "status.observedAt")); }}};
 }
 
+/// One figure of each quota of a ClusterQueue.
+KindColumn OfQuotas(const char* header, std::string QueueQuota::*member, bool zeros) {
+  return {header, true,
+          [member, zeros](const json::value& o) { return QuotaTexts(o, member, zeros); }};
+}
+
 void AddQueues(std::vector<Kind>& out) {
   out.push_back({"clusterqueues",
                  "clusterqueue",
@@ -258,6 +265,9 @@ void AddQueues(std::vector<Kind>& out) {
                   At("PENDING WORKLOADS", "status.pendingWorkloads"),
                   At("ADMITTED WORKLOADS", "status.admittedWorkloads"),
                   {"STRATEGY", true, Strategy},
+                  OfQuotas("NOMINAL", &QueueQuota::nominal, true),
+                  OfQuotas("USED", &QueueQuota::used, true),
+                  OfQuotas("BORROWED", &QueueQuota::borrowed, false),
                   At("RESERVING", "status.reservingWorkloads", true),
                   At("SHARE", "status.fairSharing.weightedShare", true),
                   OfActive("ACTIVE", "status", true),
@@ -421,6 +431,15 @@ const Kind* FindKind(std::string_view name) {
       return &kind;
   }
   return nullptr;
+}
+
+std::string KindList() {
+  std::string out;
+  for (const Kind& kind : AllKinds()) {
+    out += (out.empty() ? "" : ", ") + std::string(kind.plural);
+    if (*kind.short_name != '\0') out += " (" + std::string(kind.short_name) + ")";
+  }
+  return out;
 }
 
 std::string ObjectPath(const Kind& kind, const std::string& ns, const std::string& name) {

@@ -32,6 +32,8 @@ struct Kind {
 const Kind* FindKind(std::string_view name);
 /// All kinds, for help and completion.
 const std::vector<Kind>& AllKinds();
+/// "jobs, workloads (wl), ..." of all kinds.
+std::string KindList();
 /// The path of a kind's list (in `ns`, or everywhere if "") or of one object.
 std::string ObjectPath(const Kind& kind, const std::string& ns, const std::string& name);
 

@@ -2,11 +2,19 @@
 
 #include "clients/cli/commands.h"
 #include "clients/lib/job_view.h"
+#include "clients/lib/visible_text.h"
 
 namespace muster::cli {
+namespace {
+
+std::string Shown(const std::string& text) {
+  return client::VisibleText(text, client::LineEnds::kKept);
+}
+
+}  // namespace
 
 void PrintError(const std::string& sentence) {
-  std::fprintf(stderr, "muster: %s\n", sentence.c_str());
+  std::fprintf(stderr, "muster: %s\n", Shown(sentence).c_str());
 }
 
 int PrintFailure(const client::Failure& failure) {
@@ -17,7 +25,7 @@ int PrintFailure(const client::Failure& failure) {
         failure.detail.find(error.field) != std::string::npos) {
       break;
     }
-    std::fprintf(stderr, "  %s: %s\n", error.field.c_str(), error.message.c_str());
+    std::fprintf(stderr, "  %s: %s\n", Shown(error.field).c_str(), Shown(error.message).c_str());
   }
   return client::ExitCodeOf(failure);
 }

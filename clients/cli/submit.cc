@@ -69,6 +69,20 @@ client::Outcome<std::vector<Document>> ReadSubmissions(const SubmitOptions& opti
   return documents;
 }
 
+/// A refusal with the place of the document in front. A sentence that only repeats its wrong field
+/// goes: the field's own line says it.
+client::Failure OfSource(client::Failure failure, const std::string& source) {
+  if (failure.kind != client::Failure::Kind::kRefused) return failure;
+  if (failure.fields.empty()) {
+    failure.detail = source + ": " + failure.detail;
+    return failure;
+  }
+  for (FieldError& error : failure.fields)
+    error.field = source + (error.field.empty() ? "" : ": " + error.field);
+  failure.detail = "refused";
+  return failure;
+}
+
 void TakeIds(const json::value& answer, std::vector<std::int64_t>* ids) {
   const json::value* items = client::FindPath(answer, "items");
   if (items != nullptr && items->is_array()) {
@@ -140,15 +154,13 @@ int Submit(Session& session, const SubmitOptions& options) {
     const std::string target = "/v1/namespaces/" + client::PercentEncode(ns) + "/jobs";
     const client::Outcome<json::value> answer = session.api.Send(
         {"POST", target, json::serialize(document.value), client::NewIdempotencyKey()});
-    if (!answer.ok()) {
-      PrintError(document.source + ":");
-      return PrintFailure(answer.failure());
-    }
+    if (!answer.ok()) return PrintFailure(OfSource(answer.failure(), document.source));
     PrintWarnings(*answer);
     const std::size_t before = ids.size();
     TakeIds(*answer, &ids);
     for (std::size_t i = before; i < ids.size(); ++i)
       std::printf("job %lld submitted\n", static_cast<long long>(ids[i]));
+    std::fflush(stdout);  // what was taken is said before the next is refused
   }
   if (!options.wait) return 0;
   std::fflush(stdout);
@@ -171,7 +183,7 @@ int Wait(Session& session, const WaitOptions& options) {
   }
   std::vector<std::int64_t> ids;
   for (const std::string& text : options.jobs) {
-    const client::Outcome<client::JobView> job = FindJob(session, text);
+    const client::Outcome<client::JobView> job = FindJob(session, text, JobUse::kRead);
     if (!job.ok()) return PrintFailure(job.failure());
     ids.push_back(job->id);
   }

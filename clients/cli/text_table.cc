@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "clients/lib/visible_text.h"
+
 namespace muster::cli {
 namespace {
 
@@ -22,6 +24,7 @@ void TextTable::Add(std::vector<std::string> cells) {
   cells.resize(widths_.size());
   for (std::size_t i = 0; i < cells.size(); ++i) {
     for (char& c : cells[i]) c = c == '\n' || c == '\r' || c == '\t' ? ' ' : c;
+    if (!client::IsPlain(cells[i])) cells[i] = client::VisibleText(cells[i]);
     if (cells[i].empty()) cells[i].assign(1, '-');
     widths_[i] = std::max(widths_[i], ColumnsOf(cells[i]));
   }

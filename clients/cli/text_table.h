@@ -10,7 +10,7 @@ class TextTable {
  public:
   explicit TextTable(std::vector<std::string> headers);
   /// Shorter rows are filled with blanks; an empty cell shows as "-". Line ends in a cell become
-  /// blanks.
+  /// blanks, other control characters are shown (clients/lib/visible_text.h).
   void Add(std::vector<std::string> cells);
   /// Header and rows. The last column is not padded.
   std::string Render() const;

@@ -8,6 +8,7 @@
 
 #include "clients/cli/commands.h"
 #include "clients/cli/kinds.h"
+#include "clients/cli/queue_quotas.h"
 #include "clients/cli/text_table.h"
 #include "clients/lib/job_view.h"
 #include "schedd/base/quantity.h"
@@ -81,18 +82,13 @@ client::Outcome<std::string> Queues(Session& session) {
   const json::value* items = client::FindPath(*answer, "items");
   if (items == nullptr || !items->is_array())
     return client::BadAnswer("the server's list has no items");
-  TextTable table({"CLUSTERQUEUE", "PENDING", "ADMITTED", "USAGE"});
+  TextTable table({"CLUSTERQUEUE", "PENDING", "ADMITTED", "USED/QUOTA"});
   for (const json::value& item : items->get_array()) {
     std::string usage;
-    const json::value* flavors = client::FindPath(item, "status.flavorsUsage");
-    for (const json::value& flavor :
-         flavors != nullptr && flavors->is_array() ? flavors->get_array() : json::array()) {
-      const json::value* resources = client::FindPath(flavor, "resources");
-      if (resources == nullptr || !resources->is_array()) continue;
-      for (const json::value& resource : resources->get_array()) {
-        usage += (usage.empty() ? "" : " ") + client::PathText(flavor, "name") + ":" +
-                 client::PathText(resource, "name") + "=" + client::PathText(resource, "total");
-      }
+    for (const QueueQuota& quota : QuotasOf(item)) {
+      usage += (usage.empty() ? "" : " ") + quota.flavor + ":" + quota.resource + "=" + quota.used +
+               "/" + quota.nominal;
+      if (quota.borrowed != "0") usage += " (" + quota.borrowed + " borrowed)";
     }
     table.Add({client::PathText(item, "metadata.name"),
                client::PathText(item, "status.pendingWorkloads"),

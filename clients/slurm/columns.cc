@@ -1,5 +1,6 @@
 #include "clients/slurm/columns.h"
 
+#include "clients/lib/visible_text.h"
 #include "clients/slurm/command.h"
 
 namespace muster::slurm {
@@ -80,6 +81,8 @@ std::optional<std::string> ParseNamedFormat(std::string_view text, FieldByName f
 
 void AppendCell(const Column& column, std::string_view text, std::string* out) {
   out->append(column.before);
+  std::string shown;
+  if (!client::IsPlain(text)) text = shown = client::VisibleText(text);
   if (column.width == 0) {
     out->append(text);
     return;

@@ -33,7 +33,8 @@ std::optional<std::string> ParsePercentFormat(std::string_view text, FieldByLett
 /// "as wide as it is".
 std::optional<std::string> ParseNamedFormat(std::string_view text, FieldByName find, Format* out);
 
-/// Appends `text` padded or cut to the column.
+/// Appends `text` padded or cut to the column; control characters in it are shown
+/// (clients/lib/visible_text.h).
 void AppendCell(const Column& column, std::string_view text, std::string* out);
 
 }  // namespace muster::slurm

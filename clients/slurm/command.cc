@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "clients/lib/visible_text.h"
 #include "schedd/shapes/batch_script.h"
 
 namespace muster::slurm {
@@ -16,7 +17,7 @@ void PrintError(const char* command, std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
-    std::fprintf(stderr, "%s: error: %.*s\n", command, static_cast<int>(line.size()), line.data());
+    std::fprintf(stderr, "%s: error: %s\n", command, client::VisibleText(line).c_str());
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
 }

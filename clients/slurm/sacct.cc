@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "clients/lib/visible_text.h"
 #include "clients/slurm/command.h"
 #include "clients/slurm/environment.h"
 #include "clients/slurm/hostlist.h"
@@ -304,6 +305,7 @@ bool Chosen(const SacctOptions& options, const JobRow& row, const Window& window
 /// Fixed columns cut with a plus, as sacct does; parsable ones never.
 void AppendCell(const SacctOptions& options, const SacctColumn& column, std::string text, bool last,
                 std::string* out) {
+  if (!client::IsPlain(text)) text = client::VisibleText(text);
   if (options.parsable || options.parsable2) {
     out->append(text);
     if (options.parsable || !last) out->append(options.delimiter);

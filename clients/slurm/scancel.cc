@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "clients/lib/visible_text.h"
 #include "clients/slurm/command.h"
 #include "clients/slurm/environment.h"
 #include "clients/slurm/hostlist.h"
@@ -218,9 +219,9 @@ bool Chosen(const ScancelOptions& options, const JobRow& row, const std::string&
 }
 
 bool Confirmed(const JobRow& row) {
-  std::fprintf(stderr, "Cancel job_id=%lld name=%.*s partition=%.*s [y/n]? ",
-               static_cast<long long>(row.id), static_cast<int>(row.name.size()), row.name.data(),
-               static_cast<int>(row.queue.size()), row.queue.data());
+  std::fprintf(stderr, "Cancel job_id=%lld name=%s partition=%s [y/n]? ",
+               static_cast<long long>(row.id), client::VisibleText(row.name).c_str(),
+               client::VisibleText(row.queue).c_str());
   char line[16] = {};
   return std::fgets(line, sizeof(line), stdin) != nullptr && (line[0] == 'y' || line[0] == 'Y');
 }

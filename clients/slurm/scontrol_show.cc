@@ -1,5 +1,6 @@
 #include "clients/slurm/scontrol_show.h"
 
+#include "clients/lib/visible_text.h"
 #include "clients/slurm/command.h"
 #include "clients/slurm/hostlist.h"
 #include "clients/slurm/slurm_time.h"
@@ -23,7 +24,7 @@ class Record {
     fresh_ = false;
     text_ += key;
     text_ += '=';
-    text_ += value;
+    text_ += client::VisibleText(value);
     return *this;
   }
   std::string Finish() { return text_ + (one_line_ ? "\n" : "\n\n"); }

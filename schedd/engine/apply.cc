@@ -2,6 +2,7 @@
 // change fits.
 #include <algorithm>
 
+#include "schedd/engine/audit_details.h"
 #include "schedd/engine/impl.h"
 #include "schedd/shapes/queue_objects.h"
 #include "schedd/text/json.h"
@@ -132,6 +133,17 @@ std::string WithTaintTimes(const ObjectChange& change, const ObjectPtr& now, Wal
   return changed ? WriteJson(*after) : change.manifest;
 }
 
+// What of a ClusterQueue's quotas is another than before; of other objects nothing.
+std::string AuditDetail(const StoredObject& object, const ConfigView& before,
+                        const ConfigView& after) {
+  if (object.kind != ObjectKind::kClusterQueue) return "";
+  const auto queue_of = [&](const ConfigView& config) {
+    const auto found = config.cluster_queues.find(object.name);
+    return found == config.cluster_queues.end() ? nullptr : &found->second;
+  };
+  return QuotaChanges(queue_of(before), queue_of(after));
+}
+
 Result<ObjectApplied> PutObject(const ObjectChange& asked, const ObjectPtr& now, WallTime time,
                                 Random& random, Draft* draft) {
   ObjectChange change = asked;
@@ -208,7 +220,7 @@ Result<std::vector<ObjectApplied>> Engine::Impl::Apply(const Actor& actor,
              removed                                 ? "delete"
              : one.outcome == ApplyOutcome::kCreated ? "create"
                                                      : "update",
-             name, "");
+             name, AuditDetail(*one.object, *live.config, *draft.config));
     auto object = std::make_shared<StoredObject>(*one.object);
     object->resource_version =
         AddEvent(removed ? "ObjectDeleted" : "ObjectApplied", JobId{}, name, "", "");

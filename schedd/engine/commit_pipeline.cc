@@ -31,19 +31,22 @@ Error WriteError(const Error& error) {
 
 void Engine::Impl::AddLazyRows() {
   const std::size_t rows = std::min(kLazyRows, CommitRoom());
-  for (std::size_t i = 0; i < rows && !lazy.empty(); ++i) {
+  for (std::size_t i = 0; i < rows && !lazy.empty();) {
     const JobId id = *lazy.begin();
     lazy.erase(lazy.begin());
     const auto found = live.jobs.find(id);
     if (found == live.jobs.end()) continue;
     const JobPtr job = found->second;
-    Put(job, std::make_shared<JobRecord>(*job),
-        job->state == JobState::kPending ? "JobPending" : "JobUpdated");
+    const bool waits = job->state == JobState::kPending;
+    if (waits && !pending_news.Tell(id, job->reason, clock.Now())) continue;
+    Put(job, std::make_shared<JobRecord>(*job), waits ? kPendingEvent : "JobUpdated");
+    ++i;
   }
 }
 
 void Engine::Impl::SendCommit() {
   if (commits.size() >= CommitDepth() || Resting()) return;
+  for (const JobId id : pending_news.TakeDue(clock.Now())) lazy.insert(id);
   // Reasons wait for company, or for a moment in which nothing else is being written.
   if (!lazy.empty() && (!tx.Empty() || commits.empty())) AddLazyRows();
   // Every answer of the database confirms the lead; if there has been none lately and somebody

@@ -18,6 +18,7 @@
 #include "schedd/engine/held_ends.h"
 #include "schedd/engine/inbox.h"
 #include "schedd/engine/live_state.h"
+#include "schedd/engine/pending_news.h"
 #include "schedd/engine/placed_jobs.h"
 #include "schedd/engine/transaction.h"
 
@@ -98,6 +99,7 @@ struct EngineState {
   std::map<std::string, WallTime> openings;
   std::set<JobId> unready;  // not all pods ready; kept only if that blocks admission
   std::set<JobId> lazy;     // changed in reason or counts only; written when there is time
+  PendingNews pending_news;
 
   std::vector<std::function<void()>> answers;  // after the next publication
   std::vector<Event> news;

@@ -86,6 +86,7 @@ JobPtr Engine::Impl::Put(const JobPtr& before, changes::Draft after, const char*
   PutFairUse();
   tx.jobs[job->id] = job;
   lazy.erase(job->id);
+  if (std::string_view(event) != kPendingEvent) pending_news.Forget(job->id);
   return job;
 }
 

@@ -73,6 +73,7 @@ bool Engine::Impl::Recover() {
   const WallTime since{SaturatingSub(clock.WallNow().us, MillisToMicros(options.finished_kept_ms))};
   auto loaded = store.Load(epoch, since);
   if (!loaded.ok()) return fail("reading the database", loaded.error());
+  pending_news.Clear();
   Rebuild(std::move(loaded).value());
   recovery_failures = 0;
   heard_at = clock.Now();

@@ -149,7 +149,7 @@ void Engine::Impl::Reclaim(JobId id, const Observation& seen) {
   const JobPtr job = live.jobs.at(id);
   if (IsTrue(*job, "Evicted") || changes::IsCancelling(*job)) return;
   if (changes::Draft draft = changes::Reclaimed(*job, seen))
-    Put(job, std::move(draft), "JobReclaimed");
+    Put(job, std::move(draft), "JobQuotaReturned");
 }
 
 void Engine::Impl::Handle(ObservedCommand command) {

@@ -79,6 +79,7 @@ void Engine::Impl::Retire(JobId id) {
   }
   live.jobs.erase(found);
   lazy.erase(id);
+  pending_news.Forget(id);
   dirty = true;
 }
 

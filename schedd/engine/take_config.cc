@@ -174,7 +174,7 @@ void Engine::Impl::DrainQueue(const JobPtr& job, const ClusterQueue* queue,
     Put(job,
         changes::Unreserved(*job, Reason::kSuspended, name + " is stopped", *options.settings,
                             clock.WallNow()),
-        "JobPending");
+        kPendingEvent);
   }
 }
 

@@ -121,6 +121,7 @@ struct Loaded {
 
 struct JobQuery {
   std::string ns, queue, user;  // "" = any
+  std::string name;             // "" = any; an object's, or the one that a batch script was given
   std::optional<JobState> state;
   std::optional<ShapeKind> shape;
   bool include_deleted = false;

@@ -2,8 +2,11 @@
 
 #include <yaml.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <string>
 
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
@@ -322,30 +325,6 @@ Result<std::vector<json::value>> ParseYaml(std::string_view text, ParseBudget* b
 Result<std::vector<json::value>> ParseYaml(std::string_view text) {
   ParseBudget budget;
   return ParseYaml(text, &budget);
-}
-
-namespace {
-
-bool LooksLikeJson(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
-}
-
-Result<std::vector<json::value>> Alone(Result<json::value> value) {
-  if (!value.ok()) return value.error();
-  std::vector<json::value> one;
-  one.push_back(std::move(value).value());
-  return one;
-}
-
-}  // namespace
-
-Result<std::vector<json::value>> ParseDocuments(std::string_view text, ParseBudget* budget) {
-  return LooksLikeJson(text) ? Alone(ParseJson(text, budget)) : ParseYaml(text, budget);
-}
-
-Result<std::vector<json::value>> ParseDocuments(std::string_view text) {
-  return LooksLikeJson(text) ? Alone(ParseJson(text)) : ParseYaml(text);
 }
 
 }  // namespace muster

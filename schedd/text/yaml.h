@@ -20,7 +20,8 @@ namespace muster {
 /// Errors name the document's number (from 1), line and column.
 Result<std::vector<json::value>> ParseYaml(std::string_view text);
 
-/// Either JSON (first non-blank byte is '{' or '[') or YAML.
+/// Either JSON (first non-blank byte is '{' or '[') or YAML. Documents of JSON too may be set apart
+/// by lines that are "---".
 Result<std::vector<json::value>> ParseDocuments(std::string_view text);
 
 /// Block-style YAML of a value; strings are quoted where they would read as another type.

@@ -26,6 +26,7 @@ struct CommandLine {
   NamedOptions named;
   WaitOptions wait;
   LogOptions logs;
+  AuditOptions audit;
   QuotaKey quota_key;
   QuotaEdit quota_edit;
   TaintOptions taint;
@@ -37,6 +38,18 @@ struct CommandLine {
   std::string name, output, shell;
   bool once = false, client_only = false;
 };
+
+/// CLI11's own check prints the largest double with all its digits.
+CLI::Validator AtLeast(std::int64_t least, const std::string& what) {
+  return CLI::Validator(
+      [least, what](const std::string& text) {
+        std::int64_t number = 0;
+        if (CLI::detail::lexical_cast(text, number) && number >= least) return std::string();
+        return "must be " + what + ", a whole number from " + std::to_string(least) + " on, not " +
+               text;
+      },
+      "");
+}
 
 void AddJobCommands(CLI::App& app, CommandLine& line) {
   auto* apply = app.add_subcommand("apply", "Create or change objects and submit jobs from files");
@@ -72,12 +85,14 @@ void AddJobCommands(CLI::App& app, CommandLine& line) {
     });
   }
 
-  auto* logs = app.add_subcommand("logs", "Print a job's output");
+  auto* logs = app.add_subcommand("logs", "Print the output of a job's pods and containers");
   logs->add_option("JOB", line.logs.job, "Number, uid or name")->required();
   logs->add_flag("-f,--follow", line.logs.follow, "Go on as it comes");
-  logs->add_option("--tail", line.logs.tail, "Only the last lines")->check(CLI::NonNegativeNumber);
-  logs->add_option("-c,--container", line.logs.container, "Container (default: the pod's first)");
-  logs->add_option("--pod", line.logs.pod, "Pod (default: the job's first)");
+  logs->add_option("--tail", line.logs.tail, "Only the last lines of each log")
+      ->check(AtLeast(0, "how many lines"));
+  logs->add_option("-c,--container", line.logs.container, "Container (default: all)");
+  logs->add_option("--pod", line.logs.pod, "Pod (default: all)");
+  logs->footer("Where several logs are printed, each line begins with [POD/CONTAINER].");
   logs->callback([&line] { line.run = [&line](Session& s) { return Logs(s, line.logs); }; });
 
   auto* explain = app.add_subcommand("explain", "Why a job waits, or runs where it runs");
@@ -89,6 +104,7 @@ void AddJobCommands(CLI::App& app, CommandLine& line) {
 
 void AddObjectCommands(CLI::App& app, CommandLine& line) {
   auto* get = app.add_subcommand("get", "List objects or show one");
+  get->footer("Kinds: " + KindList());
   get->add_option("KIND", line.get.kind, "Kind or its short name")->required();
   get->add_option("NAME", line.get.name, "Name; for a job its number, uid or name");
   get->add_option("-o,--output", line.get.output, "wide, json, yaml or name");
@@ -99,12 +115,14 @@ void AddObjectCommands(CLI::App& app, CommandLine& line) {
   get->callback([&line] { line.run = [&line](Session& s) { return Get(s, line.get); }; });
 
   auto* describe = app.add_subcommand("describe", "Show everything about an object");
+  describe->footer("Kinds: " + KindList());
   describe->add_option("KIND", line.named.kind, "Kind or its short name")->required();
   describe->add_option("NAME", line.named.names, "Names")->required();
   describe->callback(
       [&line] { line.run = [&line](Session& s) { return Describe(s, line.named); }; });
 
   auto* remove = app.add_subcommand("delete", "Delete objects; a job is cancelled");
+  remove->footer("Kinds: " + KindList());
   remove->add_option("KIND", line.named.kind, "Kind or its short name")->required();
   remove->add_option("NAME", line.named.names, "Names")->required();
   remove->callback([&line] { line.run = [&line](Session& s) { return Delete(s, line.named); }; });
@@ -135,6 +153,16 @@ void AddAdminCommands(CLI::App& app, CommandLine& line) {
                 "Show what it would admit and preempt; change nothing");
   set->callback(
       [&line] { line.run = [&line](Session& s) { return QuotaSet(s, line.quota_edit); }; });
+}
+
+void AddAudit(CLI::App& app, CommandLine& line) {
+  auto* audit = app.add_subcommand("audit", "Who changed what, the last change last");
+  audit->add_option("--since", line.audit.since,
+                    "From this time on (RFC 3339), or from so long ago (2h)");
+  audit->add_option("--limit", line.audit.limit, "At most so many, the last ones (200)")
+      ->check(AtLeast(1, "how many entries"));
+  audit->add_option("-o,--output", line.audit.output, "json or yaml");
+  audit->callback([&line] { line.run = [&line](Session& s) { return Audit(s, line.audit); }; });
 }
 
 void AddClusterCommands(CLI::App& app, CommandLine& line) {
@@ -276,11 +304,27 @@ void AddOwnCommands(CLI::App& app, CommandLine& line) {
   });
 }
 
+/// Options of the program itself are good behind each command too; its help says so.
+constexpr char kGlobalHelp[] =
+    "Options of every command:\n"
+    "  --server TEXT               Server address (MUSTER_URL; default http://127.0.0.1:8686)\n"
+    "  -n,--namespace TEXT         Namespace (MUSTER_NAMESPACE; default: default)\n"
+    "  -A,--all-namespaces         All namespaces";
+
+void ShowGlobalOptions(CLI::App* app) {
+  for (CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
+    const std::string own = command->get_footer();
+    command->footer(own.empty() ? kGlobalHelp : own + "\n\n" + kGlobalHelp);
+    ShowGlobalOptions(command);
+  }
+}
+
 int Run(int argc, char** argv) {
   CommandLine line;
   CLI::App app("Muster: a batch scheduler for a fleet of clusters", "muster");
   app.require_subcommand(1);
   app.fallthrough();
+  app.set_version_flag("--version", std::string(kVersion), "Print the version of this program");
   app.add_option("--server", line.flags.server,
                  "Server address (MUSTER_URL; default http://127.0.0.1:8686)");
   app.add_option("-n,--namespace", line.flags.ns, "Namespace (MUSTER_NAMESPACE; default: default)");
@@ -288,9 +332,11 @@ int Run(int argc, char** argv) {
   AddJobCommands(app, line);
   AddObjectCommands(app, line);
   AddAdminCommands(app, line);
+  AddAudit(app, line);
   AddClusterCommands(app, line);
   AddSimulate(app, line);
   AddOwnCommands(app, line);
+  ShowGlobalOptions(&app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -22,6 +22,7 @@ bool Selects(const JobQuery& query, const JobRecord& job, bool deleted) {
   if (!query.ns.empty() && job.ns != query.ns) return false;
   if (!query.queue.empty() && job.local_queue != query.queue) return false;
   if (!query.user.empty() && job.user != query.user) return false;
+  if (!query.name.empty() && job.name != query.name && job.display_name != query.name) return false;
   if (query.state.has_value() && job.state != *query.state) return false;
   if (query.shape.has_value() && job.shape != *query.shape) return false;
   return !query.ended_since.set() || (job.end_time.set() && job.end_time >= query.ended_since);

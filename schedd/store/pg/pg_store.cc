@@ -265,7 +265,8 @@ Result<std::vector<JobPtr>> PgStore::ReadJobs(const JobQuery& query) {
     const pqxx::result rows =
         snapshot.exec_params(kReadJobs, query.after.value, Filter(query.ns), Filter(query.queue),
                              Filter(query.user), Filter(state), Filter(shape), Filter(ended),
-                             query.include_deleted, static_cast<std::int64_t>(query.limit));
+                             query.include_deleted, Filter(query.name),
+                             static_cast<std::int64_t>(query.limit));
     for (const pqxx::row& row : rows) {
       Result<JobPtr> job = pg::JobOfRow(row, &interner);
       if (!job.ok()) return job.error();

@@ -62,7 +62,8 @@ inline constexpr const char* kReadJobs = MUSTER_JOB_SELECT
     "j.local_queue = $3) "
     "and ($4::text is null or j.user_name = $4) and ($5::smallint is null or s.state = $5) "
     "and ($6::smallint is null or j.kind = $6) and ($7::bigint is null or s.end_time >= $7) "
-    "and ($8::boolean or s.deleted_at is null) order by j.id limit $9";
+    "and ($8::boolean or s.deleted_at is null) "
+    "and ($9::text is null or j.name = $9 or j.display_name = $9) order by j.id limit $10";
 inline constexpr const char* kFindLiveJob = "select job_id from job_state where live_name = $1";
 inline constexpr const char* kFindJobByUid = "select id from jobs where uid = $1";
 /// Acceptance is an event too, kept as the job's row.

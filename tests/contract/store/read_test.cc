@@ -22,6 +22,7 @@ TEST_P(ReadContract, EachFilterNarrowsTheList) {
   bob->user = "bob";
   auto side = DraftJob(4);
   side->local_queue = "side";
+  side->display_name = "called so";
   auto ray = DraftJob(5);
   ray->shape = ShapeKind::kRayJob;
   auto ended = DraftJob(6);
@@ -49,6 +50,13 @@ TEST_P(ReadContract, EachFilterNarrowsTheList) {
   query = all;
   query.state = JobState::kFailed;
   EXPECT_EQ(IdsOf(store().ReadJobs(query)), Ids{6});
+  query = all;
+  query.name = bob->name;
+  EXPECT_EQ(IdsOf(store().ReadJobs(query)), Ids{3});
+  query.name = "called so";
+  EXPECT_EQ(IdsOf(store().ReadJobs(query)), Ids{4}) << "what a batch script was called";
+  query.name = "nobody' or 1=1 --";
+  EXPECT_EQ(IdsOf(store().ReadJobs(query)), Ids{});
   query = all;
   query.ended_since = end;
   EXPECT_EQ(IdsOf(store().ReadJobs(query)), Ids{6});

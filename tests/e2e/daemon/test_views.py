@@ -69,7 +69,7 @@ class Views(unittest.TestCase):
         screen = self.words("muster", "top")
         for line in (["big", "cpu", "6/64", "(9%)"], ["big", "memory", "2Gi/128Gi", "(1%)"],
                      ["big", "nvidia.com/gpu", "2/8", "(25%)"], ["small", "cpu", "0/4", "(0%)"],
-                     ["main", "0", "1", "standard:cpu=6", "standard:memory=2Gi", "standard:nvidia.com/gpu=2"]):
+                     ["main", "0", "1", "standard:cpu=6/32", "standard:memory=2Gi/128Gi", "standard:nvidia.com/gpu=2/16"]):
             self.assertIn(line, screen)
 
     def test_describe_tells_a_jobs_values_conditions_and_events(self):

@@ -54,7 +54,7 @@ class Kinds(unittest.TestCase):
         self.assertEqual(item["metadata"]["labels"]["muster.io/attempt"], "1")
         pods = self.fleet.pods(ended["id"])
         self.assertEqual([(pod["phase"], pod["exitCode"]) for pod in pods], [("Succeeded", 0)] * 3)
-        often = ("JobUpdated", "JobReclaimed")  # as many as the pods' ends were told one by one
+        often = ("JobUpdated", "JobQuotaReturned")  # as many as the pods' ends were told one by one
         self.assertEqual([event[0] for event in self.fleet.events(ended["id"]) if event[0] not in often],
                          ["JobAccepted", "JobAdmitted", "JobStarted", "JobSucceeded"])
 

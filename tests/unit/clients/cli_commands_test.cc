@@ -81,6 +81,35 @@ TEST_F(Cli, StatusPrintsWhereTheServerIs_WhetherItServes_AndItsWarnings) {
       << ran.out;
 }
 
+TEST_F(Cli, SubmitSaysOnceWhatIsWrongAndWhere) {
+  const struct {
+    const char* detail;
+    const char* field;
+    std::string err;
+  } cases[] = {
+      {"spec.x: must not be negative", "spec.x",
+       "muster: refused\n  " + file_ + ": document 1: spec.x: must not be negative\n"},
+      {"namespace \"n\" does not exist", "",
+       "muster: " + file_ + ": document 1: namespace \"n\" does not exist\n"},
+  };
+  std::ofstream(file_) << "kind: Job\n";
+  for (const auto& one : cases) {
+    answer_ = [&](const FakeRequest&) {
+      FakeAnswer answer = testing::Problem(400, one.detail, one.field);
+      if (*one.field != '\0')
+        answer.body = std::string(R"({"detail":")") + one.detail + R"(","errors":[{"field":")" +
+                      one.field + R"(","message":"must not be negative"}]})";
+      return answer;
+    };
+    Session session = Connect();
+    SubmitOptions options;
+    options.file = file_;
+    const Ran ran = Capture([&] { return Submit(session, options); });
+    EXPECT_EQ(ran.exit, 1);
+    EXPECT_EQ(ran.err, one.err);
+  }
+}
+
 TEST_F(Cli, SubmitWaitExitsByHowTheJobEnded) {
   const std::tuple<const char*, int, const char*> cases[] = {
       {"Succeeded", 0, "job 17 submitted\njob 17 succeeded\n"},
@@ -139,7 +168,11 @@ TEST_F(Cli, GetPrintsAnAlignedTableAndRefusesUnknownKinds) {
       "9    train   BatchScript   default   Running   Running   alpha     "))
       << table.out;
   options.kind = "nonsense";
-  EXPECT_EQ(Capture([&] { return Get(session, options); }).exit, 2);
+  const Ran unknown = Capture([&] { return Get(session, options); });
+  EXPECT_EQ(unknown.exit, 2);
+  EXPECT_TRUE(unknown.err.starts_with("muster: unknown kind \"nonsense\"; the kinds are jobs, "
+                                      "workloads (wl), clusterqueues (cq), "))
+      << unknown.err;
 }
 
 TEST_F(Cli, GetShowsWhatEachKindWaitsFor) {
@@ -167,13 +200,19 @@ TEST_F(Cli, GetShowsWhatEachKindWaitsFor) {
            "spec":{"levels":[{"nodeLabel":"rack"},{"nodeLabel":"kubernetes.io/hostname"}]}})",
        "NAME    LEVELS                          AGE\n"
        "racks   rack > kubernetes.io/hostname   -\n"},
-      {"clusterqueues", R"({"metadata":{"name":"a","creationTimestamp":""},"spec":{},"status":{}})",
-       "NAME   COHORT   PENDING WORKLOADS   ADMITTED WORKLOADS   STRATEGY         RESERVING   "
-       "SHARE   "
-       "ACTIVE   REASON   AGE\n"
-       "a      -        -                   -                    BestEffortFIFO   -           -    "
-       "   "
-       "-        -        -\n"},
+      {"clusterqueues",
+       R"({"metadata":{"name":"a","creationTimestamp":""},"spec":{"resourceGroups":[
+           {"flavors":[{"name":"f","resources":[{"name":"cpu","nominalQuota":"8"},
+                                                {"name":"gpu","nominalQuota":4}]},
+                       {"name":"g","resources":[{"name":"cpu","nominalQuota":"2"}]}]}]},
+           "status":{"pendingWorkloads":3,"flavorsUsage":[{"name":"f","resources":[
+           {"name":"cpu","total":"2","borrowed":"0"},{"name":"gpu","total":"6","borrowed":"2"}]}]}})",
+       "NAME   COHORT   PENDING WORKLOADS   ADMITTED WORKLOADS   STRATEGY         NOMINAL    "
+       "             USED                    BORROWED   RESERVING   SHARE   ACTIVE   REASON  "
+       " AGE\n"
+       "a      -        3                   -                    BestEffortFIFO   f:cpu=8,gpu"
+       "=4;g:cpu=2   f:cpu=2,gpu=6;g:cpu=0   f:gpu=2    -           -       -        -       "
+       " -\n"},
       {"cohorts",
        R"({"metadata":{"name":"all","creationTimestamp":""},"spec":{"parentName":"root"},
            "status":{"fairSharing":{"weightedShare":250}}})",

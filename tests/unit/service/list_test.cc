@@ -164,5 +164,92 @@ TEST(NotReady, Writes_AreUnavailable) {
   EXPECT_GT(answer->error().retry_after_ms, 0);
 }
 
+JobId EndedJob(ServiceWorld& w, const std::string& name) {
+  const JobId id = (*w.Submit(JobManifest(name))).job->id;
+  w.world.Run();
+  MUSTER_CHECK(w.world.members.End(w.world.KeyOf(id), RemotePhase::kSucceeded));
+  w.world.Run();
+  return id;
+}
+
+json::value NamedScript(const std::string& name) {
+  return Json(R"({"script":"#!/bin/sh\ntrue\n","queue":"queue","name":")" + name + "\"}");
+}
+
+TEST(NamedJobs, AListByName_HasObjectsAndScriptsOfTheName_EndedOnesToo) {
+  ServiceWorld w;
+  const std::int64_t object = EndedJob(w, "train").value;
+  const std::int64_t script = (*w.Submit(NamedScript("train"))).job->id.value;
+  ASSERT_TRUE(w.Submit(JobManifest("train-2")).ok());
+  JobFilter filter;
+  filter.name = "train";
+  EXPECT_EQ(AllPages(w, filter, 1), (std::vector<std::int64_t>{object, script}));
+  w.world.clock.Advance(3'600'000);
+  w.world.Run();
+  w.world.Restart();  // what ended long ago is read from the store
+  w.world.Run();
+  ASSERT_EQ(w.world.engine->View()->jobs.Find(JobId{object}), nullptr);
+  api::SchedulerService service(*w.world.engine, w.world.store, w.world.random, w.authorizer, {});
+  const auto page = service.ListJobs(w.alice, filter, "", 10);
+  ASSERT_TRUE(page.ok());
+  ASSERT_EQ(page->items.size(), 2U);
+  EXPECT_EQ(page->items[0]->id.value, object);
+}
+
+TEST(NamedJobs, ANameMeansTheOneThatHasNotEnded_AndSeveralAreRefusedWithTheirList) {
+  ServiceWorld w;
+  EXPECT_EQ(w.service.GetJob(w.alice, "default/train").error().code, Code::kNotFound);
+  const JobId ended = EndedJob(w, "train");
+  EXPECT_EQ((*w.service.GetJob(w.alice, "default/train"))->id, ended) << "the only one";
+  const JobId live = (*w.Submit(NamedScript("train"))).job->id;
+  EXPECT_EQ((*w.service.GetJob(w.alice, "default/train"))->id, live);
+  const JobId second = (*w.Submit(NamedScript("train"))).job->id;
+  const auto several = w.service.GetJob(w.alice, "default/train");
+  ASSERT_FALSE(several.ok());
+  EXPECT_EQ(HttpStatus(several.error().code), 409);
+  for (const JobId id : {live, second})
+    EXPECT_NE(several.error().detail.find(std::to_string(id.value) + " (BatchScript, "),
+              std::string::npos)
+        << several.error().detail;
+  EXPECT_NE(several.error().detail.find("submitted 20"), std::string::npos);
+  EXPECT_EQ(several.error().detail.find(std::to_string(ended.value) + " (Job"), std::string::npos)
+      << "ended ones are not meant";
+  std::optional<Code> code;
+  w.service.ChangeJob(w.alice, "default/train", JobVerb::kCancel, [&code](Result<JobPtr> job) {
+    code = job.ok() ? Code::kOk : job.error().code;
+  });
+  w.world.Settle();
+  EXPECT_EQ(code, Code::kFailedPrecondition) << "and nothing was cancelled";
+  EXPECT_FALSE(IsTerminal(w.world.StateOf(second)));
+}
+
+TEST(NamedJobs, SeveralEndedOnes_AreNoAnswerEither) {
+  ServiceWorld w;
+  for (int i = 0; i < 2; ++i) {
+    const JobId id = (*w.Submit(NamedScript("train"))).job->id;
+    w.world.Run();
+    ASSERT_TRUE(w.world.members.End(w.world.KeyOf(id), RemotePhase::kSucceeded));
+    w.world.Run();
+  }
+  EXPECT_EQ(w.service.GetJob(w.alice, "default/train").error().code, Code::kFailedPrecondition);
+}
+
+TEST(Audit, TheTrailIsReadOldestFirst_SinceATime_AndOnlyByWhoMay) {
+  ServiceWorld w;
+  ASSERT_TRUE(w.world.Apply({LocalQueueObject("other", "cq")}).ok());
+  w.world.clock.Advance(60'000);
+  const WallTime since = w.world.clock.WallNow();
+  ASSERT_TRUE(w.world.Apply({ClusterQueueObject({.nominal = {{"cpu", 6000}}})}).ok());
+  const auto all = w.service.Audit(w.alice, {}, 100);
+  ASSERT_TRUE(all.ok());
+  ASSERT_GE(all->size(), 3U);
+  EXPECT_EQ(all->back().object, "clusterqueue/cq");
+  EXPECT_EQ(w.service.Audit(w.alice, since, 100)->size(), 1U);
+  EXPECT_EQ(w.service.Audit(w.alice, {}, 2)->size(), 2U);
+  EXPECT_EQ(w.service.Audit(w.alice, {}, 2)->back().object, "clusterqueue/cq");
+  w.authorizer.refused_user = "alice";
+  EXPECT_EQ(w.service.Audit(w.alice, {}, 100).error().code, Code::kPermissionDenied);
+}
+
 }  // namespace
 }  // namespace muster::test

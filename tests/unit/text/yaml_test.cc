@@ -174,6 +174,13 @@ TEST(ParseDocuments, TakesJsonOrYaml) {
   EXPECT_EQ(ParseDocuments("\n {\"a\": 1}")->size(), 1U);
   EXPECT_EQ(ParseDocuments("a: 1\n---\nb: 2")->size(), 2U);
   EXPECT_THAT(ParseDocuments("{\"a\": 1,}").error().detail, HasSubstr("JSON"));
+  const auto two = ParseDocuments("{\"a\": \"--- \\n---\"}\n---\n{\"b\":\t2}\n--- \n");
+  ASSERT_TRUE(two.ok());
+  ASSERT_EQ(two->size(), 2U);
+  EXPECT_EQ((*two)[1].at("b"), 2);
+  EXPECT_EQ(ParseDocuments("{\"a\": 1}\n---\nb: 2\n---\n# nothing\n")->size(), 2U);
+  EXPECT_THAT(ParseDocuments("{\"a\": 1}\n---\n{\"b\": }").error().detail,
+              HasSubstr("document 2: "));
 }
 
 TEST(ParseYaml, SurvivesEveryPrefixAndEveryByteChanged) {
