@@ -4,7 +4,6 @@
 
 #include "api/grpc/convert.h"
 #include "schedd/base/limits.h"
-#include "schedd/base/limits_d.h"
 
 namespace muster::api {
 namespace {

@@ -16,7 +16,6 @@
 #include "grpc/health/v1/health.pb.h"
 #include "schedd/base/check.h"
 #include "schedd/base/limits.h"
-#include "schedd/base/limits_d.h"
 
 namespace muster::api {
 namespace {

@@ -4,7 +4,7 @@
 #include "api/rest/handlers.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
-#include "schedd/base/limits_f.h"
+#include "schedd/base/limits.h"
 #include "schedd/base/quantity.h"
 
 namespace muster::rest {

@@ -1,7 +1,7 @@
 #include "api/rest/kube_warnings.h"
 
 #include "api/rest/query_reader.h"
-#include "schedd/base/limits_g.h"
+#include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/shapes/manifest_warnings.h"
 

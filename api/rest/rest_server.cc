@@ -3,7 +3,7 @@
 #include "api/rest/api_context.h"
 #include "api/rest/http/http_server.h"
 #include "api/rest/routes.h"
-#include "schedd/base/limits_a.h"
+#include "schedd/base/limits.h"
 
 namespace muster::api {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "backends/k8s/client_core.h"
-#include "schedd/base/limits_b.h"
+#include "schedd/base/limits.h"
 
 namespace muster::k8s {
 

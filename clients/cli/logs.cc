@@ -13,7 +13,7 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/jobs.h"
 #include "clients/lib/visible_text.h"
-#include "schedd/base/limits_f.h"
+#include "schedd/base/limits.h"
 
 namespace muster::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "schedd/base/limits_h.h"
+#include "schedd/base/limits.h"
 #include "schedd/base/quantity.h"
 #include "schedd/model/admission_lifecycle.h"
 

@@ -2,7 +2,7 @@
 // for good is dropped; what waits for the database's word waits here and is looked at again.
 #include <utility>
 
-#include "schedd/base/limits_b.h"
+#include "schedd/base/limits.h"
 #include "schedd/dispatch/impl.h"
 #include "schedd/telemetry/log.h"
 

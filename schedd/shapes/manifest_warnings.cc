@@ -4,7 +4,7 @@
 #include <map>
 #include <string_view>
 
-#include "schedd/base/limits_g.h"
+#include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/base/quantity_text.h"
 #include "schedd/shapes/field.h"

@@ -1,6 +1,6 @@
 #include "schedd/shapes/requeue_wait.h"
 
-#include "schedd/base/limits_h.h"
+#include "schedd/base/limits.h"
 #include "schedd/text/duration.h"
 #include "schedd/text/json.h"
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "schedd/base/limits.h"
-#include "schedd/base/limits_d.h"
 
 namespace muster {
 namespace {

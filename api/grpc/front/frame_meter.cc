@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "schedd/base/limits_d.h"
+#include "schedd/base/limits.h"
 
 namespace muster::api::front {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "schedd/base/limits_d.h"
+#include "schedd/base/limits.h"
 #include "schedd/base/result.h"
 
 namespace muster::api::front {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedd/base/limits_d.h"
+#include "schedd/base/limits.h"
 
 namespace muster::rest {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "schedd/base/check.h"
 #include "schedd/base/limits.h"
-#include "schedd/base/limits_a.h"
 #include "schedd/store/pg/server_process.h"
 
 namespace muster::pg {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "schedd/base/limits_a.h"
+#include "schedd/base/limits.h"
 #include "schedd/store/pg/group_commit.h"
 #include "schedd/store/pg/job_rows.h"
 #include "schedd/store/pg/migrator.h"

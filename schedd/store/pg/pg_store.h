@@ -10,7 +10,6 @@
 
 #include "schedd/base/clock.h"
 #include "schedd/base/limits.h"
-#include "schedd/base/limits_a.h"
 #include "schedd/base/result.h"
 #include "schedd/store/health.h"
 #include "schedd/store/store.h"

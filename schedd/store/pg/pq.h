@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "schedd/base/limits_a.h"
+#include "schedd/base/limits.h"
 #include "schedd/base/result.h"
 #include "schedd/store/pg/pq_params.h"
 #include "schedd/store/pg/watchdog.h"

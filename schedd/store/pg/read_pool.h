@@ -21,7 +21,7 @@
 
 #include <pqxx/pqxx>
 
-#include "schedd/base/limits_a.h"
+#include "schedd/base/limits.h"
 #include "schedd/base/result.h"
 #include "schedd/store/pg/watchdog.h"
 
@@ -36,7 +36,7 @@ std::unique_ptr<pqxx::connection> OpenConnection(const std::string& url, const c
 /// The Error of the exception in flight; call inside a catch block only.
 Error ErrorOfException();
 
-/// The deadlines of a pool; see limits_a.h.
+/// The deadlines of a pool; see limits.h.
 struct ReadTimes {
   std::chrono::milliseconds within{limits::kReadWithinMs};     // one read
   std::chrono::milliseconds stalled{limits::kReadersStalledMs};

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schedd/base/limits_h.h"
+#include "schedd/base/limits.h"
 #include "schedd/core/eviction_pace.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "tests/support/engine_world.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "schedd/base/limits_d.h"
+#include "schedd/base/limits.h"
 
 namespace muster::api::front {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "api/rest/kube_warnings.h"
-#include "schedd/base/limits_g.h"
+#include "schedd/base/limits.h"
 #include "tests/unit/rest/api_world.h"
 
 namespace muster::test {

@@ -14,7 +14,6 @@
 #include <string>
 
 #include "schedd/base/limits.h"
-#include "schedd/base/limits_d.h"
 #include "schedd/text/yaml.h"
 
 namespace muster {
