@@ -12,6 +12,11 @@
 namespace muster::api {
 namespace {
 
+constexpr ShapeKind kShapes[] = {ShapeKind::kJob,         ShapeKind::kJobSet,
+                                 ShapeKind::kRayJob,      ShapeKind::kRayCluster,
+                                 ShapeKind::kPyTorchJob,  ShapeKind::kLeaderWorkerSet,
+                                 ShapeKind::kBatchScript, ShapeKind::kWorkload};
+
 constexpr std::size_t kListedNamesakes = 10;  // in a refusal
 
 constexpr std::size_t kJobEvents = 10'000;  // of one job: far more than its attempts can make

@@ -21,7 +21,7 @@ simulate::SimJob Holding(const JobPtr& job, const AdmissionSettings& settings, W
   one.arrival = now;
   if (IsTrue(*job, "Evicted")) {
     // Its pods are being stopped: it waits again, and competes, from now on.
-    one.job = changes::BackToPending(*job, settings, now);
+    one.job = changes::BackToPending(*job, now, settings, now);
     const auto limit = core::DeclaredLimit(*job);
     one.run_us = limit ? SecondsToMicros(*limit) : kForEver;
     return one;

@@ -30,16 +30,20 @@ elseif(MUSTER_SANITIZE STREQUAL "thread")
   add_link_options(-fsanitize=thread)
 endif()
 
-# muster_library(<name> [DEPS public libraries...] [PRIVATE_DEPS ...])
-# One static library from every .cc of the calling directory (not of its subdirectories).
+# muster_library(<name> [DEPS public libraries...] [PRIVATE_DEPS ...] [ALONE sources...])
+# One static library from every .cc of the calling directory (not of its subdirectories). ALONE: those
+# whose private names are another's too, so that they cannot be compiled together with it.
 function(muster_library name)
-  cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE_DEPS;ALONE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   if(sources)
     add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PUBLIC muster_flags ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
     if(MUSTER_UNITY)
       set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+      if(ARG_ALONE)
+        set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      endif()
     endif()
   else()
     add_library(${name} INTERFACE)
