@@ -66,7 +66,7 @@ std::optional<std::string> ResizePatch(const KindInfo& kind, const json::value& 
 std::string AcknowledgePatch(std::string_view uid, std::int32_t position);
 
 /// Puts our labels back, the mark of what was released (it is not suspended) and, unless it is
-/// being deleted, our finalizer; nothing if `live` lacks none of them. `state`: what was read of it.
+/// being deleted, our finalizer; nothing if `live` lacks none. `state`: what was read of it.
 std::optional<std::string> MarksPatch(const json::object& live, const ObjectState& state,
                                       const AttemptLabels& attempt, std::string_view instance);
 
