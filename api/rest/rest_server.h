@@ -25,8 +25,8 @@ struct RestOptions {
   int threads = 2;
   /// Why nothing can be made durable at the moment, for /readyz; "": it can. Null: never asked. Any
   /// thread; must not block.
-  std::function<std::string()> write_problem;
-  std::vector<ServerWarning> warnings;  // told by /v1/status
+  std::function<std::string()> write_problem = {};
+  std::vector<ServerWarning> warnings = {};  // told by /v1/status
 };
 
 class RestServer {

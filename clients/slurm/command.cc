@@ -142,7 +142,8 @@ client::Outcome<Done> FetchSpecs(client::ApiClient& api, const std::vector<JobSp
     const std::size_t before = list->rows().size();
     client::Outcome<bool> found = FetchJob(api, std::to_string(spec.id), list);
     if (!found.ok()) return found.failure();
-    const bool array = *found && list->rows().back().array_job_id == spec.id;
+    const bool array = *found && list->rows().size() > before &&
+                       list->rows().back().array_job_id == spec.id;
     if (!array && !spec.tasks_only) continue;
     list->rows().resize(before);
     if (array) arrays.push_back(spec);

@@ -124,6 +124,7 @@ struct Daemon::Impl {
   Status OpenStore();
   Status MakeBackends(const std::string& instance_id);
   Status DeclareObjects();
+  Status TryDeclareObjects(Monotonic deadline);
   void TellUnserved();
   Status Serve();
   void StartPropagator();
@@ -270,7 +271,20 @@ Status Daemon::Impl::MakeBackends(const std::string& instance_id) {
   return Done{};
 }
 
+// The lead may be lost and won again meanwhile, and the database may go away and come back: that is
+// no reason to give up a start.
 Status Daemon::Impl::DeclareObjects() {
+  const Monotonic deadline = clock.Now() + kDeclareWithinNs;
+  while (true) {
+    const Status status = TryDeclareObjects(deadline);
+    if (status.ok() || status.error().code != Code::kUnavailable || clock.Now() >= deadline)
+      return status;
+    if (start.stop_requested()) return Error{Code::kCancelled, "the start was given up"};
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
+Status Daemon::Impl::TryDeclareObjects(Monotonic deadline) {
   ApplyCommand apply;
   apply.actor = {"musterd", "start"};
   const WorldViewPtr world = engine->View();
@@ -290,7 +304,6 @@ Status Daemon::Impl::DeclareObjects() {
   };
   auto done = promise.get_future();
   // After a restart the inbox may be full of what members report of their attempts: it drains.
-  const Monotonic deadline = clock.Now() + kDeclareWithinNs;
   while (!engine->Post(ApplyCommand(apply))) {
     if (start.stop_requested()) return Error{Code::kCancelled, "the start was given up"};
     if (clock.Now() >= deadline) return Internal("the engine refuses the member clusters");

@@ -89,8 +89,8 @@ TEST_F(Cli, SubmitSaysOnceWhatIsWrongAndWhere) {
   } cases[] = {
       {"spec.x: must not be negative", "spec.x",
        "muster: refused\n  " + file_ + ": document 1: spec.x: must not be negative\n"},
-      {"namespace \"n\" does not exist", "",
-       "muster: " + file_ + ": document 1: namespace \"n\" does not exist\n"},
+      {"namespace n does not exist", "",
+       "muster: " + file_ + ": document 1: namespace n does not exist\n"},
   };
   std::ofstream(file_) << "kind: Job\n";
   for (const auto& one : cases) {

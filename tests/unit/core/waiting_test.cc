@@ -70,9 +70,14 @@ TEST(SecondPassQueueTest, WaitsLongerEachTime_AndForgetsOnSuccess) {
   SecondPassQueue queue;
   EXPECT_FALSE(queue.Offer(job, kNow)) << "it needs none";
   auto admission = std::make_shared<Admission>();
+  PodSetAssignment& pod_set = admission->pod_sets.emplace_back();
+  pod_set.topology = std::make_shared<const TopologyAssignment>(
+      TopologyAssignment{{"kubernetes.io/hostname"}, {TopologyDomain{{"x0"}, 1}}});
   ReserveQuota(job.get(), admission, kNow);
   SyncAdmitted(job.get(), AdmissionSettings{}, kNow);
-  ChangeState(job.get(), [](AdmissionState* state) { state->unhealthy_nodes = {"x0"}; });
+  ChangeState(job.get(), [](AdmissionState* state) { state->unhealthy_nodes = {"y0"}; });
+  EXPECT_FALSE(queue.Offer(job, kNow)) << "none of its pods stands there";
+  ChangeState(job.get(), [](AdmissionState* state) { state->unhealthy_nodes = {"y0", "x0"}; });
   std::int64_t waited = 0;
   for (const std::int64_t delay : {1, 2, 4, 8, 16, 30, 30}) {
     EXPECT_TRUE(queue.Offer(job, After(waited)));
