@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "api/auth/authorizer.h"
+#include "api/service/job_filter.h"
 #include "api/service/explained.h"
 #include "api/service/pod_set_cache.h"
 #include "backends/backend.h"
@@ -33,19 +34,6 @@ struct SubmitRequest {
   std::string idempotency_key;  // "" = none
 };
 
-struct JobFilter {
-  std::string ns, queue, user;   // "" = any
-  std::string name;              // "" = any; of its object, or what a batch script was called
-  std::vector<JobState> states;  // empty = any
-  std::optional<ShapeKind> shape;
-  bool include_deleted = true;  // jobs whose object has gone (TTL) still answer on /v1
-};
-
-struct JobPage {
-  std::vector<JobPtr> items;
-  std::string next_page_token;  // "" = the last page
-};
-
 /// One document of `muster apply`, after it took effect (or would, with dry_run).
 struct DocumentOutcome {
   std::string kind, ns, name;
@@ -53,8 +41,6 @@ struct DocumentOutcome {
   JobPtr job;                              // set for job shapes
   std::vector<std::string> warnings = {};  // what was taken but is probably a mistake
 };
-
-std::string PageTokenAfter(JobId last);  // of the page that begins behind it
 
 struct QuotaKey {
   std::string cluster_queue, flavor, resource;

@@ -101,8 +101,8 @@ Started StartUnlessStopped(muster::Daemon& daemon, const sigset_t& signals) {
   return Started::kFailed;
 }
 
-// Every wait in it has an end well before. If one has not, leaving is safe: what was acknowledged is
-// durable, and pods outlive us anyway.
+// Every wait in it has an end well before. If one has not, leaving is safe: what was acknowledged
+// is durable, and pods outlive us anyway.
 void StopInTime(muster::Daemon& daemon) {
   std::promise<void> outcome;
   const std::future<void> ended = outcome.get_future();

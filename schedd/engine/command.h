@@ -1,7 +1,6 @@
-// Command: everything that can be asked of the engine; a closed variant. Cancel, update, hold, a
-// quota edit, a member's report: all pass here, there is no side door. Callbacks run on the engine
-// thread after the commit and after the change is visible in View(); they must be quick and must
-// not block.
+// Command: everything that can be asked of the engine; a closed variant, without a side door.
+// Callbacks run on the engine thread after the commit and after the change is visible in View();
+// they must be quick and must not block.
 #pragma once
 
 #include <optional>
@@ -23,15 +22,13 @@ struct Actor {
 /// A validated submission; the engine gives it id, event number and times, and to one without a
 /// name (a batch script) the name `job-<id>`, which its manifest does not carry.
 struct Submission {
-  std::shared_ptr<JobRecord>
-      draft;  // everything but id, accept_seq, resource_version, submit_time, state
+  std::shared_ptr<JobRecord> draft;  // all but id, accept_seq, resource_version, submit_time, state
   std::string manifest;
   std::optional<IdempotencyKey> idempotency;
   std::int64_t config_version = 0;  // of the configuration that its draft was made by
   /// Tasks of one array share the id of the first submission of the command when set.
   bool array_task = false;
 };
-
 struct Submitted {
   JobPtr job;
   bool replayed = false;
@@ -50,8 +47,7 @@ struct JobCommand {
   Actor actor;
   JobVerb verb = JobVerb::kCancel;
   JobId id;
-  Callback<JobPtr>
-      done;  // kNotFound; kFailedPrecondition with a sentence if not allowed in its state
+  Callback<JobPtr> done;  // kNotFound; kFailedPrecondition if its state does not allow it
 };
 
 /// One configuration object to put or remove; validated by the service.
@@ -66,7 +62,6 @@ struct ObjectChange {
 };
 
 enum class ApplyOutcome : std::uint8_t { kCreated, kConfigured, kUnchanged, kDeleted };
-
 struct ObjectApplied {
   ObjectPtr object;  // after the change; the last state for kDeleted
   ApplyOutcome outcome = ApplyOutcome::kUnchanged;
@@ -86,7 +81,6 @@ struct EditEffect {
   std::vector<JobPtr> would_admit;
   std::vector<JobPtr> would_preempt;  // the victims of what cannot be admitted otherwise
 };
-
 /// Decides on the world as it would be after `changes`, and changes nothing.
 struct PreviewCommand {
   std::vector<ObjectChange> changes;

@@ -15,9 +15,9 @@
 namespace muster {
 
 struct Engine::Impl : EngineState {
+  using OnEvents = std::function<void(const std::vector<Event>&)>;
   Impl(Store& store_in, const Clock& clock_in, Random& random_in, OrderSink& orders_in,
-       Metrics& metrics_in, EngineOptions options_in,
-       std::function<void(const std::vector<Event>&)> on_events_in);
+       Metrics& metrics_in, EngineOptions options_in, OnEvents on_events_in);
   ~Impl();
 
   // engine.cc: the loop.
@@ -43,8 +43,7 @@ struct Engine::Impl : EngineState {
   Result<JobPtr> Release(const JobPtr& job);
   Result<JobPtr> Requeue(const JobCommand& command, const JobPtr& job);
   JobPtr Delete(const JobPtr& job, const std::string& by);
-  /// From the store if it has left memory; kNotFound only if there is none.
-  Result<JobPtr> FindOrLoad(JobId id);
+  Result<JobPtr> FindOrLoad(JobId id);  // from the store if it has left memory; or kNotFound
 
   // attempts.cc: what becomes of the current attempt.
   void Admit(const core::Admit& admit);
@@ -96,11 +95,9 @@ struct Engine::Impl : EngineState {
   void OfferSecondPass(const JobPtr& job);
   bool SecondPassDue() const;
   void Complete(const core::Admit& admit);
-
   // node_failures.cc: machines that went away under pods (kueue.md 2.12).
   void CheckMachines();
   void NoteMachines(const JobPtr& job, const std::vector<std::string>& failed);
-
   // resource_checks.cc: waiting jobs are measured anew against LimitRanges and RuntimeClasses.
   void RecheckWaiting(const std::set<std::string>& namespaces, bool all);
   void RecheckAfterRecovery();
@@ -131,7 +128,6 @@ struct Engine::Impl : EngineState {
   void Account(const Observation& seen, std::set<DispatchKey>* accounted);
   void EndSucceeded(const JobPtr& job, const Observation& seen);
   void ShowStuck(const JobPtr& job, const dispatch::StepResult& result);
-
   // orphans.cc: objects on members that no attempt accounts for.
   bool FireStrayLists();
   void HandleOrphan(const Observation& seen, const DispatchRow* row);
@@ -144,7 +140,6 @@ struct Engine::Impl : EngineState {
   void HoldAhead(const JobPtr& job, const Observation& seen);
   void ForgetAbsent(const std::string& cluster, const std::set<std::string>& uids);
   void Handle(CollectCommand command);
-
   // lost_members.cc: members that do not answer, or are not what they were.
   void Handle(FactsCommand command);
   void Handle(FenceCommand command);
@@ -176,7 +171,6 @@ struct Engine::Impl : EngineState {
   void WakeRestarted();
   void SyncReserved();
   void PushPriorities(const ConfigView& before);
-
   // placements.cc: what placements make of waiting jobs, and what they are told of placed ones.
   void FollowPlacements(const ConfigView& before, const std::vector<ObjectKey>& changed);
   void NoteOpening(const core::NotAdmitted& waiting);
@@ -208,6 +202,7 @@ struct Engine::Impl : EngineState {
   void PutFairUse();
   void AddAudit(const Actor& actor, const char* verb, std::string object, std::string detail);
   void AnswerAfterCommit(Waiter waiter);
+
   // commit_pipeline.cc, publish.cc
   void SendCommit();
   bool SendHeartbeat();
@@ -229,7 +224,6 @@ struct Engine::Impl : EngineState {
   void Redrive();
   void RefuseWhileNotReady(Command& command);
   void FailWaiting(const Error& error);
-
   // retention.cc: ended jobs leave memory and, with a TTL, the world; idempotency keys expire.
   void ScheduleRetirement(const JobRecord& job);
   bool FireTimers();
@@ -242,7 +236,7 @@ struct Engine::Impl : EngineState {
   Random& random;
   OrderSink& orders;
   const EngineOptions options;
-  const std::function<void(const std::vector<Event>&)> on_events;
+  const OnEvents on_events;
   std::shared_ptr<Published> published;
   EngineMetrics metrics;
 

@@ -41,6 +41,14 @@ void TakeRows(std::vector<SetAsideObject> set_aside, const std::vector<WorkPtr>&
   }
 }
 
+void TakeDispatches(std::vector<DispatchRow> rows, LiveState* live) {
+  for (DispatchRow& row : rows) {
+    if (row.state == DispatchState::kGone) continue;
+    live->names[NameHash(row)] = row.key;
+    live->dispatches[row.key] = std::move(row);
+  }
+}
+
 // Whoever led in between may have been stopped since: what he may still send in his term comes
 // before anything of ours.
 void BeginTerm(const EngineOptions& options, Epoch before, const Lease& lease, Monotonic asked,
@@ -144,11 +152,7 @@ void Engine::Impl::Rebuild(Loaded loaded) {
     live.jobs[job->id] = std::move(job);
   }
   committed.ledger = live.planned;
-  for (DispatchRow& row : loaded.dispatches) {
-    if (row.state == DispatchState::kGone) continue;
-    live.names[NameHash(row)] = row.key;
-    live.dispatches[row.key] = std::move(row);
-  }
+  TakeDispatches(std::move(loaded.dispatches), &live);
   TakeRows(std::move(loaded.set_aside), loaded.works, loaded.snapshots, &live);
   committed.set_aside = std::make_shared<const SetAside>(live.set_aside);
   committed.works = std::make_shared<const WorkTable>(live.works);

@@ -10,8 +10,8 @@
 namespace muster {
 
 /// What of a pod's request counts against quota: resources with an excluded prefix are dropped,
-/// then transformations applied. Outputs of one name are summed exactly, never below 0, added to what
-/// the pod asks for by that name itself, and rounded up once. No multiplyBy asked for: factor 1.
+/// then transformations applied. Outputs of one name are summed exactly, never below 0, added to
+/// what the pod asks for by that name itself, and rounded up once. No multiplyBy asked for: times 1.
 ResourceList QuotaRequest(const ResourceList& of_pod, const AdmissionSettings& settings);
 
 /// Sets requests of a pod set to QuotaRequest(of_pod), and node_requests to of_pod if it differs.

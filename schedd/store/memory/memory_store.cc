@@ -188,7 +188,8 @@ void MemoryStore::Accept(Epoch epoch, std::vector<NewJob> batch,
 Result<std::vector<Result<Accepted>>> MemoryStore::FindAccepted(const std::vector<NewJob>& jobs,
                                                                 bool last) {
   const auto there = [this](const NewJob& job) {
-    const auto found = job.record == nullptr ? tables_.uids.end() : tables_.uids.find(job.record->uid);
+    const auto found =
+        job.record == nullptr ? tables_.uids.end() : tables_.uids.find(job.record->uid);
     return found != tables_.uids.end() && found->second == job.record->id;
   };
   if (!last && std::none_of(jobs.begin(), jobs.end(), there))

@@ -2,8 +2,8 @@
 // round trip.
 //
 // Every wait for an answer has an end (watchdog.h): a server that does not answer in time is a lost
-// connection. So is one that warns: a commit whose wait for a synchronous standby was cancelled is a
-// success with a warning, and may be lost.
+// connection. So is one that warns: a commit whose wait for a synchronous standby was cancelled is
+// a success with a warning, and may be lost.
 //
 // Not thread-safe: one connection, one thread. Nothing throws.
 #pragma once

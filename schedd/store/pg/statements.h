@@ -1,8 +1,9 @@
-// Every SQL statement of the C++ side, here, in statements_objects.h and in statements_read.h.
+// Every SQL statement of the C++ side, here and in the other headers statements_*.h.
 // Nothing else of schedd/ contains SQL (db/migrations has the schema). Columns travel as arrays,
 // one array a column, so that a batch is one statement.
 #pragma once
 
+#include "schedd/store/pg/statements_lead.h"
 #include "schedd/store/pg/statements_objects.h"
 
 namespace muster::pg::sql {
@@ -15,9 +16,6 @@ struct Prepared {
 
 // --- sessions
 // ---------------------------------------------------------------------------------------------
-
-/// The key of the session lock that the leader holds; any fixed number of ours.
-#define MUSTER_LEADER_LOCK "7205759403792793600"
 
 /// Plans are made once, on tables that may still be empty: they must use the keys nevertheless.
 inline constexpr const char* kWriterSettings =
@@ -33,31 +31,6 @@ inline constexpr const char* kSessionEnds =
 inline constexpr const char* kReaderSettings =
     "set default_transaction_read_only = on; set jit = off; set client_min_messages = warning; "
     "set application_name = 'musterd reader'";
-inline constexpr const char* kTryLeaderLock = "select pg_try_advisory_lock(" MUSTER_LEADER_LOCK ")";
-inline constexpr const char* kLeaderLock = "select pg_advisory_lock(" MUSTER_LEADER_LOCK ")";
-inline constexpr const char* kSetLockTimeout =
-    "select set_config('lock_timeout', $1, false)";  // milliseconds; 0: none
-/// Who leads, and what the session that has the leader's lock waits for.
-inline constexpr const char* kLeaderHolder =
-    "select l.holder, coalesce((select a.wait_event from pg_locks k join pg_stat_activity a on "
-    "a.pid = k.pid where k.locktype = 'advisory' and k.granted and k.objsubid = 1 and k.database = "
-    "(select oid from pg_database where datname = current_database()) and ((k.classid::bigint << "
-    "32) | k.objid::bigint) = " MUSTER_LEADER_LOCK " limit 1), '') from leader l";
-/// The group numbers of this leader begin at a multiple of 2^32 that is drawn for it: nobody else's
-/// are near them.
-inline constexpr const char* kNewEpoch =
-    "update leader set epoch = epoch + 1, holder = $1, last_group = (1 + floor(random() * "
-    "1073741822)::bigint) << 32 returning epoch, last_group";
-/// Ends our own epoch after a lost answer: waits for a transaction that is still under way and
-/// fences one that has not begun. $2, $3: between which our group numbers are.
-inline constexpr const char* kCloseEpoch =
-    "update leader set epoch = epoch + 1 where epoch = $1 and last_group between $2::bigint and "
-    "$3::bigint returning epoch";
-/// The same when somebody else has ended it: a commit (for a lock is one) that comes after all that
-/// can be seen, so that what is seen then is as durable as an answered commit.
-inline constexpr const char* kAwaitLeader = "select epoch from leader for update";
-/// Which group was the last to be committed in an epoch that ended.
-inline constexpr const char* kLastGroupOf = "select last_group from ended_epochs where epoch = $1";
 
 // --- accepting
 // --------------------------------------------------------------------------------------------
@@ -130,8 +103,8 @@ inline constexpr Prepared kForeignKeys = {
     "foreign_keys", "select t.job_id, k.job_id, k.fingerprint from " MUSTER_KEY_ROWS
                     " join idempotency_keys k "
                     "on k.scope = t.scope and k.key = t.key where k.job_id <> t.job_id"};
-/// After a lost answer: which of these jobs are there. Another leader may have given the same number
-/// to another job: only the uid tells whose it is.
+/// After a lost answer: which of these jobs are there. Another leader may have given the same
+/// number to another job: only the uid tells whose it is.
 inline constexpr const char* kExistingJobs =
     "select j.id from unnest($1::bigint[], $2::uuid[]) as t (id, uid) join jobs j on j.id = t.id "
     "and j.uid = t.uid";

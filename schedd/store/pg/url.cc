@@ -15,7 +15,7 @@ struct Addition {
   const char* environment;  // libpq's variable for it; null: none
 };
 
-// A server that is gone is given up in seconds; without these the kernel takes a quarter of an hour.
+// A server that is gone is given up in seconds; the kernel alone takes a quarter of an hour.
 constexpr Addition kAdditions[] = {
     {"target_session_attrs", "read-write", "PGTARGETSESSIONATTRS"},
     {"connect_timeout", "2", "PGCONNECT_TIMEOUT"},

@@ -316,7 +316,7 @@ void WriteSession::Resolve(std::span<Group> groups, const std::stop_token& stop)
   using Clock = StoreHealth::Clock;
   const std::int64_t first_group = first_group_, last_group = last_group_;
   const Epoch epoch = epoch_;
-  // All that takes time counts. A process that was stopped meanwhile asks for a moment nevertheless.
+  // All that takes time counts. A process that was stopped meanwhile asks a moment nevertheless.
   const auto whole = std::chrono::milliseconds(resolve_ms_);
   const Clock::time_point until = std::max(groups.front().sent + whole, Clock::now() + whole / 4);
   std::int64_t pause = 20;

@@ -1,5 +1,5 @@
-// What tests do to a database under a store's feet: end or hold its writer, take its lead, take away
-// the standby that its commits wait for.
+// What tests do to a database under a store's feet: end or hold its writer, take its lead, take
+// away the standby that its commits wait for.
 #pragma once
 
 #include <memory>

@@ -84,7 +84,6 @@ TEST_F(LocalEnds, TheSameOfAnAttemptThatIsAdopted) {
 }
 
 TEST_F(LocalEnds, AnEarlierKillIsNotCountedAgain_WhenAContainerIsStartedAnew) {
-  if (!LimitsMemory()) GTEST_SKIP() << "no control group tells";
   const std::string mark = directory_.path() + "/mark";
   const Observation end = RunJob(
       R"("backoffLimit":3,"template":{"spec":{"restartPolicy":"OnFailure","containers":[{"name":"main",
