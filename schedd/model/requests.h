@@ -11,7 +11,7 @@ namespace muster {
 
 /// What of a pod's request counts against quota: resources with an excluded prefix are dropped,
 /// then transformations applied. Outputs of one name are summed exactly, never below 0, added to
-/// what the pod asks for by that name itself, and rounded up once. No multiplyBy asked for: times 1.
+/// what the pod asks for by that name itself, and rounded up once. No multiplyBy asked for: once.
 ResourceList QuotaRequest(const ResourceList& of_pod, const AdmissionSettings& settings);
 
 /// Sets requests of a pod set to QuotaRequest(of_pod), and node_requests to of_pod if it differs.

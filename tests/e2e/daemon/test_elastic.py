@@ -57,10 +57,14 @@ class Elastic(unittest.TestCase):
         self.assertEqual(self.server.job(job)["attempt"], 1)
         waiting = self.submit(self.manifest(2, name="waiting", elastic="false"))
         self.assertEqual(self.server.job(waiting)["state"], "Pending")
-        status, object = self.server.get(f"{JOBS}/elastic")
-        self.assertEqual((status, object["spec"]["parallelism"], object["metadata"]["generation"]), (200, 4, 2))
-        object["spec"]["parallelism"] = 1
-        status, put = self.server.call("PUT", f"{JOBS}/elastic", object)
+        def put_one_pod():
+            """As clients do: read, change, write, and again if something else was written in between."""
+            status, object = self.server.get(f"{JOBS}/elastic")
+            self.assertEqual((status, object["spec"]["parallelism"], object["metadata"]["generation"]), (200, 4, 2))
+            object["spec"]["parallelism"] = 1
+            status, put = self.server.call("PUT", f"{JOBS}/elastic", object)
+            return None if status == 409 else (status, put)
+        status, put = self.server.wait(put_one_pod, what="the smaller size is taken")
         self.assertEqual((status, put["spec"]["parallelism"]), (200, 1), put)
         self.assertTrue(self.wait_pods(job, 1) < first, "the newest go first")
         self.server.wait_state(waiting, "Running")

@@ -37,7 +37,8 @@ struct WaitingGrpc {
     };
     call->StartCall(nullptr);
     wait();
-    call->WriteLast(grpc::ByteBuffer(), {}, nullptr);
+    const grpc::Slice nothing("", 0);
+    call->WriteLast(grpc::ByteBuffer(&nothing, 1), {}, nullptr);
     wait();
     grpc::ByteBuffer answer;
     call->Read(&answer, nullptr);

@@ -459,7 +459,7 @@ TEST_F(LeadTest, ItIsWrittenWhenTheDatabaseConfirmsTheLeadAgain) {
   const auto client = Client(server);
   world.clock.Advance(10'000);
   const Answer create(*client, Post("/create"));
-  EXPECT_EQ(Answer(*client, Get("/read")).Status(), 200);
+  EXPECT_EQ(Answer(*client, Get("/read")).Status(), 201) << "reading waits for nobody";
   EXPECT_FALSE(create.here());
   EXPECT_TRUE(lead->Wanted());
   lead->Renew(Epoch{1}, world.clock.Now());
