@@ -13,6 +13,7 @@ from muster_server import BIN, PATIENCE, SOURCE, Server, example
 
 # What each command prints, as regular expressions over its output and its errors; it ends with 0.
 SHOWS = {
+    "muster status": [r"ready: +yes"],
     "export PATH=$PWD/build/bin:$PWD/build/bin/slurm:$PATH": [],
     "muster get jobs -A": [r"NAMESPACE +ID +NAME", r"vision +1 +count-images-\w+ +Job +gpu +Succeeded"],
     "muster get clusterqueues -o wide": [
