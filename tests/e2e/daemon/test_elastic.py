@@ -63,8 +63,8 @@ class Elastic(unittest.TestCase):
             self.assertEqual((status, object["spec"]["parallelism"], object["metadata"]["generation"]), (200, 4, 2))
             object["spec"]["parallelism"] = 1
             status, put = self.server.call("PUT", f"{JOBS}/elastic", object)
-            return None if status == 409 else (status, put)
-        status, put = self.server.wait(put_one_pod, what="the smaller size is taken")
+            return None if status == 409 else (status, put, object)
+        status, put, object = self.server.wait(put_one_pod, what="the smaller size is taken")
         self.assertEqual((status, put["spec"]["parallelism"]), (200, 1), put)
         self.assertTrue(self.wait_pods(job, 1) < first, "the newest go first")
         self.server.wait_state(waiting, "Running")
