@@ -13,8 +13,8 @@ if(MUSTER_MOLD)
 endif()
 
 # A unity build compiles the sources of a library by tens, which parses the headers once for all of
-# them: a build from nothing takes a third of the time. Off in the developer's presets, where one
-# changed source is to be compiled alone.
+# them. Off in the developer's preset, where one changed source is to be compiled alone. The
+# compiler cache does not find these files in a clone elsewhere, because they name it.
 option(MUSTER_UNITY "Compile the libraries' sources by tens" ON)
 
 add_library(muster_flags INTERFACE)
