@@ -28,6 +28,10 @@ using Warnings = std::vector<std::string>;
 /// `"warnings"` as the last member of the object that `out` ends with.
 void AppendWarnings(const Warnings& warnings, std::string* out) {
   out->pop_back();
+  if (warnings.empty()) {
+    *out += ",\"warnings\":[]}";
+    return;
+  }
   *out += ",\"warnings\":" + WriteJson(json::array(warnings.begin(), warnings.end())) + "}";
 }
 
