@@ -7,7 +7,7 @@
 #include "api/grpc/convert.h"
 #include "api/grpc/submit_stream.h"
 #include "schedd/base/limits.h"
-#include "schedd/shapes/manifest_warnings.h"
+#include "schedd/shapes/parts/manifest_warnings.h"
 
 namespace muster::api {
 namespace {

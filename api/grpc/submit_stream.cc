@@ -4,7 +4,7 @@
 
 #include "api/grpc/call.h"
 #include "api/grpc/convert.h"
-#include "schedd/shapes/manifest_warnings.h"
+#include "schedd/shapes/parts/manifest_warnings.h"
 
 namespace muster::api {
 

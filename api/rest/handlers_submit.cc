@@ -8,7 +8,7 @@
 #include "api/rest/query_reader.h"
 #include "api/service/views.h"
 #include "schedd/base/limits.h"
-#include "schedd/shapes/manifest_warnings.h"
+#include "schedd/shapes/parts/manifest_warnings.h"
 
 namespace muster::rest {
 namespace {

@@ -11,7 +11,7 @@
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
 #include "api/service/workload_edit.h"
-#include "schedd/shapes/canonical.h"
+#include "schedd/shapes/parts/canonical.h"
 
 namespace muster::rest {
 namespace {

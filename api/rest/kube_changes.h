@@ -4,7 +4,7 @@
 #include <string>
 
 #include "api/rest/kube_handlers.h"
-#include "schedd/engine/command.h"
+#include "schedd/world/command.h"
 
 namespace muster::rest {
 

@@ -9,7 +9,7 @@
 #include "api/rest/kube_warnings.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
-#include "schedd/shapes/canonical.h"
+#include "schedd/shapes/parts/canonical.h"
 
 namespace muster::rest {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "schedd/model/job.h"
-#include "schedd/shapes/queue_objects.h"
+#include "schedd/shapes/config/queue_objects.h"
 
 namespace muster::rest {
 

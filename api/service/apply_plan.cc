@@ -10,7 +10,7 @@
 #include "api/service/replace_job.h"
 #include "api/service/submission.h"
 #include "schedd/base/limits.h"
-#include "schedd/shapes/manifest_warnings.h"
+#include "schedd/shapes/parts/manifest_warnings.h"
 
 namespace muster::api {
 namespace {

@@ -5,10 +5,11 @@
 #include "api/service/scheduler_service.h"
 #include "api/service/start_estimate.h"
 #include "schedd/base/limits.h"
-#include "schedd/core/admission_fair_sharing.h"
-#include "schedd/core/member_machines.h"
-#include "schedd/engine/live_state.h"
+#include "schedd/core/quota/admission_fair_sharing.h"
+#include "schedd/core/topology/member_machines.h"
+#include "schedd/lifecycle/holder_of.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/world/job_table.h"
 
 namespace muster::api {
 namespace {

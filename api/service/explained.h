@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "schedd/core/explain.h"
+#include "schedd/core/explain/explain.h"
 
 namespace muster::api {
 

@@ -5,8 +5,8 @@
 #include "api/service/workload_name.h"
 #include "api/service/workload_object.h"
 #include "schedd/model/scale_lifecycle.h"
-#include "schedd/shapes/canonical.h"
-#include "schedd/shapes/metadata.h"
+#include "schedd/shapes/parts/canonical.h"
+#include "schedd/shapes/parts/metadata.h"
 
 namespace muster::api {
 namespace {

@@ -7,8 +7,8 @@
 #include "api/service/views.h"
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
-#include "schedd/core/eviction_pace.h"
-#include "schedd/shapes/batch_spec.h"
+#include "schedd/core/preempt/eviction_pace.h"
+#include "schedd/shapes/batch/batch_spec.h"
 
 namespace muster::api {
 namespace {

@@ -7,7 +7,7 @@
 #include "api/service/scheduler_service.h"
 #include "api/service/workload_name.h"
 #include "schedd/base/limits.h"
-#include "schedd/shapes/job_change.h"
+#include "schedd/shapes/kinds/job_change.h"
 
 namespace muster::api {
 namespace {

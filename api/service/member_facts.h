@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "schedd/core/snapshot.h"
+#include "schedd/core/cycle/snapshot.h"
 #include "schedd/text/json.h"
 
 namespace muster::api {

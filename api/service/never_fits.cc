@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "schedd/core/never_fits.h"
-#include "schedd/shapes/queue_objects.h"
+#include "schedd/core/member/never_fits.h"
+#include "schedd/shapes/config/queue_objects.h"
 
 namespace muster::api {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "schedd/base/result.h"
-#include "schedd/engine/world_view.h"
+#include "schedd/world/world_view.h"
 
 namespace muster::api {
 

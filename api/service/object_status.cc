@@ -8,8 +8,8 @@
 #include "api/service/registered_member.h"
 #include "api/service/views.h"
 #include "schedd/base/quantity.h"
-#include "schedd/core/fair_share.h"
-#include "schedd/core/queue_status.h"
+#include "schedd/core/quota/fair_share.h"
+#include "schedd/core/quota/queue_status.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/requests.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "schedd/engine/world_view.h"
 #include "schedd/text/json.h"
+#include "schedd/world/world_view.h"
 
 namespace muster::api {
 

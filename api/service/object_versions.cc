@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "schedd/shapes/queue_objects.h"
+#include "schedd/shapes/config/queue_objects.h"
 
 namespace muster::api {
 namespace {

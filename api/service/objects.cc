@@ -8,7 +8,7 @@
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/validate.h"
-#include "schedd/shapes/canonical.h"
+#include "schedd/shapes/parts/canonical.h"
 
 namespace muster::api {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "api/service/placement_parts.h"
 #include "api/service/placement_status.h"
-#include "schedd/core/placement_ask.h"
+#include "schedd/core/member/placement_ask.h"
 
 namespace muster::api {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "api/service/placement_works.h"
-#include "schedd/core/member_room.h"
-#include "schedd/core/policy_fit.h"
+#include "schedd/core/member/member_room.h"
+#include "schedd/core/member/policy_fit.h"
 
 namespace muster::api {
 namespace {

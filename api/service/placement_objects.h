@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "api/service/placement_parts.h"
-#include "schedd/engine/world_view.h"
 #include "schedd/propagation/step/select.h"
 #include "schedd/text/json.h"
+#include "schedd/world/world_view.h"
 
 namespace muster::api {
 

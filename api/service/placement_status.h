@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "schedd/engine/world_view.h"
 #include "schedd/text/json.h"
+#include "schedd/world/world_view.h"
 
 namespace muster::api {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "schedd/core/policy_fit.h"
+#include "schedd/core/member/policy_fit.h"
 
 namespace muster::api {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "schedd/shapes/job_change.h"
+#include "schedd/shapes/kinds/job_change.h"
 #include "schedd/text/json.h"
 
 namespace muster::api {

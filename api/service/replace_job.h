@@ -1,9 +1,9 @@
 // Replacing a job's manifest under its name, as PUT and `muster apply` do.
 #pragma once
 
-#include "schedd/engine/command.h"
-#include "schedd/shapes/shape.h"
+#include "schedd/shapes/kinds/shape.h"
 #include "schedd/store/store.h"
+#include "schedd/world/command.h"
 
 namespace muster::api {
 

@@ -15,16 +15,16 @@
 #include <vector>
 
 #include "api/auth/authorizer.h"
-#include "api/service/job_filter.h"
 #include "api/service/explained.h"
+#include "api/service/job_filter.h"
 #include "api/service/pod_set_cache.h"
 #include "backends/backend.h"
 #include "backends/member_probe.h"
 #include "backends/member_queues.h"
 #include "schedd/engine/engine.h"
-#include "schedd/shapes/containers.h"
-#include "schedd/shapes/queue_objects.h"
-#include "schedd/shapes/shape.h"
+#include "schedd/shapes/config/queue_objects.h"
+#include "schedd/shapes/kinds/containers.h"
+#include "schedd/shapes/kinds/shape.h"
 
 namespace muster::api {
 

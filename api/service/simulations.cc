@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "schedd/base/limits.h"
-#include "schedd/shapes/field.h"
+#include "schedd/shapes/parts/field.h"
 #include "schedd/simulate/play.h"
 #include "schedd/simulate/report.h"
 #include "schedd/simulate/scenario.h"

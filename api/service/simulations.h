@@ -5,8 +5,8 @@
 #include <atomic>
 
 #include "schedd/base/result.h"
-#include "schedd/engine/world_view.h"
 #include "schedd/text/json.h"
+#include "schedd/world/world_view.h"
 
 namespace muster::api {
 

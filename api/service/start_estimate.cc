@@ -4,8 +4,8 @@
 #include <set>
 
 #include "schedd/base/limits.h"
-#include "schedd/core/explain_ends.h"
-#include "schedd/engine/job_changes.h"
+#include "schedd/core/explain/explain_ends.h"
+#include "schedd/lifecycle/job_changes.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/simulate/simulator.h"
 

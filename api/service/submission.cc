@@ -5,8 +5,8 @@
 #include "api/service/fingerprint.h"
 #include "api/service/unserved.h"
 #include "schedd/base/limits.h"
-#include "schedd/shapes/batch_script.h"
-#include "schedd/shapes/preparation.h"
+#include "schedd/shapes/batch/batch_script.h"
+#include "schedd/shapes/kinds/preparation.h"
 #include "schedd/text/json.h"
 
 namespace muster::api {

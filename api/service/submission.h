@@ -10,10 +10,10 @@
 #include "api/auth/authorizer.h"
 #include "api/service/pod_set_cache.h"
 #include "schedd/base/random.h"
-#include "schedd/engine/command.h"
 #include "schedd/model/config.h"
-#include "schedd/shapes/queue_choice.h"
-#include "schedd/shapes/shape.h"
+#include "schedd/shapes/kinds/queue_choice.h"
+#include "schedd/shapes/kinds/shape.h"
+#include "schedd/world/command.h"
 
 namespace muster::api {
 

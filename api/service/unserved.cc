@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schedd/shapes/field.h"
+#include "schedd/shapes/parts/field.h"
 
 namespace muster::api {
 namespace {

@@ -2,8 +2,8 @@
 // the door, by field, so that nothing is accepted and then waits for ever.
 #pragma once
 
-#include "schedd/shapes/queue_objects.h"
-#include "schedd/shapes/shape.h"
+#include "schedd/shapes/config/queue_objects.h"
+#include "schedd/shapes/kinds/shape.h"
 
 namespace muster::api {
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "schedd/engine/command.h"
 #include "schedd/model/config.h"
-#include "schedd/shapes/queue_objects.h"
+#include "schedd/shapes/config/queue_objects.h"
+#include "schedd/world/command.h"
 
 namespace muster::api {
 

@@ -7,8 +7,8 @@
 #include "api/service/validate.h"
 #include "api/service/workload_object.h"
 #include "schedd/model/admission_lifecycle.h"
-#include "schedd/shapes/metadata.h"
-#include "schedd/shapes/workload_status.h"
+#include "schedd/shapes/kinds/workload_status.h"
+#include "schedd/shapes/parts/metadata.h"
 
 namespace muster::api {
 namespace {

@@ -4,8 +4,8 @@
 // Pure functions.
 #pragma once
 
-#include "schedd/engine/command.h"
 #include "schedd/text/json.h"
+#include "schedd/world/command.h"
 
 namespace muster::api {
 

@@ -4,8 +4,8 @@
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/member_queues.h"
 #include "schedd/model/requests.h"
-#include "schedd/shapes/metadata.h"
-#include "schedd/shapes/topology_slices.h"
+#include "schedd/shapes/parts/metadata.h"
+#include "schedd/shapes/parts/topology_slices.h"
 
 namespace muster::api {
 namespace {

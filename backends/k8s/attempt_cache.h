@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "backends/k8s/status.h"
+#include "backends/k8s/status/status.h"
 
 namespace muster::k8s {
 

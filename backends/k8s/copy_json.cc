@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "backends/k8s/reader.h"
-#include "backends/k8s/status.h"
+#include "backends/k8s/status/reader.h"
+#include "backends/k8s/status/status.h"
 #include "schedd/model/member_labels.h"
 #include "schedd/model/member_queues.h"
 

@@ -5,8 +5,8 @@
 #include "backends/k8s/dependents.h"
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/patches.h"
-#include "backends/k8s/reader.h"
 #include "backends/k8s/removal.h"
+#include "backends/k8s/status/reader.h"
 #include "schedd/text/json.h"
 
 namespace muster::k8s {

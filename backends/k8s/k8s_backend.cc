@@ -12,9 +12,9 @@
 #include <thread>
 #include <utility>
 
+#include "backends/k8s/client/io_threads.h"
 #include "backends/k8s/copy_calls.h"
 #include "backends/k8s/ensure_call.h"
-#include "backends/k8s/io_threads.h"
 #include "backends/k8s/member.h"
 #include "backends/k8s/member_check.h"
 #include "backends/k8s/object_apply.h"

@@ -9,7 +9,7 @@
 
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/patches.h"
-#include "backends/k8s/reader.h"
+#include "backends/k8s/status/reader.h"
 #include "schedd/model/member_labels.h"
 #include "schedd/telemetry/log.h"
 #include "schedd/text/percent.h"

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <utility>
 
-#include "backends/k8s/kubeconfig.h"
+#include "backends/k8s/client/kubeconfig.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster::k8s {

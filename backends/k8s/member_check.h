@@ -1,8 +1,8 @@
 // What a cluster is and what its user may do there, asked before it becomes a member.
 #pragma once
 
-#include "backends/k8s/api_client.h"
-#include "backends/k8s/kubeconfig.h"
+#include "backends/k8s/client/api_client.h"
+#include "backends/k8s/client/kubeconfig.h"
 #include "backends/member_probe.h"
 
 namespace muster::k8s {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/k8s/api_client.h"
+#include "backends/k8s/client/api_client.h"
 #include "schedd/base/result.h"
 #include "schedd/text/json.h"
 

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "backends/k8s/reader.h"
+#include "backends/k8s/status/reader.h"
 #include "schedd/base/quantity.h"
 
 namespace muster::k8s {

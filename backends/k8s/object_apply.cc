@@ -9,7 +9,7 @@
 #include "backends/k8s/object_call.h"
 #include "backends/k8s/object_diff.h"
 #include "backends/k8s/object_marks.h"
-#include "backends/k8s/reader.h"
+#include "backends/k8s/status/reader.h"
 #include "schedd/base/limits.h"
 
 namespace muster::k8s {

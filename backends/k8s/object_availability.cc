@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/k8s/reader.h"
+#include "backends/k8s/status/reader.h"
 
 namespace muster::k8s {
 namespace {

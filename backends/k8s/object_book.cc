@@ -7,7 +7,7 @@
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/object_availability.h"
 #include "backends/k8s/object_marks.h"
-#include "backends/k8s/reader.h"
+#include "backends/k8s/status/reader.h"
 
 namespace muster::k8s {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "backends/k8s/kinds.h"
 #include "backends/k8s/member_json.h"
-#include "backends/k8s/reader.h"
+#include "backends/k8s/status/kinds.h"
+#include "backends/k8s/status/reader.h"
 
 namespace muster::k8s {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "backends/k8s/object_marks.h"
 #include "backends/k8s/patches.h"
-#include "backends/k8s/reader.h"
+#include "backends/k8s/status/reader.h"
 #include "schedd/base/limits.h"
 #include "schedd/base/quantity.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/k8s/reader.h"
+#include "backends/k8s/status/reader.h"
 #include "schedd/model/member_labels.h"
 #include "schedd/text/base64.h"
 

@@ -6,7 +6,7 @@
 #include "backends/k8s/object_call.h"
 #include "backends/k8s/object_marks.h"
 #include "backends/k8s/patches.h"
-#include "backends/k8s/reader.h"
+#include "backends/k8s/status/reader.h"
 
 namespace muster::k8s {
 namespace {

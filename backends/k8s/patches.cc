@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "backends/k8s/reader.h"
+#include "backends/k8s/status/reader.h"
 #include "schedd/model/member_labels.h"
 #include "schedd/model/member_queues.h"
 

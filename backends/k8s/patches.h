@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include "backends/k8s/kinds.h"
-#include "backends/k8s/status.h"
+#include "backends/k8s/status/kinds.h"
+#include "backends/k8s/status/status.h"
 #include "schedd/base/result.h"
 #include "schedd/model/dispatch.h"
 #include "schedd/text/json.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/k8s/kinds.h"
+#include "backends/k8s/status/kinds.h"
 
 namespace muster::k8s {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "backends/k8s/member_json.h"
-#include "backends/k8s/reader.h"
+#include "backends/k8s/status/reader.h"
 #include "schedd/text/percent.h"
 
 namespace muster::k8s {

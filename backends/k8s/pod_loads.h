@@ -9,7 +9,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "backends/k8s/reader.h"
+#include "backends/k8s/status/reader.h"
 #include "schedd/model/resources.h"
 #include "schedd/text/json.h"
 

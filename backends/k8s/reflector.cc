@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "backends/k8s/backoff.h"
+#include "backends/k8s/client/backoff.h"
 #include "backends/k8s/member_json.h"
 #include "schedd/text/percent.h"
 

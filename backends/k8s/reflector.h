@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/k8s/api_client.h"
+#include "backends/k8s/client/api_client.h"
 #include "schedd/base/result.h"
 #include "schedd/text/json.h"
 

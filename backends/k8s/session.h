@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "backends/backend.h"
-#include "backends/k8s/api_client.h"
 #include "backends/k8s/attempt_cache.h"
+#include "backends/k8s/client/api_client.h"
 #include "backends/k8s/node_totals.h"
 #include "backends/k8s/pod_loads.h"
 #include "backends/k8s/reflector.h"

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "backends/k8s/member_json.h"
-#include "backends/k8s/reader.h"
 #include "backends/k8s/session.h"
+#include "backends/k8s/status/reader.h"
 #include "schedd/telemetry/log.h"
 #include "schedd/text/percent.h"
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "clients/lib/visible_text.h"
-#include "schedd/shapes/batch_script.h"
+#include "schedd/shapes/batch/batch_script.h"
 
 namespace muster::slurm {
 

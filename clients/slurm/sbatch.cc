@@ -9,7 +9,7 @@
 #include "clients/slurm/command.h"
 #include "clients/slurm/sbatch_options.h"
 #include "clients/slurm/sbatch_request.h"
-#include "schedd/shapes/batch_script.h"
+#include "schedd/shapes/batch/batch_script.h"
 
 extern char** environ;
 

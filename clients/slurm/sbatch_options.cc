@@ -11,7 +11,7 @@
 #include "clients/slurm/sbatch_variables.h"
 #include "clients/slurm/slurm_time.h"
 #include "schedd/base/check.h"
-#include "schedd/shapes/batch_script.h"
+#include "schedd/shapes/batch/batch_script.h"
 
 namespace muster::slurm {
 namespace {

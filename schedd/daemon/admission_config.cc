@@ -6,7 +6,7 @@
 
 #include "schedd/base/quantity.h"
 #include "schedd/model/admission_gates.h"
-#include "schedd/shapes/field.h"
+#include "schedd/shapes/parts/field.h"
 
 namespace muster {
 namespace {

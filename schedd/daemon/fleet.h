@@ -14,7 +14,7 @@
 #include "backends/fleet/registry.h"
 #include "backends/k8s/k8s_backend.h"
 #include "schedd/dispatch/dispatcher.h"
-#include "schedd/engine/world_view.h"
+#include "schedd/world/world_view.h"
 
 namespace muster {
 

@@ -17,7 +17,9 @@
 
 #include "backends/backend.h"
 #include "schedd/base/clock.h"
-#include "schedd/engine/engine.h"
+#include "schedd/world/command.h"
+#include "schedd/world/order_sink.h"
+#include "schedd/world/world_view.h"
 
 namespace muster::dispatch {
 

@@ -5,7 +5,7 @@
 #include "schedd/dispatch/impl.h"
 #include "schedd/model/member_queues.h"
 #include "schedd/model/scale_lifecycle.h"
-#include "schedd/shapes/shape.h"
+#include "schedd/shapes/kinds/shape.h"
 
 namespace muster::dispatch {
 namespace {

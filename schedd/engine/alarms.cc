@@ -1,7 +1,7 @@
 // Alarms: what time alone changes of one job. Each job has at most one, at the earliest of its
 // deadlines; it is set anew with every change of its record.
-#include "schedd/core/eviction_pace.h"
-#include "schedd/core/requeue.h"
+#include "schedd/core/plan/requeue.h"
+#include "schedd/core/preempt/eviction_pace.h"
 #include "schedd/engine/impl.h"
 
 namespace muster {

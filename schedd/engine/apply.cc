@@ -4,7 +4,7 @@
 
 #include "schedd/engine/audit_details.h"
 #include "schedd/engine/impl.h"
-#include "schedd/shapes/queue_objects.h"
+#include "schedd/shapes/config/queue_objects.h"
 #include "schedd/text/json.h"
 
 namespace muster {

@@ -2,12 +2,12 @@
 #include <set>
 
 #include "schedd/base/limits.h"
-#include "schedd/core/cycle.h"
-#include "schedd/core/disruption.h"
-#include "schedd/core/explain_trial.h"
+#include "schedd/core/cycle/cycle.h"
+#include "schedd/core/explain/explain_trial.h"
+#include "schedd/core/member/disruption.h"
 #include "schedd/engine/impl.h"
 #include "schedd/engine/stand_ins.h"
-#include "schedd/shapes/queue_objects.h"
+#include "schedd/shapes/config/queue_objects.h"
 #include "schedd/text/json.h"
 
 namespace muster {

@@ -12,23 +12,6 @@ constexpr std::size_t kLazyRows = 512;  // reasons and counts written along with
 
 }  // namespace
 
-bool RefusedForGood(const Error& error) {
-  return error.code == Code::kFailedPrecondition || error.code == Code::kInvalidArgument;
-}
-
-Error WriteError(const Error& error) {
-  switch (error.code) {
-    case Code::kUnknown:
-      return Unavailable(
-          "the database went away while this was being written: whether it was is not known; ask "
-          "before trying again, or repeat it under the same idempotency key");
-    case Code::kAborted:
-      return Unavailable("this daemon no longer leads; nothing was written");
-    default:
-      return Unavailable("the database is away; nothing was written");
-  }
-}
-
 void Engine::Impl::AddLazyRows() {
   const std::size_t rows = std::min(kLazyRows, CommitRoom());
   for (std::size_t i = 0; i < rows && !lazy.empty();) {

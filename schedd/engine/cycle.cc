@@ -1,10 +1,10 @@
 // Deciding: when, on which snapshot, and what a plan does to the live world.
 #include <algorithm>
 
-#include "schedd/core/cycle.h"
+#include "schedd/core/cycle/cycle.h"
 
-#include "schedd/core/plan_check.h"
-#include "schedd/core/workload_class.h"
+#include "schedd/core/cycle/plan_check.h"
+#include "schedd/core/queue/workload_class.h"
 #include "schedd/engine/impl.h"
 #include "schedd/engine/stand_ins_impl.h"
 #include "schedd/telemetry/log.h"

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "schedd/core/plan.h"
-#include "schedd/engine/world_view.h"
+#include "schedd/core/plan/plan.h"
 #include "schedd/telemetry/metrics.h"
+#include "schedd/world/world_view.h"
 
 namespace muster {
 

@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "schedd/core/cycle_cache.h"
-#include "schedd/core/eviction_pace.h"
-#include "schedd/core/second_pass.h"
+#include "schedd/core/cycle/cycle_cache.h"
+#include "schedd/core/preempt/eviction_pace.h"
+#include "schedd/core/queue/second_pass.h"
 #include "schedd/engine/fair_use.h"
 #include "schedd/engine/held_ends.h"
 #include "schedd/engine/inbox.h"

@@ -1,10 +1,10 @@
 // Evictions (kueue.md 2.14): a job is marked first and holds its quota until its pods are gone;
 // then it waits again. Both steps are in its row, so a daemon that dies between them goes on.
 #include "schedd/base/quantity.h"
-#include "schedd/core/cycle.h"
+#include "schedd/core/cycle/cycle.h"
 #include "schedd/engine/impl.h"
 #include "schedd/engine/stand_ins.h"
-#include "schedd/shapes/requeue_wait.h"
+#include "schedd/shapes/parts/requeue_wait.h"
 
 namespace muster {
 namespace {

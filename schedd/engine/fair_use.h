@@ -12,10 +12,10 @@
 #include <set>
 #include <vector>
 
-#include "schedd/core/admission_fair_sharing.h"
-#include "schedd/core/queue_order.h"
-#include "schedd/engine/world_view.h"
+#include "schedd/core/queue/queue_order.h"
+#include "schedd/core/quota/admission_fair_sharing.h"
 #include "schedd/store/store.h"
+#include "schedd/world/world_view.h"
 
 namespace muster {
 

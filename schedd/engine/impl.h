@@ -7,9 +7,10 @@
 #include "schedd/engine/engine.h"
 #include "schedd/engine/engine_metrics.h"
 #include "schedd/engine/engine_state.h"
-#include "schedd/engine/job_changes.h"
+#include "schedd/engine/object_names.h"
 #include "schedd/engine/published.h"
-#include "schedd/engine/record_names.h"
+#include "schedd/lifecycle/holder_of.h"
+#include "schedd/lifecycle/job_changes.h"
 #include "schedd/model/admission_lifecycle.h"
 
 namespace muster {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "schedd/base/time.h"
-#include "schedd/engine/command.h"
 #include "schedd/engine/transaction.h"
+#include "schedd/world/command.h"
 
 namespace muster {
 

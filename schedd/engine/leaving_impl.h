@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "schedd/core/disruption.h"
+#include "schedd/core/member/disruption.h"
 #include "schedd/engine/impl.h"
 
 namespace muster {

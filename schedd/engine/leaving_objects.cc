@@ -2,7 +2,7 @@
 // status, in KubeFleet's words, in the same commit. Jobs are sent away here; configuration objects
 // leave because schedd/propagation reads in the status when the eviction was carried out.
 #include "schedd/engine/leaving_impl.h"
-#include "schedd/shapes/queue_objects.h"
+#include "schedd/shapes/config/queue_objects.h"
 #include "schedd/text/json.h"
 
 namespace muster {

@@ -1,7 +1,7 @@
 #include "schedd/engine/ledger.h"
 
 #include "schedd/base/quantity.h"
-#include "schedd/core/placement.h"
+#include "schedd/core/member/placement.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/requests.h"
 

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "backends/backend.h"
-#include "schedd/core/quota_tree.h"
-#include "schedd/core/snapshot.h"
-#include "schedd/engine/world_view.h"
+#include "schedd/core/cycle/snapshot.h"
+#include "schedd/core/quota/quota_tree.h"
 #include "schedd/model/job.h"
+#include "schedd/world/world_view.h"
 
 namespace muster {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <unordered_map>
 
-#include "schedd/core/holders.h"
-#include "schedd/core/queue_order.h"
+#include "schedd/core/queue/queue_order.h"
+#include "schedd/core/quota/holders.h"
 #include "schedd/engine/ledger.h"
-#include "schedd/engine/world_view.h"
+#include "schedd/world/world_view.h"
 
 namespace muster {
 
@@ -42,13 +42,5 @@ struct CommittedState {
   Ledger ledger;
   std::int64_t last_seq = 0;
 };
-
-/// What a search for victims sees of a job that holds quota. One that is being stopped for good is
-/// on its way out already.
-core::HolderPtr HolderOf(const core::QuotaTree& tree, const AdmissionSettings& settings,
-                         const JobPtr& job);
-
-/// The jobs that hold quota, in id order.
-std::vector<JobPtr> HoldersOf(const JobTable& jobs);
 
 }  // namespace muster

@@ -1,6 +1,6 @@
 // Machines: the trees of topology aware flavors with what holders take of them (kueue.md 2.11), and
 // second passes for what was left open of a placement (2.3).
-#include "schedd/core/member_machines.h"
+#include "schedd/core/topology/member_machines.h"
 #include "schedd/engine/impl.h"
 
 namespace muster {

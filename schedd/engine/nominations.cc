@@ -5,7 +5,7 @@
 #include <set>
 
 #include "schedd/base/limits.h"
-#include "schedd/core/member_candidates.h"
+#include "schedd/core/member/member_candidates.h"
 #include "schedd/engine/impl.h"
 #include "schedd/model/member_queues.h"
 

@@ -1,7 +1,7 @@
 // Commands that write one field of one object: a member's cordon or drain, the activity of an
 // admission check.
 #include "schedd/engine/leaving_impl.h"
-#include "schedd/shapes/queue_objects.h"
+#include "schedd/shapes/config/queue_objects.h"
 #include "schedd/text/json.h"
 
 namespace muster {

@@ -19,14 +19,6 @@ constexpr std::int64_t kIdleWriterNs =
 
 }  // namespace
 
-bool IsReport(const Command& command) {
-  return std::holds_alternative<ObservedCommand>(command) ||
-         std::holds_alternative<EnsuredCommand>(command) ||
-         std::holds_alternative<RemovedCommand>(command) ||
-         std::holds_alternative<ConfirmedCommand>(command) ||
-         std::holds_alternative<ListedCommand>(command);
-}
-
 std::size_t Engine::Impl::CommitDepth() const {
   return Crowded() ? std::min<std::size_t>(options.commit_depth, 1) : options.commit_depth;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "schedd/core/placement_ask.h"
+#include "schedd/core/member/placement_ask.h"
 #include "schedd/model/job.h"
 
 namespace muster {

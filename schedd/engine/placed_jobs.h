@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedd/core/snapshot.h"
+#include "schedd/core/cycle/snapshot.h"
 #include "schedd/model/config.h"
 #include "schedd/model/job.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schedd/core/placement_ask.h"
+#include "schedd/core/member/placement_ask.h"
 
 namespace muster {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedd/engine/world_view.h"
+#include "schedd/world/world_view.h"
 
 namespace muster {
 

@@ -2,7 +2,7 @@
 // one, and what the cycle is told of jobs that are placed already.
 #include <algorithm>
 
-#include "schedd/core/placement_ask.h"
+#include "schedd/core/member/placement_ask.h"
 #include "schedd/engine/impl.h"
 #include "schedd/engine/placement_wakes.h"
 #include "schedd/engine/stand_ins_impl.h"

@@ -4,7 +4,7 @@
 
 #include <mutex>
 
-#include "schedd/engine/world_view.h"
+#include "schedd/world/world_view.h"
 
 namespace muster {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "schedd/core/rebalance.h"
+#include "schedd/core/member/rebalance.h"
 #include "schedd/engine/leaving_impl.h"
 
 namespace muster {

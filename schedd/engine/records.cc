@@ -7,40 +7,9 @@
 #include "schedd/engine/stand_ins_impl.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/requests.h"
-#include "schedd/shapes/queue_objects.h"
+#include "schedd/shapes/config/queue_objects.h"
 
 namespace muster {
-
-std::string ObjectName(const JobRecord& job) { return "job/" + job.ns + "/" + job.name; }
-
-std::string ObjectName(const StoredObject& object) {
-  std::string name = shapes::InfoOf(object.kind).name;
-  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  if (!object.ns.empty()) name += "/" + object.ns;
-  return name + "/" + object.name;
-}
-
-DispatchKey CurrentKey(const JobRecord& job) { return {job.uid, job.attempt, job.cluster}; }
-
-core::HolderPtr HolderOf(const core::QuotaTree& tree, const AdmissionSettings& settings,
-                         const JobPtr& job) {
-  core::HolderPtr made = core::MakeHolder(tree, settings, job);
-  if (made->evicted || !changes::IsCancelling(*job)) return made;
-  auto leaving = std::make_shared<core::Holder>(*made);
-  leaving->evicted = true;
-  return leaving;
-}
-
-std::vector<JobPtr> HoldersOf(const JobTable& jobs) {
-  std::vector<JobPtr> holders;
-  jobs.ForEach(JobId{}, [&](const JobPtr& job) {
-    if (HoldsQuota(job->state)) holders.push_back(job);
-    return true;
-  });
-  return holders;
-}
 
 std::int64_t Engine::Impl::AddEvent(const char* type, JobId job, std::string object,
                                     std::string reason, std::string message) {

@@ -9,7 +9,7 @@
 #include "schedd/engine/leaving_impl.h"
 #include "schedd/engine/remote_objects.h"
 #include "schedd/engine/stand_ins_impl.h"
-#include "schedd/shapes/queue_objects.h"
+#include "schedd/shapes/config/queue_objects.h"
 #include "schedd/telemetry/log.h"
 #include "schedd/text/json.h"
 

@@ -2,8 +2,8 @@
 
 #include <functional>
 
-#include "schedd/engine/record_names.h"
-#include "schedd/shapes/shape.h"
+#include "schedd/engine/object_names.h"
+#include "schedd/shapes/kinds/shape.h"
 
 namespace muster {
 

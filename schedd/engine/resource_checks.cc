@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "schedd/engine/impl.h"
-#include "schedd/shapes/preparation.h"
+#include "schedd/shapes/kinds/preparation.h"
 #include "schedd/telemetry/log.h"
 #include "schedd/text/json.h"
 

@@ -13,11 +13,11 @@
 #include <tuple>
 #include <vector>
 
-#include "schedd/core/quota_tree.h"
+#include "schedd/core/quota/quota_tree.h"
 #include "schedd/dispatch/step/step.h"
 #include "schedd/engine/wakes.h"
-#include "schedd/engine/world_view.h"
 #include "schedd/store/store.h"
+#include "schedd/world/world_view.h"
 
 namespace muster {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "schedd/core/quota_tree.h"
-#include "schedd/engine/world_view.h"
+#include "schedd/core/quota/quota_tree.h"
+#include "schedd/world/world_view.h"
 
 namespace muster {
 

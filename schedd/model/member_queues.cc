@@ -6,20 +6,6 @@
 
 namespace muster {
 
-std::string_view DispatchModeName(DispatchMode mode) {
-  switch (mode) {
-    case DispatchMode::kDirect:
-      return "Direct";
-    case DispatchMode::kAllAtOnce:
-      return "AllAtOnce";
-    case DispatchMode::kIncremental:
-      return "Incremental";
-    case DispatchMode::kExternal:
-      return "External";
-  }
-  return "";
-}
-
 const AdmissionCheckStatus* MemberQueuesCheck(const JobRecord& job) {
   const auto& checks = StateOf(job).checks;
   const auto found = std::find_if(

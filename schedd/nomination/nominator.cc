@@ -5,8 +5,8 @@
 
 #include "schedd/model/member_queues.h"
 #include "schedd/nomination/impl.h"
-#include "schedd/shapes/member_pod_sets.h"
-#include "schedd/shapes/shape.h"
+#include "schedd/shapes/kinds/member_pod_sets.h"
+#include "schedd/shapes/kinds/shape.h"
 #include "schedd/telemetry/log.h"
 #include "schedd/text/json.h"
 

@@ -14,8 +14,8 @@
 
 #include "backends/member_queues.h"
 #include "schedd/base/clock.h"
-#include "schedd/engine/command.h"
-#include "schedd/engine/world_view.h"
+#include "schedd/world/command.h"
+#include "schedd/world/world_view.h"
 
 namespace muster::nomination {
 

@@ -19,10 +19,10 @@
 #include "backends/member_objects.h"
 #include "schedd/base/bounded_queue.h"
 #include "schedd/base/clock.h"
-#include "schedd/engine/command.h"
 #include "schedd/propagation/progress.h"
 #include "schedd/propagation/step/plan.h"
 #include "schedd/telemetry/metrics.h"
+#include "schedd/world/command.h"
 
 namespace muster::propagation {
 

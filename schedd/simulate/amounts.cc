@@ -1,8 +1,8 @@
 #include "schedd/simulate/amounts.h"
 
 #include "schedd/base/quantity.h"
-#include "schedd/core/member_machines.h"
-#include "schedd/core/placement.h"
+#include "schedd/core/member/placement.h"
+#include "schedd/core/topology/member_machines.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/requests.h"
 

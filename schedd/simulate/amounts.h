@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "schedd/core/snapshot.h"
+#include "schedd/core/cycle/snapshot.h"
 
 namespace muster::simulate {
 

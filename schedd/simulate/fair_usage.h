@@ -6,8 +6,8 @@
 #include <map>
 #include <memory>
 
-#include "schedd/core/admission_fair_sharing.h"
-#include "schedd/core/queue_order.h"
+#include "schedd/core/queue/queue_order.h"
+#include "schedd/core/quota/admission_fair_sharing.h"
 #include "schedd/model/config.h"
 
 namespace muster::simulate {

@@ -5,7 +5,7 @@
 
 #include "schedd/base/check.h"
 #include "schedd/base/quantity.h"
-#include "schedd/core/queue_entry.h"
+#include "schedd/core/queue/queue_entry.h"
 #include "schedd/model/admission_lifecycle.h"
 
 namespace muster::simulate {

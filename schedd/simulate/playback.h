@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "schedd/core/cycle_cache.h"
-#include "schedd/core/eviction_pace.h"
-#include "schedd/core/second_pass.h"
+#include "schedd/core/cycle/cycle_cache.h"
+#include "schedd/core/preempt/eviction_pace.h"
+#include "schedd/core/queue/second_pass.h"
 #include "schedd/model/lifecycle.h"
 #include "schedd/simulate/amounts.h"
 #include "schedd/simulate/fair_usage.h"

@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "schedd/shapes/batch_script.h"
-#include "schedd/shapes/preparation.h"
-#include "schedd/shapes/queue_choice.h"
-#include "schedd/shapes/queue_objects.h"
+#include "schedd/shapes/batch/batch_script.h"
+#include "schedd/shapes/config/queue_objects.h"
+#include "schedd/shapes/kinds/preparation.h"
+#include "schedd/shapes/kinds/queue_choice.h"
 #include "schedd/text/duration.h"
 
 namespace muster::simulate {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "schedd/base/result.h"
-#include "schedd/shapes/shape.h"
+#include "schedd/shapes/kinds/shape.h"
 #include "schedd/simulate/simulator.h"
 #include "schedd/text/json.h"
 

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "schedd/core/cycle.h"
-#include "schedd/core/queue_order.h"
+#include "schedd/core/cycle/cycle.h"
+#include "schedd/core/queue/queue_order.h"
 #include "schedd/model/admission_settings.h"
 #include "schedd/model/config.h"
 #include "schedd/model/job.h"

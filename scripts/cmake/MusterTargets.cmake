@@ -12,10 +12,39 @@ if(MUSTER_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# A unity build compiles the sources of a library by tens, which parses the headers once for all of
-# them. Off in the developer's preset, where one changed source is to be compiled alone. The
-# compiler cache does not find these files in a clone elsewhere, because they name it.
+# Compiling the sources of a library by tens parses the headers once for all of them. Off in the
+# developer's preset, where one changed source is to be compiled alone.
 option(MUSTER_UNITY "Compile the libraries' sources by tens" ON)
+
+# muster_by_tens(<variable> <directory of the generated files> <sources to keep alone>...)
+# Replaces the sources in the variable by generated ones that include ten of them each. They name what
+# they include from the checkout's root, so that the compiler cache finds them in a clone elsewhere;
+# CMake's own UNITY_BUILD writes absolute paths.
+function(muster_by_tens variable directory)
+  set(alone "")
+  foreach(source ${ARGN})
+    list(APPEND alone ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+  endforeach()
+  set(together ${${variable}})
+  if(alone)
+    list(REMOVE_ITEM together ${alone})
+  endif()
+  set(out ${alone})
+  set(number 0)
+  while(together)
+    list(SUBLIST together 0 10 ten)
+    list(REMOVE_ITEM together ${ten})
+    set(text "")
+    foreach(source ${ten})
+      file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${source})
+      string(APPEND text "#include \"${path}\"\n")
+    endforeach()
+    file(CONFIGURE OUTPUT ${directory}/tens_${number}.cc CONTENT "${text}" @ONLY)
+    list(APPEND out ${directory}/tens_${number}.cc)
+    math(EXPR number "${number} + 1")
+  endwhile()
+  set(${variable} ${out} PARENT_SCOPE)
+endfunction()
 
 add_library(muster_flags INTERFACE)
 target_compile_options(muster_flags INTERFACE
@@ -30,21 +59,23 @@ elseif(MUSTER_SANITIZE STREQUAL "thread")
   add_link_options(-fsanitize=thread)
 endif()
 
-# muster_library(<name> [DEPS public libraries...] [PRIVATE_DEPS ...] [ALONE sources...])
-# One static library from every .cc of the calling directory (not of its subdirectories). ALONE: those
-# whose private names are another's too, so that they cannot be compiled together with it.
+# muster_library(<name> [SINGLY] [ROOMS subdirectories...] [DEPS public libraries...] [PRIVATE_DEPS ...] [ALONE sources...])
+# One static library from every .cc of the calling directory and of the subdirectories that ROOMS
+# names. ALONE: those whose private names are another's too, so that they cannot be compiled together
+# with it. SINGLY: all of them are so.
 function(muster_library name)
-  cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE_DEPS;ALONE" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  cmake_parse_arguments(ARG "SINGLY" "" "ROOMS;DEPS;PRIVATE_DEPS;ALONE" ${ARGN})
+  set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  foreach(room ${ARG_ROOMS})
+    list(APPEND patterns ${CMAKE_CURRENT_SOURCE_DIR}/${room}/*.cc)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   if(sources)
+    if(MUSTER_UNITY AND NOT ARG_SINGLY)
+      muster_by_tens(sources ${CMAKE_CURRENT_BINARY_DIR}/${name} ${ARG_ALONE})
+    endif()
     add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PUBLIC muster_flags ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
-    if(MUSTER_UNITY)
-      set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
-      if(ARG_ALONE)
-        set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-      endif()
-    endif()
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE muster_flags ${ARG_DEPS})

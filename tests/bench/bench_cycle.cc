@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "schedd/core/cycle.h"
-#include "schedd/core/cycle_cache.h"
+#include "schedd/core/cycle/cycle.h"
+#include "schedd/core/cycle/cycle_cache.h"
 #include "tests/bench/benchmarks.h"
 #include "tests/bench/cpu_timer.h"
 #include "tests/bench/load_scenario.h"

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <optional>
 
-#include "backends/k8s/kubeconfig.h"
+#include "backends/k8s/client/kubeconfig.h"
 
 namespace muster::bench {
 namespace {

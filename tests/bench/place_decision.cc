@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
-#include "schedd/core/cycle.h"
-#include "schedd/core/cycle_cache.h"
-#include "schedd/core/member_fit.h"
+#include "schedd/core/cycle/cycle.h"
+#include "schedd/core/cycle/cycle_cache.h"
+#include "schedd/core/member/member_fit.h"
 #include "tests/bench/cpu_timer.h"
 #include "tests/bench/load_scenario.h"
 

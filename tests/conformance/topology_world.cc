@@ -1,6 +1,6 @@
 #include "tests/conformance/topology_world.h"
 
-#include "schedd/shapes/topology_slices.h"
+#include "schedd/shapes/parts/topology_slices.h"
 
 namespace muster::conformance {
 

@@ -1,7 +1,7 @@
 // The machines of a case: one member cluster without a name that has every node.
 #pragma once
 
-#include "schedd/core/topology_usage.h"
+#include "schedd/core/topology/topology_usage.h"
 #include "tests/conformance/world.h"
 
 namespace muster::conformance {

@@ -5,10 +5,10 @@
 
 #include "schedd/base/quantity.h"
 #include "schedd/model/requests.h"
-#include "schedd/shapes/object_readers.h"
-#include "schedd/shapes/pod_template.h"
-#include "schedd/shapes/topology_request.h"
-#include "schedd/shapes/workload_status.h"
+#include "schedd/shapes/config/object_readers.h"
+#include "schedd/shapes/kinds/workload_status.h"
+#include "schedd/shapes/parts/pod_template.h"
+#include "schedd/shapes/parts/topology_request.h"
 
 namespace muster::conformance {
 

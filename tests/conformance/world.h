@@ -9,7 +9,7 @@
 
 #include "schedd/model/config.h"
 #include "schedd/model/job.h"
-#include "schedd/shapes/pod_amounts.h"
+#include "schedd/shapes/parts/pod_amounts.h"
 #include "tests/conformance/case.h"
 
 namespace muster::conformance {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "schedd/engine/command.h"
+#include "schedd/world/command.h"
 
 namespace muster::test {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "schedd/base/check.h"
-#include "schedd/shapes/shape.h"
+#include "schedd/shapes/kinds/shape.h"
 
 namespace muster::test {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "schedd/base/limits.h"
-#include "schedd/core/member_candidates.h"
+#include "schedd/core/member/member_candidates.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/member_queues.h"
 

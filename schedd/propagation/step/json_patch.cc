@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "schedd/core/cluster_selector.h"
+#include "schedd/core/member/cluster_selector.h"
 #include "schedd/text/json_patch.h"
 
 namespace muster::propagation {

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "schedd/core/policy_fit.h"
+#include "schedd/core/member/policy_fit.h"
 
 namespace muster::propagation {
 namespace {

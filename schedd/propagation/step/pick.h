@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "schedd/core/member_room.h"
-#include "schedd/engine/world_view.h"
+#include "schedd/core/member/member_room.h"
+#include "schedd/world/world_view.h"
 
 namespace muster::propagation {
 

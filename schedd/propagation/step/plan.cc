@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "schedd/base/limits.h"
-#include "schedd/core/disruption.h"
+#include "schedd/core/member/disruption.h"
 #include "schedd/propagation/step/pick.h"
 #include "schedd/propagation/step/render.h"
 #include "schedd/propagation/step/rollout.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "schedd/core/cluster_selector.h"
+#include "schedd/core/member/cluster_selector.h"
 #include "schedd/propagation/step/digest.h"
 #include "schedd/propagation/step/json_patch.h"
 #include "schedd/text/json.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "schedd/engine/world_view.h"
+#include "schedd/world/world_view.h"
 
 namespace muster::propagation {
 

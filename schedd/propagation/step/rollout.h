@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "schedd/core/disruption.h"
-#include "schedd/engine/world_view.h"
+#include "schedd/core/member/disruption.h"
 #include "schedd/propagation/step/pick.h"
 #include "schedd/propagation/step/plan.h"
 #include "schedd/propagation/step/render.h"
+#include "schedd/world/world_view.h"
 
 namespace muster::propagation {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "schedd/base/limits.h"
-#include "schedd/core/placement_ask.h"
+#include "schedd/core/member/placement_ask.h"
 #include "schedd/propagation/step/digest.h"
 #include "schedd/propagation/step/manifest.h"
 #include "schedd/propagation/step/waves.h"

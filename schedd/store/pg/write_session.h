@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "schedd/store/pg/batch_encoding.h"
 #include "schedd/store/health.h"
+#include "schedd/store/pg/batch_encoding.h"
 #include "schedd/store/pg/pq.h"
 #include "schedd/store/pg/watchdog.h"
 #include "schedd/store/store.h"

@@ -2,7 +2,7 @@
 // entry-ordering.
 #include <algorithm>
 
-#include "schedd/core/cycle_order.h"
+#include "schedd/core/cycle/cycle_order.h"
 #include "tests/conformance/procedures/cycle_run.h"
 
 namespace muster::conformance {

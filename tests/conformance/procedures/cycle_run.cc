@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "schedd/base/quantity.h"
-#include "schedd/core/gates.h"
-#include "schedd/core/placement.h"
-#include "schedd/core/queue_entry.h"
+#include "schedd/core/member/placement.h"
+#include "schedd/core/queue/gates.h"
+#include "schedd/core/queue/queue_entry.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/requests.h"
 

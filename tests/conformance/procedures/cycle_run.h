@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "schedd/core/admission_fair_sharing.h"
-#include "schedd/core/cycle.h"
-#include "schedd/core/second_pass.h"
+#include "schedd/core/cycle/cycle.h"
+#include "schedd/core/queue/second_pass.h"
+#include "schedd/core/quota/admission_fair_sharing.h"
 #include "tests/conformance/compare.h"
 
 namespace muster::conformance {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "schedd/core/fair_share.h"
-#include "schedd/core/preemption_reserve.h"
+#include "schedd/core/plan/preemption_reserve.h"
+#include "schedd/core/quota/fair_share.h"
 #include "tests/conformance/compare.h"
 
 namespace muster::conformance {

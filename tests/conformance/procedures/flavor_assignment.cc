@@ -3,8 +3,8 @@
 #include <map>
 
 #include "schedd/base/quantity.h"
-#include "schedd/core/flavor_assigner.h"
-#include "schedd/core/topology_node_placer.h"
+#include "schedd/core/flavor/flavor_assigner.h"
+#include "schedd/core/placer/topology_node_placer.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/topology_world.h"
 

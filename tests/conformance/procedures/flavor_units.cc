@@ -2,10 +2,10 @@
 // assignment-total-requests.
 #include <numeric>
 
-#include "schedd/core/flavor_assigner.h"
-#include "schedd/core/flavor_score.h"
-#include "schedd/core/partial_admission.h"
-#include "schedd/shapes/object_readers.h"
+#include "schedd/core/flavor/flavor_assigner.h"
+#include "schedd/core/flavor/flavor_score.h"
+#include "schedd/core/flavor/partial_admission.h"
+#include "schedd/shapes/config/object_readers.h"
 #include "tests/conformance/compare.h"
 
 namespace muster::conformance {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "schedd/core/fair_targets.h"
-#include "schedd/core/flavor_assigner.h"
-#include "schedd/core/preemption.h"
-#include "schedd/core/preemption_classical.h"
+#include "schedd/core/flavor/flavor_assigner.h"
+#include "schedd/core/preempt/fair_targets.h"
+#include "schedd/core/preempt/preemption.h"
+#include "schedd/core/preempt/preemption_classical.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "tests/conformance/compare.h"
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <map>
 
-#include "schedd/core/admission_fair_sharing.h"
-#include "schedd/core/queue_entry.h"
-#include "schedd/core/queue_order.h"
-#include "schedd/core/second_pass.h"
+#include "schedd/core/queue/queue_entry.h"
+#include "schedd/core/queue/queue_order.h"
+#include "schedd/core/queue/second_pass.h"
+#include "schedd/core/quota/admission_fair_sharing.h"
 #include "tests/conformance/compare.h"
 
 namespace muster::conformance {

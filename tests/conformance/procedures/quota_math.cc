@@ -2,9 +2,9 @@
 // snapshot-add-remove.
 #include <set>
 
-#include "schedd/core/holders.h"
-#include "schedd/core/queue_status.h"
-#include "schedd/shapes/object_readers.h"
+#include "schedd/core/quota/holders.h"
+#include "schedd/core/quota/queue_status.h"
+#include "schedd/shapes/config/object_readers.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/topology_world.h"
 

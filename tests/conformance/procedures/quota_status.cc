@@ -1,7 +1,7 @@
 // What status shows of queues: cluster-queue-readiness, cluster-queue-usage, local-queue-usage.
 #include "schedd/base/quantity.h"
-#include "schedd/core/queue_status.h"
-#include "schedd/shapes/object_readers.h"
+#include "schedd/core/quota/queue_status.h"
+#include "schedd/shapes/config/object_readers.h"
 #include "tests/conformance/compare.h"
 
 namespace muster::conformance {

@@ -2,9 +2,9 @@
 // count-pods-in-assignment, usage-per-domain, add-usage-per-domain, topology-request-has-level.
 #include <algorithm>
 
-#include "schedd/core/topology_assignment.h"
-#include "schedd/core/topology_request.h"
-#include "schedd/shapes/topology_request.h"
+#include "schedd/core/topology/topology_assignment.h"
+#include "schedd/core/topology/topology_request.h"
+#include "schedd/shapes/parts/topology_request.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/topology_world.h"
 

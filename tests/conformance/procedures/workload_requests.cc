@@ -1,7 +1,7 @@
 // What a workload asks for and counts: workload-total-requests, adjust-resources,
 // validate-resources, validate-limit-range.
 #include "schedd/model/requests.h"
-#include "schedd/shapes/pod_amounts.h"
+#include "schedd/shapes/parts/pod_amounts.h"
 #include "tests/conformance/compare.h"
 
 namespace muster::conformance {

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "schedd/core/cycle.h"
-#include "schedd/core/cycle_cache.h"
-#include "schedd/core/flavor_assigner.h"
-#include "schedd/core/gates.h"
-#include "schedd/core/plan_check.h"
+#include "schedd/core/cycle/cycle.h"
+#include "schedd/core/cycle/cycle_cache.h"
+#include "schedd/core/cycle/plan_check.h"
+#include "schedd/core/flavor/flavor_assigner.h"
+#include "schedd/core/queue/gates.h"
 #include "tests/property/core/random_world.h"
 
 namespace muster::core::testing {

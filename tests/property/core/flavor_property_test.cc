@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "schedd/core/flavor_plan.h"
+#include "schedd/core/flavor/flavor_plan.h"
 #include "tests/property/core/random_world.h"
 
 namespace muster::core::testing {

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <optional>
 
-#include "schedd/core/cluster_spread.h"
-#include "schedd/core/policy_fit.h"
+#include "schedd/core/member/cluster_spread.h"
+#include "schedd/core/member/policy_fit.h"
 #include "tests/property/core/random_world.h"
 
 namespace muster::core::testing {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "schedd/core/preemption.h"
+#include "schedd/core/preempt/preemption.h"
 #include "tests/property/core/random_world.h"
 
 namespace muster::core::testing {

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "schedd/core/queue_order.h"
-#include "schedd/core/workload_class.h"
+#include "schedd/core/queue/queue_order.h"
+#include "schedd/core/queue/workload_class.h"
 #include "tests/property/core/random_world.h"
 
 namespace muster::core::testing {

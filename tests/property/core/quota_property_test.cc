@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "schedd/base/quantity.h"
-#include "schedd/core/plan_check.h"
+#include "schedd/core/cycle/plan_check.h"
 #include "tests/property/core/random_world.h"
 
 namespace muster::core::testing {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "schedd/core/snapshot.h"
+#include "schedd/core/cycle/snapshot.h"
 
 namespace muster::core::testing {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "schedd/base/quantity.h"
-#include "schedd/core/rebalance.h"
+#include "schedd/core/member/rebalance.h"
 #include "tests/property/core/random_world.h"
 
 namespace muster::core::testing {

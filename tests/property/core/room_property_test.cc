@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "schedd/core/cycle.h"
-#include "schedd/core/plan_check.h"
+#include "schedd/core/cycle/cycle.h"
+#include "schedd/core/cycle/plan_check.h"
 #include "tests/unit/core/world.h"
 
 namespace muster::core::testing {

@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "schedd/core/topology_assignment.h"
-#include "schedd/core/topology_node_placer.h"
+#include "schedd/core/placer/topology_node_placer.h"
+#include "schedd/core/topology/topology_assignment.h"
 #include "tests/property/core/random_world.h"
 
 namespace muster::core::testing {

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "schedd/core/plan_check.h"
+#include "schedd/core/cycle/plan_check.h"
 #include "tests/support/engine_world.h"
 
 namespace muster::test {

@@ -2,9 +2,9 @@
 // oracle is compared with.
 #pragma once
 
-#include "schedd/core/cycle.h"
-#include "schedd/core/cycle_cache.h"
-#include "schedd/core/queue_order.h"
+#include "schedd/core/cycle/cycle.h"
+#include "schedd/core/cycle/cycle_cache.h"
+#include "schedd/core/queue/queue_order.h"
 #include "tests/property/oracle/oracle.h"
 #include "tests/property/oracle/translate.h"
 

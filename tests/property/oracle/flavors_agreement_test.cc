@@ -2,7 +2,7 @@
 // borrowing levels, scan positions and reasons, with victims simulated for real.
 #include <gtest/gtest.h>
 
-#include "schedd/core/flavor_assigner.h"
+#include "schedd/core/flavor/flavor_assigner.h"
 #include "tests/property/oracle/random_world.h"
 #include "tests/property/oracle/translate.h"
 

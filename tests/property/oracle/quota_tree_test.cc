@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "schedd/core/quota_tree.h"
+#include "schedd/core/quota/quota_tree.h"
 #include "tests/property/oracle/random_world.h"
 #include "tests/property/oracle/translate.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "schedd/core/preemption.h"
+#include "schedd/core/preempt/preemption.h"
 #include "tests/property/oracle/random_world.h"
 #include "tests/property/oracle/translate.h"
 #include "tests/property/oracle/victims.h"

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "clients/slurm/command.h"
-#include "schedd/shapes/batch_script.h"
+#include "schedd/shapes/batch/batch_script.h"
 #include "schedd/text/json.h"
 #include "tests/unit/clients/fake_server.h"
 #include "tests/unit/clients/job_samples.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schedd/core/cycle_order.h"
+#include "schedd/core/cycle/cycle_order.h"
 #include "tests/unit/core/world.h"
 
 namespace muster::core::testing {

@@ -1,5 +1,5 @@
 // Decide and Apply on small worlds; every plan is also put to CheckPlan.
-#include "schedd/core/cycle.h"
+#include "schedd/core/cycle/cycle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What disruption budgets leave of running jobs, and whom NoExecute taints drive away.
-#include "schedd/core/disruption.h"
+#include "schedd/core/member/disruption.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schedd/core/explain.h"
+#include "schedd/core/explain/explain.h"
 #include "tests/unit/core/world.h"
 
 namespace muster::core::testing {

@@ -1,9 +1,9 @@
-#include "schedd/core/explain.h"
+#include "schedd/core/explain/explain.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schedd/core/member_machines.h"
+#include "schedd/core/topology/member_machines.h"
 #include "tests/unit/core/world.h"
 
 namespace muster::core::testing {

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "schedd/core/fair_share.h"
+#include "schedd/core/quota/fair_share.h"
 #include "tests/unit/core/preemption_world.h"
 
 namespace muster::core::testing {

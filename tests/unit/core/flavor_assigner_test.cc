@@ -1,5 +1,5 @@
 // Flavor assignment: order, eligibility, borrowing, gangs, and the very sentences of kueue.md 2.6.
-#include "schedd/core/flavor_assigner.h"
+#include "schedd/core/flavor/flavor_assigner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schedd/core/flavor_assigner.h"
-#include "schedd/core/workload_class.h"
+#include "schedd/core/flavor/flavor_assigner.h"
+#include "schedd/core/queue/workload_class.h"
 #include "tests/unit/core/flavor_world.h"
 
 namespace muster::core::testing {

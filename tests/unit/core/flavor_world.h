@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedd/core/flavor_plan.h"
+#include "schedd/core/flavor/flavor_plan.h"
 #include "tests/unit/core/quotas.h"
 
 namespace muster::core::testing {

@@ -1,10 +1,10 @@
 // MachineShape, and the member clusters that are turned down because of their machines.
-#include "schedd/core/machine_shape.h"
+#include "schedd/core/topology/machine_shape.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schedd/core/member_fit.h"
+#include "schedd/core/member/member_fit.h"
 #include "tests/unit/core/world.h"
 
 namespace muster::core::testing {

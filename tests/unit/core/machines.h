@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedd/core/topology_node_placer.h"
+#include "schedd/core/placer/topology_node_placer.h"
 
 namespace muster::core::testing {
 

@@ -1,10 +1,10 @@
 // What no member can ever hold: told by sizes alone, and never where something is not known.
-#include "schedd/core/never_fits.h"
+#include "schedd/core/member/never_fits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schedd/core/explain.h"
+#include "schedd/core/explain/explain.h"
 #include "tests/unit/core/world.h"
 
 namespace muster::core::testing {

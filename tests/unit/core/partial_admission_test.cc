@@ -1,5 +1,5 @@
 // Partial admission: which counts are tried and which are found.
-#include "schedd/core/partial_admission.h"
+#include "schedd/core/flavor/partial_admission.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "schedd/core/placement_ask.h"
+#include "schedd/core/member/placement_ask.h"
 
 #include <gtest/gtest.h>
 

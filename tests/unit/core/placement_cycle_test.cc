@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "schedd/core/cycle_cache.h"
-#include "schedd/core/explain.h"
-#include "schedd/core/member_fit.h"
-#include "schedd/core/member_machines.h"
-#include "schedd/core/workload_class.h"
+#include "schedd/core/cycle/cycle_cache.h"
+#include "schedd/core/explain/explain.h"
+#include "schedd/core/member/member_fit.h"
+#include "schedd/core/queue/workload_class.h"
+#include "schedd/core/topology/member_machines.h"
 #include "tests/unit/core/world.h"
 
 namespace muster::core::testing {

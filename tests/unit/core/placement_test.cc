@@ -1,4 +1,4 @@
-#include "schedd/core/placement.h"
+#include "schedd/core/member/placement.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // CheckPlan and UsageDifferences must see every violation that is put into a sound plan.
-#include "schedd/core/plan_check.h"
+#include "schedd/core/cycle/plan_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

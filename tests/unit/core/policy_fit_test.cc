@@ -1,10 +1,10 @@
-#include "schedd/core/policy_fit.h"
+#include "schedd/core/member/policy_fit.h"
 
 #include <gtest/gtest.h>
 
 #include "schedd/base/quantity.h"
-#include "schedd/core/cluster_properties.h"
-#include "schedd/core/cluster_spread.h"
+#include "schedd/core/member/cluster_properties.h"
+#include "schedd/core/member/cluster_spread.h"
 #include "tests/unit/core/world.h"
 
 namespace muster::core::testing {

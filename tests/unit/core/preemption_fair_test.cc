@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "schedd/base/quantity.h"
-#include "schedd/core/fair_targets.h"
+#include "schedd/core/preempt/fair_targets.h"
 #include "tests/unit/core/preemption_world.h"
 
 namespace muster::core::testing {

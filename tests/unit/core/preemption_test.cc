@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "schedd/core/preemption_reserve.h"
+#include "schedd/core/plan/preemption_reserve.h"
 #include "tests/unit/core/preemption_world.h"
 
 namespace muster::core::testing {

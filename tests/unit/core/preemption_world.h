@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedd/core/preemption.h"
+#include "schedd/core/preempt/preemption.h"
 #include "tests/unit/core/quotas.h"
 
 namespace muster::core::testing {

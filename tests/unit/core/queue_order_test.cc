@@ -1,5 +1,5 @@
 // PendingQueues: order, parking of equals, blocking, back-off, the sticky preemptor and flushes.
-#include "schedd/core/queue_order.h"
+#include "schedd/core/queue/queue_order.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What the status of a queue shows: why it admits nothing, and how much of it is used.
-#include "schedd/core/queue_status.h"
+#include "schedd/core/quota/queue_status.h"
 
 #include <gtest/gtest.h>
 

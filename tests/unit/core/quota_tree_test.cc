@@ -1,5 +1,5 @@
 // Quota arithmetic over cohort trees, with the numbers worked out by hand from kueue.md 2.5.1.
-#include "schedd/core/quota_tree.h"
+#include "schedd/core/quota/quota_tree.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Whether a running job would be better off elsewhere: by points, by cluster group, and never to
 // and fro.
-#include "schedd/core/rebalance.h"
+#include "schedd/core/member/rebalance.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "schedd/base/quantity.h"
-#include "schedd/core/explain.h"
+#include "schedd/core/explain/explain.h"
 #include "schedd/model/member_queues.h"
 #include "tests/unit/core/world.h"
 

@@ -1,7 +1,7 @@
 // Topology aware scheduling: trees of machines, what is taken of them, and where pods go.
 #include <gtest/gtest.h>
 
-#include "schedd/core/topology_assignment.h"
+#include "schedd/core/topology/topology_assignment.h"
 #include "tests/unit/core/machines.h"
 
 namespace muster::core::testing {

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "schedd/core/admission_fair_sharing.h"
-#include "schedd/core/queue_entry.h"
-#include "schedd/core/second_pass.h"
+#include "schedd/core/queue/queue_entry.h"
+#include "schedd/core/queue/second_pass.h"
+#include "schedd/core/quota/admission_fair_sharing.h"
 #include "tests/unit/core/world.h"
 
 namespace muster::core::testing {

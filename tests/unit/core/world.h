@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "schedd/core/cycle.h"
-#include "schedd/core/plan_check.h"
-#include "schedd/core/snapshot.h"
+#include "schedd/core/cycle/cycle.h"
+#include "schedd/core/cycle/plan_check.h"
+#include "schedd/core/cycle/snapshot.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "tests/unit/core/quotas.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "schedd/core/plan_check.h"
+#include "schedd/core/cycle/plan_check.h"
 #include "tests/support/engine_world.h"
 
 namespace muster::test {

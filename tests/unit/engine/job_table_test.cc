@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "schedd/engine/ledger.h"
-#include "schedd/engine/world_view.h"
+#include "schedd/world/world_view.h"
 
 namespace muster {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "schedd/model/admission_lifecycle.h"
-#include "schedd/shapes/queue_objects.h"
+#include "schedd/shapes/config/queue_objects.h"
 #include "schedd/text/json.h"
 #include "tests/support/engine_world.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "schedd/base/limits.h"
-#include "schedd/core/eviction_pace.h"
+#include "schedd/core/preempt/eviction_pace.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "tests/support/engine_world.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "schedd/model/admission_lifecycle.h"
-#include "schedd/shapes/preparation.h"
+#include "schedd/shapes/kinds/preparation.h"
 #include "schedd/text/json.h"
 #include "tests/support/engine_world.h"
 

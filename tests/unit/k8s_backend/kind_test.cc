@@ -2,8 +2,8 @@
 // back is followed again, and no list waits for what will not come.
 #include <thread>
 
-#include "backends/k8s/kinds.h"
 #include "backends/k8s/session.h"
+#include "backends/k8s/status/kinds.h"
 #include "tests/unit/k8s_backend/backend_world.h"
 
 namespace muster::k8s {

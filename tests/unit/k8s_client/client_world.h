@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "backends/k8s/api_client.h"
+#include "backends/k8s/client/api_client.h"
 #include "tests/support/fake_clock.h"
 #include "tests/unit/k8s_client/test_server.h"
 

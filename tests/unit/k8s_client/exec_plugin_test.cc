@@ -1,4 +1,4 @@
-#include "backends/k8s/exec_plugin.h"
+#include "backends/k8s/client/exec_plugin.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

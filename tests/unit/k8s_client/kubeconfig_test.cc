@@ -1,4 +1,4 @@
-#include "backends/k8s/kubeconfig.h"
+#include "backends/k8s/client/kubeconfig.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,13 +6,13 @@
 #include <memory>
 #include <set>
 
-#include "backends/k8s/backoff.h"
-#include "backends/k8s/circuit.h"
-#include "backends/k8s/exchange.h"
-#include "backends/k8s/io_threads.h"
+#include "backends/k8s/client/backoff.h"
+#include "backends/k8s/client/circuit.h"
+#include "backends/k8s/client/exchange.h"
+#include "backends/k8s/client/io_threads.h"
+#include "backends/k8s/client/response_reader.h"
+#include "backends/k8s/client/strand_gate.h"
 #include "backends/k8s/member_json.h"
-#include "backends/k8s/response_reader.h"
-#include "backends/k8s/strand_gate.h"
 #include "tests/support/fake_clock.h"
 
 namespace muster::k8s::test {

@@ -1,5 +1,5 @@
 // What a broken or hostile member may send: always an answer, always bounded, always UTF-8.
-#include "backends/k8s/reader.h"
+#include "backends/k8s/status/reader.h"
 #include "tests/unit/k8s_status/support.h"
 
 namespace muster::k8s {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/k8s/status.h"
+#include "backends/k8s/status/status.h"
 #include "schedd/model/reason.h"
 #include "schedd/text/yaml.h"
 

@@ -1,5 +1,5 @@
 // Batch scripts: the #SBATCH parser, the REST form, and the Job they become.
-#include "schedd/shapes/batch_script.h"
+#include "schedd/shapes/batch/batch_script.h"
 
 #include "schedd/base/limits.h"
 #include "tests/unit/shapes/support.h"

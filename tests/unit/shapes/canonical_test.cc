@@ -1,5 +1,5 @@
 // Quantities as an API server answers them, wherever a kind has some.
-#include "schedd/shapes/canonical.h"
+#include "schedd/shapes/parts/canonical.h"
 
 #include "tests/unit/shapes/support.h"
 

@@ -1,5 +1,5 @@
 // The containers of each pod set, as a manifest lists them.
-#include "schedd/shapes/containers.h"
+#include "schedd/shapes/kinds/containers.h"
 
 #include "tests/unit/shapes/support.h"
 

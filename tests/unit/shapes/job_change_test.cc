@@ -1,5 +1,5 @@
 // What of a job's manifest may change after its submission, and what is said of the rest.
-#include "schedd/shapes/job_change.h"
+#include "schedd/shapes/kinds/job_change.h"
 
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/scale_lifecycle.h"

@@ -1,5 +1,5 @@
 // Fields of pod templates that Kubernetes does not know: named by their path, in every kind of job.
-#include "schedd/shapes/manifest_warnings.h"
+#include "schedd/shapes/parts/manifest_warnings.h"
 
 #include "schedd/base/limits.h"
 #include "tests/unit/shapes/support.h"

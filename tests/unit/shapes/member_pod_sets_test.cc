@@ -1,5 +1,5 @@
 // What a Workload must say that stands for a job in a member's own queue.
-#include "schedd/shapes/member_pod_sets.h"
+#include "schedd/shapes/kinds/member_pod_sets.h"
 
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/member_queues.h"

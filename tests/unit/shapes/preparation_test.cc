@@ -1,10 +1,10 @@
 // From a manifest to what counts against quota: RuntimeClass, LimitRange, limits, transformations;
 // topology requests; fewer pods than asked for.
-#include "schedd/shapes/preparation.h"
+#include "schedd/shapes/kinds/preparation.h"
 
-#include "schedd/shapes/pod_amounts.h"
-#include "schedd/shapes/topology_slices.h"
-#include "schedd/shapes/workload_status.h"
+#include "schedd/shapes/kinds/workload_status.h"
+#include "schedd/shapes/parts/pod_amounts.h"
+#include "schedd/shapes/parts/topology_slices.h"
 #include "tests/unit/shapes/support.h"
 
 namespace muster::shapes {

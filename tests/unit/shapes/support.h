@@ -9,8 +9,8 @@
 #include <string>
 
 #include "schedd/base/quantity.h"
-#include "schedd/shapes/queue_objects.h"
-#include "schedd/shapes/shape.h"
+#include "schedd/shapes/config/queue_objects.h"
+#include "schedd/shapes/kinds/shape.h"
 #include "schedd/text/yaml.h"
 
 namespace muster::shapes {

@@ -1,5 +1,5 @@
 // The compact form of topology assignments in Workload objects.
-#include "schedd/shapes/topology_slices.h"
+#include "schedd/shapes/parts/topology_slices.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,117 @@
+#include "backends/k8s/client/connection.h"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/write.hpp>
+
+namespace muster::k8s {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::size_t kPartBytes = 16 << 10;  // one TLS record
+
+// A peer whose host has gone is found out after 30 s, even on a stream that may be silent for ever.
+void SetUpSocket(int fd) {
+  const int on = 1, idle_s = 15, every_s = 5, count = 3;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+}
+
+}  // namespace
+
+Connection::Connection(const Strand& strand, std::shared_ptr<TlsContext> tls,
+                       std::uint64_t generation)
+    : socket_(strand), tls_context_(std::move(tls)), generation_(generation) {
+  if (tls_context_ != nullptr) tls_.emplace(socket_, *tls_context_);
+}
+
+void Connection::Open(std::vector<Endpoint> endpoints, PeerIdentity peer,
+                      std::function<void(const Status&)> done) {
+  endpoints_ = std::move(endpoints);
+  asio::async_connect(
+      socket_, endpoints_,
+      [self = shared_from_this(), peer = std::move(peer), done = std::move(done)](ErrorCode error,
+                                                                                  const Endpoint&) {
+        if (self->closed_) return;
+        const std::string failed = "cannot connect to " + peer.address + ": ";
+        if (error) return done(Unavailable(failed + error.message()));
+        // On loopback TCP may meet itself where nobody listens, and would keep the server from
+        // coming back to its port.
+        ErrorCode ignored;
+        if (self->socket_.local_endpoint(ignored) == self->socket_.remote_endpoint(ignored)) {
+          self->socket_.close(ignored);
+          return done(Unavailable(failed + "nothing listens there"));
+        }
+        SetUpSocket(self->socket_.native_handle());
+        self->Handshake(peer, done);
+      });
+}
+
+void Connection::Handshake(const PeerIdentity& peer, std::function<void(const Status&)> done) {
+  if (!tls_) return done(muster::Done{});
+  if (!ExpectPeer(tls_->native_handle(), peer.name, peer.skip_verify))
+    return done(Unavailable("its name cannot be used with TLS"));
+  tls_->async_handshake(asio::ssl::stream_base::client,
+                        [self = shared_from_this(), done = std::move(done)](ErrorCode error) {
+                          if (self->closed_) return;
+                          if (error)
+                            return done(HandshakeError(self->tls_->native_handle(), error));
+                          done(muster::Done{});
+                        });
+}
+
+void Connection::Write(std::string bytes, std::function<bool()> may,
+                       std::function<void(ErrorCode)> done) {
+  out_ = std::move(bytes);
+  // How much may be handed over next; nothing ends it.
+  auto next = [may = std::move(may)](ErrorCode error, std::size_t) {
+    return error || !may() ? 0 : kPartBytes;
+  };
+  auto written = [self = shared_from_this(), done = std::move(done)](ErrorCode error,
+                                                                     std::size_t sent) {
+    if (self->closed_) return;
+    if (!error && sent < self->out_.size()) error = asio::error::operation_aborted;
+    self->out_ = {};
+    done(error);
+  };
+  if (tls_) {
+    asio::async_write(*tls_, asio::buffer(out_), std::move(next), std::move(written));
+  } else {
+    asio::async_write(socket_, asio::buffer(out_), std::move(next), std::move(written));
+  }
+}
+
+void Connection::Read(std::function<void(ErrorCode, std::string_view)> done) {
+  auto came = [self = shared_from_this(), done = std::move(done)](ErrorCode error, std::size_t n) {
+    if (self->closed_) return;
+    done(error, std::string_view(self->in_.data(), n));
+  };
+  if (tls_) {
+    tls_->async_read_some(asio::buffer(in_), std::move(came));
+  } else {
+    socket_.async_read_some(asio::buffer(in_), std::move(came));
+  }
+}
+
+void Connection::Close() {
+  if (closed_) return;
+  closed_ = true;
+  ErrorCode ignored;
+  socket_.close(ignored);
+}
+
+bool Connection::Quiet() {
+  if (closed_) return false;
+  char byte = 0;
+  // Nothing to read is what a usable one answers; a byte would be TLS's farewell.
+  return ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+         (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+}  // namespace muster::k8s

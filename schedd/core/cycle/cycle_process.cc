@@ -1,0 +1,380 @@
+// Cycle: processing one entry against what the earlier ones of its round took (kueue.md 2.5; the
+// letters are its steps).
+#include <algorithm>
+
+#include "schedd/core/cycle/cycle_impl.h"
+#include "schedd/core/plan/preemption_reserve.h"
+#include "schedd/model/admission_lifecycle.h"
+
+namespace muster::core {
+namespace {
+
+constexpr const char* kNoLongerFits = "Workload no longer fits after processing another workload";
+constexpr const char* kOverlaps =
+    "Workload has overlapping preemption targets with another workload";
+constexpr const char* kDeferredFit =
+    "Workload has overlapping preemption targets with another workload, but will fit after these "
+    "preemptions complete";
+constexpr const char* kGatedText = "Workload requires preemption, but it's gated";
+constexpr const char* kVariantDone = "A more favorable variant is already admitted";
+constexpr const char* kBelowLastAcceptable = "Target flavor is below LastAcceptableFlavorName";
+constexpr const char* kPodsReadyText =
+    "waiting for all admitted workloads to be in PodsReady condition";
+
+void Discharge(Usage* usage, const Holder& holder) {
+  for (const Charge& charge : holder.charges)
+    usage->Remove(holder.queue, charge.pair, charge.amount);
+}
+
+// Position of a flavor in the queue's order; the end if the queue has no such flavor.
+std::size_t PositionOf(const ClusterQueue& queue, const std::string& flavor) {
+  std::size_t position = 0;
+  for (const auto& group : queue.resource_groups) {
+    for (const auto& entry : group.flavors) {
+      if (entry.flavor == flavor) return position;
+      ++position;
+    }
+  }
+  return position;
+}
+
+// Position, in the queue's order of flavors, of the first that a variant may have; the end if none.
+std::size_t Favor(const ClusterQueue& queue, const JobRecord& variant) {
+  std::size_t position = 0;
+  const auto& allowed = StateOf(variant).allowed_flavors;
+  for (const auto& group : queue.resource_groups) {
+    for (const auto& flavor : group.flavors) {
+      if (allowed && std::find(allowed->begin(), allowed->end(), flavor.flavor) != allowed->end()) {
+        return position;
+      }
+      ++position;
+    }
+  }
+  return position;
+}
+
+}  // namespace
+
+void Cycle::Process(CycleEntry* entry) {
+  HolderPtr less_favorable;
+  if (VariantIsDone(entry, &less_favorable)) {  // a
+    Skip(entry, Reason::kPendingEvaluation, kVariantDone);
+    return;
+  }
+  Fit fit;
+  if (entry->mode != FlavorMode::kNoFit) Refresh(entry, &fit);  // b
+  if (ReplaceNodeFailed(entry)) return;                         // c
+  if (entry->mode == FlavorMode::kNoFit) {                      // d
+    if (MakeRoom(entry)) return;
+    Wait(entry->queue, Verdict(*entry, entry->assignment->no_fit_reason,
+                               entry->assignment->Message(), RequeueReason::kNoFit));
+    return;
+  }
+  if (entry->mode == FlavorMode::kPreempt && entry->victims.empty()) {  // e
+    if (MakeRoom(entry)) return;
+    Reserve(*entry);
+    Wait(entry->queue, Verdict(*entry, Reason::kWaitingForQuota, entry->assignment->Message(),
+                               RequeueReason::kPreemptionNoCandidates));
+    return;
+  }
+  if (entry->mode == FlavorMode::kPreempt && !RoomAfter(entry)) return;
+  if (entry->mode == FlavorMode::kPreempt && WaitsForGate(*entry)) return;  // f
+  if (entry->deferred) {                                                    // g
+    KeepFromOthers(*entry, entry->Adds());
+    NotAdmitted verdict = Verdict(*entry, Reason::kWaitingForPreemptedWorkloads, kDeferredFit,
+                                  RequeueReason::kPendingPreemption);
+    verdict.last.reset();
+    Wait(entry->queue, std::move(verdict));
+    return;
+  }
+  if (Overlaps(*entry)) {  // h
+    plan_.recomputations.push_back({entry->queue->spec->name, Recomputation::Result::kSkipped});
+    Skip(entry, Reason::kWaitingForQuota, kOverlaps);
+    return;
+  }
+  if (!fit.both()) {  // i
+    Skip(entry, Reason::kWaitingForQuota, kNoLongerFits);
+    return;
+  }
+  if (entry->mode == FlavorMode::kPreempt) {
+    Preempt(entry, entry->assignment->Message());  // j, k
+  } else if (less_favorable != nullptr) {
+    Migrate(entry, less_favorable);
+  } else {
+    Admit(entry);  // j, l, m
+  }
+}
+
+// True if it may not evict anybody yet: then the verdict is given.
+bool Cycle::WaitsForGate(const CycleEntry& entry) {
+  if (!PreemptionIsGated(*entry.job, settings_)) return false;
+  NotAdmitted verdict =
+      Verdict(entry, Reason::kAdmissionGated, kGatedText, RequeueReason::kPreemptionGated);
+  verdict.preemption_gated = true;
+  Wait(entry.queue, std::move(verdict));
+  return true;
+}
+
+bool Cycle::Overlaps(const CycleEntry& entry) const {
+  return std::any_of(entry.victims.begin(), entry.victims.end(), [this](const Victim& victim) {
+    return is_preempted_.contains(victim.holder->id);
+  });
+}
+
+// With all victims so far and its own gone.
+Cycle::Fit Cycle::Fits(const CycleEntry& entry) {
+  std::vector<const Holder*> own;
+  for (const Victim& victim : entry.victims) {
+    if (!is_preempted_.contains(victim.holder->id)) own.push_back(victim.holder.get());
+  }
+  Usage& usage = without_victims_ ? *without_victims_ : usage_;
+  for (const Holder* holder : own) Discharge(&usage, *holder);
+  Fit fit;
+  const auto adds = entry.Adds();
+  fit.quota = std::all_of(adds.begin(), adds.end(), [&](const Charge& charge) {
+    return usage.Fits(entry.queue->node, charge.pair, charge.amount);
+  });
+  for (const Holder* holder : own) {
+    for (const Charge& charge : holder->charges)
+      usage.Add(holder->queue, charge.pair, charge.amount);
+  }
+  fit.machines = entry.machines.empty() || MachinesFit(entry, own);
+  return fit;
+}
+
+bool Cycle::MachinesFit(const CycleEntry& entry, const std::vector<const Holder*>& own) {
+  TopologyUsage* machines = topology_.usage();
+  const auto release = [&](const Holder& holder) {
+    machines->Release(topology_.ChargesOf(*holder.job));
+  };
+  const auto charge = [&](const Holder& holder) {
+    machines->Charge(topology_.ChargesOf(*holder.job));
+  };
+  ForEachPreempted(release);
+  for (const Holder* holder : own) release(*holder);
+  const bool fits = machines->Fits(entry.machines);
+  ForEachPreempted(charge);
+  for (const Holder* holder : own) charge(*holder);
+  return fits;
+}
+
+template <class Visit>
+void Cycle::ForEachPreempted(const Visit& visit) const {
+  if (topology_.has_machines()) {
+    for (const HolderPtr& holder : preempted_) visit(*holder);
+  }
+}
+
+// HoldersNow without the victims so far.
+const Holders& Cycle::HoldersLeft() {
+  if (!left_) left_ = Holders::Over(HoldersBefore());
+  for (; left_admitted_ < admitted_before_; ++left_admitted_) left_->Put(admitted_[left_admitted_]);
+  for (; left_preempted_ < preempted_.size(); ++left_preempted_)
+    left_->Erase(preempted_[left_preempted_]->id);
+  return *left_;
+}
+
+void Cycle::Refresh(CycleEntry* entry, Fit* fit) {
+  *fit = Fits(*entry);
+  if (Overlaps(*entry) && settings_.recompute_on_overlap) {
+    RecomputeWithoutVictims(entry);
+  } else if (fit->quota && !fit->machines && settings_.tas_recompute_in_cycle) {
+    Recompute(entry, HoldersNow());
+  } else {
+    return;
+  }
+  *fit = Fits(*entry);
+}
+
+// Its victims are others' already: what would it need once those are gone?
+void Cycle::RecomputeWithoutVictims(CycleEntry* entry) {
+  ForEachPreempted([this](const Holder& holder) {
+    topology_.usage()->Release(topology_.ChargesOf(*holder.job));
+  });
+  std::swap(usage_, *without_victims_);
+  Recompute(entry, HoldersLeft());
+  std::swap(usage_, *without_victims_);
+  ForEachPreempted([this](const Holder& holder) {
+    topology_.usage()->Charge(topology_.ChargesOf(*holder.job));
+  });
+  entry->deferred = entry->mode == FlavorMode::kFit;
+  using Result = Recomputation::Result;
+  const Result nobody_else = entry->victims.empty() ? Result::kSkipped : Result::kNewTargets;
+  plan_.recomputations.push_back(
+      {entry->queue->spec->name, entry->deferred ? Result::kDeferredFit : nobody_else});
+}
+
+// From the first flavor on, but only the flavors of the nomination.
+void Cycle::Recompute(CycleEntry* entry, const Holders& holders) {
+  if (entry->assignment == nullptr) return;
+  const FlavorPins pins = PinsOf(*entry->assignment);
+  entry->counts.clear();  // with all its pods first, if it was nominated with fewer
+  AssignRequest request;
+  request.pins = &pins;
+  Search(entry, &request, holders);
+}
+
+// a: its sibling for a better flavor runs. A sibling for a worse one is returned: it has to leave.
+bool Cycle::VariantIsDone(CycleEntry* entry, HolderPtr* less_favorable) const {
+  const AdmissionState& state = StateOf(*entry->job);
+  if (!settings_.concurrent_admission || state.concurrent_parent.empty() || entry->second_pass ||
+      snapshot_.holders == nullptr) {
+    return false;
+  }
+  // One of an earlier round of this plan: the next plan sees it as admitted, or not.
+  for (const HolderPtr& holder : admitted_) {
+    if (StateOf(*holder->job).concurrent_parent == state.concurrent_parent) return true;
+  }
+  const std::size_t own = Favor(*entry->queue->spec, *entry->job);
+  for (const HolderPtr& holder : snapshot_.holders->Of(entry->queue->node)) {
+    const JobRecord& sibling = *holder->job;
+    if (sibling.id == entry->job->id || !IsTrue(sibling, "Admitted")) continue;
+    if (StateOf(sibling).concurrent_parent != state.concurrent_parent) continue;
+    const std::size_t its = Favor(*entry->queue->spec, sibling);
+    if (its < own) return true;
+    if (its > own) *less_favorable = holder;
+  }
+  return false;
+}
+
+// c: no other machine for a failed one; waiting for it would hold the quota in vain.
+bool Cycle::ReplaceNodeFailed(CycleEntry* entry) {
+  if (!entry->second_pass || entry->mode == FlavorMode::kFit ||
+      !HasPodsOnUnhealthyNode(*entry->job) || !settings_.tas_failed_node_replacement ||
+      !settings_.tas_fail_fast) {
+    return false;
+  }
+  Eviction eviction;
+  eviction.victim = entry->job;
+  eviction.reason = Reason::kNodeFailures;
+  eviction.detail = entry->assignment->Message();
+  Evict(std::move(eviction));
+  return true;
+}
+
+void Cycle::Take(const CycleEntry& entry) {
+  for (const Charge& charge : entry.Adds()) {
+    Add(entry.queue->node, charge);
+    taken_.emplace_back(entry.queue->node, charge);
+  }
+  topology_.usage()->Charge(entry.machines);
+}
+
+void Cycle::Add(NodeIndex queue, const Charge& charge) {
+  usage_.Add(queue, charge.pair, charge.amount);
+  if (without_victims_) without_victims_->Add(queue, charge.pair, charge.amount);
+}
+
+// e: what it waits for is kept from later entries, unless its queue can always take it back.
+void Cycle::Reserve(const CycleEntry& entry) {
+  if (entry.queue->spec->preemption.reclaim_within_cohort == PreemptionPolicy::kAny) return;
+  KeepFromOthers(entry, ResourcesToReserve(usage_, entry.queue->node, *entry.assignment));
+}
+
+// Until the end of the round.
+void Cycle::KeepFromOthers(const CycleEntry& entry, std::span<const Charge> charges) {
+  for (const Charge& charge : charges) Add(entry.queue->node, charge);
+  topology_.usage()->Charge(entry.machines);
+  reserved_ = true;
+  if (!entry.machines.empty()) reserved_machines_.push_back(entry.machines);
+}
+
+void Cycle::Preempt(CycleEntry* entry, const std::string& why) {
+  if (!without_victims_) without_victims_ = usage_;
+  for (const Victim& victim : entry->victims) {
+    if (!is_preempted_.insert(victim.holder->id).second) continue;
+    preempted_.push_back(victim.holder);
+    Discharge(&*without_victims_, *victim.holder);
+  }
+  KeepFromOthers(*entry, entry->Adds());
+  const QuotaTree& tree = usage_.tree();
+  for (const Victim& victim : entry->victims) {
+    if (victim.holder->evicted) continue;  // on its way out already
+    Eviction eviction;
+    eviction.victim = victim.holder->job;
+    eviction.reason = Reason::kPreempted;
+    eviction.preemption_reason = victim.reason;
+    eviction.preemptor = entry->job;
+    eviction.preemptor_path = tree.Path(entry->queue->node);
+    eviction.victim_path = tree.Path(victim.holder->queue);
+    Evict(std::move(eviction));
+  }
+  NotAdmitted verdict = Verdict(
+      *entry, Reason::kWaitingForPreemptedWorkloads,
+      why + ". Pending the preemption of " + std::to_string(entry->victims.size()) + " workload(s)",
+      RequeueReason::kPendingPreemption);
+  verdict.last.reset();
+  Wait(entry->queue, std::move(verdict));
+}
+
+// A running sibling moves only to flavors up to the one that the queue's policy names (KEP-8691).
+bool Cycle::MayMigrate(const CycleEntry& entry) const {
+  const ClusterQueue& queue = *entry.queue->spec;
+  if (!queue.concurrent_admission) return true;
+  const std::string& last = queue.concurrent_admission->last_acceptable_flavor;
+  return last.empty() || Favor(queue, *entry.job) <= PositionOf(queue, last);
+}
+
+void Cycle::Migrate(CycleEntry* entry, const HolderPtr& sibling) {
+  if (!MayMigrate(*entry)) {
+    KeepFromOthers(*entry, entry->Adds());
+    Wait(entry->queue, Verdict(*entry, Reason::kPendingEvaluation, kBelowLastAcceptable,
+                               RequeueReason::kGeneric));
+    return;
+  }
+  if (!RoomToMove(entry, *sibling)) return;
+  KeepFromOthers(*entry, entry->Adds());
+  if (!sibling->evicted) {
+    Eviction eviction;
+    eviction.victim = sibling->job;
+    eviction.reason = Reason::kFlavorMigration;
+    eviction.preemptor = entry->job;
+    Evict(std::move(eviction));
+  }
+  const std::string message = entry->assignment != nullptr ? entry->assignment->Message() : "";
+  NotAdmitted verdict = Verdict(*entry, Reason::kWaitingForPreemptedWorkloads,
+                                message + ". Pending the migration of 1 workload(s)",
+                                RequeueReason::kPendingMigration);
+  verdict.last.reset();
+  Wait(entry->queue, std::move(verdict));
+}
+
+void Cycle::Admit(CycleEntry* entry) {
+  const WaitForPodsReady& pods_ready = settings_.pods_ready;
+  if (pods_ready.enabled && pods_ready.block_admission && pods_not_ready_ && !entry->second_pass) {
+    stopped_ = plan_.wait_for_pods_ready = true;
+    Wait(entry->queue, Verdict(*entry, Reason::kWaitingForPodsReady, kPodsReadyText,
+                               RequeueReason::kFailedAfterNomination));
+    return;
+  }
+  core::Admit admit;
+  if (!Place(entry, &admit)) return;
+  Take(*entry);
+  admit.job = entry->job;
+  admit.admission = entry->admission;
+  admit.borrowing_level = entry->rank.level;
+  admit.second_pass = entry->second_pass;
+  if (entry->replaced != nullptr) admit.replaced = entry->replaced->job;
+  if (input_.keep_assignments) admit.assignment = entry->assignment;
+  plan_.admits.push_back(std::move(admit));
+  progress_ = true;
+  if (entry->second_pass) return;
+  pods_not_ready_ = true;
+  auto holder = std::make_shared<Holder>();
+  holder->job = entry->job;
+  holder->uid = entry->job->uid;
+  holder->id = entry->job->id;
+  holder->queue = entry->queue->node;
+  holder->charges.assign(entry->Adds().begin(), entry->Adds().end());
+  holder->priority = entry->preemptor.priority;
+  holder->queue_time = entry->preemptor.queue_time;
+  holder->reserved_at = snapshot_.now;
+  admitted_.push_back(std::move(holder));
+  ForgetRoom(entry->queue, *entry->job);
+  entry->queue->waiting.reset();
+  entry->queue->tried = false;
+  entry->queue->last.reset();
+  ++entry->queue->next;
+}
+
+}  // namespace muster::core

@@ -1,0 +1,57 @@
+// CycleTopology: the machines as one cycle sees them: what is taken, where pods can go, and what
+// evicting holders would free (kueue.md 2.11). Not thread-safe; changes only its own copy.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "schedd/core/placer/topology_node_placer.h"
+#include "schedd/core/preempt/preemption.h"
+#include "schedd/core/topology/topology_usage.h"
+
+namespace muster::core {
+
+class CycleTopology {
+ public:
+  /// `settings` must outlive it. Without a forest there are no machines: placer() is null.
+  CycleTopology(TopologyUsage usage, const AdmissionSettings& settings);
+  CycleTopology(const CycleTopology&) = delete;
+  CycleTopology& operator=(const CycleTopology&) = delete;
+
+  bool has_machines() const { return placer_.has_value(); }
+  NodePlacer* placer() { return placer_ ? &*placer_ : nullptr; }
+  TopologyUsage* usage() { return &usage_; }
+  /// What a holder takes of the machines; worked out once.
+  const TopologyCharges& ChargesOf(const JobRecord& holder);
+  /// What `admission` would take beyond what `held` (null: nothing) of the same job takes.
+  /// `cluster` is the member that its machines were found on; "": the first that has them.
+  TopologyCharges NetChargesOf(const JobRecord& job, const Admission& admission,
+                               const JobRecord* held, const std::string& cluster);
+  /// The member cluster whose machines an admission names; "" if it names none.
+  std::string ClusterOf(const JobRecord& job, const Admission& admission) const;
+
+ private:
+  TopologyUsage usage_;
+  std::optional<NodePlacer> placer_;
+  std::unordered_map<JobId, TopologyCharges> charges_;  // looked up, never iterated
+};
+
+/// Whether one workload's pods could be placed while victims come and go.
+class CycleProbe final : public TopologyProbe {
+ public:
+  /// All must outlive it.
+  CycleProbe(CycleTopology* topology, const JobRecord& job, std::span<const TopologyAsk> asks)
+      : topology_(topology), job_(job), asks_(asks) {}
+  void Remove(const Holder& holder) override;
+  void Restore(const Holder& holder) override;
+  bool Fits() override;
+
+ private:
+  CycleTopology* topology_;
+  const JobRecord& job_;
+  std::span<const TopologyAsk> asks_;
+};
+
+}  // namespace muster::core

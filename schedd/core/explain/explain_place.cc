@@ -1,0 +1,136 @@
+// Explain: who is before a job in its queues, and whether one of them holds the others up; and what
+// decides between member clusters.
+#include <algorithm>
+
+#include "schedd/base/limits.h"
+#include "schedd/core/explain/explain_parts.h"
+#include "schedd/core/member/member_fit.h"
+#include "schedd/core/plan/requeue.h"
+#include "schedd/core/queue/queue_entry.h"
+#include "schedd/core/queue/queue_order.h"
+#include "schedd/model/admission_lifecycle.h"
+
+namespace muster::core {
+namespace {
+
+// The order of one ClusterQueue (queue_order.h), from records alone.
+class Order {
+ public:
+  Order(const ExplainInput& input, const ClusterQueue& queue)
+      : settings_(*input.snapshot.settings),
+        usages_(queue.usage_based ? input.snapshot.local_usages.get() : nullptr),
+        sticky_(queue.strategy == QueueingStrategy::kBestEffortFifo) {}
+
+  /// It waits for its victims: its queue tries it before all others.
+  bool Sticks(const JobRecord& job) const {
+    return sticky_ && job.reason == Reason::kWaitingForPreemptedWorkloads;
+  }
+  bool operator()(const JobPtr& a, const JobPtr& b) const {
+    const double left = UsageOf(*a);
+    const double right = UsageOf(*b);
+    if (left != right) return left < right;
+    if (Sticks(*a) != Sticks(*b)) return Sticks(*a);
+    return Before(*a, *b, settings_);
+  }
+
+ private:
+  double UsageOf(const JobRecord& job) const {
+    if (usages_ == nullptr) return 0;
+    const auto found = usages_->find({job.ns, job.local_queue});
+    return found == usages_->end() ? 0 : found->second;
+  }
+
+  const AdmissionSettings& settings_;
+  const LocalQueueUsages* usages_;
+  const bool sticky_;
+};
+
+bool MayBeTried(const ExplainInput& input, const JobRecord& job) {
+  const Snapshot& snapshot = input.snapshot;
+  return CheckEntry(*snapshot.config, *snapshot.settings, job) == QueueEntry::kEnters &&
+         BackoffExpired(job, snapshot.now);
+}
+
+std::string BlockedText(const ClusterQueue& queue, const JobRecord& blocker, bool sticks) {
+  std::string text = "ClusterQueue " + queue.name;
+  text += sticks ? " tries " + MentionOf(blocker) +
+                       " before all others until the workloads that it preempted are gone"
+                 : " is StrictFIFO: " + MentionOf(blocker) + " must start or leave first";
+  if (!sticks && !blocker.message.empty()) text += "; it waits: " + blocker.message;
+  return text;
+}
+
+}  // namespace
+
+void SayPlacement(const Snapshot& snapshot, const JobRecord& job, Explanation* explanation) {
+  const auto say = [&](std::string text) { explanation->facts.push_back(std::move(text)); };
+  const PlacementAsk ask = AskOf(*snapshot.config, *snapshot.settings, job, snapshot.now);
+  if (ask.placement != nullptr) say("it goes by " + MentionOf(*ask.placement));
+  if (ask.own != nullptr && !ask.own->cluster.empty()) {
+    say("it is pinned to member cluster " + ask.own->cluster);
+  }
+  if (ask.own != nullptr && !ask.own->datasets.empty()) {
+    std::string names;
+    for (const auto& dataset : ask.own->datasets) names += (names.empty() ? "" : ", ") + dataset;
+    say(std::string(ask.own->datasets_required ? "it needs" : "it prefers") + " datasets " + names);
+  }
+  if (!ask.obstacle.empty()) say(ask.obstacle);
+  for (const AvoidedCluster& avoided : ask.avoided) {
+    if (HoldsQuota(job.state)) continue;
+    say("it avoids member cluster " + avoided.cluster +
+        ", where an earlier attempt did not start, " + "until " +
+        TimeText(avoided.until, snapshot.now));
+  }
+  const Condition* placed = FindCondition(job, "Placed");
+  if (placed != nullptr && placed->status && HoldsQuota(job.state)) say(placed->message);
+}
+
+std::vector<ClusterVerdict> CompareMembers(const Snapshot& snapshot, const JobRecord& job,
+                                           const Admission* admission) {
+  if (snapshot.clusters.empty() || job.pod_sets == nullptr) return {};
+  const PlacementAsk ask = AskOf(*snapshot.config, *snapshot.settings, job, snapshot.now);
+  PlacementDemand demand;
+  demand.pod_sets = job.pod_sets.get();
+  demand.admission = admission;
+  demand.ask = &ask;
+  demand.placed = snapshot.placed.get();
+  demand.kind = KindOnMember(job);
+  demand.job_uid = job.uid;
+  return Place(*snapshot.config, snapshot.clusters, demand, true).verdicts;
+}
+
+QueuePlace PlaceInQueue(const ExplainInput& input) {
+  QueuePlace place;
+  const JobRecord& job = *input.job;
+  const auto queue = input.snapshot.config->cluster_queues.find(job.cluster_queue);
+  if (queue == input.snapshot.config->cluster_queues.end() || !MayBeTried(input, job)) return place;
+  const Order before(input, queue->second);
+  std::vector<JobPtr> ahead;
+  for (const JobPtr& other : input.waiting) {
+    if (other->cluster_queue != job.cluster_queue) continue;
+    const bool self = other->id == job.id;
+    if (!self && !MayBeTried(input, *other)) continue;
+    const bool same_local = other->ns == job.ns && other->local_queue == job.local_queue;
+    ++place.waiting;
+    if (same_local) ++place.local_waiting;
+    if (self || !before(other, input.job)) continue;
+    ahead.push_back(other);
+    if (same_local) ++place.local_position;
+  }
+  place.position = ahead.size() + 1;
+  ++place.local_position;
+  const std::size_t shown = std::min(ahead.size(), limits::kExplainNames);
+  std::partial_sort(ahead.begin(), ahead.begin() + static_cast<std::ptrdiff_t>(shown), ahead.end(),
+                    before);
+  ahead.resize(shown);
+  place.ahead = std::move(ahead);
+  if (place.ahead.empty()) return place;
+  const JobPtr& first = place.ahead.front();
+  const bool sticks = before.Sticks(*first);
+  if (!sticks && queue->second.strategy != QueueingStrategy::kStrictFifo) return place;
+  place.blocker = first;
+  place.blocked = BlockedText(queue->second, *first, sticks);
+  return place;
+}
+
+}  // namespace muster::core

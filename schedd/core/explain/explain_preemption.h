@@ -1,0 +1,19 @@
+// The preemption part of explain: who holds what a job lacks, whether its queue may evict them, and
+// what would have to be otherwise, asked of Decide itself. Pure.
+#pragma once
+
+#include "schedd/core/explain/explain.h"
+#include "schedd/core/explain/explain_quota.h"
+#include "schedd/core/explain/explain_trial.h"
+
+namespace muster::core {
+
+/// `plan` is what Decide says of the job alone.
+PreemptionFinding ExplainPreemption(Trial* trial, const ClusterQueue& queue, const JobPtr& job,
+                                    const NearestMiss& nearest, const Plan& plan);
+
+/// The holders of the queue's cohort tree that hold some of these pairs, by queue.
+std::vector<HolderPtr> HoldersOfPairs(const Snapshot& snapshot, NodeIndex queue,
+                                      const std::vector<FlavorResourceIndex>& pairs);
+
+}  // namespace muster::core

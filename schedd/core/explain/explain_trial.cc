@@ -1,0 +1,98 @@
+#include "schedd/core/explain/explain_trial.h"
+
+#include <algorithm>
+#include <set>
+
+#include "schedd/base/quantity.h"
+#include "schedd/core/member/placement.h"
+#include "schedd/core/topology/machine_shape.h"
+#include "schedd/core/topology/topology_usage.h"
+
+namespace muster::core {
+
+Trial::Trial(const Snapshot& base) : clusters_(base.clusters), snapshot_(base) {
+  holders_ = base.holders != nullptr ? std::make_shared<Holders>(*base.holders)
+                                     : std::make_shared<Holders>(base.usage.tree_ptr());
+  snapshot_.holders = holders_;
+  snapshot_.heads.clear();
+  snapshot_.second_pass.clear();
+}
+
+void Trial::Release(const HolderPtr& holder) {
+  holders_->Erase(holder->id);
+  released_.push_back(holder);
+  Count(*holder, false);
+}
+
+void Trial::Restore(const HolderPtr& holder) {
+  holders_->Put(holder);
+  std::erase_if(released_, [&](const HolderPtr& one) { return one->id == holder->id; });
+  Count(*holder, true);
+}
+
+void Trial::Count(const Holder& holder, bool held) {
+  for (const Charge& charge : holder.charges) {
+    if (held) {
+      snapshot_.usage.Add(holder.queue, charge.pair, charge.amount);
+    } else {
+      snapshot_.usage.Remove(holder.queue, charge.pair, charge.amount);
+    }
+  }
+  const JobRecord& job = *holder.job;
+  if (job.pod_sets == nullptr || job.admission == nullptr) return;
+  if (const TopologyForestPtr& forest = snapshot_.topology.forest(); forest != nullptr) {
+    const TopologyCharges machines = ChargesOn(*forest, *job.pod_sets, *job.admission, job.cluster);
+    if (held) {
+      snapshot_.topology.Charge(machines);
+    } else {
+      snapshot_.topology.Release(machines);
+    }
+  }
+  for (std::size_t i = 0; i < snapshot_.clusters.size(); ++i) {
+    ClusterView& cluster = snapshot_.clusters[i];
+    if (cluster.member.name != job.cluster) continue;
+    CountMachines(clusters_[i], &cluster);
+    const ResourceList room = RequestsOf(*job.pod_sets, job.admission.get());
+    for (auto& [resource, amount] : cluster.free) {
+      const std::int64_t part = AmountOf(room, resource);
+      amount = held ? SaturatingSub(amount, part) : SaturatingAdd(amount, part);
+    }
+  }
+}
+
+// The machines as they would be without those that are released.
+void Trial::CountMachines(const ClusterView& base, ClusterView* cluster) const {
+  if (base.member.machines == nullptr) return;
+  MachineShape room(base.member.machines);
+  std::set<JobId> unbound;
+  for (const HolderPtr& holder : released_) {
+    const JobRecord& job = *holder->job;
+    if (job.cluster != base.member.name) continue;
+    const auto& starting = base.starting;
+    const auto starts = [&](const JobPtr& one) { return one->id == job.id; };
+    if (starting != nullptr && std::any_of(starting->begin(), starting->end(), starts)) {
+      unbound.insert(job.id);
+    } else if (job.pod_sets != nullptr) {
+      const auto all = MachinePodsOf(*snapshot_.config, *job.pod_sets, job.admission.get());
+      for (const MachinePods& pods : all) room.Release(room.Compile(pods));
+    }
+  }
+  cluster->member.machines = std::make_shared<const MachineGroups>(room.Groups());
+  cluster->starting = base.starting;
+  if (unbound.empty()) return;
+  auto left = *base.starting;
+  std::erase_if(left, [&](const JobPtr& job) { return unbound.contains(job->id); });
+  cluster->starting = std::make_shared<const std::vector<JobPtr>>(std::move(left));
+}
+
+Plan Trial::Ask(const JobPtr& job) {
+  QueueHeads heads;
+  heads.cluster_queue = job->cluster_queue;
+  heads.jobs = {job};
+  snapshot_.heads = {heads};
+  CycleInput input;
+  input.keep_assignments = true;
+  return Decide(snapshot_, input);
+}
+
+}  // namespace muster::core

@@ -1,0 +1,54 @@
+// FlavorReport: writes the trace of a flavor search out as an Assignment: flavors, modes,
+// sentences, attempts, scan position (kueue.md 2.6). Internal to FlavorPlan.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "schedd/core/flavor/flavor_walk.h"
+
+namespace muster::core {
+
+class FlavorReport {
+ public:
+  FlavorReport(const FlavorPlan& plan, const Usage& usage, const AssignRequest& request,
+               const FlavorWalk& walk)
+      : plan_(plan), usage_(usage), request_(request), walk_(walk) {}
+
+  /// `assumed` is what the batches that were served take.
+  Assignment Write(const FlavorTrace& trace, Charges assumed);
+  /// Sets the reason to show of an assignment that does not fit.
+  static void ResolveNoFit(const ClusterQueue& queue, Assignment* assignment);
+
+ private:
+  // What became of one batch.
+  struct Batch {
+    std::map<std::string, FlavorAssignment> flavors;  // by resource
+    std::vector<std::string> reasons;
+    std::map<std::string, FlavorAttempt> attempts;  // by flavor
+    bool failed = false;
+    bool uncovered = false;
+  };
+
+  void WriteStep(const FlavorBatch& sets, const FlavorStep& step, const StepTrace& trace,
+                 Batch* batch);
+  void WriteHeld(const FlavorBatch& sets, const FlavorStep& step, Batch* batch) const;
+  FlavorAttempt WriteOption(const FlavorBatch& sets, const FlavorStep& step,
+                            const OptionTrace& trace, std::vector<std::string>* reasons);
+  void Merge(const FlavorStep& step, const std::vector<FlavorAttempt>& attempts,
+             Batch* batch) const;
+  void WritePodSet(std::size_t index, const Batch& batch, Assignment* assignment) const;
+  std::map<std::string, FlavorAssignment> FlavorsOf(std::size_t index, const ResourceList& requests,
+                                                    const Batch& batch) const;
+  std::int32_t CountOf(std::size_t index) const;
+  void AddVerdict(const FlavorBatch& sets, const FlavorOption& option, std::size_t need,
+                  const std::string& resource, const NeedTrace& trace);
+
+  const FlavorPlan& plan_;
+  const Usage& usage_;
+  const AssignRequest& request_;
+  const FlavorWalk& walk_;
+};
+
+}  // namespace muster::core

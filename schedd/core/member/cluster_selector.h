@@ -1,0 +1,50 @@
+// Selectors of placements over member clusters: the labels that they see, required terms, and what
+// a member misses of them, in words (placement.md 1.5). Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schedd/core/member/cluster_properties.h"
+#include "schedd/core/member/member_room.h"
+#include "schedd/model/placement.h"
+
+namespace muster::core {
+
+/// The label that KubeFleet gives every member: its name.
+inline constexpr const char* kMemberNameLabel = "kubernetes-fleet.io/member-name";
+
+/// Labels of members as a policy sees them: with kMemberNameLabel if the policy speaks of it.
+class MemberLabels {
+ public:
+  /// The members of `room` must outlive it.
+  MemberLabels(const MemberRoom& room, const PlacementPolicy& policy);
+  const LabelMap& of(std::size_t member) const {
+    return named_.empty() ? *declared_[member] : named_[member];
+  }
+
+ private:
+  std::vector<const LabelMap*> declared_;
+  std::vector<LabelMap> named_;  // empty unless the policy needs them
+};
+
+/// A ClusterSelectorTerm, compiled.
+class RequiredTerm {
+ public:
+  /// `term` must outlive it.
+  RequiredTerm(const ClusterSelectorTerm& term, const MemberRoom& room);
+
+  bool Passes(const LabelMap& labels, const MemberRoom& room, std::size_t member) const;
+  /// Each label and property that does not match: "does not have label gpu=a100".
+  std::vector<std::string> Misses(const LabelMap& labels, const MemberRoom& room,
+                                  std::size_t member) const;
+
+ private:
+  const ClusterSelectorTerm* term_;
+  std::vector<PropertyTest> tests_;
+};
+
+/// "gpu=a100, region In (eu, us)"; "" if it selects everything.
+std::string SelectorText(const LabelSelector& selector);
+
+}  // namespace muster::core

@@ -1,0 +1,109 @@
+// MemberFit: one demand compiled against a MemberRoom: which members are eligible, which of them
+// its placement prefers, and where there is room now, in amounts and on machines (placement.md
+// 4.4). Pure; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedd/core/member/policy_fit.h"
+
+namespace muster::core {
+
+class MemberFit {
+ public:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  /// `config` and what `demand` points to must outlive it. It is good for `room` and its copies.
+  MemberFit(const ConfigView& config, const MemberRoom& room, const PlacementDemand& demand);
+  ~MemberFit();
+  MemberFit(const MemberFit&) = delete;
+  MemberFit& operator=(const MemberFit&) = delete;
+
+  /// The member to run on now, kNone if none has the room. In order: the policy's cluster group,
+  /// spread score, affinity score; then the larger free share of the dominant resource and a stable
+  /// hash, or the larger name (placement.md 4.4 steps 4 and 5). `score` (may be null) gets its.
+  std::size_t Pick(const MemberRoom& room, Uid job_uid, std::uint64_t seed,
+                   MemberScore* score = nullptr) const;
+  /// The member of this name if the demand fits it now, else kNone. For pods whose machines are
+  /// decided already.
+  std::size_t PickNamed(const MemberRoom& room, std::string_view name,
+                        MemberScore* score = nullptr) const;
+  /// True if the member of this name may be picked and its sums have the room, whatever its
+  /// machines have.
+  bool SumsFit(const MemberRoom& room, std::string_view name) const;
+  /// What the policy says of one member, whether or not it has the room.
+  struct Rank {
+    std::size_t group = 0;  // position among the cluster groups
+    MemberScore score;
+  };
+  /// nullopt if there is no such member, or nothing is asked of members.
+  std::optional<Rank> RankAt(const MemberRoom& room, std::string_view name) const;
+  /// Takes the demand from a member's free room and its machines.
+  void Charge(MemberRoom* room, std::size_t member) const;
+  /// Reason and message of a Pick that gave kNone.
+  PlacementChoice Refusal(const MemberRoom& room) const;
+  std::vector<ClusterVerdict> Verdicts(const MemberRoom& room) const;
+
+ private:
+  struct Need {
+    std::string resource;
+    std::int32_t index = -1;
+    std::int64_t amount = 0;
+    bool optional = false;  // a member that does not declare it is not limited by it
+  };
+  struct Standing {
+    const char* filter = "";  // which one turns it away for good: ClusterVerdict::filter
+    std::string mismatch;     // why; "" if none does
+    bool large_enough = false;
+    bool open = false;  // neither cordoned nor unhealthy
+  };
+  // Who could be picked now, and what the policy says of each.
+  struct Ranks {
+    std::vector<bool> feasible;
+    std::vector<MemberScore> scores;  // empty without policy
+  };
+  // The pods against the machines of one member.
+  struct Machines {
+    std::vector<MachineShape::Compiled> all;
+    std::vector<MachineShape::Compiled> judged;  // not topology aware
+  };
+
+  bool HasRoom(const MemberRoom::Member& member, const std::vector<std::int64_t>& amounts,
+               const Need& need) const;
+  void ChooseDominant(const MemberRoom& room);
+  void JudgeForGood(const MemberCluster& member, bool by_taints, Standing* standing) const;
+  bool Sums(const MemberRoom& room, std::size_t member) const;
+  Ranks RanksOf(const MemberRoom& room, bool want_terms) const;
+  std::size_t Best(const MemberRoom& room, const Ranks& ranks, Uid job_uid,
+                   std::uint64_t seed) const;
+  const Machines& MachinesOf(const MemberRoom& room, std::size_t member) const;
+  std::optional<MachineMisfit> MisfitOn(const MemberRoom& room, std::size_t member) const;
+  std::string ShapeText(const MemberRoom& room, std::size_t member,
+                        const MachineMisfit& misfit) const;
+  std::string AmountsText(const MemberRoom& room, std::size_t member, bool fits) const;
+  bool RefusedForGood(const MemberRoom& room, const FilterRefusal& refusal,
+                      std::size_t member) const;
+  ClusterVerdict Verdict(const MemberRoom& room, std::size_t member) const;
+
+  const ConfigView& config_;
+  PlacementDemand demand_;
+  std::vector<Need> needs_;
+  std::vector<Standing> standings_;                          // by member
+  std::size_t dominant_ = kNone;                             // position in needs_
+  std::unique_ptr<PolicyFit> policy_;                        // null: any member will do
+  mutable std::vector<std::unique_ptr<Machines>> machines_;  // by member; null: not asked for yet
+  mutable std::unique_ptr<MemberRoom> emptied_;              // null: not asked for yet
+};
+
+/// By its placement and its kind; by name where neither says more.
+MemberOrder OrderMembers(const MemberRoom& room, const PlacementDemand& demand);
+
+/// The kind of object that a job is on a member: "Job" for a batch script.
+std::string_view KindOnMember(const JobRecord& job);
+
+}  // namespace muster::core

@@ -1,0 +1,137 @@
+#include "schedd/core/plan/requeue.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "schedd/base/quantity.h"
+#include "schedd/model/admission_lifecycle.h"
+
+namespace muster::core {
+namespace {
+
+constexpr std::int64_t kMillion = 1'000'000;
+
+constexpr std::array<std::pair<RequeueReason, std::string_view>, 10> kNames = {{
+    {RequeueReason::kGeneric, ""},
+    {RequeueReason::kFailedAfterNomination, "FailedAfterNomination"},
+    {RequeueReason::kNoFit, "NoFit"},
+    {RequeueReason::kPreemptionNoCandidates, "PreemptionNoCandidates"},
+    {RequeueReason::kPreemptionGated, "PreemptionGated"},
+    {RequeueReason::kNamespaceMismatch, "NamespaceMismatch"},
+    {RequeueReason::kPendingPreemption, "PendingPreemption"},
+    {RequeueReason::kPendingMigration, "PendingMigration"},
+    {RequeueReason::kPreemptionFailed, "PreemptionFailed"},
+    {RequeueReason::kGated, "Gated"},
+}};
+
+bool EqualPodSets(const JobRecord& a, const JobRecord& b) {
+  if (a.pod_sets == b.pod_sets) return true;
+  if (a.pod_sets == nullptr || b.pod_sets == nullptr) return false;
+  const auto same = [](const PodSet& x, const PodSet& y) {
+    const auto equal = [](const auto& p, const auto& q) {
+      return p == q || (p != nullptr && q != nullptr && *p == *q);
+    };
+    return x.name == y.name && x.count == y.count && x.requests == y.requests &&
+           x.min_count == y.min_count && equal(x.constraints, y.constraints) &&
+           equal(x.topology, y.topology);
+  };
+  return std::equal(a.pod_sets->begin(), a.pod_sets->end(), b.pod_sets->begin(), b.pod_sets->end(),
+                    same);
+}
+
+bool EqualCondition(const JobRecord& a, const JobRecord& b, std::string_view type) {
+  const Condition* x = FindCondition(a, type);
+  const Condition* y = FindCondition(b, type);
+  return x == nullptr || y == nullptr ? x == y : *x == *y;
+}
+
+bool GateClosed(const AdmissionState& state) {
+  return std::any_of(state.preemption_gates.begin(), state.preemption_gates.end(),
+                     [](const PreemptionGate& gate) { return !gate.open; });
+}
+
+}  // namespace
+
+std::string_view RequeueReasonName(RequeueReason reason) {
+  for (const auto& [value, name] : kNames) {
+    if (value == reason) return name;
+  }
+  return "";
+}
+
+std::optional<RequeueReason> RequeueReasonOf(std::string_view name) {
+  for (const auto& [value, known] : kNames) {
+    if (known == name) return value;
+  }
+  return std::nullopt;
+}
+
+bool RequeuesAtOnce(RequeueReason reason, bool strict_fifo) {
+  switch (reason) {
+    case RequeueReason::kNamespaceMismatch:
+    case RequeueReason::kGated:
+      return false;
+    case RequeueReason::kFailedAfterNomination:
+    case RequeueReason::kPendingPreemption:
+    case RequeueReason::kPendingMigration:
+    case RequeueReason::kPreemptionFailed:
+      return true;
+    default:
+      return strict_fifo;
+  }
+}
+
+bool LastAssignment::Ended() const {
+  constexpr std::size_t kMostResumed = 255;
+  return !Pending() || before.size() >= kMostResumed ||
+         std::find(before.begin(), before.end(), tried) != before.end();
+}
+
+bool LastAssignment::Pending() const {
+  for (const auto& pod_set : tried) {
+    for (const auto& [resource, index] : pod_set) {
+      if (index != -1) return true;
+    }
+  }
+  return false;
+}
+
+bool BackoffExpired(const JobRecord& job, WallTime now) {
+  if (const Condition* requeued = FindCondition(job, "Requeued");
+      requeued != nullptr && !requeued->status) {
+    return false;
+  }
+  const auto& at = StateOf(job).requeue_at;
+  return !at || *at <= now;
+}
+
+bool EqualSpec(const JobRecord& a, const JobRecord& b) {
+  const AdmissionState& x = StateOf(a);
+  const AdmissionState& y = StateOf(b);
+  return a.priority == b.priority && a.priority_class == b.priority_class &&
+         a.local_queue == b.local_queue && a.cluster_queue == b.cluster_queue &&
+         a.max_execution_s == b.max_execution_s && x.active == y.active &&
+         x.replaces_slice == y.replaces_slice && x.allowed_flavors == y.allowed_flavors &&
+         EqualPodSets(a, b);
+}
+
+bool EqualToQueue(const JobRecord& a, const JobRecord& b) {
+  const AdmissionState& x = StateOf(a);
+  const AdmissionState& y = StateOf(b);
+  return EqualSpec(a, b) && a.priority_boost == b.priority_boost &&
+         x.reclaimable == y.reclaimable && GateClosed(x) == GateClosed(y) &&
+         EqualCondition(a, b, "Evicted") && EqualCondition(a, b, "Requeued");
+}
+
+std::int64_t BackoffMicros(const WaitForPodsReady& settings, std::int32_t count,
+                           std::int32_t jitter_millionths) {
+  const std::int64_t most = SecondsToMicros(settings.backoff_max_s);
+  std::int64_t wait = SecondsToMicros(settings.backoff_base_s);
+  for (std::int32_t i = 1; i < count && wait < most; ++i) wait = SaturatingMul(wait, 2);
+  wait = std::min(wait, most);
+  const std::int64_t jitter = SaturatingMul(wait / kMillion, jitter_millionths);
+  return std::min(SaturatingAdd(wait, jitter), most);
+}
+
+}  // namespace muster::core

@@ -1,0 +1,48 @@
+#include "schedd/core/preempt/eviction_pace.h"
+
+#include <algorithm>
+#include <string>
+
+#include "schedd/base/limits.h"
+#include "schedd/base/quantity.h"
+#include "schedd/model/admission_lifecycle.h"
+
+namespace muster::core {
+namespace {
+
+// 0, then 1 s, 2 s, 4 s ... for the first, second, third eviction in a row.
+std::int64_t WaitMicros(std::int32_t in_a_row) {
+  std::int64_t wait_s = in_a_row > 1 ? limits::kEvictionWaitS : 0;
+  for (std::int32_t i = 2; i < in_a_row && wait_s < limits::kEvictionWaitMaxS; ++i) wait_s *= 2;
+  return std::min(wait_s, limits::kEvictionWaitMaxS) * kMicrosPerSecond;
+}
+
+}  // namespace
+
+WallTime EvictionPace::Note(JobId job, WallTime now) {
+  Row& row = rows_[job];
+  const bool soon = row.free_at.set() && SaturatingSub(now.us, row.free_at.us) <
+                                             limits::kEvictionRowS * kMicrosPerSecond;
+  row.in_a_row = soon ? row.in_a_row + 1 : 1;
+  row.free_at = {SaturatingAdd(now.us, WaitMicros(row.in_a_row))};
+  return row.free_at;
+}
+
+void HoldBack(JobRecord* job, WallTime until, WallTime now) {
+  if (until <= now || !IsTrue(*job, "Requeued")) return;
+  const Condition* evicted = FindCondition(*job, "Evicted");
+  const Condition why = evicted != nullptr ? *evicted : *FindCondition(*job, "Requeued");
+  SetCondition(job, "Requeued", false, why.reason, why.message, now);
+  DelayRequeue(job, until);
+}
+
+std::optional<WallTime> HeldBackUntil(const JobRecord& job) {
+  const Condition* requeued = FindCondition(job, "Requeued");
+  const auto& again_at = StateOf(job).requeue_at;
+  if (requeued == nullptr || !again_at) return again_at;
+  // A time before it returned to its queue is that of an earlier wait.
+  const bool waits = !requeued->status && *again_at > requeued->last_transition;
+  return waits ? again_at : std::nullopt;
+}
+
+}  // namespace muster::core

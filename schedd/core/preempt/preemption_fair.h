@@ -1,0 +1,14 @@
+// Preemption under fair sharing (KEP-1714, kueue.md 2.9): victims from the queues that borrow the
+// largest share, as long as that brings shares closer.
+#pragma once
+
+#include <vector>
+
+#include "schedd/core/preempt/victim_room.h"
+
+namespace muster::core {
+
+/// The victims; empty if none would do. `room` is as before when it returns.
+std::vector<Victim> FairVictims(const VictimQuery& query, VictimRoom* room);
+
+}  // namespace muster::core

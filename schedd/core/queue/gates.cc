@@ -1,0 +1,81 @@
+#include "schedd/core/queue/gates.h"
+
+#include <algorithm>
+
+#include "schedd/core/member/placement_ask.h"
+#include "schedd/core/quota/queue_status.h"
+#include "schedd/model/admission_lifecycle.h"
+
+namespace muster::core {
+namespace {
+
+constexpr const char* kNamespaceNameLabel = "kubernetes.io/metadata.name";
+constexpr const char* kDefaultNamespace = "default";  // exists in every Kubernetes cluster
+
+constexpr std::string_view kCannotAdmit = "Can't admit new workloads: ";
+
+}  // namespace
+
+std::optional<GateVerdict> QueueGate(const ConfigView& config, const AdmissionSettings& settings,
+                                     const QuotaTree& tree, const std::string& cluster_queue) {
+  const auto found = config.cluster_queues.find(cluster_queue);
+  const NodeIndex node = tree.ClusterQueueIndex(cluster_queue);
+  if (found == config.cluster_queues.end() || node < 0) {
+    return GateVerdict{Reason::kMisconfigured, "ClusterQueue " + cluster_queue + " doesn't exist"};
+  }
+  if (found->second.stop_policy != StopPolicy::kNone) {
+    return GateVerdict{Reason::kSuspended, "ClusterQueue " + cluster_queue + " is stopped"};
+  }
+  const Readiness readiness = ReadinessOf(config, settings, tree, found->second, false);
+  if (!readiness.active) {
+    std::string_view why = readiness.message;
+    if (why.starts_with(kCannotAdmit)) why.remove_prefix(kCannotAdmit.size());
+    if (why.ends_with('.')) why.remove_suffix(1);
+    return GateVerdict{Reason::kSuspended,
+                       "ClusterQueue " + cluster_queue + " is inactive: " + std::string(why)};
+  }
+  return std::nullopt;
+}
+
+bool NamespaceMatches(const ConfigView& config, const ClusterQueue& queue, const std::string& ns) {
+  if (!queue.namespace_selector) return false;
+  const LabelSelector& selector = *queue.namespace_selector;
+  if (selector.match_labels.empty() && selector.match_expressions.empty()) return true;
+  const auto space = config.namespaces.find(ns);
+  LabelMap labels = space == config.namespaces.end() ? LabelMap{} : space->second.labels;
+  labels.emplace(kNamespaceNameLabel, ns);  // as Kubernetes sets it
+  return Matches(selector, labels);
+}
+
+std::optional<GateVerdict> JobGate(const ConfigView& config, const ClusterQueue& queue,
+                                   const JobRecord& job) {
+  const auto local = config.local_queues.find({job.ns, job.local_queue});
+  if (local == config.local_queues.end()) {
+    return GateVerdict{Reason::kMisconfigured, "LocalQueue " + job.local_queue + " doesn't exist"};
+  }
+  if (local->second.stop_policy != StopPolicy::kNone) {
+    return GateVerdict{Reason::kSuspended, "LocalQueue " + job.local_queue + " is inactive"};
+  }
+  const auto space = config.namespaces.find(job.ns);
+  if (space == config.namespaces.end() && job.ns != kDefaultNamespace) {
+    return GateVerdict{Reason::kMisconfigured,
+                       "workload namespace \"" + job.ns + "\" does not exist"};
+  }
+  if (!NamespaceMatches(config, queue, job.ns)) {
+    return GateVerdict{Reason::kMisconfigured,
+                       "workload namespace doesn't match ClusterQueue selector", true};
+  }
+  std::string obstacle;
+  GoverningPlacement(config, job, &obstacle);
+  if (!obstacle.empty()) return GateVerdict{Reason::kMisconfigured, std::move(obstacle)};
+  return std::nullopt;
+}
+
+bool PreemptionIsGated(const JobRecord& job, const AdmissionSettings& settings) {
+  if (!settings.orchestrated_preemption && !settings.concurrent_admission) return false;
+  const auto& gates = StateOf(job).preemption_gates;
+  return std::any_of(gates.begin(), gates.end(),
+                     [](const PreemptionGate& gate) { return !gate.open; });
+}
+
+}  // namespace muster::core

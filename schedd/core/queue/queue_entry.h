@@ -1,0 +1,27 @@
+// Who may wait for quota at all (kueue.md 2.3 "Who may enter a queue"). Pure.
+#pragma once
+
+#include <optional>
+
+#include "schedd/core/queue/gates.h"
+
+namespace muster::core {
+
+/// Why the workload itself may not be in a queue, whatever the queues are: it has ended, holds
+/// quota, is deactivated, gated or on hold; nullopt if it may.
+std::optional<GateVerdict> EntryGate(const JobRecord& job);
+
+/// Where a workload that wants to enter ends up.
+enum class QueueEntry : std::uint8_t {
+  kEnters,
+  kNotAdmissible,   // EntryGate, or its variants wait in its place (KEP-8691)
+  kNoLocalQueue,    // it does not exist or is stopped
+  kNoClusterQueue,  // the LocalQueue knows it, but its ClusterQueue does not exist
+};
+QueueEntry CheckEntry(const ConfigView& config, const AdmissionSettings& settings,
+                      const JobRecord& job);
+
+/// "" for kEnters.
+const char* QueueEntryText(QueueEntry entry);
+
+}  // namespace muster::core

@@ -1,0 +1,27 @@
+// Sums and changes of topology assignments (kueue.md 2.11, 2.12). Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schedd/core/topology/topology_forest.h"
+#include "schedd/model/topology.h"
+
+namespace muster::core {
+
+/// All its pods.
+std::int32_t CountPods(const TopologyAssignment& assignment);
+
+/// The domains of both in the order of `tree`, those of one name added up. Every domain must be a
+/// leaf of the tree.
+TopologyAssignment MergeAssignments(const TopologyTree& tree, const TopologyAssignment& a,
+                                    const TopologyAssignment& b);
+
+/// The first `count` pods, in the assignment's order.
+TopologyAssignment TruncateAssignment(const TopologyAssignment& assignment, std::int32_t count);
+
+/// The first domain that is not (or no longer) a leaf of the tree; null if all are.
+const TopologyDomain* StaleDomain(const TopologyTree& tree, const TopologyAssignment& assignment);
+
+}  // namespace muster::core

@@ -1,0 +1,54 @@
+// BalancedPlacement: spreads the slices of a preferred request over its domains as evenly as the
+// room allows (KEP-2724 balanced placement, kueue.md 2.11; gate TASBalancedPlacement). Works on the
+// counts of a solver whose phase 1 is done; leaves them as they were if it finds no such spread.
+// Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedd/core/topology/topology_solver.h"
+
+namespace muster::core {
+
+class BalancedPlacement {
+ public:
+  explicit BalancedPlacement(TopologySolver* solver) : solver_(*solver) {}
+
+  /// True if there is a balanced spread: `*domains` of `*level` hold exactly their shares in the
+  /// solver's counts.
+  bool Choose(std::int32_t* level, std::vector<DomainIndex>* domains);
+
+ private:
+  using Domains = std::vector<DomainIndex>;
+  using Counts = std::vector<DomainCounts>;
+  // What taking the largest domains first would use.
+  struct Greedy {
+    bool fits = false;
+    std::int64_t used = 0;
+    DomainIndex last_led = -1, last = -1;
+  };
+  // Siblings at the requested level that hold everything, with the counts left after pruning.
+  struct Candidate {
+    std::int64_t threshold = 0;  // slices that every used domain gets at least; 0: none found
+    std::int64_t used = 0;
+    Domains siblings;
+    Counts counts;
+  };
+
+  Greedy TakeGreedily(Domains domains) const;
+  void Consider(const Domains& siblings, Candidate* best);
+  bool Prune(const Domains& siblings, std::int64_t threshold, Greedy* greedy);
+  void PruneDomain(DomainIndex domain, std::int64_t threshold);
+  void ForEachBelow(DomainIndex domain, void (*change)(DomainCounts*));
+  void Recount(DomainIndex domain);
+  Domains ChildrenOf(const Domains& domains) const;
+  bool FewestThatFit(Domains domains, bool by_entropy, Domains* chosen) const;
+  bool ShareOut(std::int64_t threshold, Domains* domains);
+  double Entropy(DomainIndex domain) const;
+  bool HasMoreRoom(DomainIndex a, DomainIndex b) const;
+
+  TopologySolver& solver_;
+};
+
+}  // namespace muster::core

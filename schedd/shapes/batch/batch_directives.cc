@@ -1,0 +1,104 @@
+// The #SBATCH lines of a script, read as sbatch reads them (slurm.md 2.2, 2.3).
+#include <optional>
+
+#include "schedd/base/limits.h"
+#include "schedd/shapes/batch/batch_script.h"
+
+namespace muster::shapes {
+namespace {
+
+constexpr std::string_view kDirective = "#SBATCH";
+constexpr std::string_view kOldDirective = "#SLURM";
+
+std::optional<Error> CheckScript(std::string_view script) {
+  const auto wrong = [](std::string message) { return InvalidField("script", message); };
+  if (script.empty()) return wrong("Batch script is empty!");
+  if (script.size() > limits::kScriptBytes) {
+    return wrong("is longer than " + std::to_string(limits::kScriptBytes) + " bytes");
+  }
+  if (script.find('\0') != std::string_view::npos) return wrong("contains NUL characters");
+  if (!script.starts_with("#!")) {
+    return wrong(
+        "does not look like a batch script: the first line must start with #! followed by the path "
+        "to an "
+        "interpreter, such as #!/bin/sh");
+  }
+  if (script.find("\r\n") != std::string_view::npos) {
+    return wrong(
+        "Batch script contains DOS line breaks (\\r\\n) instead of expected UNIX line breaks "
+        "(\\n)");
+  }
+  return std::nullopt;
+}
+
+bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r'; }
+
+// Appends the words of one directive; false on an unmatched quote. A backslash escapes also inside
+// quotes, and an unquoted '#' ends the line even inside a word.
+bool SplitWords(std::string_view line, std::vector<std::string>* words) {
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == '\\') {
+      if (++i < line.size()) word.push_back(line[i]);
+      in_word = true;
+    } else if (quote != 0) {
+      if (c == quote) {
+        quote = 0;
+      } else {
+        word.push_back(c);
+      }
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      in_word = true;
+    } else if (c == '#') {
+      break;
+    } else if (IsBlank(c)) {
+      if (in_word) words->push_back(std::move(word));
+      word.clear();
+      in_word = false;
+    } else {
+      word.push_back(c);
+      in_word = true;
+    }
+  }
+  if (in_word) words->push_back(std::move(word));
+  return quote == 0;
+}
+
+// Directives after the first command are not read.
+bool IsCommand(std::string_view line) {
+  for (const char c : line) {
+    if (IsBlank(c)) continue;
+    return c != '#';
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> DirectiveWords(std::string_view script) {
+  if (const auto error = CheckScript(script)) return *error;
+  std::vector<std::string> words;
+  for (int number = 1; !script.empty(); ++number) {
+    const std::size_t end = script.find('\n');
+    const std::string_view line = script.substr(0, end);
+    script.remove_prefix(end == std::string_view::npos ? script.size() : end + 1);
+    std::string_view rest;
+    if (line.starts_with(kDirective)) {
+      rest = line.substr(kDirective.size());
+    } else if (line.starts_with(kOldDirective)) {
+      rest = line.substr(kOldDirective.size());
+    } else if (IsCommand(line)) {
+      break;
+    }
+    if (!SplitWords(rest, &words)) {
+      return InvalidField("script", "line " + std::to_string(number) + " has an unmatched quote");
+    }
+  }
+  return words;
+}
+
+}  // namespace muster::shapes

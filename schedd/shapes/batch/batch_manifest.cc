@@ -1,0 +1,230 @@
+// From the REST form {"script": ...} to a BatchScript manifest, and --array.
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "schedd/base/limits.h"
+#include "schedd/base/names.h"
+#include "schedd/shapes/batch/batch_script.h"
+#include "schedd/shapes/batch/batch_spec.h"
+#include "schedd/shapes/batch/sbatch_options.h"
+#include "schedd/shapes/parts/job_placement.h"
+#include "schedd/shapes/parts/metadata.h"
+
+namespace muster::shapes {
+namespace {
+
+// An explicit field of a group puts away the script's own directives of that group.
+constexpr std::string_view kMemory[] = {"memoryPerNode", "memoryPerCpu"};
+constexpr std::string_view kGpus[] = {"gres", "gpus", "gpusPerNode", "gpusPerTask"};
+constexpr std::string_view kCpus[] = {"tasks", "tasksPerNode", "cpusPerTask"};
+
+template <std::size_t N>
+bool HasAny(const json::object& object, const std::string_view (&names)[N]) {
+  return std::any_of(std::begin(names), std::end(names),
+                     [&](std::string_view name) { return object.contains(name); });
+}
+template <std::size_t N>
+void EraseAll(json::object* object, const std::string_view (&names)[N]) {
+  for (const auto name : names) object->erase(name);
+}
+
+void ApplyDirectives(json::object directives, json::object* fields) {
+  const auto* own = fields->if_contains("resources");
+  const bool amounts = own != nullptr && own->is_object();
+  const auto in_resources = [&](std::string_view name) {
+    return amounts && own->get_object().contains(name);
+  };
+  if (HasAny(*fields, kMemory) || in_resources("memory")) EraseAll(&directives, kMemory);
+  if (HasAny(*fields, kGpus) || in_resources("nvidia.com/gpu")) EraseAll(&directives, kGpus);
+  if (in_resources("cpu")) EraseAll(&directives, kCpus);
+  for (auto& directive : directives) {
+    if (directive.key() == "environment" && fields->contains("environment")) continue;
+    fields->emplace(directive.key(), std::move(directive.value()));  // keeps an explicit one
+  }
+}
+
+// "queue" or "namespace/queue".
+Status SetQueue(std::string_view text, std::string_view ns, json::object* metadata) {
+  const std::size_t slash = text.find('/');
+  if (slash != std::string_view::npos) {
+    if (text.substr(0, slash) != ns) {
+      return InvalidField("queue",
+                          Quoted(text) + " is a queue of another namespace than " + Quoted(ns));
+    }
+    text.remove_prefix(slash + 1);
+  }
+  if (text.find(',') != std::string_view::npos) {
+    return InvalidField(
+        "queue", "a choice of several partitions is not supported by this version; name one");
+  }
+  if (!IsDnsSubdomain(text))
+    return InvalidField("queue", "invalid partition specified: " + Quoted(text));
+  const bool label = IsLabelValue(text);
+  json::object holder = {{kQueueKey, text}};
+  if (label) {
+    auto& labels = (*metadata)["labels"];
+    if (!labels.is_object()) labels.emplace_object();
+    labels.get_object()[kQueueKey] = text;
+  } else {
+    (*metadata)["annotations"] = std::move(holder);
+  }
+  return Done{};
+}
+
+// The one member cluster that it may run on.
+Status SetCluster(std::string_view text, json::object* metadata) {
+  if (text.find(',') != std::string_view::npos) {
+    return InvalidField("cluster",
+                        "a choice of several clusters is not supported by this version; name one, "
+                        "or a placement");
+  }
+  if (!IsMemberName(text)) return InvalidField("cluster", kMemberNameRule);
+  auto& annotations = (*metadata)["annotations"];
+  if (!annotations.is_object()) annotations.emplace_object();
+  annotations.get_object()[kClusterKey] = text;
+  return Done{};
+}
+
+Status SetPriority(std::string_view text, json::object* metadata) {
+  if (text.empty() || !IsDnsSubdomain(text) || !IsLabelValue(text)) {
+    return InvalidField("priorityClass", "Invalid qos specification: " + Quoted(text));
+  }
+  auto& labels = (*metadata)["labels"];
+  if (!labels.is_object()) labels.emplace_object();
+  labels.get_object()[kPriorityKey] = text;
+  return Done{};
+}
+
+// The text of a field that becomes metadata; removed from the fields. "" if absent.
+Result<std::string> TakeText(json::object* fields, std::string_view name) {
+  const auto* value = fields->if_contains(name);
+  if (value == nullptr || value->is_null()) return std::string();
+  if (!value->is_string()) return InvalidField(std::string(name), "must be a string");
+  std::string text(value->get_string().data(), value->get_string().size());
+  fields->erase(name);
+  return text;
+}
+
+// Paths as the caller wrote them: spec.jobName is `name` of the form.
+Error WithRequestPaths(Error error) {
+  for (auto& field : error.fields) {
+    if (field.field.starts_with("spec.")) field.field.erase(0, 5);
+    if (field.field == "jobName") field.field = "name";
+  }
+  error.detail.clear();
+  for (const auto& field : error.fields) {
+    error.detail += (error.detail.empty() ? "" : "; ") + field.field + ": " + field.message;
+  }
+  return error;
+}
+
+std::optional<std::int32_t> ReadIndex(std::string_view text) {
+  std::int32_t number = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (ec != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
+  return text[0] == '-' ? std::nullopt : std::optional(number);
+}
+
+constexpr std::int32_t kArrayIndexMax = 4'000'000;  // Slurm's hard cap
+
+// One "3", "0-15" or "0-15:4".
+bool AddRange(std::string_view text, std::set<std::int32_t>* ids) {
+  std::int32_t step = 1;
+  const std::size_t colon = text.find(':');
+  if (colon != std::string_view::npos) {
+    const auto read = ReadIndex(text.substr(colon + 1));
+    if (!read || *read == 0 || text.find('-') == std::string_view::npos) return false;
+    step = *read;
+    text = text.substr(0, colon);
+  }
+  const std::size_t dash = text.find('-');
+  const auto first = ReadIndex(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : ReadIndex(text.substr(dash + 1));
+  if (!first || !last || *last < *first || *last > kArrayIndexMax) return false;
+  for (std::int64_t id = *first; id <= *last; id += step) {
+    ids->insert(static_cast<std::int32_t>(id));
+    if (ids->size() > limits::kBatchJobs) return true;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<json::value> BatchScriptManifest(const json::object& request, std::string_view ns) {
+  json::object fields = request;
+  const auto* script = fields.if_contains("script");
+  if (script == nullptr || script->is_null()) return InvalidField("script", "is required");
+  if (!script->is_string()) return InvalidField("script", "must be a string");
+  const auto words = DirectiveWords(script->get_string());
+  if (!words.ok()) return words.error();
+  auto directives = FieldsOfDirectives(*words);
+  if (!directives.ok()) return directives.error();
+  if (auto* qos = fields.if_contains("qos")) {  // the form's other word for it
+    if (fields.contains("priorityClass"))
+      return InvalidField("qos", "is another word for priorityClass; give one of them");
+    fields["priorityClass"] = std::move(*qos);
+    fields.erase("qos");
+  }
+  ApplyDirectives(std::move(directives).value(), &fields);
+
+  json::object metadata = {{"namespace", ns}};
+  const auto queue = TakeText(&fields, "queue");
+  if (!queue.ok()) return queue.error();
+  if (!queue->empty()) {
+    if (auto status = SetQueue(*queue, ns, &metadata); !status.ok()) return status.error();
+  }
+  const auto priority = TakeText(&fields, "priorityClass");
+  if (!priority.ok()) return priority.error();
+  if (!priority->empty()) {
+    if (auto status = SetPriority(*priority, &metadata); !status.ok()) return status.error();
+  }
+  const auto cluster = TakeText(&fields, "cluster");
+  if (!cluster.ok()) return cluster.error();
+  if (!cluster->empty()) {
+    if (auto status = SetCluster(*cluster, &metadata); !status.ok()) return status.error();
+  }
+  if (fields.contains("jobName"))
+    return InvalidField("jobName", "unknown field; the job's name is given as `name`");
+  if (auto* name = fields.if_contains("name")) {
+    json::value text = std::move(*name);
+    fields.erase("name");
+    fields["jobName"] = std::move(text);
+  }
+  json::value manifest = json::object{{"apiVersion", kBatchApiVersion},
+                                      {"kind", kBatchKind},
+                                      {"metadata", std::move(metadata)},
+                                      {"spec", std::move(fields)}};
+  Problems problems;
+  (void)ReadBatchSpec(Field(manifest, &problems)["spec"]);
+  if (!problems.empty()) return WithRequestPaths(problems.ToError());
+  return manifest;
+}
+
+Result<std::vector<std::int32_t>> ParseArraySpec(std::string_view spec) {
+  const auto malformed = [] { return InvalidField("array", "Invalid job array specification"); };
+  const std::size_t percent = spec.find('%');
+  if (percent != std::string_view::npos) {
+    const auto throttle = ReadIndex(spec.substr(percent + 1));
+    if (!throttle || *throttle == 0) return malformed();
+    return InvalidField("array",
+                        "a limit on the tasks that run at once (%" + std::to_string(*throttle) +
+                            ") is not supported by this version: leave it out, or bound them by "
+                            "the quota of their queue");
+  }
+  std::set<std::int32_t> ids;
+  while (true) {
+    const std::size_t comma = spec.find(',');
+    const std::string_view range = spec.substr(0, comma);
+    if (range.empty() || !AddRange(range, &ids)) return malformed();
+    if (ids.size() > limits::kBatchJobs) {
+      return InvalidField("array",
+                          "has more than " + std::to_string(limits::kBatchJobs) + " tasks");
+    }
+    if (comma == std::string_view::npos) break;
+    spec.remove_prefix(comma + 1);
+  }
+  return std::vector<std::int32_t>(ids.begin(), ids.end());
+}
+
+}  // namespace muster::shapes

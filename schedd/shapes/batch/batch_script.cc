@@ -1,0 +1,147 @@
+// The BatchScript shape: one pod `main` that runs the script once (slurm.md 2.3). Dispatched as a
+// Job with the script in a ConfigMap.
+#include "schedd/shapes/batch/batch_script.h"
+
+#include "schedd/base/quantity.h"
+#include "schedd/model/member_labels.h"
+#include "schedd/shapes/batch/batch_spec.h"
+#include "schedd/shapes/kinds/shape_ops.h"
+#include "schedd/shapes/parts/metadata.h"
+
+namespace muster::shapes {
+namespace {
+
+constexpr char kVolume[] = "muster-batch";
+constexpr char kMountPath[] = "/tmp/muster-batch";
+constexpr char kScriptKey[] = "script";
+constexpr int kExecutable = 0755;
+constexpr std::int64_t kMegabyte = 1 << 20;
+
+// A member without mounts says by this variable where the volume is.
+constexpr char kRun[] = "exec \"${MUSTER_VOLUME_MUSTER_BATCH:-/tmp/muster-batch}/script\" \"$@\"";
+
+std::shared_ptr<const BatchDetails> Details(const BatchSpec& spec) {
+  auto details = std::make_shared<BatchDetails>();
+  details->array_spec = spec.array_spec;
+  details->work_dir = spec.work_dir;
+  details->command = spec.command;
+  details->std_out = OutputPattern(spec);
+  details->std_err = spec.error.empty() ? details->std_out : spec.error;
+  if (!details->std_err.empty() && details->std_err[0] != '/' && !spec.work_dir.empty()) {
+    details->std_err = spec.work_dir + "/" + details->std_err;
+  }
+  details->comment = spec.comment;
+  details->tasks = spec.amounts.tasks;
+  details->cpus_per_task = spec.amounts.cpus_per_task;
+  details->mem_per_node_mb = (spec.amounts.memory_bytes + kMegabyte - 1) / kMegabyte;
+  details->gres = spec.gres;
+  details->requeue = spec.requeue;
+  return details;
+}
+
+void Parse(const Field& root, ParsedJob* job) {
+  root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
+  ReadJobMetadata(root, {.may_be_absent = true}, job);
+  const Field field = root["spec"];
+  if (!field.Require() || field.Object() == nullptr) return;
+  const BatchSpec spec = ReadBatchSpec(field);
+  job->display_name = spec.job_name;
+  if (spec.time_limit_s > 0 && (job->time_limit_s == 0 || spec.time_limit_s < job->time_limit_s)) {
+    job->time_limit_s = spec.time_limit_s;
+  }
+  job->hold = spec.hold;
+  if (!spec.account.empty()) job->expected_cluster_queue = spec.account;
+  job->batch = Details(spec);
+  PodSet main;
+  main.name = "main";
+  main.count = 1;
+  main.requests = spec.amounts.requests;
+  job->pod_sets.push_back(std::move(main));
+}
+
+json::object Resources(const ResourceList& requests) {
+  json::object amounts;
+  for (const auto& request : requests)
+    amounts[request.resource] = FormatQuantity(request.resource, request.amount);
+  return {{"requests", amounts}, {"limits", amounts}};
+}
+
+// $ doubled: Kubernetes expands $(NAME) in a command.
+json::array Command(const json::object& spec) {
+  json::array command = {"/bin/sh", "-c", kRun, kScriptKey};
+  const auto* arguments = spec.if_contains("arguments");
+  if (arguments == nullptr || !arguments->is_array()) return command;
+  for (const auto& argument : arguments->get_array()) {
+    std::string text;
+    for (const char c : argument.as_string()) text.append(c == '$' ? 2 : 1, c);
+    command.push_back(json::string(text));
+  }
+  return command;
+}
+
+json::object StreamAnnotations(const BatchSpec& spec, const JobRecord& job) {
+  json::object annotations;
+  const std::string output = OutputPattern(spec);
+  if (!output.empty()) annotations["muster.io/stdout-path"] = ExpandPattern(output, job);
+  if (!spec.error.empty()) annotations["muster.io/stderr-path"] = ExpandPattern(spec.error, job);
+  if (!spec.input.empty()) annotations["muster.io/stdin-path"] = ExpandPattern(spec.input, job);
+  if (!spec.open_mode.empty()) annotations["muster.io/open-mode"] = spec.open_mode;
+  return annotations;
+}
+
+json::object PodSpec(const json::object& own, const BatchSpec& spec, const RenderContext& context,
+                     const std::string& config_map) {
+  const JobRecord& job = context.job;
+  const json::string image(context.image.empty() ? kHostImage : context.image);
+  json::object mount = {{"name", kVolume}, {"mountPath", kMountPath}, {"readOnly", true}};
+  json::object container = {{"name", kBatchContainer},
+                            {"image", image},
+                            {"command", Command(own)},
+                            {"env", BatchEnvironment(job, own, spec)},
+                            {"resources", Resources(spec.amounts.requests)},
+                            {"volumeMounts", json::array{std::move(mount)}}};
+  if (!spec.work_dir.empty()) container["workingDir"] = spec.work_dir;
+  json::object volume = {{"name", kVolume},
+                         {"configMap", {{"name", config_map}, {"defaultMode", kExecutable}}}};
+  return {{"restartPolicy", "Never"},
+          {"containers", json::array{std::move(container)}},
+          {"volumes", json::array{std::move(volume)}}};
+}
+
+void VisitTemplates(json::object&, const TemplateVisitor&) {
+}  // the script refers to nothing by itself
+
+void Prepare(json::object& manifest, const RenderContext& context,
+             std::vector<RenderedObject>* dependents) {
+  const json::value copy = manifest;
+  Problems problems;
+  const BatchSpec spec = ReadBatchSpec(Field(copy, &problems)["spec"]);
+  const json::object& own = copy.at("spec").as_object();
+  const std::string config_map = RemoteObjectOf(context.job).name + "-script";
+  json::object pod = PodSpec(own, spec, context, config_map);
+  json::object job_spec = {{"parallelism", 1},
+                           {"completions", 1},
+                           {"backoffLimit", 0},
+                           {"suspend", context.suspended},
+                           {"template",
+                            {{"metadata", {{"annotations", StreamAnnotations(spec, context.job)}}},
+                             {"spec", std::move(pod)}}}};
+  // Its own limit (-t), and not a maximum execution time beside it: README.md, "Time limits".
+  if (spec.time_limit_s > 0) job_spec["activeDeadlineSeconds"] = spec.time_limit_s;
+  json::object data = {{kScriptKey, own.at("script")}};
+  json::object map = {{"apiVersion", "v1"},
+                      {"kind", "ConfigMap"},
+                      {"metadata", {{"name", config_map}, {"namespace", context.job.ns}}},
+                      {"data", std::move(data)}};
+  dependents->push_back({"v1", "ConfigMap", context.job.ns, config_map, std::move(map)});
+  manifest["apiVersion"] = "batch/v1";
+  manifest["kind"] = "Job";
+  manifest["spec"] = std::move(job_spec);
+}
+
+}  // namespace
+
+const ShapeOps kBatchScriptOps = {ShapeKind::kBatchScript, kBatchApiVersion, kBatchKind, Parse,
+                                  VisitTemplates,          Prepare};
+
+}  // namespace muster::shapes

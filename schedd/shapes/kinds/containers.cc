@@ -1,0 +1,40 @@
+#include "schedd/shapes/kinds/containers.h"
+
+#include "schedd/shapes/kinds/shape_ops.h"
+
+namespace muster::shapes {
+namespace {
+
+void AddNames(const json::object& spec, std::string_view list, std::vector<std::string>* out) {
+  const json::value* containers = spec.if_contains(list);
+  if (containers == nullptr || !containers->is_array()) return;
+  for (const json::value& one : containers->get_array()) {
+    const json::object* container = one.if_object();
+    const json::value* name = container == nullptr ? nullptr : container->if_contains("name");
+    if (name != nullptr && name->is_string()) out->emplace_back(name->get_string());
+  }
+}
+
+}  // namespace
+
+ContainersBySet ContainersOf(const JobRecord& job, const json::value& manifest) {
+  ContainersBySet out;
+  if (job.shape == ShapeKind::kBatchScript) {
+    for (const PodSet& set : *job.pod_sets) out[set.name] = {kBatchContainer};
+    return out;
+  }
+  if (!manifest.is_object()) return out;
+  json::value copy = manifest;  // a visit fills in templates that are left out
+  OpsOf(job.shape).visit_templates(
+      copy.get_object(), [&](std::string_view set, json::object& pod_template) {
+        const json::object* spec = FindObject(pod_template, "spec");
+        if (spec == nullptr) return;
+        std::vector<std::string>& names = out[std::string(set)];
+        names.clear();
+        AddNames(*spec, "initContainers", &names);
+        AddNames(*spec, "containers", &names);
+      });
+  return out;
+}
+
+}  // namespace muster::shapes

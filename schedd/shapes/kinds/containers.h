@@ -1,0 +1,17 @@
+// The containers of a job's pods, by name. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "schedd/shapes/kinds/shape.h"
+
+namespace muster::shapes {
+
+/// Of each pod set by its name: the init containers, then the containers, as the manifest lists
+/// them. What a member's controllers add is not known here.
+using ContainersBySet = std::map<std::string, std::vector<std::string>>;
+ContainersBySet ContainersOf(const JobRecord& job, const json::value& manifest);
+
+}  // namespace muster::shapes

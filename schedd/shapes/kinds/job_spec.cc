@@ -1,0 +1,84 @@
+#include "schedd/shapes/kinds/job_spec.h"
+
+#include <algorithm>
+
+#include "schedd/base/limits.h"
+#include "schedd/shapes/kinds/shape_ops.h"
+
+namespace muster::shapes {
+namespace {
+
+constexpr std::size_t kHostNameBytes = 63;
+
+void CheckIndexed(const Field& spec, const JobSpecRules& rules,
+                  std::optional<std::int32_t> completions) {
+  if (!completions) {
+    // JobSet defaults the mode: then both counts absent mean one pod with index 0.
+    if (spec["completionMode"].present() || spec["parallelism"].present()) {
+      spec["completions"].Fail("is required when completionMode is Indexed");
+    }
+    return;
+  }
+  const std::string last_index = std::to_string(*completions - 1);
+  if (!rules.job_name.empty() && rules.job_name.size() + 1 + last_index.size() > kHostNameBytes) {
+    spec["completions"].Fail(
+        "makes pod names too long: the job's name, '-' and the last index must fit in 63 bytes");
+  }
+  if (*completions > limits::kPodsPerJob) {
+    spec["completions"].Fail("must be at most " + std::to_string(limits::kPodsPerJob) +
+                             " when completionMode is Indexed");
+  }
+}
+
+void CheckSelector(const Field& spec) {
+  if (spec["manualSelector"].BoolOr(false)) {
+    spec["manualSelector"].Fail("a selector of your own is not supported: members generate it");
+  }
+}
+
+}  // namespace
+
+JobSpecFacts ReadJobSpec(const Field& spec, const JobSpecRules& rules) {
+  spec.OnlyMembers({"parallelism", "completions", "completionMode", "backoffLimit",
+                    "backoffLimitPerIndex", "maxFailedIndexes", "activeDeadlineSeconds",
+                    "ttlSecondsAfterFinished", "podFailurePolicy", "successPolicy",
+                    "podReplacementPolicy", "suspend", "selector", "manualSelector", "managedBy",
+                    "template"});
+  JobSpecFacts facts;
+  const Field parallelism = spec["parallelism"];
+  const Field completions = spec["completions"];
+  // Kubernetes takes 0 as "paused until it is raised"; a job that was submitted cannot be raised
+  // here.
+  const std::int32_t parallel = parallelism.CountOr(1, 1);
+  const auto wanted = completions.Count(1);
+  facts.parallelism = parallel;
+  facts.pods = wanted ? std::min(parallel, *wanted) : parallel;
+  const Field mode = spec["completionMode"];
+  const auto mode_text = mode.OneOf({"NonIndexed", "Indexed"});
+  const bool indexed = mode_text ? *mode_text == "Indexed" : rules.indexed_by_default;
+  if (indexed) CheckIndexed(spec, rules, wanted);
+  (void)spec["backoffLimit"].Count(0);
+  facts.active_deadline_s = spec["activeDeadlineSeconds"].Int(1).value_or(0);
+  (void)spec["ttlSecondsAfterFinished"].Count(0);
+  (void)spec["suspend"].Bool();
+  CheckSelector(spec);
+  CheckJobPolicies(spec, indexed, wanted);
+  return facts;
+}
+
+void CleanJobSpec(json::object& spec) {
+  spec.erase("ttlSecondsAfterFinished");
+  spec.erase("selector");
+  spec.erase("manualSelector");
+  spec.erase("managedBy");
+  auto* pod_template = FindObject(spec, "template");
+  auto* metadata = pod_template == nullptr ? nullptr : FindObject(*pod_template, "metadata");
+  auto* labels = metadata == nullptr ? nullptr : FindObject(*metadata, "labels");
+  if (labels == nullptr) return;
+  for (const auto* key : {"controller-uid", "job-name", "batch.kubernetes.io/controller-uid",
+                          "batch.kubernetes.io/job-name"}) {
+    labels->erase(key);
+  }
+}
+
+}  // namespace muster::shapes

@@ -1,0 +1,99 @@
+// LeaderWorkerSet: `replicas` groups of `size` pods that serve until deleted.
+//
+// Kueue makes one Workload per group; Muster makes one for the whole object, so that a service
+// starts with all its groups or waits: pod set `main` (replicas x size), or `leader` (replicas) and
+// `worker` (replicas x (size - 1)) when there is a leader template.
+#include "schedd/base/limits.h"
+#include "schedd/base/quantity.h"
+#include "schedd/shapes/kinds/shape_ops.h"
+#include "schedd/shapes/parts/metadata.h"
+
+namespace muster::shapes {
+namespace {
+
+void CheckGroupPolicy(const Field& policy, std::int32_t size) {
+  if (policy.Object() == nullptr) return;
+  policy.OnlyMembers({"subGroupSize", "subGroupPolicyType", "type"});
+  const Field field = policy["subGroupSize"];
+  const auto sub = field.Count(1);
+  if (sub && (*sub > size || (size % *sub != 0 && (size - 1) % *sub != 0))) {
+    field.Fail("must divide size or size - 1");
+  }
+}
+
+void CheckRollout(const Field& strategy) {
+  if (strategy.Object() == nullptr) return;
+  strategy.OnlyMembers({"type", "rollingUpdateConfiguration"});
+  (void)strategy["type"].OneOf({"RollingUpdate"});
+  strategy["rollingUpdateConfiguration"].OnlyMembers({"maxUnavailable", "maxSurge", "partition"});
+}
+
+void CheckNetwork(const Field& network) {
+  if (network.Object() == nullptr) return;
+  network.OnlyMembers({"subdomainPolicy"});
+  (void)network["subdomainPolicy"].OneOf({"Shared", "UniquePerReplica"});
+}
+
+void ReadGroups(const Field& groups, std::int32_t replicas, ParsedJob* job) {
+  groups.OnlyMembers({"leaderTemplate", "workerTemplate", "size", "restartPolicy", "subGroupPolicy",
+                      "volumeClaimTemplates", "persistentVolumeClaimRetentionPolicy",
+                      "resizePolicy"});
+  groups["volumeClaimTemplates"].Refuse("volume claims per pod are not supported by this version");
+  (void)groups["restartPolicy"].OneOf(
+      {"RecreateGroupOnPodRestart", "RecreateGroupAfterStart", "None", "Default"});
+  const Field size_field = groups["size"];
+  const std::int32_t size = size_field.CountOr(1, 1);
+  CheckGroupPolicy(groups["subGroupPolicy"], size);
+  if (SaturatingMul(replicas, size) > limits::kPodsPerJob) {
+    size_field.Fail("makes more than " + std::to_string(limits::kPodsPerJob) + " pods with " +
+                    std::to_string(replicas) + " replicas");
+    return;
+  }
+  const PodRules rules = {.restart = RestartRule::kAlways};
+  const bool leaders = groups["leaderTemplate"].present();
+  if (leaders)
+    job->pod_sets.push_back(ReadPodSet(groups["leaderTemplate"], "leader", replicas, rules));
+  const std::int32_t workers = replicas * (leaders ? size - 1 : size);
+  PodSet worker = ReadPodSet(groups["workerTemplate"], leaders ? "worker" : "main", workers, rules);
+  if (workers > 0) job->pod_sets.push_back(std::move(worker));
+}
+
+void Parse(const Field& root, ParsedJob* job) {
+  root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
+  ReadJobMetadata(root, {.max_bytes = 63, .dns1035 = true}, job);
+  const Field spec = root["spec"];
+  if (!spec.Require() || spec.Object() == nullptr) return;
+  spec.OnlyMembers(
+      {"replicas", "leaderWorkerTemplate", "rolloutStrategy", "startupPolicy", "networkConfig"});
+  const std::int32_t replicas = spec["replicas"].CountOr(1, 1);
+  (void)spec["startupPolicy"].OneOf({"LeaderCreated", "LeaderReady"});
+  CheckRollout(spec["rolloutStrategy"]);
+  CheckNetwork(spec["networkConfig"]);
+  const Field groups = spec["leaderWorkerTemplate"];
+  if (groups.Require() && groups.Object() != nullptr) ReadGroups(groups, replicas, job);
+  CheckPodSets(spec, job->pod_sets);
+}
+
+void VisitTemplates(json::object& manifest, const TemplateVisitor& visit) {
+  auto& groups = ObjectAt(ObjectAt(manifest, "spec"), "leaderWorkerTemplate");
+  auto* leader = FindObject(groups, "leaderTemplate");
+  if (leader != nullptr) visit("leader", *leader);
+  visit(leader != nullptr ? "worker" : "main", ObjectAt(groups, "workerTemplate"));
+}
+
+// The kind cannot be suspended: none of its groups exist until it is released.
+void Prepare(json::object& manifest, const RenderContext& context, std::vector<RenderedObject>*) {
+  auto& spec = ObjectAt(manifest, "spec");
+  if (context.suspended) spec["replicas"] = 0;
+}
+
+}  // namespace
+
+const ShapeOps kLeaderWorkerSetOps = {ShapeKind::kLeaderWorkerSet,
+                                      "leaderworkerset.x-k8s.io/v1",
+                                      "LeaderWorkerSet",
+                                      Parse,
+                                      VisitTemplates,
+                                      Prepare};
+
+}  // namespace muster::shapes

@@ -1,0 +1,104 @@
+// PyTorchJob: pod sets `master` and `worker`, in this order, of replicas pods each (kueue.md 6).
+// Rules of the training operator's validation.
+#include "schedd/shapes/kinds/shape_ops.h"
+#include "schedd/shapes/parts/metadata.h"
+
+namespace muster::shapes {
+namespace {
+
+struct ReplicaType {
+  const char* key;
+  const char* pod_set;
+};
+constexpr ReplicaType kTypes[] = {{"Master", "master"}, {"Worker", "worker"}};
+constexpr char kContainer[] = "pytorch";
+
+void ReadReplicas(const Field& replicas, const ReplicaType& type, ParsedJob* job) {
+  if (replicas.Object() == nullptr) return;
+  replicas.OnlyMembers({"replicas", "template", "restartPolicy"});
+  const bool master = type.pod_set == std::string_view("master");
+  const Field count_field = replicas["replicas"];
+  const std::int32_t count = count_field.CountOr(1, master ? 1 : 0);
+  if (master && count > 1) count_field.Fail("must be 1: there is one master");
+  (void)replicas["restartPolicy"].OneOf({"Always", "OnFailure", "Never", "ExitCode"});
+  PodSet pod_set =
+      ReadPodSet(replicas["template"], type.pod_set, count, {.required_container = kContainer});
+  if (count > 0)
+    job->pod_sets.push_back(std::move(pod_set));  // no workers is a template's way of "master only"
+}
+
+void ReadRunPolicy(const Field& policy, ParsedJob* job) {
+  policy.OnlyMembers({"cleanPodPolicy", "ttlSecondsAfterFinished", "activeDeadlineSeconds",
+                      "backoffLimit", "schedulingPolicy", "suspend", "managedBy"});
+  (void)policy["cleanPodPolicy"].OneOf({"", "None", "Running", "All"});
+  job->ttl_after_finished_s = policy["ttlSecondsAfterFinished"].Int(0, INT32_MAX).value_or(-1);
+  const auto deadline = policy["activeDeadlineSeconds"].Int(1);
+  if (deadline && (job->time_limit_s == 0 || *deadline < job->time_limit_s))
+    job->time_limit_s = *deadline;
+  (void)policy["backoffLimit"].Count(0);
+  (void)policy["suspend"].Bool();
+  CheckManagedBy(policy["managedBy"], "kubeflow.org/training-operator");
+  const Field scheduling = policy["schedulingPolicy"];
+  scheduling.OnlyMembers(
+      {"minAvailable", "queue", "minResources", "priorityClass", "scheduleTimeoutSeconds"});
+  (void)scheduling["minAvailable"].Count(1);
+}
+
+void CheckProcesses(const Field& field) {
+  if (!field.present()) return;
+  if (field.value()->is_int64()) {  // operators before 1.8 took a number
+    (void)field.Count(1);
+    return;
+  }
+  const std::string_view text = field.StringOr("auto");
+  if (text == "auto" || text == "cpu" || text == "gpu") return;
+  const bool number = !text.empty() && text.size() < 6 && text[0] != '0' &&
+                      text.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!number) field.Fail("must be auto, cpu, gpu or a number of processes");
+}
+
+void Parse(const Field& root, ParsedJob* job) {
+  root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
+  ReadJobMetadata(root, {.max_bytes = 63, .dns1035 = true}, job);
+  const Field spec = root["spec"];
+  if (!spec.Require() || spec.Object() == nullptr) return;
+  spec.OnlyMembers({"pytorchReplicaSpecs", "runPolicy", "elasticPolicy", "nprocPerNode"});
+  spec["elasticPolicy"].Refuse("elastic training is not supported by this version");
+  CheckProcesses(spec["nprocPerNode"]);
+  if (spec["runPolicy"].Object() != nullptr) ReadRunPolicy(spec["runPolicy"], job);
+  const Field replicas = spec["pytorchReplicaSpecs"];
+  if (!replicas.Require() || replicas.Object() == nullptr) return;
+  replicas.OnlyMembers({"Master", "Worker"});
+  for (const auto& type : kTypes) ReadReplicas(replicas[type.key], type, job);
+  if (job->pod_sets.empty()) replicas.Fail("must have a Master or Workers");
+  CheckPodSets(replicas, job->pod_sets);
+}
+
+void VisitTemplates(json::object& manifest, const TemplateVisitor& visit) {
+  auto& replicas = ObjectAt(ObjectAt(manifest, "spec"), "pytorchReplicaSpecs");
+  for (const auto& type : kTypes) {
+    if (auto* found = FindObject(replicas, type.key))
+      visit(type.pod_set, ObjectAt(*found, "template"));
+  }
+}
+
+// Pods that run on after the job's end would stand on quota that others have by then.
+void StopRunningPods(json::object& policy) {
+  const auto* clean = policy.if_contains("cleanPodPolicy");
+  if (clean == nullptr || *clean != json::value("All")) policy["cleanPodPolicy"] = "Running";
+}
+
+void Prepare(json::object& manifest, const RenderContext& context, std::vector<RenderedObject>*) {
+  auto& policy = ObjectAt(ObjectAt(manifest, "spec"), "runPolicy");
+  StopRunningPods(policy);
+  policy.erase("ttlSecondsAfterFinished");
+  policy.erase("managedBy");
+  policy["suspend"] = context.suspended;
+}
+
+}  // namespace
+
+const ShapeOps kPyTorchJobOps = {
+    ShapeKind::kPyTorchJob, "kubeflow.org/v1", "PyTorchJob", Parse, VisitTemplates, Prepare};
+
+}  // namespace muster::shapes

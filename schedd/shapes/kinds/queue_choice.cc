@@ -1,0 +1,70 @@
+#include "schedd/shapes/kinds/queue_choice.h"
+
+namespace muster::shapes {
+namespace {
+
+constexpr std::string_view kQueueField = "metadata.labels[kueue.x-k8s.io/queue-name]";
+constexpr std::string_view kPriorityField = "metadata.labels[kueue.x-k8s.io/priority-class]";
+constexpr const char* kDefault = "default";
+
+Error WithPathOf(std::string_view field, const std::string& message) {
+  return InvalidField(std::string(field), message);
+}
+
+}  // namespace
+
+Result<std::string> ResolveNamespace(const ConfigView& config, const std::string& of_path,
+                                     const std::string& of_manifest) {
+  if (!of_path.empty() && !of_manifest.empty() && of_path != of_manifest) {
+    return InvalidField(
+        "metadata.namespace",
+        "is \"" + of_manifest + "\", but the request is for namespace \"" + of_path + "\"");
+  }
+  std::string ns = !of_manifest.empty() ? of_manifest : !of_path.empty() ? of_path : kDefault;
+  if (!config.namespaces.contains(ns)) {
+    return Error{Code::kNotFound,
+                 "namespace \"" + ns + "\" does not exist",
+                 {{"metadata.namespace", "namespace \"" + ns + "\" does not exist"}}};
+  }
+  return ns;
+}
+
+Result<QueueChoice> ResolveQueue(const ConfigView& config, const std::string& ns,
+                                 const ParsedJob& job) {
+  QueueChoice choice;
+  // A script's sender named these fields of the request, not labels of a manifest.
+  const bool script = job.shape == ShapeKind::kBatchScript;
+  const std::string_view queue_field = script ? "queue" : kQueueField;
+  choice.local_queue = job.queue.empty() ? kDefault : job.queue;
+  const auto queue = config.local_queues.find({ns, choice.local_queue});
+  if (queue == config.local_queues.end()) {
+    if (job.queue.empty()) {
+      return WithPathOf(queue_field, "the job names no queue, and namespace \"" + ns +
+                                         "\" has no LocalQueue named \"default\"");
+    }
+    return WithPathOf(
+        queue_field, "LocalQueue \"" + job.queue + "\" does not exist in namespace \"" + ns + "\"");
+  }
+  choice.cluster_queue = queue->second.cluster_queue;
+  if (job.expected_cluster_queue && *job.expected_cluster_queue != choice.cluster_queue) {
+    return InvalidField(script ? "account" : "spec.admission.clusterQueue",
+                        "is \"" + *job.expected_cluster_queue + "\", but LocalQueue \"" +
+                            choice.local_queue + "\" feeds ClusterQueue \"" + choice.cluster_queue +
+                            "\"");
+  }
+  choice.priority_class = job.priority_class;
+  if (choice.priority_class.empty() && config.priority_classes.contains(kDefault)) {
+    choice.priority_class = kDefault;
+  }
+  if (!choice.priority_class.empty()) {
+    const auto priority = config.priority_classes.find(choice.priority_class);
+    if (priority == config.priority_classes.end()) {
+      return WithPathOf(script ? std::string_view("priorityClass") : kPriorityField,
+                        "WorkloadPriorityClass \"" + choice.priority_class + "\" does not exist");
+    }
+    choice.priority = priority->second.value;
+  }
+  return choice;
+}
+
+}  // namespace muster::shapes

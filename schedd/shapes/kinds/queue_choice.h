@@ -1,0 +1,29 @@
+// Where a job goes: its namespace, LocalQueue, ClusterQueue and priority class, resolved against a
+// configuration. Pure.
+#pragma once
+
+#include <string>
+
+#include "schedd/base/result.h"
+#include "schedd/model/config.h"
+#include "schedd/shapes/kinds/shape.h"
+
+namespace muster::shapes {
+
+/// Where a job goes, resolved against a configuration.
+struct QueueChoice {
+  std::string local_queue, cluster_queue, priority_class;
+  std::int32_t priority = 0;
+};
+
+/// The namespace of a job: the path's and the manifest's must agree; neither gives `default`.
+/// Errors: they differ (metadata.namespace); the namespace does not exist (kNotFound).
+Result<std::string> ResolveNamespace(const ConfigView& config, const std::string& of_path,
+                                     const std::string& of_manifest);
+/// Queue: the job's label or annotation, else the LocalQueue `default`. Priority class: the label,
+/// else the class `default` if there is one (kueue.md 2.17). A LocalQueue whose ClusterQueue is
+/// missing is accepted: the job waits as Misconfigured, as in Kueue.
+Result<QueueChoice> ResolveQueue(const ConfigView& config, const std::string& ns,
+                                 const ParsedJob& job);
+
+}  // namespace muster::shapes

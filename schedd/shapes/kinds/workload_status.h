@@ -1,0 +1,35 @@
+// status of a Workload: the way back from what the API shows to what a decision needs. External
+// controllers write parts of it (admission checks, reclaimable pods); the conformance runner reads
+// all of it (kueue.md 3.1).
+//
+// Pure.
+#pragma once
+
+#include <vector>
+
+#include "schedd/model/job.h"
+#include "schedd/shapes/parts/field.h"
+
+namespace muster::shapes {
+
+struct WorkloadStatus {
+  std::vector<Condition> conditions;
+  AdmissionPtr admission;  // null: no reservation
+  /// checks, requeue, reclaimable, unhealthy_nodes, preemption_gates (those that status names),
+  /// past_execution_s and evictions; the rest of it comes from spec and annotations.
+  AdmissionState state;
+};
+
+/// Records a problem for every member of a wrong type or value; unknown members are left alone.
+WorkloadStatus ReadWorkloadStatus(const Field& status);
+
+/// status.admissionChecks[] alone.
+std::vector<AdmissionCheckStatus> ReadCheckStates(const Field& checks);
+/// status.reclaimablePods[] alone.
+std::vector<ReclaimablePods> ReadReclaimablePods(const Field& list);
+/// One entry of admission.podSetAssignments[].
+PodSetAssignment ReadPodSetAssignment(const Field& item);
+/// status.admission; null if absent.
+AdmissionPtr ReadAdmission(const Field& admission);
+
+}  // namespace muster::shapes

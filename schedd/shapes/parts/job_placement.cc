@@ -1,0 +1,86 @@
+#include "schedd/shapes/parts/job_placement.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schedd/base/limits.h"
+#include "schedd/base/names.h"
+#include "schedd/shapes/parts/metadata.h"
+
+namespace muster::shapes {
+namespace {
+
+constexpr std::string_view kPlacementKey = "muster.io/placement";
+constexpr std::string_view kDatasetsKey = "muster.io/datasets";
+constexpr std::size_t kDatasetBytes = 253;
+
+bool IsDatasetName(std::string_view name) {
+  return !name.empty() && name.size() <= kDatasetBytes &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+}  // namespace
+
+bool IsMemberName(std::string_view name) { return name.size() <= 63 && IsDnsSubdomain(name); }
+
+bool IsQueueingLabel(std::string_view key) {
+  return key == kQueueKey || key == kPriorityKey || key == kMaxExecTimeKey;
+}
+
+std::string ReadPlacementName(const Field& annotations) {
+  const Field field = annotations.Named(kPlacementKey);
+  const auto text = field.String();
+  if (!text) return "";
+  if (text->size() > kPlacementNameBytes || !IsDnsSubdomain(*text))
+    field.Fail("must be the name of a placement: a DNS subdomain of at most 63 bytes");
+  return std::string(*text);
+}
+
+std::vector<std::string> ReadDatasets(const Field& annotations, std::size_t most) {
+  std::vector<std::string> names;
+  const Field field = annotations.Named(kDatasetsKey);
+  const auto text = field.String();
+  if (!text) return names;
+  for (std::string_view rest = *text;;) {
+    const std::size_t comma = rest.find(',');
+    std::string_view name = rest.substr(0, comma);
+    while (name.starts_with(' ')) name.remove_prefix(1);
+    while (name.ends_with(' ')) name.remove_suffix(1);
+    if (!IsDatasetName(name)) {
+      field.Fail("must be names separated by commas, each of 1 to 253 printable characters");
+      return {};
+    }
+    names.emplace_back(name);
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  if (names.size() > most) field.Fail("must be at most " + std::to_string(most) + " names");
+  return names;
+}
+
+JobPlacementPtr ReadJobPlacement(const Field& metadata) {
+  JobPlacement placement;
+  for (const auto& [key, field] : metadata["labels"].Members()) {
+    if (!IsQueueingLabel(key)) placement.labels.emplace(key, field.StringOr(""));
+  }
+  const Field annotations = metadata["annotations"];
+  placement.placement = ReadPlacementName(annotations);
+  const Field cluster = annotations.Named(kClusterKey);
+  if (const auto text = cluster.String()) {
+    if (!IsMemberName(*text)) cluster.Fail(kMemberNameRule);
+    placement.cluster = *text;
+  }
+  placement.datasets = ReadDatasets(annotations, limits::kJobDatasets);
+  const Field required = annotations.Named("muster.io/datasets-required");
+  placement.datasets_required = required.OneOf({"true", "false"}) == "true";
+  if (placement.datasets_required && placement.datasets.empty())
+    required.Fail("needs annotation muster.io/datasets, which names them");
+  placement.checkpointable =
+      annotations.Named("muster.io/checkpointable").OneOf({"true", "false"}) == "true";
+  if (placement == JobPlacement{}) return nullptr;
+  return std::make_shared<const JobPlacement>(std::move(placement));
+}
+
+}  // namespace muster::shapes

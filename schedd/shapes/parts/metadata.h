@@ -1,0 +1,50 @@
+// The metadata every job shape shares: names, labels, the queue and the priority class, and the
+// annotations of Kueue whose features this version does not have (kueue.md 2.16, 2.17, 2.20).
+//
+// Pure.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "schedd/shapes/parts/field.h"
+#include "schedd/shapes/parts/parsed_job.h"
+
+namespace muster::shapes {
+
+inline constexpr std::string_view kQueueKey = "kueue.x-k8s.io/queue-name";
+inline constexpr std::string_view kPriorityKey = "kueue.x-k8s.io/priority-class";
+inline constexpr std::string_view kMaxExecTimeKey = "kueue.x-k8s.io/max-exec-time-seconds";
+inline constexpr std::string_view kPriorityBoostKey = "kueue.x-k8s.io/priority-boost";
+inline constexpr std::string_view kAdmissionGatedByKey = "kueue.x-k8s.io/admission-gated-by";
+inline constexpr std::string_view kElasticJobKey = "kueue.x-k8s.io/elastic-job";
+inline constexpr std::string_view kClusterKey = "muster.io/cluster";
+inline constexpr std::string_view kMinParallelismKey = "kueue.x-k8s.io/job-min-parallelism";
+inline constexpr std::string_view kSyncCompletionsKey =
+    "kueue.x-k8s.io/job-completions-equal-parallelism";
+
+/// How long a shape's names may be: the pods' names and labels are derived from them.
+struct NameRule {
+  std::size_t max_bytes = 253;
+  bool dns1035 = false;        // names a Service too
+  bool may_be_absent = false;  // a batch script is named by the service
+};
+
+/// Fills name, generate_name, ns, queue, priority_class, priority_boost, admission_gated_by,
+/// placement and, from max-exec-time-seconds, max_execution_s and time_limit_s.
+void ReadJobMetadata(const Field& root, const NameRule& rule, ParsedJob* job);
+
+/// Checks labels and annotations of any object's metadata: keys, values, and that they are strings.
+void CheckLabels(const Field& labels);
+void CheckAnnotations(const Field& annotations);
+
+/// metadata.name of an object by the rules of its kind; "" and a problem if it is bad.
+std::string ReadObjectName(const Field& metadata);
+
+/// Unknown members of metadata are wrong; what a server writes there is known and ignored.
+void CheckMetadataMembers(const Field& metadata);
+
+/// `manifest` without status and what only a server writes into metadata (managedFields, uid, ...).
+json::value WithoutServerFields(json::value manifest);
+
+}  // namespace muster::shapes

@@ -1,0 +1,233 @@
+#include "schedd/shapes/parts/pod_template.h"
+
+#include <set>
+
+#include "schedd/base/limits.h"
+#include "schedd/base/names.h"
+#include "schedd/base/quantity.h"
+#include "schedd/shapes/parts/metadata.h"
+#include "schedd/shapes/parts/pod_amounts.h"
+#include "schedd/shapes/parts/topology_request.h"
+
+namespace muster::shapes {
+namespace {
+
+using NameSet = std::set<std::string_view>;
+
+void CheckStrings(const Field& list) {
+  for (const auto& item : list.Elements()) {
+    if (!item.present()) item.Fail("must be a string, not null");
+    (void)item.String();
+  }
+}
+
+void RequireText(const Field& field) {
+  if (field.Require() && field.StringOr("?").empty()) field.Fail("must not be empty");
+}
+
+void CheckEnvSource(const Field& source) {
+  const auto* object = source.Object();
+  if (object == nullptr) return;
+  if (object->size() != 1) source.Fail("must name exactly one source");
+  for (const auto kind : {"configMapKeyRef", "secretKeyRef"}) {
+    const Field reference = source[kind];
+    if (!reference.present()) continue;
+    RequireText(reference["name"]);
+    RequireText(reference["key"]);
+    (void)reference["optional"].Bool();
+  }
+  if (source["fieldRef"].present()) RequireText(source["fieldRef"]["fieldPath"]);
+  if (source["resourceFieldRef"].present()) RequireText(source["resourceFieldRef"]["resource"]);
+}
+
+void CheckEnvironment(const Field& container) {
+  for (const auto& variable : container["env"].Elements()) {
+    const Field name = variable["name"];
+    if (name.Require() && !IsEnvName(name.StringOr("x"))) name.Fail(kEnvNameRule);
+    const bool has_value = !variable["value"].StringOr("").empty();
+    const Field from = variable["valueFrom"];
+    if (has_value && from.present()) from.Fail("must be absent when value is set");
+    CheckEnvSource(from);
+  }
+  for (const auto& source : container["envFrom"].Elements()) {
+    const bool map = source["configMapRef"].present();
+    const bool secret = source["secretRef"].present();
+    if (map == secret) source.Fail("must have exactly one of configMapRef and secretRef");
+    if (map) RequireText(source["configMapRef"]["name"]);
+    if (secret) RequireText(source["secretRef"]["name"]);
+  }
+}
+
+void CheckMounts(const Field& container, const NameSet& volumes) {
+  NameSet paths;
+  for (const auto& mount : container["volumeMounts"].Elements()) {
+    const Field name = mount["name"];
+    const Field path = mount["mountPath"];
+    if (name.Require() && name.String() && !volumes.contains(*name.String())) {
+      name.Fail("names no volume of the pod: " + Quoted(*name.String()));
+    }
+    if (!path.Require()) continue;
+    const std::string_view text = path.StringOr("");
+    if (text.empty()) path.Fail("must not be empty");
+    if (text.find(':') != std::string_view::npos) path.Fail("must not contain ':'");
+    if (!paths.insert(text).second) path.Fail("must be unique in its container");
+    const std::string_view sub = mount["subPath"].StringOr("");
+    if (sub.starts_with('/') || sub == ".." || sub.starts_with("../") ||
+        sub.find("/../") != std::string_view::npos || sub.ends_with("/..")) {
+      mount["subPath"].Fail("must be a relative path without \"..\"");
+    }
+  }
+}
+
+void CheckPorts(const Field& container) {
+  for (const auto& port : container["ports"].Elements()) {
+    const Field number = port["containerPort"];
+    if (number.Require()) (void)number.Int(1, 65535);
+    (void)port["hostPort"].Int(0, 65535);
+    (void)port["protocol"].OneOf({"TCP", "UDP", "SCTP"});
+  }
+}
+
+void CheckContainer(const Field& container, bool init, const NameSet& volumes, NameSet* names) {
+  if (container.Object() == nullptr) {
+    if (!container.present()) container.Fail("must be an object, not null");
+    return;
+  }
+  const Field name = container["name"];
+  if (name.Require()) {
+    if (const auto text = name.String()) {
+      if (!IsDnsLabel(*text)) name.Fail(kDnsLabelRule);
+      if (!names->insert(*text).second) name.Fail("must be unique in the pod: " + Quoted(*text));
+    }
+  }
+  RequireText(container["image"]);
+  CheckStrings(container["command"]);
+  CheckStrings(container["args"]);
+  (void)container["workingDir"].String();
+  (void)container["imagePullPolicy"].OneOf({"Always", "IfNotPresent", "Never"});
+  CheckEnvironment(container);
+  CheckMounts(container, volumes);
+  CheckPorts(container);
+  const Field restart = container["restartPolicy"];
+  if (init) {
+    (void)restart.OneOf({"Always"});
+  } else {
+    restart.Refuse("may be set for init containers only");
+  }
+}
+
+NameSet ReadVolumes(const Field& spec) {
+  NameSet names;
+  for (const auto& volume : spec["volumes"].Elements()) {
+    const Field name = volume["name"];
+    if (name.Require()) {
+      if (const auto text = name.String()) {
+        if (!IsDnsLabel(*text)) name.Fail(kDnsLabelRule);
+        if (!names.insert(*text).second) name.Fail("must be unique in the pod: " + Quoted(*text));
+      }
+    }
+    if (const auto* object = volume.Object(); object != nullptr && object->size() > 2) {
+      volume.Fail("must have exactly one source");
+    }
+    if (volume["configMap"].present()) RequireText(volume["configMap"]["name"]);
+    if (volume["secret"].present()) RequireText(volume["secret"]["secretName"]);
+    if (volume["hostPath"].present()) RequireText(volume["hostPath"]["path"]);
+    if (volume["emptyDir"].present()) (void)volume["emptyDir"]["sizeLimit"].Quantity("memory");
+  }
+  return names;
+}
+
+void CheckRestart(const Field& restart, RestartRule rule) {
+  const auto value = restart.OneOf({"Always", "OnFailure", "Never"});
+  switch (rule) {
+    case RestartRule::kAny:
+      return;
+    case RestartRule::kNeverOrOnFailure:
+      if (!restart.present()) restart.Fail("is required: OnFailure or Never");
+      [[fallthrough]];
+    case RestartRule::kNeverOrOnFailureDefaulted:
+      if (value == "Always") restart.Fail("must be OnFailure or Never: the job has an end");
+      return;
+    case RestartRule::kAlways:
+      if (value && value != "Always")
+        restart.Fail("must be Always: these pods serve until deleted");
+      return;
+  }
+}
+
+void CheckContainers(const Field& spec, const PodRules& rules) {
+  const NameSet volumes = ReadVolumes(spec);
+  NameSet names;
+  const Field containers = spec["containers"];
+  const auto* list = containers.Require() ? containers.Array() : nullptr;
+  if (list != nullptr && list->empty()) containers.Fail("must have at least one container");
+  for (const auto& container : containers.Elements())
+    CheckContainer(container, false, volumes, &names);
+  if (rules.required_container != nullptr && list != nullptr &&
+      !names.contains(rules.required_container)) {
+    containers.Fail(std::string("must have a container named \"") + rules.required_container +
+                    "\"");
+  }
+  for (const auto& container : spec["initContainers"].Elements())
+    CheckContainer(container, true, volumes, &names);
+}
+
+void CheckPodSpec(const Field& spec, const PodRules& rules) {
+  CheckContainers(spec, rules);
+  CheckRestart(spec["restartPolicy"], rules.restart);
+  (void)spec["activeDeadlineSeconds"].Int(1);
+  (void)spec["terminationGracePeriodSeconds"].Int(0);
+  spec["resourceClaims"].Refuse("dynamic resource allocation is not supported by this version");
+  spec["schedulingGates"].Refuse("gated pods are not supported by this version");
+  spec["ephemeralContainers"].Refuse("must be absent in a template");
+}
+
+void CheckTotals(const Field& pod_template, const PodSet& pod_set) {
+  for (const auto& request : pod_set.requests) {
+    if (request.amount == kUnlimited ||
+        SaturatingMul(request.amount, pod_set.count) == kUnlimited) {
+      pod_template.Fail("asks for more " + request.resource + " than 64 bits can count");
+    }
+  }
+}
+
+}  // namespace
+
+PodSet ReadPodSet(const Field& pod_template, std::string name, std::int32_t count,
+                  const PodRules& rules) {
+  PodSet pod_set;
+  pod_set.name = std::move(name);
+  pod_set.count = count;
+  if (!pod_template.Require() || pod_template.Object() == nullptr) return pod_set;
+  const Field metadata = pod_template["metadata"];
+  if (metadata.Object() != nullptr) {
+    CheckLabels(metadata["labels"]);
+    CheckAnnotations(metadata["annotations"]);
+  }
+  pod_set.topology = ReadTopologyAnnotations(metadata, count);
+  const Field spec = rules.may_be_flat ? pod_template : pod_template["spec"];
+  if (!spec.Require() || spec.Object() == nullptr) return pod_set;
+  CheckPodSpec(spec, rules);
+  PodAmounts amounts = ReadPodAmounts(spec);
+  CopyLimits(&amounts);
+  pod_set.requests = EffectiveRequest(amounts);
+  pod_set.constraints = ReadConstraints(spec);
+  CheckTotals(pod_template, pod_set);
+  return pod_set;
+}
+
+void CheckPodSets(const Field& where, const PodSets& pod_sets) {
+  if (pod_sets.size() > limits::kPodSets) {
+    where.Fail("makes " + std::to_string(pod_sets.size()) + " pod sets; at most " +
+               std::to_string(limits::kPodSets) + " are allowed");
+  }
+  std::int64_t pods = 0;
+  for (const auto& pod_set : pod_sets) pods += pod_set.count;
+  if (pods > limits::kPodsPerJob) {
+    where.Fail("makes " + std::to_string(pods) + " pods; at most " +
+               std::to_string(limits::kPodsPerJob) + " are allowed");
+  }
+  CheckTopologyGroups(where, pod_sets);
+}
+
+}  // namespace muster::shapes

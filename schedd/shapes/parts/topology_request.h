@@ -1,0 +1,26 @@
+// What a pod set asks of the topology: a Workload's topologyRequest, or the annotations
+// kueue.x-k8s.io/podset-* of a pod template (kueue.md 2.11, 2.20; KEP-2724).
+//
+// Pure.
+#pragma once
+
+#include <memory>
+
+#include "schedd/model/workload.h"
+#include "schedd/shapes/parts/field.h"
+
+namespace muster::shapes {
+
+/// spec.podSets[].topologyRequest; null if absent. `count`: pods of the pod set.
+std::shared_ptr<const TopologyRequest> ReadTopologyRequest(const Field& request,
+                                                           std::int32_t count);
+
+/// The annotations of a pod template's metadata; null if there are none of them.
+std::shared_ptr<const TopologyRequest> ReadTopologyAnnotations(const Field& metadata,
+                                                               std::int32_t count);
+
+/// Records at `where` what the pod sets of one job may not ask for together: a group has exactly
+/// two pod sets, one of them a single pod, with the same required or preferred level.
+void CheckTopologyGroups(const Field& where, const PodSets& pod_sets);
+
+}  // namespace muster::shapes

@@ -1,0 +1,85 @@
+#include "schedd/world/job_table.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "schedd/model/lifecycle.h"
+
+namespace muster {
+
+std::vector<JobTable::Slot>::iterator JobTable::SlotOf(std::int64_t number) {
+  // New jobs come in id order, so the last chunk is asked for most.
+  if (!slots_.empty() && slots_.back().number == number) return std::prev(slots_.end());
+  return std::lower_bound(
+      slots_.begin(), slots_.end(), number,
+      [](const Slot& slot, std::int64_t wanted) { return slot.number < wanted; });
+}
+
+JobTable::Chunk& JobTable::Owned(Slot& slot) {
+  if (!slot.owned) {
+    slot.chunk = std::make_shared<Chunk>(*slot.chunk);
+    slot.owned = true;
+  }
+  return *slot.chunk;
+}
+
+JobPtr JobTable::Find(JobId id) const {
+  const std::int64_t number = id.value / kChunk;
+  const auto slot =
+      std::lower_bound(slots_.begin(), slots_.end(), number,
+                       [](const Slot& one, std::int64_t wanted) { return one.number < wanted; });
+  if (slot == slots_.end() || slot->number != number) return nullptr;
+  return slot->chunk->jobs[static_cast<std::size_t>(id.value % kChunk)];
+}
+
+void JobTable::ForEach(JobId after, const std::function<bool(const JobPtr&)>& visit) const {
+  const std::int64_t first = after.value + 1;
+  for (const Slot& slot : slots_) {
+    if (slot.number < first / kChunk) continue;
+    for (const JobPtr& job : slot.chunk->jobs) {
+      if (job != nullptr && job->id > after && !visit(job)) return;
+    }
+  }
+}
+
+void JobTable::Put(JobPtr job) {
+  const std::int64_t number = job->id.value / kChunk;
+  auto slot = SlotOf(number);
+  if (slot == slots_.end() || slot->number != number) {
+    slot = slots_.insert(slot, Slot{number, std::make_shared<Chunk>(), true});
+  }
+  Chunk& chunk = Owned(*slot);
+  JobPtr& place = chunk.jobs[static_cast<std::size_t>(job->id.value % kChunk)];
+  if (place == nullptr) {
+    ++chunk.used;
+    ++size_;
+  }
+  place = std::move(job);
+}
+
+void JobTable::Erase(JobId id) {
+  const std::int64_t number = id.value / kChunk;
+  const auto slot = SlotOf(number);
+  if (slot == slots_.end() || slot->number != number) return;
+  if (slot->chunk->jobs[static_cast<std::size_t>(id.value % kChunk)] == nullptr) return;
+  Chunk& chunk = Owned(*slot);
+  chunk.jobs[static_cast<std::size_t>(id.value % kChunk)] = nullptr;
+  --size_;
+  if (--chunk.used == 0) slots_.erase(slot);
+}
+
+void JobTable::Seal() {
+  for (Slot& slot : slots_) slot.owned = false;
+}
+
+std::vector<JobPtr> HoldersOf(const JobTable& jobs) {
+  std::vector<JobPtr> holders;
+  jobs.ForEach(JobId{}, [&](const JobPtr& job) {
+    if (HoldsQuota(job->state)) holders.push_back(job);
+    return true;
+  });
+  return holders;
+}
+
+}  // namespace muster

@@ -1,0 +1,49 @@
+// JobTable: jobs by id, in a form that a reader's copy shares with the writer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "schedd/model/job.h"
+
+namespace muster {
+
+/// Jobs by id: chunks of consecutive ids. Copying a JobTable copies one vector of pointers.
+///
+/// A published copy is never edited; the one writer edits its own, which clones a chunk at its
+/// first edit after Seal.
+class JobTable {
+ public:
+  static constexpr std::int64_t kChunk = 256;
+  JobPtr Find(JobId id) const;  // null if absent
+  /// Calls `visit` in id order for ids > after, until it returns false.
+  void ForEach(JobId after, const std::function<bool(const JobPtr&)>& visit) const;
+  std::size_t size() const { return size_; }
+  void Put(JobPtr job);
+  void Erase(JobId id);
+  /// Marks every chunk as shared: later edits clone. Called when a copy is published.
+  void Seal();
+
+ private:
+  struct Chunk {
+    std::array<JobPtr, kChunk> jobs;
+    std::int32_t used = 0;
+  };
+  struct Slot {
+    std::int64_t number = 0;  // id / kChunk
+    std::shared_ptr<Chunk> chunk;
+    bool owned = false;  // by the writer since the last Seal
+  };
+  std::vector<Slot>::iterator SlotOf(std::int64_t number);
+  static Chunk& Owned(Slot& slot);
+  std::vector<Slot> slots_;  // by number
+  std::size_t size_ = 0;
+};
+
+/// The jobs that hold quota, in id order.
+std::vector<JobPtr> HoldersOf(const JobTable& jobs);
+
+}  // namespace muster
