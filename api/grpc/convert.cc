@@ -35,20 +35,6 @@ std::string Text(const json::value* value) {
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
-const char* OutcomeName(ApplyOutcome outcome) {
-  switch (outcome) {
-    case ApplyOutcome::kCreated:
-      return "created";
-    case ApplyOutcome::kConfigured:
-      return "configured";
-    case ApplyOutcome::kUnchanged:
-      return "unchanged";
-    case ApplyOutcome::kDeleted:
-      return "deleted";
-  }
-  return "";
-}
-
 Result<std::optional<std::int64_t>> Amount(const char* field, const std::string& resource,
                                            const std::string& text) {
   const Result<std::int64_t> amount = ParseQuantity(resource, text);
@@ -228,7 +214,7 @@ void ToProto(const DocumentOutcome& outcome, v1::ApplyOutcome* out) {
   out->set_kind(outcome.kind);
   out->set_namespace_(outcome.ns);
   out->set_name(outcome.name);
-  out->set_outcome(OutcomeName(outcome.outcome));
+  out->set_outcome(ApplyOutcomeName(outcome.outcome));
   if (outcome.job != nullptr) ToProto(*outcome.job, out->mutable_job());
 }
 

@@ -74,27 +74,13 @@ Response BatchResponse(const std::vector<Result<Submitted>>& jobs,
   return response;
 }
 
-const char* OutcomeName(ApplyOutcome outcome) {
-  switch (outcome) {
-    case ApplyOutcome::kCreated:
-      return "created";
-    case ApplyOutcome::kConfigured:
-      return "configured";
-    case ApplyOutcome::kUnchanged:
-      return "unchanged";
-    case ApplyOutcome::kDeleted:
-      return "deleted";
-  }
-  return "";
-}
-
 Response AppliedResponse(const std::vector<api::DocumentOutcome>& outcomes) {
   json::array items;
   for (const api::DocumentOutcome& outcome : outcomes) {
     json::object item{{"kind", outcome.kind},
                       {"namespace", outcome.ns},
                       {"name", outcome.name},
-                      {"outcome", OutcomeName(outcome.outcome)}};
+                      {"outcome", ApplyOutcomeName(outcome.outcome)}};
     if (outcome.job != nullptr) item["job"] = api::JobViewJson(*outcome.job);
     item["warnings"] = json::array(outcome.warnings.begin(), outcome.warnings.end());
     items.push_back(std::move(item));

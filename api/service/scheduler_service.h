@@ -93,9 +93,6 @@ class SchedulerService {
   /// The same for every task of an array script, in order; one element for anything else.
   void SubmitAll(const auth::Principal& who, SubmitRequest request,
                  Callback<std::vector<Submitted>> done);
-  /// A batch script with an array gives several jobs.
-  void SubmitArray(const auth::Principal& who, SubmitRequest request,
-                   Callback<std::vector<JobPtr>> done);
   /// Per item, in order. The whole call fails only if it cannot be taken at all.
   void SubmitBatch(const auth::Principal& who, std::string ns, std::vector<json::value> bodies,
                    Callback<std::vector<Result<Submitted>>> done);

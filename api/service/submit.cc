@@ -60,17 +60,6 @@ void SchedulerService::SubmitJob(const auth::Principal& who, SubmitRequest reque
   });
 }
 
-void SchedulerService::SubmitArray(const auth::Principal& who, SubmitRequest request,
-                                   Callback<std::vector<JobPtr>> done) {
-  SubmitAll(who, std::move(request), [done = std::move(done)](Result<std::vector<Submitted>> all) {
-    if (!all.ok()) return done(all.error());
-    std::vector<JobPtr> jobs;
-    jobs.reserve(all->size());
-    for (Submitted& submitted : *all) jobs.push_back(std::move(submitted.job));
-    done(std::move(jobs));
-  });
-}
-
 void SchedulerService::SubmitBatch(const auth::Principal& who, std::string ns,
                                    std::vector<json::value> bodies, Callback<SubmitResults> done) {
   if (bodies.size() > limits::kBatchJobs) {

@@ -8,7 +8,7 @@
 #include "clients/cli/documents.h"
 #include "clients/cli/text_table.h"
 #include "schedd/base/quantity.h"
-#include "schedd/daemon/admission_config.h"
+#include "schedd/shapes/config/admission_config.h"
 #include "schedd/simulate/play.h"
 #include "schedd/simulate/report.h"
 #include "schedd/simulate/scenario.h"

@@ -5,13 +5,13 @@
 #include <cstring>
 #include <optional>
 
+#include "schedd/base/limits.h"
 #include "schedd/base/quantity.h"
 
 namespace muster::slurm {
 namespace {
 
 constexpr std::size_t kBlock = 1 << 20;
-constexpr char kListLimit[] = "200000";  // limits::kPageItemsMax: one streamed answer
 
 /// A string member of a job view and where it goes.
 struct TextMember {
@@ -307,7 +307,7 @@ client::Outcome<Done> FetchJobs(client::ApiClient& api, const client::Query& fil
   std::string token;
   do {
     client::Query query = filters;
-    query.Add("limit", kListLimit).Add("page_token", token);
+    query.Add("limit", std::to_string(limits::kPageItemsMax)).Add("page_token", token);
     bool readable = true;
     const client::Outcome<client::HttpResponse> answer =
         api.Stream("/v1/jobs" + query.text(), 0,

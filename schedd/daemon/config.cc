@@ -13,7 +13,7 @@
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
 #include "schedd/base/quantity_text.h"
-#include "schedd/daemon/admission_config.h"
+#include "schedd/shapes/config/admission_config.h"
 #include "schedd/text/yaml.h"
 
 namespace muster {

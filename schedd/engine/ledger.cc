@@ -63,11 +63,6 @@ void Ledger::Count(const JobRecord& job, int sign) {
   if (held.attempts == 0) held_.erase(job.cluster);
 }
 
-std::size_t Ledger::AttemptsOn(const std::string& cluster) const {
-  const auto held = held_.find(cluster);
-  return held == held_.end() ? 0 : held->second.attempts;
-}
-
 std::vector<core::ClusterView> Ledger::Clusters(
     const ConfigView& config, const std::map<std::string, ClusterFacts>& facts) const {
   std::vector<core::ClusterView> views;

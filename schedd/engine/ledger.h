@@ -34,8 +34,6 @@ class Ledger {
   const std::map<std::string, QueueStats>& queues() const { return queues_; }
   /// Pending and held jobs.
   std::size_t waiting() const { return waiting_; }
-  /// Attempts that hold room on a cluster.
-  std::size_t AttemptsOn(const std::string& cluster) const;
   /// The members of a configuration with what is left on them. `facts` overlay what was declared.
   std::vector<core::ClusterView> Clusters(const ConfigView& config,
                                           const std::map<std::string, ClusterFacts>& facts) const;

@@ -2,20 +2,15 @@
 
 #include <algorithm>
 
+#include "schedd/base/find_in.h"
 #include "schedd/core/member/placement_ask.h"
 
 namespace muster {
 namespace {
 
-template <class Map>
-const typename Map::mapped_type* Find(const Map& map, const typename Map::key_type& key) {
-  const auto found = map.find(key);
-  return found == map.end() ? nullptr : &found->second;
-}
-
 bool NamesIt(const ConfigView& config, const LocalQueue& local, const std::string& placement) {
   if (local.placement == placement) return true;
-  const ClusterQueue* queue = Find(config.cluster_queues, local.cluster_queue);
+  const ClusterQueue* queue = FindIn(config.cluster_queues, local.cluster_queue);
   return queue != nullptr && queue->placement == placement;
 }
 
@@ -31,7 +26,7 @@ void AddNaming(const ConfigView& config, const std::string& placement,
 }
 
 bool IsNamedIn(const ConfigView& config, const std::string& ns, const std::string& placement) {
-  const Namespace* one = Find(config.namespaces, ns);
+  const Namespace* one = FindIn(config.namespaces, ns);
   if (one != nullptr && one->placement == placement) return true;
   for (auto local = config.local_queues.lower_bound({ns, ""});
        local != config.local_queues.end() && local->first.first == ns; ++local) {
@@ -83,9 +78,9 @@ bool HasClusterPlacements(const ConfigView& config) {
 void AddNamespace(const ConfigView& before, const ConfigView& after, const std::string& ns,
                   PlacementReach* reach) {
   static const Namespace kNone;
-  const Namespace* found = Find(before.namespaces, ns);
+  const Namespace* found = FindIn(before.namespaces, ns);
   const Namespace& was = found == nullptr ? kNone : *found;
-  found = Find(after.namespaces, ns);
+  found = FindIn(after.namespaces, ns);
   const Namespace& is = found == nullptr ? kNone : *found;
   const bool by_labels = HasClusterPlacements(before) || HasClusterPlacements(after);
   if (was.placement != is.placement || (by_labels && was.labels != is.labels))
@@ -95,9 +90,9 @@ void AddNamespace(const ConfigView& before, const ConfigView& after, const std::
 void AddLocalQueue(const ConfigView& before, const ConfigView& after,
                    const std::pair<std::string, std::string>& key, PlacementReach* reach) {
   const auto named = [&key](const ConfigView& config) {
-    const LocalQueue* local = Find(config.local_queues, key);
+    const LocalQueue* local = FindIn(config.local_queues, key);
     if (local == nullptr) return std::pair<std::string, std::string>();
-    const ClusterQueue* queue = Find(config.cluster_queues, local->cluster_queue);
+    const ClusterQueue* queue = FindIn(config.cluster_queues, local->cluster_queue);
     return std::make_pair(local->placement, queue == nullptr ? std::string() : queue->placement);
   };
   if (named(before) != named(after)) reach->namespaces.insert(key.first);
@@ -105,8 +100,8 @@ void AddLocalQueue(const ConfigView& before, const ConfigView& after,
 
 void AddClusterQueue(const ConfigView& before, const ConfigView& after, const std::string& name,
                      PlacementReach* reach) {
-  const ClusterQueue* was = Find(before.cluster_queues, name);
-  const ClusterQueue* is = Find(after.cluster_queues, name);
+  const ClusterQueue* was = FindIn(before.cluster_queues, name);
+  const ClusterQueue* is = FindIn(after.cluster_queues, name);
   if ((was == nullptr ? "" : was->placement) == (is == nullptr ? "" : is->placement)) return;
   for (const auto& [key, local] : after.local_queues) {
     if (local.cluster_queue == name) reach->namespaces.insert(key.first);

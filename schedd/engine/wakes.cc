@@ -2,14 +2,10 @@
 
 #include <algorithm>
 
+#include "schedd/base/find_in.h"
+
 namespace muster {
 namespace {
-
-template <class Map>
-const typename Map::mapped_type* Find(const Map& map, const typename Map::key_type& key) {
-  const auto found = map.find(key);
-  return found == map.end() ? nullptr : &found->second;
-}
 
 void AddUnder(const ConfigTree& world, core::NodeIndex root, QueueNames* names) {
   for (const auto& [name, queue] : world.config.cluster_queues) {
@@ -42,8 +38,8 @@ bool SameSpec(const ClusterQueue& a, const ClusterQueue& b) {
 
 void ChangedQueue(const ConfigTree& before, const ConfigTree& after, const std::string& name,
                   QueueNames* names) {
-  const ClusterQueue* was = Find(before.config.cluster_queues, name);
-  const ClusterQueue* is = Find(after.config.cluster_queues, name);
+  const ClusterQueue* was = FindIn(before.config.cluster_queues, name);
+  const ClusterQueue* is = FindIn(after.config.cluster_queues, name);
   if (was != nullptr && is != nullptr && SameSpec(*was, *is)) return;
   AddTree(before, name, names);
   AddTree(after, name, names);
@@ -51,8 +47,8 @@ void ChangedQueue(const ConfigTree& before, const ConfigTree& after, const std::
 
 void ChangedCohort(const ConfigTree& before, const ConfigTree& after, const std::string& name,
                    QueueNames* names) {
-  const Cohort* was = Find(before.config.cohorts, name);
-  const Cohort* is = Find(after.config.cohorts, name);
+  const Cohort* was = FindIn(before.config.cohorts, name);
+  const Cohort* is = FindIn(after.config.cohorts, name);
   if (was != nullptr && is != nullptr && was->parent == is->parent &&
       was->fair_weight == is->fair_weight && was->resource_groups == is->resource_groups) {
     return;
@@ -79,8 +75,8 @@ void AddWithFlavors(const ConfigView& config, const std::set<std::string>& flavo
 
 void ChangedFlavor(const ConfigView& before, const ConfigView& after, const std::string& name,
                    QueueNames* names) {
-  const ResourceFlavor* was = Find(before.flavors, name);
-  const ResourceFlavor* is = Find(after.flavors, name);
+  const ResourceFlavor* was = FindIn(before.flavors, name);
+  const ResourceFlavor* is = FindIn(after.flavors, name);
   if (is == nullptr) return;
   if (was != nullptr && was->node_labels == is->node_labels &&
       was->node_taints == is->node_taints && was->tolerations == is->tolerations &&
@@ -92,8 +88,8 @@ void ChangedFlavor(const ConfigView& before, const ConfigView& after, const std:
 
 void ChangedTopology(const ConfigView& before, const ConfigView& after, const std::string& name,
                      QueueNames* names) {
-  const Topology* was = Find(before.topologies, name);
-  const Topology* is = Find(after.topologies, name);
+  const Topology* was = FindIn(before.topologies, name);
+  const Topology* is = FindIn(after.topologies, name);
   if (is == nullptr || (was != nullptr && *was == *is)) return;
   std::set<std::string> flavors;
   for (const auto& [flavor, one] : after.flavors) {
@@ -104,8 +100,8 @@ void ChangedTopology(const ConfigView& before, const ConfigView& after, const st
 
 void ChangedCheck(const ConfigView& before, const ConfigView& after, const std::string& check,
                   QueueNames* names) {
-  const AdmissionCheck* was = Find(before.admission_checks, check);
-  const AdmissionCheck* is = Find(after.admission_checks, check);
+  const AdmissionCheck* was = FindIn(before.admission_checks, check);
+  const AdmissionCheck* is = FindIn(after.admission_checks, check);
   if ((was != nullptr && was->active) == (is != nullptr && is->active)) return;
   for (const auto& [name, queue] : after.cluster_queues) {
     const auto& rules = queue.admission_checks;
@@ -118,8 +114,8 @@ void ChangedCheck(const ConfigView& before, const ConfigView& after, const std::
 
 void ChangedLocalQueue(const ConfigView& before, const ConfigView& after, const std::string& ns,
                        const std::string& name, QueueNames* names) {
-  const LocalQueue* was = Find(before.local_queues, {ns, name});
-  const LocalQueue* is = Find(after.local_queues, {ns, name});
+  const LocalQueue* was = FindIn(before.local_queues, {ns, name});
+  const LocalQueue* is = FindIn(after.local_queues, {ns, name});
   if (was != nullptr && is != nullptr && was->cluster_queue == is->cluster_queue &&
       was->stop_policy == is->stop_policy && was->fair_weight == is->fair_weight) {
     return;
@@ -135,8 +131,8 @@ bool Takes(const ClusterQueue& queue, const Namespace* ns) {
 
 void ChangedNamespace(const ConfigView& before, const ConfigView& after, const std::string& ns,
                       QueueNames* names) {
-  const Namespace* was = Find(before.namespaces, ns);
-  const Namespace* is = Find(after.namespaces, ns);
+  const Namespace* was = FindIn(before.namespaces, ns);
+  const Namespace* is = FindIn(after.namespaces, ns);
   for (const auto& [name, queue] : after.cluster_queues) {
     if (Takes(queue, is) != Takes(queue, was)) names->insert(name);
   }
@@ -237,8 +233,8 @@ QueueNames WokenBy(const ConfigTree& before, const ConfigTree& after,
         ChangedNamespace(before.config, after.config, name, &names);
         break;
       case ObjectKind::kMemberCluster:
-        if (const MemberCluster* is = Find(after.config.member_clusters, name))
-          names.merge(WokenByMember(Find(before.config.member_clusters, name), *is, after.config));
+        if (const MemberCluster* is = FindIn(after.config.member_clusters, name))
+          names.merge(WokenByMember(FindIn(before.config.member_clusters, name), *is, after.config));
         break;
       default:
         break;

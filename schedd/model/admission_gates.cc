@@ -51,13 +51,4 @@ bool* FindGate(AdmissionSettings* settings, std::string_view name) {
   return nullptr;
 }
 
-std::span<const std::string_view> GateNames() {
-  static constexpr auto kNames = [] {
-    std::array<std::string_view, kGates.size()> names;
-    for (std::size_t i = 0; i < kGates.size(); ++i) names[i] = kGates[i].first;
-    return names;
-  }();
-  return kNames;
-}
-
 }  // namespace muster

@@ -2,7 +2,6 @@
 // 1, 8.1).
 #pragma once
 
-#include <span>
 #include <string_view>
 
 #include "schedd/model/admission_settings.h"
@@ -12,8 +11,5 @@ namespace muster {
 /// The switch of a gate in `settings`, to read or to set; null if no decision depends on a gate of
 /// that name.
 bool* FindGate(AdmissionSettings* settings, std::string_view name);
-
-/// The names of all gates, in alphabetical order.
-std::span<const std::string_view> GateNames();
 
 }  // namespace muster

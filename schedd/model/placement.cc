@@ -112,13 +112,4 @@ std::vector<PlacementPtr> PlacementTable::Spreading() const {
   return spreading;
 }
 
-std::vector<PlacementPtr> PlacementTable::OfCluster() const {
-  std::vector<PlacementPtr> found;
-  for (const auto& [key, placement] : all_) {  // the empty namespace comes first
-    if (!key.first.empty()) break;
-    found.push_back(placement);
-  }
-  return found;
-}
-
 }  // namespace muster

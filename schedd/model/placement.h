@@ -145,8 +145,6 @@ class PlacementTable {
                                    const std::string& kind, const std::string& name) const;
   /// ResourcePlacements of the namespace that select by labels or a whole kind, by name.
   std::vector<PlacementPtr> Selecting(const std::string& ns) const;
-  /// ClusterResourcePlacements, by name.
-  std::vector<PlacementPtr> OfCluster() const;
 
  private:
   SharedMap<Key, PlacementPtr> all_;

@@ -62,6 +62,9 @@ struct ObjectChange {
 };
 
 enum class ApplyOutcome : std::uint8_t { kCreated, kConfigured, kUnchanged, kDeleted };
+/// "created", ...
+std::string_view ApplyOutcomeName(ApplyOutcome outcome);
+
 struct ObjectApplied {
   ObjectPtr object;  // after the change; the last state for kDeleted
   ApplyOutcome outcome = ApplyOutcome::kUnchanged;

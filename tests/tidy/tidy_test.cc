@@ -151,7 +151,7 @@ const std::map<std::string, std::vector<std::string>>& Arrows() {
       {"clients/lib", {"schedd/base", "schedd/text"}},
       {"clients/cli",
        {"schedd/base", "schedd/text", "schedd/model", "schedd/simulate",
-        "schedd/daemon/admission_config.h", "clients/lib"}},
+        "schedd/shapes/config/admission_config.h", "clients/lib"}},
       {"clients/slurm",
        {"schedd/base", "schedd/text", "schedd/model", "schedd/shapes", "clients/lib"}},
   };

@@ -1,8 +1,6 @@
 #include "schedd/core/plan/requeue.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "schedd/base/quantity.h"
 #include "schedd/model/admission_lifecycle.h"
@@ -11,19 +9,6 @@ namespace muster::core {
 namespace {
 
 constexpr std::int64_t kMillion = 1'000'000;
-
-constexpr std::array<std::pair<RequeueReason, std::string_view>, 10> kNames = {{
-    {RequeueReason::kGeneric, ""},
-    {RequeueReason::kFailedAfterNomination, "FailedAfterNomination"},
-    {RequeueReason::kNoFit, "NoFit"},
-    {RequeueReason::kPreemptionNoCandidates, "PreemptionNoCandidates"},
-    {RequeueReason::kPreemptionGated, "PreemptionGated"},
-    {RequeueReason::kNamespaceMismatch, "NamespaceMismatch"},
-    {RequeueReason::kPendingPreemption, "PendingPreemption"},
-    {RequeueReason::kPendingMigration, "PendingMigration"},
-    {RequeueReason::kPreemptionFailed, "PreemptionFailed"},
-    {RequeueReason::kGated, "Gated"},
-}};
 
 bool EqualPodSets(const JobRecord& a, const JobRecord& b) {
   if (a.pod_sets == b.pod_sets) return true;
@@ -52,20 +37,6 @@ bool GateClosed(const AdmissionState& state) {
 }
 
 }  // namespace
-
-std::string_view RequeueReasonName(RequeueReason reason) {
-  for (const auto& [value, name] : kNames) {
-    if (value == reason) return name;
-  }
-  return "";
-}
-
-std::optional<RequeueReason> RequeueReasonOf(std::string_view name) {
-  for (const auto& [value, known] : kNames) {
-    if (known == name) return value;
-  }
-  return std::nullopt;
-}
 
 bool RequeuesAtOnce(RequeueReason reason, bool strict_fifo) {
   switch (reason) {

@@ -29,11 +29,6 @@ enum class RequeueReason : std::uint8_t {
   kGated,
 };
 
-/// Kueue's name of it ("PendingPreemption"); kGeneric is "".
-std::string_view RequeueReasonName(RequeueReason reason);
-/// The inverse; nullopt for an unknown name.
-std::optional<RequeueReason> RequeueReasonOf(std::string_view name);
-
 /// True if it goes straight back among the active ones, whatever the rest (kueue.md 2.3).
 bool RequeuesAtOnce(RequeueReason reason, bool strict_fifo);
 

@@ -40,18 +40,4 @@ QueueEntry CheckEntry(const ConfigView& config, const AdmissionSettings& setting
   return QueueEntry::kEnters;
 }
 
-const char* QueueEntryText(QueueEntry entry) {
-  switch (entry) {
-    case QueueEntry::kEnters:
-      break;
-    case QueueEntry::kNotAdmissible:
-      return "workload is inadmissible and can't be added to a LocalQueue";
-    case QueueEntry::kNoLocalQueue:
-      return "localQueue doesn't exist or inactive";
-    case QueueEntry::kNoClusterQueue:
-      return "clusterQueue doesn't exist";
-  }
-  return "";
-}
-
 }  // namespace muster::core

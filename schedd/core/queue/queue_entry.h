@@ -21,7 +21,4 @@ enum class QueueEntry : std::uint8_t {
 QueueEntry CheckEntry(const ConfigView& config, const AdmissionSettings& settings,
                       const JobRecord& job);
 
-/// "" for kEnters.
-const char* QueueEntryText(QueueEntry entry);
-
 }  // namespace muster::core

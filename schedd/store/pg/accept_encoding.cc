@@ -126,16 +126,6 @@ void NoteForeignKeys(const PGresult& rows, AcceptFindings* findings) {
 
 }  // namespace
 
-Status CheckNewJob(const NewJob& job) {
-  if (job.record == nullptr || job.record->id.value <= 0 || !job.record->uid.set()) {
-    return InvalidArgument("a new job needs its number and uid");
-  }
-  if (job.record->state != JobState::kPending && job.record->state != JobState::kHeld) {
-    return InvalidArgument("a new job is pending or held");
-  }
-  return Done{};
-}
-
 Result<Accepted> AnswerFor(const NewJob& job, const AcceptFindings& findings) {
   const JobRecord& record = *job.record;
   if (findings.inserted.contains(record.id)) return Accepted{record.id, false};

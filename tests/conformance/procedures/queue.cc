@@ -2,7 +2,10 @@
 // queue-add-workload, queue-update-workload, queue-update-while-inflight, queue-requeue-allowed,
 // requeue-inadmissible, requeue-backoff-expired, second-pass-queue.
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "schedd/core/queue/queue_entry.h"
 #include "schedd/core/queue/queue_order.h"
@@ -165,9 +168,30 @@ std::string TextIn(const Case& test, std::string_view key) {
   return text.is_string() ? std::string(std::string_view(text.get_string())) : "";
 }
 
+// Kueue's names of them.
+constexpr std::array<std::pair<RequeueReason, std::string_view>, 10> kRequeueReasons = {{
+    {RequeueReason::kGeneric, ""},
+    {RequeueReason::kFailedAfterNomination, "FailedAfterNomination"},
+    {RequeueReason::kNoFit, "NoFit"},
+    {RequeueReason::kPreemptionNoCandidates, "PreemptionNoCandidates"},
+    {RequeueReason::kPreemptionGated, "PreemptionGated"},
+    {RequeueReason::kRequeueReasonspaceMismatch, "NamespaceMismatch"},
+    {RequeueReason::kPendingPreemption, "PendingPreemption"},
+    {RequeueReason::kPendingMigration, "PendingMigration"},
+    {RequeueReason::kPreemptionFailed, "PreemptionFailed"},
+    {RequeueReason::kGated, "Gated"},
+}};
+
+std::optional<RequeueReason> RequeueReasonOf(std::string_view name) {
+  for (const auto& [value, known] : kRequeueReasons) {
+    if (known == name) return value;
+  }
+  return std::nullopt;
+}
+
 void QueueRequeue(const Case& test, Report* report) {
   Queues queues(test);
-  const auto reason = core::RequeueReasonOf(TextIn(test, "reason"));
+  const auto reason = RequeueReasonOf(TextIn(test, "reason"));
   if (!reason) {
     report->Fail("unknown reason " + TextIn(test, "reason"));
     return;
@@ -213,9 +237,24 @@ void QueueOperations(const Case& test, Report* report) {
   Check(test, "pending", static_cast<std::int64_t>(counts.active + counts.inadmissible), report);
 }
 
+// Kueue's words.
+const char* EntryText(QueueEntry entry) {
+  switch (entry) {
+    case QueueEntry::kEnters:
+      break;
+    case QueueEntry::kNotAdmissible:
+      return "workload is inadmissible and can't be added to a LocalQueue";
+    case QueueEntry::kNoLocalQueue:
+      return "localQueue doesn't exist or inactive";
+    case QueueEntry::kNoClusterQueue:
+      return "clusterQueue doesn't exist";
+  }
+  return "";
+}
+
 json::value ErrorText(QueueEntry entry) {
   if (entry == QueueEntry::kEnters) return nullptr;
-  return core::QueueEntryText(entry);
+  return EntryText(entry);
 }
 
 void QueueAddWorkload(const Case& test, Report* report) {

@@ -283,7 +283,7 @@ TEST(PlacementTableTest, ReplacedPlacement_IsFoundByWhatItSaysNow) {
   EXPECT_TRUE(table.Naming("ml", "batch", "Job", "b").empty());
 }
 
-TEST(PlacementTableTest, OfCluster_ListsThoseWithoutNamespaceOnly) {
+TEST(PlacementTableTest, FindsByNamespaceAndName) {
   PlacementTable table;
   for (const auto& [ns, name] : {std::pair("ml", "a"), std::pair("", "z"), std::pair("", "b")}) {
     auto placement = std::make_shared<Placement>();
@@ -291,10 +291,7 @@ TEST(PlacementTableTest, OfCluster_ListsThoseWithoutNamespaceOnly) {
     placement->name = name;
     table.Put(std::move(placement));
   }
-  const auto found = table.OfCluster();
-  ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0]->name, "b");
-  EXPECT_EQ(found[1]->name, "z");
+  EXPECT_EQ(table.Find("", "z")->name, "z");
   EXPECT_EQ(table.Find("ml", "a")->ns, "ml");
   EXPECT_EQ(table.Find("", "a"), nullptr);
 }

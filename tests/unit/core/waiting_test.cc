@@ -31,14 +31,6 @@ TEST(BackoffTest, DoublesUpToTheMaximum_WithALittleJitter) {
   EXPECT_EQ(BackoffMicros(settings, 4, 100), 300 * kMicrosPerSecond) << "the maximum holds";
 }
 
-TEST(RequeueReasonTest, NamesAreReadAsTheyAreWritten) {
-  for (const auto reason :
-       {RequeueReason::kGeneric, RequeueReason::kNoFit, RequeueReason::kPendingMigration}) {
-    EXPECT_EQ(RequeueReasonOf(RequeueReasonName(reason)), reason);
-  }
-  EXPECT_FALSE(RequeueReasonOf("Whatever"));
-}
-
 TEST(QueueEntryTest, WhoMayWait_AndWhoMayNot) {
   World world;
   world.Queue("q", "", {{"x", "cpu", 1}});

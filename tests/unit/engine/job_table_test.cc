@@ -107,12 +107,10 @@ TEST(Ledger, WhatARecordChargedItsSuccessorGivesBack) {
   EXPECT_EQ(used(), 0);
   ledger.Move(pending.get(), running.get());
   EXPECT_EQ(used(), 1000);
-  EXPECT_EQ(ledger.AttemptsOn("east"), 1U);
   EXPECT_EQ(AmountOf(ledger.Clusters(config, {})[0].free, "cpu"), 7000);
   EXPECT_EQ(ledger.queues().at("cq").reserving, 1U);
   ledger.Move(running.get(), ended.get());
   EXPECT_EQ(used(), 0);
-  EXPECT_EQ(ledger.AttemptsOn("east"), 0U);
   EXPECT_EQ(AmountOf(ledger.Clusters(config, {})[0].free, "cpu"), 8000);
   EXPECT_EQ(ledger.queues().at("cq").reserving, 0U);
   EXPECT_EQ(ledger.queues().at("cq").finished, 1U);

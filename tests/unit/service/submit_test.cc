@@ -223,23 +223,21 @@ TEST(Submit, AnArrayWithANameOfItsOwn_IsRefused) {
 
 TEST(Submit, AnArrayScript_GivesOneJobPerTask_AllOfOneArray) {
   ServiceWorld w;
-  std::optional<Result<std::vector<JobPtr>>> answer;
+  std::optional<Result<std::vector<Submitted>>> answer;
   const json::object body{{"script", "#!/bin/sh\n#SBATCH --array=1-3\ntrue\n"}, {"queue", "queue"}};
-  w.service.SubmitArray(w.alice, {"", body, "k"},
-                        [&](Result<std::vector<JobPtr>> jobs) { answer = std::move(jobs); });
+  w.service.SubmitAll(w.alice, {"", body, "k"}, [&](auto jobs) { answer = std::move(jobs); });
   w.world.Settle();
   ASSERT_TRUE(answer && answer->ok()) << (answer ? answer->error().detail : "no answer");
   ASSERT_EQ((*answer)->size(), 3u);
   for (std::size_t i = 0; i < 3; ++i) {
-    const JobRecord& job = *(**answer)[i];
+    const JobRecord& job = *(**answer)[i].job;
     EXPECT_EQ(job.batch->array_task_id, static_cast<std::int32_t>(i + 1));
-    EXPECT_EQ(job.batch->array_job_id, (**answer)[0]->id);
+    EXPECT_EQ(job.batch->array_job_id, (**answer)[0].job->id);
     EXPECT_EQ(job.name, "job-" + std::to_string(job.id.value));
     EXPECT_EQ(w.service.JobManifest(w.alice, job.id)->at_pointer("/metadata/name"),
               json::value(job.name));
   }
-  w.service.SubmitArray(w.alice, {"", body, "k"},
-                        [&](Result<std::vector<JobPtr>> jobs) { answer = std::move(jobs); });
+  w.service.SubmitAll(w.alice, {"", body, "k"}, [&](auto jobs) { answer = std::move(jobs); });
   w.world.Settle();
   ASSERT_TRUE(answer->ok());
   EXPECT_EQ(w.Jobs(), 3u) << "a repeated key makes no further tasks";

@@ -1,5 +1,5 @@
 // The admission section: what each key sets, what is left at Kueue's default, what is refused.
-#include "schedd/daemon/admission_config.h"
+#include "schedd/shapes/config/admission_config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "schedd/daemon/admission_config.h"
+#include "schedd/shapes/config/admission_config.h"
 
 #include <algorithm>
 #include <charconv>
