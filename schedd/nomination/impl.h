@@ -1,13 +1,13 @@
 // Nominator::Impl: one thread owns all state; callbacks only push into its queue.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
+#include <functional>
 #include <map>
-#include <mutex>
 #include <set>
 #include <thread>
 
+#include "schedd/base/bounded_queue.h"
+#include "schedd/base/limits.h"
 #include "schedd/nomination/nominator.h"
 #include "schedd/nomination/step/plan.h"
 
@@ -37,7 +37,7 @@ struct Nominator::Impl : std::enable_shared_from_this<Impl> {
 
   void Run(const std::stop_token& stop);
   void Step();
-  void TakeArrived();
+  void TakeArrived(std::chrono::nanoseconds wait);
   void SyncMembers(const WorldView& world);
   void StartLists(const WorldView& world);
   void TakeList(const std::string& cluster, Result<std::vector<MemberCopy>> listed);
@@ -53,7 +53,6 @@ struct Nominator::Impl : std::enable_shared_from_this<Impl> {
                const Result<Done>& outcome);
   void Fail(MemberLane* lane, const std::string& name, bool ensured, const Error& error);
   /// Runs `work` in the next Step.
-  void Arrive(std::function<void()> work);
   /// A callback that does so, if this is still there.
   template <class T>
   Callback<T> OnThread(std::function<void(Impl&, Result<T>)> work);
@@ -65,9 +64,8 @@ struct Nominator::Impl : std::enable_shared_from_this<Impl> {
   const Clock& clock;
   const NominatorOptions options;
 
-  std::mutex mutex;
-  std::condition_variable_any wake;
-  std::deque<std::function<void()>> arrived;  // guarded by mutex
+  /// What members and the engine have answered, to be done on this thread. Never more than was asked.
+  BoundedQueue<std::function<void()>> arrived{limits::kInboxCommands};
 
   // The thread's own.
   std::map<std::string, MemberLane> lanes;  // members that can be asked for lists

@@ -1,6 +1,7 @@
 #include "schedd/nomination/nominator.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "schedd/model/member_queues.h"
@@ -65,43 +66,31 @@ Nominator::Impl::Impl(View view_in, Post post_in, Manifests manifests_in, Member
       clock(clock_in),
       options(std::move(options_in)) {}
 
-void Nominator::Impl::Arrive(std::function<void()> work) {
-  {
-    std::lock_guard lock(mutex);
-    arrived.push_back(std::move(work));
-  }
-  wake.notify_one();
-}
-
 template <class T>
 Callback<T> Nominator::Impl::OnThread(std::function<void(Impl&, Result<T>)> work) {
   return [weak = weak_from_this(), work = std::move(work)](Result<T> result) {
     const auto self = weak.lock();
     if (self == nullptr) return;
     auto shared = std::make_shared<Result<T>>(std::move(result));
-    self->Arrive([impl = self.get(), work, shared] { work(*impl, std::move(*shared)); });
+    self->arrived.PushAlways([impl = self.get(), work, shared] { work(*impl, std::move(*shared)); });
   };
 }
 
 void Nominator::Impl::Run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     Step();
-    std::unique_lock lock(mutex);
-    wake.wait_for(lock, stop, kLook, [this] { return !arrived.empty(); });
+    TakeArrived(kLook);
   }
 }
 
-void Nominator::Impl::TakeArrived() {
+void Nominator::Impl::TakeArrived(std::chrono::nanoseconds wait) {
   std::deque<std::function<void()>> work;
-  {
-    std::lock_guard lock(mutex);
-    work.swap(arrived);
-  }
+  arrived.PopAll(&work, wait);
   for (const auto& one : work) one();
 }
 
 void Nominator::Impl::Step() {
-  TakeArrived();
+  TakeArrived(std::chrono::nanoseconds::zero());
   const WorldViewPtr world = view();
   if (!world->ready) return;
   SyncMembers(*world);
@@ -370,6 +359,7 @@ void Nominator::Start() {
 void Nominator::Stop() {
   if (!impl_->thread.joinable()) return;
   impl_->thread.request_stop();
+  impl_->arrived.Close();
   impl_->thread.join();
 }
 
