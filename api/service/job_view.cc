@@ -19,11 +19,7 @@ json::value TimeJson(WallTime time) {
 }
 
 const PodSetAssignment* AssignmentOf(const JobRecord& job, const std::string& pod_set) {
-  if (job.admission == nullptr) return nullptr;
-  for (const PodSetAssignment& assignment : job.admission->pod_sets) {
-    if (assignment.name == pod_set) return &assignment;
-  }
-  return nullptr;
+  return job.admission == nullptr ? nullptr : job.admission->Find(pod_set);
 }
 
 json::array PodSetsJson(const JobRecord& job) {

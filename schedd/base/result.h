@@ -120,6 +120,12 @@ inline Error InvalidArgument(std::string detail) {
 inline Error InvalidField(const std::string& field, const std::string& message) {
   return {Code::kInvalidArgument, field + ": " + message, {{field, message}}};
 }
+/// One wrong field; detail is the sentence alone.
+inline Error WrongField(std::string field, std::string sentence) {
+  Error error = InvalidArgument(sentence);
+  error.fields.push_back({std::move(field), std::move(sentence)});
+  return error;
+}
 inline Error NotFound(std::string detail) { return {Code::kNotFound, std::move(detail)}; }
 inline Error AlreadyExists(std::string detail) { return {Code::kAlreadyExists, std::move(detail)}; }
 inline Error Aborted(std::string detail) { return {Code::kAborted, std::move(detail)}; }

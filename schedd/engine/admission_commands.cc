@@ -12,12 +12,6 @@ Error NoSuchJob(JobId id) {
   return NotFound("job " + std::to_string(id.value) + " does not exist");
 }
 
-Error WrongField(std::string field, std::string sentence) {
-  Error error = InvalidArgument(sentence);
-  error.fields.push_back({std::move(field), std::move(sentence)});
-  return error;
-}
-
 // Fewer pods given back than before would take quota that others may have by now (KEP-78).
 Status CheckReclaimable(const JobRecord& job, const std::vector<ReclaimablePods>& wanted) {
   for (const ReclaimablePods& pods : wanted) {

@@ -17,12 +17,6 @@ Error Refused(const JobRecord& job, const std::string& why) {
   return {Code::kFailedPrecondition, "job " + std::to_string(job.id.value) + " " + why};
 }
 
-Error WrongField(const char* field, std::string sentence) {
-  Error error = InvalidArgument(sentence);
-  error.fields.push_back({field, std::move(sentence)});
-  return error;
-}
-
 // True while a member may have the attempt and nobody asked to end it.
 bool MayRun(DispatchState state) {
   switch (state) {

@@ -10,16 +10,15 @@
 #include <map>
 
 #include "schedd/engine/impl.h"
+#include "schedd/model/topology.h"
 
 namespace muster {
 namespace {
 
-constexpr const char* kHostname = "kubernetes.io/hostname";
-
 // The machine of this host name; null if the member declares none such.
 const Node* FindNode(const MemberCluster& member, const std::string& host) {
   const auto found = std::find_if(member.nodes.begin(), member.nodes.end(), [&](const Node& node) {
-    const auto label = node.labels.find(kHostname);
+    const auto label = node.labels.find(kHostnameLabel);
     return label != node.labels.end() && label->second == host;
   });
   return found == member.nodes.end() ? nullptr : &*found;
@@ -55,7 +54,8 @@ std::vector<std::string> FailedUnder(const JobRecord& job, const MemberCluster& 
   std::vector<std::string> failed;
   for (const PodSetAssignment& pod_set : job.admission->pod_sets) {
     const TopologyAssignment* placed = pod_set.topology.get();
-    if (placed == nullptr || placed->levels.empty() || placed->levels.back() != kHostname) continue;
+    if (placed == nullptr || placed->levels.empty() || placed->levels.back() != kHostnameLabel)
+      continue;
     for (const TopologyDomain& domain : placed->domains) {
       const std::string& machine = domain.values.back();
       if (std::find(failed.begin(), failed.end(), machine) != failed.end()) continue;

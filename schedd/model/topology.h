@@ -10,6 +10,9 @@
 
 namespace muster {
 
+/// The node label whose value is one machine.
+inline constexpr char kHostnameLabel[] = "kubernetes.io/hostname";
+
 /// The kind Topology: node labels from the widest level to the narrowest.
 struct Topology {
   std::string name;

@@ -22,4 +22,11 @@ bool PodSetAssignment::operator==(const PodSetAssignment& other) const {
          SameContent(topology, other.topology);
 }
 
+const PodSetAssignment* Admission::Find(const std::string& pod_set) const {
+  for (const PodSetAssignment& assignment : pod_sets) {
+    if (assignment.name == pod_set) return &assignment;
+  }
+  return nullptr;
+}
+
 }  // namespace muster

@@ -48,6 +48,8 @@ struct PodSetAssignment {
 struct Admission {
   std::string cluster_queue;
   std::vector<PodSetAssignment> pod_sets;
+  /// Null if it has no pod set of that name.
+  const PodSetAssignment* Find(const std::string& pod_set) const;
   bool operator==(const Admission&) const = default;
 };
 using AdmissionPtr = std::shared_ptr<const Admission>;

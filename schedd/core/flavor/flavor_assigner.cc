@@ -8,14 +8,6 @@
 namespace muster::core {
 namespace {
 
-const PodSetAssignment* FindPodSet(const Admission* admission, const std::string& name) {
-  if (admission == nullptr) return nullptr;
-  for (const auto& pod_set : admission->pod_sets) {
-    if (pod_set.name == name) return &pod_set;
-  }
-  return nullptr;
-}
-
 std::int32_t Reclaimable(const JobRecord& job, const std::string& pod_set) {
   if (job.admission_state == nullptr) return 0;
   for (const auto& pods : job.admission_state->reclaimable) {
@@ -41,7 +33,8 @@ Demand DemandOf(const JobRecord& job, const AdmissionSettings& settings) {
   for (const PodSet& pod_set : *job.pod_sets) {
     PodSetDemand& entry = demand.emplace_back();
     entry.pod_set = &pod_set;
-    const PodSetAssignment* reserved = FindPodSet(job.admission.get(), pod_set.name);
+    const PodSetAssignment* reserved =
+        job.admission == nullptr ? nullptr : job.admission->Find(pod_set.name);
     if (reserved != nullptr) {
       TakeReservation(*reserved, &entry);
     } else {
@@ -92,7 +85,7 @@ Charges TotalRequests(const QuotaTree& tree, const Demand& demand, const Assignm
     if (found == nullptr) continue;
     std::int32_t count = found->count;
     if (replaced != nullptr) {
-      const PodSetAssignment* before = FindPodSet(replaced, entry.pod_set->name);
+      const PodSetAssignment* before = replaced->Find(entry.pod_set->name);
       count = entry.count - (before == nullptr ? 0 : before->count);
     }
     for (const auto& [resource, flavor] : found->flavors) {

@@ -9,13 +9,6 @@ namespace {
 
 constexpr std::int16_t kHeldOption = -1;
 
-const PodSetAssignment* FindPodSet(const Admission& admission, const std::string& name) {
-  for (const auto& pod_set : admission.pod_sets) {
-    if (pod_set.name == name) return &pod_set;
-  }
-  return nullptr;
-}
-
 // Null if the resource has none.
 const std::string* FlavorOf(const PodSetAssignment& pod_set, const std::string& resource) {
   const auto found = pod_set.flavors.find(resource);
@@ -50,7 +43,7 @@ FlavorWalk::FlavorWalk(const FlavorPlan& plan, const Usage& usage, const AssignR
   if (plan.settings_.tas) held_ = job->admission.get();
   if (request.replaced == nullptr || !plan.settings_.elastic_jobs) return;
   for (const auto& demand : plan.demand_) {
-    replaced_.push_back(FindPodSet(*request.replaced, demand.pod_set->name));
+    replaced_.push_back(request.replaced->Find(demand.pod_set->name));
   }
 }
 
@@ -251,7 +244,7 @@ bool FlavorWalk::PinnedOut(const FlavorBatch& batch, const FlavorStep& step,
 }
 
 const PodSetAssignment* FlavorWalk::HeldPodSet(std::size_t pod_set) const {
-  return held_ == nullptr ? nullptr : FindPodSet(*held_, plan_.demand_[pod_set].pod_set->name);
+  return held_ == nullptr ? nullptr : held_->Find(plan_.demand_[pod_set].pod_set->name);
 }
 
 const std::string* FlavorWalk::Held(std::size_t pod_set, const std::string& resource) const {

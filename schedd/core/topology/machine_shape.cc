@@ -7,11 +7,10 @@
 
 #include "schedd/base/quantity.h"
 #include "schedd/core/topology/topology_usage.h"
+#include "schedd/model/topology.h"
 
 namespace muster::core {
 namespace {
-
-constexpr const char* kHostname = "kubernetes.io/hostname";  // groups know no names
 
 bool IsDevice(std::string_view resource) {
   return resource != "cpu" && resource != "memory" && resource != "pods" &&
@@ -20,7 +19,7 @@ bool IsDevice(std::string_view resource) {
 
 bool HasLabels(const LabelMap& machine, const LabelMap& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&](const auto& label) {
-    if (label.first == kHostname) return true;
+    if (label.first == kHostnameLabel) return true;
     const auto found = machine.find(label.first);
     return found != machine.end() && found->second == label.second;
   });
@@ -29,7 +28,7 @@ bool HasLabels(const LabelMap& machine, const LabelMap& wanted) {
 bool MeetsTerm(const LabelMap& machine, const NodeSelectorTerm& term) {
   const auto& all = term.match_expressions;
   return std::all_of(all.begin(), all.end(), [&](const Requirement& requirement) {
-    return requirement.key == kHostname || Matches(requirement, machine);
+    return requirement.key == kHostnameLabel || Matches(requirement, machine);
   });
 }
 

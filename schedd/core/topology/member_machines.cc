@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "schedd/model/topology.h"
+
 namespace muster::core {
 namespace {
 
 constexpr std::int64_t kManyPods = 1'000'000;  // what a member may run is limited by its resources
-constexpr const char* kHostname = "kubernetes.io/hostname";
-
 bool HasTopologies(const ConfigView& config) {
   return std::any_of(config.flavors.begin(), config.flavors.end(),
                      [](const auto& flavor) { return !flavor.second.topology.empty(); });
@@ -18,7 +18,7 @@ void DeclareMachine(MemberCluster* member) {
   Node node;
   node.name = member->name;
   node.labels = member->labels;
-  node.labels[kHostname] = member->name;
+  node.labels[kHostnameLabel] = member->name;
   node.taints = member->taints;
   node.allocatable = member->allocatable;
   if (AmountOf(node.allocatable, "pods") == 0) SetAmount(&node.allocatable, "pods", kManyPods);

@@ -5,11 +5,11 @@
 
 #include "schedd/base/limits.h"
 #include "schedd/base/quantity.h"
+#include "schedd/model/topology.h"
 
 namespace muster::core {
 namespace {
 
-constexpr std::string_view kHostname = "kubernetes.io/hostname";
 constexpr std::string_view kPods = "pods";
 
 bool CarriesAll(const LabelMap& labels, const LabelMap& wanted) {
@@ -139,7 +139,7 @@ class TopologyForestBuilder {
     tree.topology_ = topology.name;
     tree.levels_ = topology.levels;
     tree.tolerations_ = flavor.tolerations;
-    tree.ends_at_hosts_ = topology.levels.back() == kHostname;
+    tree.ends_at_hosts_ = topology.levels.back() == kHostnameLabel;
     const std::vector<Leaf> leaves = CollectLeaves(member, flavor, tree);
     AddDomains(leaves, &tree);
     AddCapacity(member, leaves, &tree);

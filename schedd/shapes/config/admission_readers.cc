@@ -6,12 +6,12 @@
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
 #include "schedd/base/quantity_text.h"
+#include "schedd/model/topology.h"
 #include "schedd/shapes/config/object_readers.h"
 
 namespace muster::shapes {
 namespace {
 
-constexpr std::string_view kHostname = "kubernetes.io/hostname";
 constexpr std::int64_t kRetryDelayMinutes = 15;  // Kueue's default
 
 ResourceList ReadAmountMap(const Field& amounts) {
@@ -105,7 +105,7 @@ Topology ReadTopology(const Field& root) {
     const std::string_view key = label.StringOr("");
     if (!IsQualifiedName(key)) label.Fail(kQualifiedNameRule);
     if (!seen.insert(key).second) label.Fail("must be unique: " + Quoted(key));
-    if (key == kHostname && i + 1 < elements.size())
+    if (key == kHostnameLabel && i + 1 < elements.size())
       label.Fail("kubernetes.io/hostname may only be the lowest level");
     topology.levels.emplace_back(key);
   }
@@ -117,7 +117,7 @@ Topology ReadTopology(const Field& root) {
 }
 
 bool EndsAtHosts(const Topology& topology) {
-  return !topology.levels.empty() && topology.levels.back() == kHostname;
+  return !topology.levels.empty() && topology.levels.back() == kHostnameLabel;
 }
 
 AdmissionCheck ReadAdmissionCheck(const Field& root) {

@@ -19,7 +19,7 @@ bool IsPathSegment(std::string_view name) {
          name.find_first_of("/%") == std::string_view::npos;
 }
 
-void CheckKind(const Field& kind, const ResourceRef& ref, bool of_cluster) {
+void CheckCarriedKind(const Field& kind, const ResourceRef& ref, bool of_cluster) {
   if (IsEnvelope(ref.group, ref.kind) || ref.group.ends_with("kubernetes-fleet.io") ||
       ref.group.ends_with("fleet.azure.com")) {
     kind.Fail(ref.kind + " is the fleet's own: it cannot be in an envelope");
@@ -78,7 +78,7 @@ ResourceEnvelope::Item ReadItem(std::string_view key, const Field& field,
   if (kind.Require()) item.ref.kind = kind.StringOr("");
   if (kind.String() == "") kind.Fail("must not be empty");
   if (!item.ref.kind.empty() && !item.ref.version.empty())
-    CheckKind(kind, item.ref, owner.ns.empty());
+    CheckCarriedKind(kind, item.ref, owner.ns.empty());
   ReadItemMetadata(field["metadata"], owner, &item.ref);
   item.manifest = WriteJson(*field.value());
   return item;

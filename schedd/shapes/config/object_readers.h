@@ -91,6 +91,8 @@ std::string NamespaceOf(const Field& root);
 
 /// A configuration kind by its group and name ("ClusterQueue"); null if Muster keeps none such.
 const KindInfo* FindKindOf(std::string_view group, std::string_view kind);
+/// "v1" of "batch/v1" and of "v1".
+std::string_view VersionOf(std::string_view api_version);
 bool Serves(const KindInfo& info, std::string_view version);
 /// "ClusterQueue is served in v1beta1 and v1beta2, not "v1"".
 std::string NotServed(const KindInfo& info, std::string_view version);

@@ -30,7 +30,7 @@ bool RequireSome(const Field& list, std::size_t most) {
   return list.Array()->size() <= most;
 }
 
-void CheckKind(const Field& item, const ResourceRef& ref, bool of_cluster) {
+void CheckSentKind(const Field& item, const ResourceRef& ref, bool of_cluster) {
   const Field kind = item["kind"];
   if (ref.kind.empty() || !item["group"].present()) return;  // told already
   const KindInfo* info = FindKindOf(ref.group, ref.kind);
@@ -62,7 +62,7 @@ ResourceRef ReadRef(const Field& item, const ResourceOverride& owner) {
   ref.kind = item["kind"].StringOr("");
   ref.name = item["name"].StringOr("");
   item["labelSelector"].Refuse("is not for overrides: they are for objects by name");
-  CheckKind(item, ref, owner.ns.empty());
+  CheckSentKind(item, ref, owner.ns.empty());
   if (ref.group.empty() && ref.kind == "Namespace" && IsReservedNamespace(ref.name))
     item["name"].Fail("namespace " + Quoted(ref.name) + " is never placed");
   return ref;

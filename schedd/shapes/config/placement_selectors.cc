@@ -21,10 +21,6 @@ bool IsJobKind(const ResourceSelector& selector) {
   return IsPlacedJob(selector.group, selector.kind);
 }
 
-std::string_view VersionOf(std::string_view api_version) {
-  return api_version.substr(api_version.find('/') + 1);
-}
-
 // What Muster has none of can be carried inside what it has.
 std::string NotKept(const ResourceSelector& selector, bool of_cluster) {
   return Quoted(ApiVersion(selector.group, selector.version) + ", " + selector.kind) +

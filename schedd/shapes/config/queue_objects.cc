@@ -26,10 +26,6 @@ std::string_view GroupOf(std::string_view api_version) {
   const std::size_t slash = api_version.find('/');
   return slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash);
 }
-std::string_view VersionOf(std::string_view api_version) {
-  const std::size_t slash = api_version.find('/');
-  return slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
-}
 
 Error UnknownKind(std::string_view api_version, std::string_view kind) {
   const std::string named(kind.substr(0, 80));
@@ -143,6 +139,11 @@ void FoldStringData(json::object& secret) {
 }
 
 }  // namespace
+
+std::string_view VersionOf(std::string_view api_version) {
+  const std::size_t slash = api_version.find('/');
+  return slash == std::string_view::npos ? api_version : api_version.substr(slash + 1);
+}
 
 bool IsConfigObject(const json::value& document) {
   const std::string_view api_version = TextAt(document, "apiVersion");
