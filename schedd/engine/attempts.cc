@@ -104,8 +104,7 @@ void Engine::Impl::FinishDeletion(const JobPtr& job) {
   if (!now->deletion_requested || !IsTerminal(now->state) || HasRows(now->uid)) return;
   AddEvent("JobDeleted", now->id, ObjectName(*now), "", "");
   tx.deleted_jobs.push_back(now->id);
-  live.planned.Move(now.get(), nullptr);
-  live.jobs.erase(found);
+  Leave(now);
 }
 
 }  // namespace muster

@@ -106,17 +106,11 @@ void Engine::Impl::Absorb(const Transaction& done, std::int64_t last_seq) {
   committed.last_seq = std::max(committed.last_seq, last_seq);
   for (const auto& [id, job] : done.jobs) {
     const JobPtr before = committed.jobs.Find(id);
-    committed.ledger.Move(before.get(), job.get());
-    committed.jobs.Put(job);
+    committed.Put(job);
     if (IsTerminal(job->state) && (before == nullptr || !IsTerminal(before->state)))
       ScheduleRetirement(*job);
   }
-  for (const JobId id : done.deleted_jobs) {
-    if (const JobPtr gone = committed.jobs.Find(id); gone != nullptr) {
-      committed.ledger.Move(gone.get(), nullptr);
-      committed.jobs.Erase(id);
-    }
-  }
+  for (const JobId id : done.deleted_jobs) committed.Erase(id);
   if (done.config != nullptr) {
     committed.config = done.config;
   }

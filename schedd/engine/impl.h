@@ -27,7 +27,6 @@ struct Engine::Impl : EngineState {
   std::chrono::nanoseconds IdleTime() const;
   bool Outstanding() const { return !accepts.empty() || !commits.empty(); }
   void Run(std::stop_token stop);
-
   // submissions.cc
   void Handle(SubmitCommand command);
   std::size_t RoomFor(const SubmitCommand& command) const;
@@ -35,7 +34,6 @@ struct Engine::Impl : EngineState {
   void Complete(AcceptDone done);
   Result<Submitted> AdoptAccepted(const JobPtr& record, const Result<Accepted>& outcome,
                                   bool stale_config);
-
   // job_commands.cc
   void Handle(JobCommand command);
   Result<JobPtr> ChangeJob(const JobCommand& command, const JobPtr& job);
@@ -85,7 +83,6 @@ struct Engine::Impl : EngineState {
   void Handle(RecordWorksCommand command);  // works.cc
   struct StandIns;  // stand_ins_impl.h: entries of queues that are no jobs of their own
   struct Leaving;   // leaving_impl.h: jobs that leave members
-
   // machines.cc: topology aware flavors, second passes.
   core::TopologyForestPtr ForestOf(const ConfigView& config) const;
   core::TopologyUsage MachinesOf(const ConfigView& config, const core::TopologyForestPtr& trees,
@@ -105,7 +102,6 @@ struct Engine::Impl : EngineState {
   void RecheckNew(const JobRecord& job);
   bool Recheck();
   void TakeRequests(const JobPtr& job, const std::string& manifest);
-
   // pace.cc: how much of the writer scheduling may take while clients wait for submissions.
   bool Crowded() const { return inflight_submissions > 0 || clock.Now() < crowded_until; }
   bool Resting() const;  // nothing is to be sent or decided, for the sake of submissions
@@ -115,7 +111,6 @@ struct Engine::Impl : EngineState {
   std::size_t CommitDepth() const;
   std::size_t CommitRoom() const;
   bool HandleReports();
-
   // reports.cc: what the members say.
   void Handle(ObservedCommand command);
   void Handle(EnsuredCommand command);
@@ -190,7 +185,6 @@ struct Engine::Impl : EngineState {
   void WakeTreeAfterCommit(const std::string& cluster_queue);
   void FlushAll();
   const Verdict* VerdictOf(const JobRecord& job) const;
-
   // records.cc: changing records and writing rows.
   JobPtr Put(const JobPtr& before, changes::Draft after, const char* event);
   void PutSoft(const JobPtr& before, const std::function<changes::Draft(const JobRecord&)>& change,
@@ -198,11 +192,16 @@ struct Engine::Impl : EngineState {
   std::int64_t AddEvent(const char* type, JobId job, std::string object, std::string reason,
                         std::string message);
   bool ChargesOther(const JobRecord& before, const JobRecord& after) const;
-  void TrackHolder(const JobRecord& before, const JobPtr& after, bool holds);
   void PutRow(const DispatchRow& row);
   void PutFairUse();
   void AddAudit(const Actor& actor, const char* verb, std::string object, std::string detail);
   void AnswerAfterCommit(Waiter waiter);
+
+  // followers.cc: a job enters, changes in or leaves memory, and all that is kept in step with it.
+  void Enter(const JobPtr& job);
+  void Change(const JobPtr& before, const JobPtr& job);
+  void Leave(const JobPtr& job);
+  void TrackHolder(const JobRecord& before, const JobPtr& after, bool holds);
 
   // commit_pipeline.cc, publish.cc
   void SendCommit();
@@ -216,7 +215,6 @@ struct Engine::Impl : EngineState {
   [[noreturn]] void StopOnRefusal(const Error& error);
   void StoreFailed(const Error& error);
   void Publish();
-
   // recovery.cc
   bool Recover();
   void Rebuild(Loaded loaded);

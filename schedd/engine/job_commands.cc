@@ -119,8 +119,7 @@ JobPtr Engine::Impl::Delete(const JobPtr& job, const std::string& by) {
   if (job->deletion_requested) return job;
   auto draft = std::make_shared<JobRecord>(*job);
   draft->deletion_requested = true;
-  if (!live.jobs.contains(job->id))
-    live.planned.Move(nullptr, job.get());  // it comes back into memory
+  if (!live.jobs.contains(job->id)) Enter(job);  // it comes back into memory
   const JobPtr doomed = Put(job, std::move(draft), "JobDeleting");
   const std::string message = "Deleted by " + by;
   if (IsTerminal(doomed->state)) {

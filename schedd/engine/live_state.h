@@ -41,6 +41,11 @@ struct CommittedState {
   std::shared_ptr<const WorkTable> works = std::make_shared<const WorkTable>();
   Ledger ledger;
   std::int64_t last_seq = 0;
+
+  /// What the database holds of a job by now; the ledger follows.
+  void Put(const JobPtr& job);
+  /// The job is gone from the database, or from memory.
+  void Erase(JobId id);
 };
 
 }  // namespace muster

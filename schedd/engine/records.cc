@@ -4,7 +4,6 @@
 
 #include "schedd/engine/impl.h"
 #include "schedd/engine/remote_objects.h"
-#include "schedd/engine/stand_ins_impl.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/model/requests.h"
 #include "schedd/shapes/config/queue_objects.h"
@@ -23,9 +22,8 @@ JobPtr Engine::Impl::Put(const JobPtr& before, changes::Draft after, const char*
   after->resource_version = AddEvent(event, after->id, ObjectName(*after),
                                      std::string(ReasonName(after->reason)), after->message);
   JobPtr job = std::move(after);
-  live.planned.Move(before.get(), job.get());
-  const bool held = HoldsQuota(before->state) && before->admission != nullptr;
-  const bool holds = HoldsQuota(job->state) && job->admission != nullptr;
+  const bool held = before->admission != nullptr && HoldsQuota(before->state);
+  const bool holds = job->admission != nullptr && HoldsQuota(job->state);
   if (!held && holds) tx.Touch(*job->admission);
   if (held && !holds) {
     released.insert(before->admission->cluster_queue);
@@ -39,19 +37,7 @@ JobPtr Engine::Impl::Put(const JobPtr& before, changes::Draft after, const char*
     released.insert(before->admission->cluster_queue);
     tx.Touch(*before->admission);
   }
-  if (held || holds) TrackHolder(*before, job, holds);
-  placed_jobs.Move(before.get(), job);
-  const bool waited = changes::MayQueue(*before);
-  const bool waits = changes::MayQueue(*job);
-  if (waited && !waits) live.pending.Remove(job->id);
-  if (!waited && waits) tx.to_queue.push_back(job->id);
-  if (waited && waits && changes::OtherToQueue(*before, *job) && live.pending.Contains(job->id))
-    live.pending.Add(job, clock.WallNow());
-  live.jobs[job->id] = job;
-  SetAlarm(*job);
-  OfferSecondPass(job);
-  stand_ins->Sync(job);
-  fair.Move(*live.config, *before, *job, clock.WallNow());
+  Change(before, job);
   PutFairUse();
   tx.jobs[job->id] = job;
   lazy.erase(job->id);
@@ -64,21 +50,6 @@ bool Engine::Impl::ChargesOther(const JobRecord& before, const JobRecord& after)
     return false;
   return *ChargedAdmission(before, *options.settings) !=
          *ChargedAdmission(after, *options.settings);
-}
-
-// Who holds quota, as a search for victims sees it.
-void Engine::Impl::TrackHolder(const JobRecord& before, const JobPtr& after, bool holds) {
-  const core::HolderPtr* known = live.holders.Find(after->id);
-  TrackMachines(before, after, holds);
-  // Nobody waits for a victim on a member that does not answer.
-  if (!holds || IsOnLostMember(*after)) return live.holders.Erase(after->id);
-  const bool same = known != nullptr && before.conditions == after->conditions &&
-                    before.reason == after->reason && before.admission == after->admission &&
-                    before.admission_state == after->admission_state &&
-                    before.priority == after->priority &&
-                    before.priority_boost == after->priority_boost;
-  if (same) return;
-  live.holders.Put(HolderOf(live.planned.usage().tree(), *options.settings, after));
 }
 
 // Reasons and counts describe the world rather than change it, so the view shows them before they

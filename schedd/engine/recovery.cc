@@ -137,19 +137,10 @@ void Engine::Impl::Rebuild(Loaded loaded) {
   fair.Restore(loaded.fair_use);
   next_fair_sample = clock.Now();
   live.pending.Configure(live.config, tree, options.settings);
-  for (JobPtr& job : loaded.jobs) {
-    fair.Adopt(*live.config, *job);
-    live.planned.Move(nullptr, job.get());
-    placed_jobs.Move(nullptr, job);
+  for (const JobPtr& job : loaded.jobs) {
     committed.jobs.Put(job);
-    if (HoldsQuota(job->state) && job->admission != nullptr)
-      live.holders.Put(HolderOf(*tree, *options.settings, job));
-    SetAlarm(*job);
-    OfferSecondPass(job);
-    if (changes::MayQueue(*job)) live.pending.Add(job, clock.WallNow());
-    stand_ins->Queue(job);
     if (IsTerminal(job->state)) ScheduleRetirement(*job);
-    live.jobs[job->id] = std::move(job);
+    Enter(job);
   }
   committed.ledger = live.planned;
   TakeDispatches(std::move(loaded.dispatches), &live);

@@ -72,14 +72,8 @@ void Engine::Impl::Retire(JobId id) {
   if (found == live.jobs.end() || !IsTerminal(found->second->state) ||
       found->second->deletion_requested)
     return;
-  live.planned.Move(found->second.get(), nullptr);
-  if (const JobPtr shown = committed.jobs.Find(id); shown != nullptr) {
-    committed.ledger.Move(shown.get(), nullptr);
-    committed.jobs.Erase(id);
-  }
-  live.jobs.erase(found);
-  lazy.erase(id);
-  pending_news.Forget(id);
+  Leave(found->second);
+  committed.Erase(id);
   dirty = true;
 }
 
@@ -94,8 +88,7 @@ bool Engine::Impl::AdoptForgotten() {
   if (!loaded.ok() || live.jobs.contains(id)) return true;
   const JobPtr& job = *loaded;
   if (job->deletion_requested) {
-    live.planned.Move(nullptr, job.get());
-    live.jobs[id] = job;
+    Enter(job);
     CleanUp(job);
   } else if (job->ttl_after_finished_s >= 0 || options.settings->retain_finished_s) {
     ScheduleRetirement(*job);

@@ -192,13 +192,8 @@ Result<Submitted> Engine::Impl::AdoptAccepted(const JobPtr& record, const Result
     if (fresh->cluster_queue != job->cluster_queue) lazy.insert(job->id);
     job = std::move(fresh);
   }
-  live.jobs[job->id] = job;
-  live.planned.Move(nullptr, job.get());
-  placed_jobs.Move(nullptr, job);
-  committed.ledger.Move(nullptr, job.get());
-  committed.jobs.Put(job);
-  if (changes::MayQueue(*job)) live.pending.Add(job, clock.WallNow());
-  stand_ins->Queue(job);
+  committed.Put(job);
+  Enter(job);
   return Submitted{job, false};
 }
 
