@@ -44,7 +44,7 @@ struct DispatchOrder {
   /// created. Another object of the key, or none: kNotFound.
   std::string expected_uid;
   /// A number of the store that no other installation of it has given out; the object keeps it, so
-  /// that a store that has lost writes can be told (placement.md 4.3, "quarantine").
+  /// that a store that has lost writes can be told (rule D14).
   std::int64_t sequence = 0;
   /// Of an elastic job: grows with every change of its size. An attempt that was made with a
   /// smaller one takes over the pod counts of `object` and goes on: pods are started and stopped,
@@ -142,7 +142,7 @@ class Backend {
   virtual std::vector<std::string> Clusters() const = 0;
   virtual void Ensure(const DispatchOrder& order, Callback<RemoteRef> done) = 0;
   /// True where an attempt is made suspended first and released when its uid is on record
-  /// (placement.md 4.3, steps 2 to 5); false where one call makes it run.
+  /// (rules D8 to D11); false where one call makes it run.
   virtual bool CreatesSuspended(const std::string& cluster) const {
     (void)cluster;
     return false;

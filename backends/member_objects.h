@@ -1,4 +1,4 @@
-// MemberObjects: configuration objects on member clusters, one at a time (placement.md 1.9).
+// MemberObjects: configuration objects on member clusters, one at a time (rules P23 to P27).
 // Implementation: backends/k8s. Who calls keeps the order, the strategy and the record.
 #pragma once
 

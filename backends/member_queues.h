@@ -1,5 +1,5 @@
 // MemberQueues: queues that member clusters run themselves (Kueue), as far as Muster asks them to
-// admit a job (placement.md 2.1). Implementation: backends/k8s.
+// admit a job (rules P33, P34). Implementation: backends/k8s.
 //
 // What is handed to such a queue is a copy: a Workload that stands for an attempt and runs nothing.
 // Calls are idempotent and thread-safe; callbacks run once, on a thread of the backend, and must

@@ -12,7 +12,7 @@
 namespace muster::rest {
 
 /// What is to become of fields that nobody knows. Of configuration kinds they are refused in any
-/// case (contract.md).
+/// case (rule C6).
 enum class FieldValidation : std::uint8_t { kIgnore, kWarn, kStrict };
 /// The query parameter `fieldValidation`; Warn if absent, as in Kubernetes.
 Result<FieldValidation> ReadFieldValidation(const Request& request);

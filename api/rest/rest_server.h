@@ -1,5 +1,5 @@
-// The REST server: Pistache behind a guard that parses and limits every request first (cpp-stack.md
-// 3), one route table, streams outside Pistache's ResponseStream. Loopback only. No Pistache type
+// The REST server: Pistache behind a guard that parses and limits every request first, one route
+// table, streams outside Pistache's ResponseStream. Loopback only. No Pistache type
 // appears here.
 #pragma once
 

@@ -48,7 +48,7 @@ json::array FlavorUsageJson(
   return out;
 }
 
-// What admission fair sharing knows of the queue (kueue.md 2.10); nothing while it is off.
+// What admission fair sharing knows of the queue (rule A42); nothing while it is off.
 void PutFairUse(const WorldView& view, const StoredObject& object, json::object* status) {
   if (view.fair_uses == nullptr) return;
   const auto use = view.fair_uses->find({object.ns, object.name});

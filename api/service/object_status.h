@@ -1,4 +1,4 @@
-// Status of queue objects as Kueue would show it (kueue.md 3.3, 3.4), derived from one world view.
+// Status of queue objects as Kueue would show it (rules A60, A61), derived from one world view.
 //
 // Conditions are derived when asked, so their lastTransitionTime is the object's creation. Pure
 // functions.

@@ -1,5 +1,5 @@
 // What a placement has of configuration objects: what it selects, which members have it, and why
-// no others do (placement.md 1.4, 1.6). Pure functions.
+// no others do (rules P4, P18). Pure functions.
 #pragma once
 
 #include <string>

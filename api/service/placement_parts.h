@@ -1,5 +1,5 @@
 // Parts of a placement: each job that it governs, and each member that has its configuration
-// objects. A part tells how far it has come, condition by condition (placement.md 1.10). Pure.
+// objects. A part tells how far it has come, condition by condition (rule P19). Pure.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // Status of a ClusterResourcePlacement or ResourcePlacement as KubeFleet would show it
-// (placement.md 1.10), derived from one world view: from the jobs that it governs and from the rows
+// (rule P19), derived from one world view: from the jobs that it governs and from the rows
 // of members that have its configuration objects. Nothing of it is stored.
 //
 // A job's own end is the job's to tell: what has run stays Available. Pure functions.

@@ -1,4 +1,4 @@
-// How far one member's configuration objects are, from their row (placement.md 1.8 to 1.10), and
+// How far one member's configuration objects are, from their row (rules P19, P21, P26), and
 // what is wrong with them in KubeFleet's fields. Pure functions.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Views: how records look as JSON (contract.md, "Job view"). Pure functions, thread-safe.
+// Views: how records look as JSON (rule C1). Pure functions, thread-safe.
 //
 // Every key of the job view is always there: what is not known is "" (text), null (times, exitCode)
 // or empty.
@@ -22,7 +22,7 @@ std::string_view ApiVersionOf(ShapeKind shape);
 /// Before which a waiting job is not tried; unset if no time keeps it.
 WallTime RequeueAt(const JobRecord& job);
 
-/// The job view of the contract, plus `displayName`, `apiVersion`, `priorityClass`, `batch` (a
+/// The job view of rule C1, plus `displayName`, `apiVersion`, `priorityClass`, `batch` (a
 /// script's options, null for other shapes), `timeLimitSeconds` (0: none), `exitSignal` and
 /// `requeueAt` (before which a waiting job is not tried; null: no time keeps it).
 json::object JobViewJson(const JobRecord& job);

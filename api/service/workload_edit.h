@@ -1,5 +1,5 @@
 // What a client changed of a job's object, as a command: the differences between the object as it
-// is and as it is wanted, checked as Kueue's webhooks check them (kueue.md 2.13, 2.17, 2.20).
+// is and as it is wanted, checked as Kueue's webhooks check them (rules A9, A49, A58).
 //
 // Pure functions.
 #pragma once

@@ -1,5 +1,5 @@
 // A job as Kueue's Workload, in both served versions: what `kubectl get workloads` and the
-// controllers of admission checks read (kueue.md 3.1, "Status fields a user reads").
+// controllers of admission checks read (rule A59).
 //
 // Pure functions. `version` is "v1beta1" or "v1beta2"; they differ in the priority class, the
 // encoding of topology assignments and the spelling of one field.

@@ -1,4 +1,4 @@
-// Copies of jobs in a member's own queue: Workloads of Kueue (placement.md 2.1). Each call is a
+// Copies of jobs in a member's own queue: Workloads of Kueue (rule P34). Each call is a
 // chain of requests that may be repeated at any point; they run on the session's strand.
 #pragma once
 

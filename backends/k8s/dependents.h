@@ -1,4 +1,4 @@
-// The ConfigMaps and Secrets of an attempt on its member (placement.md 4.3, step 4): there before
+// The ConfigMaps and Secrets of an attempt on its member (rule D10): there before
 // its pods, and gone with the object that they belong to. Runs on the session's strand.
 #pragma once
 

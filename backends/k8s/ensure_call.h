@@ -1,4 +1,4 @@
-// Ensure on a Kubernetes member (placement.md 4.3, steps 2, 4 and 5): make the object, or adopt it,
+// Ensure on a Kubernetes member (rules D8, D10, D11): make the object, or adopt it,
 // or replace an earlier attempt's; release it; resize it. Runs on the session's strand.
 #pragma once
 

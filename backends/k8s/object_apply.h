@@ -1,5 +1,5 @@
 // One configuration object is made as its manifest says, as far as its apply strategy lets it
-// (placement.md 1.9; README.md, "Configuration objects"). Runs on the session's strand.
+// (rules P25, P26; README.md, "Configuration objects"). Runs on the session's strand.
 #pragma once
 
 #include "backends/k8s/session.h"

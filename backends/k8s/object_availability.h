@@ -1,5 +1,5 @@
 // Whether an applied object is at work on its member, by its kind, as KubeFleet judges it
-// (placement.md 1.10).
+// (rule P27).
 //
 // Pure function; thread-safe.
 #pragma once

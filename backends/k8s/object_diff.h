@@ -1,4 +1,4 @@
-// Where an object on a member is not as it should be (placement.md 1.9: drifts and diffs), and the
+// Where an object on a member is not as it should be (rule P26: drifts, differences), and the
 // merge patch that makes it so.
 //
 // Pure functions; thread-safe.

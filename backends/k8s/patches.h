@@ -1,5 +1,5 @@
 // What Muster writes on a member: the object as it is created, and the patches that release,
-// resize and let go of it (placement.md 4.3, steps 2, 4, 5 and 6). All patches are JSON Patch
+// resize and let go of it (rules D8 to D12). All patches are JSON Patch
 // (application/json-patch+json) and begin by testing the uid, so that a late one never meets
 // another object of the name; an API server answers a failed test with 422.
 //

@@ -4,7 +4,7 @@
 //
 // It lists anew after 410, after a stalled stream and after the member was away: a watch from a
 // version that the member does not know (it was restored from a backup) is silent for ever
-// (kube-testbed.md). After a stream that merely ended it goes on from the last version seen.
+// (rule D19). After a stream that merely ended it goes on from the last version seen.
 #pragma once
 
 #include <cstdint>

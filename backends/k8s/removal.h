@@ -1,5 +1,5 @@
 // Removal of an attempt's object from its member, proven: answered when the object and, since it is
-// a foreground deletion, its pods are gone (placement.md 4.3). Runs on the session's strand.
+// a foreground deletion, its pods are gone (rule D15). Runs on the session's strand.
 #pragma once
 
 #include <string>

@@ -3,7 +3,7 @@
 // the functions directly.
 //
 // Every function prints to stdout, errors to stderr, and returns the exit status: 0, 1 refused, 2
-// bad usage, 3 server not reached (contract.md, "muster").
+// bad usage, 3 server not reached (rule C2).
 #pragma once
 
 #include <cstdint>

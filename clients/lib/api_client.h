@@ -1,5 +1,5 @@
 // The server's API as calls: JSON in, JSON or a Failure out, with the identity, token and retries
-// every command needs. It knows the wire contract (contract.md, REST) and nothing of the daemon's
+// every command needs. It knows the wire contract (api/openapi) and nothing of the daemon's
 // insides.
 //
 // Not thread-safe: one per thread.

@@ -5,7 +5,7 @@
 namespace muster::client {
 namespace {
 
-constexpr int kDefaultPort = 8686;  // contract.md, "The daemon"
+constexpr int kDefaultPort = 8686;  // rule C4
 
 Error BadUrl(std::string_view url, const std::string& why) {
   return InvalidArgument("server address \"" + std::string(url) + "\" " + why);

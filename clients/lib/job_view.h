@@ -1,4 +1,4 @@
-// The few members of a job view (contract.md, "Job view") that commands decide on; the rest stays
+// The few members of a job view (rule C1) that commands decide on; the rest stays
 // JSON.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Outcome<T>: how a call to the server ends. Unlike Result it keeps apart what the commands' exit
-// codes keep apart (contract.md): a request the server refused (exit 1) and a server that cannot be
+// codes keep apart (rule C2): a request the server refused (exit 1) and a server that cannot be
 // reached (exit 3).
 //
 // Plain values.

@@ -1,6 +1,6 @@
 // What a client knows before its first request: which server, as whom, in which namespace.
 //
-// Precedence (contract.md, "muster"): flag, environment, ~/.config/muster/config.yaml, default.
+// Precedence (rule C3): flag, environment, ~/.config/muster/config.yaml, default.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Partitions and nodes as Slurm's users see the fleet: each LocalQueue is a partition, each member
-// cluster a node (contract.md, "Slurm-named commands").
+// cluster a node (rule B1).
 #pragma once
 
 #include <cstdint>

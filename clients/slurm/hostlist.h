@@ -1,4 +1,4 @@
-// Slurm's hostlists: "n[0001-0003,0007],gpu1" (slurm.md 2.17).
+// Slurm's hostlists: "n[0001-0003,0007],gpu1" (rule B5).
 #pragma once
 
 #include <optional>

@@ -86,7 +86,7 @@ std::int64_t Amount(std::string_view resource, std::string_view text) {
 
 // From fields alone: what a message says is for people.
 State StateOf(const JobRow& row, std::string_view name) {
-  // Whatever the script returned (slurm.md 2.8).
+  // Whatever the script returned (rule B19).
   if (row.reason == "OutOfMemory" && (name == "Succeeded" || name == "Failed"))
     return State::kOutOfMemory;
   if (name == "Pending" || name == "Held") return State::kPending;

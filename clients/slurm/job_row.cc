@@ -35,7 +35,7 @@ struct ReasonWord {
   std::string_view slurm;
 };
 
-// Reason names of schedd/model/reason.h to the words of slurm.md 2.10; the ones of quota are chosen
+// Reason names of schedd/model/reason.h to the words of rule B20; the ones of quota are chosen
 // so that Resources means "would run if something ended" and AccountingPolicy means "more than its
 // quota can ever give".
 constexpr ReasonWord kReasons[] = {

@@ -9,7 +9,7 @@
 namespace muster::slurm {
 
 /// Slurm's base states that Muster's states map to, in the order in which squeue sorts them
-/// (slurm.md 2.9).
+/// (rule B18).
 enum class State : std::uint8_t {
   kPending,
   kRunning,
@@ -65,7 +65,7 @@ inline std::int64_t CpuCount(const JobRow& row) {
   return cpus > 0 ? cpus : 1;
 }
 
-/// An exit as Slurm tells it: a code, or a signal (slurm.md 2.8). A signal's own exit status
+/// An exit as Slurm tells it: a code, or a signal (rule B19). A signal's own exit status
 /// (128 + n) is told as the signal alone; out of memory is 0:125, whatever the job returned.
 struct SlurmExit {
   std::int32_t code = 0, signal = 0;
@@ -74,7 +74,7 @@ SlurmExit ExitOf(const JobRow& row);
 /// "code:signal".
 std::string ExitText(const JobRow& row);
 
-/// Slurm's word for why a job is where it is: one CamelCase word, never empty (slurm.md 2.10).
+/// Slurm's word for why a job is where it is: one CamelCase word, never empty (rule B20).
 std::string_view SlurmReason(const JobRow& row);
 
 }  // namespace muster::slurm

@@ -1,4 +1,4 @@
-// sacct: what ran, when and how it ended (slurm.md 2.12).
+// sacct: what ran, when and how it ended (rule B23).
 #include <getopt.h>
 #include <strings.h>
 

@@ -1,5 +1,5 @@
 // What sacct can show: every name of `sacct --helpformat`, empty where Muster measures nothing
-// (slurm.md 2.12).
+// (rule B23).
 #pragma once
 
 #include <optional>

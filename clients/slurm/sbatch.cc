@@ -1,4 +1,4 @@
-// sbatch: submits a batch script (slurm.md 2.1-2.3, 2.6).
+// sbatch: submits a batch script (rules B6 to B16).
 #include <unistd.h>
 
 #include <cstdio>
@@ -50,7 +50,7 @@ bool Mentions(const client::Failure& failure, const char* field) {
   return false;
 }
 
-/// The server's refusal in the words that users and tools know (slurm.md 2.6).
+/// The server's refusal in the words that users and tools know (rule B14).
 int ReportRefusal(const client::Failure& failure, const std::string& partition,
                   const std::string& qos) {
   std::string text;
@@ -144,7 +144,7 @@ std::optional<OptionError> Gather(int argc, char** argv, SbatchOptions* options,
   }
   const std::vector<std::string> operands(argv + operand, argv + argc);
   if (auto error = ReadScript(command_line, operands, script)) return error;
-  // Lowest precedence first, each source over the one before (slurm.md 2.2).
+  // Lowest precedence first, each source over the one before (rule B6).
   if (auto error = ApplyDirectives(script->text, options)) return error;
   if (auto error = ApplyEnvironment(client::ProcessEnv, options)) return error;
   if (command_line.memory_per_cpu) options->memory_per_node.reset();

@@ -314,8 +314,8 @@ std::optional<OptionError> Set(int id, const char* text, SbatchOptions* out) {
   return OptionError{std::string("--") + refused->name + ": " + refused->sentence, kExitRefused};
 }
 
-/// A flag variable is on when it is empty, `yes`, or a number other than zero (slurm.md 2.2 rule
-/// 7).
+/// A flag variable is on when it is empty, `yes`, or a number other than zero
+/// (rule B12).
 bool FlagIsOn(const char* text) {
   if (*text == '\0' || ::strcasecmp(text, "yes") == 0) return true;
   const auto number = ParseCount(text);

@@ -1,5 +1,5 @@
 // sbatch's options: one table of names for the command line, SBATCH_* variables and #SBATCH
-// directives (slurm.md 2.1, 2.2, 2.5), checked as sbatch checks them.
+// directives (rules B6, B12, B13), checked as sbatch checks them.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ bool IsRegularFile(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
-/// "x" and "./x" as they are, else through PATH (slurm.md 2.3).
+/// "x" and "./x" as they are, else through PATH (rule B8).
 std::string FindScript(const std::string& name) {
   if (name.find('/') != std::string::npos || IsRegularFile(name)) return name;
   std::string path = client::ProcessEnv("PATH");

@@ -24,7 +24,7 @@ struct ScriptSource {
 std::optional<OptionError> ReadScript(const SbatchOptions& options,
                                       const std::vector<std::string>& operands, ScriptSource* out);
 
-/// The environment that goes with the job, by --export (slurm.md 2.1 row 31). Never MUSTER_TOKEN:
+/// The environment that goes with the job, by --export (rule B11). Never MUSTER_TOKEN:
 /// the job's manifest is stored and shown.
 json::object ExportedEnvironment(const std::optional<std::string>& export_list,
                                  const char* const* environment);

@@ -1,4 +1,4 @@
-// sbatch's input variables: SBATCH_* and the few SLURM_* that stand for options (slurm.md 2.5; the
+// sbatch's input variables: SBATCH_* and the few SLURM_* that stand for options (rule B12; the
 // manual pages of 22.05 and newer).
 #pragma once
 

@@ -1,4 +1,4 @@
-// scancel: ends jobs by id or by filter (slurm.md 2.15, ecosystem.md 2.3): silent about jobs that
+// scancel: ends jobs by id or by filter (rule B27): silent about jobs that
 // are gone.
 #include <getopt.h>
 #include <pwd.h>

@@ -1,4 +1,4 @@
-// scontrol: records in full, and hold, release, requeue (slurm.md 2.13, 2.19).
+// scontrol: records in full, and hold, release, requeue (rules B24, B25).
 #include <getopt.h>
 #include <strings.h>
 
@@ -94,7 +94,7 @@ int ShowFleet(Session& session, bool nodes, const std::string& which) {
   return 0;
 }
 
-/// Without a list, the job's own (ecosystem.md 2.4, 24): distributed training starts with this
+/// Without a list, the job's own (rule B24): distributed training starts with this
 /// line.
 int ShowHostnames(const std::string& list) {
   std::string text = list.empty() ? client::ProcessEnv("SLURM_JOB_NODELIST") : list;

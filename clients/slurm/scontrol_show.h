@@ -1,5 +1,5 @@
 // The records that `scontrol show` prints: order and spelling matter to those who scrape them
-// (slurm.md 2.13).
+// (rule B24).
 #pragma once
 
 #include <string>

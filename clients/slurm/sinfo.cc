@@ -1,4 +1,4 @@
-// sinfo: partitions and the nodes behind them (slurm.md 2.14). A node is a member cluster here.
+// sinfo: partitions and the nodes behind them (rule B26). A node is a member cluster here.
 #include <getopt.h>
 #include <strings.h>
 

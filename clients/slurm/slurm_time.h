@@ -1,4 +1,4 @@
-// Slurm's spellings of durations, points in time and memory (slurm.md 2.1 row 2, 2.17). Local time
+// Slurm's spellings of durations, points in time and memory (rules B2 to B4). Local time
 // zone.
 #pragma once
 

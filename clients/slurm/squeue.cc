@@ -1,4 +1,4 @@
-// squeue: the jobs that wait and run (slurm.md 2.11). 100,000 rows in half a second is the bar, so
+// squeue: the jobs that wait and run (rule B21). 100,000 rows in half a second is the bar, so
 // rows are sorted by index and cells appended to one buffer.
 #include <poll.h>
 #include <pwd.h>

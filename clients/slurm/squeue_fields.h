@@ -1,4 +1,4 @@
-// What squeue can show of a job: one table of letters, long names and headers (slurm.md 2.11).
+// What squeue can show of a job: one table of letters, long names and headers (rule B21).
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// squeue's command line and SQUEUE_* environment (slurm.md 2.11).
+// squeue's command line and SQUEUE_* environment (rules B12, B21).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // CHECK: a broken invariant or a programmer's error. Prints where and what, then aborts; a restart
-// is fast and safe (design: "Errors"), a wrong decision is neither. Always on, in every build type.
+// is fast and safe, a wrong decision is neither. Always on, in every build type.
 #pragma once
 
 namespace muster {

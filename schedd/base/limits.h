@@ -1,4 +1,4 @@
-// Every bound of Muster, each with its reason (design: "Everything has a limit").
+// Every bound of Muster, each with its reason: everything has a limit.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ inline constexpr std::size_t kPageItems =
     1000;  // one page of a list; keeps an answer within a send
 inline constexpr std::size_t kPageItemsMax = 200'000;  // squeue of a deep queue, streamed in chunks
 
-// --- objects (kueue.md 1.5)
+// --- objects (rule A3)
 inline constexpr std::size_t kPodSets = 18;
 inline constexpr std::size_t kResourceGroups = 16;
 inline constexpr std::size_t kFlavorsPerGroup = 64;
@@ -60,7 +60,7 @@ inline constexpr std::int64_t kForgetKeysEveryMs = 60'000;
 inline constexpr std::size_t kForgottenKeys =
     5000;  // at once: about 20 ms of the writer, and 7 million a day
 
-// --- placements: KubeFleet's own bounds (placement.md 1.3, 1.5, 1.12)
+// --- placements: KubeFleet's own bounds (rule P2)
 inline constexpr std::size_t kResourceSelectors = 100;
 inline constexpr std::size_t kPlacementClusters = 100;  // clusterNames of PickFixed
 inline constexpr std::size_t kPlacementTolerations = 100;
@@ -76,7 +76,7 @@ inline constexpr std::int64_t kAvoidClusterS = 600;  // after a start that faile
 inline constexpr std::int64_t kHeartbeatMinS = 1, kHeartbeatMaxS = 600;
 inline constexpr std::size_t kNominatedClusters = 20;  // MultiKueue's (kueue#8561)
 
-// --- configuration objects on members: KubeFleet's bounds (placement.md 1.3, 1.7, 1.12)
+// --- configuration objects on members: KubeFleet's bounds (rules P2, P20, P28, P29)
 inline constexpr std::int32_t kRevisionsMost = 1000;     // revisionHistoryLimit
 inline constexpr std::size_t kSelectedResources = 1000;  // by one placement
 inline constexpr std::size_t kSnapshotBytes = 8 << 20;   // a row of them is read whole
@@ -114,7 +114,7 @@ inline constexpr std::int64_t kSimulateRetryMs = 5000;     // one runs at a time
 
 // --- store
 inline constexpr std::size_t kGroupCommitRows =
-    1024;  // beyond 1,000 rows a commit gains nothing (cpp-stack.md 5)
+    1024;  // beyond 1,000 rows a commit gains nothing (as we measured)
 inline constexpr int kReadConnections = 4;  // readers never wait for the writer
 
 // --- backends
@@ -125,7 +125,7 @@ inline constexpr int kPodsPerLocalMember = 4096;                // processes of 
 // --- streams
 inline constexpr std::size_t kStreams = 256;  // event and log followers at once
 inline constexpr std::size_t kStreamBacklogBytes =
-    200 << 10;  // a slower reader is dropped (cpp-stack.md 3)
+    200 << 10;  // a slower reader is dropped: it would stall others
 
 // --- waiting for the database
 // What writes may wait before /readyz says 503: longer than any healthy commit, and with the
@@ -185,7 +185,7 @@ inline constexpr std::int64_t kIdleUnderPressureS = 10;
 // Descriptors that no client may take: the database, members, log files, pods' output.
 inline constexpr int kReservedDescriptors = 256;
 
-// --- gRPC (cpp-stack.md 4: 1.51 predates the hardening of 2023)
+// --- gRPC (1.51 predates HTTP/2's hardening of 2023)
 // Each costs some 50 KB with its two sockets.
 inline constexpr std::size_t kGrpcConnections = 512;
 // Calls open at once over all connections; each costs some 20 KB.

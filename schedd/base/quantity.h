@@ -1,5 +1,5 @@
 // Kubernetes quantities as saturating 64-bit integers (k8s.io/apimachinery resource.Quantity;
-// kueue.md 2.0).
+// rule A1).
 //
 // cpu is held in milli-units, everything else in base units (bytes, counts). kUnlimited stays
 // unlimited through arithmetic.

@@ -1,4 +1,4 @@
-// Randomness as an interface, so that equal seeds give equal runs (design 9).
+// Randomness as an interface, so that equal seeds give equal runs.
 #pragma once
 
 #include <cstdint>

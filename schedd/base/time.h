@@ -1,4 +1,4 @@
-// Points in time. Monotonic orders and bounds; WallTime is only stamped and shown (design 9).
+// Points in time. Monotonic orders and bounds; WallTime is only stamped and shown.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
 // The daemon's configuration: flags over environment (MUSTER_*) over a YAML file over defaults
-// (contract.md).
+// (rule C5).
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // The production clock, timers and randomness: the only code outside tests that reads a clock or
-// the kernel's random source (design 9).
+// the kernel's random source.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,7 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kAlarmsAtOnce = 256;
-constexpr std::uint64_t kJitterParts = 101;  // 0 to 100 millionths (kueue.md 2.14)
+constexpr std::uint64_t kJitterParts = 101;  // 0 to 100 millionths (rule A52)
 
 std::optional<WallTime> Earlier(std::optional<WallTime> a, std::optional<WallTime> b) {
   if (!a || !b) return a ? a : b;

@@ -1,4 +1,4 @@
-// Elastic jobs (KEP-77, kueue.md 2.16): a job that runs shrinks at once; to grow it waits as a
+// Elastic jobs (KEP-77, rule A55): a job that runs shrinks at once; to grow it waits as a
 // larger slice, which takes the old one's place, quota included, in the commit that admits it. The
 // attempt goes on throughout: its member is told how many pods it is to have. And what else a new
 // manifest may change: gates are taken away.

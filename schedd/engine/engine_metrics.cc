@@ -8,7 +8,7 @@
 namespace muster {
 namespace {
 
-// kueue.md 4: 1, 2.5, 5, 10 and doubling.
+// Rule A62: 1, 2.5, 5, 10 and doubling.
 const std::vector<double>& WaitBuckets() {
   static const std::vector<double> buckets = [] {
     std::vector<double> made{1, 2.5};

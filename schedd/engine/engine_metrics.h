@@ -1,5 +1,5 @@
 // The engine's metrics: handles made once, and gauges read from the view at scrape time. Names:
-// kueue.md 4 where Kueue has one of the same meaning, design 10 otherwise.
+// Kueue's where it has a metric of the same meaning, else muster_ (rule A62).
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Evictions (kueue.md 2.14): a job is marked first and holds its quota until its pods are gone;
+// Evictions (rule A50): a job is marked first and holds its quota until its pods are gone;
 // then it waits again. Both steps are in its row, so a daemon that dies between them goes on.
 #include "schedd/base/quantity.h"
 #include "schedd/core/cycle/cycle.h"
@@ -19,7 +19,7 @@ JobPtr Engine::Impl::Evict(const JobPtr& job, Reason reason, const Mark& mark) {
   draft->reason = reason;
   draft->message = FindCondition(*draft, "Evicted")->message;
   const bool runs = IsDispatched(job->state);
-  const bool ends = runs && !MayRequeue(*job);  // slurm.md 2.1, --no-requeue
+  const bool ends = runs && !MayRequeue(*job);  // rule B17, --no-requeue
   if (ends) {
     draft->reason = Reason::kCancelled;
     draft->message += ", and the job may not be requeued";
@@ -96,7 +96,7 @@ void Engine::Impl::Deactivate(const JobPtr& job, const std::string& cause) {
 }
 
 // When a job whose attempt is gone may be tried again. One that somebody requeued waits as Slurm
-// lets it (slurm.md 2.19), or a script that requeues itself starts thousands of times; what is
+// lets it (rule B25), or a script that requeues itself starts thousands of times; what is
 // evicted again and again backs off.
 WallTime Engine::Impl::NextTry(const JobRecord& evicted, WallTime now) {
   const Condition* why = FindCondition(evicted, "Evicted");

@@ -1,4 +1,4 @@
-// FairUseTracker: admission fair sharing around the engine's records (KEP-4136, kueue.md 2.10):
+// FairUseTracker: admission fair sharing around the engine's records (KEP-4136, rule A42):
 // what each LocalQueue's admitted jobs use, the ledger of what it used lately, and which histories
 // are to be written. Not thread-safe; of the engine thread.
 //

@@ -1,6 +1,6 @@
 // HeldEnds: ended attempts whose objects their members still hold for Muster: a member that is
 // removed just then would keep them for ever, with a finalizer that is nobody's any more
-// (placement.md 4.3). On the engine thread only.
+// (rule D12). On the engine thread only.
 #pragma once
 
 #include <map>

@@ -55,7 +55,7 @@ struct Engine::Impl : EngineState {
   bool HasRows(const Uid& uid) const;
   void FinishDeletion(const JobPtr& job);
 
-  // evictions.cc: quota is taken away in two steps (kueue.md 2.14).
+  // evictions.cc: quota is taken away in two steps (rule A50).
   using Mark = std::function<void(JobRecord*)>;
   JobPtr Evict(const JobPtr& job, Reason reason, const Mark& mark);
   JobPtr EvictFor(const JobPtr& job, Reason reason, const EvictionNote& note);
@@ -93,7 +93,7 @@ struct Engine::Impl : EngineState {
   void OfferSecondPass(const JobPtr& job);
   bool SecondPassDue() const;
   void Complete(const core::Admit& admit);
-  // node_failures.cc: machines that went away under pods (kueue.md 2.12).
+  // node_failures.cc: machines that went away under pods (rule A48).
   void CheckMachines();
   void NoteMachines(const JobPtr& job, const std::vector<std::string>& failed);
   // resource_checks.cc: waiting jobs are measured anew against LimitRanges and RuntimeClasses.

@@ -54,7 +54,7 @@ struct Verdict {
 /// True for what members say of attempts: it may wait, in order, for room in a commit.
 bool IsReport(const Command& command);
 /// True if the store would refuse the same PlanCommit every time: a constraint or a value, not the
-/// database's health. Then an invariant is broken (design 7) and the daemon stops.
+/// database's health. Then an invariant is broken and the daemon stops.
 bool RefusedForGood(const Error& error);
 /// What a user is told when a write failed: always kUnavailable, and whether anything may have been
 /// written.

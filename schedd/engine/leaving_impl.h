@@ -1,5 +1,5 @@
 // Engine::Impl::Leaving: jobs that leave their members because these are drained or tainted,
-// because an eviction object says so (placement.md 1.12), or because another member suits them
+// because an eviction object says so (rule P30), or because another member suits them
 // better. Once a second it looks at whom nothing keeps any more. All that it goes by is in objects
 // and job records, so a crash loses nothing. On the engine thread only.
 #pragma once

@@ -1,4 +1,4 @@
-// Members that do not answer (placement.md 4.3, "Moving after losing a cluster"): since when, what
+// Members that do not answer (rule D16): since when, what
 // their jobs show, and what the policy of a job's ClusterQueue makes of its attempt. Quota stays
 // charged until an attempt is written off.
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Machines: the trees of topology aware flavors with what holders take of them (kueue.md 2.11), and
-// second passes for what was left open of a placement (2.3).
+// Machines: the trees of topology aware flavors with what holders take of them (rule A44), and
+// second passes for what was left open of a placement (rule A17).
 #include "schedd/core/topology/member_machines.h"
 #include "schedd/engine/impl.h"
 

@@ -1,4 +1,4 @@
-// Machines that fail under jobs that stand on them (kueue.md 2.12): the first one of a job is
+// Machines that fail under jobs that stand on them (rule A48): the first one of a job is
 // replaced by a second pass, a second one takes the job off its member. On a Kubernetes member the
 // first one does: the pods are pinned by what was created there, and a replacement would not move
 // them.

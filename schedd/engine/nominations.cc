@@ -1,4 +1,4 @@
-// Members whose own queues are asked to admit a job (dispatch modes; placement.md 2.1): who is
+// Members whose own queues are asked to admit a job (dispatch modes; rule P33): who is
 // asked, and who has admitted it first. Between the two the job holds quota as one with an
 // admission check that is not ready.
 #include <algorithm>

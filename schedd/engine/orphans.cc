@@ -1,4 +1,4 @@
-// Objects on members that no attempt accounts for (placement.md 4.3, "Restart/adoption"): what an
+// Objects on members that no attempt accounts for (rules D14, D18): what an
 // attempt left behind is removed after a while, and so is a copy once the attempt is over; what is
 // ahead of the database stops the removal of anything on that member; copies of what goes on and
 // what Muster did not make are never touched.

@@ -1,5 +1,5 @@
 // Resource checks: what a waiting job's pods ask for depends on LimitRanges and RuntimeClasses
-// (kueue.md 2.15). It is measured at submission; when one of these objects changes, waiting jobs
+// (rule A5). It is measured at submission; when one of these objects changes, waiting jobs
 // are measured again, some a step, because their manifests have to be read.
 #include <algorithm>
 

@@ -30,7 +30,7 @@ std::vector<JobPtr> StandInsOf(const JobRecord& job, const ConfigView& config,
 /// True if a queue that has `a` need not hear of `b`.
 bool SameEntry(const JobRecord& a, const JobRecord& b);
 
-// Concurrent admission (kueue.md 2.16; variants.cc).
+// Concurrent admission (rule A57; variants.cc).
 
 inline constexpr const char* kVariantGate = "kueue.x-k8s.io/concurrent-admission";
 

@@ -104,7 +104,7 @@ void Engine::Impl::ResolveQueues() {
   }
 }
 
-// The value of a class is that of all jobs that name it, waiting or running (kueue.md 2.17).
+// The value of a class is that of all jobs that name it, waiting or running (rule A9).
 void Engine::Impl::PushPriorities(const ConfigView& before) {
   std::map<std::string, std::int32_t> changed;
   for (const auto& [name, one] : live.config->priority_classes) {
@@ -142,7 +142,7 @@ void Engine::Impl::SyncReserved() {
 }
 
 // HoldAndDrain: what holds quota is evicted. Hold: what was not dispatched yet gives it back
-// (kueue.md 2.14, "Stop policy").
+// (rule A54).
 void Engine::Impl::DrainStopped() {
   std::map<JobId, JobPtr> holding;
   for (const auto& [id, job] : live.jobs) {

@@ -1,4 +1,4 @@
-// Concurrent admission (KEP-8691, kueue.md 2.16): a job of a ClusterQueue with this policy is a
+// Concurrent admission (KEP-8691, rule A57): a job of a ClusterQueue with this policy is a
 // parent; each flavor is tried by a variant of it. The first that is admitted is the job's
 // admission; better ones go on trying if the policy migrates, and then take its place. Whether a
 // variant may preempt is a gate, opened for one after the other.
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kGateWaitUs = 5 * 60 * kMicrosPerSecond;
 
-// The queue's flavors in its order of preference; it has one group (kueue.md 2.20).
+// The queue's flavors in its order of preference; it has one group (rule A4).
 std::vector<std::string> FlavorsOf(const ClusterQueue& queue) {
   std::vector<std::string> flavors;
   for (const ResourceGroup& group : queue.resource_groups) {

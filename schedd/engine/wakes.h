@@ -1,5 +1,5 @@
 // Wakes: which ClusterQueues have to look at their waiting jobs again after a change of the
-// configuration or of a member (kueue.md 2.3 "Flush of inadmissible").
+// configuration or of a member (rule A16).
 //
 // Pure functions. A queue is named if a job that waits in it may be helped, or has something else
 // to say now of why it waits, and only then: whoever is woken in vain costs a look at all classes

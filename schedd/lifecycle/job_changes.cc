@@ -93,7 +93,7 @@ std::int32_t AdmittedPods(const JobRecord& job) {
   return pods;
 }
 
-// After all pods were ready once: a failed one is waited for (kueue.md 2.14).
+// After all pods were ready once: a failed one is waited for (rule A52).
 void TakeReadiness(JobRecord* job, bool one_failed, WallTime now) {
   const Condition* ready = FindCondition(*job, "PodsReady");
   if (ready == nullptr) return;
@@ -306,7 +306,7 @@ Draft BackToPending(const JobRecord& job, WallTime not_before, const AdmissionSe
     MarkRequeued(draft.get(), "BackoffFinished", kBackoffText, now);
   }
   core::HoldBack(draft.get(), not_before, now);
-  // Whoever activates it again gives it its whole time (kueue.md 2.14); the next attempt runs all
+  // Whoever activates it again gives it its whole time (rule A53); the next attempt runs all
   // pods anew, but what the controller of a Workload says of them stays.
   const bool spent = state.deactivation_cause == ReasonName(Reason::kMaximumExecutionTimeExceeded);
   const bool anew = ran && job.shape != ShapeKind::kWorkload && !state.reclaimable.empty();

@@ -1,6 +1,6 @@
 // Job changes: how a record follows from another one. Pure functions; every state change of a job
 // is one of these, checked against the transition table (schedd/model/lifecycle), with its
-// conditions and reasons in Kueue's words (kueue.md 3.1).
+// conditions and reasons in Kueue's words (rule A59).
 //
 // Each returns a fresh record that nobody else holds yet; the caller stamps its resource version.
 #pragma once
@@ -30,7 +30,7 @@ Draft Unreserved(const JobRecord& job, Reason reason, const std::string& message
 /// governs it, and it has no such condition. Also drops members that are no longer avoided.
 void SayWhyItRunsThere(JobRecord* job, const std::string& sentence, WallTime now);
 /// An attempt did not start on the member that it is on, which is avoided for a while
-/// (placement.md 3, row 18).
+/// (rule P16).
 void AvoidMember(JobRecord* job, WallTime now);
 /// The next attempt of a reserved job begins.
 void Dispatch(JobRecord* job, WallTime now);
@@ -64,7 +64,7 @@ Draft Waiting(const JobRecord& job, Reason reason, const std::string& message,
 /// Reason and message of a job that waits and was not looked at yet.
 void SayWhyItWaits(JobRecord* job);
 /// True if its ClusterQueue may try it: pending, active, not gated, and not tried by variants
-/// (kueue.md 2.3).
+/// (rule A11).
 bool MayQueue(const JobRecord& job);
 /// True if a queue that has `before` must hear of `after`.
 bool OtherToQueue(const JobRecord& before, const JobRecord& after);

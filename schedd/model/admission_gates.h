@@ -1,5 +1,5 @@
-// The gates of AdmissionSettings by the names that Kueue's configuration gives them (kueue.md
-// 1, 8.1).
+// The gates of AdmissionSettings by the names that Kueue's configuration gives them (rule
+// A2).
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // What happens to a workload on its way through admission, as changes of its record: reservation,
 // admission checks, eviction and the way back to the queue, with the reasons and sentences of
-// kueue.md 2.12 to 2.16 and 3.1. Pure; each function changes the record it is given.
+// rules A48 to A57 and A59. Pure; each function changes the record it is given.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ bool StandsOnUnhealthyNode(const JobRecord& job, const TopologyAssignment& topol
 /// nothing (KEP-2724).
 bool HasPodsOnUnhealthyNode(const JobRecord& job);
 /// True if it holds quota and what is open of its placement can be decided now: a delayed topology
-/// request whose checks are ready, or a failed node to replace (kueue.md 2.3 "Second pass").
+/// request whose checks are ready, or a failed node to replace (rule A17).
 bool NeedsSecondPass(const JobRecord& job);
 
 // Eviction and the way back.
@@ -76,7 +76,7 @@ struct EvictionNote {
   std::string reason, cause, message;
 };
 
-/// First step of an eviction (kueue.md 2.14): Evicted=True, checks reset, failed nodes forgotten,
+/// First step of an eviction (rule A50): Evicted=True, checks reset, failed nodes forgotten,
 /// preemption gates closed, counted. The quota stays held until ReleaseQuota.
 void MarkEvicted(JobRecord* job, const EvictionNote& note, WallTime now);
 /// With it, for a victim: Preempted=True with the reason that the search gave.

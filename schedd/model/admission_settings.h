@@ -1,4 +1,4 @@
-// AdmissionSettings: the switches that change decisions, with Kueue's defaults (kueue.md 1.6, 8.1).
+// AdmissionSettings: the switches that change decisions, with Kueue's defaults (rule A2).
 // One immutable value per daemon; the configuration file's `admission:` section sets it.
 #pragma once
 

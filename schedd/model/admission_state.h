@@ -1,5 +1,5 @@
 // AdmissionState: what a workload collects on its way through admission beyond its reservation
-// (kueue.md 2.3, 2.12-2.16). Plain values, kept only by jobs that have any of it.
+// (rules A15, A48 to A57). Plain values, kept only by jobs that have any of it.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ struct EvictionCount {
   bool operator==(const EvictionCount&) const = default;
 };
 
-/// A member where an attempt did not start: avoided for a while (placement.md 3, row 18).
+/// A member where an attempt did not start: avoided for a while (rule P16).
 struct AvoidedCluster {
   std::string cluster;
   WallTime until;
@@ -81,7 +81,7 @@ struct AdmissionState {
   std::string concurrent_parent;  // "namespace/name" of its parent workload
   std::optional<std::vector<std::string>> allowed_flavors;  // KEP-8691 variants
   /// What its pods ask for breaks a limit or LimitRange: the sentence that Misconfigured shows, ""
-  /// if nothing is wrong (kueue.md 2.4 nominate, 2.15).
+  /// if nothing is wrong (rules A5, A19).
   std::string resource_problem;
   std::optional<ElasticScale> scale;    // elastic: of a job whose size was changed
   std::vector<AvoidedCluster> avoided;  // by name

@@ -1,5 +1,5 @@
 // How a placement's configuration objects reach its members: rollout and apply strategy
-// (placement.md 1.8, 1.9). Plain values.
+// (rules P21, P25). Plain values.
 #pragma once
 
 #include <cstdint>

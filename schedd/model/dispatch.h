@@ -1,5 +1,5 @@
 // DispatchRow and Observation: the durable side of running an attempt on a member cluster
-// (placement.md 4.3). Plain values.
+// (rules D1, D4, D19). Plain values.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// placement.md 4.3, "States". Values are stored: never renumber.
+/// Rule D4. Values are stored: never renumber.
 enum class DispatchState : std::uint8_t {
   kIntent = 1,   // decided; only this state permits a create
   kCreated = 2,  // the object exists, suspended; its UID is recorded
@@ -88,8 +88,8 @@ struct Observation {
   std::int32_t exit_signal = 0;
   Reason reason = Reason::kNone;  // why it failed
   std::string message;
-  /// Pods that will not run any more, by pod set, as the kind counts them (kueue.md 6,
-  /// "Reclaimable"): their quota may go to others while the rest runs. Those without are left out.
+  /// Pods that will not run any more, by pod set, as the kind counts them (rule
+  /// A10): their quota may go to others while the rest runs. Those without are left out.
   std::vector<ReclaimablePods> reclaimable;
 };
 

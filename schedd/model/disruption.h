@@ -1,5 +1,5 @@
 // Leaving a member: what an eviction object asks for and what a disruption budget keeps running
-// (placement.md 1.12). Plain values.
+// (rules P30, P31). Plain values.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ enum class ShapeKind : std::uint8_t {
 /// "Job", "RayJob", ...; a batch script's is "BatchScript".
 std::string_view ShapeKindName(ShapeKind kind);
 
-/// The user-visible states (contract.md, job view). Values are stored: never renumber.
+/// The user-visible states (rule C1). Values are stored: never renumber.
 enum class JobState : std::uint8_t {
   kHeld = 1,
   kPending = 2,
@@ -69,7 +69,7 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
-/// What only a batch script has (sbatch's options; slurm.md 2.1). All optional.
+/// What only a batch script has (sbatch's options; rule B6). All optional.
 struct BatchDetails {
   JobId array_job_id;  // 0: not an array
   std::int32_t array_task_id = -1;
@@ -82,9 +82,9 @@ struct BatchDetails {
 };
 
 struct JobRecord;
-/// spec.priority, plus the boost where the gate PriorityBoost lets it count (kueue.md 2.1).
+/// spec.priority, plus the boost where the gate PriorityBoost lets it count (rule A7).
 std::int64_t EffectivePriority(const JobRecord& job, const AdmissionSettings& settings);
-/// The place in time that orders equal priorities (kueue.md 2.1 "queue timestamp").
+/// The place in time that orders equal priorities (rule A8).
 WallTime QueueTime(const JobRecord& job, const AdmissionSettings& settings);
 /// Null if the job has no such condition.
 const Condition* FindCondition(const JobRecord& job, std::string_view type);

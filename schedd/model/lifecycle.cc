@@ -26,7 +26,7 @@ constexpr Transition kTransitions[] = {
     {JobState::kReserved, JobEvent::kCancel, JobState::kCancelled},
     {JobState::kReserved, JobEvent::kRequeue, JobState::kPending},
     {JobState::kReserved, JobEvent::kEvict, JobState::kPending},
-    // What a check adds contradicts the pods (kueue.md 2.13).
+    // What a check adds contradicts the pods (rule A49).
     {JobState::kReserved, JobEvent::kFail, JobState::kFailed},
     {JobState::kAdmitted, JobEvent::kStart, JobState::kRunning},
     // A short job may end before anybody saw it run.

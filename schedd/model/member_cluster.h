@@ -1,5 +1,5 @@
 // MemberCluster: what is declared and observed of a cluster that executes jobs: its machines, what
-// is free on them, its properties (placement.md 1.1, 1.2). Plain values.
+// is free on them, its properties (rules P5, P6). Plain values.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The marks that Muster puts on objects of member clusters (placement.md 4.3, "Labels/annotations
-// on the object"). One list for what renders objects and what reads them back. Plain values.
+// The marks that Muster puts on objects of member clusters
+// (rule D6). One list for what renders objects and what reads them back. Plain values.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Properties of member clusters: what a placement may ask for and sort by (placement.md 1.2). A
+// Properties of member clusters: what a placement may ask for and sort by (rule P6). A
 // value is a Kubernetes quantity, exact in billionths, or a text. Plain values.
 #pragma once
 
@@ -50,7 +50,7 @@ inline constexpr std::string_view kResourcePropertyPrefix = "resources.kubernete
 
 enum class ResourceMeasure : std::uint8_t { kTotal, kAllocatable, kAvailable };
 /// A resource property, taken apart at the first '-': "nvidia.com/gpu" and "ephemeral-storage" are
-/// resources as any other (KubeFleet refuses both, placement.md 1.2).
+/// resources as any other (KubeFleet refuses both, rule P6).
 struct ResourceProperty {
   ResourceMeasure measure = ResourceMeasure::kTotal;
   std::string_view resource;  // into the name that was given

@@ -1,4 +1,4 @@
-// Jobs that a member cluster's own queue admits: what their records say of it (placement.md 2.1).
+// Jobs that a member cluster's own queue admits: what their records say of it (rule P34).
 // Pure.
 #pragma once
 

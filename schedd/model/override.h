@@ -1,5 +1,5 @@
 // What is changed of configuration objects on their way to members, and what is carried to them
-// without having a meaning here: overrides and envelopes (placement.md 1.12). Plain values.
+// without having a meaning here: overrides and envelopes (rules P28, P29). Plain values.
 #pragma once
 
 #include <cstdint>

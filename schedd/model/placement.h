@@ -1,4 +1,4 @@
-// Placement: ClusterResourcePlacement and ResourcePlacement, typed (placement.md 1.3, 1.4, 1.5),
+// Placement: ClusterResourcePlacement and ResourcePlacement, typed (rules P2 to P10),
 // and what a job says about its own placement. Plain values.
 #pragma once
 
@@ -82,7 +82,7 @@ enum class SelectionScope : std::uint8_t {
   kNamespaceWithResourceSelectors
 };
 
-/// Namespaces that no placement may select (placement.md 1.3): default, kube-* and fleet-*.
+/// Namespaces that no placement may select (rule P3): default, kube-* and fleet-*.
 bool IsReservedNamespace(std::string_view ns);
 
 struct ResourceSelector {

@@ -1,6 +1,6 @@
 // Queue objects, typed: LocalQueue, ClusterQueue, Cohort, ResourceFlavor, WorkloadPriorityClass,
 // Namespace. Plain values parsed from their manifests (schedd/shapes/queue_objects). Semantics:
-// kueue.md 1.1, 2.5.1, 2.6.
+// rules A4, A25 to A31.
 #pragma once
 
 #include <cstdint>
@@ -83,13 +83,13 @@ enum class QueueingStrategy : std::uint8_t { kBestEffortFifo, kStrictFifo };
 enum class StopPolicy : std::uint8_t { kNone, kHold, kHoldAndDrain };
 enum class FungibilityPolicy : std::uint8_t { kMayStopSearch, kTryNextFlavor };
 /// flavorFungibility.preference; the API comment has the two the wrong way round, this is the
-/// code's meaning (kueue.md 2.6).
+/// code's meaning (rule A30).
 enum class FungibilityPreference : std::uint8_t {
   kBorrowingOverPreemption,
   kPreemptionOverBorrowing
 };
 
-/// Whom a queue may evict (kueue.md 2.8).
+/// Whom a queue may evict (rule A35).
 enum class PreemptionPolicy : std::uint8_t {
   kNever,
   kLowerPriority,
@@ -118,8 +118,8 @@ struct ConcurrentAdmissionPolicy {
   bool operator==(const ConcurrentAdmissionPolicy&) const = default;
 };
 
-/// What becomes of attempts whose member does not answer (placement.md 4.3, "Moving after losing a
-/// cluster").
+/// What becomes of attempts whose member does not answer
+/// (rule D16).
 enum class ClusterLostPolicy : std::uint8_t {
   kWait,          // until it answers
   kFail,          // the job fails
@@ -134,7 +134,7 @@ struct OnClusterLost {
   bool operator==(const OnClusterLost&) const = default;
 };
 
-/// How the member of an admitted workload is found (placement.md 2.1).
+/// How the member of an admitted workload is found (rule P33).
 enum class DispatchMode : std::uint8_t {
   kDirect,       // Muster decides
   kAllAtOnce,    // every member with a queue of its own is asked; the first to admit gets it
@@ -206,7 +206,7 @@ struct AdmissionCheck {
   std::int64_t retry_delay_s = 0;
 };
 
-/// The pod and container entries of a v1 LimitRange (kueue.md 2.15).
+/// The pod and container entries of a v1 LimitRange (rule A5).
 struct LimitRange {
   struct Item {
     bool of_pod = false;  // type Pod; false: Container

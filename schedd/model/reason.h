@@ -1,5 +1,5 @@
 // The closed set of reasons that Muster gives for a state, with Kueue's names where Kueue has one
-// (kueue.md 3.1) and ours elsewhere. Local members store the numbers: add at the end.
+// (rule A59) and ours elsewhere. Local members store the numbers: add at the end.
 #pragma once
 
 #include <string_view>
@@ -45,7 +45,7 @@ enum class Reason : std::uint16_t {
   kRequeued,
   kClusterQueueStopped,
   kLocalQueueStopped,
-  // Evictions and what preempted (Evicted, Preempted: kueue.md 2.8, 2.14).
+  // Evictions and what preempted (Evicted, Preempted: rules A37, A50).
   kPreempted,
   kInClusterQueue,
   kInCohortReclamation,
@@ -60,7 +60,7 @@ enum class Reason : std::uint16_t {
   kWorkloadSliceReplaced,
   // What ended an attempt from outside.
   kEvictedOnMember,  // the member took its pods away: eviction, preemption or deletion there
-  // Evictions off a member (placement.md 1.12).
+  // Evictions off a member (rules P30, P32).
   kClusterDrained,
   kClusterTainted,
   kPlacementEviction,  // an eviction object of its placement

@@ -1,5 +1,5 @@
 // What a workload counts against quota: from the request of a pod to the totals of its pod sets
-// (kueue.md 2.15; KEP-78 reclaimable pods, KEP-2937 transformations). Pure.
+// (rule A5; KEP-78 reclaimable pods, KEP-2937 transformations). Pure.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@ void ChangeScale(JobRecord* job, const JobSize& submitted, const Change& change)
 }
 
 // What is reserved for fewer pods than before: the same flavors, the places from the front
-// (kueue.md 2.11, "scale-down truncates from the end").
+// (rule A48).
 AdmissionPtr Shrunk(const Admission& admission, std::int32_t pods) {
   auto less = std::make_shared<Admission>(admission);
   for (PodSetAssignment& pod_set : less->pod_sets) {

@@ -1,5 +1,5 @@
 // How an elastic job changes its size: at once while it waits or when it shrinks, through a further
-// workload slice when one that holds quota grows (KEP-77, kueue.md 2.16). Pure; each function
+// workload slice when one that holds quota grows (KEP-77, rule A55). Pure; each function
 // changes the record it is given.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SetAsideObject: an object on a member that carries Muster's labels and is not to be touched: a
-// copy, one that Muster did not make, or one that is ahead of the database (placement.md 4.3,
-// "Restart/adoption"). A plain value.
+// copy, one that Muster did not make, or one that is ahead of the database (rules D13,
+// D14). A plain value.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Topology aware scheduling (KEP-2724, kueue.md 2.11): what a pod set asks for and where admission
+// Topology aware scheduling (KEP-2724, rules A43, A44): what a pod set asks for and where admission
 // put it. Plain values.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Work: what one placement has on one member, and ResourceSnapshot: what it selected at one moment
-// (placement.md 1.7, 1.9, 1.10). One row each; KubeFleet's binding and Work together. Plain values.
+// (rules P20, P23, P26). One row each; KubeFleet's binding and Work together. Plain values.
 //
 // The rows are written before anything is done on the member, so that what may be there because of
 // a placement is always known.

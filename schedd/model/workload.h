@@ -40,7 +40,7 @@ struct PodSetAssignment {
   std::map<std::string, std::string> flavors;  // resource -> ResourceFlavor
   ResourceList usage;                          // of all its pods
   TopologyAssignmentPtr topology = nullptr;    // null: not placed on nodes by admission
-  bool topology_delayed = false;               // delayedTopologyRequest: Pending (kueue.md 2.6)
+  bool topology_delayed = false;               // delayedTopologyRequest: Pending (rule A32)
   bool operator==(const PodSetAssignment& other) const;
 };
 

@@ -1,5 +1,5 @@
 // ElasticScale: how large an elastic job is, how large its user wants it, and the workload slices
-// on the way from one to the other (KEP-77, kueue.md 2.16). Plain values, kept only by elastic jobs
+// on the way from one to the other (KEP-77, rule A55). Plain values, kept only by elastic jobs
 // whose size was changed after their submission.
 #pragma once
 

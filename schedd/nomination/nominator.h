@@ -1,5 +1,5 @@
 // Nominator: asks members' own queues to admit the jobs of ClusterQueues with a dispatch mode, and
-// tells the engine who has (placement.md 2.1).
+// tells the engine who has (rule P34).
 //
 // Level-triggered: it looks at the published world and at the copies that members list, and does
 // what step/ says. All that it decides is the engine's to make durable first; it remembers nothing

@@ -1,4 +1,4 @@
-// Propagator: brings configuration objects to members (placement.md 1.7 to 1.9). Level-triggered:
+// Propagator: brings configuration objects to members (rules P20 to P24). Level-triggered:
 // it looks at the world, records what is to be (PlanWorks), and carries out what is on record.
 //
 // Everything that may come to be on a member is durable before it is written there, so whoever

@@ -1,4 +1,4 @@
-// FairUsage: admission fair sharing in a simulation (KEP-4136, kueue.md 2.10): feeds the ledger
+// FairUsage: admission fair sharing in a simulation (KEP-4136, rule A42): feeds the ledger
 // with what LocalQueues use and tells the queues whose turn it is. Does nothing where the settings
 // have it off. Not thread-safe.
 #pragma once

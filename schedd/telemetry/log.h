@@ -1,4 +1,4 @@
-// Structured logs: one JSON object a line on stderr or a file (design 10).
+// Structured logs: one JSON object a line on stderr or a file.
 //
 // Thread-safe. Keys are fixed: ts level component event plus the fields given; `event` is a stable
 // snake_case verb phrase. User text is always a JSON value. Never logs secrets: callers pass none.

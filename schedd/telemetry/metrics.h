@@ -1,4 +1,4 @@
-// Metrics registry and Prometheus text (prometheus-cpp core). Names: design 10.
+// Metrics registry and Prometheus text (prometheus-cpp core). Names: rule A62.
 //
 // Thread-safe. Handles live as long as the registry. Labels are bounded: queue, cluster, reason,
 // result, method; never a job, user text or path.

@@ -146,7 +146,7 @@ struct DrainCommand {
 };
 
 /// Nothing runs any more on a member that does not answer: an administrator has seen to it. Its
-/// attempts are given up where their queue's policy waits for that (placement.md 4.3).
+/// attempts are given up where their queue's policy waits for that (rule D16).
 /// kFailedPrecondition while the member answers; answers with how many attempts were given up.
 struct FenceCommand {
   Actor actor;
@@ -180,8 +180,8 @@ struct ReplaceJobCommand {
   Callback<JobPtr> done;
 };
 
-/// What the controllers of admission checks say of one job: status.admissionChecks[] (kueue.md
-/// 2.13); all or none. Of each: name, state, message, requeue_after_s (of kRetry: not tried again
+/// What the controllers of admission checks say of one job: status.admissionChecks[] (rule
+/// A49); all or none. Of each: name, state, message, requeue_after_s (of kRetry: not tried again
 /// before) and updates (what its pods get when it starts). Refused with kFailedPrecondition unless
 /// the job holds quota and waits for these checks.
 struct SetCheckStatusCommand {

@@ -29,7 +29,7 @@ struct QueueStats {
   std::size_t finished = 0;                  // ended and still in memory
 };
 
-/// What admission fair sharing knows of one LocalQueue (kueue.md 2.10, 3.3).
+/// What admission fair sharing knows of one LocalQueue (rules A42, A60).
 struct FairUse {
   ResourceList consumed;  // decayed
   WallTime updated;

@@ -1,4 +1,4 @@
-// A load of the reference, in real time, through a whole daemon with a member that only sleeps.
+// One of Kueue's own loads, in real time, through a whole daemon with a member that only sleeps.
 
 #include <algorithm>
 #include <chrono>

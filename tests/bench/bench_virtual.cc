@@ -1,4 +1,4 @@
-// The reference's loads on the virtual clock: what decisions alone cost.
+// Kueue's own loads on the virtual clock: what decisions alone cost.
 #include "schedd/simulate/simulator.h"
 #include "tests/bench/benchmarks.h"
 #include "tests/bench/cpu_timer.h"

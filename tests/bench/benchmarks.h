@@ -16,7 +16,7 @@ struct BenchOptions {
   std::size_t jobs = 10'000;  // of the backlog benchmarks
   std::size_t big = 100'000;  // of the deep queue
   int kills = 20;             // of the recovery benchmark
-  std::string load;           // a load of the reference; "": the backlog
+  std::string load;           // one of Kueue's own loads; "": the backlog
   double scale = 1;           // share of that load's jobs
   std::string virtual_load;   // the same on the virtual clock; "": not
   bool nothing_fits = false;  // cycles over a full house instead
@@ -33,7 +33,7 @@ struct BenchOptions {
 Result<std::vector<Figure>> BenchSubmit(const BenchOptions& options);
 /// A backlog released at once on a member that only sleeps, and submission meanwhile.
 Result<std::vector<Figure>> BenchSchedule(const BenchOptions& options);
-/// A load of the reference in real time, beside its quota bound.
+/// One of Kueue's own loads in real time, beside its quota bound.
 Result<std::vector<Figure>> BenchLoad(const BenchOptions& options);
 /// The same on the virtual clock, decisions only: admissions per second of CPU.
 Result<std::vector<Figure>> BenchVirtual(const BenchOptions& options);

@@ -1,4 +1,4 @@
-// The reference's loads as scenarios for the virtual clock, and a world of queues to fill.
+// Kueue's own loads as scenarios for the virtual clock, and a world of queues to fill.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What a reference load needs of a daemon: queue objects, machines, and the jobs as users send
+// What one of Kueue's loads needs of a daemon: queue objects, machines, and the jobs as users send
 // them.
 #pragma once
 

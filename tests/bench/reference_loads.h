@@ -1,4 +1,4 @@
-// The reference's own loads (kueue.md 5) as data: queues, classes of jobs, when each job arrives,
+// Kueue's own loads (rule A64) as data: queues, classes of jobs, when each job arrives,
 // and the least time in which any scheduler could finish them.
 //
 // Pure functions and plain values.
@@ -37,7 +37,7 @@ struct ReferenceLoad {
   std::int32_t racks = 0, nodes = 0;  // `nodes` in each rack; 0: no machines
   std::vector<JobClass> classes;
   double bar = 0;                // elapsed / bound at most
-  double reference_seconds = 0;  // what the reference needs
+  double reference_seconds = 0;  // what Kueue needs, as published
 };
 
 /// "baseline", "large-scale" or "tas"; null if there is no such load.

@@ -1,5 +1,5 @@
 // One conformance case: a JSON file with API objects, settings and what must come out. The format
-// is described where the cases come from (README.md here says where); a case with variants is
+// is what this file reads and cases/ shows; a case with variants is
 // several cases that must all pass.
 #pragma once
 

@@ -1,5 +1,5 @@
-// muster-conformance: runs conformance cases against the scheduler's core (contract.md, last
-// section).
+// muster-conformance: runs conformance cases against the scheduler's core
+// (rule C7).
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the reference's conformance cases if they are there: MUSTER_CONFORMANCE_DIR, or beside the
+# Runs Kueue's conformance cases if they are there: MUSTER_CONFORMANCE_DIR, or beside the
 # project. Passes if the cases that fail are exactly those that differences.md gives a reason for.
 # Usage: run_reference.sh PROGRAM (from the project's root).
 set -eu

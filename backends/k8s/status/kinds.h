@@ -1,5 +1,5 @@
 // The kinds of object that Muster dispatches to Kubernetes, and where an API server keeps them
-// (placement.md 4.5, kueue.md 6).
+// (rules A6, D23).
 //
 // Pure functions and constants; thread-safe.
 #pragma once

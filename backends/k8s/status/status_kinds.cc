@@ -1,4 +1,4 @@
-// The kinds' own status (placement.md 4.5; kueue.md 6, "Reclaimable" and "Pods ready").
+// The kinds' own status (rules A10, D23).
 #include "backends/k8s/status/status_kinds.h"
 
 #include <algorithm>

@@ -39,7 +39,7 @@ struct ControllerOutput {
   RemotePhase phase = RemotePhase::kPending;  // kPending, kRunning, or the end: kSucceeded, kFailed
   Reason reason = Reason::kNone;
   std::string message;
-  std::vector<ReclaimablePods> reclaimable;  // pods that will not run any more (kueue.md 6)
+  std::vector<ReclaimablePods> reclaimable;  // pods that will not run any more (rule A10)
 };
 
 /// One kind.

@@ -1,4 +1,4 @@
-// batch/v1 Job (kueue.md 6; Kubernetes' job controller, from its documented behaviour).
+// batch/v1 Job (rule A6; Kubernetes' job controller, from its documented behaviour).
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -94,7 +94,7 @@ class Tally {
   }
 
   // Of a Job that runs several pods at once, those beyond what is still to be completed; an index
-  // that failed for good is done too (kueue.md 6).
+  // that failed for good is done too (rule A10).
   std::int32_t Reclaimable() const {
     if (parallelism_ <= 1 || !has_completions_) return 0;
     std::set<std::int32_t> indexes(done_);

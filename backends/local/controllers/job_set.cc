@@ -215,7 +215,7 @@ class SetStep {
     output_.phase = ready ? RemotePhase::kRunning : RemotePhase::kPending;
   }
 
-  // A child that has succeeded needs no pods any more (kueue.md 6).
+  // A child that has succeeded needs no pods any more (rule A10).
   void GiveBack(const Child& child) {
     const std::string pod_set = Lower(child.group);
     const std::int32_t pods = PodsAtOnce(Object(Object(*child.replicated, "template"), "spec"));

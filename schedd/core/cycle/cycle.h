@@ -1,5 +1,5 @@
 // Decide: one cycle of admission, preemption and placement, as a pure function. Steps, in Kueue's
-// words (kueue.md 2.4, 2.5):
+// words (rules A18 to A23):
 //   1. take one head of every active ClusterQueue, and the second passes that are due;
 //   2. nominate each on the state so far: checks of queue, namespace and configuration, then
 //      flavors, then victims where room must be made;
@@ -42,7 +42,7 @@ struct CycleInput {
 
 Plan Decide(const Snapshot& snapshot, const CycleInput& input);
 
-/// The sentence of an eviction (kueue.md 3.1). Uids as text; "" reads UNKNOWN.
+/// The sentence of an eviction (rule A59). Uids as text; "" reads UNKNOWN.
 std::string EvictionMessage(const Eviction& eviction, const std::string& preemptor_uid,
                             const std::string& preemptor_job_uid);
 

@@ -1,6 +1,6 @@
 // Cycle: evictions for the sake of room alone. The quota is there, and every member that may run
 // the workload is full: then those are evicted whom its queue lets it evict, on the one member
-// where the room is needed (placement.md 4.4 step 6). Kueue knows no members; the policies are its.
+// where the room is needed (rule P15). Kueue knows no members; the policies are its.
 #include <algorithm>
 #include <iterator>
 #include <tuple>

@@ -1,4 +1,4 @@
-// Cycle: nomination, on the state at the start of a round (kueue.md 2.4).
+// Cycle: nomination, on the state at the start of a round (rules A19, A20).
 #include <algorithm>
 
 #include "schedd/core/cycle/cycle_impl.h"
@@ -107,7 +107,7 @@ CycleEntry Cycle::MakeEntry(CycleQueue* queue, CycleClass* of, const JobPtr& job
 }
 
 // Where its flavor search goes on: it is forgotten once the queue may allocate more, but not in the
-// very next cycle (gate FlavorFungibilityPreserveScanProgress; kueue.md 2.4 "Assignment").
+// very next cycle (gate FlavorFungibilityPreserveScanProgress; rule A20).
 LastAssignmentPtr Cycle::ResumeFrom(const CycleQueue& queue, const JobPtr& job) const {
   LastAssignmentPtr last;
   if (queue.tried) {

@@ -1,4 +1,4 @@
-// The order in which a cycle processes its entries (kueue.md 2.4): one sorted list, or with fair
+// The order in which a cycle processes its entries (rules A21, A22): one sorted list, or with fair
 // sharing a tournament over the cohort tree that is held anew after each entry.
 #pragma once
 

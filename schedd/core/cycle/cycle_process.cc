@@ -1,4 +1,4 @@
-// Cycle: processing one entry against what the earlier ones of its round took (kueue.md 2.5; the
+// Cycle: processing one entry against what the earlier ones of its round took (rule A23; the
 // letters are its steps).
 #include <algorithm>
 

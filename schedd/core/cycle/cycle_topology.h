@@ -1,5 +1,5 @@
 // CycleTopology: the machines as one cycle sees them: what is taken, where pods can go, and what
-// evicting holders would free (kueue.md 2.11). Not thread-safe; changes only its own copy.
+// evicting holders would free (rules A32, A44). Not thread-safe; changes only its own copy.
 #pragma once
 
 #include <optional>

@@ -10,7 +10,7 @@
 namespace muster::core {
 
 /// Sentences, one for each broken promise: victims hold quota, go once, are not what the same plan
-/// admits, and the policies of the preemptor's queue allow it (kueue.md 2.8, 2.9, 2.12, 2.16).
+/// admits, and the policies of the preemptor's queue allow it (rules A35 to A41, A48, A55).
 std::vector<std::string> CheckEvictions(const Snapshot& snapshot, const Plan& plan);
 
 }  // namespace muster::core

@@ -1,5 +1,5 @@
 // RoomProbe: whether some member would have the room for one demand while victims come and go, so
-// that a search for victims takes them where the room is needed (placement.md 4.4 step 6). Pure;
+// that a search for victims takes them where the room is needed (rule P15). Pure;
 // not thread-safe.
 #pragma once
 

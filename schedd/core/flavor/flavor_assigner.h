@@ -1,4 +1,4 @@
-// Flavor assignment of one workload against a usage (kueue.md 2.6): what quota sees of it, what the
+// Flavor assignment of one workload against a usage (rule A27): what quota sees of it, what the
 // search may be told, and the search itself. Pure.
 //
 // FlavorPlan (flavor_plan.h) is the same compiled once per class of equal workloads: its Choose
@@ -25,7 +25,7 @@ namespace muster::core {
 struct PodSetDemand {
   const PodSet* pod_set = nullptr;
   std::int32_t count = 0;  // declared less those given back (KEP-78)
-  ResourceList per_pod;    // of quota, not of machines (kueue.md 2.15)
+  ResourceList per_pod;    // of quota, not of machines (rule A5)
 };
 using Demand = std::vector<PodSetDemand>;
 
@@ -37,7 +37,7 @@ Preemptor PreemptorOf(NodeIndex queue, const AdmissionSettings& settings, const 
 Preemptor PreemptorOf(const QuotaTree& tree, const AdmissionSettings& settings,
                       const JobRecord& job);
 
-/// The only flavors that a search may take again, by pod set name and resource (kueue.md 2.5 b).
+/// The only flavors that a search may take again, by pod set name and resource (rule A23, step b).
 using FlavorPins = std::map<std::string, std::map<std::string, std::string>>;
 FlavorPins PinsOf(const Assignment& assignment);
 
@@ -55,7 +55,7 @@ struct AssignRequest {
   PreemptionOracle* oracle = nullptr;  // null: as if nobody could be preempted
   /// Where the last search of this workload ended; it goes on behind it.
   const ScanPosition* resume = nullptr;
-  /// Pods by pod set instead of the demand's counts: partial admission (kueue.md 2.7).
+  /// Pods by pod set instead of the demand's counts: partial admission (rule A34).
   std::span<const std::int32_t> counts;
   /// Elastic: the reservation of the slice that is replaced; only the difference is charged.
   const Admission* replaced = nullptr;
@@ -70,7 +70,7 @@ Assignment AssignFlavors(const ConfigView& config, const AdmissionSettings& sett
                          const Usage& usage, const ClusterQueue& queue, const JobRecord& job,
                          TopologyPlacer* topology, const AssignRequest& request);
 
-/// What a victim search has to find room for (kueue.md 2.8): all that the assignment needs, less
+/// What a victim search has to find room for (rules A37, A41): all that the assignment needs, less
 /// what the replaced slice holds; nothing of a resource that got no flavor.
 Charges TotalRequests(const QuotaTree& tree, const Demand& demand, const Assignment& assignment,
                       const Admission* replaced);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kPods = "pods";
 
-// Kueue visits resources in ascending 64-bit FNV-1a of their names (kueue.md, finding 6).
+// Kueue visits resources in ascending 64-bit FNV-1a of their names (rule A27).
 std::uint64_t Fnv1a(std::string_view text) {
   std::uint64_t hash = 14695981039346656037ULL;
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// Compiles a workload's pod sets into the steps of its flavor search (kueue.md 2.6): which pod sets
+// Compiles a workload's pod sets into the steps of its flavor search (rule A27): which pod sets
 // are decided together, which resource groups are scanned in which order, and what can be told of
 // each flavor without looking at usage. Internal to FlavorPlan.
 #pragma once

@@ -1,5 +1,5 @@
 // FlavorPlan: a workload's pod sets compiled against one ClusterQueue, so that trying it again on
-// other usage costs no string work (kueue.md 2.6). One plan serves all workloads of a class
+// other usage costs no string work (rule A27). One plan serves all workloads of a class
 // (workload_class.h). Bound to the ConfigView, AdmissionSettings, QuotaTree, ClusterQueue, pod sets
 // and TopologyPlacer it was made for, which must outlive it. Pure; not thread-safe.
 #pragma once
@@ -69,7 +69,7 @@ class FlavorPlan {
   Demand demand_;
   bool needs_topology_ = false;
   bool may_evict_ = false;               // some preemption policy of the queue is not Never
-  bool evicts_while_borrowing_ = false;  // kueue.md 2.6 "may preempt while borrowing"
+  bool evicts_while_borrowing_ = false;  // rule A29
   std::vector<FlavorBatch> batches_;
   std::vector<std::unique_ptr<FlavorChoice>> choices_;
   std::vector<std::int16_t> options_;  // buffers of Choose and Assign

@@ -286,7 +286,7 @@ void FlavorReport::AddVerdict(const FlavorBatch& sets, const FlavorOption& optio
   request_.verdicts->push_back(std::move(verdict));
 }
 
-// kueue.md 2.6 "NoFit reason": the mildest among the flavors of a resource group, for another of
+// Rule A33: the mildest among the flavors of a resource group, for another of
 // them would do; the worst over groups and pod sets, for all of them are needed.
 void FlavorReport::ResolveNoFit(const ClusterQueue& queue, Assignment* assignment) {
   if (assignment->Mode() != FlavorMode::kNoFit) return;

@@ -1,5 +1,5 @@
 // FlavorReport: writes the trace of a flavor search out as an Assignment: flavors, modes,
-// sentences, attempts, scan position (kueue.md 2.6). Internal to FlavorPlan.
+// sentences, attempts, scan position (rules A31, A33). Internal to FlavorPlan.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// How well a flavor serves a request, and which of two serves better (kueue.md 2.6; KEP-582). Plain
+// How well a flavor serves a request, and which of two serves better (rule A30; KEP-582). Plain
 // values.
 #pragma once
 

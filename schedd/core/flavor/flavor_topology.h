@@ -1,4 +1,4 @@
-// What topology aware scheduling adds to the flavor search (kueue.md 2.6): which pod sets it
+// What topology aware scheduling adds to the flavor search (rule A32): which pod sets it
 // concerns, whether a flavor suits them, and the placement after quota has been found. Pure.
 #pragma once
 
@@ -32,7 +32,7 @@ class QueueTopology {
   std::vector<TopologyAsk> Asks(const JobRecord& job, const Demand& demand,
                                 const AssignRequest& request, Assignment* assignment) const;
   /// Places the pods of an assignment that quota serves, now or after preemption, and corrects its
-  /// modes, reasons and attempts by what comes out (kueue.md 2.6 "After quota").
+  /// modes, reasons and attempts by what comes out (rule A32).
   void Place(const JobRecord& job, const Demand& demand, const AssignRequest& request,
              Assignment* assignment) const;
   /// What of an assignment has to be placed on machines; marks what is delayed or cannot be asked.

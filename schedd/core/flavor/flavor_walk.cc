@@ -91,7 +91,7 @@ FlavorWalk::End FlavorWalk::RunStep(std::size_t batch, std::size_t step) {
   return End::kServed;
 }
 
-// Tries the flavors of one resource group in order (kueue.md 2.6 "Stop here?").
+// Tries the flavors of one resource group in order (rule A31).
 FlavorWalk::End FlavorWalk::Scan(const FlavorBatch& batch, const FlavorStep& step,
                                  StepTrace* trace) {
   const ClusterQueue& queue = plan_.spec_;
@@ -161,7 +161,7 @@ FlavorWalk::Judgement FlavorWalk::JudgeOption(const FlavorBatch& batch, const Fl
   return result;
 }
 
-// kueue.md 2.6 "Quota mode per resource".
+// Rule A29.
 void FlavorWalk::JudgeNeed(FlavorResourceIndex pair, NeedTrace* need, bool* unknown) {
   const std::int64_t amount = SaturatingAdd(need->assumed, need->amount);
   const std::int64_t potential = pair < 0 ? 0 : usage_.Potential(plan_.queue_, pair);
@@ -217,7 +217,7 @@ std::int64_t FlavorWalk::Replaced(const FlavorBatch& batch, const FlavorNeed& ne
   return amount;
 }
 
-// A slice stays on the flavors of the one it replaces and asks for the difference (kueue.md 2.16).
+// A slice stays on the flavors of the one it replaces and asks for the difference (rule A55).
 void FlavorWalk::NoteReplaced(const FlavorBatch& batch, const FlavorNeed& need,
                               const std::string& flavor, NeedTrace* trace) const {
   for (const std::size_t pod_set : batch.pod_sets) {

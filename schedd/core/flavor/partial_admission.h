@@ -1,4 +1,4 @@
-// Partial admission (KEP-420, kueue.md 2.7): the largest pod counts between minimum and declared
+// Partial admission (KEP-420, rule A34): the largest pod counts between minimum and declared
 // that fit. Pure.
 #pragma once
 

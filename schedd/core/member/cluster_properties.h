@@ -1,5 +1,5 @@
 // Properties of the members of a MemberRoom, looked up by index instead of by name, and the
-// expressions that placements ask with (placement.md 1.2, 1.5). Pure.
+// expressions that placements ask with (rules P6 to P8). Pure.
 #pragma once
 
 #include <cstdint>

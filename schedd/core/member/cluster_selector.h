@@ -1,5 +1,5 @@
 // Selectors of placements over member clusters: the labels that they see, required terms, and what
-// a member misses of them, in words (placement.md 1.5). Pure.
+// a member misses of them, in words (rule P7). Pure.
 #pragma once
 
 #include <string>

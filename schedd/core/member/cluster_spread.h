@@ -1,5 +1,5 @@
 // ClusterSpread of one placement over the members of a MemberRoom: who may take one more job, and
-// what that costs (placement.md 1.5 "Topology spread"). Pure; not thread-safe.
+// what that costs (rule P9). Pure; not thread-safe.
 #pragma once
 
 #include <cstdint>

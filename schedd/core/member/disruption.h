@@ -1,5 +1,5 @@
 // What may leave its member now: what disruption budgets leave of jobs and of configuration objects
-// (placement.md 1.12), what eviction objects took off members, and whom NoExecute taints of members
+// (rule P31), what eviction objects took off members, and whom NoExecute taints of members
 // drive away. Pure; not thread-safe.
 #pragma once
 

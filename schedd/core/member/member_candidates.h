@@ -1,5 +1,5 @@
 // MemberCandidates: the members whose own queues may be asked to admit a job that holds quota
-// (placement.md 2.1): those that its placement lets it go to, that serve its kind and could hold
+// (rule P33): those that its placement lets it go to, that serve its kind and could hold
 // it. Whether there is room now is their queues' to say. Pure.
 #pragma once
 

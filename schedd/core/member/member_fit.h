@@ -1,6 +1,6 @@
 // MemberFit: one demand compiled against a MemberRoom: which members are eligible, which of them
-// its placement prefers, and where there is room now, in amounts and on machines (placement.md
-// 4.4). Pure; not thread-safe.
+// its placement prefers, and where there is room now, in amounts and on machines (rules P11,
+// P12). Pure; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class MemberFit {
 
   /// The member to run on now, kNone if none has the room. In order: the policy's cluster group,
   /// spread score, affinity score; then the larger free share of the dominant resource and a stable
-  /// hash, or the larger name (placement.md 4.4 steps 4 and 5). `score` (may be null) gets its.
+  /// hash, or the larger name (rule P11). `score` (may be null) gets its.
   std::size_t Pick(const MemberRoom& room, Uid job_uid, std::uint64_t seed,
                    MemberScore* score = nullptr) const;
   /// The member of this name if the demand fits it now, else kNone. For pods whose machines are

@@ -1,5 +1,5 @@
 // Placement: on which member cluster an admitted job runs: eligibility, what its placement asks
-// for, room (placement.md 4.4). Pure.
+// for, room (rules P5 to P12). Pure.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ struct MemberOrder {
 };
 
 /// Ties: the larger free share of the job's dominant resource after placing, then a stable hash of
-/// (job uid, cluster) (placement.md 4.4 step 5).
+/// (job uid, cluster) (rule P11).
 PlacementChoice Place(const ConfigView& config, std::span<const ClusterView> clusters,
                       const PlacementDemand& demand, bool want_verdicts);
 

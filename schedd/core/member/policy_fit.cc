@@ -40,7 +40,7 @@ std::string ShortTaint(const Taint& taint) {
   return taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
 }
 
-// placement.md 1.5, to the bit: nearest integer, halves away from zero.
+// Rule P8, to the bit: nearest integer, halves away from zero.
 std::int32_t SorterScore(double value, double least, double most,
                          const PreferredClusterTerm& term) {
   if (least == most) return 0;

@@ -1,5 +1,5 @@
 // PolicyFit: what governs one job's placement, compiled against the members of a MemberRoom: who is
-// turned away, and how the others score (placement.md 1.5, 4.4 steps 2 and 4). Pure; not
+// turned away, and how the others score (rules P7 to P11). Pure; not
 // thread-safe.
 #pragma once
 
@@ -44,7 +44,7 @@ class PolicyFit {
   /// Members of a group that is not open yet are refused by Filter.
   std::size_t Group(std::size_t member) const;
   bool kubefleet_tie_break() const;
-  /// PickFixed and a pin judge no taints (placement.md 1.4); else the member's NoSchedule and
+  /// PickFixed and a pin judge no taints (rule P10); else the member's NoSchedule and
   /// NoExecute taints are judged by the policy's tolerations, not by those of pods.
   bool judges_taints() const;
 
@@ -53,7 +53,7 @@ class PolicyFit {
   std::unique_ptr<Compiled> compiled_;
 };
 
-/// The sentence that KubeFleet writes for a pick (placement.md 1.6): Successfully scheduled
+/// The sentence that KubeFleet writes for a pick (rule P18): Successfully scheduled
 /// resources for placement in "cluster-3" (affinity score: 70, topology spread score: 0): picked by
 /// scheduling policy.
 std::string PickedSentence(const std::string& cluster, const MemberScore& score);

@@ -1,4 +1,4 @@
-// Rebalancing: whether a running job would be better off on another member (placement.md 1.6: what
+// Rebalancing: whether a running job would be better off on another member (rule P17: what
 // is placed is never moved by itself; this is the opt-in). Pure; not thread-safe.
 //
 // The rule: the member is chosen anew as if the job ran nowhere, with what it holds given back

@@ -1,4 +1,4 @@
-// NodePlacer: topology aware scheduling as the flavor search asks for it (kueue.md 2.11, 2.12):
+// NodePlacer: topology aware scheduling as the flavor search asks for it (rules A43 to A48):
 // places a workload's pod sets on the machines of one member cluster, replaces failed nodes, grows
 // and shrinks elastic slices. Pure; keeps buffers between calls; not thread-safe.
 #pragma once

@@ -1,5 +1,5 @@
 // What changes a placement that exists: a failed node is replaced, an elastic job grows or shrinks
-// (kueue.md 2.11, 2.12).
+// (rule A48).
 #include <algorithm>
 #include <map>
 #include <utility>

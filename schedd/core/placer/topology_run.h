@@ -1,5 +1,5 @@
 // PlacementRun: one placement of a workload's pod sets on one member cluster, with what the pod
-// sets placed so far assume (kueue.md 2.11, 2.12). Lives as long as one try of NodePlacer; pure.
+// sets placed so far assume (rules A45, A48). Lives as long as one try of NodePlacer; pure.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Assignment: what the flavor search found for one workload: flavors, modes, topology, what is
-// charged, how far the scan got and, where it does not fit, why (kueue.md 2.6). Plain values.
+// charged, how far the scan got and, where it does not fit, why (rules A27 to A33). Plain values.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +71,7 @@ struct Assignment {
   FlavorMode Mode() const;
   /// "couldn't assign flavors to pod set main: ..., ..."; "" if it fits.
   std::string Message() const;
-  /// "main: spot(NoFit;borrow=1;reason) | ...": what was considered, for events (kueue.md 3.2); ""
+  /// "main: spot(NoFit;borrow=1;reason) | ...": what was considered, for events (rule A33); ""
   /// if nothing but fits without borrowing.
   std::string AttemptsText() const;
   /// Null if there is none.

@@ -27,7 +27,7 @@ struct Admit {
   AssignmentPtr assignment;  // what was looked at; null unless asked for
 };
 
-/// Take a workload's quota away, in two steps (kueue.md 2.14): it is marked now and holds what it
+/// Take a workload's quota away, in two steps (rule A50): it is marked now and holds what it
 /// has until its pods are gone.
 struct Eviction {
   JobPtr victim;
@@ -42,7 +42,7 @@ struct Eviction {
 struct NotAdmitted {
   JobPtr job;
   Reason reason = Reason::kNone;
-  std::string message;  // the sentence a user reads (kueue.md 3.1)
+  std::string message;  // the sentence a user reads (rule A59)
   RequeueReason requeue = RequeueReason::kGeneric;
   /// Trying it again cannot end otherwise before something changes: its queue waits behind it if it
   /// stays active (PendingQueues::Settle).

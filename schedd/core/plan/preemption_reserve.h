@@ -1,5 +1,5 @@
 // What a workload that waits for room, but found nobody to evict, keeps from later ones of the
-// cycle (kueue.md 2.5 e).
+// cycle (rule A24).
 #pragma once
 
 #include "schedd/core/plan/assignment.h"

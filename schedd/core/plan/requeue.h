@@ -1,5 +1,5 @@
 // Requeue: why a workload goes back to its queue after a cycle, when its back-off is over, what of
-// it matters to the queue, and how long the next back-off is (kueue.md 2.3, 2.14). Pure.
+// it matters to the queue, and how long the next back-off is (rules A15, A51, A52). Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace muster::core {
 
-/// Why it was not admitted, as its queue needs to know it (kueue.md 2.3).
+/// Why it was not admitted, as its queue needs to know it (rule A15).
 enum class RequeueReason : std::uint8_t {
   kGeneric,
   kFailedAfterNomination,  // it had its turn and was skipped: another one came first
@@ -29,7 +29,7 @@ enum class RequeueReason : std::uint8_t {
   kGated,
 };
 
-/// True if it goes straight back among the active ones, whatever the rest (kueue.md 2.3).
+/// True if it goes straight back among the active ones, whatever the rest (rule A15).
 bool RequeuesAtOnce(RequeueReason reason, bool strict_fifo);
 
 /// Where the flavor search of a waiting workload ended, and on which state it ran.
@@ -59,7 +59,7 @@ bool EqualToQueue(const JobRecord& a, const JobRecord& b);
 bool EqualSpec(const JobRecord& a, const JobRecord& b);
 
 /// The wait before try number `count` (from 1): min(base * 2^(count-1) * (1 + jitter), max), in
-/// microseconds. `jitter` is in millionths, 0 to 100 (kueue.md 2.14).
+/// microseconds. `jitter` is in millionths, 0 to 100 (rule A52).
 std::int64_t BackoffMicros(const WaitForPodsReady& settings, std::int32_t count,
                            std::int32_t jitter_millionths);
 

@@ -1,5 +1,5 @@
-// Which ClusterQueue gives up a workload next under fair sharing (KEP-1714, kueue.md 2.9 "Next
-// target CQ"): from the root of the cohort tree down to the child with the highest share.
+// Which ClusterQueue gives up a workload next under fair sharing (KEP-1714, rule A40): from the
+// root of the cohort tree down to the child with the highest share.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The search for victims (kueue.md 2.8 classical, 2.9 fair sharing; KEP-83, 1337, 1714): which
+// The search for victims (rules A37 classical, A41 fair sharing; KEP-83, 1337, 1714): which
 // quota holders to evict so that a workload fits. Pure; the usage and the probe are changed while
 // searching and are as before when a call returns.
 #pragma once
@@ -41,7 +41,7 @@ class TopologyProbe {
   virtual bool Fits() = 0;                         // the preemptor's pods can be placed now
 };
 
-/// What a preemption for one pair alone could do (kueue.md 2.6, simulation).
+/// What a preemption for one pair alone could do (rule A29).
 struct PreemptionOutlook {
   enum class Possibility : std::uint8_t { kNoCandidates, kPreempt, kReclaim };
   Possibility possibility = Possibility::kNoCandidates;
@@ -87,11 +87,11 @@ class VictimSearch final : public PreemptionOracle {
   std::vector<Victim> simulated_victims_;
 };
 
-/// True if `candidate` may be evicted under `policy` (kueue.md 2.8).
+/// True if `candidate` may be evicted under `policy` (rule A35).
 bool SatisfiesPolicy(const Preemptor& preemptor, const Holder& candidate, PreemptionPolicy policy);
 
 /// "Preempted to accommodate a workload (UID: ..., JobUID: ...) due to ...; preemptor path: ...;
-/// preemptee path: ..." (kueue.md 3.1). Empty strings read UNKNOWN.
+/// preemptee path: ..." (rule A59). Empty strings read UNKNOWN.
 std::string PreemptionMessage(const std::string& preemptor_uid, const std::string& job_uid,
                               Reason reason, const std::string& preemptor_path,
                               const std::string& preemptee_path);

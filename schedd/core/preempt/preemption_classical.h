@@ -1,4 +1,4 @@
-// Classical preemption (KEP-83, 1337, 79; kueue.md 2.8): victims by place in the cohort tree, by
+// Classical preemption (KEP-83, 1337, 79; rule A37): victims by place in the cohort tree, by
 // priority and by time of reservation.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Preemption under fair sharing (KEP-1714, kueue.md 2.9): victims from the queues that borrow the
+// Preemption under fair sharing (KEP-1714, rule A41): victims from the queues that borrow the
 // largest share, as long as that brings shares closer.
 #pragma once
 

@@ -1,5 +1,5 @@
 // What both searches for victims share: the question, the candidates of a queue in their order, and
-// the room that taking victims makes (kueue.md 2.8, 2.9).
+// the room that taking victims makes (rules A37, A41).
 #pragma once
 
 #include <cstdint>
@@ -69,7 +69,7 @@ class VictimRoom {
   /// True if Fits is known to say no without being asked.
   bool StillLacks() const { return lack_ > 0; }
   /// Puts back every victim, latest first but for the last, without whom the requests still fit
-  /// (kueue.md 2.8 "fill back"); restores the usage; returns the victims left, in Kueue's order.
+  /// (rule A38); restores the usage; returns the victims left, in Kueue's order.
   std::vector<Victim> Settle(bool may_borrow);
   /// Gives up: all victims are put back.
   void Restore();

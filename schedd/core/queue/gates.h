@@ -1,6 +1,6 @@
 // Gates: what keeps a workload out of admission before any quota is looked at: stopped or missing
-// queues, namespaces, configuration that refers to what is not there (kueue.md 2.4 "Nominate", 3.1,
-// 3.4). Pure.
+// queues, namespaces, configuration that refers to what is not there (rules A19, A61).
+// Pure.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // PendingQueue: the waiting workloads of one ClusterQueue and where each of them stands: active,
-// inflight, or inadmissible (kueue.md 2.2, 2.3). The machine inside PendingQueues; not thread-safe.
+// inflight, or inadmissible (rules A12 to A16). The machine inside PendingQueues; not thread-safe.
 //
 // Equal workloads (same scheduling hash in Kueue's words: priority and pod sets) are a Group; those
 // of one group that share namespace and LocalQueue are a Class, whose members stand in order.
@@ -22,7 +22,7 @@ namespace muster::core {
 /// A workload with what orders it, worked out when it came.
 struct Seat {
   std::int64_t priority = 0;  // effective
-  WallTime time;              // kueue.md 2.1
+  WallTime time;              // rule A8
   JobPtr job;
 };
 

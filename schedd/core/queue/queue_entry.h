@@ -1,4 +1,4 @@
-// Who may wait for quota at all (kueue.md 2.3 "Who may enter a queue"). Pure.
+// Who may wait for quota at all (rule A11). Pure.
 #pragma once
 
 #include <optional>

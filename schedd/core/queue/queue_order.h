@@ -1,5 +1,5 @@
 // PendingQueues: every workload that waits for quota, in the order in which its ClusterQueue would
-// try it, and the queue state machine of Kueue around it (kueue.md 2.2, 2.3).
+// try it, and the queue state machine of Kueue around it (rules A12 to A16).
 //
 // Order inside one queue: [usage-based queues: lower usage of the LocalQueue]; the sticky preemptor
 // of a BestEffortFIFO queue; higher effective priority; earlier queue timestamp; earlier
@@ -90,12 +90,12 @@ class PendingQueues {
   /// over becomes active again, and blocked queues try their heads again. Returns how many moved.
   std::size_t Flush(const std::vector<std::string>& cluster_queues, WallTime now);
   std::size_t FlushAll(WallTime now);
-  /// The same for all queues of the cohort trees that these queues are in (kueue.md 2.3 "Flush").
+  /// The same for all queues of the cohort trees that these queues are in (rule A16).
   /// Trees with a cycle are left alone.
   std::size_t FlushTrees(const std::vector<std::string>& cluster_queues, WallTime now);
   /// Quota of this queue came free: flavor scans that began before it may start over.
   void NoteRelease(const std::string& cluster_queue);
-  /// Sets the usage that orders a LocalQueue's workloads in usage-based queues (kueue.md 2.10).
+  /// Sets the usage that orders a LocalQueue's workloads in usage-based queues (rule A42).
   void SetUsage(const std::string& ns, const std::string& local_queue, double usage);
 
   QueueCounts Counts(const std::string& cluster_queue) const;

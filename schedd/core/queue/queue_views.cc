@@ -6,7 +6,7 @@
 namespace muster::core {
 
 // Blocked heads as well where another head of their tree is tried: what they wait for is kept from
-// others for the length of a cycle (kueue.md 2.5 e, g, j), and with fair sharing a head takes part
+// others for the length of a cycle (rule A24), and with fair sharing a head takes part
 // in its tree's tournament even if it does not fit.
 std::vector<const PendingQueue*> PendingQueues::Impl::InCycle() const {
   std::vector<const PendingQueue*> shown;

@@ -1,5 +1,5 @@
 // SecondPassQueue: workloads that hold quota and wait for what is still open of their placement:
-// delayed topology, or a failed node to replace (kueue.md 2.3 "Second pass"). A plain data
+// delayed topology, or a failed node to replace (rule A17). A plain data
 // structure; not thread-safe.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Workload classes: a key that is equal for workloads which no admission rule can tell apart inside
-// one ClusterQueue (kueue.md 2.3 "Scheduling hash", here the exact content instead of a hash).
+// one ClusterQueue (rule A14, here the exact content instead of a hash).
 // Pure.
 #pragma once
 

@@ -1,5 +1,5 @@
 // FairLedger: what each LocalQueue has used lately, decayed, and the penalties of workloads that
-// just got their quota (KEP-4136, kueue.md 2.10). A plain data structure; not thread-safe.
+// just got their quota (KEP-4136, rule A42). A plain data structure; not thread-safe.
 //
 // Amounts are kept in thousandths of a base unit (cpu: of a core, which it is in anyhow).
 #pragma once

@@ -1,4 +1,4 @@
-// Fair shares (KEP-1714, kueue.md 2.9): how much of what its siblings could lend a node borrows.
+// Fair shares (KEP-1714, rule A39): how much of what its siblings could lend a node borrows.
 // Pure functions of a Usage.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Whether a ResourceFlavor can host the pods of a pod set at all, quota aside (kueue.md 2.6 "Can
-// the flavor host it"). Pure.
+// Whether a ResourceFlavor can host the pods of a pod set at all, quota aside (rule A28).
+// Pure.
 #pragma once
 
 #include <string>

@@ -35,16 +35,16 @@ struct Holder {
   NodeIndex queue = -1;
   Charges charges;
   std::int64_t priority = 0;  // effective
-  WallTime queue_time;        // kueue.md 2.1
+  WallTime queue_time;        // rule A8
   WallTime reserved_at;       // transition of QuotaReserved
-  bool evicted = false;       // Evicted=True and quota still held (kueue.md finding 7)
+  bool evicted = false;       // Evicted=True and quota still held (rule A50)
 };
 using HolderPtr = std::shared_ptr<const Holder>;
 
 /// The holder that a job with an admission is. `job.admission` must be set.
 HolderPtr MakeHolder(const QuotaTree& tree, const AdmissionSettings& settings, JobPtr job);
 
-/// Which of two holders a search for victims looks at first (kueue.md 2.8 "Candidate order", what
+/// Which of two holders a search for victims looks at first (rule A36, what
 /// of it does not depend on who preempts): already evicted, lower priority, reserved later, uid.
 /// Job ids make it total.
 bool TakenBefore(const Holder& a, const Holder& b);

@@ -1,5 +1,5 @@
 // What the status of a ClusterQueue and of a LocalQueue shows: whether it works and why not, and
-// how much of each flavor is used (kueue.md 3.3, 3.4). Pure.
+// how much of each flavor is used (rule A61). Pure.
 #pragma once
 
 #include <string>

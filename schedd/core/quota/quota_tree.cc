@@ -143,8 +143,8 @@ class QuotaTreeBuilder {
     }
   }
 
-  // Roots and heights downwards and up again, quotas from the leaves (kueue.md 2.5.1 subtree,
-  // localQuota).
+  // Roots and heights downwards and up again, quotas from the leaves (rule A25: subtree,
+  // local).
   void SettleSubtree(NodeIndex index, NodeIndex root) {
     auto& node = nodes()[At(index)];
     node.root = root;
@@ -169,7 +169,7 @@ class QuotaTreeBuilder {
     }
   }
 
-  // Downwards (kueue.md 2.5.1 potential; 2.9 lendable).
+  // Downwards (rule A25: potential; rule A39: lendable).
   void SettlePotential(NodeIndex index) {
     auto& node = nodes()[At(index)];
     node.potential = node.subtree;

@@ -1,6 +1,6 @@
 // QuotaTree: the cohort forest with its quotas; Usage: what is admitted, at every node of it.
 //
-// Arithmetic: kueue.md 2.5.1 (KEP-79, KEP-1224). QuotaTree is immutable and shared; Usage is a
+// Arithmetic: rule A25 (KEP-79, KEP-1224). QuotaTree is immutable and shared; Usage is a
 // plain value (one vector), cheap to copy, bound to the tree it was made for. Neither is
 // thread-safe to mutate.
 #pragma once
@@ -109,7 +109,7 @@ class Usage {
   void Remove(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount);
 
   std::int64_t At(NodeIndex node, FlavorResourceIndex pair) const;
-  /// kueue.md 2.5.1 available(n); may be negative at cohorts, a queue's is clamped at 0.
+  /// available(n) of rule A25; may be negative at cohorts, a queue's is clamped at 0.
   std::int64_t Available(NodeIndex node, FlavorResourceIndex pair) const;
   /// What the node could have if nothing at all were used.
   std::int64_t Potential(NodeIndex node, FlavorResourceIndex pair) const;
@@ -119,10 +119,10 @@ class Usage {
   bool WithinQuota(NodeIndex node, std::span<const FlavorResourceIndex> pairs) const;
   /// Amount above nominal (queue) or subtree quota (cohort), at least 0.
   std::int64_t Borrowed(NodeIndex node, FlavorResourceIndex pair) const;
-  /// kueue.md "Borrowing level" of adding `amount` at a queue; 0 if it would not borrow.
+  /// Borrowing level (rule A26) of adding `amount` at a queue; 0 if it would not borrow.
   std::int32_t BorrowingLevel(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) const;
   /// True if the walk of BorrowingLevel ends below the root, so that reclaiming could help
-  /// (kueue.md 2.5.1 "proper subtree").
+  /// (rule A26).
   bool EndsBelowRoot(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) const;
   /// True if a queue can take `amount` more now. Refuses what would leave 64 bits even under
   /// unlimited quota: a sum that saturated could never be given back.

@@ -1,4 +1,4 @@
-// Usage: the arithmetic of kueue.md 2.5.1 on a QuotaTree.
+// Usage: the arithmetic of rule A25 on a QuotaTree.
 #include <algorithm>
 
 #include "schedd/base/check.h"

@@ -1,5 +1,5 @@
 // MachineShape: what is free on the machines of one member, by groups of alike ones, and packing of
-// pods into it: greedy, largest pods first (placement.md 4.4 step 3). Where the member really puts
+// pods into it: greedy, largest pods first (rule P12). Where the member really puts
 // pods is its own affair; this says whether there is a way. Pure values; copies are cheap.
 #pragma once
 

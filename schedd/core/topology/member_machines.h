@@ -1,5 +1,5 @@
-// Member machines: the trees of machines that the member clusters of a configuration make (kueue.md
-// 2.11). Pure.
+// Member machines: the trees of machines that the member clusters of a configuration make
+// (rule A44). Pure.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Sums and changes of topology assignments (kueue.md 2.11, 2.12). Pure.
+// Sums and changes of topology assignments (rules A45, A48). Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // BalancedPlacement: spreads the slices of a preferred request over its domains as evenly as the
-// room allows (KEP-2724 balanced placement, kueue.md 2.11; gate TASBalancedPlacement). Works on the
+// room allows (KEP-2724 balanced placement, rule A46; gate TASBalancedPlacement). Works on the
 // counts of a solver whose phase 1 is done; leaves them as they were if it finds no such spread.
 // Pure.
 #pragma once

@@ -1,5 +1,5 @@
 // TopologyForest: the machines of the member clusters as trees of domains, one tree per topology
-// aware flavor and cluster (KEP-2724, kueue.md 2.11). Built once per version of configuration and
+// aware flavor and cluster (KEP-2724, rule A44). Built once per version of configuration and
 // cluster facts, immutable, shared.
 //
 // Domains are numbers. Those of one level lie side by side in the order of their level values, so

@@ -1,5 +1,5 @@
 // Which machines of a tree may take the pods of a pod set, capacity aside: taints, node selector
-// and affinity, checked per machine where machines are the lowest level (kueue.md 2.11). Pure.
+// and affinity, checked per machine where machines are the lowest level (rule A44). Pure.
 #pragma once
 
 #include <cstdint>

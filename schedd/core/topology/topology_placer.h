@@ -1,4 +1,4 @@
-// TopologyPlacer: what the flavor search asks of topology aware scheduling (kueue.md 2.6, 2.11):
+// TopologyPlacer: what the flavor search asks of topology aware scheduling (rules A32, A45):
 // does a flavor know its machines, does it have the level asked for, and is there a place for the
 // pods, now or on an empty cluster. Implemented by the topology code; the search knows no domains.
 #pragma once
@@ -32,7 +32,7 @@ struct TopologyPlacement {
   bool failed = false;
   std::size_t failed_pod_set = 0;
   std::string failed_flavor;
-  std::string failure;  // the sentence of kueue.md 2.11
+  std::string failure;  // the sentence of rule A47
 };
 
 class TopologyPlacer {

@@ -1,5 +1,5 @@
 // What a pod set's topology request means on one tree: the level searched, the slices and their
-// layers, which of the two orders applies (KEP-2724, kueue.md 2.11 "Levels searched"). Pure.
+// layers, which of the two orders applies (KEP-2724, rule A43). Pure.
 #pragma once
 
 #include <array>

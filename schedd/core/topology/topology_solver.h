@@ -1,5 +1,5 @@
 // TopologySolver: finds leaves for the pods of one pod set, and of its leader, in one tree
-// (KEP-2724, kueue.md 2.11 phases 1 and 2). Works on numbers only; keeps its buffers between calls.
+// (KEP-2724, rule A45). Works on numbers only; keeps its buffers between calls.
 // Pure; not thread-safe.
 #pragma once
 
@@ -66,7 +66,7 @@ class TopologySolver {
   /// By leaf; only leaves with pods.
   const std::vector<LeafCount>& workers() const { return workers_; }
   const std::vector<LeafCount>& leaders() const { return leaders_; }
-  /// The sentence of kueue.md 2.11 for the last Solve, which must have answered no and whose task
+  /// The sentence of rule A47 for the last Solve, which must have answered no and whose task
   /// must still be there. `resources`: the names of task.needs.
   std::string Failure(std::span<const std::string> resources) const;
 

@@ -1,5 +1,5 @@
 // TopologyUsage: what admitted pods take of each leaf; TopologyCharges: what one admission takes,
-// compiled once so that charging, releasing and checking are additions (kueue.md 2.11).
+// compiled once so that charging, releasing and checking are additions (rule A44).
 //
 // Plain values, bound to the TopologyForest they were made for; not thread-safe to mutate.
 #pragma once

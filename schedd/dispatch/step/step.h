@@ -1,4 +1,4 @@
-// The dispatch state machine as a pure function (placement.md 4.3): a row and what happened give
+// The dispatch state machine as a pure function (rules D4 to D18): a row and what happened give
 // the next row and what to do. Used by the engine, which makes the row durable before any
 // action leaves.
 #pragma once

@@ -1,5 +1,5 @@
 // PlanNominations: what is to be done for jobs of ClusterQueues with a dispatch mode
-// (placement.md 2.1): which members are asked to admit them, which one has, and which copies there
+// (rules P33, P34): which members are asked to admit them, which one has, and which copies there
 // must be. Pure: equal worlds give equal plans.
 #pragma once
 

@@ -1,4 +1,4 @@
-// JSON Patch (RFC 6902) of manifests, with the variables of overrides (placement.md 1.12). Pure.
+// JSON Patch (RFC 6902) of manifests, with the variables of overrides (rule P28). Pure.
 #pragma once
 
 #include <string>

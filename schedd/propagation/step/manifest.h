@@ -1,4 +1,4 @@
-// What of a stored object is sent to members (placement.md 1.9): what its author wrote, without
+// What of a stored object is sent to members (rule P24): what its author wrote, without
 // what a server adds and what only has a meaning here. Pure.
 #pragma once
 

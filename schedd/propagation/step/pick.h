@@ -1,5 +1,5 @@
-// PickMembers: on which members the configuration objects of a placement are to be (placement.md
-// 1.4 to 1.6). Pure.
+// PickMembers: on which members the configuration objects of a placement are to be (rules P4
+// to P10). Pure.
 #pragma once
 
 #include <cstdint>

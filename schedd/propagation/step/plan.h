@@ -1,4 +1,4 @@
-// PlanWorks: what placements make of configuration objects (placement.md 1.4, 1.6 to 1.8): which
+// PlanWorks: what placements make of configuration objects (rules P3, P4, P20, P21): which
 // objects each selects, on which members, and whose turn it is to get a change. Pure: equal worlds
 // give equal plans.
 #pragma once

@@ -1,4 +1,4 @@
-// Render: what one member is to have of a snapshot, with overrides applied (placement.md 1.12).
+// Render: what one member is to have of a snapshot, with overrides applied (rule P28).
 // Pure.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Rollout: the rows of one placement as they are to be next: who is picked, who goes, and whose
-// turn it is to be told of the latest revision (placement.md 1.7, 1.8). Pure.
+// turn it is to be told of the latest revision (rules P20, P21). Pure.
 #pragma once
 
 #include <map>

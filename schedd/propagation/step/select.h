@@ -1,4 +1,4 @@
-// SelectResources: the configuration objects that a placement selects (placement.md 1.3, 1.9).
+// SelectResources: the configuration objects that a placement selects (rules P3, P22).
 // Pure.
 #pragma once
 

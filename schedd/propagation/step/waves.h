@@ -1,4 +1,4 @@
-// Waves: the order in which objects of a placement are applied on a member (placement.md 1.9).
+// Waves: the order in which objects of a placement are applied on a member (rule P22).
 // Pure.
 #pragma once
 

@@ -1,4 +1,4 @@
-// How much a batch script asks for, and Slurm's ways to write it (slurm.md 2.1, 2.17). Internal to
+// How much a batch script asks for, and Slurm's ways to write it (rules B2, B4). Internal to
 // schedd/shapes.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The #SBATCH lines of a script, read as sbatch reads them (slurm.md 2.2, 2.3).
+// The #SBATCH lines of a script, read as sbatch reads them (rules B7, B8).
 #include <optional>
 
 #include "schedd/base/limits.h"

@@ -1,4 +1,4 @@
-// What a batch script finds in its environment and in its file names (slurm.md 2.4, 2.5). One node,
+// What a batch script finds in its environment and in its file names (rules B9, B10). One node,
 // whose name is the member cluster's: that is what sinfo and squeue show as nodes.
 #include <algorithm>
 #include <array>

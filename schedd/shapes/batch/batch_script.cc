@@ -1,4 +1,4 @@
-// The BatchScript shape: one pod `main` that runs the script once (slurm.md 2.3). Dispatched as a
+// The BatchScript shape: one pod `main` that runs the script once (rule B8). Dispatched as a
 // Job with the script in a ConfigMap.
 #include "schedd/shapes/batch/batch_script.h"
 

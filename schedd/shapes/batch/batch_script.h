@@ -1,4 +1,4 @@
-// `#SBATCH` scripts: the directive parser and the shape they become (slurm.md 2.1-2.5, 2.8, 2.17).
+// `#SBATCH` scripts: the directive parser and the shape they become (rules B2 to B10, B15).
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace muster::shapes {
 
 /// The words of every #SBATCH line of a script, in order, split and unquoted by sbatch's rules
-/// (slurm.md 2.2). Errors: no `#!`, DOS line ends, NUL, over limits::kScriptBytes, an unmatched
+/// (rule B7). Errors: no `#!`, DOS line ends, NUL, over limits::kScriptBytes, an unmatched
 /// quote (with its line).
 Result<std::vector<std::string>> DirectiveWords(std::string_view script);
 

@@ -38,10 +38,10 @@ BatchSpec ReadBatchSpec(const Field& spec);
 /// job has a working directory; "" if nowhere but the log.
 std::string OutputPattern(const BatchSpec& spec);
 
-/// Fills in %j, %A, %a, %x, %u, %N and their kin (slurm.md 2.4).
+/// Fills in %j, %A, %a, %x, %u, %N and their kin (rule B9).
 std::string ExpandPattern(std::string_view pattern, const JobRecord& job);
 
-/// SLURM_* of the job (slurm.md 2.5), appended as {name, value} after the script's own variables.
+/// SLURM_* of the job (rule B10), appended as {name, value} after the script's own variables.
 json::array BatchEnvironment(const JobRecord& job, const json::object& spec, const BatchSpec& read);
 
 }  // namespace muster::shapes

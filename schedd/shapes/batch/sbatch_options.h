@@ -1,4 +1,4 @@
-// sbatch's options inside a script, as fields of the REST form (slurm.md 2.1). Internal to
+// sbatch's options inside a script, as fields of the REST form (rules B4, B6). Internal to
 // schedd/shapes.
 #pragma once
 

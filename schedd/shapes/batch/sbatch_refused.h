@@ -1,4 +1,4 @@
-// Options that Slurm has and this version has not, each with what to do instead (slurm.md 2.1).
+// Options that Slurm has and this version has not, each with what to do instead (rule B13).
 // Internal to schedd/shapes.
 #pragma once
 

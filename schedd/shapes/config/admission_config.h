@@ -1,5 +1,5 @@
 // The `admission:` section of the configuration file: the switches that change decisions, by
-// Kueue's names (kueue.md 1.6, 8.1), as AdmissionSettings.
+// Kueue's names (rule A2), as AdmissionSettings.
 #pragma once
 
 #include "schedd/base/result.h"

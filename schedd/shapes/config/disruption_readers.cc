@@ -1,4 +1,4 @@
-// Evictions and disruption budgets of placements (placement.md 1.12).
+// Evictions and disruption budgets of placements (rules P30, P31).
 #include <algorithm>
 #include <charconv>
 

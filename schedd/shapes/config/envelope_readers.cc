@@ -1,4 +1,4 @@
-// ClusterResourceEnvelope and ResourceEnvelope (placement.md 1.12): manifests that have no meaning
+// ClusterResourceEnvelope and ResourceEnvelope (rule P29): manifests that have no meaning
 // here and are carried to members as they are.
 #include <algorithm>
 

@@ -40,9 +40,9 @@ PlacementEviction ReadClusterPlacementEviction(const Field& root);
 PlacementEviction ReadPlacementEviction(const Field& root);
 /// kInvalidArgument naming the field: an eviction is for one placement on one member.
 Status CheckEvictionChange(const PlacementEviction& old, const PlacementEviction& now);
-/// kInvalidArgument naming what of a placement may not change so (placement.md 1.3).
+/// kInvalidArgument naming what of a placement may not change so (rule P2).
 Status CheckPlacementChange(const Placement& old, const Placement& now);
-/// Overrides and envelopes (override_readers.cc, envelope_readers.cc; placement.md 1.12).
+/// Overrides and envelopes (override_readers.cc, envelope_readers.cc; rules P28, P29).
 ResourceOverride ReadClusterResourceOverride(const Field& root);
 ResourceOverride ReadResourceOverride(const Field& root);
 ResourceEnvelope ReadClusterResourceEnvelope(const Field& root);

@@ -1,4 +1,4 @@
-// ClusterResourceOverride and ResourceOverride (placement.md 1.12), with the rules of KubeFleet's
+// ClusterResourceOverride and ResourceOverride (rule P28), with the rules of KubeFleet's
 // webhook: objects by name, patches that leave an object the one that it is.
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Which kinds placements, overrides and envelopes may be about (placement.md 1.3, 1.12).
+// Which kinds placements, overrides and envelopes may be about (rules P3, P28, P29).
 #include <algorithm>
 
 #include "schedd/shapes/config/object_readers.h"

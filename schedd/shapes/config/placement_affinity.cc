@@ -1,5 +1,5 @@
 // policy.affinity of a placement: which members are fit, and which of them are preferred
-// (placement.md 1.5). In, NotIn, Exists and DoesNotExist of properties are Muster's own.
+// (rules P7, P8). In, NotIn, Exists and DoesNotExist of properties are Muster's own.
 #include <algorithm>
 #include <array>
 #include <utility>

@@ -1,4 +1,4 @@
-// The parts of a placement's manifest, one file each (placement.md 1.3, 1.5), and which kinds
+// The parts of a placement's manifest, one file each (rule P2), and which kinds
 // placements, overrides and envelopes may be about. Internal to schedd/shapes.
 //
 // Pure. A part that Muster cannot honour is refused with its path, never ignored.

@@ -1,4 +1,4 @@
-// ClusterResourcePlacement and ResourcePlacement (placement.md 1.3), and what may change in them.
+// ClusterResourcePlacement and ResourcePlacement (rule P2), and what may change in them.
 #include <algorithm>
 
 #include "schedd/base/limits.h"

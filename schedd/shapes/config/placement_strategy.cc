@@ -1,5 +1,5 @@
 // spec.strategy of a placement: how its configuration objects reach members
-// (placement.md 1.8, 1.9). A job is made once and never applied again: of a placement that selects
+// (rules P21, P25). A job is made once and never applied again: of a placement that selects
 // jobs alone, values are checked, and what would have to be done is refused.
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
 // What Muster adds to a ClusterQueue in annotations: dispatch modes for members that run queues of
-// their own (placement.md 2.1), and rebalancing.
+// their own (rule P33), and rebalancing.
 #include <charconv>
 
 #include "schedd/base/limits.h"

@@ -1,8 +1,8 @@
 // Queue objects: manifests of ResourceFlavor, ClusterQueue, Cohort, LocalQueue,
 // WorkloadPriorityClass, Topology, AdmissionCheck, LimitRange, RuntimeClass, Namespace, ConfigMap,
 // Secret, placements, overrides and envelopes to typed values, strictly: unknown fields of queue
-// kinds are refused with their path (contract.md); what is not done is refused by name. Rules:
-// kueue.md 1.5, 2.20; placement.md 1.3, 1.12.
+// kinds are refused with their path (rule C6); what is not done is refused by name:
+// rules A3, A4, P2, P3, P28, P29.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// The policies of a ClusterQueue (kueue.md 2.6, 2.8-2.10, 2.13, 2.16 and the rules of 2.20).
+// The policies of a ClusterQueue (rules A4, A30, A31, A35, A39, A42, A49, A57).
 #include <set>
 
 #include "schedd/base/limits.h"

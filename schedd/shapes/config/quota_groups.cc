@@ -1,4 +1,4 @@
-// Resource groups of ClusterQueues and Cohorts: Kueue's rules (kueue.md 1.5, 2.20).
+// Resource groups of ClusterQueues and Cohorts: Kueue's rules (rules A3, A4).
 #include <set>
 
 #include "schedd/base/limits.h"

@@ -1,4 +1,4 @@
-// batch/v1 Job: one pod set `main` of min(parallelism, completions) pods (kueue.md 6).
+// batch/v1 Job: one pod set `main` of min(parallelism, completions) pods (rule A6).
 #include <algorithm>
 #include <charconv>
 

@@ -1,4 +1,4 @@
-// JobSet: one pod set per replicated job, replicas x min(parallelism, completions) (kueue.md 6).
+// JobSet: one pod set per replicated job, replicas x min(parallelism, completions) (rule A6).
 #include <algorithm>
 #include <cctype>
 #include <set>

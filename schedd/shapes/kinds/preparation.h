@@ -1,6 +1,6 @@
 // From what a manifest asks for to what counts against quota, once it is known where the job goes:
 // RuntimeClass overhead, LimitRange defaults and bounds, excluded resources, transformations
-// (kueue.md 2.15). Done at submission, and again while it waits and one of these objects changes.
+// (rule A5). Done at submission, and again while it waits and one of these objects changes.
 //
 // Pure.
 #pragma once

@@ -1,4 +1,4 @@
-// PyTorchJob: pod sets `master` and `worker`, in this order, of replicas pods each (kueue.md 6).
+// PyTorchJob: pod sets `master` and `worker`, in this order, of replicas pods each (rule A6).
 // Rules of the training operator's validation.
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/parts/metadata.h"

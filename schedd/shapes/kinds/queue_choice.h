@@ -21,7 +21,7 @@ struct QueueChoice {
 Result<std::string> ResolveNamespace(const ConfigView& config, const std::string& of_path,
                                      const std::string& of_manifest);
 /// Queue: the job's label or annotation, else the LocalQueue `default`. Priority class: the label,
-/// else the class `default` if there is one (kueue.md 2.17). A LocalQueue whose ClusterQueue is
+/// else the class `default` if there is one (rule A9). A LocalQueue whose ClusterQueue is
 /// missing is accepted: the job waits as Misconfigured, as in Kueue.
 Result<QueueChoice> ResolveQueue(const ConfigView& config, const std::string& ns,
                                  const ParsedJob& job);

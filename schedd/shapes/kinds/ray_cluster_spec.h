@@ -1,5 +1,5 @@
 // The spec of a RayCluster, alone or inside a RayJob: pod sets `head` and one per worker group
-// (kueue.md 6).
+// (rule A6).
 #pragma once
 
 #include "schedd/shapes/kinds/shape_ops.h"

@@ -1,4 +1,4 @@
-// RayJob (ray.io/v1): the pod sets of its cluster and, in K8sJobMode, `submitter` (kueue.md 6).
+// RayJob (ray.io/v1): the pod sets of its cluster and, in K8sJobMode, `submitter` (rule A6).
 #include "schedd/base/quantity.h"
 #include "schedd/model/member_labels.h"
 #include "schedd/shapes/kinds/ray_cluster_spec.h"

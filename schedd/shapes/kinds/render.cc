@@ -91,7 +91,7 @@ Status Extend(json::object& parent, std::string_view key, const LabelMap& added,
   return Done{};
 }
 
-// What admission checks add to the pods of one pod set (kueue.md 2.13, podSetUpdates).
+// What admission checks add to the pods of one pod set (rule A49, podSetUpdates).
 Status AddCheckUpdates(const JobRecord& job, std::string_view pod_set, json::object& pod_template) {
   if (job.admission_state == nullptr) return Done{};
   for (const AdmissionCheckStatus& check : job.admission_state->checks) {

@@ -1,6 +1,6 @@
 // status of a Workload: the way back from what the API shows to what a decision needs. External
 // controllers write parts of it (admission checks, reclaimable pods); the conformance runner reads
-// all of it (kueue.md 3.1).
+// all of it (rule A59).
 //
 // Pure.
 #pragma once

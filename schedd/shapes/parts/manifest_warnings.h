@@ -1,5 +1,5 @@
 // What is taken from a job's manifest but is probably a mistake: fields of a pod template that
-// Kubernetes does not know (they are kept and passed on, contract.md) and amounts of a fraction of
+// Kubernetes does not know (they are kept and passed on, rule C6) and amounts of a fraction of
 // a byte. In the words of an API server.
 //
 // Pure.

@@ -1,5 +1,5 @@
 // The metadata every job shape shares: names, labels, the queue and the priority class, and the
-// annotations of Kueue whose features this version does not have (kueue.md 2.16, 2.17, 2.20).
+// annotations of Kueue whose features this version does not have (rules A9, A34, A55).
 //
 // Pure.
 #pragma once

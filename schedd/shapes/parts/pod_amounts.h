@@ -1,6 +1,6 @@
 // What a pod template asks for, container by container, and how an amount to reserve comes of it:
 // overhead of the RuntimeClass, defaults of LimitRanges, limits in place of missing requests, the
-// effective request of one pod (kueue.md 2.15; KEP-2937 for transformations).
+// effective request of one pod (rule A5; KEP-2937 for transformations).
 //
 // Pure functions over plain values.
 #pragma once

@@ -1,7 +1,7 @@
 // Pod templates: checked as the Kubernetes API would, and reduced to what a decision needs: the
-// effective request of one pod and where it may run (kueue.md 2.15, 2.6).
+// effective request of one pod and where it may run (rules A5, A28).
 //
-// Fields this version knows are checked; unknown fields inside a template are kept (contract.md).
+// Fields this version knows are checked; unknown fields inside a template are kept (rule C6).
 // Pure.
 #pragma once
 

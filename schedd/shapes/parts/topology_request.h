@@ -1,5 +1,5 @@
 // What a pod set asks of the topology: a Workload's topologyRequest, or the annotations
-// kueue.x-k8s.io/podset-* of a pod template (kueue.md 2.11, 2.20; KEP-2724).
+// kueue.x-k8s.io/podset-* of a pod template (rule A43; KEP-2724).
 //
 // Pure.
 #pragma once

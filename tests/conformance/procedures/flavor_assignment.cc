@@ -127,7 +127,7 @@ void SortReasons(json::value* assignment) {
 }
 
 // Which attempts are made, and whether a flavor that fits in one resource group is marked for not
-// being in another, depends on the order in which groups are visited, which the reference fixes
+// being in another, depends on the order in which groups are visited, which Kueue fixes
 // only by a gate. So, if something fits and the case says "flexible", only attempts made on both
 // sides count, and not those marks.
 void SettleAttempts(json::array* want, json::array* made) {

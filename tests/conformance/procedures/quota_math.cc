@@ -263,7 +263,7 @@ std::vector<const JobRecord*> HoldersAfter(const Case& test, const World& world)
   return left;
 }
 
-// The reference compares usage here: a queue's workloads and its cohort are checked where the case
+// Kueue compares usage here: a queue's workloads and its cohort are checked where the case
 // tells them.
 void FollowWant(const json::value& want, const ConfigView& config, json::object* snapshot) {
   for (auto& entry : snapshot->at("clusterQueues").as_object()) {

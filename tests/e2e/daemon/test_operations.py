@@ -7,7 +7,7 @@ import unittest
 from muster_server import BIN, PATIENCE, QUEUES, Server, psql, sql, shell_job
 
 
-STOP_WITHIN = 30  # the contract's ten seconds, and room for a loaded machine
+STOP_WITHIN = 30  # the ten seconds of rule C5, and room for a loaded machine
 
 
 MIGRATION_LOCK = 7205759403792793601  # the advisory lock under which a daemon migrates

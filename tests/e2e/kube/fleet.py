@@ -127,7 +127,7 @@ class Fleet:
                 self.ended.setdefault(job["uid"], job)
 
     def assert_invariants(self, test):
-        """placement.md 4.6, at rest. I6 is asked of the foreign objects that tests make themselves."""
+        """Rule D20, at rest. I6 is asked of the foreign objects that tests make themselves."""
         test.assertEqual(self.ledger.overlaps(), [], "I1, I7: attempts of one job overlap")
         self.server.wait(lambda: not self.strangers(), what=f"I2, I5: objects without a row: {self.strangers()}")
         jobs = {job["uid"]: job for job in self.server.jobs()}

@@ -82,7 +82,7 @@ class PodLedger:
         return sorted({pod.attempt for pod in self.of_job(uid)})
 
     def overlaps(self):
-        """What contradicts placement.md 4.6 I1 and I7, in words: a pod of a later attempt was there before the earlier one's had
+        """What contradicts rule D20, I1 and I7, in words: a pod of a later attempt was there before the earlier one's had
         ended. Two members have no common order of events: there only receipts a second apart count."""
         found = []
         for uid in {pod.job for pod in self.pods.values()}:

@@ -213,7 +213,7 @@ RC_GTEST_PROP(CycleProperty, BudgetAndWindow_ChangeNothingButTheNumberOfCycles,
 
 // P4: whoever still waits has a reason, and it is true: its head really does not fit the final
 // world. Of one queue only: where heads of several meet, one may be passed over for a round's room
-// that another one only waits for, and go on with its next flavor (kueue.md 2.3).
+// that another one only waits for, and go on with its next flavor (rule A20).
 RC_GTEST_PROP(CycleProperty, WhoeverWaits_CouldNotHaveBeenAdmitted, (std::uint64_t seed)) {
   Game game = RandomGame(seed, 1);
   PlayOut(&game, 100000, 1000, 100000);

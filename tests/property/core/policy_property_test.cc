@@ -1,4 +1,4 @@
-// PolicyFit against the formulas of placement.md 1.5, written down a second time.
+// PolicyFit against the formulas of rule P8, written down a second time.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

@@ -1,4 +1,4 @@
-// Properties of the searches for victims (kueue.md 2.8, 2.9) on random trees, holders and policies.
+// Properties of the searches for victims (rules A37, A41) on random trees, holders and policies.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

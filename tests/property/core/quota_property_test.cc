@@ -66,7 +66,7 @@ RC_GTEST_PROP(QuotaProperty, IncrementalUsage_EqualsRecomputedUsage, (std::uint6
   RC_ASSERT(usage == Usage(forest.tree));
 }
 
-// What kueue.md 2.5.1 says may not be exceeded, written as bounds on usage and not as availability.
+// What rule A25 says may not be exceeded, written as bounds on usage and not as availability.
 void AssertWithinLimits(const Usage& usage, const Forest& forest) {
   for (NodeIndex at = 0; at < static_cast<NodeIndex>(forest.tree->node_count()); ++at) {
     const auto& node = forest.tree->node(at);

@@ -1,5 +1,5 @@
 // Seeded worlds with random faults of store, members and daemon. After every tick and at rest, once
-// faults have stopped, the invariants of anchors.md 3.3 that one engine can break: I1 (accepts are
+// faults have stopped, the invariants of rule D21 that one engine can break: I1 (accepts are
 // durable, once per key), I2 (at most one live attempt), I3 (quota holds), I4 (stored usage is the
 // recomputed one), I5 (terminal absorbs), I6 (released once), I8 (one closed record per ended
 // attempt), I10 (gangs whole), I12 (equal seeds, equal runs).
@@ -223,8 +223,8 @@ class Simulation {
   void Check() {
     const WorldViewPtr view = world_.engine->View();
     ASSERT_LE(world_.members.most_active_of_one_job, 1U) << "I2";
-    ASSERT_EQ(world_.members.foreign_writes, 0) << "placement.md 4.6, I6";
-    ASSERT_EQ(world_.members.attempts_that_went_down, 0) << "placement.md 4.6, I7";
+    ASSERT_EQ(world_.members.foreign_writes, 0) << "rule D20, I6";
+    ASSERT_EQ(world_.members.attempts_that_went_down, 0) << "rule D20, I7";
     for (const auto& [key, starts] : world_.members.starts)
       ASSERT_LE(starts, 1) << "an attempt ran twice";
     CheckReleases();
@@ -260,7 +260,7 @@ class Simulation {
         << "I4: stored " << stored_cpu << " for " << admitted_cpu;
   }
 
-  // placement.md 4.6, I2: what runs in a two-step world has its uid on record.
+  // Rule D20, I2: what runs in a two-step world has its uid on record.
   void CheckReleases() {
     if (!world_.members.two_steps) return;
     std::set<std::string> recorded;

@@ -1,4 +1,4 @@
-// The fair-sharing search (kueue.md 2.9) and what both searches share.
+// The fair-sharing search (rule A41) and what both searches share.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ std::vector<Victim> FindFairVictims(const World& world, const Wish& wish, Ledger
 
 /// True if `policy` lets the wish evict this item and its flavors are contested.
 bool MayEvict(const World& world, const Wish& wish, Evict policy, const Held& held);
-/// True if workload `a` is evicted rather than `b` (kueue.md 2.8 "Candidate order").
+/// True if workload `a` is evicted rather than `b` (rule A36).
 bool BetterVictim(const World& world, int own_queue, int a, int b);
 /// Puts items back, last but one first, as long as the wish still fits; what has to stay out.
 std::vector<std::size_t> FillBack(std::vector<std::size_t> removed, Ledger* ledger,

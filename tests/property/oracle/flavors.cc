@@ -230,7 +230,7 @@ class Search {
     const Flavor& spec = world_.flavors[static_cast<std::size_t>(flavor)];
     const Pods& pods = of_.pods[at];
     if (!spec.taint.empty() && !pods.tolerates.count(spec.taint)) return false;
-    // Kueue's own cases (flavor-assignment 0017, 0018) overrule kueue.md here: what counts of a
+    // Kueue's own cases (flavor-assignment 0017, 0018) settled rule A28 here: what counts of a
     // selector is the keys of this flavor's labels, not of all the group's.
     for (const auto& [key, value] : pods.selector) {
       const auto it = spec.labels.find(key);

@@ -1,12 +1,12 @@
-// Flavor assignment and partial admission, written from kueue.md 2.4 (assignment of a head), 2.6
-// and 2.7; no topology.
+// Flavor assignment and partial admission, written from rules A20 (assignment of a head), A27
+// to A31, A33 and A34; no topology.
 #pragma once
 
 #include "tests/property/oracle/victims.h"
 
 namespace muster::oracle {
 
-/// Why a workload waits. The first four in the order of kueue.md 2.6 "NoFit reason", mild to
+/// Why a workload waits. The first four in the order of rule A33, mild to
 /// severe.
 enum class Why {
   kNone,
@@ -23,7 +23,7 @@ struct Grade {
   Mode mode = Mode::kFit;
   int level = 0;
 };
-/// True if a flavor graded `a` is preferred to one graded `b` (kueue.md 2.6 "Flavor grade").
+/// True if a flavor graded `a` is preferred to one graded `b` (rule A30).
 bool Better(const Grade& a, const Grade& b, bool preempt_before_borrow);
 
 struct Choice {

@@ -38,7 +38,7 @@ core::ScanPosition PositionOf(const World& world, const Scan& scan) {
   return position;
 }
 
-// What is compared, as text. Of a NoFit over several groups not the reason: kueue.md 2.6 leaves
+// What is compared, as text. Of a NoFit over several groups not the reason: rule A33 leaves
 // open what a group counts for that did get a flavor.
 std::string NoFitText(Reason reason, std::size_t groups) {
   return "NoFit " + (groups == 1 ? std::string(ReasonName(reason)) : "");

@@ -27,7 +27,7 @@ Queue& QueueOf(World* world, int workload) {
   return world->queues[static_cast<std::size_t>(At(*world, workload).queue)];
 }
 
-// kueue.md 2.3 "Scheduling hash".
+// Rule A14.
 std::string Hash(const Workload& of) {
   std::string text = std::to_string(of.priority);
   for (const Pods& pods : of.pods) {
@@ -41,7 +41,7 @@ std::string Hash(const Workload& of) {
   return text;
 }
 
-// The head: sticky first, then priority, creation, name (kueue.md 2.2).
+// The head: sticky first, then priority, creation, name (rule A12).
 std::optional<int> Pop(World* world, Queue* queue) {
   if (queue->active.empty()) return std::nullopt;
   const auto key = [&](int workload) {
@@ -94,7 +94,7 @@ class Cycle {
         entries_.begin());
   }
 
-  // The tournament of kueue.md 2.4, over the tree of the first entry.
+  // The tournament of rule A22, over the tree of the first entry.
   std::size_t FairNext() {
     const int queue = At(world_, entries_.front().workload).queue;
     if (sums_.Parent(queue) < 0) return 0;
@@ -171,7 +171,7 @@ class Cycle {
     });
   }
 
-  // kueue.md 2.5, b to m.
+  // Rule A23, b to m.
   void Process(Entry* entry) {
     if (world_.settings.recompute_on_overlap && Overlaps(entry->assignment)) {
       const Mapping mapping = entry->assignment.ToHolding(0).flavors;
@@ -217,7 +217,7 @@ class Cycle {
     entry->forget_scan = true;
   }
 
-  // kueue.md 2.5 e: what a preemptor without victims keeps others from taking.
+  // Rule A24: what a preemptor without victims keeps others from taking.
   void Reserve(int queue, const Assignment& assignment) {
     const Queue& spec = world_.queues[static_cast<std::size_t>(queue)];
     if (spec.reclaim == Evict::kAny) return;
@@ -242,7 +242,7 @@ class Cycle {
     });
   }
 
-  // Effects on the world (kueue.md 2.3 "Requeue").
+  // Effects on the world (rule A15).
   void Settle(const Entry& entry) {
     Workload& of = world_.workloads[static_cast<std::size_t>(entry.workload)];
     Queue& queue = QueueOf(&world_, entry.workload);

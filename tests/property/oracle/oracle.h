@@ -1,12 +1,12 @@
 // The oracle: a naive scheduler that recomputes everything from the list of what is held whenever
-// it needs it. Written from kueue.md 2.0 to 2.9 alone; shares no code with schedd/core.
+// it needs it. Written from rules A1 to A41 alone; shares no code with schedd/core.
 #pragma once
 
 #include "tests/property/oracle/flavors.h"
 
 namespace muster::oracle {
 
-/// How a workload left its cycle (kueue.md 2.3 "Requeue reason set").
+/// How a workload left its cycle (rule A15).
 enum class Requeue { kFailedAfterNomination, kNoFit, kNoCandidates, kGated, kPendingPreemption };
 
 struct Admitted {

@@ -1,4 +1,4 @@
-// The oracle against examples worked out by hand from kueue.md 2.2 to 2.9.
+// The oracle against examples worked out by hand from rules A12 to A41.
 #include "tests/property/oracle/oracle.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // Quota trees of up to 200 queues and depth 6: what schedd/core keeps up to date equals what the
-// oracle sums up anew, and taking no more than Fits allows exceeds no limit (kueue.md 2.5.1).
+// oracle sums up anew, and taking no more than Fits allows exceeds no limit (rule A25).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -158,7 +158,7 @@ bool IsAbove(const World& world, int cohort, int other) {
 }
 
 // What an administrator may change while workloads hold quota: limits, places in the tree, and a
-// cohort's object taken away, which leaves a cohort without quota and parent (kueue.md 2.5.1).
+// cohort's object taken away, which leaves a cohort without quota and parent (rule A25).
 void Edit(Draw* draw, World* world) {
   const int pair = draw->Between(0, world->Pairs() - 1);
   if (world->cohorts.empty() || draw->Percent(50)) {

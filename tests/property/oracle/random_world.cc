@@ -128,7 +128,7 @@ class Maker {
   }
 
   // One group of all resources, or (rarely) of one of two, or one for each: then each has flavors
-  // of its own, for a flavor may be in one group only (kueue.md 2.20).
+  // of its own, for a flavor may be in one group only (rule A4).
   void MakeGroups(Queue* queue) {
     const int flavors = static_cast<int>(world_.flavors.size());
     const int first = draw_.Between(0, flavors - 1);

@@ -21,7 +21,7 @@ class Draw {
 };
 
 /// Equal seeds give equal worlds. Waiting workloads are in their queues; what Kueue leaves to
-/// chance (kueue.md finding 6) is avoided where it can be: entries of different queues never tie,
+/// chance (rule A63) is avoided where it can be: entries of different queues never tie,
 /// nor do reservation times.
 World RandomWorld(std::uint64_t seed);
 

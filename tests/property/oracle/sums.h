@@ -1,4 +1,4 @@
-// Sums: the quota arithmetic of kueue.md 2.5.1, every figure summed up anew from the list of what
+// Sums: the quota arithmetic of rule A25, every figure summed up anew from the list of what
 // is held, each time it is asked for. Nodes: the queues by index, then the cohorts.
 #pragma once
 
@@ -25,7 +25,7 @@ Ledger LedgerOf(const World& world);
 Amount Plus(Amount a, Amount b);
 Amount Minus(Amount a, Amount b);
 
-/// Share of what a parent has that a node borrows (kueue.md 2.9).
+/// Share of what a parent has that a node borrows (rule A39).
 struct Share {
   double weighted = 0, unweighted = 0;
   bool infinite = false;  // weight 0 and borrowing

@@ -1,4 +1,4 @@
-// The search for victims, written from kueue.md 2.8 (classical) and 2.9 (fair sharing).
+// The search for victims, written from rules A37 (classical) and A41 (fair sharing).
 #pragma once
 
 #include "tests/property/oracle/sums.h"

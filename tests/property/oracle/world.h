@@ -1,5 +1,5 @@
 // World: a small batch system as plain data: queues, cohorts, quotas, workloads and what waits
-// where. The oracle's own types: nothing here knows schedd/core (kueue.md 2.0 to 2.9).
+// where. The oracle's own types: nothing here knows schedd/core (rules A1 to A41).
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ enum class Evict { kNever, kLower, kLowerOrNewer, kAny };
 /// Where a flavor scan stands, by pod set: resource -> index of the last flavor; -1: at the end.
 using Position = std::vector<std::map<int, int>>;
 
-/// A remembered flavor scan (kueue.md 2.4 "Assignment of a head").
+/// A remembered flavor scan (rule A20).
 struct Scan {
   Position tried;
   std::vector<Position> before;  // where it stood since it last began with the first flavors
@@ -60,7 +60,7 @@ struct Queue : Place {
   bool borrow_while_preempting = false;  // borrowWithinCohort: LowerPriority
   std::optional<int> threshold;          // its maxPriorityThreshold
 
-  // State (kueue.md 2.3). Workloads by index.
+  // State (rules A13 to A15). Workloads by index.
   std::set<int> active, parked;
   std::set<std::string> parked_hashes;
   int sticky = -1;     // the remembered preemptor

@@ -1,4 +1,4 @@
-// Flavor assignment: order, eligibility, borrowing, gangs, and the very sentences of kueue.md 2.6.
+// Flavor assignment: order, eligibility, borrowing, gangs, and the very sentences of rule A33.
 #include "schedd/core/flavor/flavor_assigner.h"
 
 #include <gmock/gmock.h>

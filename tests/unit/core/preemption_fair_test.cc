@@ -1,4 +1,4 @@
-// Preemption under fair sharing (kueue.md 2.9).
+// Preemption under fair sharing (rule A41).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

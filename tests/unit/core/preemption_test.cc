@@ -1,4 +1,4 @@
-// Classical preemption (kueue.md 2.8), what both searches share, and what follows from a search.
+// Classical preemption (rule A37), what both searches share, and what follows from a search.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The dispatch state machine, as a table: each line is a sentence of placement.md 4.3.
+// The dispatch state machine, as a table: each line is a sentence of rules D4 to D18.
 #include "schedd/dispatch/step/step.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What the tests of the dispatch protocol share: a world whose members make attempts in two steps,
-// and the invariants of placement.md 4.6.
+// and the invariants of rule D20.
 #pragma once
 
 #include <gmock/gmock.h>

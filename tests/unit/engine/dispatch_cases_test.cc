@@ -1,4 +1,4 @@
-// The failure cases of placement.md 4.6 that engine and state machine decide, each under its
+// The failure cases (rule D22) that engine and state machine decide, each under its
 // number; the invariants are checked after each. tests/e2e/kube/CASES.md says where the others are.
 #include "tests/unit/engine/dispatch_cases.h"
 

@@ -1,5 +1,5 @@
 // Members that do not answer: what their jobs show, what each policy makes of them, and what
-// happens when they are back (placement.md 4.6, cases 20, 21, 30 to 32, 37, 47 and 48).
+// happens when they are back (rule D22, cases 20, 21, 30 to 32, 37, 47 and 48).
 #include "tests/unit/engine/dispatch_cases.h"
 
 namespace muster::test {

@@ -1,4 +1,4 @@
-// The policies of queues: what they become, and what Kueue's own rules refuse (kueue.md 2.20).
+// The policies of queues: what they become, and what Kueue's own rules refuse (rule A4).
 #include "tests/unit/shapes/support.h"
 
 namespace muster::shapes {
