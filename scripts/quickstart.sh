@@ -38,6 +38,8 @@ tests=OFF
 grep -qs 'MUSTER_TESTS:BOOL=ON' "$root/build/CMakeCache.txt" && tests=ON
 cmake -S "$root" -B "$root/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DMUSTER_TESTS=$tests >"$root/build/configure.log" 2>&1 ||
   { cat "$root/build/configure.log"; exit 1; }
+# How far it is, in parts and in seconds.
+export NINJA_STATUS='[%p, %f of %t, %e s] '
 cmake --build "$root/build" --target product
 
 running() { [ -s "$pid_file" ] && kill -0 "$(cat "$pid_file")" 2>/dev/null; }
