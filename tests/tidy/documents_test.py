@@ -1,4 +1,8 @@
-"""Every reference of the documents resolves: paths, links, headings, and the pages that comments name.
+"""Every reference of the documents resolves: paths, links, headings, and the pages and rules that comments name.
+
+A path between backquotes may begin at the document, at the root, at an include root, or in a directory that the same line names before
+it; a file name without a directory is looked for in the whole tree. A page that a comment names is beside it, in a directory above it, in docs or in
+docs/rules; `rule A12` is a heading of docs/rules.
 
 Plain Python, no network, no build. It prints each reference that does not resolve as `file:line: sentence` and fails if there is
 one. By hand: `python3 -m unittest -v documents_test` in this directory.
@@ -25,6 +29,9 @@ COMMENT = {".h": "//", ".cc": "//", ".go": "//", ".proto": "//", ".sql": "--", "
 
 # (document or "*", reference): why it need not resolve.
 EXCEPTIONS = {
+    ("backends/local/README.md", "work/"): "a directory of a pod on the host, made at run time",
+    ("backends/local/README.md", "log/"): "a directory of a pod on the host, made at run time",
+    ("CONTRIBUTING.md", "db/migrations/NNNN_name.up.sql"): "NNNN_name stands for the next migration",
 }
 
 
@@ -114,9 +121,12 @@ def exists(path, module=False):
     return False
 
 
-def resolves(document, path, module=False):
+def resolves(document, path, module=False, beside=""):
+    """`beside`: the line; a path may also begin in a directory that the same line names before it (tables do that)."""
     here = os.path.dirname(document)
-    return any(exists(os.path.join(base, path), module) for base in (here, *INCLUDE_ROOTS))
+    named = [os.path.join(base, word) for word in re.findall(r"`([\w./-]+)`", beside) for base in (here, "")
+             if os.path.isdir(os.path.join(ROOT, base, word))]
+    return any(exists(os.path.join(base, path), module) for base in (here, *INCLUDE_ROOTS, *named))
 
 
 def is_file(word):
@@ -150,21 +160,30 @@ def problems_of_links(document):
             yield line_of(text, link.start()), f"the link leads to #{anchor}, and {page} has no such heading"
 
 
+def our_text(document):
+    """The text of a document. Rules name their public sources, which are files of other trees: those are blanked."""
+    blank = lambda part: re.sub(r"[^\n]", " ", part.group())
+    if not document.startswith("docs/rules/"):
+        return read(document)
+    return re.sub(r"(?s)\*\*Source\*\*.*?(?=\*\*Code\*\*|\n\n|\Z)", blank, read(document))
+
+
 def problems_of_paths(document):
-    text = read(document)
+    text = our_text(document)
     told = set()
     for at, span in spans(text):
+        beside = text[text.rfind("\n", 0, at) + 1:at]
         for word in span.split():
             if is_excepted(document, word):
                 continue
             wrong = None
             if is_file(word) or is_directory(word):
-                wrong = not resolves(document, word)
+                wrong = not resolves(document, word, beside=beside)
             elif re.fullmatch(r"[\w*-]+\.(?:%s)" % "|".join(SOURCE_ENDINGS), word):
                 wrong = not fnmatch.filter(base_names(), word)
             elif re.fullmatch(r"[\w-]+(/[\w*-]+)+", word) and any(
                     os.path.isdir(os.path.join(ROOT, base, word.split("/")[0])) for base in INCLUDE_ROOTS):
-                wrong = not resolves(document, word, module=True)
+                wrong = not resolves(document, word, True, beside)
             if wrong:
                 told.add((line_of(text, at), word))
                 yield line_of(text, at), f"`{word}` is not there"
@@ -212,7 +231,7 @@ def pages(source, name):
             if not up:
                 break
             up = os.path.dirname(up)
-        candidates += [os.path.join("docs", below, name) for below in ("", "guide", "rules")]
+        candidates += [os.path.join("docs", below, name) for below in ("", "rules")]
     for path in candidates:
         path = os.path.normpath(path)
         if os.path.isfile(os.path.join(ROOT, path)) and path not in found:
@@ -226,30 +245,45 @@ def rules():
     out = set()
     for page in documents():
         if page.startswith("docs/rules/"):
-            out |= {one.group(1) for one in map(re.compile(r"([A-Z]{1,3}\d+[a-z]?)\b").match, headings(page)) if one}
+            out |= {one.group(1) for one in map(re.compile(r"([A-Z]\d+)\b").match, headings(page)) if one}
     return out
 
 
-RULE = r"[A-Z]{1,3}\d+[a-z]?\b"
-PAGE = re.compile(r"(?<![\w/.-])((?:\.\./)*[\w-][\w./-]*\.md)\b(?:,? ((?:%s)(?:(?:, | and | to )%s)*)|,? \"([^\"]+)\"(?=[,.;:) ]))?" %
-                  (RULE, RULE))
+RULE = r"[A-Z]\d+\b"
+PAGE = re.compile(r'(?<![\w/.-])((?:\.\./)*[\w-][\w./-]*\.md)\b(?:,? "([^"]+)"(?=[,.;:) ]))?')
+CITED = re.compile(r"(?:\brules?|\.md) (%s(?:(?:, (?:and )?| and | to | or )%s)*)" % (RULE, RULE))
+
+
+def problems_of_mentions(path, text):
+    """Pages and rules that a text names: (offset, sentence)."""
+    for one in PAGE.finditer(text):
+        name, title = one.groups()
+        if is_excepted(path, name):
+            continue
+        found = pages(path, name)
+        if not found:
+            yield one.start(), f"{name} is named, and there is no such page"
+        elif title and not any(each.startswith(title) for page in found for each in titles(page)):
+            yield one.start(), f'{name} is said to have "{title}", and has no such heading'
+    for one in CITED.finditer(text):
+        letters = {rule[0] for rule in rules()}
+        for number, rule in enumerate(re.findall(RULE, one.group(1))):
+            if number > 0 and rule[0] not in letters:
+                continue  # a part of the rule before it: "rule D20, I1 and I7"
+            if rule not in rules():
+                yield one.start(), f"rule {rule} is cited, and no heading of docs/rules begins with {rule}"
 
 
 def problems_of_comments(source):
     for lines, text in comments(source):
-        for one in PAGE.finditer(text):
-            name, ids, title = one.groups()
-            if is_excepted(source, name):
-                continue
-            line, found = lines[one.start()], pages(source, name)
-            if not found:
-                yield line, f"{name} is named, and there is no such page"
-                continue
-            for rule in re.findall(RULE, ids or ""):
-                if rule not in rules():
-                    yield line, f"{name} {rule} is named, and no heading of docs/rules begins with {rule}"
-            if title and not any(each.startswith(title) for page in found for each in titles(page)):
-                yield line, f'{name} is said to have "{title}", and has no such heading'
+        for at, sentence in problems_of_mentions(source, text):
+            yield lines[at], sentence
+
+
+def problems_of_prose(document):
+    text = without_code(our_text(document))  # code spans are paths: problems_of_paths looks at them
+    for at, sentence in problems_of_mentions(document, text):
+        yield line_of(text, at), sentence
 
 
 class Documents(unittest.TestCase):
@@ -263,8 +297,11 @@ class Documents(unittest.TestCase):
     def test_every_path_that_a_document_names_is_there(self):
         self.judge(documents(), problems_of_paths)
 
-    def test_every_page_that_a_comment_names_is_there(self):
+    def test_every_page_and_rule_that_a_comment_names_is_there(self):
         self.judge(sources(), problems_of_comments)
+
+    def test_every_page_and_rule_that_a_document_names_is_there(self):
+        self.judge(documents(), problems_of_prose)
 
     def test_every_exception_is_still_needed(self):
         for (document, reference), reason in EXCEPTIONS.items():
@@ -276,10 +313,15 @@ class Documents(unittest.TestCase):
                                 ("What is promised?", "what-is-promised"), ("A_b - c", "a_b---c")]:
             self.assertEqual(slug(heading), anchor)
 
-    def test_a_comment_that_goes_over_several_lines_is_read_as_one(self):
-        self.assertEqual(PAGE.search('see README.md, "Exec plugins", has it').groups(), ("README.md", None, "Exec plugins"))
-        self.assertEqual(PAGE.search("as rules.md A12, A13 and B2 say").groups(), ("rules.md", "A12, A13 and B2", None))
-        self.assertEqual(PAGE.search("(../README.md).").groups(), ("../README.md", None, None))
+    def test_a_page_is_found_with_the_heading_that_is_quoted_of_it(self):
+        self.assertEqual(PAGE.search('see README.md, "Exec plugins", has it').groups(), ("README.md", "Exec plugins"))
+        self.assertEqual(PAGE.search("(../README.md).").groups(), ("../README.md", None))
+
+    def test_a_citation_may_be_of_several_rules(self):
+        for text, cited in [("as rule A12 says", "A12"), ("rules A12, A13 and B2 say", "A12, A13 and B2"),
+                            ("(rules A12 to A14)", "A12 to A14"), ("rule A22, step e", "A22"), ("docs/rules/admission.md A3", "A3")]:
+            self.assertEqual(CITED.search(text).group(1), cited)
+        self.assertIsNone(CITED.search("the rule ABC1 or a rule of thumb"))
 
 
 if __name__ == "__main__":

@@ -32,10 +32,10 @@ SHOWS = {
         r"nothing was changed", r"would be admitted: 1\n", r"vision/second-gang +Job +team-vision", r"would be preempted: 0"],
     "muster logs first-gang -n vision": [rf"(?m)^\[[\w-]+/worker\] worker {worker} of 12$" for worker in range(12)],
     "muster delete jobs first-gang -n vision": [r"job/\d+ cancelled"],
-    # install-and-run.md
+    # docs/guide/install-and-run.md
     "muster version": [r"client: muster (\d+\.\d+\.\d+)\nserver: \1 at http://127.0.0.1:\d+"],
     "muster status": [r"ready: +yes", r"version: +\d"],
-    # jobs.md
+    # docs/guide/jobs.md
     "muster apply -f examples/mission/guide-queues.yaml": ["clusterqueue/cluster-queue created", "localqueue/local-queue created"],
     "muster apply --dry-run -f examples/teams/queues.yaml": [r"clusterqueue/gangs-research created \(dry run\)"],
     "muster get jobs -n vision --state Succeeded -o name": [r"(?m)^job/1$"],
@@ -43,20 +43,20 @@ SHOWS = {
                      [r"(?m)^\[[\w-]+/count\] shard 2: 3000 images$"],
     "muster describe jobs 1": [r"(?m)^state: +Succeeded$", r"Pods:\nPOD ", r"Conditions:\nTYPE ", r"Events:\nTIME ", "JobSucceeded"],
     "muster wait 1 --timeout 60s -n vision": [r"(?m)^job 1 succeeded$"],
-    # batch-scripts.md
+    # docs/guide/batch-scripts.md
     "sbatch --hold --parsable --wrap 'echo held' --job-name held": [r"(?m)^\d+$"],
     "squeue --name held -o '%j %T %r'": [r"(?m)^NAME STATE REASON\nheld PENDING JobHeldUser$"],
     "scancel --name=held": [],
     "sinfo -N -l": [r"(?m)^west +1 +default\* ", r"(?m)^east +1 +vision/gpu "],
     "scontrol show partition vision/gpu": [r"PartitionName=vision/gpu\n", r"AllowAccounts=team-vision ", r"Nodes=east,west\n"],
     "scontrol ping": [r"Slurmctld\(primary\) at http://127.0.0.1:\d+ is UP"],
-    # queues-and-quota.md
+    # docs/guide/queues-and-quota.md
     "muster get localqueues -A": [r"(?m)^vision +gpu +team-vision ", r"(?m)^compute-jobs +local-queue +cluster-queue "],
     "muster quota set team-vision standard nvidia.com/gpu --nominal 12 --dry-run": [r"team-vision +standard +nvidia.com/gpu +12 ",
                                                                                    "nothing was changed"],
     "muster quota set team-vision standard nvidia.com/gpu --nominal 12": [r"team-vision +standard +nvidia.com/gpu +12 "],
     "muster audit --limit 1": [r"update +clusterqueue/team-vision +standard/nvidia.com/gpu nominal 8 -> 12"],
-    # members.md
+    # docs/guide/members.md
     "muster cluster list": [r"(?m)^west +Ready +cpu=16,memory=64Gi,nvidia.com/gpu=16 "],
     "muster get memberclusters": [r"(?m)^east +Ready +cpu=16,memory=64Gi,nvidia.com/gpu=32 "],
     "muster cluster describe west": [r"Backend: +local", r"Taints: +<none>", r"(?m)^  nvidia.com/gpu +16 +16 "],
@@ -66,24 +66,24 @@ SHOWS = {
     "muster cluster cordon west": [r"membercluster/west cordoned"],
     "muster cluster uncordon west": [r"membercluster/west uncordoned"],
     "muster cluster drain west --wait": [r"membercluster/west drained"],
-    # placements.md
+    # docs/guide/placements.md
     "muster apply -f examples/mission/guide-placements.yaml -f examples/mission/guide-jobs.yaml": [
         "resourceplacement/job1-placement created", "job/mock-workload created", "job/model-evaluation created"],
     "muster describe rp job1-placement -n compute-jobs": [r"Name: +job1-placement", r"ResourcePlacementScheduled", r"Events:"],
     "muster explain mock-workload -n compute-jobs": [r"Member clusters:", r"(?m)^  (east|west) ", r"Scores:"],
-    # configuration-objects.md
+    # docs/guide/configuration-objects.md
     "muster apply -f examples/mission/guide-configuration.yaml": [
         "clusterresourceplacement/sample-kueue created", "resourceplacement/queue-placement created"],
     "muster describe crp sample-kueue": [r"Name: +sample-kueue", r"ClusterResourcePlacementScheduled",
                                          r'Cluster "east" is not eligible for resource placement yet: it takes no configuration objects'],
-    # simulate.md
+    # docs/guide/simulate.md
     "muster simulate examples/simulate/queues.yaml examples/simulate/jobs.yaml": ["train-2", "InCohortReclamation"],
     "muster simulate examples/simulate/queues.yaml examples/simulate/jobs.yaml --compare "
     "--set clusterqueue/team-a:a100/nvidia.com/gpu=+8": [r"FIGURE +AS IS +WITH --set", r"finished +5 +6"],
     "muster simulate examples/simulate/queues.yaml --swf examples/simulate/trace.swf --swf-resource nvidia.com/gpu "
     "--swf-queue-by queue --swf-map 1=team-a/main --swf-map 2=team-b/main --summary-only": [
         "8 jobs of the trace taken", r"(?m)^makespan +9300s$", r"(?m)^preemptions +1$"],
-    # observe.md
+    # docs/guide/observe.md
     "muster get workloads -A": [r"(?m)^vision +job-count-images-\w+-[0-9a-f]{5} +gpu +- +True +True "],
     "muster get clusterqueues team-vision -o yaml": [r"(?m)^kind: ClusterQueue$", r"(?m)^ +nominalQuota: \"?12\"?$"],
     "muster describe clusterqueues team-vision": [r"(?m)^kind: ClusterQueue$", "Can admit new workloads"],
@@ -93,7 +93,7 @@ SHOWS = {
     'curl -sS "${MUSTER_URL:-http://127.0.0.1:8686}/metrics"': [
         r'(?m)^kueue_admitted_workloads_total\{cluster_queue="team-vision",priority_class=""\} [1-9]', r"(?m)^muster_inbox_depth \d",
         r"(?m)^muster_backend_calls_failed_total 0$"],
-    # apis.md
+    # docs/guide/apis.md
     'curl -sS "${MUSTER_URL:-http://127.0.0.1:8686}/v1/jobs/1"': [r'"id":1,', r'"state":"Succeeded"', r'"clusterQueue":"team-vision"'],
     'curl -sS "${MUSTER_URL:-http://127.0.0.1:8686}/apis/kueue.x-k8s.io/v1beta1/clusterqueues/team-vision"': [
         r'"kind":"ClusterQueue"', r'"nominalQuota":"12"'],
