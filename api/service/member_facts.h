@@ -16,7 +16,8 @@ std::map<std::string, std::string> PropertiesOf(const MemberCluster& member);
 json::object PropertiesJson(const MemberCluster& member);
 /// status.resourceUsage of a MemberCluster: capacity, allocatable, available, observationTime.
 json::object UsageJson(const core::ClusterView& cluster);
-/// Everything, with the age of the facts at `now` and `stale` when they are older than a minute.
+/// Everything, with the age of the facts at `now`, and `stale` when nothing was told for the
+/// member's heartbeat period and thirty seconds more. Members that tell no times have no age.
 json::object FactsJson(const core::ClusterView& cluster, WallTime now);
 
 }  // namespace muster::api

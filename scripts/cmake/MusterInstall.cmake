@@ -6,8 +6,8 @@ install(CODE "
   foreach(name sbatch squeue scancel sacct sinfo scontrol)
     file(CREATE_LINK muster-slurm \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBEXECDIR}/muster/slurm/\${name}\" SYMBOLIC)
   endforeach()")
-install(FILES README.md ARCHITECTURE.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES scripts/systemd/musterd.service DESTINATION lib/systemd/system)
 install(FILES scripts/systemd/musterd.yaml DESTINATION /etc/muster)
 

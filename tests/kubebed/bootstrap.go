@@ -36,7 +36,7 @@ var rayClusterCRD []byte
 //go:embed crds/rayjobs.yaml
 var rayJobCRD []byte
 
-// upstream are the manifests that scripts/kubebed.sh takes out of the module
+// upstream are the manifests that build.sh takes out of the module
 // cache and puts beside the program, in manifests/.
 var upstream = []string{"jobset-crd.yaml", "pytorchjob-crd.yaml", "jobset-webhooks.yaml", "training-webhooks.yaml"}
 

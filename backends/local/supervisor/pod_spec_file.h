@@ -52,7 +52,7 @@ struct SupervisedPod {
   std::vector<ContainerSpec> containers;  // init containers and sidecars in order, then the others
 };
 
-/// Reads spec.json. Errors: unreadable, not what WriteSpec (pods/spec_json.h) wrote.
+/// Reads spec.json. Errors: unreadable, not what pods/pod_builder.h makes.
 Result<SupervisedPod> ReadSpecFile(const std::string& path);
 
 }  // namespace muster::local
