@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "schedd/core/cycle/cycle.h"
-
 #include "schedd/core/cycle/plan_check.h"
 #include "schedd/core/queue/workload_class.h"
 #include "schedd/engine/impl.h"

@@ -234,7 +234,8 @@ QueueNames WokenBy(const ConfigTree& before, const ConfigTree& after,
         break;
       case ObjectKind::kMemberCluster:
         if (const MemberCluster* is = FindIn(after.config.member_clusters, name))
-          names.merge(WokenByMember(FindIn(before.config.member_clusters, name), *is, after.config));
+          names.merge(
+              WokenByMember(FindIn(before.config.member_clusters, name), *is, after.config));
         break;
       default:
         break;

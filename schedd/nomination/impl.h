@@ -64,7 +64,8 @@ struct Nominator::Impl : std::enable_shared_from_this<Impl> {
   const Clock& clock;
   const NominatorOptions options;
 
-  /// What members and the engine have answered, to be done on this thread. Never more than was asked.
+  /// What members and the engine have answered, to be done on this thread; never more than was
+  /// asked.
   BoundedQueue<std::function<void()>> arrived{limits::kInboxCommands};
 
   // The thread's own.

@@ -72,7 +72,8 @@ Callback<T> Nominator::Impl::OnThread(std::function<void(Impl&, Result<T>)> work
     const auto self = weak.lock();
     if (self == nullptr) return;
     auto shared = std::make_shared<Result<T>>(std::move(result));
-    self->arrived.PushAlways([impl = self.get(), work, shared] { work(*impl, std::move(*shared)); });
+    self->arrived.PushAlways(
+        [impl = self.get(), work, shared] { work(*impl, std::move(*shared)); });
   };
 }
 

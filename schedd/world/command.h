@@ -10,6 +10,7 @@
 
 #include "backends/backend.h"
 #include "schedd/store/store.h"
+#include "schedd/world/object_change.h"
 #include "schedd/world/world_view.h"
 
 namespace muster {
@@ -48,26 +49,6 @@ struct JobCommand {
   JobVerb verb = JobVerb::kCancel;
   JobId id;
   Callback<JobPtr> done;  // kNotFound; kFailedPrecondition if its state does not allow it
-};
-
-/// One configuration object to put or remove; validated by the service.
-struct ObjectChange {
-  ObjectKind kind = ObjectKind::kNamespace;
-  std::string ns, name;
-  std::string manifest;  // normalised JSON; "" to remove
-  bool remove = false;
-  bool must_not_exist = false;                 // POST
-  bool must_exist = false;                     // PUT
-  std::int64_t expected_resource_version = 0;  // 0: any; otherwise kAborted if stale
-};
-
-enum class ApplyOutcome : std::uint8_t { kCreated, kConfigured, kUnchanged, kDeleted };
-/// "created", ...
-std::string_view ApplyOutcomeName(ApplyOutcome outcome);
-
-struct ObjectApplied {
-  ObjectPtr object;  // after the change; the last state for kDeleted
-  ApplyOutcome outcome = ApplyOutcome::kUnchanged;
 };
 
 /// All or none. Fields of the error name the change's index as `documents[i]`.

@@ -1,4 +1,4 @@
-#include "schedd/world/command.h"
+#include "schedd/world/object_change.h"
 
 namespace muster {
 
