@@ -296,18 +296,20 @@ Draft BackToPending(const JobRecord& job, WallTime not_before, const AdmissionSe
   ReturnToQueue(draft.get(), settings, now);
   EndSlices(draft.get());
   LeaveFlavor(draft.get());
-  const AdmissionState& state = StateOf(*draft);
+  const std::optional<WallTime> backs_off_until = StateOf(*draft).requeue_at;
   if (asked) {
     MarkRequeued(draft.get(), why, evicted->message, now);
   } else if ((why == ReasonName(Reason::kAdmissionCheck) ||
               why == ReasonName(Reason::kMemberEvicted) ||
               why == ReasonName(Reason::kPodsReadyTimeout)) &&
-             (!state.requeue_at || *state.requeue_at <= now)) {
+             (!backs_off_until || *backs_off_until <= now)) {
     MarkRequeued(draft.get(), "BackoffFinished", kBackoffText, now);
   }
   core::HoldBack(draft.get(), not_before, now);
   // Whoever activates it again gives it its whole time (rule A53); the next attempt runs all
   // pods anew, but what the controller of a Workload says of them stays.
+  // Read after the changes above, which replace it.
+  const AdmissionState& state = StateOf(*draft);
   const bool spent = state.deactivation_cause == ReasonName(Reason::kMaximumExecutionTimeExceeded);
   const bool anew = ran && job.shape != ShapeKind::kWorkload && !state.reclaimable.empty();
   if (spent || anew) {
