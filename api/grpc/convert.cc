@@ -6,6 +6,7 @@
 #include "api/service/views.h"
 #include "schedd/base/quantity.h"
 #include "schedd/base/quantity_text.h"
+#include "schedd/text/lenient.h"
 #include "schedd/text/yaml.h"
 
 namespace muster::api {
@@ -29,10 +30,6 @@ void PodSetsToProto(const JobRecord& job, v1::Job* out) {
       }
     }
   }
-}
-
-std::string Text(const json::value* value) {
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
 Result<std::optional<std::int64_t>> Amount(const char* field, const std::string& resource,
@@ -220,14 +217,11 @@ void ToProto(const DocumentOutcome& outcome, v1::ApplyOutcome* out) {
 
 void ToProto(const json::value& object, v1::QueueObject* out) {
   out->set_object(WriteJson(object));
-  if (!object.is_object()) return;
-  out->set_kind(Text(object.get_object().if_contains("kind")));
-  const json::value* metadata = object.get_object().if_contains("metadata");
-  if (metadata == nullptr || !metadata->is_object()) return;
-  out->set_namespace_(Text(metadata->get_object().if_contains("namespace")));
-  out->set_name(Text(metadata->get_object().if_contains("name")));
-  out->set_uid(Text(metadata->get_object().if_contains("uid")));
-  const std::string version = Text(metadata->get_object().if_contains("resourceVersion"));
+  out->set_kind(TextAt(object, "kind"));
+  out->set_namespace_(TextAt(object, {"metadata", "namespace"}));
+  out->set_name(TextAt(object, {"metadata", "name"}));
+  out->set_uid(TextAt(object, {"metadata", "uid"}));
+  const std::string version = TextAt(object, {"metadata", "resourceVersion"});
   out->set_resource_version(std::strtoll(version.c_str(), nullptr, 10));
 }
 

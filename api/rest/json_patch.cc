@@ -8,6 +8,7 @@
 #include "api/rest/http/plain_problem.h"
 #include "schedd/base/limits.h"
 #include "schedd/text/json_patch.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::rest {
 namespace {
@@ -53,10 +54,9 @@ Result<Operation> ReadOperation(const json::value& item, const std::string& fiel
   const json::object* object = item.if_object();
   if (object == nullptr) return InvalidField(field, "must be an object");
   const auto text = [&](const char* key, std::string_view* out) {
-    const json::value* member = object->if_contains(key);
-    if (member == nullptr || !member->is_string()) return false;
-    *out = member->get_string();
-    return true;
+    const json::string* member = FindText(object, key);
+    if (member != nullptr) *out = *member;
+    return member != nullptr;
   };
   if (!text("op", &operation.op)) return InvalidField(field + ".op", "is required");
   const bool has_path = text("path", &operation.path);
@@ -124,11 +124,8 @@ Result<json::value> Patched(const Request& request, json::value now) {
   if (PatchMediaOf(request.content_type) == PatchMedia::kJson)
     return ByJsonPatch(*patch, std::move(now));
   if (!patch->is_object()) return InvalidArgument("a merge patch of an object is an object");
-  if (json::object* object = now.if_object(); object != nullptr) {
-    json::value* metadata = object->if_contains("metadata");
-    if (metadata != nullptr && metadata->is_object())
-      metadata->get_object().erase("resourceVersion");
-  }
+  if (json::object* metadata = MutableObject(now.if_object(), "metadata"))
+    metadata->erase("resourceVersion");
   Merge(*patch, &now);
   return now;
 }

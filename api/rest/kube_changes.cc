@@ -140,16 +140,6 @@ Response NoSuchPath() {
   return PlainProblem(true, 404, "the server has no such resource on this path");
 }
 
-const json::object* ObjectIn(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value != nullptr ? value->if_object() : nullptr;
-}
-
-std::string TextIn(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-}
-
 Result<json::object> ManifestFor(const KubeTarget& target, Result<json::value> document) {
   if (!document.ok()) return document.error();
   json::object* object = document->if_object();

@@ -14,10 +14,6 @@ void Refuse(const Responder& respond, const Error& error);
 /// The 404 of a path that names nothing.
 Response NoSuchPath();
 
-/// A member that is an object, or null; a member's text, or "".
-const json::object* ObjectIn(const json::object& object, std::string_view key);
-std::string TextIn(const json::object& object, std::string_view key);
-
 /// A manifest, its apiVersion, kind, namespace and name filled in from the path or agreeing with
 /// it.
 Result<json::object> ManifestFor(const KubeTarget& target, Result<json::value> document);

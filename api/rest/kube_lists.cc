@@ -5,6 +5,7 @@
 
 #include "api/rest/query_reader.h"
 #include "schedd/text/base64.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::rest {
 namespace {
@@ -14,14 +15,8 @@ constexpr std::string_view kTokenBegin = "after:";
 
 using Place = std::pair<std::string, std::string>;  // namespace and name
 
-std::string TextOf(const json::value& object, const char* pointer) {
-  boost::system::error_code none;
-  const json::value* found = object.find_pointer(pointer, none);
-  return found != nullptr && found->is_string() ? std::string(found->get_string()) : "";
-}
-
 Place PlaceOf(const json::value& object) {
-  return {TextOf(object, "/metadata/namespace"), TextOf(object, "/metadata/name")};
+  return {TextAt(object, {"metadata", "namespace"}), TextAt(object, {"metadata", "name"})};
 }
 
 std::string TokenOf(const Place& last) {

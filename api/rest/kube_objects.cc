@@ -11,6 +11,7 @@
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
 #include "api/service/validate.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::rest {
 namespace {
@@ -32,12 +33,9 @@ Result<DeleteWish> ReadDeleteWish(const Request& request) {
   if (!body.ok()) return body.error();
   const json::object* options = body->if_object();
   if (options == nullptr) return InvalidArgument("the body is not DeleteOptions");
-  if (const json::value* runs = options->if_contains("dryRun");
-      runs != nullptr && runs->is_array()) {
-    wish.dry_run = wish.dry_run || !runs->get_array().empty();
-  }
-  if (const json::object* preconditions = ObjectIn(*options, "preconditions")) {
-    wish.uid = TextIn(*preconditions, "uid");
+  wish.dry_run = wish.dry_run || !ArrayOrEmpty(options, "dryRun").empty();
+  if (const json::object* preconditions = FindObject(options, "preconditions")) {
+    wish.uid = TextAt(preconditions, "uid");
     const auto version = api::ResourceVersionOf(preconditions->if_contains("resourceVersion"),
                                                 "preconditions.resourceVersion");
     if (!version.ok()) return version.error();
@@ -138,14 +136,14 @@ void KubeCreate(ApiContext& api, const Who& who, Request& request, Responder res
                          request.idempotency_key, std::move(respond));
   }
   const json::object& metadata = manifest->at("metadata").get_object();
-  if (!TextIn(metadata, "resourceVersion").empty()) {
+  if (!TextAt(metadata, "resourceVersion").empty()) {
     return Refuse(respond, InvalidField("metadata.resourceVersion",
                                         "must not be set on objects to be created"));
   }
   ObjectChange change;
   change.kind = target.resource->config->kind;
   change.ns = target.ns;
-  change.name = TextIn(metadata, "name");
+  change.name = TextAt(metadata, "name");
   change.manifest = WriteJson(*manifest);
   change.must_not_exist = true;
   ChangeOne(api, who, std::move(change), *dry_run, 201, target.resource->version, respond);
@@ -169,7 +167,7 @@ void KubeDelete(ApiContext& api, const Who& who, Request& request, Responder res
   const Result<json::value> present = api.service.GetObject(
       who, target.resource->config->kind, target.ns, target.name, target.resource->version);
   if (!present.ok()) return Refuse(respond, present.error());
-  const std::string uid = TextIn(*ObjectIn(present->get_object(), "metadata"), "uid");
+  const std::string uid = TextAt(*present, {"metadata", "uid"});
   if (!wish->uid.empty() && wish->uid != uid) {
     return Refuse(respond,
                   Aborted("the object's uid is " + uid + ", not the one of the precondition"));

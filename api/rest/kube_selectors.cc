@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "schedd/base/names.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::rest {
 namespace {
@@ -193,14 +194,8 @@ Result<KubeSelector> KubeSelector::Parse(const std::string& labels, const std::s
 
 bool KubeSelector::Matches(const json::value& object) const {
   if (any()) return true;
-  const json::object empty;
-  const auto object_at = [&](const json::value& in, const char* pointer) -> const json::object& {
-    boost::system::error_code none;
-    const json::value* found = in.find_pointer(pointer, none);
-    return found != nullptr && found->is_object() ? found->get_object() : empty;
-  };
-  const json::object& metadata = object_at(object, "/metadata");
-  const json::object& labels = object_at(object, "/metadata/labels");
+  const json::object& metadata = ObjectOrEmpty(object, "metadata");
+  const json::object& labels = ObjectOrEmpty(object, {"metadata", "labels"});
   const auto all_hold = [](const std::vector<Requirement>& requirements, const json::object& in,
                            const char* absent) {
     return std::all_of(requirements.begin(), requirements.end(),

@@ -11,13 +11,10 @@
 #include "api/service/submission.h"
 #include "schedd/base/limits.h"
 #include "schedd/shapes/parts/manifest_warnings.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::api {
 namespace {
-
-const json::value* Member(const json::value& value, std::string_view key) {
-  return value.is_object() ? value.get_object().if_contains(key) : nullptr;
-}
 
 class Planner {
  public:
@@ -57,14 +54,13 @@ class Planner {
  private:
   bool IsJob(std::size_t i) const {
     return !shapes::IsConfigObject(documents_[i]) &&
-           (shapes::IsJobShape(documents_[i]) || Member(documents_[i], "script") != nullptr);
+           (shapes::IsJobShape(documents_[i]) || FindValue(documents_[i], "script") != nullptr);
   }
 
   Status PlanObject(std::size_t i) {
     if (!documents_[i].is_object()) return InvalidArgument("a document is one object");
-    const json::value* kind = Member(documents_[i], "kind");
-    const shapes::KindInfo* named =
-        kind != nullptr && kind->is_string() ? FindKindByName(kind->get_string()) : nullptr;
+    const json::string* kind = FindText(documents_[i], "kind");
+    const shapes::KindInfo* named = kind == nullptr ? nullptr : FindKindByName(*kind);
     const Result<shapes::ParsedObject> parsed = shapes::ParseObject(
         named == nullptr ? documents_[i] : WithNamespace(documents_[i], named->kind, ns_));
     if (!parsed.ok()) return parsed.error();

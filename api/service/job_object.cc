@@ -7,6 +7,7 @@
 #include "schedd/model/scale_lifecycle.h"
 #include "schedd/shapes/parts/canonical.h"
 #include "schedd/shapes/parts/metadata.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::api {
 namespace {
@@ -55,11 +56,9 @@ json::value SchedulerService::JobObject(const JobRecord& job, const json::value&
   json::object out = canonical.is_object() ? canonical.get_object() : json::object();
   SetMetadata(job, &out);
   // Queued jobs are written with `suspend: true`; as under Kueue it is false from the start on.
-  json::value* spec = HasSuspend(job.shape) ? out.if_contains("spec") : nullptr;
-  if (spec != nullptr && spec->is_object()) {
-    json::value* suspend = spec->get_object().if_contains("suspend");
-    if (suspend != nullptr) *suspend = !IsDispatched(job.state) && !job.start_time.set();
-  }
+  json::object* spec = HasSuspend(job.shape) ? MutableObject(&out, "spec") : nullptr;
+  json::value* suspend = spec == nullptr ? nullptr : spec->if_contains("suspend");
+  if (suspend != nullptr) *suspend = !IsDispatched(job.state) && !job.start_time.set();
   SetPriority(job, &out["metadata"].get_object());
   out["status"] = KindStatus(job, *engine_.View()->settings);
   return out;

@@ -4,6 +4,7 @@
 
 #include "schedd/core/member/never_fits.h"
 #include "schedd/shapes/config/queue_objects.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::api {
 namespace {
@@ -11,13 +12,12 @@ namespace {
 // Read from the manifest: it is asked for only when a job is refused or about to wait for ever.
 bool Refuses(const WorldView& view, const JobRecord& draft) {
   const auto queue = view.objects->find({ObjectKind::kClusterQueue, "", draft.cluster_queue});
-  const json::value* choice = nullptr;
+  const json::string* choice = nullptr;
   Result<json::value> manifest = json::value();
   if (queue != view.objects->end()) manifest = ParseJson(queue->second->manifest);
-  boost::system::error_code none;
   if (manifest.ok())
-    choice = manifest->find_pointer("/metadata/annotations/muster.io~1never-fits", none);
-  if (choice != nullptr && choice->is_string()) return choice->get_string() == "refuse";
+    choice = FindText(*manifest, {"metadata", "annotations", "muster.io/never-fits"});
+  if (choice != nullptr) return *choice == "refuse";
   return draft.shape == ShapeKind::kBatchScript;
 }
 

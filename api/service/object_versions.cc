@@ -3,14 +3,10 @@
 #include <string>
 
 #include "schedd/shapes/config/queue_objects.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::api {
 namespace {
-
-json::object* ObjectAt(json::object* parent, std::string_view key) {
-  json::value* member = parent->if_contains(key);
-  return member != nullptr && member->is_object() ? &member->get_object() : nullptr;
-}
 
 void Rename(json::object* object, std::string_view from, std::string_view to) {
   if (object == nullptr) return;
@@ -30,10 +26,10 @@ void ReplaceText(json::object* object, std::string_view key, std::string_view fr
 
 // v1beta1's list of names, as the only form that v1beta2 has.
 void NameChecksInStrategy(json::object* spec) {
-  const json::value* names = spec->if_contains("admissionChecks");
-  if (names == nullptr || !names->is_array() || spec->contains("admissionChecksStrategy")) return;
+  const json::array* names = FindArray(spec, "admissionChecks");
+  if (names == nullptr || spec->contains("admissionChecksStrategy")) return;
   json::array rules;
-  for (const json::value& name : names->get_array()) rules.push_back(json::object{{"name", name}});
+  for (const json::value& name : *names) rules.push_back(json::object{{"name", name}});
   spec->erase("admissionChecks");
   (*spec)["admissionChecksStrategy"] = json::object{{"admissionChecks", std::move(rules)}};
 }
@@ -49,18 +45,18 @@ void ConvertVersion(ObjectKind kind, std::string_view version, json::object* obj
   (*object)["apiVersion"] =
       group.empty() ? std::string(version) : group + "/" + std::string(version);
   const bool newer = version == "v1beta2";
-  json::object* spec = ObjectAt(object, "spec");
+  json::object* spec = MutableObject(object, "spec");
   if (kind == ObjectKind::kClusterQueue && spec != nullptr) {
     Rename(spec, newer ? "cohort" : "cohortName", newer ? "cohortName" : "cohort");
     if (newer) NameChecksInStrategy(spec);
-    json::object* fungibility = ObjectAt(spec, "flavorFungibility");
+    json::object* fungibility = MutableObject(spec, "flavorFungibility");
     ReplaceText(fungibility, "whenCanBorrow", newer ? "Borrow" : "MayStopSearch",
                 newer ? "MayStopSearch" : "Borrow");
     ReplaceText(fungibility, "whenCanPreempt", newer ? "Preempt" : "MayStopSearch",
                 newer ? "MayStopSearch" : "Preempt");
   }
   if (kind == ObjectKind::kLocalQueue) {
-    json::object* status = ObjectAt(object, "status");
+    json::object* status = MutableObject(object, "status");
     Rename(status, newer ? "flavorUsage" : "flavorsUsage", newer ? "flavorsUsage" : "flavorUsage");
   }
 }

@@ -1,6 +1,7 @@
 #include "api/service/quota_edit.h"
 
 #include "schedd/base/quantity.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::api {
 namespace {
@@ -8,24 +9,18 @@ namespace {
 json::value* NamedItem(json::value* list, std::string_view name) {
   if (list == nullptr || !list->is_array()) return nullptr;
   for (json::value& item : list->get_array()) {
-    if (!item.is_object()) continue;
-    const json::value* own = item.get_object().if_contains("name");
-    if (own != nullptr && own->is_string() && own->get_string() == name) return &item;
+    const json::string* own = FindText(item, "name");
+    if (own != nullptr && *own == name) return &item;
   }
   return nullptr;
 }
 
-json::value* Member(json::value* value, std::string_view key) {
-  if (value == nullptr || !value->is_object()) return nullptr;
-  return value->get_object().if_contains(key);
-}
-
 json::object* FindQuota(json::value* manifest, const QuotaKey& key) {
-  json::value* groups = Member(Member(manifest, "spec"), "resourceGroups");
+  json::value* groups = MutableMember(MutableMember(manifest, "spec"), "resourceGroups");
   if (groups == nullptr || !groups->is_array()) return nullptr;
   for (json::value& group : groups->get_array()) {
-    json::value* flavor = NamedItem(Member(&group, "flavors"), key.flavor);
-    json::value* resource = NamedItem(Member(flavor, "resources"), key.resource);
+    json::value* flavor = NamedItem(MutableMember(&group, "flavors"), key.flavor);
+    json::value* resource = NamedItem(MutableMember(flavor, "resources"), key.resource);
     if (resource != nullptr) return &resource->get_object();
   }
   return nullptr;

@@ -4,6 +4,7 @@
 
 #include "schedd/shapes/kinds/job_change.h"
 #include "schedd/text/json.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::api {
 
@@ -28,10 +29,7 @@ Result<ReplaceJobCommand> TakeReplacement(const JobRecord& job, const json::valu
                                           json::value* wanted) {
   ReplaceJobCommand command;
   command.job = job.id;
-  const json::value* kind = now.is_object() ? now.get_object().if_contains("kind") : nullptr;
-  const std::string_view own = ShapeKindName(job.shape);
-  if (kind == nullptr || *kind != json::value(json::string_view(own.data(), own.size())))
-    return command;
+  if (ViewAt(now, "kind") != ShapeKindName(job.shape)) return command;
   const bool sized =
       job.shape == ShapeKind::kJob && shapes::SizeOfJob(now) != shapes::SizeOfJob(*wanted);
   if (!sized && shapes::GatesOf(now) == shapes::GatesOf(*wanted)) return command;

@@ -6,6 +6,7 @@
 #include "api/service/registered_member.h"
 #include "api/service/unserved.h"
 #include "schedd/text/json.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::api {
 namespace {
@@ -26,12 +27,9 @@ constexpr const char* kEdited[] = {"muster.io/nodes", "muster.io/properties", "m
 
 // The object at a path without its null members, which say the same as absent ones; empty if there
 // is none.
-json::object ObjectIn(const json::value& document, const char* pointer) {
+json::object WithoutNulls(const json::value& document, const JsonPath& path) {
   json::object out;
-  boost::system::error_code none;
-  const json::value* found = document.find_pointer(pointer, none);
-  if (found == nullptr || !found->is_object()) return out;
-  for (const json::key_value_pair& member : found->get_object())
+  for (const json::key_value_pair& member : ObjectOrEmpty(document, path))
     if (!member.value().is_null()) out.emplace(member.key(), member.value());
   return out;
 }
@@ -47,7 +45,7 @@ void TakeMember(const json::object& from, std::string_view key, json::object* to
 }
 
 bool NamesSecret(const json::value& member) {
-  return ObjectIn(member, "/metadata/annotations").contains(kKubeconfigSecret);
+  return WithoutNulls(member, {"metadata", "annotations"}).contains(kKubeconfigSecret);
 }
 
 // What the daemon keeps in the object, where a user's manifest does not say it: an apply does not
@@ -197,15 +195,15 @@ Status EditMember(const ObjectTable& objects, ConfigView* config, ObjectChange* 
   if (const json::value* spec = wanted->get_object().if_contains("spec");
       spec != nullptr && !spec->is_object() && !spec->is_null())
     return InvalidField("spec", "must be an object");
-  const json::object wanted_annotations = ObjectIn(*wanted, "/metadata/annotations");
-  const json::object wanted_spec = ObjectIn(*wanted, "/spec");
-  json::object annotations = ObjectIn(*stored, "/metadata/annotations");
-  json::object spec = ObjectIn(*stored, "/spec");
+  const json::object wanted_annotations = WithoutNulls(*wanted, {"metadata", "annotations"});
+  const json::object wanted_spec = WithoutNulls(*wanted, "spec");
+  json::object annotations = WithoutNulls(*stored, {"metadata", "annotations"});
+  json::object spec = WithoutNulls(*stored, "spec");
   for (const char* key : kEdited) TakeMember(wanted_annotations, key, &annotations);
   TakeMember(wanted_spec, "taints", &spec);
   TakeMember(wanted_spec, "heartbeatPeriodSeconds", &spec);
-  const bool same_labels =
-      ObjectIn(*stored, "/metadata/labels") == ObjectIn(*wanted, "/metadata/labels");
+  const bool same_labels = WithoutNulls(*stored, {"metadata", "labels"}) ==
+                           WithoutNulls(*wanted, {"metadata", "labels"});
   if (wanted_annotations != annotations || wanted_spec != spec || !same_labels)
     return DaemonOwned();
   stored->get_object()["metadata"].get_object()["annotations"] = std::move(annotations);

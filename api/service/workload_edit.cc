@@ -9,6 +9,7 @@
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/shapes/kinds/workload_status.h"
 #include "schedd/shapes/parts/metadata.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::api {
 namespace {
@@ -17,20 +18,6 @@ using shapes::Field;
 using shapes::Problems;
 
 constexpr std::size_t kMessageBytes = 32'768;  // Kueue's bound of a check's message
-
-const json::value* Find(const json::value& object, std::initializer_list<const char*> path) {
-  const json::value* at = &object;
-  for (const char* key : path) {
-    at = at->is_object() ? at->get_object().if_contains(key) : nullptr;
-    if (at == nullptr || at->is_null()) return nullptr;
-  }
-  return at;
-}
-
-json::object ObjectAt(const json::value& object, std::initializer_list<const char*> path) {
-  const json::value* found = Find(object, path);
-  return found != nullptr && found->is_object() ? found->get_object() : json::object();
-}
 
 // The keys on which two objects differ, in the order of their names. An empty list or object and
 // none are the same.
@@ -54,27 +41,21 @@ std::set<std::string> Differences(const json::object& a, const json::object& b) 
   return keys;
 }
 
-std::optional<std::string> TextOf(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  if (value == nullptr || !value->is_string()) return std::nullopt;
-  return std::string(value->get_string());
-}
-
 // The class may become another one; it may not go, nor may it come from elsewhere than Kueue's own.
-Status ReadClass(const std::optional<std::string>& name, const std::string& field,
-                 const JobRecord& job, ChangeJobCommand* command) {
-  if (!name || name->empty()) return InvalidField(field, "cannot be removed");
-  if (*name == job.priority_class) return Done{};
-  if (command->priority_class && *command->priority_class != *name)
+Status ReadClass(const std::string& name, const std::string& field, const JobRecord& job,
+                 ChangeJobCommand* command) {
+  if (name.empty()) return InvalidField(field, "cannot be removed");
+  if (name == job.priority_class) return Done{};
+  if (command->priority_class && *command->priority_class != name)
     return InvalidField(field, "is another class than the one that the label names");
-  command->priority_class = *name;
+  command->priority_class = name;
   return Done{};
 }
 
-Status ReadBoost(const std::optional<std::string>& text, const std::string& field,
-                 ChangeJobCommand* command) {
+// None without a text.
+Status ReadBoost(const json::string* text, const std::string& field, ChangeJobCommand* command) {
   std::int32_t boost = 0;
-  if (text) {
+  if (text != nullptr) {
     const auto parsed = std::from_chars(text->data(), text->data() + text->size(), boost);
     if (parsed.ec != std::errc() || parsed.ptr != text->data() + text->size())
       return InvalidField(field, "must be an integer of 32 bits");
@@ -85,22 +66,22 @@ Status ReadBoost(const std::optional<std::string>& text, const std::string& fiel
 
 Status ReadMetadata(const JobRecord& job, const json::value& now, const json::value& wanted,
                     ChangeJobCommand* command) {
-  const json::object labels = ObjectAt(wanted, {"metadata", "labels"});
-  for (const std::string& key : Differences(ObjectAt(now, {"metadata", "labels"}), labels)) {
+  const json::object& labels = ObjectOrEmpty(wanted, {"metadata", "labels"});
+  for (const std::string& key : Differences(ObjectOrEmpty(now, {"metadata", "labels"}), labels)) {
     const std::string field = "metadata.labels[" + key + "]";
     if (key != shapes::kPriorityKey)
       return InvalidField(field, "cannot be changed once the job is accepted");
-    const Status read = ReadClass(TextOf(labels, shapes::kPriorityKey), field, job, command);
+    const Status read = ReadClass(TextAt(labels, shapes::kPriorityKey), field, job, command);
     if (!read.ok()) return read;
   }
-  const json::object annotations = ObjectAt(wanted, {"metadata", "annotations"});
+  const json::object& annotations = ObjectOrEmpty(wanted, {"metadata", "annotations"});
   for (const std::string& key :
-       Differences(ObjectAt(now, {"metadata", "annotations"}), annotations)) {
+       Differences(ObjectOrEmpty(now, {"metadata", "annotations"}), annotations)) {
     const std::string field = "metadata.annotations[" + key + "]";
     if (key == "kubectl.kubernetes.io/last-applied-configuration") continue;
     if (key != shapes::kPriorityBoostKey)
       return InvalidField(field, "cannot be changed once the job is accepted");
-    const Status read = ReadBoost(TextOf(annotations, shapes::kPriorityBoostKey), field, command);
+    const Status read = ReadBoost(FindText(annotations, shapes::kPriorityBoostKey), field, command);
     if (!read.ok()) return read;
   }
   return Done{};
@@ -108,7 +89,8 @@ Status ReadMetadata(const JobRecord& job, const json::value& now, const json::va
 
 Status ReadSpec(const JobRecord& job, bool of_workload, const json::value& now,
                 const json::value& wanted, ChangeJobCommand* command) {
-  const json::object before = ObjectAt(now, {"spec"}), spec = ObjectAt(wanted, {"spec"});
+  const json::object& before = ObjectOrEmpty(now, "spec");
+  const json::object& spec = ObjectOrEmpty(wanted, "spec");
   for (const std::string& key : Differences(before, spec)) {
     const std::string field = "spec." + key;
     if (of_workload && key == "active") {
@@ -120,22 +102,22 @@ Status ReadSpec(const JobRecord& job, bool of_workload, const json::value& now,
       continue;
     }
     if (of_workload && key == "priorityClassName") {
-      const Status read = ReadClass(TextOf(spec, "priorityClassName"), field, job, command);
+      const Status read = ReadClass(TextAt(spec, "priorityClassName"), field, job, command);
       if (!read.ok()) return read;
       continue;
     }
     if (of_workload && key == "priorityClassSource" &&
-        TextOf(spec, "priorityClassSource") == "kueue.x-k8s.io/workloadpriorityclass") {
+        ViewAt(spec, "priorityClassSource") == "kueue.x-k8s.io/workloadpriorityclass") {
       continue;  // a class comes to a job that had none
     }
     if (of_workload && key == "priorityClassRef") {
-      const json::object was = ObjectAt(now, {"spec", "priorityClassRef"});
-      const json::object ref = ObjectAt(wanted, {"spec", "priorityClassRef"});
+      const json::object& was = ObjectOrEmpty(now, {"spec", "priorityClassRef"});
+      const json::object& ref = ObjectOrEmpty(wanted, {"spec", "priorityClassRef"});
       for (const std::string& part : Differences(was, ref)) {
         const bool may = part == "name" || was.empty();
         if (!may) return InvalidField(field + "." + part, "cannot be changed");
       }
-      const Status read = ReadClass(TextOf(ref, "name"), field + ".name", job, command);
+      const Status read = ReadClass(TextAt(ref, "name"), field + ".name", job, command);
       if (!read.ok()) return read;
       continue;
     }
@@ -187,7 +169,7 @@ std::vector<AdmissionCheckStatus> ReadChecks(const Field& list, const JobRecord&
 }  // namespace
 
 Result<std::int64_t> WantedVersion(const json::value& wanted) {
-  return ResourceVersionOf(Find(wanted, {"metadata", "resourceVersion"}),
+  return ResourceVersionOf(FindValue(wanted, {"metadata", "resourceVersion"}),
                            "metadata.resourceVersion");
 }
 
@@ -198,8 +180,7 @@ Result<bool> ReadJobEdit(const JobRecord& job, const json::value& now, const jso
   command->job = job.id;
   command->expected_resource_version = *version;
   if (const Status read = ReadMetadata(job, now, wanted, command); !read.ok()) return read.error();
-  const json::value* kind = Find(now, {"kind"});
-  const bool of_workload = kind != nullptr && *kind == "Workload";
+  const bool of_workload = ViewAt(now, "kind") == "Workload";
   if (const Status read = ReadSpec(job, of_workload, now, wanted, command); !read.ok())
     return read.error();
   return command->active || command->priority_class || command->priority_boost;
@@ -208,7 +189,7 @@ Result<bool> ReadJobEdit(const JobRecord& job, const json::value& now, const jso
 Result<StatusEdit> ReadStatusEdit(const JobRecord& job, const json::value& now,
                                   const json::value& wanted) {
   const std::set<std::string> differing =
-      Differences(ObjectAt(now, {"status"}), ObjectAt(wanted, {"status"}));
+      Differences(ObjectOrEmpty(now, "status"), ObjectOrEmpty(wanted, "status"));
   for (const std::string& key : differing) {
     if (key == "admissionChecks" || key == "reclaimablePods") continue;
     const std::string sentence = "is written by Muster alone, and differs from what it is now";

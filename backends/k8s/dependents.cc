@@ -8,6 +8,7 @@
 #include "schedd/model/member_labels.h"
 #include "schedd/text/base64.h"
 #include "schedd/text/json.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::k8s {
 namespace {
@@ -23,14 +24,14 @@ constexpr std::string_view kSharedAnnotation = "muster.io/shared";
 json::object ContentOf(const json::object& object) {
   json::object content;
   for (const char* key : {"data", "binaryData"}) {
-    const json::value* part = object.if_contains(key);
-    if (part != nullptr && part->is_object() && !part->get_object().empty()) content[key] = *part;
+    const json::object& part = ObjectOrEmpty(object, key);
+    if (!part.empty()) content[key] = part;
   }
-  const json::value* plain = object.if_contains("stringData");
-  if (plain != nullptr && plain->is_object() && !plain->get_object().empty()) {
+  const json::object& plain = ObjectOrEmpty(object, "stringData");
+  if (!plain.empty()) {
     json::value& data = content["data"];
     if (!data.is_object()) data.emplace_object();
-    for (const auto& [key, text] : plain->get_object()) {
+    for (const auto& [key, text] : plain) {
       if (text.is_string()) data.get_object()[key] = EncodeBase64(text.get_string());
     }
   }

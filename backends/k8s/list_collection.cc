@@ -3,6 +3,7 @@
 
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/reflector.h"
+#include "schedd/text/lenient.h"
 #include "schedd/text/percent.h"
 
 namespace muster::k8s {
@@ -56,21 +57,16 @@ class PagedList : public std::enable_shared_from_this<PagedList> {
       FillIn(*list, &items->get_array());
       callbacks_.on_page(items->get_array());
     }
-    continue_ = Text(metadata->get_object(), "continue");
+    continue_ = TextAt(metadata, "continue");
     if (!continue_.empty()) return Ask();
-    callbacks_.done(Text(metadata->get_object(), "resourceVersion"));
-  }
-
-  static std::string Text(const json::object& object, std::string_view key) {
-    const auto* value = object.if_contains(key);
-    return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
+    callbacks_.done(TextAt(metadata, "resourceVersion"));
   }
 
   // The API server leaves out of each item what it says once: "JobList", "batch/v1".
   static void FillIn(const json::object& list, json::array* items) {
-    std::string kind = Text(list, "kind");
+    std::string kind = TextAt(list, "kind");
     if (kind.ends_with("List")) kind.resize(kind.size() - 4);
-    const std::string api_version = Text(list, "apiVersion");
+    const std::string api_version = TextAt(list, "apiVersion");
     for (auto& item : *items) {
       auto* object = item.if_object();
       if (object == nullptr) continue;

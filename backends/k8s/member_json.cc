@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "schedd/text/lenient.h"
+
 namespace muster::k8s {
 namespace {
 
@@ -55,11 +57,6 @@ Error NoJson(const boost::system::error_code& error) {
   return {Code::kDataLoss, "the member's answer is not JSON: " + error.message()};
 }
 
-std::string TextOf(const json::object& object, std::string_view key) {
-  const auto* value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-}
-
 Code CodeOf(int status, const std::string& reason) {
   switch (status) {
     case 400:
@@ -107,13 +104,10 @@ MemberDocument::MemberDocument(std::string_view text)
 
 ApiStatus ReadApiStatus(const json::value& status) {
   ApiStatus out;
-  if (!status.is_object()) return out;
-  const json::object& object = status.get_object();
-  if (TextOf(object, "kind") != "Status") return out;
-  out.reason = TextOf(object, "reason");
-  out.message = TextOf(object, "message");
-  if (const auto* code = object.if_contains("code"); code != nullptr && code->is_int64())
-    out.code = static_cast<int>(code->get_int64());
+  if (ViewAt(status, "kind") != "Status") return out;
+  out.reason = TextAt(status, "reason");
+  out.message = TextAt(status, "message");
+  if (const auto code = IntegerAt(status, "code")) out.code = static_cast<int>(*code);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "backends/k8s/status/reader.h"
 #include "schedd/model/member_labels.h"
 #include "schedd/model/member_queues.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::k8s {
 namespace {
@@ -59,8 +60,7 @@ template <class Value, class F>
 void EachPodSpec(Value& value, const F& visit) {
   if (value.is_object()) {
     auto& object = value.get_object();
-    const auto* containers = std::as_const(object).if_contains("containers");
-    if (containers != nullptr && containers->is_array()) return visit(object);
+    if (FindArray(object, "containers") != nullptr) return visit(object);
     for (auto& member : object) EachPodSpec(member.value(), visit);
   } else if (value.is_array()) {
     for (auto& item : value.get_array()) EachPodSpec(item, visit);

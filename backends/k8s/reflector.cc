@@ -6,6 +6,7 @@
 
 #include "backends/k8s/client/backoff.h"
 #include "backends/k8s/member_json.h"
+#include "schedd/text/lenient.h"
 #include "schedd/text/percent.h"
 
 namespace muster::k8s {
@@ -136,15 +137,14 @@ void Reflector::Core::Line(std::uint64_t round, std::string_view line) {
   if (!Current(round) || refused_) return;
   MemberDocument parsed(line);
   auto* event = parsed.ok() ? parsed->if_object() : nullptr;
-  auto* type = event == nullptr ? nullptr : event->if_contains("type");
-  auto* object = event == nullptr ? nullptr : event->if_contains("object");
-  if (type == nullptr || !type->is_string() || object == nullptr || !object->is_object()) {
+  const json::string* type = FindText(event, "type");
+  if (type == nullptr || FindObject(event, "object") == nullptr) {
     refused_ = Error{Code::kDataLoss, "the member's watch sent a line that is no event"};
     // Whatever it was about is in the next list.
     std::exchange(stream_, nullptr)->Close();
     return Trouble(*refused_, true);
   }
-  Event(std::string_view(type->get_string()), *event);
+  Event(std::string_view(*type), *event);
 }
 
 void Reflector::Core::Event(std::string_view type, json::object& event) {
@@ -154,11 +154,8 @@ void Reflector::Core::Event(std::string_view type, json::object& event) {
     refused_ = Error{status.code == 410 ? Code::kOutOfRange : Code::kUnavailable, status.message};
     return;  // the end of the stream follows
   }
-  const auto* metadata = object.get_object().if_contains("metadata");
-  const auto* version = metadata != nullptr && metadata->is_object()
-                            ? metadata->get_object().if_contains("resourceVersion")
-                            : nullptr;
-  if (version != nullptr && version->is_string()) version_ = version->get_string();
+  if (const json::string* version = FindText(object, {"metadata", "resourceVersion"}))
+    version_ = *version;
   fruitful_ = true;
   retry_.Reset();
   if (type == "BOOKMARK") return sink_->OnAlive();

@@ -5,6 +5,7 @@
 
 #include "backends/local/process/files.h"
 #include "schedd/base/limits.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::local {
 namespace {
@@ -359,9 +360,9 @@ void Attempt::StopPod(Pod* pod, std::int64_t grace_ms) {
   if (grace_ms < 0) {
     longest_ms = kDefaultGraceMs;
     for (const json::object* pod_template : controller_->templates(object_)) {
-      longest_ms = std::max(
-          longest_ms, SecondsToMillis(Integer(Object(*pod_template, "spec"),
-                                              "terminationGracePeriodSeconds", 0)));
+      longest_ms =
+          std::max(longest_ms, SecondsToMillis(Integer(ObjectOrEmpty(*pod_template, "spec"),
+                                                       "terminationGracePeriodSeconds", 0)));
     }
   }
   pod->kill_at = world_.options.clock->Now() + MillisToNanos(longest_ms) + kSupervisorSlackNs;

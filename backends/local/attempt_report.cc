@@ -6,6 +6,7 @@
 
 #include "backends/local/attempt.h"
 #include "backends/local/process/files.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::local {
 namespace {
@@ -144,7 +145,7 @@ void Attempt::AddHosts(const std::vector<PodWish>& wishes) const {
   }
   for (const PodWish& wish : wishes) {
     const std::string host = wish.host_name.empty() ? wish.identity.name : wish.host_name;
-    std::string subdomain = Text(Object(wish.pod_template, "spec"), "subdomain");
+    std::string subdomain = Text(ObjectOrEmpty(wish.pod_template, "spec"), "subdomain");
     if (!wish.subdomain.empty()) subdomain = wish.subdomain;
     std::string line = "127.0.0.1 " + host;
     if (!subdomain.empty()) {

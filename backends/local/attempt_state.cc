@@ -1,6 +1,7 @@
 #include "backends/local/attempt_state.h"
 
 #include "backends/local/process/files.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::local {
 namespace {
@@ -67,17 +68,17 @@ Result<AttemptState> ReadAttemptState(const std::string& dir) {
   state.name = Text(*from, "name");
   state.created = {Integer(*from, "createdUs", 0)};
   state.released = {Integer(*from, "releasedUs", 0)};
-  state.suspended = Flag(*from, "suspended");
-  state.removing = Flag(*from, "removing");
-  state.keep_logs = Flag(*from, "keepLogs");
-  state.removed = Flag(*from, "removed");
+  state.suspended = FlagAt(*from, "suspended");
+  state.removing = FlagAt(*from, "removing");
+  state.keep_logs = FlagAt(*from, "keepLogs");
+  state.removed = FlagAt(*from, "removed");
   state.grace_ms = Integer(*from, "graceMs", -1);
   state.scale = Integer(*from, "scale", 0);
-  for (const json::value& port : Array(*from, "ports")) {
+  for (const json::value& port : ArrayOrEmpty(*from, "ports")) {
     if (port.is_int64()) state.ports.push_back(static_cast<int>(port.get_int64()));
   }
-  state.memo = Object(*from, "memo");
-  state.outcome = ReadOutcome(Object(*from, "outcome"));
+  state.memo = ObjectOrEmpty(*from, "memo");
+  state.outcome = ReadOutcome(ObjectOrEmpty(*from, "outcome"));
   return state;
 }
 
@@ -116,8 +117,9 @@ Result<Manifests> ReadManifests(const std::string& dir) {
   const json::value list = json::parse(*dependents, error);
   if (error || !list.is_array()) return Internal("an attempt's dependents are unreadable");
   for (const json::value& entry : list.get_array()) {
-    const json::object& one = AsObject(entry);
-    manifests.dependents.push_back({Text(one, "kind"), Text(one, "name"), Object(one, "manifest")});
+    const json::object& one = ObjectOrEmpty(entry);
+    manifests.dependents.push_back(
+        {Text(one, "kind"), Text(one, "name"), ObjectOrEmpty(one, "manifest")});
   }
   return manifests;
 }

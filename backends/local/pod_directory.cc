@@ -14,6 +14,7 @@
 
 #include "backends/local/process/files.h"
 #include "backends/local/process/process_tree.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::local {
 namespace {
@@ -51,11 +52,11 @@ void TakeEnd(const json::object& end, PodRecord* record) {
 
 /// Failures of the main containers, or of the others.
 void ReadFailures(const json::object& status, bool main, PodRecord* record) {
-  for (const json::value& entry : Array(status, "containers")) {
-    const json::object& failure = Object(AsObject(entry), "failure");
-    if (failure.empty() || Flag(AsObject(entry), "main") != main) continue;
+  for (const json::value& entry : ArrayOrEmpty(status, "containers")) {
+    const json::object& failure = ObjectOrEmpty(entry, "failure");
+    if (failure.empty() || FlagAt(entry, "main") != main) continue;
     TakeEnd(failure, record);
-    record->out_of_memory = record->out_of_memory || Flag(failure, "outOfMemory");
+    record->out_of_memory = record->out_of_memory || FlagAt(failure, "outOfMemory");
     if (!record->failed_by_itself) record->failure_message = Text(failure, "message");
     record->failed_by_itself = true;
   }
@@ -65,11 +66,11 @@ void ReadContainers(const json::object& status, PodRecord* record) {
   // What failed by itself counts before what ended because the pod was stopped.
   ReadFailures(status, true, record);
   ReadFailures(status, false, record);
-  for (const json::value& entry : Array(status, "containers")) {
-    const json::object& container = AsObject(entry);
+  for (const json::value& entry : ArrayOrEmpty(status, "containers")) {
+    const json::object& container = ObjectOrEmpty(entry);
     record->restarts += static_cast<std::int32_t>(Integer(container, "restarts", 0));
     if (Text(container, "state") != "ended") continue;
-    record->out_of_memory = record->out_of_memory || Flag(container, "outOfMemory");
+    record->out_of_memory = record->out_of_memory || FlagAt(container, "outOfMemory");
     const auto code = static_cast<std::int32_t>(Integer(container, "exitCode", 0));
     record->exit_codes.emplace_back(Text(container, "name"), code);
     TakeEnd(container, record);
@@ -164,7 +165,7 @@ Result<PodOnDisk> ReadPodDirectory(const std::string& dir, std::int64_t* sequenc
   record.ended = {Integer(status, "endedUs", 0)};
   record.reason = Text(status, "reason");
   record.message = Text(status, "message");
-  record.lost = Flag(status, "lost");
+  record.lost = FlagAt(status, "lost");
   pod.supervisor = {static_cast<pid_t>(Integer(status, "pid", 0)),
                     static_cast<std::uint64_t>(Integer(status, "startTicks", 0))};
   ReadContainers(status, &record);
@@ -243,10 +244,10 @@ void KillRemains(const std::string& dir, const SupervisorId& supervisor) {
   const std::string key = Text(spec, "cgroupKey");
   if (key.empty()) return;
   std::vector<CgroupMount> mounts;
-  for (const json::value& entry : Array(spec, "cgroups")) {
-    const json::object& mount = AsObject(entry);
+  for (const json::value& entry : ArrayOrEmpty(spec, "cgroups")) {
+    const json::object& mount = ObjectOrEmpty(entry);
     mounts.push_back({static_cast<int>(Integer(mount, "version", 2)), Text(mount, "base"),
-                      Flag(mount, "memory"), Flag(mount, "cpu"), Flag(mount, "pids")});
+                      FlagAt(mount, "memory"), FlagAt(mount, "cpu"), FlagAt(mount, "pids")});
   }
   const PodCgroups groups(std::move(mounts), key);
   groups.KillAll();
@@ -281,8 +282,8 @@ Status WriteLostStatus(const std::string& dir, const PodOnDisk& pod, WallTime no
 std::vector<std::string> ContainersOf(const std::string& dir) {
   std::vector<std::string> mains, others;
   const json::object spec = ReadJson(dir + "/spec.json");
-  for (const json::value& entry : Array(spec, "containers")) {
-    const json::object& container = AsObject(entry);
+  for (const json::value& entry : ArrayOrEmpty(spec, "containers")) {
+    const json::object& container = ObjectOrEmpty(entry);
     (Text(container, "role") == "main" ? mains : others).push_back(Text(container, "name"));
   }
   mains.insert(mains.end(), others.begin(), others.end());
@@ -293,9 +294,9 @@ bool ContainerEnded(const std::string& dir, const std::string& container) {
   const json::object status = ReadJson(dir + "/status.json");
   const std::string phase = Text(status, "phase");
   if (phase == "Succeeded" || phase == "Failed") return true;
-  for (const json::value& entry : Array(status, "containers")) {
-    if (Text(AsObject(entry), "name") == container)
-      return Text(AsObject(entry), "state") == "ended";
+  for (const json::value& entry : ArrayOrEmpty(status, "containers")) {
+    if (Text(ObjectOrEmpty(entry), "name") == container)
+      return Text(ObjectOrEmpty(entry), "state") == "ended";
   }
   return false;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "schedd/text/json.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::simulated {
 namespace {
@@ -37,16 +38,12 @@ std::optional<std::int64_t> RunTimeOf(const ManifestText& object) {
   if (object.json.find(kRunTimeAnnotation) == std::string::npos) return std::nullopt;
   const auto manifest = ParseJson(object.json);
   if (!manifest.ok()) return std::nullopt;
-  const json::value* text = &*manifest;
-  for (const char* member : {"metadata", "annotations", kRunTimeAnnotation}) {
-    text = text->is_object() ? text->get_object().if_contains(member) : nullptr;
-    if (text == nullptr) return std::nullopt;
-  }
-  if (!text->is_string()) return std::nullopt;
-  const json::string& digits = text->get_string();
+  const json::string* digits = FindText(*manifest, {"metadata", "annotations", kRunTimeAnnotation});
+  if (digits == nullptr) return std::nullopt;
   std::int64_t ms = 0;
-  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), ms);
-  if (failed != std::errc() || end != digits.data() + digits.size() || ms < 0) return std::nullopt;
+  const char* const behind = digits->data() + digits->size();
+  const auto [end, failed] = std::from_chars(digits->data(), behind, ms);
+  if (failed != std::errc() || end != behind || ms < 0) return std::nullopt;
   return ms;
 }
 

@@ -5,6 +5,7 @@
 #include "clients/cli/documents.h"
 #include "clients/lib/idempotency_key.h"
 #include "clients/lib/job_view.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::cli {
 namespace {
@@ -29,10 +30,9 @@ int Apply(Session& session, const ApplyOptions& options) {
   const client::Outcome<json::value> answer = session.api.Send(
       {"POST", "/v1/apply" + query.text(), json::serialize(body), client::NewIdempotencyKey()});
   if (!answer.ok()) return PrintFailure(NameSources(answer.failure(), *documents));
-  const json::value* items = client::FindPath(*answer, "items");
-  if (items == nullptr || !items->is_array())
-    return PrintFailure(client::BadAnswer("the server's answer has no items"));
-  for (const json::value& item : items->get_array()) {
+  const json::array* items = FindArray(*answer, "items");
+  if (items == nullptr) return PrintFailure(client::BadAnswer("the server's answer has no items"));
+  for (const json::value& item : *items) {
     std::printf("%s/%s %s%s\n", Lower(client::PathText(item, "kind")).c_str(),
                 client::PathText(item, "name").c_str(), client::PathText(item, "outcome").c_str(),
                 options.dry_run ? " (dry run)" : "");

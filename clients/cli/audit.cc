@@ -8,6 +8,7 @@
 #include "clients/lib/job_view.h"
 #include "schedd/base/time.h"
 #include "schedd/text/duration.h"
+#include "schedd/text/lenient.h"
 #include "schedd/text/yaml.h"
 
 namespace muster::cli {
@@ -44,12 +45,11 @@ int Audit(Session& session, const AuditOptions& options) {
   if (!answer.ok()) return PrintFailure(answer.failure());
   if (options.output == "json") return std::printf("%s\n", WriteJsonPretty(*answer).c_str()), 0;
   if (options.output == "yaml") return std::fputs(WriteYaml(*answer).c_str(), stdout), 0;
-  const json::value* items = client::FindPath(*answer, "items");
-  if (items == nullptr || !items->is_array())
-    return PrintFailure(client::BadAnswer("the server's list has no items"));
-  if (items->get_array().empty()) return std::fprintf(stderr, "No entries.\n"), 0;
+  const json::array* items = FindArray(*answer, "items");
+  if (items == nullptr) return PrintFailure(client::BadAnswer("the server's list has no items"));
+  if (items->empty()) return std::fprintf(stderr, "No entries.\n"), 0;
   TextTable table({"TIME", "USER", "VERB", "OBJECT", "DETAIL"});
-  for (const json::value& item : items->get_array()) {
+  for (const json::value& item : *items) {
     table.Add({client::PathText(item, "time"), client::PathText(item, "user"),
                client::PathText(item, "verb"), client::PathText(item, "object"),
                client::PathText(item, "detail")});

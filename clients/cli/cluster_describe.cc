@@ -6,24 +6,17 @@
 #include "clients/cli/durations.h"
 #include "clients/cli/text_table.h"
 #include "clients/lib/job_view.h"
+#include "schedd/text/lenient.h"
 #include "schedd/text/yaml.h"
 
 namespace muster::cli {
 namespace {
 
-using client::FindPath;
 using client::PathText;
 
-const json::object* ObjectAt(const json::value& facts, const char* path) {
-  const json::value* found = FindPath(facts, path);
-  return found != nullptr && found->is_object() ? &found->get_object() : nullptr;
-}
-
-std::string Joined(const json::value& facts, const char* path) {
+std::string Joined(const json::value& facts, const char* key) {
   std::string out;
-  const json::value* list = FindPath(facts, path);
-  if (list == nullptr || !list->is_array()) return out;
-  for (const json::value& item : list->get_array()) {
+  for (const json::value& item : ArrayOrEmpty(facts, key)) {
     std::string text;
     if (item.is_string()) text = std::string(item.get_string());
     if (item.is_object()) {
@@ -43,19 +36,18 @@ std::string StateOf(const json::value& facts) {
 
 // "12s old", and that they are no longer to be relied on.
 std::string AgeOf(const json::value& facts) {
-  const json::value* age = FindPath(facts, "ageSeconds");
-  if (age == nullptr || !age->is_int64()) return "";
-  const json::value* period = FindPath(facts, "heartbeatPeriodSeconds");
-  const bool beats = period != nullptr && period->is_int64();
-  return ShortDuration(age->get_int64()) + " old (" + PathText(facts, "observedAt") + ")" +
-         (beats ? ", at least every " + ShortDuration(period->get_int64()) : "") +
+  const auto age = IntegerAt(facts, "ageSeconds");
+  if (!age) return "";
+  const auto period = IntegerAt(facts, "heartbeatPeriodSeconds");
+  return ShortDuration(*age) + " old (" + PathText(facts, "observedAt") + ")" +
+         (period ? ", at least every " + ShortDuration(*period) : "") +
          (PathText(facts, "stale") == "true" ? ", stale: it has told nothing since" : "");
 }
 
 void PrintResources(const json::value& facts) {
-  const json::object* capacity = ObjectAt(facts, "capacity");
+  const json::object* capacity = FindObject(facts, "capacity");
   if (capacity == nullptr || capacity->empty()) return;
-  const bool machines = ObjectAt(facts, "machines.largestFree") != nullptr;
+  const bool machines = FindObject(facts, {"machines", "largestFree"}) != nullptr;
   std::vector<std::string> heads = {"  RESOURCE", "CAPACITY", "ALLOCATABLE", "USED BY OTHERS",
                                     "FREE"};
   if (machines) heads.emplace_back("MOST ON ONE MACHINE");
@@ -64,7 +56,7 @@ void PrintResources(const json::value& facts) {
     std::vector<std::string> row = {"  " + std::string(one.key())};
     for (const char* path :
          {"capacity", "allocatable", "usedByOthers", "free", "machines.largestFree"}) {
-      const json::object* amounts = ObjectAt(facts, path);
+      const json::object* amounts = FindObject(facts, JsonPath::Dotted(path));
       row.push_back(amounts == nullptr ? "" : client::MemberText(*amounts, one.key()));
     }
     if (!machines) row.pop_back();
@@ -74,7 +66,7 @@ void PrintResources(const json::value& facts) {
 }
 
 void PrintProperties(const json::value& facts) {
-  const json::object* properties = ObjectAt(facts, "properties");
+  const json::object* properties = FindObject(facts, "properties");
   if (properties == nullptr || properties->empty()) return;
   TextTable table({"  PROPERTY", "VALUE"});
   for (const json::key_value_pair& one : *properties)
@@ -84,7 +76,7 @@ void PrintProperties(const json::value& facts) {
 
 // How many machines have how much free.
 void PrintSlots(const json::value& facts) {
-  const json::object* slots = ObjectAt(facts, "machines.freeSlots");
+  const json::object* slots = FindObject(facts, {"machines", "freeSlots"});
   if (slots == nullptr || slots->empty()) return;
   TextTable table({"  RESOURCE", "MACHINES WITH AT LEAST SO MUCH FREE"});
   for (const json::key_value_pair& one : *slots) {
@@ -121,7 +113,7 @@ int ClusterDescribe(Session& session, const std::string& name, const std::string
   known("Heartbeat", AgeOf(*facts));
   known("Version", PathText(*facts, "version"));
   known("Machines", PathText(*facts, "nodeCount"));
-  page.Pairs("Labels", ObjectAt(*facts, "labels"), "=");
+  page.Pairs("Labels", FindObject(*facts, "labels"), "=");
   const std::string taints = Joined(*facts, "taints");
   page.Line(0, "Taints", taints.empty() ? "<none>" : taints);
   known("Data sets", Joined(*facts, "datasets"));

@@ -8,6 +8,7 @@
 #include "clients/cli/commands.h"
 #include "clients/lib/job_view.h"
 #include "clients/lib/visible_text.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::cli {
 namespace {
@@ -20,9 +21,7 @@ long CountIn(const json::value& answer, const char* field) {
 
 std::string Reasons(const json::value& answer) {
   std::string out;
-  const json::value* reasons = client::FindPath(answer, "reasons");
-  if (reasons == nullptr || !reasons->is_array()) return out;
-  for (const json::value& reason : reasons->get_array()) {
+  for (const json::value& reason : ArrayOrEmpty(answer, "reasons")) {
     if (const auto* text = reason.if_string()) out += "  " + client::VisibleText(*text) + "\n";
   }
   return out;

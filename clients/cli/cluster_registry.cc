@@ -6,6 +6,7 @@
 #include "clients/cli/commands.h"
 #include "clients/lib/job_view.h"
 #include "clients/lib/visible_text.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::cli {
 namespace {
@@ -15,9 +16,7 @@ constexpr const char* kRoleField = "clusterRole";
 
 std::string Joined(const json::value& answer, const char* field) {
   std::string text;
-  const json::value* list = client::FindPath(answer, field);
-  if (list == nullptr || !list->is_array()) return text;
-  for (const json::value& item : list->get_array()) {
+  for (const json::value& item : ArrayOrEmpty(answer, field)) {
     if (item.is_string()) text += (text.empty() ? "" : ", ") + std::string(item.get_string());
   }
   return text;
@@ -79,12 +78,9 @@ int ClusterAdd(Session& session, const ClusterAddOptions& options) {
   const client::Outcome<json::value> answer = session.api.Send(call);
   if (!answer.ok()) return PrintRefusal(answer.failure());
   PrintAdded(options.name, *answer);
-  if (const json::value* problems = client::FindPath(*answer, "problems");
-      problems != nullptr && problems->is_array()) {
-    for (const json::value& problem : problems->get_array())
-      if (problem.is_string())
-        std::fprintf(stderr, "  %s\n", client::VisibleText(problem.get_string()).c_str());
-  }
+  for (const json::value& problem : ArrayOrEmpty(*answer, "problems"))
+    if (problem.is_string())
+      std::fprintf(stderr, "  %s\n", client::VisibleText(problem.get_string()).c_str());
   if (const std::string role = client::PathText(*answer, kRoleField); !role.empty())
     PrintRole(role);
   return 0;

@@ -5,6 +5,7 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/kinds.h"
 #include "clients/lib/job_view.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::cli {
 namespace {
@@ -63,10 +64,7 @@ std::string Apply(const TaintEdit& edit, bool overwrite, json::array* taints) {
   return "";
 }
 
-json::array TaintsOf(const json::value& member) {
-  const json::value* taints = client::FindPath(member, "spec.taints");
-  return taints != nullptr && taints->is_array() ? taints->get_array() : json::array();
-}
+json::array TaintsOf(const json::value& member) { return ArrayOrEmpty(member, {"spec", "taints"}); }
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include "clients/cli/kinds.h"
 #include "clients/cli/text_table.h"
 #include "clients/lib/visible_text.h"
+#include "schedd/text/lenient.h"
 #include "schedd/text/yaml.h"
 
 namespace muster::cli {
@@ -20,10 +21,10 @@ std::string VisibleYaml(const json::value& value) {
   return client::VisibleText(WriteYaml(value), client::LineEnds::kKept);
 }
 
-void PrintConditions(const json::value* conditions) {
-  if (conditions == nullptr || !conditions->is_array() || conditions->get_array().empty()) return;
+void PrintConditions(const json::array& conditions) {
+  if (conditions.empty()) return;
   TextTable table({"TYPE", "STATUS", "REASON", "SINCE", "MESSAGE"});
-  for (const json::value& condition : conditions->get_array()) {
+  for (const json::value& condition : conditions) {
     table.Add({client::PathText(condition, "type"), client::PathText(condition, "status"),
                client::PathText(condition, "reason"),
                client::PathText(condition, "lastTransitionTime"),
@@ -38,8 +39,7 @@ json::array ItemsOf(Session& session, std::int64_t id, const char* path) {
   client::Outcome<json::value> answer =
       session.api.Get(client::JobPath(std::to_string(id)) + path);
   if (!answer.ok()) return {};
-  const json::value* items = client::FindPath(*answer, "items");
-  return items != nullptr && items->is_array() ? items->get_array() : json::array();
+  return ArrayOrEmpty(*answer, "items");
 }
 
 void PrintPods(Session& session, std::int64_t id) {
@@ -85,11 +85,9 @@ int DescribeJob(Session& session, const std::string& name) {
     if (text.empty()) continue;
     std::printf("%-14s %s\n", (std::string(key) + ":").c_str(), client::VisibleText(text).c_str());
   }
-  const json::value* sets = job->all.if_contains("podSets");
-  if (sets != nullptr && sets->is_array() && !sets->get_array().empty()) {
-    std::printf("podSets:\n%s", VisibleYaml(*sets).c_str());
-  }
-  PrintConditions(job->all.if_contains("conditions"));
+  const json::array& sets = ArrayOrEmpty(job->all, "podSets");
+  if (!sets.empty()) std::printf("podSets:\n%s", VisibleYaml(sets).c_str());
+  PrintConditions(ArrayOrEmpty(job->all, "conditions"));
   PrintPods(session, job->id);
   PrintJobEvents(session, job->id);
   PrintMemberEvents(session, job->id);

@@ -6,6 +6,7 @@
 #include "clients/cli/durations.h"
 #include "clients/lib/job_view.h"
 #include "clients/lib/visible_text.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::cli {
 namespace {
@@ -48,16 +49,11 @@ std::string ScalarText(const json::value& value) {
   return OneLine(WriteJson(value));
 }
 
-const json::object* ObjectAt(const json::value& value, const char* path) {
-  const json::value* found = client::FindPath(value, path);
-  return found != nullptr && found->is_object() ? &found->get_object() : nullptr;
-}
-
 /// The condition of this type; null if there is none.
 const json::value* FindCondition(const json::value& object, const std::string& type) {
-  const json::value* conditions = client::FindPath(object, "status.conditions");
-  if (conditions == nullptr || !conditions->is_array()) return nullptr;
-  for (const json::value& condition : conditions->get_array())
+  const json::array* conditions = FindArray(object, {"status", "conditions"});
+  if (conditions == nullptr) return nullptr;
+  for (const json::value& condition : *conditions)
     if (client::PathText(condition, "type") == type) return &condition;
   return nullptr;
 }
@@ -190,13 +186,12 @@ std::string PlacementPage(const json::value& object) {
   DescribePage page;
   page.Line(0, "Name", client::PathText(object, "metadata.name"));
   page.Line(0, "Namespace", client::PathText(object, "metadata.namespace"));
-  page.Pairs("Labels", ObjectAt(object, "metadata.labels"), "=");
-  page.Pairs("Annotations", ObjectAt(object, "metadata.annotations"), ": ");
-  json::object rest = object.is_object() ? object.get_object() : json::object();
-  if (json::value* metadata = rest.if_contains("metadata");
-      metadata != nullptr && metadata->is_object()) {
+  page.Pairs("Labels", FindObject(object, {"metadata", "labels"}), "=");
+  page.Pairs("Annotations", FindObject(object, {"metadata", "annotations"}), ": ");
+  json::object rest = ObjectOrEmpty(object);
+  if (json::object* metadata = MutableObject(&rest, "metadata")) {
     for (const char* shown : {"name", "namespace", "labels", "annotations", "managedFields"})
-      metadata->get_object().erase(shown);
+      metadata->erase(shown);
   }
   page.Members(0, rest);
   return page.Render() + EventsOf(object);

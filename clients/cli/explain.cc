@@ -6,6 +6,7 @@
 #include "clients/cli/jobs.h"
 #include "clients/cli/text_table.h"
 #include "clients/lib/visible_text.h"
+#include "schedd/text/lenient.h"
 #include "schedd/text/yaml.h"
 
 namespace muster::cli {
@@ -16,17 +17,16 @@ std::string PathText(const json::value& value, std::string_view path) {
   return client::VisibleText(client::PathText(value, path));
 }
 
-const json::array* ArrayAt(const json::value& value, const char* path) {
-  const json::value* found = client::FindPath(value, path);
-  return found != nullptr && found->is_array() && !found->get_array().empty() ? &found->get_array()
-                                                                              : nullptr;
+const json::array* ArrayUnlessEmpty(const json::value& value, const char* path) {
+  const json::array& found = ArrayOrEmpty(value, JsonPath::Dotted(path));
+  return found.empty() ? nullptr : &found;
 }
 
 bool IsTrue(const json::value& value, const char* path) { return PathText(value, path) == "true"; }
 
 // Below a heading, indented by two more than it.
 void PrintList(const char* heading, const json::value& value, const char* path) {
-  const json::array* sentences = ArrayAt(value, path);
+  const json::array* sentences = ArrayUnlessEmpty(value, path);
   if (sentences == nullptr) return;
   std::printf("%s\n", heading);
   const int indent = heading[0] == ' ' ? 4 : 2;
@@ -57,7 +57,7 @@ void PrintPlace(const json::value& answer) {
       PathText(answer, "job.clusterQueue").c_str(), PathText(answer, "localPosition").c_str(),
       PathText(answer, "localWaiting").c_str(), PathText(answer, "job.namespace").c_str(),
       PathText(answer, "job.queue").c_str(), PathText(answer, "job.priority").c_str());
-  if (const json::array* ahead = ArrayAt(answer, "ahead")) {
+  if (const json::array* ahead = ArrayUnlessEmpty(answer, "ahead")) {
     std::printf("  before it:\n");
     TextTable table({"    JOB", "NAME", "PRIORITY", "QUEUE", "WAITS FOR"});
     for (const json::value& job : *ahead) {
@@ -85,7 +85,7 @@ std::string FlavorVerdict(const json::value& flavor, bool holds) {
 }
 
 void PrintFlavors(const json::value& answer) {
-  const json::array* flavors = ArrayAt(answer, "flavors");
+  const json::array* flavors = ArrayUnlessEmpty(answer, "flavors");
   if (flavors == nullptr) return;
   const bool holds = PathText(answer, "state") != "Pending";
   std::printf("\nQuota, flavor by flavor%s:\n",
@@ -106,7 +106,7 @@ void PrintScores(const json::array& clusters) {
   std::printf("\nScores:\n");
   TextTable table({"  MEMBER CLUSTER", "SPREAD", "AFFINITY", "TERM", "WEIGHT", "POINTS"});
   for (const json::value& verdict : clusters) {
-    const json::array* terms = ArrayAt(verdict, "terms");
+    const json::array* terms = ArrayUnlessEmpty(verdict, "terms");
     if (terms == nullptr) continue;
     for (const json::value& term : *terms) {
       const bool first = &term == &terms->front();
@@ -121,7 +121,7 @@ void PrintScores(const json::array& clusters) {
 }
 
 void PrintClusters(const json::value& answer) {
-  const json::array* clusters = ArrayAt(answer, "clusters");
+  const json::array* clusters = ArrayUnlessEmpty(answer, "clusters");
   if (clusters == nullptr) return;
   const auto any = [&](const auto& has) {
     return std::any_of(clusters->begin(), clusters->end(), has);
@@ -142,15 +142,13 @@ void PrintClusters(const json::value& answer) {
     table.Add(std::move(row));
   }
   std::fputs(table.Render().c_str(), stdout);
-  if (any([](const json::value& one) { return ArrayAt(one, "terms") != nullptr; }))
+  if (any([](const json::value& one) { return ArrayUnlessEmpty(one, "terms") != nullptr; }))
     PrintScores(*clusters);
 }
 
 std::string Amounts(const json::value& held) {
   std::string text;
-  const json::value* amounts = client::FindPath(held, "amounts");
-  if (amounts == nullptr || !amounts->is_object()) return text;
-  for (const auto& [resource, amount] : amounts->get_object()) {
+  for (const auto& [resource, amount] : ObjectOrEmpty(held, "amounts")) {
     text +=
         (text.empty() ? "" : ", ") + std::string(amount.get_string()) + " " + std::string(resource);
   }
@@ -159,7 +157,7 @@ std::string Amounts(const json::value& held) {
 
 std::string Names(const json::value& held) {
   std::string text;
-  const json::array* jobs = ArrayAt(held, "jobs");
+  const json::array* jobs = ArrayUnlessEmpty(held, "jobs");
   if (jobs == nullptr) return text;
   for (const json::value& job : *jobs) {
     text += (text.empty() ? "" : ", ") + PathText(job, "id") + " (priority " +
@@ -170,11 +168,11 @@ std::string Names(const json::value& held) {
 }
 
 void PrintPreemption(const json::value& answer) {
-  const json::value* preemption = client::FindPath(answer, "preemption");
+  const json::value* preemption = FindValue(answer, "preemption");
   if (preemption == nullptr || !preemption->is_object()) return;
   std::printf("\nPreemption:\n  %s (%s)\n", PathText(*preemption, "outcome").c_str(),
               PathText(*preemption, "policies").c_str());
-  if (const json::array* held_by = ArrayAt(*preemption, "heldBy")) {
+  if (const json::array* held_by = ArrayUnlessEmpty(*preemption, "heldBy")) {
     TextTable table({"  HELD IN", "WORKLOADS", "AMOUNT", "JOBS", "MAY THEY BE PREEMPTED FOR IT"});
     for (const json::value& held : *held_by) {
       table.Add({"  " + PathText(held, "clusterQueue"), PathText(held, "workloads"), Amounts(held),

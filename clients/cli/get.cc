@@ -7,6 +7,7 @@
 #include "clients/cli/kinds.h"
 #include "clients/cli/text_table.h"
 #include "clients/lib/event_stream.h"
+#include "schedd/text/lenient.h"
 #include "schedd/text/yaml.h"
 
 namespace muster::cli {
@@ -65,10 +66,9 @@ client::Outcome<Objects> GetMany(Session& session, const Kind& kind, const GetOp
   }
   client::Outcome<json::value> answer = session.api.Get(ObjectPath(kind, ns, ""));
   if (!answer.ok()) return answer.failure();
-  const json::value* items = client::FindPath(*answer, "items");
-  if (items == nullptr || !items->is_array())
-    return client::BadAnswer("the server's list has no items");
-  return Objects(items->get_array().begin(), items->get_array().end());
+  const json::array* items = FindArray(*answer, "items");
+  if (items == nullptr) return client::BadAnswer("the server's list has no items");
+  return Objects(items->begin(), items->end());
 }
 
 void PrintValue(const json::value& value, const std::string& output) {

@@ -8,11 +8,11 @@
 #include "clients/cli/queue_quotas.h"
 #include "clients/lib/endpoint.h"
 #include "clients/lib/job_view.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::cli {
 namespace {
 
-using client::FindPath;
 using client::PathText;
 
 KindColumn At(const char* header, const char* path, bool wide = false) {
@@ -24,24 +24,27 @@ KindColumn AgeAt(const char* path) {
 }
 
 /// "cpu=2,memory=4Gi" of an object of texts.
-std::string Pairs(const json::value* value) {
+std::string Pairs(const json::object& object) {
   std::string out;
-  if (value == nullptr || !value->is_object()) return out;
-  for (const json::key_value_pair& entry : value->get_object()) {
+  for (const json::key_value_pair& entry : object) {
     if (!out.empty()) out += ',';
-    out += std::string(entry.key()) + "=" + client::MemberText(value->get_object(), entry.key());
+    out += std::string(entry.key()) + "=" + client::MemberText(object, entry.key());
   }
   return out;
+}
+
+KindColumn PairsAt(const char* header, const char* path, bool wide = false) {
+  return {header, wide, [path](const json::value& object) {
+            return Pairs(ObjectOrEmpty(object, JsonPath::Dotted(path)));
+          }};
 }
 
 /// "2x cpu=4,memory=8Gi; 1x cpu=1" over the pod sets of a job view.
 std::string Requests(const json::value& job) {
   std::string out;
-  const json::value* sets = FindPath(job, "podSets");
-  if (sets == nullptr || !sets->is_array()) return out;
-  for (const json::value& set : sets->get_array()) {
+  for (const json::value& set : ArrayOrEmpty(job, "podSets")) {
     if (!out.empty()) out += "; ";
-    out += PathText(set, "count") + "x " + Pairs(FindPath(set, "requests"));
+    out += PathText(set, "count") + "x " + Pairs(ObjectOrEmpty(set, "requests"));
   }
   return out;
 }
@@ -60,9 +63,9 @@ std::string DisplayName(const json::value& job) {
 /// A member of a condition; "" without it.
 std::string ConditionOf(const json::value& object, std::string_view type,
                         std::string_view member = "status") {
-  const json::value* conditions = FindPath(object, "status.conditions");
-  if (conditions == nullptr || !conditions->is_array()) return "";
-  for (const json::value& condition : conditions->get_array()) {
+  const json::array* conditions = FindArray(object, {"status", "conditions"});
+  if (conditions == nullptr) return "";
+  for (const json::value& condition : *conditions) {
     if (PathText(condition, "type") == type) return PathText(condition, member);
   }
   return "";
@@ -77,9 +80,7 @@ KindColumn OfActive(const char* header, const char* member, bool wide) {
 /// "budget=Ready,images=Pending" of a workload.
 std::string Checks(const json::value& workload) {
   std::string out;
-  const json::value* checks = FindPath(workload, "status.admissionChecks");
-  if (checks == nullptr || !checks->is_array()) return out;
-  for (const json::value& check : checks->get_array()) {
+  for (const json::value& check : ArrayOrEmpty(workload, {"status", "admissionChecks"})) {
     if (!out.empty()) out += ',';
     out += PathText(check, "name") + "=" + PathText(check, "state");
   }
@@ -89,9 +90,7 @@ std::string Checks(const json::value& workload) {
 /// "cloud/zone > rack" of a topology, from the widest level to the narrowest.
 std::string Levels(const json::value& topology) {
   std::string out;
-  const json::value* levels = FindPath(topology, "spec.levels");
-  if (levels == nullptr || !levels->is_array()) return out;
-  for (const json::value& level : levels->get_array()) {
+  for (const json::value& level : ArrayOrEmpty(topology, {"spec", "levels"})) {
     if (!out.empty()) out += " > ";
     out += PathText(level, "nodeLabel");
   }
@@ -163,17 +162,14 @@ std::string PlacementTypeOf(const json::value& placement) {
 }
 
 std::string Selected(const json::value& placement) {
-  const json::value* selected = FindPath(placement, "status.selectedResources");
-  if (selected == nullptr || !selected->is_array()) return "";
-  return std::to_string(selected->get_array().size());
+  const json::array* selected = FindArray(placement, {"status", "selectedResources"});
+  return selected == nullptr ? "" : std::to_string(selected->size());
 }
 
 /// "east,west"; slots that nobody could fill have no name.
 std::string PickedClusters(const json::value& placement) {
   std::string out;
-  const json::value* statuses = FindPath(placement, "status.placementStatuses");
-  if (statuses == nullptr || !statuses->is_array()) return out;
-  for (const json::value& status : statuses->get_array()) {
+  for (const json::value& status : ArrayOrEmpty(placement, {"status", "placementStatuses"})) {
     const std::string name = PathText(status, "clusterName");
     if (!name.empty()) out += (out.empty() ? "" : ",") + name;
   }
@@ -209,9 +205,7 @@ std::vector<KindColumn> PlacementColumns() {
 /// "key=value:NoSchedule,key:NoExecute" of a member.
 std::string Taints(const json::value& member) {
   std::string out;
-  const json::value* taints = FindPath(member, "spec.taints");
-  if (taints == nullptr || !taints->is_array()) return out;
-  for (const json::value& taint : taints->get_array()) {
+  for (const json::value& taint : ArrayOrEmpty(member, {"spec", "taints"})) {
     const std::string value = PathText(taint, "value");
     out += (out.empty() ? "" : ",") + PathText(taint, "key") + (value.empty() ? "" : "=" + value) +
            ":" + PathText(taint, "effect");
@@ -222,9 +216,7 @@ std::string Taints(const json::value& member) {
 /// "k8s.io/k8s-version=v1.34.1,..." of a member.
 std::string Properties(const json::value& member) {
   std::string out;
-  const json::value* properties = FindPath(member, "status.properties");
-  if (properties == nullptr || !properties->is_object()) return out;
-  for (const json::key_value_pair& property : properties->get_object()) {
+  for (const json::key_value_pair& property : ObjectOrEmpty(member, {"status", "properties"})) {
     out += (out.empty() ? "" : ",") + std::string(property.key()) + "=" +
            PathText(property.value(), "value");
   }
@@ -232,20 +224,17 @@ std::string Properties(const json::value& member) {
 }
 
 std::vector<KindColumn> ClusterColumns() {
-  return {
-      Name(),
-      {"STATE", false, ClusterState},
-      {"ALLOCATABLE", false,
-       [](const json::value& o) { return Pairs(FindPath(o, "status.resourceUsage.allocatable")); }},
-      {"FREE", false,
-       [](const json::value& o) { return Pairs(FindPath(o, "status.resourceUsage.available")); }},
-      Created(),
-      {"MESSAGE", false, ClusterTrouble},
-      {"LABELS", true, [](const json::value& o) { return Pairs(FindPath(o, "metadata.labels")); }},
-      {"TAINTS", true, Taints},
-      {"PROPERTIES", true, Properties},
-      {"FACTS AGE", true,
-       [](const json::value& o) { return Age(PathText(o, "status.observedAt")); }}};
+  return {Name(),
+          {"STATE", false, ClusterState},
+          PairsAt("ALLOCATABLE", "status.resourceUsage.allocatable"),
+          PairsAt("FREE", "status.resourceUsage.available"),
+          Created(),
+          {"MESSAGE", false, ClusterTrouble},
+          PairsAt("LABELS", "metadata.labels", true),
+          {"TAINTS", true, Taints},
+          {"PROPERTIES", true, Properties},
+          {"FACTS AGE", true,
+           [](const json::value& o) { return Age(PathText(o, "status.observedAt")); }}};
 }
 
 /// One figure of each quota of a ClusterQueue.
@@ -289,11 +278,8 @@ void AddQueues(std::vector<Kind>& out) {
                  "rf",
                  kKueue,
                  false,
-                 {Name(),
-                  At("TOPOLOGY", "spec.topologyName", true),
-                  {"NODE LABELS", true,
-                   [](const json::value& o) { return Pairs(FindPath(o, "spec.nodeLabels")); }},
-                  Created()}});
+                 {Name(), At("TOPOLOGY", "spec.topologyName", true),
+                  PairsAt("NODE LABELS", "spec.nodeLabels", true), Created()}});
 }
 
 void AddAdmission(std::vector<Kind>& out) {
@@ -362,7 +348,7 @@ void AddLeaving(std::vector<Kind>& out) {
 }
 
 std::string SizeAt(const json::value& object, const char* path) {
-  const json::value* value = FindPath(object, path);
+  const json::value* value = FindValue(object, JsonPath::Dotted(path));
   if (value == nullptr) return "";
   if (const json::array* list = value->if_array()) return std::to_string(list->size());
   const json::object* members = value->if_object();

@@ -14,6 +14,7 @@
 #include "clients/cli/jobs.h"
 #include "clients/lib/visible_text.h"
 #include "schedd/base/limits.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::cli {
 namespace {
@@ -85,20 +86,19 @@ client::Outcome<std::vector<LogName>> LogsOf(client::ApiClient& api, std::int64_
       api.Get(client::JobPath(std::to_string(job)) + "/pods");
   if (!answer.ok()) return answer.failure();
   std::vector<LogName> out;
-  const json::value* pods = client::FindPath(*answer, "items");
-  if (pods == nullptr || !pods->is_array()) return client::BadAnswer("the list has no items");
-  for (const json::value& pod : pods->get_array()) {
+  const json::array* pods = FindArray(*answer, "items");
+  if (pods == nullptr) return client::BadAnswer("the list has no items");
+  for (const json::value& pod : *pods) {
     const std::string name = client::PathText(pod, "name");
     if (!options.pod.empty() && options.pod != name) continue;
     if (client::PathText(pod, "phase") == "Pending") continue;
-    const json::value* containers = client::FindPath(pod, "containers");
+    const json::array& containers = ArrayOrEmpty(pod, "containers");
     if (!options.container.empty()) {
       out.push_back({name, options.container});
-    } else if (containers == nullptr || !containers->is_array() ||
-               containers->get_array().empty()) {
+    } else if (containers.empty()) {
       out.push_back({name, ""});
     } else {
-      for (const json::value& container : containers->get_array())
+      for (const json::value& container : containers)
         if (container.is_string()) out.push_back({name, std::string(container.get_string())});
     }
   }
@@ -108,9 +108,7 @@ client::Outcome<std::vector<LogName>> LogsOf(client::ApiClient& api, std::int64_
 /// Pods that the job is to have, by its pod sets.
 std::int64_t PodsOf(const client::JobView& job) {
   std::int64_t pods = 0;
-  const json::value* sets = job.all.if_contains("podSets");
-  if (sets == nullptr || !sets->is_array()) return 0;
-  for (const json::value& set : sets->get_array())
+  for (const json::value& set : ArrayOrEmpty(job.all, "podSets"))
     if (set.is_object()) pods += client::MemberNumber(set.get_object(), "count");
   return pods;
 }

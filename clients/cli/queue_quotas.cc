@@ -1,24 +1,19 @@
 #include "clients/cli/queue_quotas.h"
 
 #include "clients/lib/job_view.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::cli {
 namespace {
 
 using client::PathText;
 
-const json::array& ArrayAt(const json::value& value, const char* path) {
-  static const json::array none;
-  const json::value* found = client::FindPath(value, path);
-  return found != nullptr && found->is_array() ? found->get_array() : none;
-}
-
 /// The use of a flavor's resource in the status; null if it tells none.
 const json::value* UseOf(const json::value& queue, const std::string& flavor,
                          const std::string& resource) {
-  for (const json::value& one : ArrayAt(queue, "status.flavorsUsage")) {
+  for (const json::value& one : ArrayOrEmpty(queue, {"status", "flavorsUsage"})) {
     if (PathText(one, "name") != flavor) continue;
-    for (const json::value& use : ArrayAt(one, "resources"))
+    for (const json::value& use : ArrayOrEmpty(one, "resources"))
       if (PathText(use, "name") == resource) return &use;
   }
   return nullptr;
@@ -33,9 +28,9 @@ std::string AmountOf(const json::value* use, const char* member) {
 
 std::vector<QueueQuota> QuotasOf(const json::value& queue) {
   std::vector<QueueQuota> out;
-  for (const json::value& group : ArrayAt(queue, "spec.resourceGroups")) {
-    for (const json::value& flavor : ArrayAt(group, "flavors")) {
-      for (const json::value& resource : ArrayAt(flavor, "resources")) {
+  for (const json::value& group : ArrayOrEmpty(queue, {"spec", "resourceGroups"})) {
+    for (const json::value& flavor : ArrayOrEmpty(group, "flavors")) {
+      for (const json::value& resource : ArrayOrEmpty(flavor, "resources")) {
         QueueQuota quota{PathText(flavor, "name"), PathText(resource, "name"),
                          PathText(resource, "nominalQuota"), "", ""};
         const json::value* use = UseOf(queue, quota.flavor, quota.resource);

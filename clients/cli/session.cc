@@ -3,6 +3,7 @@
 #include "clients/cli/commands.h"
 #include "clients/lib/job_view.h"
 #include "clients/lib/visible_text.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::cli {
 namespace {
@@ -31,9 +32,7 @@ int PrintFailure(const client::Failure& failure) {
 }
 
 void PrintWarnings(const json::value& answer) {
-  const json::value* warnings = client::FindPath(answer, "warnings");
-  if (warnings == nullptr || !warnings->is_array()) return;
-  for (const json::value& warning : warnings->get_array()) {
+  for (const json::value& warning : ArrayOrEmpty(answer, "warnings")) {
     if (warning.is_string()) std::fprintf(stderr, "Warning: %s\n", warning.get_string().c_str());
   }
 }

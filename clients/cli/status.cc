@@ -3,20 +3,10 @@
 
 #include "clients/cli/commands.h"
 #include "clients/lib/job_view.h"
+#include "schedd/text/lenient.h"
 #include "schedd/text/yaml.h"
 
 namespace muster::cli {
-namespace {
-
-const json::array& Items(const json::value& answer, std::string_view key) {
-  static const json::array kNone;
-  if (!answer.is_object()) return kNone;
-  const json::value* found = answer.get_object().if_contains(key);
-  return found != nullptr && found->is_array() ? found->get_array() : kNone;
-}
-
-}  // namespace
-
 int ServerStatus(Session& session, const std::string& output) {
   const client::Outcome<json::value> answer = session.api.Get("/v1/status");
   if (!answer.ok()) return PrintFailure(answer.failure());
@@ -26,10 +16,10 @@ int ServerStatus(Session& session, const std::string& output) {
   std::printf("server:   %s\n", session.api.settings().server.ToString().c_str());
   std::printf("version:  %s\n", client::PathText(*answer, "version").c_str());
   std::printf("ready:    %s\n", ready ? "yes" : "no");
-  for (const json::value& reason : Items(*answer, "reasons")) {
+  for (const json::value& reason : ArrayOrEmpty(*answer, "reasons")) {
     if (reason.is_string()) std::printf("          %s\n", reason.get_string().c_str());
   }
-  for (const json::value& warning : Items(*answer, "warnings")) {
+  for (const json::value& warning : ArrayOrEmpty(*answer, "warnings")) {
     std::printf("warning:  %s: %s\n", client::PathText(warning, "type").c_str(),
                 client::PathText(warning, "message").c_str());
   }

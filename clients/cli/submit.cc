@@ -13,6 +13,7 @@
 #include "clients/lib/idempotency_key.h"
 #include "clients/lib/job_wait.h"
 #include "schedd/text/duration.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::cli {
 namespace {
@@ -84,9 +85,8 @@ client::Failure OfSource(client::Failure failure, const std::string& source) {
 }
 
 void TakeIds(const json::value& answer, std::vector<std::int64_t>* ids) {
-  const json::value* items = client::FindPath(answer, "items");
-  if (items != nullptr && items->is_array()) {
-    for (const json::value& item : items->get_array()) TakeIds(item, ids);
+  if (const json::array* items = FindArray(answer, "items")) {
+    for (const json::value& item : *items) TakeIds(item, ids);
   } else if (answer.is_object()) {
     ids->push_back(client::MemberNumber(answer.get_object(), "id"));
   }
@@ -121,9 +121,7 @@ client::JobCondition ConditionOf(const std::string& text) {
       type.resize(equals);
     }
     return [type, status](const client::JobView& job) {
-      const json::value* conditions = job.all.if_contains("conditions");
-      if (conditions == nullptr || !conditions->is_array()) return false;
-      for (const json::value& condition : conditions->get_array()) {
+      for (const json::value& condition : ArrayOrEmpty(job.all, "conditions")) {
         if (::strcasecmp(client::PathText(condition, "type").c_str(), type.c_str()) == 0) {
           return ::strcasecmp(client::PathText(condition, "status").c_str(), status.c_str()) == 0;
         }

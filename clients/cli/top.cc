@@ -12,6 +12,7 @@
 #include "clients/cli/text_table.h"
 #include "clients/lib/job_view.h"
 #include "schedd/base/quantity.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::cli {
 namespace {
@@ -59,18 +60,17 @@ client::Outcome<std::string> Clusters(Session& session) {
   const client::Outcome<json::value> answer = session.api.Get(ObjectPath(*FindKind("mc"), "", ""));
   if (!answer.ok()) return answer.failure();
   TextTable table({"MEMBER CLUSTER", "RESOURCE", "USED"});
-  const json::value* items = client::FindPath(*answer, "items");
-  if (items == nullptr || !items->is_array())
-    return client::BadAnswer("the server's list has no items");
-  for (const json::value& item : items->get_array()) {
-    const json::value* total = client::FindPath(item, "status.resourceUsage.allocatable");
-    const json::value* free = client::FindPath(item, "status.resourceUsage.available");
-    if (total == nullptr || !total->is_object() || free == nullptr || !free->is_object()) continue;
-    for (const json::key_value_pair& entry : total->get_object()) {
+  const json::array* items = FindArray(*answer, "items");
+  if (items == nullptr) return client::BadAnswer("the server's list has no items");
+  for (const json::value& item : *items) {
+    const json::object* total = FindObject(item, {"status", "resourceUsage", "allocatable"});
+    const json::object* free = FindObject(item, {"status", "resourceUsage", "available"});
+    if (total == nullptr || free == nullptr) continue;
+    for (const json::key_value_pair& entry : *total) {
       const std::string resource(entry.key());
       table.Add({client::PathText(item, "metadata.name"), resource,
-                 Share(resource, client::MemberText(total->get_object(), resource),
-                       client::MemberText(free->get_object(), resource))});
+                 Share(resource, client::MemberText(*total, resource),
+                       client::MemberText(*free, resource))});
     }
   }
   return table.Render();
@@ -79,11 +79,10 @@ client::Outcome<std::string> Clusters(Session& session) {
 client::Outcome<std::string> Queues(Session& session) {
   const client::Outcome<json::value> answer = session.api.Get(ObjectPath(*FindKind("cq"), "", ""));
   if (!answer.ok()) return answer.failure();
-  const json::value* items = client::FindPath(*answer, "items");
-  if (items == nullptr || !items->is_array())
-    return client::BadAnswer("the server's list has no items");
+  const json::array* items = FindArray(*answer, "items");
+  if (items == nullptr) return client::BadAnswer("the server's list has no items");
   TextTable table({"CLUSTERQUEUE", "PENDING", "ADMITTED", "USED/QUOTA"});
-  for (const json::value& item : items->get_array()) {
+  for (const json::value& item : *items) {
     std::string usage;
     for (const QueueQuota& quota : QuotasOf(item)) {
       usage += (usage.empty() ? "" : " ") + quota.flavor + ":" + quota.resource + "=" + quota.used +

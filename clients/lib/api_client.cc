@@ -2,6 +2,8 @@
 
 #include <poll.h>
 
+#include "schedd/text/lenient.h"
+
 namespace muster::client {
 namespace {
 
@@ -10,19 +12,13 @@ constexpr std::int64_t kCallMs =
 constexpr int kBusyRetries = 3;
 constexpr int kBusyWaitMaxS = 5;  // a person waits at the other end
 
-std::string TextOf(const json::object& from, std::string_view key) {
-  const json::value* value = from.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
-}
-
-void TakeFieldErrors(const json::value* list, Failure* out) {
-  if (list == nullptr || !list->is_array()) return;
-  for (const json::value& entry : list->get_array()) {
+void TakeFieldErrors(const json::array& list, Failure* out) {
+  for (const json::value& entry : list) {
     if (!entry.is_object()) continue;
     const json::object& error = entry.get_object();
-    std::string message = TextOf(error, "message");
-    if (message.empty()) message = TextOf(error, "detail");
-    out->fields.push_back({TextOf(error, "field"), std::move(message)});
+    std::string message = TextAt(error, "message");
+    if (message.empty()) message = TextAt(error, "detail");
+    out->fields.push_back({TextAt(error, "field"), std::move(message)});
   }
 }
 
@@ -45,14 +41,11 @@ Failure FailureOf(const HttpResponse& response) {
   const json::value parsed = json::parse(response.body, ec);
   if (!ec && parsed.is_object()) {
     const json::object& object = parsed.get_object();
-    out.detail = TextOf(object, "detail");
-    if (out.detail.empty()) out.detail = TextOf(object, "message");
-    if (out.detail.empty()) out.detail = TextOf(object, "title");
-    TakeFieldErrors(object.if_contains("errors"), &out);
-    const json::value* details = object.if_contains("details");
-    if (details != nullptr && details->is_object()) {
-      TakeFieldErrors(details->get_object().if_contains("causes"), &out);
-    }
+    out.detail = TextAt(object, "detail");
+    if (out.detail.empty()) out.detail = TextAt(object, "message");
+    if (out.detail.empty()) out.detail = TextAt(object, "title");
+    TakeFieldErrors(ArrayOrEmpty(object, "errors"), &out);
+    TakeFieldErrors(ArrayOrEmpty(object, {"details", "causes"}), &out);
   } else if (!response.body.empty() && response.body.size() < 400) {
     out.detail = response.body;
     while (!out.detail.empty() && out.detail.back() == '\n') out.detail.pop_back();
@@ -134,7 +127,7 @@ Outcome<std::vector<json::value>> ApiClient::ListAll(const std::string& path, Qu
     json::value* items = object.if_contains("items");
     if (items == nullptr || !items->is_array()) return BadAnswer("the server's list has no items");
     for (json::value& item : items->get_array()) out.push_back(std::move(item));
-    token = TextOf(object, "next_page_token");
+    token = TextAt(object, "next_page_token");
   } while (!token.empty());
   return out;
 }

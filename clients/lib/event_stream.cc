@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "schedd/text/lenient.h"
+
 namespace muster::client {
 namespace {
 
@@ -20,11 +22,6 @@ std::int64_t NumberOf(const json::value* value) {
   const auto& text = value->get_string();
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
-}
-
-std::string TextOf(const json::object& from, std::string_view key) {
-  const json::value* value = from.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
 }  // namespace
@@ -80,12 +77,12 @@ bool ParseJobEvent(const ServerEvent& event, JobEventNote* out) {
   out->seq = NumberOf(object.if_contains("seq"));
   if (out->seq == 0) std::from_chars(event.id.data(), event.id.data() + event.id.size(), out->seq);
   out->job = NumberOf(object.if_contains("job"));
-  out->type = TextOf(object, "type");
+  out->type = TextAt(object, "type");
   if (out->type.empty()) out->type = event.type;
-  out->object = TextOf(object, "object");
-  out->reason = TextOf(object, "reason");
-  out->message = TextOf(object, "message");
-  out->time = TextOf(object, "time");
+  out->object = TextAt(object, "object");
+  out->reason = TextAt(object, "reason");
+  out->message = TextAt(object, "message");
+  out->time = TextAt(object, "time");
   return true;
 }
 

@@ -1,5 +1,7 @@
 #include "clients/lib/job_view.h"
 
+#include "schedd/text/lenient.h"
+
 namespace muster::client {
 namespace {
 
@@ -16,20 +18,8 @@ std::string MemberText(const json::object& object, std::string_view key) {
   return value == nullptr ? std::string() : ScalarText(*value);
 }
 
-const json::value* FindPath(const json::value& value, std::string_view path) {
-  const json::value* at = &value;
-  while (!path.empty()) {
-    const std::size_t dot = path.find('.');
-    if (!at->is_object()) return nullptr;
-    at = at->get_object().if_contains(path.substr(0, dot));
-    if (at == nullptr) return nullptr;
-    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
-  }
-  return at;
-}
-
 std::string PathText(const json::value& value, std::string_view path) {
-  const json::value* at = FindPath(value, path);
+  const json::value* at = FindValue(value, JsonPath::Dotted(path));
   return at == nullptr ? std::string() : ScalarText(*at);
 }
 

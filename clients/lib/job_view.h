@@ -29,7 +29,5 @@ std::string PathText(const json::value& value, std::string_view path);
 /// A member as an integer, or `otherwise`.
 std::int64_t MemberNumber(const json::object& object, std::string_view key,
                           std::int64_t otherwise = 0);
-/// The object or array at a path; null if there is none.
-const json::value* FindPath(const json::value& value, std::string_view path);
 
 }  // namespace muster::client

@@ -5,6 +5,7 @@
 
 #include "clients/lib/job_view.h"
 #include "schedd/base/quantity.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::slurm {
 namespace {
@@ -13,18 +14,16 @@ constexpr char kQueues[] = "/apis/kueue.x-k8s.io/v1beta1/localqueues";
 constexpr char kMembers[] = "/apis/cluster.kubernetes-fleet.io/v1beta1/memberclusters";
 
 std::int64_t Amount(const json::value& object, const std::string& path, std::string_view resource) {
-  const json::value* list = client::FindPath(object, path);
-  if (list == nullptr || !list->is_object()) return 0;
-  const Result<std::int64_t> amount =
-      ParseQuantity(resource, client::MemberText(list->get_object(), resource));
+  const json::object* list = FindObject(object, JsonPath::Dotted(path));
+  if (list == nullptr) return 0;
+  const Result<std::int64_t> amount = ParseQuantity(resource, client::MemberText(*list, resource));
   return amount.ok() ? *amount : 0;
 }
 
 std::string Gres(const json::value& object) {
-  const json::value* list = client::FindPath(object, "status.resourceUsage.allocatable");
   std::string out;
-  if (list == nullptr || !list->is_object()) return out;
-  for (const json::key_value_pair& entry : list->get_object()) {
+  for (const json::key_value_pair& entry :
+       ObjectOrEmpty(object, {"status", "resourceUsage", "allocatable"})) {
     const std::string resource(entry.key());
     const std::size_t slash = resource.find('/');
     if (slash == std::string::npos || !entry.value().is_string()) continue;
@@ -56,13 +55,10 @@ NodeInfo ToNode(const json::value& object) {
   out.memory_bytes = Amount(object, total, "memory");
   out.free_memory_bytes = Amount(object, free, "memory");
   out.gres = Gres(object);
-  const json::value* conditions = client::FindPath(object, "status.conditions");
-  if (conditions != nullptr && conditions->is_array()) {
-    for (const json::value& condition : conditions->get_array()) {
-      if (client::PathText(condition, "type") != "Healthy") continue;
-      out.healthy = client::PathText(condition, "status") == "True";
-      if (!out.healthy) out.reason = client::PathText(condition, "message");
-    }
+  for (const json::value& condition : ArrayOrEmpty(object, {"status", "conditions"})) {
+    if (client::PathText(condition, "type") != "Healthy") continue;
+    out.healthy = client::PathText(condition, "status") == "True";
+    if (!out.healthy) out.reason = client::PathText(condition, "message");
   }
   return out;
 }
@@ -70,10 +66,9 @@ NodeInfo ToNode(const json::value& object) {
 client::Outcome<std::vector<json::value>> List(client::ApiClient& api, const char* path) {
   client::Outcome<json::value> answer = api.Get(path);
   if (!answer.ok()) return answer.failure();
-  const json::value* items = client::FindPath(*answer, "items");
-  if (items == nullptr || !items->is_array())
-    return client::BadAnswer("the server's list has no items");
-  return std::vector<json::value>(items->get_array().begin(), items->get_array().end());
+  const json::array* items = FindArray(*answer, "items");
+  if (items == nullptr) return client::BadAnswer("the server's list has no items");
+  return std::vector<json::value>(items->begin(), items->end());
 }
 
 }  // namespace

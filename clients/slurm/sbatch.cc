@@ -10,6 +10,7 @@
 #include "clients/slurm/sbatch_options.h"
 #include "clients/slurm/sbatch_request.h"
 #include "schedd/shapes/batch/batch_script.h"
+#include "schedd/text/lenient.h"
 
 extern char** environ;
 
@@ -76,11 +77,8 @@ std::vector<std::int64_t> IdsOf(const json::value& answer) {
   std::vector<std::int64_t> ids;
   if (!answer.is_object()) return ids;
   const json::object& object = answer.get_object();
-  const json::value* items = object.if_contains("items");
-  if (items != nullptr && items->is_array()) {
-    for (const json::value& item : items->get_array()) {
-      if (item.is_object()) ids.push_back(client::MemberNumber(item.get_object(), "id"));
-    }
+  for (const json::value& item : ArrayOrEmpty(object, "items")) {
+    if (item.is_object()) ids.push_back(client::MemberNumber(item.get_object(), "id"));
   }
   if (ids.empty()) ids.push_back(client::MemberNumber(object, "id"));
   if (ids.front() <= 0) ids.clear();

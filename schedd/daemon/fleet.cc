@@ -7,31 +7,17 @@
 #include "api/service/registered_member.h"
 #include "schedd/text/base64.h"
 #include "schedd/text/json.h"
+#include "schedd/text/lenient.h"
 
 namespace muster {
 namespace {
 
 constexpr std::chrono::seconds kLookEvery{1};
 
-const json::value* At(const json::value& object, std::initializer_list<const char*> path) {
-  const json::value* at = &object;
-  for (const char* key : path) {
-    at = at->is_object() ? at->get_object().if_contains(key) : nullptr;
-    if (at == nullptr) return nullptr;
-  }
-  return at;
-}
-
-// A text below metadata.annotations or data; "" if there is none.
-std::string TextAt(const json::value& object, std::initializer_list<const char*> path) {
-  const json::value* at = At(object, path);
-  return at != nullptr && at->is_string() ? std::string(at->get_string()) : "";
-}
-
 // That of the object; the default of the kind if it has none. Its reader has checked the bounds.
 std::int64_t HeartbeatOf(const json::value& member) {
-  const json::value* at = At(member, {"spec", "heartbeatPeriodSeconds"});
-  return at != nullptr && at->is_int64() ? at->get_int64() : MemberDeclaration().heartbeat_s;
+  return IntegerAt(member, {"spec", "heartbeatPeriodSeconds"})
+      .value_or(MemberDeclaration().heartbeat_s);
 }
 
 // Calls visit(object, manifest) for each MemberCluster whose manifest can be read, by name.

@@ -37,6 +37,7 @@
 #include "schedd/telemetry/log.h"
 #include "schedd/telemetry/metrics.h"
 #include "schedd/text/json.h"
+#include "schedd/text/lenient.h"
 
 namespace muster {
 namespace {
@@ -60,13 +61,6 @@ json::value StoredMember(const WorldView& world, const std::string& cluster) {
   return manifest.ok() ? *manifest : json::value();
 }
 
-// The object at a path; empty if there is none.
-json::object ObjectAt(const json::value& from, const char* pointer) {
-  boost::system::error_code none;
-  const json::value* found = from.find_pointer(pointer, none);
-  return found != nullptr && found->is_object() ? found->get_object() : json::object();
-}
-
 // The MemberCluster object of a declared cluster: what `muster get memberclusters` shows. Capacity
 // and labels are the flags'; a cordon, taints, machines, properties and data sets are the
 // administrator's and stay over restarts.
@@ -86,7 +80,7 @@ ObjectChange MemberClusterChange(const DeclaredCluster& cluster, const char* bac
                            {"muster.io/any-flavor", "true"},
                            {"muster.io/allocatable", WriteJson(allocatable)}};
   const json::value stored = StoredMember(world, cluster.name);
-  const json::object edited = ObjectAt(stored, "/metadata/annotations");
+  const json::object& edited = ObjectOrEmpty(stored, {"metadata", "annotations"});
   for (const char* key : kEdited)
     if (const json::value* text = edited.if_contains(key)) annotations[key] = *text;
   const json::object manifest{
@@ -94,7 +88,7 @@ ObjectChange MemberClusterChange(const DeclaredCluster& cluster, const char* bac
       {"kind", "MemberCluster"},
       {"metadata",
        {{"name", cluster.name}, {"labels", labels}, {"annotations", std::move(annotations)}}},
-      {"spec", ObjectAt(stored, "/spec")}};
+      {"spec", ObjectOrEmpty(stored, "spec")}};
   ObjectChange change;
   change.kind = ObjectKind::kMemberCluster;
   change.name = cluster.name;

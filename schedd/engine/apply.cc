@@ -6,6 +6,7 @@
 #include "schedd/engine/impl.h"
 #include "schedd/shapes/config/queue_objects.h"
 #include "schedd/text/json.h"
+#include "schedd/text/lenient.h"
 
 namespace muster {
 namespace {
@@ -103,9 +104,7 @@ std::string WithStatus(const ObjectChange& change, const ObjectPtr& now) {
 }
 
 const json::array* TaintsIn(const json::value& member) {
-  boost::system::error_code none;
-  const json::value* taints = member.find_pointer("/spec/taints", none);
-  return taints == nullptr ? nullptr : taints->if_array();
+  return FindArray(member, {"spec", "taints"});
 }
 
 // Since when a member has a taint NoExecute: who tolerates it for a while goes when that is over.

@@ -9,6 +9,7 @@
 #include "schedd/shapes/kinds/preparation.h"
 #include "schedd/shapes/kinds/queue_choice.h"
 #include "schedd/text/duration.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::simulate {
 namespace {
@@ -33,16 +34,9 @@ std::string AnnotationPath(std::string_view key) {
   return "metadata.annotations[" + std::string(key) + "]";
 }
 
-// Null if absent or no object.
-const json::value* Member(const json::value& value, std::string_view key) {
-  return value.is_object() ? value.get_object().if_contains(key) : nullptr;
-}
-
 Result<std::int64_t> MicrosOf(const json::value& manifest, std::string_view key,
                               std::optional<std::int64_t> otherwise, const char* flag) {
-  const json::value* metadata = Member(manifest, "metadata");
-  const json::value* annotations = metadata == nullptr ? nullptr : Member(*metadata, "annotations");
-  const json::value* text = annotations == nullptr ? nullptr : Member(*annotations, key);
+  const json::value* text = FindValue(manifest, {"metadata", "annotations", key});
   if (text == nullptr) {
     if (otherwise) return *otherwise;
     return InvalidField(AnnotationPath(key),

@@ -18,6 +18,7 @@
 
 #include "schedd/text/base64.h"
 #include "schedd/text/json.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::k8s {
 namespace {
@@ -166,11 +167,6 @@ Result<std::string> ReadAll(const Child& child, const ExecStop& stop, const Cloc
   }
 }
 
-std::string TextOf(const json::object& object, std::string_view key) {
-  const auto* value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
-}
-
 }  // namespace
 
 ExecStop::ExecStop() : fd_(::eventfd(0, EFD_CLOEXEC)) {}
@@ -218,24 +214,23 @@ Result<ExecCredentials> ParseExecCredential(std::string_view text, const std::st
   const auto value = ParseJson(text);
   if (!value || !value->is_object()) return Failed("did not print a JSON object");
   const json::object& credential = value->get_object();
-  if (TextOf(credential, "kind") != "ExecCredential")
+  if (TextAt(credential, "kind") != "ExecCredential")
     return Failed("did not print an ExecCredential");
-  if (TextOf(credential, "apiVersion") != api_version)
+  if (TextAt(credential, "apiVersion") != api_version)
     return Failed("printed another apiVersion than the kubeconfig asks for");
-  const auto* status = credential.if_contains("status");
-  if (status == nullptr || !status->is_object()) return Failed("printed no status");
-  const json::object& given = status->get_object();
+  const json::object* given = FindObject(credential, "status");
+  if (given == nullptr) return Failed("printed no status");
   ExecCredentials out;
-  out.token = TextOf(given, "token");
-  out.certificate_pem = TextOf(given, "clientCertificateData");
-  out.key_pem = TextOf(given, "clientKeyData");
+  out.token = TextAt(given, "token");
+  out.certificate_pem = TextAt(given, "clientCertificateData");
+  out.key_pem = TextAt(given, "clientKeyData");
   if (out.certificate_pem.empty() != out.key_pem.empty())
     return Failed("printed a certificate without its key, or a key without its certificate");
   if (out.token.empty() && out.certificate_pem.empty()) return Failed("printed no credentials");
   for (const char c : out.token) {
     if (c <= ' ' || c >= 0x7f) return Failed("printed a token with a blank in it");
   }
-  const std::string expires = TextOf(given, "expirationTimestamp");
+  const std::string expires = TextAt(given, "expirationTimestamp");
   if (!expires.empty() && !ParseRfc3339(expires, &out.expires))
     return Failed("printed an expirationTimestamp that is no time");
   return out;

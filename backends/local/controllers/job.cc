@@ -6,6 +6,7 @@
 
 #include "backends/local/controllers/job_run.h"
 #include "schedd/model/member_labels.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::local {
 namespace {
@@ -74,9 +75,8 @@ class Tally {
     const int rule = MatchFailureRule(spec_, pod);
     std::string action = "Count";
     if (rule >= 0) {
-      action = Text(AsObject(Array(Object(spec_, "podFailurePolicy"),
-                                   "rules")[static_cast<std::size_t>(rule)]),
-                    "action");
+      const json::array& rules = ArrayOrEmpty(spec_, {"podFailurePolicy", "rules"});
+      action = Text(ObjectOrEmpty(rules[static_cast<std::size_t>(rule)]), "action");
     }
     last_failure_ = pod.ended;
     ++streak_;
@@ -158,8 +158,8 @@ class Tally {
   }
 
   bool MeetsSuccessPolicy() const {
-    for (const json::value& entry : Array(Object(spec_, "successPolicy"), "rules")) {
-      const json::object& rule = AsObject(entry);
+    for (const json::value& entry : ArrayOrEmpty(spec_, {"successPolicy", "rules"})) {
+      const json::object& rule = ObjectOrEmpty(entry);
       const std::string text = Text(rule, "succeededIndexes");
       std::int64_t needed = 0, met = 0;
       if (text.empty()) {
@@ -229,7 +229,7 @@ class Tally {
                      run_.pod_set, run_.name,
                      index,        run_.epoch};
     wish.identity.id = UniqueId(*input_.pods, wish.identity.name);
-    wish.pod_template = Object(spec_, "template");
+    wish.pod_template = ObjectOrEmpty(spec_, "template");
     wish.labels = {{"batch.kubernetes.io/job-name", run_.name}, {"job-name", run_.name}};
     if (index >= 0) {
       wish.host_name = base;
@@ -262,14 +262,14 @@ class Tally {
 
 // A Workload of one pod set runs as a Job whose template says what the pod set is called.
 std::string PodSetOfJob(const json::object& spec) {
-  const json::object& labels = Object(Object(Object(spec, "template"), "metadata"), "labels");
+  const json::object& labels = ObjectOrEmpty(spec, {"template", "metadata", "labels"});
   const std::string name = Text(labels, kPodSetLabel);
   return name.empty() ? "main" : name;
 }
 
 ControllerOutput StepJobObject(const ControllerInput& input) {
   JobRun run;
-  run.spec = &Object(*input.object, "spec");
+  run.spec = &ObjectOrEmpty(*input.object, "spec");
   run.name = input.name;
   run.pod_set = PodSetOfJob(*run.spec);
   run.started = input.started;
@@ -309,7 +309,7 @@ JobProgress StepJob(const ControllerInput& input, const JobRun& run) {
 const Controller kJobController = {
     "batch/v1", "Job", StepJobObject, [](const json::object&) { return 1; },
     [](const json::object& object) {
-      return std::vector<const json::object*>{&Object(Object(object, "spec"), "template")};
+      return std::vector<const json::object*>{&ObjectOrEmpty(object, {"spec", "template"})};
     }};
 
 }  // namespace muster::local

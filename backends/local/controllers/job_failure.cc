@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "schedd/text/lenient.h"
+
 #include "backends/local/controllers/job_run.h"
 
 namespace muster::local {
@@ -9,7 +11,7 @@ namespace {
 
 bool ExitCodeMatches(const json::object& rule, std::int32_t code) {
   bool listed = false;
-  for (const json::value& value : Array(rule, "values")) {
+  for (const json::value& value : ArrayOrEmpty(rule, "values")) {
     listed = listed || (value.is_int64() && value.get_int64() == code);
   }
   return Text(rule, "operator") == "NotIn" ? !listed : listed;
@@ -17,17 +19,17 @@ bool ExitCodeMatches(const json::object& rule, std::int32_t code) {
 
 bool RuleMatches(const json::object& rule, const PodRecord& pod) {
   if (Has(rule, "onExitCodes")) {
-    const json::object& on = Object(rule, "onExitCodes");
+    const json::object& on = ObjectOrEmpty(rule, "onExitCodes");
     const std::string only = Text(on, "containerName");
     return std::any_of(pod.exit_codes.begin(), pod.exit_codes.end(), [&](const auto& ended) {
       return ended.second != 0 && (only.empty() || only == ended.first) &&
              ExitCodeMatches(on, ended.second);
     });
   }
-  for (const json::value& entry : Array(rule, "onPodConditions")) {
+  for (const json::value& entry : ArrayOrEmpty(rule, "onPodConditions")) {
     // The one condition that a process of this host can get: its supervisor was killed under it.
-    const std::string status = Text(AsObject(entry), "status");
-    if (pod.lost && Text(AsObject(entry), "type") == "DisruptionTarget" &&
+    const std::string status = Text(ObjectOrEmpty(entry), "status");
+    if (pod.lost && Text(ObjectOrEmpty(entry), "type") == "DisruptionTarget" &&
         (status.empty() || status == "True")) {
       return true;
     }
@@ -42,9 +44,9 @@ bool ReadNumber(std::string_view text, std::int32_t* out) {
 }  // namespace
 
 int MatchFailureRule(const json::object& spec, const PodRecord& pod) {
-  const json::array& rules = Array(Object(spec, "podFailurePolicy"), "rules");
+  const json::array& rules = ArrayOrEmpty(spec, {"podFailurePolicy", "rules"});
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (RuleMatches(AsObject(rules[i]), pod)) return static_cast<int>(i);
+    if (RuleMatches(ObjectOrEmpty(rules[i]), pod)) return static_cast<int>(i);
   }
   return -1;
 }

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <map>
 
+#include "schedd/text/lenient.h"
+
 #include "backends/local/controllers/job_run.h"
 
 namespace muster::local {
@@ -18,8 +20,8 @@ struct Child {
 
 std::vector<Child> Children(const json::object& object) {
   std::vector<Child> all;
-  for (const json::value& entry : Array(Object(object, "spec"), "replicatedJobs")) {
-    const json::object& replicated = AsObject(entry);
+  for (const json::value& entry : ArrayOrEmpty(object, {"spec", "replicatedJobs"})) {
+    const json::object& replicated = ObjectOrEmpty(entry);
     const std::int64_t replicas = Integer(replicated, "replicas", 1);
     for (std::int32_t i = 0; i < replicas; ++i) {
       all.push_back({&replicated,
@@ -36,7 +38,9 @@ std::vector<Child> Children(const json::object& object) {
 class SetStep {
  public:
   explicit SetStep(const ControllerInput& input)
-      : input_(input), spec_(Object(*input.object, "spec")), children_(Children(*input.object)) {
+      : input_(input),
+        spec_(ObjectOrEmpty(*input.object, "spec")),
+        children_(Children(*input.object)) {
     restarts_ = static_cast<std::int32_t>(Integer(*input.memo, "restarts", 0));
     counted_ = Integer(*input.memo, "counted", 0);
   }
@@ -62,7 +66,7 @@ class SetStep {
  private:
   void StepChild(Child* child) {
     JobRun run;
-    run.spec = &Object(Object(*child->replicated, "template"), "spec");
+    run.spec = &ObjectOrEmpty(*child->replicated, {"template", "spec"});
     run.name = input_.name + "-" + child->group + "-" + std::to_string(child->replica);
     run.pod_set = Lower(child->group);
     run.epoch = restarts_;
@@ -92,7 +96,7 @@ class SetStep {
         {"jobset.sigs.k8s.io/job-key", NameSuffix(input_.ns + "/" + job, 0, 0)},
         {"jobset.sigs.k8s.io/restart-attempt", std::to_string(restarts_)}};
     for (const auto& [key, value] : facts) wish->labels[key] = wish->annotations[key] = value;
-    const std::string subdomain = Text(Object(spec_, "network"), "subdomain");
+    const std::string subdomain = Text(ObjectOrEmpty(spec_, "network"), "subdomain");
     wish->subdomain = subdomain.empty() ? input_.name : subdomain;
     wish->environment.emplace_back("JOBSET_NAME", input_.name);
     wish->environment.emplace_back("JOBSET_RESTART_ATTEMPT", std::to_string(restarts_));
@@ -119,12 +123,12 @@ class SetStep {
 
   /// failurePolicy: the first rule that speaks of this job and this reason.
   void OnFailure(const Child& failed) {
-    const json::object& policy = Object(spec_, "failurePolicy");
+    const json::object& policy = ObjectOrEmpty(spec_, "failurePolicy");
     std::string action = Has(spec_, "failurePolicy") ? "RestartJobSet" : "FailJobSet";
-    for (const json::value& entry : Array(policy, "rules")) {
-      const json::object& rule = AsObject(entry);
-      if (!Lists(Array(rule, "targetReplicatedJobs"), failed.group) ||
-          !Lists(Array(rule, "onJobFailureReasons"), failed.progress.end_reason)) {
+    for (const json::value& entry : ArrayOrEmpty(policy, "rules")) {
+      const json::object& rule = ObjectOrEmpty(entry);
+      if (!Lists(ArrayOrEmpty(rule, "targetReplicatedJobs"), failed.group) ||
+          !Lists(ArrayOrEmpty(rule, "onJobFailureReasons"), failed.progress.end_reason)) {
         continue;
       }
       action = Text(rule, "action");
@@ -147,8 +151,8 @@ class SetStep {
   }
 
   bool Succeeded() const {
-    const json::object& policy = Object(spec_, "successPolicy");
-    const json::array& targets = Array(policy, "targetReplicatedJobs");
+    const json::object& policy = ObjectOrEmpty(spec_, "successPolicy");
+    const json::array& targets = ArrayOrEmpty(policy, "targetReplicatedJobs");
     const bool any = Text(policy, "operator") == "Any";
     bool all_done = true, one_done = false;
     for (const Child& child : children_) {
@@ -185,12 +189,12 @@ class SetStep {
   }
 
   bool MayStart(const Child& child) const {
-    for (const json::value& entry : Array(*child.replicated, "dependsOn")) {
-      const json::object& dependency = AsObject(entry);
+    for (const json::value& entry : ArrayOrEmpty(*child.replicated, "dependsOn")) {
+      const json::object& dependency = ObjectOrEmpty(entry);
       if (!GroupIs(Text(dependency, "name"), Text(dependency, "status") == "Complete"))
         return false;
     }
-    if (Text(Object(spec_, "startupPolicy"), "startupPolicyOrder") != "InOrder") return true;
+    if (Text(ObjectOrEmpty(spec_, "startupPolicy"), "startupPolicyOrder") != "InOrder") return true;
     for (const Child& earlier : children_) {
       if (earlier.group == child.group) return true;
       if (!GroupIs(earlier.group, false)) return false;
@@ -218,7 +222,7 @@ class SetStep {
   // A child that has succeeded needs no pods any more (rule A10).
   void GiveBack(const Child& child) {
     const std::string pod_set = Lower(child.group);
-    const std::int32_t pods = PodsAtOnce(Object(Object(*child.replicated, "template"), "spec"));
+    const std::int32_t pods = PodsAtOnce(ObjectOrEmpty(*child.replicated, {"template", "spec"}));
     const auto known =
         std::find_if(output_.reclaimable.begin(), output_.reclaimable.end(),
                      [&](const ReclaimablePods& one) { return one.pod_set == pod_set; });
@@ -245,9 +249,8 @@ const Controller kJobSetController = {
     [](const json::object&) { return 1; },
     [](const json::object& object) {
       std::vector<const json::object*> templates;
-      for (const json::value& entry : Array(Object(object, "spec"), "replicatedJobs")) {
-        templates.push_back(
-            &Object(Object(Object(AsObject(entry), "template"), "spec"), "template"));
+      for (const json::value& entry : ArrayOrEmpty(object, {"spec", "replicatedJobs"})) {
+        templates.push_back(&ObjectOrEmpty(entry, {"template", "spec", "template"}));
       }
       return templates;
     }};

@@ -4,6 +4,7 @@
 
 #include "backends/local/controllers/controller.h"
 #include "backends/local/controllers/slot.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::local {
 namespace {
@@ -16,10 +17,10 @@ class GroupsStep {
  public:
   explicit GroupsStep(const ControllerInput& input)
       : input_(input),
-        spec_(Object(*input.object, "spec")),
-        template_(Object(spec_, "leaderWorkerTemplate")),
+        spec_(ObjectOrEmpty(*input.object, "spec")),
+        template_(ObjectOrEmpty(spec_, "leaderWorkerTemplate")),
         size_(static_cast<std::int32_t>(Integer(template_, "size", 1))),
-        epochs_(Object(*input.memo, "epochs")) {}
+        epochs_(ObjectOrEmpty(*input.memo, "epochs")) {}
 
   ControllerOutput Run() {
     bool ready = true;
@@ -84,7 +85,7 @@ class GroupsStep {
     const std::string pod_set = !own_leader ? "main" : index == 0 ? "leader" : "worker";
     wish.identity = {UniqueId(*input_.pods, name), name, pod_set, owner, index, epoch};
     wish.pod_template =
-        Object(template_, index == 0 && own_leader ? "leaderTemplate" : "workerTemplate");
+        ObjectOrEmpty(template_, index == 0 && own_leader ? "leaderTemplate" : "workerTemplate");
     wish.subdomain = input_.name;
     wish.labels = {
         {"leaderworkerset.sigs.k8s.io/name", input_.name},
@@ -116,13 +117,13 @@ const Controller kLeaderWorkerSetController = {
     "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet",
     [](const ControllerInput& input) { return GroupsStep(input).Run(); },
     [](const json::object& object) {
-      return static_cast<int>(
-          std::clamp<std::int64_t>(Integer(Object(object, "spec"), "replicas", 1), 1, kMostPorts));
+      return static_cast<int>(std::clamp<std::int64_t>(
+          Integer(ObjectOrEmpty(object, "spec"), "replicas", 1), 1, kMostPorts));
     },
     [](const json::object& object) {
-      const json::object& both = Object(Object(object, "spec"), "leaderWorkerTemplate");
-      std::vector<const json::object*> templates{&Object(both, "workerTemplate")};
-      if (Has(both, "leaderTemplate")) templates.push_back(&Object(both, "leaderTemplate"));
+      const json::object& both = ObjectOrEmpty(object, {"spec", "leaderWorkerTemplate"});
+      std::vector<const json::object*> templates{&ObjectOrEmpty(both, "workerTemplate")};
+      if (Has(both, "leaderTemplate")) templates.push_back(&ObjectOrEmpty(both, "leaderTemplate"));
       return templates;
     }};
 

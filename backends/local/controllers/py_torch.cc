@@ -4,6 +4,7 @@
 
 #include "backends/local/controllers/controller.h"
 #include "backends/local/controllers/slot.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::local {
 namespace {
@@ -18,9 +19,9 @@ struct Replica {
 std::vector<Replica> Replicas(const json::object& spec) {
   std::vector<Replica> all;
   for (const auto& [key, type] : {std::pair("Master", "master"), std::pair("Worker", "worker")}) {
-    const json::object& replicas = Object(spec, "pytorchReplicaSpecs");
+    const json::object& replicas = ObjectOrEmpty(spec, "pytorchReplicaSpecs");
     if (!Has(replicas, key)) continue;
-    const json::object& one = Object(replicas, key);
+    const json::object& one = ObjectOrEmpty(replicas, key);
     const std::string restart = Text(one, "restartPolicy");
     all.push_back({&one, type, static_cast<std::int32_t>(Integer(one, "replicas", 1)),
                    restart.empty() ? "OnFailure" : restart});
@@ -32,8 +33,8 @@ class TorchStep {
  public:
   explicit TorchStep(const ControllerInput& input)
       : input_(input),
-        spec_(Object(*input.object, "spec")),
-        policy_(Object(spec_, "runPolicy")),
+        spec_(ObjectOrEmpty(*input.object, "spec")),
+        policy_(ObjectOrEmpty(spec_, "runPolicy")),
         replicas_(Replicas(spec_)) {
     for (const Replica& replica : replicas_) total_ += replica.count;
     const std::string processes = Text(spec_, "nprocPerNode");
@@ -116,8 +117,8 @@ class TorchStep {
     PodWish wish;
     const std::string name = input_.name + "-" + replica.type + "-" + std::to_string(index);
     wish.identity = {UniqueId(*input_.pods, name), name, replica.type, replica.type, index, 0};
-    wish.pod_template = Object(*replica.spec, "template");
-    json::object pod = Object(wish.pod_template, "spec");
+    wish.pod_template = ObjectOrEmpty(*replica.spec, "template");
+    json::object pod = ObjectOrEmpty(wish.pod_template, "spec");
     pod["restartPolicy"] = replica.restart == "ExitCode" ? "Never" : json::value(replica.restart);
     wish.pod_template["spec"] = std::move(pod);
     const bool has_master = replicas_.front().type == "master";
@@ -173,8 +174,8 @@ const Controller kPyTorchJobController = {
     [](const json::object&) { return 1; },
     [](const json::object& object) {
       std::vector<const json::object*> templates;
-      for (const Replica& replica : Replicas(Object(object, "spec"))) {
-        templates.push_back(&Object(*replica.spec, "template"));
+      for (const Replica& replica : Replicas(ObjectOrEmpty(object, "spec"))) {
+        templates.push_back(&ObjectOrEmpty(*replica.spec, "template"));
       }
       return templates;
     }};

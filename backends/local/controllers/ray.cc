@@ -7,6 +7,7 @@
 
 #include "backends/local/controllers/job_run.h"
 #include "backends/local/controllers/slot.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::local {
 namespace {
@@ -22,13 +23,15 @@ class ClusterStep {
   /// Wishes for every pod that is missing; true when all run.
   bool Step(ControllerOutput* output) {
     bool all =
-        Fill(Object(Object(spec_, "headGroupSpec"), "template"), "head", "headgroup", 0, output);
-    for (const json::value& entry : Array(spec_, "workerGroupSpecs")) {
-      const json::object& group = AsObject(entry);
-      if (Flag(group, "suspend")) continue;
+        Fill(ObjectOrEmpty(spec_, {"headGroupSpec", "template"}), "head", "headgroup", 0, output);
+    for (const json::value& entry : ArrayOrEmpty(spec_, "workerGroupSpecs")) {
+      const json::object& group = ObjectOrEmpty(entry);
+      if (FlagAt(group, "suspend")) continue;
       const std::int64_t count = Integer(group, "replicas", 1) * Integer(group, "numOfHosts", 1);
       for (std::int32_t i = 0; i < count; ++i) {
-        all = Fill(Object(group, "template"), Text(group, "groupName"), "worker", i, output) && all;
+        all =
+            Fill(ObjectOrEmpty(group, "template"), Text(group, "groupName"), "worker", i, output) &&
+            all;
       }
     }
     return all;
@@ -101,26 +104,26 @@ class ClusterStep {
 
 ControllerOutput StepRayCluster(const ControllerInput& input) {
   ControllerOutput output;
-  ClusterStep cluster(input, Object(*input.object, "spec"), input.name, 0);
+  ClusterStep cluster(input, ObjectOrEmpty(*input.object, "spec"), input.name, 0);
   output.phase = cluster.Step(&output) ? RemotePhase::kRunning : RemotePhase::kPending;
   return output;
 }
 
 /// The submitter's JobSpec: one pod that runs the entrypoint.
 json::object SubmitterSpec(const json::object& spec) {
-  json::object pod_template = Object(spec, "submitterPodTemplate");
-  json::object pod = Object(pod_template, "spec");
-  if (Array(pod, "containers").empty()) {
+  json::object pod_template = ObjectOrEmpty(spec, "submitterPodTemplate");
+  json::object pod = ObjectOrEmpty(pod_template, "spec");
+  if (ArrayOrEmpty(pod, "containers").empty()) {
     pod["containers"] = json::array{json::object{{"name", "ray-job-submitter"}}};
   }
   json::object& container = pod["containers"].as_array()[0].as_object();
-  if (Array(container, "command").empty()) {
+  if (ArrayOrEmpty(container, "command").empty()) {
     container["command"] = json::array{"/bin/sh", "-c", json::value(Text(spec, "entrypoint"))};
     container.erase("args");
   }
   pod["restartPolicy"] = "Never";
   pod_template["spec"] = std::move(pod);
-  const std::int64_t retries = Integer(Object(spec, "submitterConfig"), "backoffLimit", 2);
+  const std::int64_t retries = Integer(ObjectOrEmpty(spec, "submitterConfig"), "backoffLimit", 2);
   return {{"backoffLimit", retries}, {"template", std::move(pod_template)}};
 }
 
@@ -128,10 +131,10 @@ class RayJobStep {
  public:
   explicit RayJobStep(const ControllerInput& input)
       : input_(input),
-        spec_(Object(*input.object, "spec")),
+        spec_(ObjectOrEmpty(*input.object, "spec")),
         epoch_(static_cast<std::int32_t>(Integer(*input.memo, "retries", 0))),
         cluster_name_(input.name + "-" + NameSuffix(input.name, 0, epoch_)),
-        cluster_(input, Object(spec_, "rayClusterSpec"), cluster_name_, epoch_) {}
+        cluster_(input, ObjectOrEmpty(spec_, "rayClusterSpec"), cluster_name_, epoch_) {}
 
   ControllerOutput Run() {
     output_.memo["retries"] = epoch_;
@@ -223,9 +226,9 @@ class RayJobStep {
 };
 
 std::vector<const json::object*> ClusterTemplates(const json::object& spec) {
-  std::vector<const json::object*> all{&Object(Object(spec, "headGroupSpec"), "template")};
-  for (const json::value& entry : Array(spec, "workerGroupSpecs")) {
-    all.push_back(&Object(AsObject(entry), "template"));
+  std::vector<const json::object*> all{&ObjectOrEmpty(spec, {"headGroupSpec", "template"})};
+  for (const json::value& entry : ArrayOrEmpty(spec, "workerGroupSpecs")) {
+    all.push_back(&ObjectOrEmpty(entry, "template"));
   }
   return all;
 }
@@ -235,13 +238,13 @@ std::vector<const json::object*> ClusterTemplates(const json::object& spec) {
 const Controller kRayClusterController = {
     "ray.io/v1", "RayCluster", StepRayCluster,
     [](const json::object&) { return static_cast<int>(kPortCount); },
-    [](const json::object& object) { return ClusterTemplates(Object(object, "spec")); }};
+    [](const json::object& object) { return ClusterTemplates(ObjectOrEmpty(object, "spec")); }};
 
 const Controller kRayJobController = {
     "ray.io/v1", "RayJob", [](const ControllerInput& input) { return RayJobStep(input).Run(); },
     [](const json::object&) { return static_cast<int>(kPortCount); },
     [](const json::object& object) {
-      return ClusterTemplates(Object(Object(object, "spec"), "rayClusterSpec"));
+      return ClusterTemplates(ObjectOrEmpty(object, {"spec", "rayClusterSpec"}));
     }};
 
 }  // namespace muster::local

@@ -2,6 +2,7 @@
 
 #include "backends/local/pods/volumes.h"
 #include "schedd/base/quantity.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::local {
 namespace {
@@ -41,9 +42,9 @@ std::string Lines(const LabelMap& map) {
 PodFields::PodFields(const PodWish& wish, const PodContext& context)
     : wish_(wish),
       context_(context),
-      labels_(Merge(Object(Object(wish.pod_template, "metadata"), "labels"), wish.labels)),
+      labels_(Merge(ObjectOrEmpty(wish.pod_template, {"metadata", "labels"}), wish.labels)),
       annotations_(
-          Merge(Object(Object(wish.pod_template, "metadata"), "annotations"), wish.annotations)) {}
+          Merge(ObjectOrEmpty(wish.pod_template, {"metadata", "annotations"}), wish.annotations)) {}
 
 Result<std::string> PodFields::Field(const std::string& path) const {
   std::string key;
@@ -73,9 +74,10 @@ Result<std::string> PodFields::Resource(const json::object& reference,
         "resourceFieldRef.resource must be limits.NAME or requests.NAME, not \"" + path + "\"");
   }
   const std::string resource = path.substr(dot + 1);
-  const json::object& resources = Object(container, "resources");
-  std::string text = Text(Object(resources, section), resource);
-  if (text.empty() && section == "requests") text = Text(Object(resources, "limits"), resource);
+  const json::object& resources = ObjectOrEmpty(container, "resources");
+  std::string text = Text(ObjectOrEmpty(resources, section), resource);
+  if (text.empty() && section == "requests")
+    text = Text(ObjectOrEmpty(resources, "limits"), resource);
   std::int64_t amount = 0;
   if (!text.empty()) {
     const Result<std::int64_t> parsed = ParseQuantity(resource, text);

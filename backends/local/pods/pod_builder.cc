@@ -6,6 +6,7 @@
 #include "backends/local/pods/variables.h"
 #include "backends/local/pods/volumes.h"
 #include "schedd/base/quantity.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::local {
 namespace {
@@ -25,12 +26,12 @@ std::string VolumeVariable(const std::string& volume) {
 
 Status AddEnvironmentFrom(const json::object& container, const PodContext& context,
                           Environment* environment) {
-  for (const json::value& entry : Array(container, "envFrom")) {
-    const json::object& source = AsObject(entry);
+  for (const json::value& entry : ArrayOrEmpty(container, "envFrom")) {
+    const json::object& source = ObjectOrEmpty(entry);
     const bool secret = Has(source, "secretRef");
-    const json::object& reference = Object(source, secret ? "secretRef" : "configMapRef");
+    const json::object& reference = ObjectOrEmpty(source, secret ? "secretRef" : "configMapRef");
     const std::string kind = secret ? "Secret" : "ConfigMap", name = Text(reference, "name");
-    if (!HasDependent(context, kind, name) && Flag(reference, "optional")) continue;
+    if (!HasDependent(context, kind, name) && FlagAt(reference, "optional")) continue;
     const Result<std::map<std::string, std::string>> data = DataOf(context, kind, name);
     if (!data.ok()) return InvalidArgument("envFrom: " + data.error().detail);
     for (const auto& [key, value] : *data) environment->Set(Text(source, "prefix") + key, value);
@@ -42,13 +43,14 @@ Status AddEnvironmentFrom(const json::object& container, const PodContext& conte
 Result<std::string> ValueFrom(const json::object& from, const json::object& container,
                               const PodContext& context, const PodFields& fields, bool* present) {
   *present = true;
-  if (Has(from, "fieldRef")) return fields.Field(Text(Object(from, "fieldRef"), "fieldPath"));
+  if (Has(from, "fieldRef"))
+    return fields.Field(Text(ObjectOrEmpty(from, "fieldRef"), "fieldPath"));
   if (Has(from, "resourceFieldRef"))
-    return fields.Resource(Object(from, "resourceFieldRef"), container);
+    return fields.Resource(ObjectOrEmpty(from, "resourceFieldRef"), container);
   const bool secret = Has(from, "secretKeyRef");
   if (!secret && !Has(from, "configMapKeyRef"))
     return InvalidArgument("it has an unknown valueFrom");
-  const json::object& reference = Object(from, secret ? "secretKeyRef" : "configMapKeyRef");
+  const json::object& reference = ObjectOrEmpty(from, secret ? "secretKeyRef" : "configMapKeyRef");
   const std::string kind = secret ? "Secret" : "ConfigMap";
   const Result<std::map<std::string, std::string>> data =
       DataOf(context, kind, Text(reference, "name"));
@@ -56,7 +58,7 @@ Result<std::string> ValueFrom(const json::object& from, const json::object& cont
     const auto found = data->find(Text(reference, "key"));
     if (found != data->end()) return found->second;
   }
-  *present = !Flag(reference, "optional");
+  *present = !FlagAt(reference, "optional");
   if (!*present) return std::string();
   if (!data.ok()) return data.error();
   return InvalidArgument(kind + " " + Text(reference, "name") + " has no key " +
@@ -75,8 +77,8 @@ Result<Environment> BuildEnvironment(const json::object& container, const PodWis
   if (Status added = AddEnvironmentFrom(container, context, &environment); !added.ok())
     return added.error();
   for (const auto& [name, value] : wish.environment) environment.Set(name, value);
-  for (const json::value& entry : Array(container, "env")) {
-    const json::object& variable = AsObject(entry);
+  for (const json::value& entry : ArrayOrEmpty(container, "env")) {
+    const json::object& variable = ObjectOrEmpty(entry);
     const std::string name = Text(variable, "name");
     if (!Has(variable, "valueFrom")) {
       environment.SetExpanded(name, Text(variable, "value"));
@@ -84,7 +86,7 @@ Result<Environment> BuildEnvironment(const json::object& container, const PodWis
     }
     bool present = true;
     const Result<std::string> value =
-        ValueFrom(Object(variable, "valueFrom"), container, context, fields, &present);
+        ValueFrom(ObjectOrEmpty(variable, "valueFrom"), container, context, fields, &present);
     if (!value.ok()) return InvalidArgument("env " + name + ": " + value.error().detail);
     if (present) environment.Set(name, *value);
   }
@@ -114,8 +116,8 @@ Result<json::array> BuildMounts(const json::object& container, const PodUser& us
                                 const PodUsers& users, BuiltPod* built,
                                 const PodContext& context) {
   json::array mounts;
-  for (const json::value& entry : Array(container, "volumeMounts")) {
-    const json::object& mount = AsObject(entry);
+  for (const json::value& entry : ArrayOrEmpty(container, "volumeMounts")) {
+    const json::object& mount = ObjectOrEmpty(entry);
     const std::string name = Text(mount, "name");
     std::string target = Text(mount, "mountPath");
     const auto found = volumes.find(name);
@@ -140,13 +142,13 @@ Result<json::array> BuildMounts(const json::object& container, const PodUser& us
                       {"own", !place.on_host},
                       {"create", place.create},
                       {"target", target},
-                      {"readOnly", Flag(mount, "readOnly")}});
+                      {"readOnly", FlagAt(mount, "readOnly")}});
   }
   return mounts;
 }
 
 Result<std::int64_t> Limit(const json::object& container, const std::string& resource) {
-  const std::string text = Text(Object(Object(container, "resources"), "limits"), resource);
+  const std::string text = Text(ObjectOrEmpty(container, {"resources", "limits"}), resource);
   if (text.empty()) return std::int64_t{0};
   return ParseQuantity(resource, text);
 }
@@ -159,7 +161,7 @@ void AddUser(const PodUser& user, json::object* out) {
 
 /// Relative paths are the working directory's.
 void AddStreams(const PodWish& wish, json::object* out) {
-  const json::object& annotations = Object(Object(wish.pod_template, "metadata"), "annotations");
+  const json::object& annotations = ObjectOrEmpty(wish.pod_template, {"metadata", "annotations"});
   for (const auto& [annotation, key] : {std::pair("muster.io/stdin-path", "stdinPath"),
                                         std::pair("muster.io/stdout-path", "stdoutPath"),
                                         std::pair("muster.io/stderr-path", "stderrPath")}) {
@@ -175,7 +177,7 @@ Result<json::object> BuildContainer(const json::object& container, const std::st
                                     const VolumePlaces& volumes, bool takes_default,
                                     BuiltPod* built) {
   json::object out{{"name", Text(container, "name")}, {"role", role}};
-  const Result<PodUser> user = UserOf(Object(wish.pod_template, "spec"), container, context);
+  const Result<PodUser> user = UserOf(ObjectOrEmpty(wish.pod_template, "spec"), container, context);
   if (!user.ok()) return user.error();
   const Result<Environment> environment =
       BuildEnvironment(container, wish, context, fields, *user, volumes);
@@ -183,7 +185,7 @@ Result<json::object> BuildContainer(const json::object& container, const std::st
   json::array argv;
   for (const char* part : {"command", "args"}) {
     if (part == std::string_view("args") && argv.empty()) break;
-    for (const json::value& word : Array(container, part)) {
+    for (const json::value& word : ArrayOrEmpty(container, part)) {
       if (word.is_string()) argv.emplace_back(environment->Expand(word.get_string()));
     }
   }
@@ -216,17 +218,18 @@ Result<json::object> BuildContainer(const json::object& container, const std::st
 
 Status AddContainers(const PodWish& wish, const PodContext& context, const PodFields& fields,
                      const PodUsers& users, const VolumePlaces& volumes, BuiltPod* built) {
-  const json::object& spec = Object(wish.pod_template, "spec");
+  const json::object& spec = ObjectOrEmpty(wish.pod_template, "spec");
   json::array containers;
   for (const char* list : {"initContainers", "containers"}) {
     const bool init = list == std::string_view("initContainers");
-    for (const json::value& entry : Array(spec, list)) {
-      const json::object& container = AsObject(entry);
+    for (const json::value& entry : ArrayOrEmpty(spec, list)) {
+      const json::object& container = ObjectOrEmpty(entry);
       const std::string role = !init                                          ? "main"
                                : Text(container, "restartPolicy") == "Always" ? "sidecar"
                                                                               : "init";
-      const bool first_main = role == "main" && (containers.empty() ||
-                                                 AsObject(containers.back()).at("role") != "main");
+      const bool first_main =
+          role == "main" &&
+          (containers.empty() || ObjectOrEmpty(containers.back()).at("role") != "main");
       Result<json::object> made = BuildContainer(container, role, wish, context, fields, users,
                                                  volumes, first_main, built);
       if (!made.ok()) {
@@ -266,7 +269,7 @@ std::string MarkerOf(const std::string& marker_key) { return "MUSTER_POD_KEY=" +
 
 Result<BuiltPod> BuildPod(const PodWish& wish, const PodContext& context) {
   if (Status sound = CheckTemplate(wish.pod_template); !sound.ok()) return sound.error();
-  const json::object& spec = Object(wish.pod_template, "spec");
+  const json::object& spec = ObjectOrEmpty(wish.pod_template, "spec");
   BuiltPod built;
   const Result<PodUsers> users = UsersOf(spec, context);
   if (!users.ok()) return users.error();
@@ -296,18 +299,19 @@ Result<BuiltPod> BuildPod(const PodWish& wish, const PodContext& context) {
 }
 
 Status CheckTemplate(const json::object& pod_template) {
-  const json::object& spec = Object(pod_template, "spec");
-  if (Array(spec, "containers").empty()) return InvalidArgument("a pod template has no containers");
+  const json::object& spec = ObjectOrEmpty(pod_template, "spec");
+  if (ArrayOrEmpty(spec, "containers").empty())
+    return InvalidArgument("a pod template has no containers");
   for (const char* list : {"initContainers", "containers"}) {
-    for (const json::value& entry : Array(spec, list)) {
-      const json::object& container = AsObject(entry);
+    for (const json::value& entry : ArrayOrEmpty(spec, list)) {
+      const json::object& container = ObjectOrEmpty(entry);
       const std::string name = Text(container, "name");
       if (!IsFileName(name))
         return InvalidArgument("a container cannot have the name \"" + name + "\"");
       // The others' places are held; a pod would wait for ever for the end of such a one.
       const bool must_end = list == std::string_view("initContainers") &&
                             Text(container, "restartPolicy") != "Always";
-      if (must_end && Array(container, "command").empty()) {
+      if (must_end && ArrayOrEmpty(container, "command").empty()) {
         return InvalidArgument("init container " + name +
                                " has no command, and a local member does not pull images: "
                                "give it one");

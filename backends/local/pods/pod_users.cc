@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schedd/text/lenient.h"
+
 namespace muster::local {
 namespace {
 
@@ -9,14 +11,15 @@ namespace {
 std::optional<std::int64_t> Wanted(const json::object& pod_spec, const json::object& container,
                                    const char* key) {
   const std::optional<std::int64_t> of_container =
-      MaybeInteger(Object(container, "securityContext"), key);
-  return of_container ? of_container : MaybeInteger(Object(pod_spec, "securityContext"), key);
+      MaybeInteger(ObjectOrEmpty(container, "securityContext"), key);
+  return of_container ? of_container
+                      : MaybeInteger(ObjectOrEmpty(pod_spec, "securityContext"), key);
 }
 
 bool MustNotBeRoot(const json::object& pod_spec, const json::object& container) {
-  const json::object& own = Object(container, "securityContext");
-  if (Has(own, "runAsNonRoot")) return Flag(own, "runAsNonRoot");
-  return Flag(Object(pod_spec, "securityContext"), "runAsNonRoot");
+  const json::object& own = ObjectOrEmpty(container, "securityContext");
+  if (Has(own, "runAsNonRoot")) return FlagAt(own, "runAsNonRoot");
+  return FlagAt(pod_spec, {"securityContext", "runAsNonRoot"});
 }
 
 Status Refuse(const char* key, std::int64_t id) {
@@ -48,8 +51,8 @@ Result<PodUser> UserOf(const json::object& pod_spec, const json::object& contain
         "pulled here, so give runAsUser");
   }
   if (!root) return user;
-  const json::object& security = Object(pod_spec, "securityContext");
-  for (const json::value& group : Array(security, "supplementalGroups")) {
+  const json::object& security = ObjectOrEmpty(pod_spec, "securityContext");
+  for (const json::value& group : ArrayOrEmpty(security, "supplementalGroups")) {
     if (group.is_int64()) user.groups.push_back(group.get_int64());
   }
   if (const auto fs_group = MaybeInteger(security, "fsGroup")) user.groups.push_back(*fs_group);
@@ -63,10 +66,10 @@ bool PodUsers::any_foreign() const {
 Result<PodUsers> UsersOf(const json::object& pod_spec, const PodContext& context) {
   PodUsers users;
   for (const char* list : {"containers", "initContainers"}) {
-    for (const json::value& entry : Array(pod_spec, list)) {
-      Result<PodUser> user = UserOf(pod_spec, AsObject(entry), context);
+    for (const json::value& entry : ArrayOrEmpty(pod_spec, list)) {
+      Result<PodUser> user = UserOf(pod_spec, ObjectOrEmpty(entry), context);
       if (!user.ok()) {
-        return InvalidArgument("container " + Text(AsObject(entry), "name") + ": " +
+        return InvalidArgument("container " + Text(ObjectOrEmpty(entry), "name") + ": " +
                                user.error().detail);
       }
       if (std::find(users.all.begin(), users.all.end(), *user) == users.all.end())
@@ -74,8 +77,8 @@ Result<PodUsers> UsersOf(const json::object& pod_spec, const PodContext& context
     }
   }
   if (context.own_uid == 0) {
-    users.fs_group =
-        MaybeInteger(Object(pod_spec, "securityContext"), "fsGroup").value_or(std::int64_t{-1});
+    users.fs_group = MaybeInteger(ObjectOrEmpty(pod_spec, "securityContext"), "fsGroup")
+                         .value_or(std::int64_t{-1});
   }
   return users;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schedd/text/lenient.h"
+
 namespace muster::local {
 namespace {
 
@@ -68,7 +70,7 @@ std::uint32_t ModeOf(const json::object& from, const char* key, std::uint32_t ot
 Status AddData(const Target& target, const PodContext& context, const std::string& kind,
                const std::string& name, const json::object& source) {
   if (!HasDependent(context, kind, name)) {
-    if (Flag(source, "optional")) return Done{};
+    if (FlagAt(source, "optional")) return Done{};
     return InvalidArgument("a volume refers to " + kind + " " + name + ", which does not exist");
   }
   const Result<Data> data = DataOf(context, kind, name);
@@ -81,11 +83,11 @@ Status AddData(const Target& target, const PodContext& context, const std::strin
     }
     return Done{};
   }
-  for (const json::value& entry : Array(source, "items")) {
-    const json::object& item = AsObject(entry);
+  for (const json::value& entry : ArrayOrEmpty(source, "items")) {
+    const json::object& item = ObjectOrEmpty(entry);
     const auto found = data->find(Text(item, "key"));
     if (found == data->end()) {
-      if (Flag(source, "optional")) continue;
+      if (FlagAt(source, "optional")) continue;
       return InvalidArgument(kind + " " + name + " has no key " + Text(item, "key"));
     }
     if (Status added =
@@ -100,14 +102,14 @@ Status AddData(const Target& target, const PodContext& context, const std::strin
 Status AddDownward(const Target& target, const PodWish& wish, const PodFields& fields,
                    const json::object& source) {
   const std::uint32_t mode = ModeOf(source, "defaultMode", target.mode.value_or(kFileMode));
-  for (const json::value& entry : Array(source, "items")) {
-    const json::object& item = AsObject(entry);
-    const json::object& resource = Object(item, "resourceFieldRef");
-    Result<std::string> value = fields.Field(Text(Object(item, "fieldRef"), "fieldPath"));
+  for (const json::value& entry : ArrayOrEmpty(source, "items")) {
+    const json::object& item = ObjectOrEmpty(entry);
+    const json::object& resource = ObjectOrEmpty(item, "resourceFieldRef");
+    Result<std::string> value = fields.Field(Text(ObjectOrEmpty(item, "fieldRef"), "fieldPath"));
     if (Has(item, "resourceFieldRef")) {
-      for (const json::value& one : Array(Object(wish.pod_template, "spec"), "containers")) {
-        if (Text(AsObject(one), "name") == Text(resource, "containerName")) {
-          value = fields.Resource(resource, AsObject(one));
+      for (const json::value& one : ArrayOrEmpty(wish.pod_template, {"spec", "containers"})) {
+        if (Text(ObjectOrEmpty(one), "name") == Text(resource, "containerName")) {
+          value = fields.Resource(resource, ObjectOrEmpty(one));
         }
       }
     }
@@ -123,16 +125,16 @@ Status AddDownward(const Target& target, const PodWish& wish, const PodFields& f
 Status AddSource(const Target& target, const PodWish& wish, const PodContext& context,
                  const PodFields& fields, const json::object& source) {
   if (Has(source, "configMap")) {
-    const json::object& map = Object(source, "configMap");
+    const json::object& map = ObjectOrEmpty(source, "configMap");
     return AddData(target, context, "ConfigMap", Text(map, "name"), map);
   }
   if (Has(source, "secret")) {
-    const json::object& secret = Object(source, "secret");
+    const json::object& secret = ObjectOrEmpty(source, "secret");
     const std::string name = Text(secret, Has(secret, "secretName") ? "secretName" : "name");
     return AddData(target, context, "Secret", name, secret);
   }
   if (Has(source, "downwardAPI"))
-    return AddDownward(target, wish, fields, Object(source, "downwardAPI"));
+    return AddDownward(target, wish, fields, ObjectOrEmpty(source, "downwardAPI"));
   return InvalidArgument(
       "a local member knows the volumes emptyDir, configMap, secret, downwardAPI, projected "
       "and hostPath; this one is something else");
@@ -143,12 +145,12 @@ std::vector<PodUser> UsersOfVolume(const json::object& spec, const std::string& 
                                    const PodContext& context, const PodUsers& users) {
   std::vector<PodUser> found;
   for (const char* list : {"containers", "initContainers"}) {
-    for (const json::value& entry : Array(spec, list)) {
-      const json::array& mounts = Array(AsObject(entry), "volumeMounts");
+    for (const json::value& entry : ArrayOrEmpty(spec, list)) {
+      const json::array& mounts = ArrayOrEmpty(entry, "volumeMounts");
       const bool mounts_it = std::any_of(mounts.begin(), mounts.end(), [&](const json::value& one) {
-        return Text(AsObject(one), "name") == volume;
+        return Text(ObjectOrEmpty(one), "name") == volume;
       });
-      const Result<PodUser> user = UserOf(spec, AsObject(entry), context);
+      const Result<PodUser> user = UserOf(spec, ObjectOrEmpty(entry), context);
       if (!mounts_it || !user.ok()) continue;
       const bool known = std::any_of(found.begin(), found.end(), [&](const PodUser& one) {
         return one.uid == user->uid;
@@ -174,10 +176,11 @@ Status AddCopy(const json::object& volume, const PodUser& user, const PodWish& w
   place->of_user.emplace(user.uid, context.pod_dir + "/" + target.dir);
   built->directories.push_back({target.dir, target.dir_mode, user.uid, user.gid});
   if (!Has(volume, "projected")) return AddSource(target, wish, context, fields, volume);
-  const json::object& projected = Object(volume, "projected");
+  const json::object& projected = ObjectOrEmpty(volume, "projected");
   if (Has(projected, "defaultMode")) target.mode = ModeOf(projected, "defaultMode", kFileMode);
-  for (const json::value& source : Array(projected, "sources")) {
-    if (Status added = AddSource(target, wish, context, fields, AsObject(source)); !added.ok())
+  for (const json::value& source : ArrayOrEmpty(projected, "sources")) {
+    if (Status added = AddSource(target, wish, context, fields, ObjectOrEmpty(source));
+        !added.ok())
       return added;
   }
   return Done{};
@@ -197,16 +200,17 @@ Result<Data> DataOf(const PodContext& context, const std::string& kind, const st
   for (const Dependent& one : *context.dependents) {
     if (one.kind != kind || one.name != name) continue;
     const bool secret = kind == "Secret";
-    for (const auto& member : Object(one.manifest, "data")) {
-      const std::string text = Text(Object(one.manifest, "data"), member.key());
+    for (const auto& member : ObjectOrEmpty(one.manifest, "data")) {
+      const std::string text = Text(ObjectOrEmpty(one.manifest, "data"), member.key());
       data[std::string(member.key())] = secret ? DecodeBase64(text) : text;
     }
-    for (const auto& member : Object(one.manifest, "binaryData")) {
+    for (const auto& member : ObjectOrEmpty(one.manifest, "binaryData")) {
       data[std::string(member.key())] =
-          DecodeBase64(Text(Object(one.manifest, "binaryData"), member.key()));
+          DecodeBase64(Text(ObjectOrEmpty(one.manifest, "binaryData"), member.key()));
     }
-    for (const auto& member : Object(one.manifest, "stringData")) {
-      data[std::string(member.key())] = Text(Object(one.manifest, "stringData"), member.key());
+    for (const auto& member : ObjectOrEmpty(one.manifest, "stringData")) {
+      data[std::string(member.key())] =
+          Text(ObjectOrEmpty(one.manifest, "stringData"), member.key());
     }
     return data;
   }
@@ -222,17 +226,17 @@ const std::string& VolumePlace::For(std::int64_t uid) const {
 Result<VolumePlaces> BuildVolumes(const PodWish& wish, const PodContext& context,
                                   const PodFields& fields, const PodUsers& users,
                                   BuiltPod* built) {
-  const json::object& spec = Object(wish.pod_template, "spec");
+  const json::object& spec = ObjectOrEmpty(wish.pod_template, "spec");
   VolumePlaces places;
-  for (const json::value& entry : Array(spec, "volumes")) {
-    const json::object& volume = AsObject(entry);
+  for (const json::value& entry : ArrayOrEmpty(spec, "volumes")) {
+    const json::object& volume = ObjectOrEmpty(entry);
     const std::string name = Text(volume, "name");
     if (!StaysInside(name) || name.find('/') != std::string::npos) {
       return InvalidArgument("a volume cannot have the name \"" + name + "\"");
     }
     VolumePlace& place = places[name];
     if (Has(volume, "hostPath")) {
-      const json::object& host = Object(volume, "hostPath");
+      const json::object& host = ObjectOrEmpty(volume, "hostPath");
       place.on_host = true;
       place.shared = Text(host, "path");
       if (place.shared.empty() || place.shared[0] != '/') {

@@ -3,94 +3,78 @@
 #include <boost/json.hpp>
 
 #include "backends/local/process/files.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::local {
 namespace {
 
 namespace json = boost::json;
 
-std::string Text(const json::object& from, const char* key) {
-  const json::value* found = from.if_contains(key);
-  return found && found->is_string() ? std::string(found->get_string()) : std::string();
-}
-
 std::int64_t Number(const json::object& from, const char* key, std::int64_t otherwise) {
-  const json::value* found = from.if_contains(key);
-  return found && found->is_int64() ? found->get_int64() : otherwise;
-}
-
-bool Flag(const json::object& from, const char* key) {
-  const json::value* found = from.if_contains(key);
-  return found && found->is_bool() && found->get_bool();
-}
-
-const json::array& Items(const json::object& from, const char* key) {
-  static const json::array kNone;
-  const json::value* found = from.if_contains(key);
-  return found && found->is_array() ? found->get_array() : kNone;
+  return IntegerAt(from, key).value_or(otherwise);
 }
 
 std::vector<std::string> Strings(const json::object& from, const char* key) {
   std::vector<std::string> all;
-  for (const json::value& item : Items(from, key)) all.emplace_back(item.as_string());
+  for (const json::value& item : ArrayOrEmpty(from, key)) all.emplace_back(item.as_string());
   return all;
 }
 
 ContainerSpec ReadContainer(const json::object& from) {
   ContainerSpec container;
-  container.name = Text(from, "name");
-  const std::string role = Text(from, "role");
+  container.name = TextAt(from, "name");
+  const std::string role = TextAt(from, "role");
   container.role = role == "init"      ? ContainerRole::kInit
                    : role == "sidecar" ? ContainerRole::kSidecar
                                        : ContainerRole::kMain;
   container.argv = Strings(from, "argv");
   container.environment = Strings(from, "environment");
-  container.stand_in_for = Text(from, "standInFor");
-  container.working_dir = Text(from, "workingDir");
-  for (const json::value& item : Items(from, "mounts")) {
+  container.stand_in_for = TextAt(from, "standInFor");
+  container.working_dir = TextAt(from, "workingDir");
+  for (const json::value& item : ArrayOrEmpty(from, "mounts")) {
     const json::object& mount = item.as_object();
-    container.mounts.push_back({Text(mount, "source"), Text(mount, "target"),
-                                Flag(mount, "readOnly"), Text(mount, "subPath"),
-                                Flag(mount, "own"), Flag(mount, "create")});
+    container.mounts.push_back({TextAt(mount, "source"), TextAt(mount, "target"),
+                                FlagAt(mount, "readOnly"), TextAt(mount, "subPath"),
+                                FlagAt(mount, "own"), FlagAt(mount, "create")});
   }
   container.memory_bytes = Number(from, "memoryBytes", 0);
   container.cpu_milli = Number(from, "cpuMilli", 0);
   container.uid = Number(from, "uid", -1);
   container.gid = Number(from, "gid", -1);
-  for (const json::value& group : Items(from, "groups")) {
+  for (const json::value& group : ArrayOrEmpty(from, "groups")) {
     if (group.is_int64()) container.groups.push_back(group.get_int64());
   }
-  container.stdin_path = Text(from, "stdinPath");
-  container.stdout_path = Text(from, "stdoutPath");
-  container.stderr_path = Text(from, "stderrPath");
-  container.append = Flag(from, "append");
+  container.stdin_path = TextAt(from, "stdinPath");
+  container.stdout_path = TextAt(from, "stdoutPath");
+  container.stderr_path = TextAt(from, "stderrPath");
+  container.append = FlagAt(from, "append");
   return container;
 }
 
 SupervisedPod ReadPod(const json::object& from) {
   SupervisedPod pod;
-  pod.name = Text(from, "pod");
-  pod.host_name = Text(from, "hostName");
-  pod.hosts_file = Text(from, "hostsFile");
+  pod.name = TextAt(from, "pod");
+  pod.host_name = TextAt(from, "hostName");
+  pod.hosts_file = TextAt(from, "hostsFile");
   pod.grace_period_s = Number(from, "gracePeriodSeconds", 30);
   pod.active_deadline_s = Number(from, "activeDeadlineSeconds", 0);
-  const std::string restart = Text(from, "restartPolicy");
+  const std::string restart = TextAt(from, "restartPolicy");
   pod.restart_policy = restart == "Always"      ? RestartPolicy::kAlways
                        : restart == "OnFailure" ? RestartPolicy::kOnFailure
                                                 : RestartPolicy::kNever;
-  const std::string isolation = Text(from, "isolation");
+  const std::string isolation = TextAt(from, "isolation");
   pod.isolation = isolation == "mount"  ? Isolation::kMountNamespace
                   : isolation == "user" ? Isolation::kUserNamespace
                                         : Isolation::kNone;
-  for (const json::value& item : Items(from, "cgroups")) {
+  for (const json::value& item : ArrayOrEmpty(from, "cgroups")) {
     const json::object& mount = item.as_object();
-    pod.cgroups.push_back({static_cast<int>(Number(mount, "version", 2)), Text(mount, "base"),
-                           Flag(mount, "memory"), Flag(mount, "cpu"), Flag(mount, "pids")});
+    pod.cgroups.push_back({static_cast<int>(Number(mount, "version", 2)), TextAt(mount, "base"),
+                           FlagAt(mount, "memory"), FlagAt(mount, "cpu"), FlagAt(mount, "pids")});
   }
-  pod.cgroup_key = Text(from, "cgroupKey");
+  pod.cgroup_key = TextAt(from, "cgroupKey");
   pod.max_processes = Number(from, "maxProcesses", 0);
   pod.log_bytes = Number(from, "logBytes", 0);
-  for (const json::value& item : Items(from, "containers")) {
+  for (const json::value& item : ArrayOrEmpty(from, "containers")) {
     pod.containers.push_back(ReadContainer(item.as_object()));
   }
   return pod;

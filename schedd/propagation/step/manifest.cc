@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "schedd/text/lenient.h"
+
 namespace muster::propagation {
 namespace {
 
@@ -47,19 +49,10 @@ json::object MetadataToSend(const json::object& metadata, const ResourceRef& ref
 
 LabelMap StringsAt(const json::object& object, std::string_view key) {
   LabelMap strings;
-  const json::value* metadata = object.if_contains("metadata");
-  if (metadata == nullptr || !metadata->is_object()) return strings;
-  const json::value* marks = metadata->get_object().if_contains(key);
-  if (marks == nullptr || !marks->is_object()) return strings;
-  for (const auto& [name, value] : marks->get_object()) {
+  for (const auto& [name, value] : ObjectOrEmpty(object, {"metadata", key})) {
     if (value.is_string()) strings.emplace(name, value.get_string());
   }
   return strings;
-}
-
-std::string StringAt(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : "";
 }
 
 }  // namespace
@@ -84,12 +77,12 @@ LabelMap LabelsOf(const json::object& object) { return StringsAt(object, "labels
 LabelMap AnnotationsOf(const json::object& object) { return StringsAt(object, "annotations"); }
 
 ResourceRef RefOf(const json::object& manifest, const std::string& ns, const std::string& name) {
-  const std::string api_version = StringAt(manifest, "apiVersion");
+  const std::string api_version = TextAt(manifest, "apiVersion");
   const std::size_t slash = api_version.find('/');
   ResourceRef ref;
   if (slash != std::string::npos) ref.group = api_version.substr(0, slash);
   ref.version = slash == std::string::npos ? api_version : api_version.substr(slash + 1);
-  ref.kind = StringAt(manifest, "kind");
+  ref.kind = TextAt(manifest, "kind");
   ref.ns = ns;
   ref.name = name;
   return ref;

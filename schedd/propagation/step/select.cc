@@ -12,6 +12,7 @@
 #include "schedd/propagation/step/digest.h"
 #include "schedd/propagation/step/manifest.h"
 #include "schedd/propagation/step/waves.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::propagation {
 namespace {
@@ -119,8 +120,7 @@ bool Gathering::HoldsKubeconfig(const StoredObject& secret) {
 bool Gathering::IsLeftOut(const StoredObject& object, const json::object& manifest) {
   if (object.kind == ObjectKind::kConfigMap) return object.name == kRootCa;
   if (object.kind != ObjectKind::kSecret) return false;
-  const json::value* type = manifest.if_contains("type");
-  if (type != nullptr && type->is_string() && type->get_string() == kTokenType) return true;
+  if (ViewAt(manifest, "type") == kTokenType) return true;
   return HoldsKubeconfig(object);
 }
 

@@ -5,6 +5,7 @@
 
 #include "schedd/shapes/batch/batch_script.h"
 #include "schedd/shapes/batch/batch_spec.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
@@ -90,10 +91,8 @@ void SetIdentity(const JobRecord& job, const BatchSpec& spec, const json::object
   env->Set("SLURM_CLUSTER_NAME", job.cluster);
   env->Set("SLURM_WORKING_CLUSTER", job.cluster);
   if (!spec.work_dir.empty()) env->Set("SLURM_SUBMIT_DIR", spec.work_dir);
-  if (const auto* host = manifest_spec.if_contains("submitHost");
-      host != nullptr && host->is_string()) {
-    env->Set("SLURM_SUBMIT_HOST", std::string_view(host->get_string()));
-  }
+  if (const json::string* host = FindText(manifest_spec, "submitHost"))
+    env->Set("SLURM_SUBMIT_HOST", std::string_view(*host));
   if (job.attempt > 1) env->Set("SLURM_RESTART_COUNT", job.attempt - 1);
 }
 
@@ -120,10 +119,8 @@ void SetAsked(const json::object& asked, const BatchSpec& spec, Environment* env
     env->Set("SLURM_NTASKS", spec.amounts.tasks);
     env->Set("SLURM_NPROCS", spec.amounts.tasks);
   }
-  if (const auto* per_node = asked.if_contains("tasksPerNode");
-      per_node != nullptr && per_node->is_int64()) {
-    env->Set("SLURM_NTASKS_PER_NODE", per_node->get_int64());
-  }
+  if (const auto per_node = IntegerAt(asked, "tasksPerNode"))
+    env->Set("SLURM_NTASKS_PER_NODE", *per_node);
   if (asked.contains("cpusPerTask")) env->Set("SLURM_CPUS_PER_TASK", spec.amounts.cpus_per_task);
   constexpr std::int64_t kMegabyte = 1 << 20;
   if (asked.contains("memoryPerCpu")) {
@@ -207,11 +204,8 @@ std::string ExpandPattern(std::string_view pattern, const JobRecord& job) {
 json::array BatchEnvironment(const JobRecord& job, const json::object& spec,
                              const BatchSpec& read) {
   Environment env;
-  if (const auto* own = spec.if_contains("environment"); own != nullptr && own->is_object()) {
-    for (const auto& variable : own->get_object()) {
-      env.Set(std::string_view(variable.key()), std::string_view(variable.value().as_string()));
-    }
-  }
+  for (const auto& variable : ObjectOrEmpty(spec, "environment"))
+    env.Set(std::string_view(variable.key()), std::string_view(variable.value().as_string()));
   SetIdentity(job, read, spec, &env);
   SetNode(job, read, &env);
   SetAsked(spec, read, &env);

@@ -7,6 +7,7 @@
 #include "schedd/shapes/batch/batch_spec.h"
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/parts/metadata.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
@@ -69,9 +70,7 @@ json::object Resources(const ResourceList& requests) {
 // $ doubled: Kubernetes expands $(NAME) in a command.
 json::array Command(const json::object& spec) {
   json::array command = {"/bin/sh", "-c", kRun, kScriptKey};
-  const auto* arguments = spec.if_contains("arguments");
-  if (arguments == nullptr || !arguments->is_array()) return command;
-  for (const auto& argument : arguments->get_array()) {
+  for (const auto& argument : ArrayOrEmpty(spec, "arguments")) {
     std::string text;
     for (const char c : argument.as_string()) text.append(c == '$' ? 2 : 1, c);
     command.push_back(json::string(text));

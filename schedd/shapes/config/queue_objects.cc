@@ -8,19 +8,13 @@
 #include "schedd/shapes/parts/canonical.h"
 #include "schedd/shapes/parts/metadata.h"
 #include "schedd/text/base64.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
 
 constexpr std::string_view kOwnGroups[] = {"kueue.x-k8s.io", "cluster.kubernetes-fleet.io",
                                            "placement.kubernetes-fleet.io"};
-
-std::string_view TextAt(const json::value& document, std::string_view key) {
-  const auto* object = document.if_object();
-  const auto* value = object == nullptr ? nullptr : object->if_contains(key);
-  return value != nullptr && value->is_string() ? std::string_view(value->get_string())
-                                                : std::string_view();
-}
 
 std::string_view GroupOf(std::string_view api_version) {
   const std::size_t slash = api_version.find('/');
@@ -146,15 +140,15 @@ std::string_view VersionOf(std::string_view api_version) {
 }
 
 bool IsConfigObject(const json::value& document) {
-  const std::string_view api_version = TextAt(document, "apiVersion");
-  const auto* info = FindKindOf(GroupOf(api_version), TextAt(document, "kind"));
+  const std::string_view api_version = ViewAt(document, "apiVersion");
+  const auto* info = FindKindOf(GroupOf(api_version), ViewAt(document, "kind"));
   return info != nullptr && Serves(*info, VersionOf(api_version));
 }
 
 Result<ParsedObject> ParseObject(const json::value& document) {
   if (!document.is_object()) return InvalidArgument("a manifest must be an object");
-  const std::string_view api_version = TextAt(document, "apiVersion");
-  const std::string_view kind = TextAt(document, "kind");
+  const std::string_view api_version = ViewAt(document, "apiVersion");
+  const std::string_view kind = ViewAt(document, "kind");
   if (api_version.empty()) return InvalidField("apiVersion", "is required");
   if (kind.empty()) return InvalidField("kind", "is required");
   const auto* info = FindKindOf(GroupOf(api_version), kind);

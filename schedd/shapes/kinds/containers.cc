@@ -1,17 +1,14 @@
 #include "schedd/shapes/kinds/containers.h"
 
 #include "schedd/shapes/kinds/shape_ops.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
 
 void AddNames(const json::object& spec, std::string_view list, std::vector<std::string>* out) {
-  const json::value* containers = spec.if_contains(list);
-  if (containers == nullptr || !containers->is_array()) return;
-  for (const json::value& one : containers->get_array()) {
-    const json::object* container = one.if_object();
-    const json::value* name = container == nullptr ? nullptr : container->if_contains("name");
-    if (name != nullptr && name->is_string()) out->emplace_back(name->get_string());
+  for (const json::value& one : ArrayOrEmpty(spec, list)) {
+    if (const json::string* name = FindText(one, "name")) out->emplace_back(*name);
   }
 }
 

@@ -8,6 +8,7 @@
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/parts/canonical.h"
 #include "schedd/shapes/parts/metadata.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
@@ -16,28 +17,15 @@ constexpr const char* kImmutable =
     "cannot change after the submission: delete the job first, or choose another name";
 constexpr const char* kSizeKeys[] = {"parallelism", "completions"};
 
-const json::value* Get(const json::value& value, std::string_view key) {
-  const auto* object = value.if_object();
-  return object == nullptr ? nullptr : object->if_contains(key);
-}
-
 std::optional<std::int32_t> CountAt(const json::value& manifest, std::string_view key) {
-  const json::value* spec = Get(manifest, "spec");
-  const json::value* count = spec == nullptr ? nullptr : Get(*spec, key);
-  if (count == nullptr || !count->is_int64()) return std::nullopt;
-  return static_cast<std::int32_t>(count->get_int64());
-}
-
-// One without members is as good as none.
-json::object Section(const json::value& manifest, std::string_view parent, std::string_view key) {
-  const json::value* outer = parent.empty() ? &manifest : Get(manifest, parent);
-  const json::value* inner = outer == nullptr ? nullptr : Get(*outer, key);
-  return inner == nullptr || !inner->is_object() ? json::object() : inner->get_object();
+  const auto count = IntegerAt(manifest, {"spec", key});
+  if (!count) return std::nullopt;
+  return static_cast<std::int32_t>(*count);
 }
 
 // `cpu: 1` and `cpu: "1000m"` are the same request.
 json::object CanonicalSpec(const json::value& manifest) {
-  json::value spec = Section(manifest, "", "spec");
+  json::value spec = ObjectOrEmpty(manifest, "spec");
   CanonicaliseQuantities(&spec);
   return std::move(spec.get_object());
 }
@@ -96,9 +84,7 @@ Status CheckSize(const JobRecord& job, const ParsedJob& wanted, const JobSize& b
             ": \"true\": delete it and submit another");
   }
   if (before.completions == after.completions) return Done{};
-  const json::value* spec = Get(wanted.manifest, "spec");
-  const json::value* mode = spec == nullptr ? nullptr : Get(*spec, "completionMode");
-  const bool indexed = mode != nullptr && *mode == json::value("Indexed");
+  const bool indexed = ViewAt(wanted.manifest, {"spec", "completionMode"}) == "Indexed";
   if (indexed && before.completions && after.completions &&
       *before.completions == before.parallelism && *after.completions == after.parallelism) {
     return Done{};
@@ -121,9 +107,7 @@ void SetSize(const JobSize& size, json::object& manifest) {
 }
 
 std::string GatesOf(const json::value& manifest) {
-  const json::object annotations = Section(manifest, "metadata", "annotations");
-  const json::value* gates = annotations.if_contains(kAdmissionGatedByKey);
-  return gates != nullptr && gates->is_string() ? std::string(gates->get_string()) : "";
+  return TextAt(manifest, {"metadata", "annotations", kAdmissionGatedByKey});
 }
 
 void CopyChangeable(const JobRecord& job, const json::value& now, json::value* wanted) {
@@ -137,20 +121,20 @@ void CopyChangeable(const JobRecord& job, const json::value& now, json::value* w
     }
   };
   if (job.shape == ShapeKind::kJob) {
-    for (const char* key : kSizeKeys) copy(Section(now, "", "spec"), ObjectAt(root, "spec"), key);
+    for (const char* key : kSizeKeys) copy(ObjectOrEmpty(now, "spec"), ObjectAt(root, "spec"), key);
   }
   json::object& metadata = ObjectAt(root, "metadata");
-  const bool had = Section(now, "metadata", "annotations").contains(kAdmissionGatedByKey);
+  const json::object& annotations = ObjectOrEmpty(now, {"metadata", "annotations"});
+  const bool had = annotations.contains(kAdmissionGatedByKey);
   if (!had && !metadata.contains("annotations")) return;
-  copy(Section(now, "metadata", "annotations"), ObjectAt(metadata, "annotations"),
-       kAdmissionGatedByKey);
+  copy(annotations, ObjectAt(metadata, "annotations"), kAdmissionGatedByKey);
 }
 
 void ShowChanges(const JobRecord& job, json::value* manifest) {
   if (!manifest->is_object()) return;
   if (const JobSize* wanted = WantedSize(job)) SetSize(*wanted, manifest->get_object());
-  json::object* metadata = FindObject(manifest->get_object(), "metadata");
-  json::object* annotations = metadata == nullptr ? nullptr : FindObject(*metadata, "annotations");
+  json::object* metadata = MutableObject(&manifest->get_object(), "metadata");
+  json::object* annotations = MutableObject(metadata, "annotations");
   if (annotations == nullptr || !annotations->contains(kAdmissionGatedByKey)) return;
   const std::string& left = StateOf(job).admission_gated_by;
   if (left.empty()) {
@@ -191,8 +175,8 @@ Result<JobChange> ChangeOf(const JobRecord& job, const json::value& submitted,
   if (job.shape == ShapeKind::kJob) change->submitted = SizeOfJob(submitted);
   json::object spec = CanonicalSpec(now);
   json::object wanted_spec = CanonicalSpec(wanted.manifest);
-  json::object annotations = Section(now, "metadata", "annotations");
-  json::object wanted_annotations = Section(wanted.manifest, "metadata", "annotations");
+  json::object annotations = ObjectOrEmpty(now, {"metadata", "annotations"});
+  json::object wanted_annotations = ObjectOrEmpty(wanted.manifest, {"metadata", "annotations"});
   for (json::object* one : {&spec, &wanted_spec}) {
     one->erase("suspend");
     if (job.shape != ShapeKind::kJob) continue;
@@ -203,8 +187,9 @@ Result<JobChange> ChangeOf(const JobRecord& job, const json::value& submitted,
   if (other.empty())
     other = FirstDifference(annotations, wanted_annotations, "metadata.annotations");
   if (other.empty()) {
-    other = FirstDifference(Section(now, "metadata", "labels"),
-                            Section(wanted.manifest, "metadata", "labels"), "metadata.labels");
+    other =
+        FirstDifference(ObjectOrEmpty(now, {"metadata", "labels"}),
+                        ObjectOrEmpty(wanted.manifest, {"metadata", "labels"}), "metadata.labels");
   }
   if (!other.empty()) return InvalidField(other, kImmutable);
   return change;

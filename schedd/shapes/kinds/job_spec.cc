@@ -4,6 +4,7 @@
 
 #include "schedd/base/limits.h"
 #include "schedd/shapes/kinds/shape_ops.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
@@ -71,9 +72,8 @@ void CleanJobSpec(json::object& spec) {
   spec.erase("selector");
   spec.erase("manualSelector");
   spec.erase("managedBy");
-  auto* pod_template = FindObject(spec, "template");
-  auto* metadata = pod_template == nullptr ? nullptr : FindObject(*pod_template, "metadata");
-  auto* labels = metadata == nullptr ? nullptr : FindObject(*metadata, "labels");
+  json::object* metadata = MutableObject(MutableObject(&spec, "template"), "metadata");
+  json::object* labels = MutableObject(metadata, "labels");
   if (labels == nullptr) return;
   for (const auto* key : {"controller-uid", "job-name", "batch.kubernetes.io/controller-uid",
                           "batch.kubernetes.io/job-name"}) {

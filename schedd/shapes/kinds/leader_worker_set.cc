@@ -7,6 +7,7 @@
 #include "schedd/base/quantity.h"
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/parts/metadata.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
@@ -76,7 +77,7 @@ void Parse(const Field& root, ParsedJob* job) {
 
 void VisitTemplates(json::object& manifest, const TemplateVisitor& visit) {
   auto& groups = ObjectAt(ObjectAt(manifest, "spec"), "leaderWorkerTemplate");
-  auto* leader = FindObject(groups, "leaderTemplate");
+  auto* leader = MutableObject(&groups, "leaderTemplate");
   if (leader != nullptr) visit("leader", *leader);
   visit(leader != nullptr ? "worker" : "main", ObjectAt(groups, "workerTemplate"));
 }

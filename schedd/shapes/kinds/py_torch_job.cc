@@ -2,6 +2,7 @@
 // Rules of the training operator's validation.
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/parts/metadata.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
@@ -77,15 +78,14 @@ void Parse(const Field& root, ParsedJob* job) {
 void VisitTemplates(json::object& manifest, const TemplateVisitor& visit) {
   auto& replicas = ObjectAt(ObjectAt(manifest, "spec"), "pytorchReplicaSpecs");
   for (const auto& type : kTypes) {
-    if (auto* found = FindObject(replicas, type.key))
+    if (auto* found = MutableObject(&replicas, type.key))
       visit(type.pod_set, ObjectAt(*found, "template"));
   }
 }
 
 // Pods that run on after the job's end would stand on quota that others have by then.
 void StopRunningPods(json::object& policy) {
-  const auto* clean = policy.if_contains("cleanPodPolicy");
-  if (clean == nullptr || *clean != json::value("All")) policy["cleanPodPolicy"] = "Running";
+  if (ViewAt(policy, "cleanPodPolicy") != "All") policy["cleanPodPolicy"] = "Running";
 }
 
 void Prepare(json::object& manifest, const RenderContext& context, std::vector<RenderedObject>*) {

@@ -3,6 +3,7 @@
 #include "schedd/model/member_labels.h"
 #include "schedd/shapes/kinds/ray_cluster_spec.h"
 #include "schedd/shapes/parts/metadata.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
@@ -107,8 +108,8 @@ void Parse(const Field& root, ParsedJob* job) {
 }
 
 bool HasSubmitterPod(json::object& spec) {
-  const auto* mode = spec.if_contains("submissionMode");
-  return mode == nullptr || !mode->is_string() || mode->get_string() == "K8sJobMode";
+  const json::string* mode = FindText(spec, "submissionMode");
+  return mode == nullptr || *mode == "K8sJobMode";
 }
 
 // KubeRay's own default, written out so that labels and flavors have somewhere to go. Its command

@@ -4,6 +4,7 @@
 #include "schedd/base/names.h"
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/parts/metadata.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
@@ -12,13 +13,6 @@ const std::array<const ShapeOps*, 8> kShapes = {
     &kJobOps,        &kJobSetOps,          &kRayJobOps,      &kRayClusterOps,
     &kPyTorchJobOps, &kLeaderWorkerSetOps, &kBatchScriptOps, &kWorkloadOps,
 };
-
-std::string_view TextAt(const json::value& manifest, std::string_view key) {
-  const auto* object = manifest.if_object();
-  const auto* value = object == nullptr ? nullptr : object->if_contains(key);
-  return value != nullptr && value->is_string() ? std::string_view(value->get_string())
-                                                : std::string_view();
-}
 
 // The versions and kinds known, for somebody who wrote another.
 Error UnknownKind(std::string_view api_version, std::string_view kind) {
@@ -61,13 +55,13 @@ const ShapeOps& OpsOf(ShapeKind kind) {
 }
 
 bool IsJobShape(const json::value& manifest) {
-  return FindShape(TextAt(manifest, "apiVersion"), TextAt(manifest, "kind")) != nullptr;
+  return FindShape(ViewAt(manifest, "apiVersion"), ViewAt(manifest, "kind")) != nullptr;
 }
 
 Result<ParsedJob> ParseJob(json::value manifest) {
   if (!manifest.is_object()) return InvalidArgument("a manifest must be an object");
-  const std::string_view api_version = TextAt(manifest, "apiVersion");
-  const std::string_view kind = TextAt(manifest, "kind");
+  const std::string_view api_version = ViewAt(manifest, "apiVersion");
+  const std::string_view kind = ViewAt(manifest, "kind");
   if (api_version.empty()) return InvalidField("apiVersion", "is required");
   if (kind.empty()) return InvalidField("kind", "is required");
   const ShapeOps* ops = FindShape(api_version, kind);

@@ -8,6 +8,7 @@
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/kinds/topology_affinity.h"
 #include "schedd/shapes/parts/metadata.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
@@ -143,7 +144,7 @@ Status AddDecisions(const JobRecord& job, std::string_view pod_set, const Config
 // its time may be was decided here.
 void EraseQueueKeys(bool all, json::object& metadata) {
   for (const char* map : {"labels", "annotations"}) {
-    json::object* keys = FindObject(metadata, map);
+    json::object* keys = MutableObject(&metadata, map);
     if (keys == nullptr) continue;
     keys->erase(kQueueKey);
     keys->erase(kPriorityKey);
@@ -168,13 +169,10 @@ class References {
  public:
   // {name|secretName: ..., optional: true}
   void Add(const char* kind, const json::value* source, const char* key) {
-    if (source == nullptr || !source->is_object()) return;
-    const auto& object = source->get_object();
-    const auto* optional = object.if_contains("optional");
-    if (optional != nullptr && optional->is_bool() && optional->get_bool()) return;
-    const auto* name = object.if_contains(key);
-    if (name == nullptr || !name->is_string() || name->get_string().empty()) return;
-    ObjectReference reference{kind, std::string(std::string_view(name->get_string()))};
+    if (FlagAt(source, "optional")) return;
+    std::string name = TextAt(source, key);
+    if (name.empty()) return;
+    ObjectReference reference{kind, std::move(name)};
     if (std::find(list_.begin(), list_.end(), reference) == list_.end())
       list_.push_back(std::move(reference));
   }
@@ -184,39 +182,24 @@ class References {
   std::vector<ObjectReference> list_;
 };
 
-const json::value* Get(const json::value& value, std::string_view key) {
-  const auto* object = value.if_object();
-  return object == nullptr ? nullptr : object->if_contains(key);
-}
-
-template <class F>
-void ForEach(const json::value* list, F&& visit) {
-  if (list == nullptr || !list->is_array()) return;
-  for (const auto& item : list->get_array()) visit(item);
-}
-
 void OfContainer(const json::value& container, References* out) {
-  ForEach(Get(container, "envFrom"), [&](const json::value& source) {
-    out->Add("ConfigMap", Get(source, "configMapRef"), "name");
-    out->Add("Secret", Get(source, "secretRef"), "name");
-  });
-  ForEach(Get(container, "env"), [&](const json::value& variable) {
-    const auto* from = Get(variable, "valueFrom");
-    if (from == nullptr) return;
-    out->Add("ConfigMap", Get(*from, "configMapKeyRef"), "name");
-    out->Add("Secret", Get(*from, "secretKeyRef"), "name");
-  });
+  for (const json::value& source : ArrayOrEmpty(container, "envFrom")) {
+    out->Add("ConfigMap", FindValue(source, "configMapRef"), "name");
+    out->Add("Secret", FindValue(source, "secretRef"), "name");
+  }
+  for (const json::value& variable : ArrayOrEmpty(container, "env")) {
+    out->Add("ConfigMap", FindValue(variable, {"valueFrom", "configMapKeyRef"}), "name");
+    out->Add("Secret", FindValue(variable, {"valueFrom", "secretKeyRef"}), "name");
+  }
 }
 
 void OfVolume(const json::value& volume, References* out) {
-  out->Add("ConfigMap", Get(volume, "configMap"), "name");
-  out->Add("Secret", Get(volume, "secret"), "secretName");
-  const auto* projected = Get(volume, "projected");
-  if (projected == nullptr) return;
-  ForEach(Get(*projected, "sources"), [&](const json::value& source) {
-    out->Add("ConfigMap", Get(source, "configMap"), "name");
-    out->Add("Secret", Get(source, "secret"), "name");
-  });
+  out->Add("ConfigMap", FindValue(volume, "configMap"), "name");
+  out->Add("Secret", FindValue(volume, "secret"), "secretName");
+  for (const json::value& source : ArrayOrEmpty(volume, {"projected", "sources"})) {
+    out->Add("ConfigMap", FindValue(source, "configMap"), "name");
+    out->Add("Secret", FindValue(source, "secret"), "name");
+  }
 }
 
 }  // namespace
@@ -233,11 +216,6 @@ json::object& ObjectAt(json::object& parent, std::string_view key) {
   auto& value = parent[key];
   if (!value.is_object()) value.emplace_object();
   return value.get_object();
-}
-
-json::object* FindObject(json::object& parent, std::string_view key) {
-  auto* value = parent.if_contains(key);
-  return value == nullptr ? nullptr : value->if_object();
 }
 
 RemoteObject RemoteObjectOf(const JobRecord& job) {
@@ -299,11 +277,11 @@ std::vector<ObjectReference> ReferencedObjects(const JobRecord& job, const json:
   OpsOf(job.shape).visit_templates(
       copy.get_object(), [&](std::string_view, json::object& pod_template) {
         const json::value spec = ObjectAt(pod_template, "spec");
-        ForEach(Get(spec, "volumes"),
-                [&](const json::value& volume) { OfVolume(volume, &references); });
+        for (const json::value& volume : ArrayOrEmpty(spec, "volumes"))
+          OfVolume(volume, &references);
         for (const auto* list : {"initContainers", "containers"}) {
-          ForEach(Get(spec, list),
-                  [&](const json::value& container) { OfContainer(container, &references); });
+          for (const json::value& container : ArrayOrEmpty(spec, list))
+            OfContainer(container, &references);
         }
       });
   return references.Take();

@@ -60,8 +60,6 @@ std::int32_t AdmittedCount(const JobRecord& job, std::string_view pod_set, std::
 
 /// manifest[key] as an object, made if absent or of another type.
 json::object& ObjectAt(json::object& parent, std::string_view key);
-/// parent[key] if it is an object, else null.
-json::object* FindObject(json::object& parent, std::string_view key);
 
 /// The controller of a manifest's own kind, or MultiKueue, whose place Muster takes; another one's
 /// is refused.

@@ -11,6 +11,7 @@
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/parts/metadata.h"
 #include "schedd/shapes/parts/topology_request.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
@@ -149,9 +150,8 @@ json::object& TemplateOf(json::object& pod_set) {
 }
 
 std::string NameOf(json::object& pod_set) {
-  const auto* name = pod_set.if_contains("name");
-  return name != nullptr && name->is_string() ? std::string(std::string_view(name->get_string()))
-                                              : "main";
+  const json::string* name = FindText(pod_set, "name");
+  return name == nullptr ? "main" : std::string(*name);
 }
 
 void VisitTemplates(json::object& manifest, const TemplateVisitor& visit) {

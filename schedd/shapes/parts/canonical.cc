@@ -5,6 +5,7 @@
 
 #include "schedd/base/quantity_text.h"
 #include "schedd/shapes/parts/field.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
@@ -41,30 +42,26 @@ void CanonicaliseAmounts(json::value* amounts) {
   for (auto& member : amounts->get_object()) CanonicaliseOne(&member.value());
 }
 
-json::value* MemberOf(json::value* value, std::string_view key) {
-  return value->is_object() ? value->get_object().if_contains(key) : nullptr;
-}
-
 void CanonicaliseMember(std::string_view key, json::value* value) {
   if (key == "metadata") return;  // texts of the user
   if (IsOneOf(kScalars, key)) return CanonicaliseOne(value);
   if (key == "resources" && value->is_object()) {
-    CanonicaliseAmounts(MemberOf(value, "requests"));
-    CanonicaliseAmounts(MemberOf(value, "limits"));
+    CanonicaliseAmounts(MutableMember(value, "requests"));
+    CanonicaliseAmounts(MutableMember(value, "limits"));
     return;
   }
   if (key == "overhead") {
     CanonicaliseAmounts(value);
-    CanonicaliseAmounts(MemberOf(value, "podFixed"));
+    CanonicaliseAmounts(MutableMember(value, "podFixed"));
     return;
   }
   if (key == "fairSharing") {
-    if (json::value* weight = MemberOf(value, "weight")) CanonicaliseOne(weight);
+    if (json::value* weight = MutableMember(value, "weight")) CanonicaliseOne(weight);
     return;
   }
   if (key == "limits" && value->is_array()) {
     for (json::value& item : value->get_array()) {
-      for (const std::string_view bound : kBounds) CanonicaliseAmounts(MemberOf(&item, bound));
+      for (const std::string_view bound : kBounds) CanonicaliseAmounts(MutableMember(&item, bound));
     }
     return;
   }
@@ -79,10 +76,7 @@ void CanonicaliseQuantities(json::value* value) {
     return;
   }
   if (!value->is_object()) return;
-  const json::value* kind = MemberOf(value, "kind");
-  if (kind != nullptr && kind->is_string() &&
-      IsOneOf(kPlainKinds, std::string_view(kind->get_string())))
-    return;
+  if (IsOneOf(kPlainKinds, ViewAt(value, "kind"))) return;
   for (auto& member : value->get_object()) CanonicaliseMember(member.key(), &member.value());
 }
 

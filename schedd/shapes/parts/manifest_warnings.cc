@@ -9,6 +9,7 @@
 #include "schedd/base/quantity_text.h"
 #include "schedd/shapes/parts/field.h"
 #include "schedd/shapes/parts/pod_fields.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
@@ -90,11 +91,6 @@ const Type& TypeOf(std::string_view name) {
   return types.find(name)->second;
 }
 
-const json::value* MemberOf(const json::value& value, std::string_view key) {
-  const json::object* object = value.if_object();
-  return object == nullptr ? nullptr : object->if_contains(key);
-}
-
 /// Where the walk is: a member's name or an element's index, below another place. It lies on the
 /// stack of the walk; its text is made only for a warning.
 struct Place {
@@ -136,7 +132,7 @@ class Walk {
         const Place inside{here, member.key()};
         Descend(member.value(), path, at + 1, &inside);
       }
-    } else if (const json::value* inner = MemberOf(value, path[at])) {
+    } else if (const json::value* inner = FindValue(value, path[at])) {
       const Place inside{here, path[at]};
       Descend(*inner, path, at + 1, &inside);
     }
@@ -154,7 +150,7 @@ class Walk {
     static const Type& pod_spec = TypeOf("PodSpec");
     // Early Workloads carry a pod spec where a template belongs.
     const bool flat =
-        MemberOf(value, "spec") == nullptr && MemberOf(value, "containers") != nullptr;
+        FindValue(value, "spec") == nullptr && FindValue(value, "containers") != nullptr;
     Visit(value, flat ? pod_spec : pod_template, here);
   }
 
@@ -208,9 +204,9 @@ std::vector<std::string> ManifestWarnings::All() const {
 
 ManifestWarnings WarningsOf(const json::value& manifest) {
   Walk walk;
-  const json::value* kind = MemberOf(manifest, "kind");
-  if (kind == nullptr || !kind->is_string()) return {};
-  const std::string_view name(kind->get_string());
+  const json::string* kind = FindText(manifest, "kind");
+  if (kind == nullptr) return {};
+  const std::string_view name(*kind);
   for (const TemplatePlace& place : Places()) {
     if (place.kind != name) continue;
     walk.Descend(manifest, place.path, 0, nullptr);

@@ -5,6 +5,7 @@
 
 #include "schedd/base/names.h"
 #include "schedd/shapes/parts/job_placement.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
@@ -190,9 +191,8 @@ void ReadJobMetadata(const Field& root, const NameRule& rule, ParsedJob* job) {
 json::value WithoutServerFields(json::value manifest) {
   if (auto* root = manifest.if_object()) {
     EraseMember(root, "status");
-    auto* metadata = root->if_contains("metadata");
-    if (metadata != nullptr && metadata->is_object()) {
-      for (const auto key : kServerFields) EraseMember(&metadata->get_object(), key);
+    if (json::object* metadata = MutableObject(root, "metadata")) {
+      for (const auto key : kServerFields) EraseMember(metadata, key);
     }
   }
   return manifest;
