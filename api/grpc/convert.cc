@@ -211,7 +211,7 @@ void ToProto(const DocumentOutcome& outcome, v1::ApplyOutcome* out) {
   out->set_kind(outcome.kind);
   out->set_namespace_(outcome.ns);
   out->set_name(outcome.name);
-  out->set_outcome(ApplyOutcomeName(outcome.outcome));
+  out->set_outcome(std::string(ApplyOutcomeName(outcome.outcome)));
   if (outcome.job != nullptr) ToProto(*outcome.job, out->mutable_job());
 }
 

@@ -17,6 +17,7 @@
 
 #include "backends/backend.h"
 #include "schedd/base/clock.h"
+#include "schedd/telemetry/metrics.h"
 #include "schedd/world/command.h"
 #include "schedd/world/order_sink.h"
 #include "schedd/world/world_view.h"
