@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "schedd/base/limits.h"
+#include "schedd/store/new_job.h"
 
 namespace muster {
 namespace {

@@ -26,9 +26,6 @@ struct AcceptFindings {
   std::unordered_map<JobId, Holder> foreign_keys;  // by the asking job
 };
 
-/// Refuses what can never be a new job: kInvalidArgument.
-Status CheckNewJob(const NewJob& job);
-
 /// The answer to one new job: Accepted, kAlreadyExists, or kInvalidArgument for a key of another
 /// request.
 Result<Accepted> AnswerFor(const NewJob& job, const AcceptFindings& findings);

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "schedd/store/new_job.h"
 #include "schedd/store/pg/statements.h"
 #include "schedd/telemetry/log.h"
 
