@@ -57,6 +57,7 @@ class LineWriter {
 
  private:
   bool Put(std::string_view text) {
+    if (text.empty()) return true;
     const std::lock_guard lock(output_);
     const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
     return std::fflush(stdout) == 0 && written;

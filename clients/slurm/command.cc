@@ -165,7 +165,7 @@ client::Outcome<Done> FetchSpecs(client::ApiClient& api, const std::vector<JobSp
 }
 
 void WriteOut(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!text.empty()) std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
 
