@@ -282,7 +282,7 @@ bool FakeMembers::Progress(const DispatchKey& key, std::int32_t succeeded,
   return true;
 }
 
-void FakeMembers::Delete(const DispatchKey& key) {
+void FakeMembers::Delete(DispatchKey key) {
   Object& object = objects.at(key);
   object.deleting = true;
   Observation seen = Seen(key, object);

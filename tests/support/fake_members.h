@@ -74,7 +74,7 @@ class FakeMembers final : public OrderSink {
   /// The object goes away behind everybody's back.
   void Vanish(const DispatchKey& key) { objects.erase(key); }
   /// Somebody on the member deletes the object: it goes once nothing holds it.
-  void Delete(const DispatchKey& key);
+  void Delete(DispatchKey key);
   /// Somebody takes the labels of the object away: its member tells that it is gone.
   void Unlabel(const DispatchKey& key);
   /// The member says what the object is like.
