@@ -6,8 +6,6 @@
 namespace muster::core {
 namespace {
 
-std::size_t Pos(NodeIndex index) { return static_cast<std::size_t>(index); }
-
 std::tuple<WallTime, std::int64_t, std::int64_t> Arrival(const EntryRank& rank) {
   return {rank.queue_time, rank.sequence, rank.id};
 }

@@ -11,8 +11,6 @@
 namespace muster::core {
 namespace {
 
-std::size_t Pos(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 std::int64_t AmountIn(std::span<const Charge> charges, FlavorResourceIndex pair) {
   for (const Charge& charge : charges) {
     if (charge.pair == pair) return charge.amount;

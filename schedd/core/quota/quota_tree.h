@@ -5,6 +5,7 @@
 // thread-safe to mutate.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,6 +25,8 @@ namespace muster::core {
 using NodeIndex = std::int32_t;
 /// Index of a (flavor, resource) pair in its QuotaTree; -1: not in any quota.
 using FlavorResourceIndex = std::int32_t;
+/// Of a node, a pair or a resource that exists: its place in a vector by index.
+inline std::size_t Pos(std::int32_t index) { return static_cast<std::size_t>(index); }
 /// Index of a resource in its QuotaTree; resources are in alphabetical order.
 using ResourceIndex = std::int32_t;
 

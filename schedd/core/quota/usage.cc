@@ -6,12 +6,6 @@
 #include "schedd/core/quota/quota_tree.h"
 
 namespace muster::core {
-namespace {
-
-std::size_t Pos(std::int32_t index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
-
 Usage::Usage(QuotaTreePtr tree) : tree_(std::move(tree)) {
   values_.resize(tree_->node_count() * tree_->flavor_resource_count());
 }
