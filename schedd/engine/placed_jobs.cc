@@ -11,7 +11,7 @@ namespace {
 
 bool IsPlaced(const JobRecord& job) { return HoldsQuota(job.state) && !job.cluster.empty(); }
 
-bool Waits(const JobRecord& job) { return job.state == JobState::kPending; }
+bool IsPending(const JobRecord& job) { return job.state == JobState::kPending; }
 
 std::size_t NameHash(const std::string& ns, const std::string& name) {
   return std::hash<std::string>{}(ns + "/" + name);
@@ -73,8 +73,8 @@ void PlacedJobs::Add(const Place& place, std::int32_t jobs) {
 
 void PlacedJobs::Move(const JobRecord* before, const JobPtr& after) {
   if (!spreading_.empty()) Count(*after);
-  const bool waited = before != nullptr && Waits(*before);
-  if (names_known_ && waited != Waits(*after)) Index(*after, !waited);
+  const bool waited = before != nullptr && IsPending(*before);
+  if (names_known_ && waited != IsPending(*after)) Index(*after, !waited);
   const bool started = before != nullptr && Starts(*before);
   const bool starts = Starts(*after);
   if (started && (!starts || before->cluster != after->cluster)) Leave(*before);
@@ -185,7 +185,7 @@ std::set<JobId> PlacedJobs::Named(const Jobs& jobs,
   if (!names_known_) {
     names_known_ = true;
     for (const auto& [id, job] : jobs) {
-      if (Waits(*job)) Index(*job, true);
+      if (IsPending(*job)) Index(*job, true);
     }
   }
   std::set<JobId> found;
