@@ -175,7 +175,7 @@ constexpr std::array<std::pair<RequeueReason, std::string_view>, 10> kRequeueRea
     {RequeueReason::kNoFit, "NoFit"},
     {RequeueReason::kPreemptionNoCandidates, "PreemptionNoCandidates"},
     {RequeueReason::kPreemptionGated, "PreemptionGated"},
-    {RequeueReason::kRequeueReasonspaceMismatch, "NamespaceMismatch"},
+    {RequeueReason::kNamespaceMismatch, "NamespaceMismatch"},
     {RequeueReason::kPendingPreemption, "PendingPreemption"},
     {RequeueReason::kPendingMigration, "PendingMigration"},
     {RequeueReason::kPreemptionFailed, "PreemptionFailed"},
