@@ -1,9 +1,9 @@
-// MemberQueues: queues that member clusters run themselves (Kueue), as far as Muster asks them to
-// admit a job (rules P33, P34). Implementation: backends/k8s.
+// MemberQueues: hands copies of jobs to queues that member clusters run themselves (Kueue), which
+// then decide on admission (rules P33, P34). Implementation: backends/k8s.
 //
-// What is handed to such a queue is a copy: a Workload that stands for an attempt and runs nothing.
-// Calls are idempotent and thread-safe; callbacks run once, on a thread of the backend, and must
-// only post.
+// A copy is a Workload in the member's queue that stands for an attempt; no pod belongs to it.
+// Calls are idempotent and thread-safe; each callback runs once, on a thread of the backend, and
+// must only post.
 #pragma once
 
 #include <cstdint>
@@ -25,47 +25,56 @@ struct CopyPodSet {
 };
 
 struct CopyOrder {
-  DispatchKey key;  // of the attempt that it stands for
+  /// The attempt that the copy stands for.
+  DispatchKey key;
   std::string ns, local_queue;
   std::int64_t priority = 0;
-  /// What the attempt will be there, suspended. The member is asked how it would complete it, for
-  /// the Workload of a job must have the very pods of the job; nothing of it is made.
+  /// The object that the attempt would be on the member, suspended. Kueue wants the Workload of a
+  /// job to have exactly the pod templates of that job, so the member is asked by a dry run how it
+  /// would complete this object; the object itself is not created.
   ManifestText object;
+  /// Reads the pod sets from the object as the member has completed it (JSON text).
   std::function<Result<std::vector<CopyPodSet>>(const std::string& completed)> pod_sets_of;
 };
 
-/// A copy as its member has it.
+/// A copy as it stands on its member.
 struct MemberCopy {
   DispatchKey key;
   std::string ns, name, uid;
   bool deleting = false;
-  bool admitted = false;    // Admitted=True
-  bool evicted = false;     // Evicted=True
-  bool finished = false;    // Finished=True
-  bool out_of_sync = false;  // finished, because it differs from its job (reason OutOfSync)
-  WallTime admitted_since;  // by the member's clock
-  std::string message;      // why it is not admitted, was evicted or is finished, in Kueue's words
+  /// Conditions Admitted, Evicted and Finished of the Workload are True.
+  bool admitted = false;
+  bool evicted = false;
+  bool finished = false;
+  /// Finished with the reason OutOfSync: Kueue found that the Workload differs from its job.
+  bool out_of_sync = false;
+  /// By the member's clock.
+  WallTime admitted_since;
+  /// Kueue's own words: why the copy is not admitted, was evicted or is finished.
+  std::string message;
 };
 
 struct CopyRemoval {
   std::string cluster, ns, name;
-  std::string uid;  // only that one
+  /// Only the Workload with this uid is removed.
+  std::string uid;
 };
 
 class MemberQueues {
  public:
   virtual ~MemberQueues() = default;
-  /// False if the member cannot be handed copies: no Kubernetes cluster, or one that was found to
-  /// run no queue. It may be found otherwise with the next list.
+  /// False if the member cannot take copies: it is no Kubernetes cluster, or the last look found no
+  /// Kueue there. The next ListCopies may find that Kueue has been installed.
   virtual bool RunsQueue(const std::string& cluster) const = 0;
-  /// Makes the copy, and its namespace. Errors: kFailedPrecondition (no queue runs there),
-  /// kAlreadyExists (something else has the name), kInvalidArgument and kPermissionDenied (the
-  /// member refuses it), kUnavailable and kUnknown (try again).
+  /// Creates the copy, and its namespace if that is missing. Errors: kFailedPrecondition (the
+  /// member runs no queue), kAlreadyExists (another object has the name), kInvalidArgument and
+  /// kPermissionDenied (the member refuses it), kUnavailable and kUnknown (try again).
   virtual void EnsureCopy(const CopyOrder& order, Callback<Done> done) = 0;
-  /// Done once its deletion was taken, or it is gone. Errors: kPermissionDenied, kUnavailable.
+  /// Succeeds once the member has accepted the deletion, or if the copy is gone. Errors:
+  /// kPermissionDenied, kUnavailable.
   virtual void RemoveCopy(const CopyRemoval& removal, Callback<Done> done) = 0;
-  /// All copies of this installation there, by a consistent read. kFailedPrecondition: no queue
-  /// runs there.
+  /// All copies of this installation on the member, by a consistent read. kFailedPrecondition: the
+  /// member runs no queue.
   virtual void ListCopies(const std::string& cluster, Callback<std::vector<MemberCopy>> done) = 0;
 };
 

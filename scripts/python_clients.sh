@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the path of a python3 that has the clients and validators which nobody here wrote: Kubernetes' official client and an
-# OpenAPI validator, from the Python package index, kept below the user's cache. Made once per set of versions.
+# Prints the path of a python3 that has independent clients for the tests: Kubernetes' official client and an OpenAPI validator,
+# from the Python package index. They are kept below the user's cache and installed once for each set of versions.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 packages="kubernetes==37.0.2 openapi-spec-validator==0.9.0"

@@ -33,12 +33,12 @@ say "1. packages and build"
 # shellcheck disable=SC2086
 install_packages $MUSTER_PACKAGES
 mkdir -p "$root/build"
-# A tree that already builds the tests keeps doing so.
+# A build directory that was configured with tests keeps them.
 tests=OFF
 grep -qs 'MUSTER_TESTS:BOOL=ON' "$root/build/CMakeCache.txt" && tests=ON
 cmake -S "$root" -B "$root/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DMUSTER_TESTS=$tests >"$root/build/configure.log" 2>&1 ||
   { cat "$root/build/configure.log"; exit 1; }
-# How far it is, in parts and in seconds.
+# Ninja's progress: percent, finished and all steps, seconds.
 export NINJA_STATUS='[%p, %f of %t, %e s] '
 cmake --build "$root/build" --target product
 
@@ -91,7 +91,8 @@ while :; do
     state=$(state_of "$id")
     line="$line $id:$state"
     if [ "$id" = "$serving" ] && [ "$state" = Running ]; then
-      muster delete jobs "$id" >/dev/null   # it serves until deleted: that is its real end
+      # A LeaderWorkerSet serves until it is deleted.
+      muster delete jobs "$id" >/dev/null
     fi
     case "$state" in Succeeded|Failed|Cancelled) ;; *) open=$((open + 1)) ;; esac
   done

@@ -11,7 +11,7 @@ export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
 cmake -S "$root" -B "$root/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DMUSTER_TESTS=ON >"$root/build.configure.log" 2>&1 ||
   { cat "$root/build.configure.log"; exit 1; }
 mv "$root/build.configure.log" "$root/build/configure.log"
-# How far it is, in parts and in seconds.
+# Ninja's progress: percent, finished and all steps, seconds.
 export NINJA_STATUS='[%p, %f of %t, %e s] '
 cmake --build "$root/build"
 "$root/tests/kubebed/build.sh" >/dev/null

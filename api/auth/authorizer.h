@@ -1,6 +1,6 @@
-// Who asks and what they may do. Until authentication exists the daemon listens on loopback only,
-// so the principal is whoever can open a local socket; it is still named, authorised in one table
-// and audited.
+// The caller of a request and what it may do. Until authentication exists the daemon listens on
+// loopback only, so every process of the host can be the caller. The caller has a name all the
+// same, every use case asks the Authorizer, and the name goes into the audit trail.
 #pragma once
 
 #include <string>
@@ -10,6 +10,7 @@
 
 namespace muster::auth {
 
+/// The user in whose name a request is made, and how the name was established.
 struct Principal {
   std::string user = "anonymous";
   std::string method = "loopback";
@@ -17,8 +18,8 @@ struct Principal {
 
 enum class Verb : std::uint8_t { kGet, kList, kCreate, kUpdate, kDelete };
 
-/// What is acted on: a kind ("jobs", "clusterqueues"), a namespace ("" if none) and a name ("" for
-/// lists).
+/// The object of a request: a kind ("jobs", "clusterqueues"), a namespace ("" if none) and a name
+/// ("" for lists).
 struct ResourceRef {
   std::string_view kind, ns, name;
 };
@@ -29,16 +30,5 @@ class Authorizer {
   /// Done, or kPermissionDenied with a sentence. Thread-safe.
   virtual Status Authorize(const Principal& who, Verb verb, const ResourceRef& what) const = 0;
 };
-
-/// Allows every principal of the loopback interface everything.
-class LoopbackAuthorizer final : public Authorizer {
- public:
-  Status Authorize(const Principal& who, Verb verb, const ResourceRef& what) const override;
-};
-
-/// The principal of a loopback request: the user it names (X-Muster-User header or x-muster-user
-/// metadata), or "anonymous". kUnauthenticated: the name is not 1-64 characters of [A-Za-z0-9._@-],
-/// or the request has `credentials` (an Authorization header), which nothing here can check.
-Result<Principal> LoopbackPrincipal(std::string_view claimed_user, bool credentials);
 
 }  // namespace muster::auth

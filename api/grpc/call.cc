@@ -1,13 +1,16 @@
+// Callers and errors of all services. Muster's error codes have the numbers of gRPC's, so a status
+// takes the number over.
 #include "api/grpc/call.h"
 
 #include <string>
 
+#include "api/auth/loopback.h"
 #include "api/grpc/convert.h"
 
 namespace muster::api {
 namespace {
 
-/// Peers refuse metadata over 8 KiB by default; the fields that fit tell enough.
+// gRPC refuses metadata over 8 KiB by default, so a long list of wrong fields is cut to this size.
 constexpr std::size_t kProblemBytes = 4096;
 
 Result<auth::Principal> PrincipalOf(const grpc::CallbackServerContext& context) {
@@ -33,7 +36,8 @@ grpc::Status StatusOf(grpc::CallbackServerContext* context, const Error& error) 
   if (!error.fields.empty()) {
     v1::Problem problem;
     ToProto(error, &problem);
-    problem.clear_detail();  // it is the status's message
+    problem.clear_detail();  // the status has it as its message
+    // Fields are dropped from the end; at least one stays.
     while (problem.errors_size() > 1 && problem.ByteSizeLong() > kProblemBytes) {
       problem.mutable_errors()->RemoveLast();
     }

@@ -1,4 +1,4 @@
-// What every call of the gRPC services needs: its principal, and how it ends.
+// What every call of the gRPC services needs: its principal, and the ways in which it ends.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -9,14 +9,14 @@
 
 namespace muster::api {
 
-/// Who calls: the user that the metadata `x-muster-user` names, or `anonymous`. kUnauthenticated
+/// The caller: the user that the metadata `x-muster-user` names, or `anonymous`. kUnauthenticated
 /// with any metadata `authorization`; kUnavailable until the daemon has recovered and leads. Every
-/// method of muster.v1 begins with it: without a caller the service answers nothing.
+/// method of muster.v1 begins with this call, the one place that asks whether the daemon is ready.
 Result<auth::Principal> CallerOf(const grpc::CallbackServerContext& context,
                                  const SchedulerService& service);
 
-/// The status of an error: its code and sentence. The wrong fields go into the trailing metadata
-/// `muster-problem-bin` (a muster.v1.Problem), a retry hint into `retry-after-ms`. Call before
+/// The status of an error: its code and sentence. Wrong fields go into the trailing metadata
+/// `muster-problem-bin` (a muster.v1.Problem), a retry hint into `retry-after-ms`. Call it before
 /// Finish.
 grpc::Status StatusOf(grpc::CallbackServerContext* context, const Error& error);
 

@@ -1,10 +1,17 @@
-#include "api/grpc/admin_services.h"
+// One method per RPC of ClusterService. Each takes the caller, converts the request, makes one call
+// of SchedulerService and converts the answer. Reads answer on gRPC's thread; changes answer on the
+// engine's thread after the commit. AddCluster blocks gRPC's thread while the cluster is asked, for
+// one cluster at a time. The ClusterRole that a refused cluster needs is the field error
+// `clusterRole`, if it fits into the metadata; with `force` the answer has it whole.
+#include "api/grpc/cluster_service.h"
+
 #include "api/grpc/call.h"
 #include "api/grpc/convert.h"
 
 namespace muster::api {
 namespace {
 
+// One member from the list of all: the service has no call for one, and members are few.
 Result<core::ClusterView> ClusterNamed(SchedulerService& service, const auth::Principal& who,
                                        const std::string& name) {
   const Result<std::vector<core::ClusterView>> clusters = service.Clusters(who);
@@ -15,6 +22,7 @@ Result<core::ClusterView> ClusterNamed(SchedulerService& service, const auth::Pr
   return NotFound("member cluster \"" + name + "\" does not exist");
 }
 
+// kInvalidArgument names the first required field that is missing.
 Result<NewMember> ToNewMember(const v1::AddClusterRequest& request) {
   NewMember wanted;
   wanted.declaration.name = request.name();
@@ -38,9 +46,8 @@ grpc::ServerUnaryReactor* ClusterServiceImpl::ListClusters(grpc::CallbackServerC
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, service_.Clusters(*who),
          [response](const std::vector<core::ClusterView>& clusters) {
-           for (const core::ClusterView& cluster : clusters)
-             ToProto(cluster, response->add_items());
-         });
+    for (const core::ClusterView& cluster : clusters) ToProto(cluster, response->add_items());
+  });
   return reactor;
 }
 
@@ -61,13 +68,14 @@ grpc::ServerUnaryReactor* ClusterServiceImpl::CordonCluster(grpc::CallbackServer
   const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  // The answer is the member as it is after the commit.
   service_.Cordon(*who, request->name(), request->cordon(),
                   [this, context, reactor, response, who = *who,
                    name = request->name()](Result<ObjectPtr> changed) {
-                    if (!changed.ok()) return reactor->Finish(StatusOf(context, changed.error()));
-                    Answer(context, reactor, ClusterNamed(service_, who, name),
-                           [&](const core::ClusterView& cluster) { ToProto(cluster, response); });
-                  });
+    if (!changed.ok()) return reactor->Finish(StatusOf(context, changed.error()));
+    Answer(context, reactor, ClusterNamed(service_, who, name),
+           [&](const core::ClusterView& cluster) { ToProto(cluster, response); });
+  });
   return reactor;
 }
 
@@ -79,9 +87,9 @@ grpc::ServerUnaryReactor* ClusterServiceImpl::DrainCluster(grpc::CallbackServerC
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   service_.Drain(*who, request->name(), request->force(),
                  [context, reactor, response](const Result<DrainProgress>& progress) {
-                   Answer(context, reactor, progress,
-                          [response](const DrainProgress& left) { ToProto(left, response); });
-                 });
+    Answer(context, reactor, progress,
+           [response](const DrainProgress& left) { ToProto(left, response); });
+  });
   return reactor;
 }
 
@@ -106,14 +114,13 @@ grpc::ServerUnaryReactor* ClusterServiceImpl::RemoveCluster(grpc::CallbackServer
   const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  service_.RemoveMember(
-      *who, request->name(), request->force(),
-      [context, reactor, response](const Result<RemovedMember>& removed) {
-        Answer(context, reactor, removed, [response](const RemovedMember& left) {
-          response->set_configuration_objects(static_cast<std::int64_t>(left.objects));
-          response->set_placements(static_cast<std::int64_t>(left.placements));
-        });
-      });
+  service_.RemoveMember(*who, request->name(), request->force(),
+                        [context, reactor, response](const Result<RemovedMember>& removed) {
+    Answer(context, reactor, removed, [response](const RemovedMember& left) {
+      response->set_configuration_objects(static_cast<std::int64_t>(left.objects));
+      response->set_placements(static_cast<std::int64_t>(left.placements));
+    });
+  });
   return reactor;
 }
 

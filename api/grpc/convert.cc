@@ -1,17 +1,26 @@
+// Values to messages, field by field: a job with the fields of the job view (rule C1), amounts as
+// Kubernetes quantities, times as Timestamp and absent if unset. A new field of the job view needs
+// a line here; a unit test compares the JSON of the message with the view.
+//
+// QuotaEditOf reads a SetQuota request by the rules of field masks. With a mask, the fields in it
+// are set, and a limit that is in the mask and absent in the request is removed. Without a mask the
+// fields that the request carries are set and nothing is removed.
 #include "api/grpc/convert.h"
 
 #include <utility>
 
+#include "api/service/job_view.h"
 #include "api/service/member_facts.h"
 #include "api/service/views.h"
 #include "schedd/base/quantity.h"
 #include "schedd/base/quantity_text.h"
+#include "schedd/text/documents.h"
 #include "schedd/text/lenient.h"
-#include "schedd/text/yaml.h"
 
 namespace muster::api {
 namespace {
 
+// Pod sets with their requests and, once quota is reserved, their flavors.
 void PodSetsToProto(const JobRecord& job, v1::Job* out) {
   if (job.pod_sets == nullptr) return;
   for (const PodSet& pod_set : *job.pod_sets) {
@@ -22,6 +31,7 @@ void PodSetsToProto(const JobRecord& job, v1::Job* out) {
       (*item->mutable_requests())[request.resource] =
           FormatQuantity(request.resource, request.amount);
     }
+    // The flavors of the pod set of the same name.
     if (job.admission == nullptr) continue;
     for (const PodSetAssignment& assignment : job.admission->pod_sets) {
       if (assignment.name != pod_set.name) continue;
@@ -32,6 +42,8 @@ void PodSetsToProto(const JobRecord& job, v1::Job* out) {
   }
 }
 
+// Parses a quantity of `resource`. Errors name the field, also for fractions of a resource that is
+// counted in whole units.
 Result<std::optional<std::int64_t>> Amount(const char* field, const std::string& resource,
                                            const std::string& text) {
   const Result<std::int64_t> amount = ParseQuantity(resource, text);
@@ -41,11 +53,12 @@ Result<std::optional<std::int64_t>> Amount(const char* field, const std::string&
   return std::optional<std::int64_t>(*amount);
 }
 
-/// Which fields a request sets, by its mask or by what it carries.
+// The fields of a quota that a request sets or removes.
 struct EditedFields {
   bool nominal = false, borrowing = false, lending = false;
 };
 
+// By the mask if there is one, else by what the request carries.
 Result<EditedFields> FieldsOf(const v1::SetQuotaRequest& request) {
   EditedFields fields;
   if (request.update_mask().paths_size() == 0) {
@@ -72,6 +85,8 @@ Result<EditedFields> FieldsOf(const v1::SetQuotaRequest& request) {
 
 }  // namespace
 
+// Timestamp wants nanoseconds from 0 on, also before 1970, so a negative rest is borrowed from the
+// seconds.
 void SetTime(WallTime time, google::protobuf::Timestamp* out) {
   std::int64_t seconds = time.us / kMicrosPerSecond;
   std::int64_t micros = time.us % kMicrosPerSecond;
@@ -83,6 +98,7 @@ void SetTime(WallTime time, google::protobuf::Timestamp* out) {
   out->set_nanos(static_cast<std::int32_t>(micros * 1000));
 }
 
+// Every member of the job view; `state` and `reason` are their names.
 void ToProto(const JobRecord& job, v1::Job* out) {
   out->set_id(job.id.value);
   out->set_uid(job.uid.ToString());
@@ -131,6 +147,7 @@ void ToProto(const Event& event, v1::Event* out) {
   out->set_message(event.message);
 }
 
+// The same fields as a problem of REST; `code` is a google.rpc code.
 void ToProto(const Error& error, v1::Problem* out) {
   out->set_code(static_cast<std::int32_t>(error.code));
   out->set_detail(error.detail);
@@ -141,6 +158,7 @@ void ToProto(const Error& error, v1::Problem* out) {
   }
 }
 
+// A member cluster as it reports itself, and what the scheduler counts as free there.
 void ToProto(const core::ClusterView& cluster, v1::Cluster* out) {
   const MemberCluster& member = cluster.member;
   out->set_name(member.name);
@@ -188,6 +206,7 @@ void ToProto(const AddedMember& added, v1::AddClusterResponse* out) {
   out->set_cluster_role(report.role);
 }
 
+// A limit that is not set stays absent in the message.
 void ToProto(const QuotaView& quota, v1::Quota* out) {
   const std::string& resource = quota.key.resource;
   out->set_cluster_queue(quota.key.cluster_queue);
@@ -215,6 +234,7 @@ void ToProto(const DocumentOutcome& outcome, v1::ApplyOutcome* out) {
   if (outcome.job != nullptr) ToProto(*outcome.job, out->mutable_job());
 }
 
+// The whole object as text, and its identity in fields of the message.
 void ToProto(const json::value& object, v1::QueueObject* out) {
   out->set_object(WriteJson(object));
   out->set_kind(TextAt(object, "kind"));
@@ -254,6 +274,7 @@ Result<QuotaEdit> QuotaEditOf(const v1::SetQuotaRequest& request) {
     if (!amount.ok()) return amount.error();
     edit.lending_limit = *amount;
   }
+  // Named in the mask and absent in the quota: the limit is removed.
   edit.clear_borrowing_limit = fields->borrowing && !quota.has_borrowing_limit();
   edit.clear_lending_limit = fields->lending && !quota.has_lending_limit();
   return edit;

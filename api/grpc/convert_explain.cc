@@ -1,10 +1,15 @@
-// Explained as muster.v1.Explanation.
+// JobExplanation as muster.v1.Explanation, part by part, with the same content as the JSON of
+// api/service/explain_json.cc. A part that does not apply (preemption, estimated start) is absent;
+// amounts are Kubernetes quantities.
+#include "api/grpc/convert_explain.h"
+
 #include "api/grpc/convert.h"
 #include "schedd/base/quantity.h"
 
 namespace muster::api {
 namespace {
 
+// A short mention of a job, not the job view.
 void MentionToProto(const JobRecord& job, v1::JobMention* out) {
   out->set_id(job.id.value);
   out->set_namespace_(job.ns);
@@ -17,6 +22,8 @@ void MentionToProto(const JobRecord& job, v1::JobMention* out) {
   out->set_message(job.message);
 }
 
+// One flavor tried for one resource. Without a resource the flavor as a whole did not match, and
+// there are no amounts.
 void FlavorToProto(const core::FlavorFinding& finding, v1::FlavorVerdict* out) {
   const core::FlavorVerdict& verdict = finding.verdict;
   out->set_pod_set(verdict.pod_set);
@@ -36,6 +43,7 @@ void FlavorToProto(const core::FlavorFinding& finding, v1::FlavorVerdict* out) {
   out->set_limit(finding.limit);
 }
 
+// One member: whether the job may go there, whether it fits now, and how it scores.
 void ClusterToProto(const core::ClusterVerdict& verdict, v1::ClusterVerdict* out) {
   out->set_cluster(verdict.cluster);
   out->set_eligible(verdict.eligible);
@@ -52,11 +60,12 @@ void ClusterToProto(const core::ClusterVerdict& verdict, v1::ClusterVerdict* out
   }
 }
 
+// The workloads that hold what the job lacks, and which of them it preempts.
 void PreemptionToProto(const core::PreemptionFinding& finding, v1::PreemptionVerdict* out) {
   out->set_policies(finding.policies);
   out->set_outcome(finding.outcome);
   for (const JobPtr& job : finding.victims) MentionToProto(*job, out->add_victims());
-  for (const core::HeldBy& held : finding.held_by) {
+  for (const core::QueueHolders& held : finding.held_by) {
     v1::HeldBy* item = out->add_held_by();
     item->set_cluster_queue(held.cluster_queue);
     item->set_own(held.own);
@@ -72,6 +81,7 @@ void PreemptionToProto(const core::PreemptionFinding& finding, v1::PreemptionVer
   for (const std::string& sentence : finding.would_allow) out->add_would_allow(sentence);
 }
 
+// The estimate of the start; `latest` is absent if there is no bound.
 void StartToProto(const StartEstimate& start, v1::EstimatedStart* out) {
   if (start.latest) SetTime(*start.latest, out->mutable_latest());
   out->set_text(start.text);
@@ -79,6 +89,7 @@ void StartToProto(const StartEstimate& start, v1::EstimatedStart* out) {
   for (const std::string& one : start.assumptions) out->add_assumptions(one);
 }
 
+// The job's position in its ClusterQueue and LocalQueue.
 void PlaceToProto(const core::QueuePlace& place, v1::Explanation* out) {
   out->set_position(static_cast<std::int64_t>(place.position));
   out->set_waiting(static_cast<std::int64_t>(place.waiting));
@@ -91,7 +102,7 @@ void PlaceToProto(const core::QueuePlace& place, v1::Explanation* out) {
 
 }  // namespace
 
-void ToProto(const Explained& explained, v1::Explanation* out) {
+void ToProto(const JobExplanation& explained, v1::Explanation* out) {
   const core::Explanation& why = explained.why;
   SetTime(explained.now, out->mutable_time());
   out->set_state(std::string(JobStateName(why.state)));

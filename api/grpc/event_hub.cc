@@ -1,3 +1,6 @@
+// The list of open watches, and the fair share of the places in it. The lock guards the list only;
+// calls into a watch are made on a copy of the list without the lock, since a watch that ends
+// removes itself from the list in its own callback.
 #include "api/grpc/event_hub.h"
 
 #include <algorithm>
@@ -12,7 +15,7 @@ namespace {
 
 constexpr std::chrono::seconds kTick{1};
 
-/// Ends at once with a status; owns itself.
+// A watch that ends at once with a status. It deletes itself when gRPC is done with it.
 class RefusedWatch final : public grpc::ServerWriteReactor<v1::Event> {
  public:
   explicit RefusedWatch(const grpc::Status& status) { Finish(status); }
@@ -43,6 +46,8 @@ grpc::ServerWriteReactor<v1::Event>* EventHub::Open(grpc::CallbackServerContext*
       }
     }
     watches_.push_back(watch);
+    // The ticker starts with the first watch, so that a server without watches has no thread for
+    // it.
     if (!ticker_.joinable()) {
       ticker_ = std::jthread([this](std::stop_token stop) {
         std::mutex alone;
@@ -53,6 +58,7 @@ grpc::ServerWriteReactor<v1::Event>* EventHub::Open(grpc::CallbackServerContext*
     }
   }
   if (displaced != nullptr) {
+    // Outside the lock: the watch that ends calls Forget.
     displaced->Drop({grpc::StatusCode::RESOURCE_EXHAUSTED,
                      "others need this watch's place: its connection has the most of all; watch "
                      "again from the last event you saw"});
@@ -61,6 +67,7 @@ grpc::ServerWriteReactor<v1::Event>* EventHub::Open(grpc::CallbackServerContext*
   return watch.get();
 }
 
+// A difference of two keeps the places from going back and forth between two connections.
 std::shared_ptr<EventWatch> EventHub::Displaced(const std::string& peer) {
   std::map<std::string, std::size_t> counts;
   for (const auto& watch : watches_) ++counts[watch->peer()];
@@ -68,9 +75,8 @@ std::shared_ptr<EventWatch> EventHub::Displaced(const std::string& peer) {
       std::max_element(counts.begin(), counts.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == counts.end() || most->second < counts[peer] + 2) return nullptr;
-  const auto oldest =
-      std::find_if(watches_.begin(), watches_.end(),
-                   [&](const auto& watch) { return watch->peer() == most->first; });
+  const auto oldest = std::find_if(watches_.begin(), watches_.end(),
+                                   [&](const auto& watch) { return watch->peer() == most->first; });
   std::shared_ptr<EventWatch> out = *oldest;
   watches_.erase(oldest);
   return out;
@@ -86,13 +92,14 @@ void EventHub::Tick() {
   }
 }
 
+// The thread is joined without the lock, because its tick takes the lock.
 void EventHub::StopTicking() {
   std::jthread ticker;
   {
     std::lock_guard lock(mutex_);
     ticker.swap(ticker_);
   }
-  ticker.request_stop();  // and joined here, without the lock
+  ticker.request_stop();  // joined by the destructor
 }
 
 std::vector<std::shared_ptr<EventWatch>> EventHub::Watches() const {

@@ -1,3 +1,15 @@
+// A watch has two buffers: page_, read from the store, and live_, published by the engine. An event
+// is sent if its number is above sent_, the number of the last one, so an event that is in both
+// buffers is sent once.
+//
+// behind_ means that the store has events that neither buffer has. Then Advance clears live_, marks
+// the watch as not behind, and reads a page after sent_: what was published before the read is in
+// the store, and what is published from then on goes to live_, so there is no gap. A full page
+// means that there is more, so the watch is behind again and live_ waits until the last page is
+// sent. If live_ overflows because the client reads slowly, it is cleared and the watch is behind.
+//
+// busy_ allows one step at a time, a write or a read. The write's end (OnWriteDone) calls Advance
+// for the next step.
 #include "api/grpc/event_watch.h"
 
 #include <utility>
@@ -9,7 +21,7 @@ namespace muster::api {
 namespace {
 
 constexpr std::size_t kPageEvents = 1000;
-/// About kStreamBacklogBytes of events of some 200 bytes.
+// About kStreamBacklogBytes, at some 200 bytes an event.
 constexpr std::size_t kLiveEvents = limits::kStreamBacklogBytes / 200;
 
 }  // namespace
@@ -30,6 +42,8 @@ void EventWatch::Begin() {
   Advance();
 }
 
+// Called on the engine's thread: it only queues the events and, if nothing is under way, starts the
+// next write.
 void EventWatch::OnPublished(const std::vector<Event>& events) {
   bool write = false;
   {
@@ -51,6 +65,7 @@ void EventWatch::OnPublished(const std::vector<Event>& events) {
   if (write) StartWrite(&message_);
 }
 
+// Events of page_ come before those of live_; those of live_ only when no page is missing.
 bool EventWatch::TakeNext(Event* event) {
   for (std::deque<Event>* source : {&page_, &live_}) {
     while (!source->empty()) {
@@ -61,12 +76,12 @@ bool EventWatch::TakeNext(Event* event) {
       *event = std::move(first);
       return true;
     }
-    // What was published while pages were read comes only after the last page.
     if (behind_) return false;
   }
   return false;
 }
 
+// The loop ends with a write under way, with nothing left to do, or with the end of the call.
 void EventWatch::Advance() {
   std::unique_lock lock(mutex_);
   while (!busy_) {
@@ -82,7 +97,7 @@ void EventWatch::Advance() {
       return;
     }
     if (!behind_) return;
-    // What is published from here on stays in live_; what was published before is in the store.
+    // Events published from here on stay in live_; events published before are in the store.
     busy_ = true;
     live_.clear();
     behind_ = false;
@@ -115,6 +130,7 @@ void EventWatch::Drop(grpc::Status status) {
   CancelWrite();
 }
 
+// A write that takes longer than kWatchStallMs means that the client does not read.
 void EventWatch::OnTick(std::int64_t ms) {
   {
     std::lock_guard lock(mutex_);
@@ -126,13 +142,15 @@ void EventWatch::OnTick(std::int64_t ms) {
         "an event was not taken in time; watch again from the last event you saw"});
 }
 
+// TryCancel must not run after Finish, since gRPC frees the context then; cancelling_ holds Finish
+// back until TryCancel has returned.
 void EventWatch::CancelWrite() {
   {
     std::lock_guard lock(mutex_);
     if (!writing_ || finished_ || cancelling_) return;
     cancelling_ = true;
   }
-  context_->TryCancel();  // gRPC keeps it while the call has not finished
+  context_->TryCancel();
   {
     std::lock_guard lock(mutex_);
     cancelling_ = false;

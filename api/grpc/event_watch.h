@@ -1,6 +1,7 @@
-// EventWatch: one WatchEvents call. It reads what is older from the store, page by page, then
-// follows what the engine publishes. A client that reads slowly costs a bounded buffer: when it
-// overflows, the watch goes back to reading pages, so nothing is lost and nobody else waits.
+// EventWatch: one WatchEvents call. It reads older events from the store, page by page, and then
+// follows what the engine publishes. A client that reads slowly costs a bounded buffer: when the
+// buffer overflows, the watch reads pages from the store again, so nothing is lost and no other
+// client waits.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -17,24 +18,24 @@
 
 namespace muster::api {
 
-/// Thread-safe; owned by the hub and by its own callbacks until OnDone. No gRPC call is made with
-/// the lock held: gRPC may run a reaction inside the call that caused it.
+/// Thread-safe. Owned by the hub and by itself until OnDone. No gRPC call is made with the lock
+/// held: gRPC may run a reaction inside the call that caused it.
 class EventWatch final : public grpc::ServerWriteReactor<v1::Event>,
                          public std::enable_shared_from_this<EventWatch> {
  public:
   EventWatch(SchedulerService& service, grpc::CallbackServerContext* context, auth::Principal who,
              std::int64_t since, std::function<void(const EventWatch*)> on_done);
-  /// Begins to read and write; call once, after the hub knows the watch.
+  /// Starts reading and writing. Call once, after the hub has listed the watch.
   void Begin();
-  /// From the engine thread, in order.
+  /// Committed events in order, from the engine thread.
   void OnPublished(const std::vector<Event>& events);
   /// Ends the call with a status, after the event that is being written.
   void End(grpc::Status status);
-  /// The same, whether the client takes that event or not.
+  /// Ends the call with a status at once: a write under way is cancelled.
   void Drop(grpc::Status status);
-  /// `ms` have passed: a watch whose client does not read is dropped.
+  /// `ms` have passed since the last tick. Drops a watch whose client does not read.
   void OnTick(std::int64_t ms);
-  /// The connection that the call came over.
+  /// Identifies the connection that the call came over.
   const std::string& peer() const { return peer_; }
 
   void OnWriteDone(bool ok) override;
@@ -44,10 +45,11 @@ class EventWatch final : public grpc::ServerWriteReactor<v1::Event>,
  private:
   /// Takes the next step if none is under way: write an event, or read a page from the store.
   void Advance();
-  /// Under the lock: the next event to write, if there is one at hand.
+  /// Under the lock: moves the next event to write into `event`; false if none is buffered.
   bool TakeNext(Event* event);
+  /// Finishes the call, unless that has happened or a cancellation is under way. Releases the lock.
   void FinishOnce(std::unique_lock<std::mutex>& lock);
-  /// Cancels the call, so that a write under way ends.
+  /// Cancels the call, so that a write under way ends. Does nothing without one.
   void CancelWrite();
 
   SchedulerService& service_;
@@ -55,7 +57,7 @@ class EventWatch final : public grpc::ServerWriteReactor<v1::Event>,
   const std::string peer_;
   const auth::Principal who_;
   const std::function<void(const EventWatch*)> on_done_;
-  std::shared_ptr<EventWatch> self_;  // until OnDone
+  std::shared_ptr<EventWatch> self_;  // keeps this alive until OnDone
 
   std::mutex mutex_;
   std::deque<Event> page_;  // read from the store
@@ -64,12 +66,12 @@ class EventWatch final : public grpc::ServerWriteReactor<v1::Event>,
   bool behind_ = true;      // the store has more than page_ and live_
   bool busy_ = false;       // a write or a read is under way
   bool writing_ = false;
-  std::int64_t written_for_ms_ = 0;  // the write under way
-  bool cancelling_ = false;          // the call must not finish meanwhile
+  std::int64_t written_for_ms_ = 0;  // age of the write under way
+  bool cancelling_ = false;          // the call must not finish while this is true
   bool ending_ = false;
   bool finished_ = false;
   grpc::Status status_;
-  v1::Event message_;  // of the write under way
+  v1::Event message_;  // being written
 };
 
 }  // namespace muster::api

@@ -1,3 +1,9 @@
+// Starts and stops gRPC behind the front (api/grpc/front). gRPC itself has no port: the front
+// accepts, bounds what a connection may do, and hands gRPC one end of a socket pair per connection.
+//
+// Start order: gRPC's server, then the front, then the health status "serving". Stop order: the
+// front stops accepting, health says "not serving", event watches end (they would never end by
+// themselves), gRPC finishes the calls in flight, and the front closes what is left.
 #include "api/grpc/grpc_server.h"
 
 #include <grpc/support/time.h>
@@ -9,9 +15,11 @@
 
 #include <utility>
 
-#include "api/grpc/admin_services.h"
+#include "api/grpc/cluster_service.h"
 #include "api/grpc/event_hub.h"
 #include "api/grpc/job_service.h"
+#include "api/grpc/queue_service.h"
+#include "api/grpc/quota_service.h"
 #include "api/net/acceptor.h"
 #include "grpc/health/v1/health.pb.h"
 #include "schedd/base/check.h"
@@ -22,18 +30,22 @@ namespace {
 
 constexpr const char* kServices[] = {"muster.v1.JobService", "muster.v1.QueueService",
                                      "muster.v1.ClusterService", "muster.v1.QuotaAdminService"};
-/// One connection's open calls. What gRPC 1.51 itself does not bound, the front does.
+// Open calls of one connection. The front bounds what gRPC 1.51 cannot.
 constexpr int kStreamsPerConnection = 256;
+// All of gRPC's buffers together.
 constexpr std::size_t kMemoryBytes = 256 << 20;
-constexpr int kPingIntervalMs =
-    10'000;  // clients may not ping more often; two strikes end the connection
-constexpr int kIdlePingMs = 60'000;  // a peer that vanished is noticed
+// Clients may not ping more often; the third ping too many ends the connection.
+constexpr int kPingIntervalMs = 10'000;
+// The server pings an idle client this often and waits this long for the answer, so that a client
+// that vanished is noticed.
+constexpr int kIdlePingMs = 60'000;
 constexpr int kPingTimeoutMs = 20'000;
 constexpr int kStopGraceSeconds = 5;
 
+// Every bound that gRPC offers; front/README.md lists the others.
 void SetLimits(grpc::ServerBuilder* builder) {
   builder->SetMaxReceiveMessageSize(static_cast<int>(limits::kRequestBytes));
-  builder->SetMaxSendMessageSize(-1);  // what is sent is bounded by pages
+  builder->SetMaxSendMessageSize(-1);  // pages bound what is sent
   grpc::ResourceQuota quota("muster");
   quota.Resize(kMemoryBytes);
   builder->SetResourceQuota(quota);
@@ -82,7 +94,8 @@ Status GrpcServer::Start() {
                                     options.host + "\" is not a loopback address");
   }
   grpc::EnableDefaultHealthCheckService(true);
-  // Links the descriptor of the health service, which reflection lists but gRPC does not carry.
+  // Using the type links its descriptor: reflection lists the health service, but gRPC's library
+  // does not contain the descriptor.
   MUSTER_CHECK(grpc::health::v1::HealthCheckRequest::descriptor() != nullptr);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -93,6 +106,7 @@ Status GrpcServer::Start() {
   builder.RegisterService(&impl_->quotas);
   impl_->server = builder.BuildAndStart();
   if (impl_->server == nullptr) return Unavailable("gRPC cannot start");
+  // The front hands each connection over as a descriptor.
   impl_->front = std::make_unique<front::Front>(
       [server = impl_->server.get()](int fd) { grpc::AddInsecureChannelFromFd(server, fd); },
       options.front);

@@ -1,5 +1,5 @@
-// The gRPC server: muster.v1 services, reflection and grpc.health.v1 over SchedulerService. No gRPC
-// type here.
+// The gRPC server: the services of muster.v1, reflection and grpc.health.v1 over SchedulerService.
+// This header has no gRPC type, so that the daemon does not depend on gRPC's headers.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace muster::api {
 
 struct GrpcOptions {
   std::string host = "127.0.0.1";
-  int port = 8687;  // 0: any free one
+  int port = 8687;  // 0: any free port
   front::FrontOptions front = {};
 };
 
@@ -25,7 +25,7 @@ class GrpcServer {
   /// Binds and serves on gRPC's own threads; errors: the host is not loopback, the address is in
   /// use.
   Status Start();
-  /// Ends event watchers, finishes calls in flight, up to 5 s.
+  /// Ends event watches, then lets calls in flight finish, for up to 5 s.
   void Stop();
   int port() const;
   /// Committed events in order, from the engine thread: feeds WatchEvents. Never blocks.

@@ -1,3 +1,8 @@
+// One method per RPC of JobService, with gRPC's callback API. Each method takes the caller
+// (CallerOf, which also refuses while the daemon is not ready), converts the request, makes one
+// call of SchedulerService, and converts the result into the response. Reads answer on gRPC's
+// thread and may block on the store; changes answer on the engine's thread after the commit. The
+// two streams have classes of their own: SubmitStream and EventWatch.
 #include "api/grpc/job_service.h"
 
 #include <algorithm>
@@ -5,6 +10,7 @@
 
 #include "api/grpc/call.h"
 #include "api/grpc/convert.h"
+#include "api/grpc/convert_explain.h"
 #include "api/grpc/submit_stream.h"
 #include "schedd/base/limits.h"
 #include "schedd/shapes/parts/manifest_warnings.h"
@@ -14,6 +20,7 @@ namespace {
 
 constexpr std::size_t kDefaultPage = 100;
 
+// The filters of a list; an unknown state is refused by name.
 Result<JobFilter> FilterOf(const v1::ListJobsRequest& request) {
   JobFilter filter;
   filter.ns = request.namespace_();
@@ -46,15 +53,16 @@ grpc::ServerUnaryReactor* JobServiceImpl::SubmitJob(grpc::CallbackServerContext*
   for (const std::string& warning : shapes::WarningsOf(*body).All())
     response->add_warnings(warning);
   SubmitRequest submit{request->namespace_(), std::move(*body), request->idempotency_key()};
-  service_.SubmitAll(
-      *who, std::move(submit), [context, reactor, response](Result<std::vector<Submitted>> jobs) {
-        Answer(context, reactor, jobs, [response](const std::vector<Submitted>& all) {
-          ToProto(*all.front().job, response->mutable_job());
-          response->set_replayed(all.front().replayed);
-          if (all.size() == 1) return;
-          for (const Submitted& task : all) ToProto(*task.job, response->add_array_tasks());
-        });
-      });
+  service_.SubmitAll(*who, std::move(submit),
+                     [context, reactor, response](Result<std::vector<SubmittedJob>> jobs) {
+    Answer(context, reactor, jobs, [response](const std::vector<SubmittedJob>& all) {
+      ToProto(*all.front().job, response->mutable_job());
+      response->set_replayed(all.front().replayed);
+      // The tasks of an array script, the first one included.
+      if (all.size() == 1) return;
+      for (const SubmittedJob& task : all) ToProto(*task.job, response->add_array_tasks());
+    });
+  });
   return reactor;
 }
 
@@ -68,11 +76,11 @@ grpc::ServerUnaryReactor* JobServiceImpl::BatchSubmitJobs(grpc::CallbackServerCo
                   InvalidField("manifests",
                                "holds more than " + std::to_string(limits::kBatchJobs) + " jobs"));
   }
-  // Items whose text is not even a document are answered here; the rest go to the service, in
-  // order.
+  // Items whose text is not a document are answered here; the rest go to the service, in order.
+  // slots[k] is the item of bodies[k].
   std::vector<json::value> bodies;
   std::vector<int> slots;
-  ParseBudget budget = ParseBudget::ForRequest();  // of all items together
+  ParseBudget budget = ParseBudget::ForRequest();  // for all items together
   for (int i = 0; i < request->manifests_size(); ++i) {
     v1::SubmitOutcome* item = response->add_items();
     Result<json::value> body = OneDocument(request->manifests(i), &budget);
@@ -87,17 +95,17 @@ grpc::ServerUnaryReactor* JobServiceImpl::BatchSubmitJobs(grpc::CallbackServerCo
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   service_.SubmitBatch(
       *who, request->namespace_(), std::move(bodies),
-      [context, reactor, response, slots](Result<std::vector<Result<Submitted>>> results) {
-        Answer(context, reactor, results, [&](const std::vector<Result<Submitted>>& all) {
-          for (std::size_t i = 0; i < all.size(); ++i) {
-            v1::SubmitOutcome* item = response->mutable_items(slots[i]);
-            if (all[i].ok()) {
-              ToProto(*all[i]->job, item->mutable_job());
-            } else {
-              ToProto(all[i].error(), item->mutable_problem());
-            }
-          }
-        });
+      [context, reactor, response, slots](Result<std::vector<Result<SubmittedJob>>> results) {
+    Answer(context, reactor, results, [&](const std::vector<Result<SubmittedJob>>& all) {
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        v1::SubmitOutcome* item = response->mutable_items(slots[i]);
+        if (all[i].ok()) {
+          ToProto(*all[i]->job, item->mutable_job());
+        } else {
+          ToProto(all[i].error(), item->mutable_problem());
+        }
+      }
+    });
       });
   return reactor;
 }
@@ -127,6 +135,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::ListJobs(grpc::CallbackServerContext* 
   if (!filter.ok()) return Refuse(context, filter.error());
   if (request->page_size() < 0)
     return Refuse(context, InvalidField("page_size", "must not be negative"));
+  // 0 is the default size; more than a page is cut to one.
   const std::size_t size =
       request->page_size() == 0
           ? kDefaultPage
@@ -135,12 +144,13 @@ grpc::ServerUnaryReactor* JobServiceImpl::ListJobs(grpc::CallbackServerContext* 
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, service_.ListJobs(*who, *filter, request->page_token(), size),
          [response](const JobPage& page) {
-           for (const JobPtr& job : page.items) ToProto(*job, response->add_items());
-           response->set_next_page_token(page.next_page_token);
-         });
+    for (const JobPtr& job : page.items) ToProto(*job, response->add_items());
+    response->set_next_page_token(page.next_page_token);
+  });
   return reactor;
 }
 
+// The common part of CancelJob, HoldJob, ReleaseJob and RequeueJob.
 grpc::ServerUnaryReactor* JobServiceImpl::Change(grpc::CallbackServerContext* context,
                                                  const v1::JobActionRequest* request, JobVerb verb,
                                                  v1::Job* response) {
@@ -185,11 +195,11 @@ grpc::ServerUnaryReactor* JobServiceImpl::NominateClusters(
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   std::vector<std::string> clusters(request->clusters().begin(), request->clusters().end());
-  service_.NominateClusters(
-      *who, request->id(), std::move(clusters), [context, reactor, response](Result<JobPtr> job) {
-        Answer(context, reactor, job,
-               [response](const JobPtr& changed) { ToProto(*changed, response); });
-      });
+  service_.NominateClusters(*who, request->id(), std::move(clusters),
+                            [context, reactor, response](Result<JobPtr> job) {
+    Answer(context, reactor, job,
+           [response](const JobPtr& changed) { ToProto(*changed, response); });
+  });
   return reactor;
 }
 
@@ -200,7 +210,7 @@ grpc::ServerUnaryReactor* JobServiceImpl::ExplainJob(grpc::CallbackServerContext
   if (!who.ok()) return Refuse(context, who.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, service_.Explain(*who, request->id()),
-         [response](const Explained& explained) { ToProto(explained, response); });
+         [response](const JobExplanation& explained) { ToProto(explained, response); });
   return reactor;
 }
 
@@ -209,17 +219,18 @@ grpc::ServerUnaryReactor* JobServiceImpl::ReadLog(grpc::CallbackServerContext* c
                                                   v1::ReadLogResponse* response) {
   const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
-  LogQuery query;  // its default size stays below the 4 MB that clients receive by default
+  // The default size of a chunk is below the 4 MB that gRPC clients accept by default.
+  LogQuery query;
   query.pod = request->pod();
   query.container = request->container();
   query.offset = request->offset();
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, service_.ReadLog(*who, request->id(), query),
          [response](const LogChunk& chunk) {
-           response->set_data(chunk.data);
-           response->set_next_offset(chunk.next_offset);
-           response->set_ended(chunk.ended);
-         });
+    response->set_data(chunk.data);
+    response->set_next_offset(chunk.next_offset);
+    response->set_ended(chunk.ended);
+  });
   return reactor;
 }
 

@@ -1,19 +1,25 @@
+// One method per RPC of QueueService: configuration objects as the JSON that Kubernetes paths
+// answer with, and Apply for files of any accepted kind. An object's kind may be given as kind or
+// plural.
+#include "api/grpc/queue_service.h"
+
 #include <utility>
 
-#include "api/grpc/admin_services.h"
 #include "api/grpc/call.h"
 #include "api/grpc/convert.h"
 #include "api/service/validate.h"
-#include "schedd/text/yaml.h"
+#include "schedd/text/documents.h"
 
 namespace muster::api {
 namespace {
 
+// Refuses a name that is no configuration kind; jobs have JobService.
 Result<const shapes::KindInfo*> KindOf(const std::string& name) {
   if (const shapes::KindInfo* info = FindKindByName(name)) return info;
   return InvalidField("kind", "\"" + name + "\" is not a kind of queue object");
 }
 
+// "" for cluster-scoped kinds, `default` if a namespaced kind has no namespace given.
 std::string NamespaceOf(const shapes::KindInfo& info, const std::string& given) {
   if (!info.namespaced) return {};
   return given.empty() ? "default" : given;
@@ -46,8 +52,8 @@ grpc::ServerUnaryReactor* QueueServiceImpl::ListObjects(grpc::CallbackServerCont
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, service_.ListObjects(*who, (*info)->kind, request->namespace_()),
          [response](const std::vector<json::value>& objects) {
-           for (const json::value& object : objects) ToProto(object, response->add_items());
-         });
+    for (const json::value& object : objects) ToProto(object, response->add_items());
+  });
   return reactor;
 }
 
@@ -56,17 +62,17 @@ grpc::ServerUnaryReactor* QueueServiceImpl::Apply(grpc::CallbackServerContext* c
                                                   v1::ApplyResponse* response) {
   const Result<auth::Principal> who = CallerOf(*context, service_);
   if (!who.ok()) return Refuse(context, who.error());
+  // One budget for all documents of the request.
   ParseBudget budget = ParseBudget::ForRequest();
   Result<std::vector<json::value>> documents = ParseDocuments(request->documents(), &budget);
   if (!documents.ok()) return Refuse(context, documents.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   service_.Apply(*who, request->namespace_(), std::move(*documents), request->dry_run(),
                  [context, reactor, response](Result<std::vector<DocumentOutcome>> outcomes) {
-                   Answer(context, reactor, outcomes, [&](const std::vector<DocumentOutcome>& all) {
-                     for (const DocumentOutcome& outcome : all)
-                       ToProto(outcome, response->add_items());
-                   });
-                 });
+    Answer(context, reactor, outcomes, [&](const std::vector<DocumentOutcome>& all) {
+      for (const DocumentOutcome& outcome : all) ToProto(outcome, response->add_items());
+    });
+  });
   return reactor;
 }
 
@@ -86,12 +92,13 @@ grpc::ServerUnaryReactor* QueueServiceImpl::DeleteObject(grpc::CallbackServerCon
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   service_.ChangeObjects(
       *who, {std::move(change)}, false,
-      [this, context, reactor, response](Result<std::vector<ObjectApplied>> applied) {
-        Answer(context, reactor, applied, [&](const std::vector<ObjectApplied>& all) {
-          if (!all.empty() && all.front().object != nullptr) {
-            ToProto(service_.ObjectWithStatus(*all.front().object), response);
-          }
-        });
+      [this, context, reactor, response](Result<std::vector<AppliedObject>> applied) {
+    Answer(context, reactor, applied, [&](const std::vector<AppliedObject>& all) {
+      // The object as it was when it was deleted.
+      if (!all.empty() && all.front().object != nullptr) {
+        ToProto(service_.ObjectWithStatus(*all.front().object), response);
+      }
+    });
       });
   return reactor;
 }

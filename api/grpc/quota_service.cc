@@ -1,6 +1,10 @@
+// One method per RPC of QuotaAdminService. A quota is one (ClusterQueue, flavor, resource);
+// GetQuota picks it from the list of its ClusterQueue. A dry run of SetQuota also answers with the
+// jobs that the edit would admit and preempt.
+#include "api/grpc/quota_service.h"
+
 #include <utility>
 
-#include "api/grpc/admin_services.h"
 #include "api/grpc/call.h"
 #include "api/grpc/convert.h"
 
@@ -37,8 +41,8 @@ grpc::ServerUnaryReactor* QuotaAdminServiceImpl::ListQuotas(grpc::CallbackServer
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   Answer(context, reactor, service_.ListQuotas(*who, request->cluster_queue()),
          [response](const std::vector<QuotaView>& quotas) {
-           for (const QuotaView& quota : quotas) ToProto(quota, response->add_items());
-         });
+    for (const QuotaView& quota : quotas) ToProto(quota, response->add_items());
+  });
   return reactor;
 }
 
@@ -51,15 +55,15 @@ grpc::ServerUnaryReactor* QuotaAdminServiceImpl::SetQuota(grpc::CallbackServerCo
   if (!edit.ok()) return Refuse(context, edit.error());
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   service_.SetQuota(*who, std::move(*edit),
-                    [context, reactor, response](Result<QuotaEdited> edited) {
-                      Answer(context, reactor, edited, [response](const QuotaEdited& outcome) {
-                        ToProto(outcome.quota, response->mutable_quota());
-                        for (const JobPtr& job : outcome.effect.would_admit)
-                          ToProto(*job, response->add_admissions());
-                        for (const JobPtr& job : outcome.effect.would_preempt)
-                          ToProto(*job, response->add_preemptions());
-                      });
-                    });
+                    [context, reactor, response](Result<QuotaEditResult> edited) {
+    Answer(context, reactor, edited, [response](const QuotaEditResult& outcome) {
+      ToProto(outcome.quota, response->mutable_quota());
+      for (const JobPtr& job : outcome.effect.would_admit)
+        ToProto(*job, response->add_admissions());
+      for (const JobPtr& job : outcome.effect.would_preempt)
+        ToProto(*job, response->add_preemptions());
+    });
+  });
   return reactor;
 }
 

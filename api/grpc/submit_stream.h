@@ -1,6 +1,6 @@
-// SubmitStream: one StreamSubmitJobs call. Every message is submitted as soon as it is read;
-// reading pauses while many are not durable yet, so a fast client is slowed by flow control instead
-// of by refusals.
+// SubmitStream: one StreamSubmitJobs call. Every message is submitted as soon as it is read.
+// Reading pauses while kInFlight submissions are not durable yet, so that flow control slows a fast
+// client and nothing is refused.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -15,9 +15,9 @@ namespace muster::api {
 /// Thread-safe; deletes itself in OnDone, which comes only after every submission has answered.
 class SubmitStream final : public grpc::ServerReadReactor<v1::SubmitJobRequest> {
  public:
-  /// Messages of one call; its answer holds one item for each.
+  /// Messages of one call at most; the answer holds one item for each.
   static constexpr int kMessages = 10'000;
-  /// Submissions that may be without an answer while reading goes on.
+  /// Submissions without an answer, up to which reading goes on.
   static constexpr int kInFlight = 512;
 
   SubmitStream(SchedulerService& service, grpc::CallbackServerContext* context,
@@ -27,11 +27,11 @@ class SubmitStream final : public grpc::ServerReadReactor<v1::SubmitJobRequest> 
 
  private:
   void Submit(v1::SubmitOutcome* item);
-  void Answered(v1::SubmitOutcome* item, const Result<Submitted>& result);
-  /// What has just ended.
-  enum class Ended { kNothing, kRead, kSubmission };
-  /// Reads on, pauses, or ends the call, whichever is due.
-  void Advance(Ended ended);
+  void Answered(v1::SubmitOutcome* item, const Result<SubmittedJob>& result);
+  /// The step whose end calls Advance.
+  enum class CompletedStep { kNothing, kRead, kSubmission };
+  /// Starts the next read, pauses, or ends the call, whichever is due.
+  void Advance(CompletedStep ended);
 
   SchedulerService& service_;
   grpc::CallbackServerContext* const context_;
@@ -41,7 +41,7 @@ class SubmitStream final : public grpc::ServerReadReactor<v1::SubmitJobRequest> 
 
   std::mutex mutex_;
   int in_flight_ = 0;
-  bool reading_ = false;  // until the message read has been handed on
+  bool reading_ = false;  // until the message is submitted, not only read
   bool read_all_ = false;
   bool finished_ = false;
   grpc::Status status_;

@@ -1,3 +1,10 @@
+// Accepts in a loop of poll and accept4 until Stop writes to the eventfd `wake_`.
+//
+// Without a free descriptor accept fails and the connection stays in the backlog, so
+// level-triggered polling would return at once for ever and the client would hang. Therefore: first
+// the owner closes idle connections (FullCallback); if that is not enough, the acceptor closes its
+// spare descriptor, uses it to accept and close waiting clients one after another, so that they see
+// the end at once, takes the spare back and pauses.
 #include "api/net/acceptor.h"
 
 #include <arpa/inet.h>
@@ -19,9 +26,11 @@ namespace muster::net {
 namespace {
 
 constexpr int kBacklog = 1024;
+// Clients that are refused before the next pause of kPauseMs, while no descriptor is free.
 constexpr int kRefusedAtOnce = 64;
-constexpr int kPauseMs = 100;  // without a descriptor
+constexpr int kPauseMs = 100;
 
+// A descriptor whose only use is that it can be closed.
 int OpenSpare() { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
 void CloseOnce(int* fd) {
@@ -35,7 +44,7 @@ union Address {
   sockaddr_in6 v6;
 };
 
-/// The bytes of `host` and `port`; 0 if it is no address.
+// Writes the socket address of `host` and `port`. Returns its size; 0 if `host` is no IP address.
 socklen_t Fill(const std::string& host, int port, Address* out) {
   std::memset(out, 0, sizeof *out);
   const auto number = htons(static_cast<std::uint16_t>(port));
@@ -62,21 +71,22 @@ std::string LoopbackAddress(const std::string& host) {
   return v4 ? host : "";
 }
 
+// 1024, the usual default, if the system does not say.
 int DescriptorLimit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
   return limit.rlim_cur > INT_MAX ? INT_MAX : static_cast<int>(limit.rlim_cur);
 }
 
-Acceptor::Acceptor(OnSocket on_socket, OnFull on_full)
+Acceptor::Acceptor(SocketCallback on_socket, FullCallback on_full)
     : on_socket_(std::move(on_socket)), on_full_(std::move(on_full)) {}
 
 Acceptor::~Acceptor() { Stop(); }
 
 Status Acceptor::Start(const std::string& address, int port) {
   const auto failed = [&](const char* what) {
-    const Error error = Unavailable(std::string(what) + " " + address + ":" +
-                                    std::to_string(port) + ": " + std::strerror(errno));
+    const Error error = Unavailable(std::string(what) + " " + address + ":" + std::to_string(port) +
+                                    ": " + std::strerror(errno));
     CloseOnce(&listener_);
     return error;
   };
@@ -102,6 +112,7 @@ Status Acceptor::Start(const std::string& address, int port) {
 
 void Acceptor::Stop() {
   if (thread_.joinable()) {
+    // Any value makes the eventfd readable, which ends the poll in Run.
     const std::uint64_t one = 1;
     (void)!::write(wake_, &one, sizeof one);
     thread_.join();
@@ -126,7 +137,7 @@ void Acceptor::Run() {
     }
     if (!no_descriptor) continue;
     RefuseWaiting();
-    // Level-triggered polling would return at once for those who still wait.
+    // Polling the listener would return at once for the clients that still wait.
     if (::poll(waiting, 1, kPauseMs) > 0) return;
   }
 }
@@ -137,7 +148,7 @@ bool Acceptor::AcceptOne(bool* no_descriptor) {
     on_socket_(fd);
     return true;
   }
-  // Whoever has gone meanwhile is an error of that one connection.
+  // The client has gone meanwhile: an error of that connection, not of the listener.
   if (errno == EINTR || errno == ECONNABORTED || errno == EPROTO) return true;
   *no_descriptor = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
   return false;

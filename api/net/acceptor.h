@@ -1,5 +1,5 @@
-// Acceptor: a listening socket on a loopback address, and the thread that accepts from it. With no
-// descriptor left it refuses whoever waits and pauses; it never spins.
+// Acceptor: a listening socket on a loopback address, and the thread that accepts from it. If the
+// process has no descriptor left, it refuses the waiting clients and pauses; it never spins.
 #pragma once
 
 #include <functional>
@@ -10,41 +10,45 @@
 
 namespace muster::net {
 
-/// The address to bind for `host`: an address of 127.0.0.0/8, ::1 or localhost; "" for any other.
+/// The address to bind for `host`: an address of 127.0.0.0/8, ::1 or localhost; "" for any other
+/// host.
 std::string LoopbackAddress(const std::string& host);
 
 /// How many descriptors the process may have open.
 int DescriptorLimit();
 
+/// Start and Stop are called from one thread.
 class Acceptor {
  public:
   /// Takes ownership of `fd`: connected, non-blocking, closed on exec. On the acceptor's thread;
   /// must not block.
-  using OnSocket = std::function<void(int fd)>;
-  /// There is no descriptor for those who wait: let some go. On the acceptor's thread.
-  using OnFull = std::function<void()>;
+  using SocketCallback = std::function<void(int fd)>;
+  /// Clients wait and no descriptor is left: the owner should close idle connections. Called on the
+  /// acceptor's thread.
+  using FullCallback = std::function<void()>;
 
-  Acceptor(OnSocket on_socket, OnFull on_full);
+  Acceptor(SocketCallback on_socket, FullCallback on_full);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
-  /// Binds `address` (of LoopbackAddress) and accepts. `port` 0: any free one. Errors: in use.
+  /// Binds `address` (from LoopbackAddress) and accepts. `port` 0: any free port. Errors: the
+  /// address is in use.
   Status Start(const std::string& address, int port);
-  /// Accepts no more and joins its thread. Idempotent.
+  /// Stops accepting and joins the thread. Idempotent.
   void Stop();
   /// The port bound, 0 before Start.
   int port() const { return port_; }
 
  private:
   void Run();
-  /// False: nobody waits, or there is no descriptor.
+  /// Accepts one connection. False if no client waits, or if there is no descriptor for it.
   bool AcceptOne(bool* no_descriptor);
-  /// Closes a few of those who wait, by means of the spare descriptor.
+  /// Closes a few of the waiting connections, by means of the spare descriptor.
   void RefuseWaiting();
 
-  const OnSocket on_socket_;
-  const OnFull on_full_;
+  const SocketCallback on_socket_;
+  const FullCallback on_full_;
   int listener_ = -1, wake_ = -1, spare_ = -1;
   int port_ = 0;
   std::thread thread_;

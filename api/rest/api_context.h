@@ -1,4 +1,4 @@
-// ApiContext: what the handlers work with. Lives as long as the server.
+// ApiContext: the objects that all handlers use. Lives as long as the server.
 #pragma once
 
 #include <functional>
@@ -13,16 +13,19 @@
 
 namespace muster::rest {
 
+/// The user that sent a request.
+using Caller = auth::Principal;
+
 struct ApiContext {
   ApiContext(api::SchedulerService& service_in, Metrics& metrics_in)
       : service(service_in), metrics(metrics_in), events(service_in) {}
 
   api::SchedulerService& service;
   Metrics& metrics;
-  Workers* workers =
-      nullptr;  // of the server that carries the routes; set before the first request
-  std::function<std::string()> write_problem;  // RestOptions::write_problem; set likewise
-  json::array warnings;  // of the daemon's start; fixed once it serves
+  // The threads of the HTTP server and RestOptions::write_problem; set before the first request.
+  Workers* workers = nullptr;
+  std::function<std::string()> write_problem;
+  json::array warnings;  // RestOptions::warnings; fixed before the first request
   StreamSlots slots;
   EventHub events;
   api::Simulations simulations;

@@ -1,3 +1,6 @@
+// A body is small but may become large in memory: YAML aliases and deep JSON grow when they are
+// parsed. So every parse charges a ParseBudget. The budget lives in the request, since the parsed
+// values live as long as the request does.
 #include "api/rest/body.h"
 
 #include <boost/beast/core/string.hpp>
@@ -12,12 +15,14 @@ namespace {
 
 Error EmptyBody() { return InvalidArgument("the request has no body"); }
 
+// White space alone counts as no body.
 bool Blank(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
 }
 
 }  // namespace
 
+// Parameters such as charset are ignored.
 Media MediaOf(const std::string& content_type) {
   std::string type = content_type.substr(0, content_type.find(';'));
   while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.pop_back();
@@ -54,6 +59,7 @@ Result<std::vector<json::value>> ReadDocuments(const Request& request) {
   Result<json::value> document = ParseJson(request.body, budget);
   if (!document.ok()) return document.error();
   std::vector<json::value> documents;
+  // A JSON array is a list of documents; a single value is one document.
   if (json::array* array = document->if_array()) {
     for (json::value& item : *array) documents.push_back(std::move(item));
   } else {

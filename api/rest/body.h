@@ -1,5 +1,4 @@
-// Request bodies as JSON values: JSON by default, YAML where the Content-Type says so, nothing
-// else.
+// Request bodies as JSON values: JSON by default, YAML if the Content-Type says so, nothing else.
 #pragma once
 
 #include <vector>
@@ -11,17 +10,18 @@
 
 namespace muster::rest {
 
-/// What a Content-Type stands for. Official Python clients send none with JSON, so none is JSON.
+/// The format that a Content-Type stands for. No Content-Type is JSON, because official Python
+/// clients send none with JSON.
 enum class Media : std::uint8_t { kJson, kYaml, kOther };
 Media MediaOf(const std::string& content_type);
 
-/// A fresh budget for what the body becomes; the request holds it until it has been handled.
+/// A new budget for the memory that the body may become. The request holds it until it is handled.
 ParseBudget* BudgetOf(const Request& request);
 
-/// Exactly one document. Empty bodies, several documents and other media types are refused.
+/// Exactly one document. Empty bodies, several documents and other formats are refused.
 Result<json::value> ReadDocument(const Request& request);
 
-/// Every document of a JSON array, one JSON object, or a YAML stream.
+/// All documents of a JSON array, a JSON object, or a YAML stream.
 Result<std::vector<json::value>> ReadDocuments(const Request& request);
 
 /// The 415 for Media::kOther.

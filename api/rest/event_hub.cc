@@ -1,3 +1,8 @@
+// A follower that is not live reads pages of the store after its last event. Batches that are
+// published meanwhile are kept for it, up to kMeanwhileBatches. After a page that was not full, the
+// follower is sent the kept batches and is live; events that it already has from the page are
+// skipped by their number. If a page was full, or batches had to be dropped, it reads again as soon
+// as its socket has taken the last page.
 #include "api/rest/event_hub.h"
 
 #include <utility>
@@ -7,10 +12,12 @@
 namespace muster::rest {
 namespace {
 
-constexpr std::size_t kPageEvents = 500;  // about 150 KB: within what a stream may hold back
+// About 150 KB: less than the backlog that a stream may have.
+constexpr std::size_t kPageEvents = 500;
 constexpr std::size_t kMeanwhileBatches = 64;
 constexpr std::int64_t kTickMs = 1000;
-constexpr int kHeartbeatTicks = 15;  // below the usual idle time-outs of proxies
+// A comment line every 15 s: below the usual idle time-outs of proxies.
+constexpr int kHeartbeatTicks = 15;
 
 }  // namespace
 
@@ -21,7 +28,8 @@ std::string ServerSentText(const Event& event) {
 
 void EventHub::Follow(auth::Principal who, std::int64_t since, std::shared_ptr<StreamSink> sink,
                       std::shared_ptr<void> slot) {
-  ++following_;  // before the first page is read: what is published from here on is not missed
+  // Before the first page is read: events published from here on are kept for the follower.
+  ++following_;
   auto follower = std::make_shared<Follower>();
   follower->who = std::move(who);
   follower->last = since;
@@ -29,7 +37,7 @@ void EventHub::Follow(auth::Principal who, std::int64_t since, std::shared_ptr<S
   follower->slot = std::move(slot);
   workers_->PostWriter([this, follower] {
     followers_.push_back(follower);
-    // The first bytes tell the client that from now on nothing is missed.
+    // These first bytes tell the client that from now on it misses no event.
     follower->sink->Write(": following from " + std::to_string(follower->last) + "\n\n");
     ReadPage(follower);
     if (!std::exchange(ticking_, true)) Tick();
@@ -46,6 +54,7 @@ void EventHub::Publish(const std::vector<Event>& events) {
   });
 }
 
+// Each batch is formatted once for all followers.
 void EventHub::OnBatch(const Batch& batch) {
   for (const FollowerPtr& follower : followers_) {
     if (follower->live) {
@@ -59,6 +68,7 @@ void EventHub::OnBatch(const Batch& batch) {
   Prune();
 }
 
+// Reads on the pool, continues in TakePage on the writer thread.
 void EventHub::ReadPage(const FollowerPtr& follower) {
   follower->meanwhile.clear();
   follower->overrun = false;
@@ -70,7 +80,7 @@ void EventHub::ReadPage(const FollowerPtr& follower) {
 }
 
 void EventHub::TakePage(const FollowerPtr& follower, const Result<std::vector<Event>>& page) {
-  if (!page.ok()) {  // the client resumes from the last id it saw
+  if (!page.ok()) {  // the stream ends; the client resumes from the last id it saw
     follower->sink->End();
     return Prune();
   }
@@ -89,6 +99,7 @@ void EventHub::TakePage(const FollowerPtr& follower, const Result<std::vector<Ev
   for (const Batch& batch : std::exchange(follower->meanwhile, {})) Deliver(*follower, *batch);
 }
 
+// Sends the lines that the follower does not have yet.
 void EventHub::Deliver(Follower& follower, const std::vector<Line>& lines) {
   std::string text;
   for (const Line& line : lines) {
@@ -104,8 +115,8 @@ void EventHub::Tick() {
     const bool ready = service_.Ready().ok();
     const bool beat = ++ticks_ % kHeartbeatTicks == 0;
     for (const FollowerPtr& follower : followers_) {
-      // Who leads now may commit events that are not published here: the client asks again, and is
-      // told to wait.
+      // Another leader may commit events that this process does not publish. The client connects
+      // again and gets 503 with a time to wait.
       if (!ready) follower->sink->End();
       if (ready && beat) follower->sink->Write(": alive\n\n");
     }
@@ -118,6 +129,7 @@ void EventHub::Tick() {
   });
 }
 
+// Removes the followers whose streams are over.
 void EventHub::Prune() {
   following_ -= static_cast<int>(std::erase_if(
       followers_, [](const FollowerPtr& follower) { return follower->sink->over(); }));

@@ -1,10 +1,10 @@
-// EventHub: committed events to the followers of /v1/events. A follower first reads what it missed
-// from the store, page by page as it drains, then lives on what the engine publishes; between the
-// two nothing is lost or doubled.
+// EventHub: committed events for the followers of /v1/events. A follower first reads the events it
+// missed from the store, page by page as its socket drains, and then receives what the engine
+// publishes. Between the two no event is lost or sent twice.
 //
-// Publish comes from the engine's thread and only pushes. Everything else happens on the writer
-// thread of Workers, reads of the store on its pool. While the daemon does not lead nobody follows:
-// streams end within a second or so, and their clients resume from the last event they saw.
+// Publish is called on the engine's thread and only pushes. Everything else happens on the writer
+// thread of Workers, reads of the store on its pool. While the daemon does not lead, streams end
+// within a second or so, and their clients resume from the last event they saw.
 #pragma once
 
 #include <atomic>
@@ -20,19 +20,19 @@
 
 namespace muster::rest {
 
-/// One event as server-sent text: id, event and data lines.
+/// An event as server-sent text: id, event and data lines.
 std::string ServerSentText(const Event& event);
 
 class EventHub {
  public:
   explicit EventHub(const api::SchedulerService& service) : service_(service) {}
-  /// Before the first follower. `workers` must outlive the hub's use.
+  /// Call before the first follower. `workers` must outlive the hub's use.
   void Attach(Workers& workers) { workers_ = &workers; }
 
-  /// Adds a follower of events after `since`. `slot` is held while it follows.
+  /// Adds a follower of the events after `since`. `slot` is held as long as it follows.
   void Follow(auth::Principal who, std::int64_t since, std::shared_ptr<StreamSink> sink,
               std::shared_ptr<void> slot);
-  /// From the engine's thread, in commit order.
+  /// Called from the engine's thread, in commit order.
   void Publish(const std::vector<Event>& events);
 
  private:
@@ -43,10 +43,10 @@ class EventHub {
   using Batch = std::shared_ptr<const std::vector<Line>>;
   struct Follower {
     auth::Principal who;
-    std::int64_t last = 0;         // the last event it was sent
-    bool live = false;             // else it reads the store
-    std::vector<Batch> meanwhile;  // published while it read
-    bool overrun = false;          // too many: it reads again
+    std::int64_t last = 0;         // seq of the last event sent to it
+    bool live = false;             // false: it reads the store
+    std::vector<Batch> meanwhile;  // published while it reads
+    bool overrun = false;          // `meanwhile` was full: it must read again
     std::shared_ptr<StreamSink> sink;
     std::shared_ptr<void> slot;
   };
@@ -56,13 +56,13 @@ class EventHub {
   void TakePage(const FollowerPtr& follower, const Result<std::vector<Event>>& page);
   void Deliver(Follower& follower, const std::vector<Line>& lines);
   void OnBatch(const Batch& batch);
-  /// Once a second while there are followers.
+  /// Runs once a second while there are followers.
   void Tick();
   void Prune();
 
   const api::SchedulerService& service_;
   Workers* workers_ = nullptr;
-  std::atomic<int> following_{0};  // Publish copies nothing while it is 0
+  std::atomic<int> following_{0};  // number of followers; Publish copies nothing while it is 0
   std::list<FollowerPtr> followers_;
   bool ticking_ = false;
   int ticks_ = 0;

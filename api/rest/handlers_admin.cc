@@ -1,7 +1,10 @@
-// Handlers for administrators: quotas and member clusters.
+// Handlers for administrators: quotas, the audit trail and member clusters. Each reads its query
+// parameters strictly, makes one call of SchedulerService and writes the result as JSON. Amounts
+// are Kubernetes quantities.
+#include "api/rest/handlers_admin.h"
+
 #include <utility>
 
-#include "api/rest/handlers.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
 #include "schedd/base/limits.h"
@@ -10,6 +13,7 @@
 namespace muster::rest {
 namespace {
 
+// Null: no limit.
 json::value LimitJson(const std::string& resource, const std::optional<std::int64_t>& limit) {
   return limit ? json::value(FormatQuantity(resource, *limit)) : json::value(nullptr);
 }
@@ -29,6 +33,7 @@ json::object QuotaJson(const api::QuotaView& view) {
           {"etag", view.etag}};
 }
 
+// One entry of the audit trail: who changed what, when, and through which method of authentication.
 json::object AuditJson(const AuditRow& row) {
   return {{"time", FormatRfc3339Micros(row.time)},
           {"user", row.user},
@@ -38,18 +43,19 @@ json::object AuditJson(const AuditRow& row) {
           {"detail", row.detail}};
 }
 
-void SetCordon(ApiContext& api, const Who& who, Request& request, bool cordon,
+// The common part of cordon and uncordon.
+void SetCordon(ApiContext& api, const Caller& who, Request& request, bool cordon,
                const Responder& respond) {
   api.service.Cordon(who, request.params[0], cordon,
                      [&service = api.service, respond](Result<ObjectPtr> object) {
-                       respond([&service, object = std::move(object)] {
-                         return object.ok() ? JsonResponse(service.ObjectWithStatus(**object))
-                                            : ErrorResponse(false, object.error());
-                       });
-                     });
+    respond([&service, object = std::move(object)] {
+      return object.ok() ? JsonResponse(service.ObjectWithStatus(**object))
+                         : ErrorResponse(false, object.error());
+    });
+  });
 }
 
-// Answers with one number under a name.
+// A callback that answers with one number under the key `name`.
 Callback<std::size_t> Counted(const char* name, Responder respond) {
   return [name, respond = std::move(respond)](Result<std::size_t> count) {
     respond([name, count = std::move(count)] {
@@ -61,7 +67,7 @@ Callback<std::size_t> Counted(const char* name, Responder respond) {
 
 }  // namespace
 
-Response ListQuotas(ApiContext& api, const Who& who, Request& request) {
+Response ListQuotas(ApiContext& api, const Caller& who, Request& request) {
   const QueryReader query(request);
   if (const Status known = query.Only({"clusterQueue"}); !known.ok())
     return ErrorResponse(request, known.error());
@@ -73,10 +79,11 @@ Response ListQuotas(ApiContext& api, const Who& who, Request& request) {
   return JsonResponse(json::object{{"items", std::move(items)}});
 }
 
-Response ListAudit(ApiContext& api, const Who& who, Request& request) {
+Response ListAudit(ApiContext& api, const Caller& who, Request& request) {
   const QueryReader query(request);
   if (const Status known = query.Only({"since", "limit"}); !known.ok())
     return ErrorResponse(request, known.error());
+  // Unset: no lower bound.
   WallTime since;
   if (const std::string text = query.Text("since"); !text.empty() && !ParseRfc3339(text, &since)) {
     return ErrorResponse(request,
@@ -92,42 +99,42 @@ Response ListAudit(ApiContext& api, const Who& who, Request& request) {
   return JsonResponse(json::object{{"items", std::move(items)}});
 }
 
-Response ClusterFacts(ApiContext& api, const Who& who, Request& request) {
+// The facts as the service writes them, with their age.
+Response ClusterFacts(ApiContext& api, const Caller& who, Request& request) {
   const Result<json::value> facts = api.service.ClusterFactsOf(who, request.params[0]);
   return facts.ok() ? JsonResponse(*facts) : ErrorResponse(request, facts.error());
 }
 
-void CordonCluster(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void CordonCluster(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   SetCordon(api, who, request, true, respond);
 }
-void UncordonCluster(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void UncordonCluster(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   SetCordon(api, who, request, false, respond);
 }
 
-void FenceCluster(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void FenceCluster(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   api.service.Fence(who, request.params[0], Counted("attemptsGivenUp", std::move(respond)));
 }
-void CollectCluster(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void CollectCluster(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   api.service.Collect(who, request.params[0], Counted("objectsReleased", std::move(respond)));
 }
 
-void DrainCluster(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void DrainCluster(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   const QueryReader query(request);
   const Status known = query.Only({"force"});
   const Result<bool> force = known.ok() ? query.Flag("force") : Result<bool>(known.error());
   if (!force.ok()) return respond([error = force.error()] { return ErrorResponse(false, error); });
-  api.service.Drain(
-      who, request.params[0], *force,
-      [respond = std::move(respond)](Result<DrainProgress> progress) {
-        respond([progress = std::move(progress)] {
-          if (!progress.ok()) return ErrorResponse(false, progress.error());
-          return JsonResponse(json::object{
-              {"evicting", progress->evicting},
-              {"blocked", progress->blocked},
-              {"waiting", progress->waiting},
-              {"reasons", json::array(progress->reasons.begin(), progress->reasons.end())}});
-        });
-      });
+  api.service.Drain(who, request.params[0], *force,
+                    [respond = std::move(respond)](Result<DrainProgress> progress) {
+    respond([progress = std::move(progress)] {
+      if (!progress.ok()) return ErrorResponse(false, progress.error());
+      return JsonResponse(json::object{
+          {"evicting", progress->evicting},
+          {"blocked", progress->blocked},
+          {"waiting", progress->waiting},
+          {"reasons", json::array(progress->reasons.begin(), progress->reasons.end())}});
+    });
+  });
 }
 
 }  // namespace muster::rest

@@ -1,25 +1,30 @@
-// Handlers that read and steer jobs.
+// Handlers that read and steer jobs: lists, one job, its events and pods, accounting, and the
+// verbs.
+//
+// A list of jobs is rendered as text by AppendJobView, one job per line. A list with more than
+// kWholeItems jobs is rendered on the pool while it leaves, one piece of 64 KB after another, so
+// that an answer of 200,000 jobs is never in memory as a whole. Accounting joins the jobs with
+// their attempts.
+#include "api/rest/handlers_jobs.h"
+
 #include <charconv>
 #include <memory>
 #include <utility>
 
-#include "api/rest/handlers.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
 #include "api/service/explain_json.h"
+#include "api/service/job_view.h"
 #include "api/service/views.h"
 #include "schedd/base/limits.h"
 
 namespace muster::rest {
 namespace {
 
-constexpr std::size_t kPieceBytes = 64 << 10;  // of a streamed list
-constexpr std::size_t kWholeItems = 64;  // shorter lists go out in one piece with their length
-
-constexpr ShapeKind kShapes[] = {ShapeKind::kJob,         ShapeKind::kJobSet,
-                                 ShapeKind::kRayJob,      ShapeKind::kRayCluster,
-                                 ShapeKind::kPyTorchJob,  ShapeKind::kLeaderWorkerSet,
-                                 ShapeKind::kBatchScript, ShapeKind::kWorkload};
+// The pieces of a list that is rendered while it leaves.
+constexpr std::size_t kPieceBytes = 64 << 10;
+// Lists up to this length are sent as a whole, with their Content-Length.
+constexpr std::size_t kWholeItems = 64;
 
 Result<api::JobFilter> ReadFilter(const QueryReader& query) {
   api::JobFilter filter;
@@ -38,23 +43,26 @@ Result<api::JobFilter> ReadFilter(const QueryReader& query) {
     filter.states.push_back(*state);
   }
   if (const std::string kind = query.Text("kind"); !kind.empty()) {
-    for (const ShapeKind shape : kShapes) {
-      if (ShapeKindName(shape) == kind) filter.shape = shape;
+    for (const ShapeInfo& info : kShapeInfos) {
+      if (info.name == kind) filter.shape = info.kind;
     }
     if (!filter.shape) return InvalidField("kind", "\"" + kind + "\" is not a kind of job");
   }
   return filter;
 }
 
+// The end of a list, after its last item.
 std::string ListTail(const std::string& token) {
   std::string tail = "\n],\"next_page_token\":";
   tail += WriteJson(json::value(token));
   return tail += '}';
 }
 
-/// {"items":[...],"next_page_token":...}, a line per item; long ones are rendered while they leave.
+// {"items":[...],"next_page_token":...}, one item per line.
 Response PageResponse(api::JobPage page, api::JobMembers members) {
-  struct Rendering {
+  // Step appends the next piece and returns false after the last one. Each job is released when it
+  // is written.
+  struct PageRenderer {
     api::JobPage page;
     api::JobMembers members;
     std::size_t next = 0;
@@ -71,7 +79,7 @@ Response PageResponse(api::JobPage page, api::JobMembers members) {
       return false;
     }
   };
-  auto rendering = std::make_shared<Rendering>();
+  auto rendering = std::make_shared<PageRenderer>();
   rendering->page = std::move(page);
   rendering->members = members;
   Response response;
@@ -90,7 +98,8 @@ Response EventsResponse(const std::vector<Event>& events) {
   return JsonResponse(json::object{{"items", std::move(items)}});
 }
 
-void Change(ApiContext& api, const Who& who, Request& request, JobVerb verb, int status,
+// The common part of the verbs on a job.
+void Change(ApiContext& api, const Caller& who, Request& request, JobVerb verb, int status,
             const Responder& respond) {
   if (const Status query = QueryReader(request).Only({}); !query.ok()) {
     return respond([error = query.error()] { return ErrorResponse(false, error); });
@@ -102,8 +111,9 @@ void Change(ApiContext& api, const Who& who, Request& request, JobVerb verb, int
   });
 }
 
-/// The jobs of ?ids=1,2 (each must exist), or a page of those that pass the filters.
-Result<api::JobPage> AccountedJobs(ApiContext& api, const Who& who, const QueryReader& query) {
+// The jobs of ?ids=1,2 (each must exist), or a page of the jobs that pass the filters. `since`
+// drops jobs that ended before it.
+Result<api::JobPage> AccountedJobs(ApiContext& api, const Caller& who, const QueryReader& query) {
   const std::vector<std::string> ids = query.List("ids");
   if (ids.size() > limits::kPageItems) {
     return InvalidField("ids",
@@ -135,11 +145,10 @@ Result<api::JobPage> AccountedJobs(ApiContext& api, const Who& who, const QueryR
 
 }  // namespace
 
-Response ListJobs(ApiContext& api, const Who& who, Request& request) {
+Response ListJobs(ApiContext& api, const Caller& who, Request& request) {
   const QueryReader query(request);
-  const Status known =
-      query.Only({"namespace", "queue", "state", "user", "name", "kind", "fields", "limit",
-                  "page_token"});
+  const Status known = query.Only(
+      {"namespace", "queue", "state", "user", "name", "kind", "fields", "limit", "page_token"});
   if (!known.ok()) return ErrorResponse(request, known.error());
   const Result<api::JobFilter> filter = ReadFilter(query);
   if (!filter.ok()) return ErrorResponse(request, filter.error());
@@ -154,29 +163,28 @@ Response ListJobs(ApiContext& api, const Who& who, Request& request) {
                    : ErrorResponse(request, page.error());
 }
 
-Response GetJob(ApiContext& api, const Who& who, Request& request) {
+Response GetJob(ApiContext& api, const Caller& who, Request& request) {
   const Result<JobPtr> job = api.service.GetJob(who, request.params[0]);
   return job.ok() ? JobResponse(**job) : ErrorResponse(request, job.error());
 }
 
-Response ExplainJob(ApiContext& api, const Who& who, Request& request) {
-  const Result<api::Explained> explained = api.service.Explain(who, request.params[0]);
+Response ExplainJob(ApiContext& api, const Caller& who, Request& request) {
+  const Result<api::JobExplanation> explained = api.service.Explain(who, request.params[0]);
   return explained.ok() ? JsonResponse(api::ExplanationJson(*explained))
                         : ErrorResponse(request, explained.error());
 }
 
-Response JobEvents(ApiContext& api, const Who& who, Request& request) {
+Response JobEvents(ApiContext& api, const Caller& who, Request& request) {
   const Result<std::vector<Event>> events = api.service.JobEvents(who, request.params[0]);
   return events.ok() ? EventsResponse(*events) : ErrorResponse(request, events.error());
 }
 
-Response JobPods(ApiContext& api, const Who& who, Request& request) {
+Response JobPods(ApiContext& api, const Caller& who, Request& request) {
   const Result<std::vector<PodStatus>> pods = api.service.Pods(who, request.params[0]);
   if (!pods.ok()) return ErrorResponse(request, pods.error());
   json::array items;
-  // What cannot be told of the containers is left out: the pods are what was asked for.
-  const Result<shapes::ContainersBySet> containers =
-      api.service.Containers(who, request.params[0]);
+  // If the containers' names cannot be read, the pods are answered without them.
+  const Result<shapes::ContainersBySet> containers = api.service.Containers(who, request.params[0]);
   for (const PodStatus& pod : *pods) {
     json::object item = api::PodJson(pod);
     if (containers.ok()) {
@@ -189,7 +197,7 @@ Response JobPods(ApiContext& api, const Who& who, Request& request) {
   return JsonResponse(json::object{{"items", std::move(items)}});
 }
 
-Response JobMemberEvents(ApiContext& api, const Who& who, Request& request) {
+Response JobMemberEvents(ApiContext& api, const Caller& who, Request& request) {
   const Result<std::vector<MemberEvent>> events = api.service.MemberEvents(who, request.params[0]);
   if (!events.ok()) return ErrorResponse(request, events.error());
   json::array items;
@@ -197,13 +205,14 @@ Response JobMemberEvents(ApiContext& api, const Who& who, Request& request) {
   return JsonResponse(json::object{{"items", std::move(items)}});
 }
 
-Response Accounting(ApiContext& api, const Who& who, Request& request) {
+Response Accounting(ApiContext& api, const Caller& who, Request& request) {
   const QueryReader query(request);
   const Status known = query.Only(
       {"ids", "since", "namespace", "queue", "state", "user", "kind", "limit", "page_token"});
   if (!known.ok()) return ErrorResponse(request, known.error());
   const Result<api::JobPage> page = AccountedJobs(api, who, query);
   if (!page.ok()) return ErrorResponse(request, page.error());
+  // The attempts of all jobs of the page are read at once.
   std::vector<JobId> ids;
   ids.reserve(page->items.size());
   for (const JobPtr& job : page->items) ids.push_back(job->id);
@@ -224,16 +233,16 @@ Response Accounting(ApiContext& api, const Who& who, Request& request) {
   return response;
 }
 
-void CancelJob(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void CancelJob(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   Change(api, who, request, JobVerb::kCancel, 202, respond);
 }
-void HoldJob(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void HoldJob(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   Change(api, who, request, JobVerb::kHold, 200, respond);
 }
-void ReleaseJob(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void ReleaseJob(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   Change(api, who, request, JobVerb::kRelease, 200, respond);
 }
-void RequeueJob(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void RequeueJob(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   Change(api, who, request, JobVerb::kRequeue, 200, respond);
 }
 

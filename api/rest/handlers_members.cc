@@ -1,8 +1,11 @@
-// Handlers of members that are added and removed while the daemon runs.
+// Handlers that add and remove member clusters while the daemon runs. A body is a JSON object whose
+// members are read strictly: an unknown or malformed one is refused by its name. The kubeconfig is
+// a secret: it goes to the service and into no answer.
+#include "api/rest/handlers_members.h"
+
 #include <utility>
 
 #include "api/rest/body.h"
-#include "api/rest/handlers.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
 
@@ -15,10 +18,12 @@ json::array TextsJson(const std::vector<std::string>& texts) {
   return list;
 }
 
-/// Reads the members of a request body; keeps the first error and goes on.
+// Reads the members of a request body. Keeps the first error, so that a caller may read all members
+// and look at status() once.
 class BodyReader {
  public:
   explicit BodyReader(const json::object& body) : body_(body) {}
+  // Refuses members of the body that this request does not have.
   void Only(std::initializer_list<std::string_view> known) {
     for (const auto& entry : body_) {
       bool found = false;
@@ -63,6 +68,7 @@ class BodyReader {
   const Status& status() const { return status_; }
 
  private:
+  // Null and absent members are the same.
   const json::value* Find(const char* name) const {
     const json::value* value = body_.if_contains(name);
     return value == nullptr || value->is_null() ? nullptr : value;
@@ -75,6 +81,8 @@ class BodyReader {
   Status status_ = Done{};
 };
 
+// The body {"name", "kubeconfig", "context", "labels", "fast", "force"}; the first two are
+// required.
 Result<api::NewMember> ReadNewMember(const json::value& body) {
   if (!body.is_object()) return InvalidArgument("the body must be an object");
   BodyReader reader(body.get_object());
@@ -90,6 +98,7 @@ Result<api::NewMember> ReadNewMember(const json::value& body) {
   return wanted;
 }
 
+// What the cluster reported. `problems` is empty unless the member was added by force.
 Response AddedResponse(const api::AddedMember& added) {
   const MemberReport& report = added.report;
   json::object out{{"name", added.name},
@@ -102,6 +111,7 @@ Response AddedResponse(const api::AddedMember& added) {
   return JsonResponse(out, 201);
 }
 
+// The configuration objects that stay on the cluster are named only if there are any.
 Response RemovedResponse(const std::string& name, const api::RemovedMember& removed) {
   json::object out{{"name", name}};
   if (removed.objects > 0) {
@@ -113,7 +123,7 @@ Response RemovedResponse(const std::string& name, const api::RemovedMember& remo
 
 }  // namespace
 
-void AddCluster(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void AddCluster(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   const auto refuse = [&respond](const Error& error) {
     respond([error] { return ErrorResponse(false, error); });
   };
@@ -131,7 +141,7 @@ void AddCluster(ApiContext& api, const Who& who, Request& request, Responder res
   });
 }
 
-void RemoveCluster(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void RemoveCluster(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   const QueryReader query(request);
   const Status known = query.Only({"force"});
   const Result<bool> force = query.Flag("force");
@@ -142,11 +152,10 @@ void RemoveCluster(ApiContext& api, const Who& who, Request& request, Responder 
   }
   api.service.RemoveMember(who, request.params[0], *force,
                            [respond, name = request.params[0]](Result<api::RemovedMember> removed) {
-                             respond([name, removed = std::move(removed)] {
-                               return removed.ok() ? RemovedResponse(name, *removed)
-                                                   : ErrorResponse(false, removed.error());
-                             });
-                           });
+    respond([name, removed = std::move(removed)] {
+      return removed.ok() ? RemovedResponse(name, *removed) : ErrorResponse(false, removed.error());
+    });
+  });
 }
 
 }  // namespace muster::rest

@@ -1,16 +1,18 @@
-// The handler of nominations: which members' own queues are asked to admit a job.
+// The handler of POST /v1/jobs/{id}:nominate: a controller names the members whose own queues are
+// asked to admit a job.
+#include "api/rest/handlers_nominate.h"
+
 #include <utility>
 
 #include "api/rest/body.h"
-#include "api/rest/handlers.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
-#include "api/service/views.h"
+#include "api/service/job_view.h"
 
 namespace muster::rest {
 namespace {
 
-// {"clusters": ["member-1", ...]}, and nothing else.
+// Reads the body {"clusters": ["member-1", ...]}; other members are refused.
 Result<std::vector<std::string>> ReadClusters(const Request& request) {
   if (const Status query = QueryReader(request).Only({}); !query.ok()) return query.error();
   const Result<json::value> body = ReadDocument(request);
@@ -34,19 +36,19 @@ Result<std::vector<std::string>> ReadClusters(const Request& request) {
 
 }  // namespace
 
-void NominateClusters(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void NominateClusters(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   Result<std::vector<std::string>> clusters = ReadClusters(request);
   if (!clusters.ok())
     return respond([error = clusters.error()] { return ErrorResponse(false, error); });
   api.service.NominateClusters(who, request.params[0], std::move(*clusters),
                                [respond](Result<JobPtr> job) {
-                                 respond([job = std::move(job)] {
-                                   if (!job.ok()) return ErrorResponse(false, job.error());
-                                   Response response;
-                                   api::AppendJobView(**job, &response.body);
-                                   return response;
-                                 });
-                               });
+    respond([job = std::move(job)] {
+      if (!job.ok()) return ErrorResponse(false, job.error());
+      Response response;
+      api::AppendJobView(**job, &response.body);
+      return response;
+    });
+  });
 }
 
 }  // namespace muster::rest

@@ -1,10 +1,16 @@
-// Handlers whose answers stay open: logs and events.
+// Handlers whose answers may stay open: logs and events. A stream takes a slot (stream_slots.h)
+// before it starts and holds it until it ends; without a slot the answer is 429.
+//
+// A log has four forms: a tail (ReadTail) is one answer; a whole log is read from the member in
+// pieces while it leaves (WholeLog); a followed log is given to a LogFollower after its first piece
+// (FollowLog); and a followed log of a job that has not started begins empty and waits.
+#include "api/rest/handlers_streams.h"
+
 #include <algorithm>
 #include <charconv>
 #include <memory>
 #include <utility>
 
-#include "api/rest/handlers.h"
 #include "api/rest/log_follower.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
@@ -13,6 +19,7 @@
 namespace muster::rest {
 namespace {
 
+// One read of a log from the member.
 constexpr std::size_t kLogPiece = 256 << 10;
 constexpr std::int64_t kTailLines = 100'000;
 constexpr char kLogType[] = "text/plain; charset=utf-8";
@@ -22,8 +29,9 @@ Error TooManyStreams() {
       "all " + std::to_string(limits::kStreams) + " streams are taken; try again later", 5000);
 }
 
-/// The last `lines` lines of `text`; sets *whole if the text holds that many.
+// The last `lines` lines of `text`. Sets *whole if `text` holds that many.
 std::string LastLines(std::string text, std::int64_t lines, bool* whole) {
+  // Counts line ends from the back; the one at the very end does not begin a line.
   std::size_t begin = text.size();
   if (begin > 0 && text[begin - 1] == '\n') --begin;
   std::int64_t found = 0;
@@ -35,9 +43,10 @@ std::string LastLines(std::string text, std::int64_t lines, bool* whole) {
   return lines == 0 ? "" : text.substr(begin);
 }
 
-/// The end of a log: a short look first, a long one if the lines are long.
-Result<LogChunk> ReadTail(ApiContext& api, const Who& who, const std::string& job, LogQuery query,
-                          std::int64_t lines) {
+// The last lines of a log: reads the last kLogPiece bytes, and if these hold fewer lines, the last
+// limits::kLogReadBytes.
+Result<LogChunk> ReadTail(ApiContext& api, const Caller& who, const std::string& job,
+                          LogQuery query, std::int64_t lines) {
   for (const std::size_t window : {kLogPiece, limits::kLogReadBytes}) {
     query.offset = -static_cast<std::int64_t>(window);
     query.max_bytes = window;
@@ -53,8 +62,9 @@ Result<LogChunk> ReadTail(ApiContext& api, const Who& who, const std::string& jo
   return Internal("a log's window is missing");
 }
 
-/// The rest of a log from `first` on, up to what a container may have.
-Response WholeLog(ApiContext& api, const Who& who, const std::string& job, LogQuery query,
+// The rest of a log after `first`, up to limits::kLogBytesPerContainer. An error in the middle ends
+// the answer.
+Response WholeLog(ApiContext& api, const Caller& who, const std::string& job, LogQuery query,
                   LogChunk first) {
   Response response;
   response.content_type = kLogType;
@@ -62,12 +72,12 @@ Response WholeLog(ApiContext& api, const Who& who, const std::string& job, LogQu
     response.body = std::move(first.data);
     return response;
   }
-  struct Reading {
+  struct LogCursor {
     LogChunk chunk;
     LogQuery query;
     std::size_t total = 0;
   };
-  auto reading = std::make_shared<Reading>();
+  auto reading = std::make_shared<LogCursor>();
   reading->chunk = std::move(first);
   reading->query = std::move(query);
   response.producer = [&service = api.service, who, job, reading](std::string* out) {
@@ -85,7 +95,8 @@ Response WholeLog(ApiContext& api, const Who& who, const std::string& job, LogQu
   return response;
 }
 
-Response FollowLog(ApiContext& api, const Who& who, const std::string& job, LogQuery query,
+// A log that stays open; `first` is what has been read of it already.
+Response FollowLog(ApiContext& api, const Caller& who, const std::string& job, LogQuery query,
                    std::string first) {
   std::shared_ptr<StreamSlot> slot = api.slots.Take(who.user);
   if (slot == nullptr) return ErrorResponse(false, TooManyStreams());
@@ -103,7 +114,7 @@ Response FollowLog(ApiContext& api, const Who& who, const std::string& job, LogQ
 
 }  // namespace
 
-Response JobLogs(ApiContext& api, const Who& who, Request& request) {
+Response JobLogs(ApiContext& api, const Caller& who, Request& request) {
   const QueryReader query(request);
   const Status known = query.Only({"container", "pod", "follow", "tail"});
   if (!known.ok()) return ErrorResponse(request, known.error());
@@ -119,8 +130,8 @@ Response JobLogs(ApiContext& api, const Who& who, Request& request) {
   Result<LogChunk> chunk =
       *tail >= 0 ? ReadTail(api, who, number, log, *tail) : api.service.ReadLog(who, number, log);
   if (!chunk.ok()) {
-    // A log that is followed may begin later; a pod or container that was named must exist once the
-    // job runs.
+    // A followed log may begin later, since a job that has not started has none. Once the job runs,
+    // a pod or container that the request names must exist.
     const bool waits =
         *follow && !IsTerminal((*job)->state) &&
         (chunk.error().code == Code::kFailedPrecondition || (*job)->state != JobState::kRunning);
@@ -140,15 +151,15 @@ Response JobLogs(ApiContext& api, const Who& who, Request& request) {
   return WholeLog(api, who, number, std::move(log), std::move(*chunk));
 }
 
-Response FollowEvents(ApiContext& api, const Who& who, Request& request) {
+Response FollowEvents(ApiContext& api, const Caller& who, Request& request) {
   const QueryReader query(request);
   const Status known = query.Only({"since"});
   if (!known.ok()) return ErrorResponse(request, known.error());
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   auto since = query.Number("since", api.service.View()->last_seq, 0, kMost);
   if (!since.ok()) return ErrorResponse(request, since.error());
-  if (const std::string& last = request.last_event_id;
-      !last.empty()) {  // a browser that reconnects knows better
+  // A browser that reconnects sends the id of the last event it saw, which overrides `since`.
+  if (const std::string& last = request.last_event_id; !last.empty()) {
     const char* end = last.data() + last.size();
     const auto parsed = std::from_chars(last.data(), end, *since);
     if (parsed.ec != std::errc() || parsed.ptr != end || *since < 0) {

@@ -1,11 +1,18 @@
-// Handlers that take manifests: one job, a batch of jobs, documents of any kind.
+// Handlers that take manifests: one job, a batch of jobs, documents of any kind. A body is JSON or
+// YAML; SubmitJob also takes {"script": ...}. All answer after the commit.
+//
+// An idempotency key belongs to one job, so a batch and an apply take none. Warnings (fields of a
+// pod template that Kubernetes does not know) are computed from the manifest here and become the
+// member `warnings` of the answer.
+#include "api/rest/handlers_submit.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "api/rest/body.h"
-#include "api/rest/handlers.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
+#include "api/service/job_view.h"
 #include "api/service/views.h"
 #include "schedd/base/limits.h"
 #include "schedd/shapes/parts/manifest_warnings.h"
@@ -13,8 +20,10 @@
 namespace muster::rest {
 namespace {
 
+// Below /v1 errors are problem+json.
 Response ErrorOnV1(const Error& error) { return ErrorResponse(false, error); }
 
+// An empty key is valid and means that there is none.
 Status CheckIdempotencyKey(const std::string& key) {
   const bool printable =
       std::all_of(key.begin(), key.end(), [](char c) { return c > 0x20 && c < 0x7f; });
@@ -25,7 +34,7 @@ Status CheckIdempotencyKey(const std::string& key) {
 
 using Warnings = std::vector<std::string>;
 
-/// `"warnings"` as the last member of the object that `out` ends with.
+// Adds `"warnings"` as the last member of the JSON object that `out` ends with.
 void AppendWarnings(const Warnings& warnings, std::string* out) {
   out->pop_back();
   if (warnings.empty()) {
@@ -35,8 +44,9 @@ void AppendWarnings(const Warnings& warnings, std::string* out) {
   *out += ",\"warnings\":" + WriteJson(json::array(warnings.begin(), warnings.end())) + "}";
 }
 
-/// One job's view, or {"id", "items"} for the tasks of an array script; with the warnings.
-Response SubmittedResponse(const std::vector<Submitted>& jobs, const Warnings& warnings) {
+// The job view of one job, or {"id", "items"} with the tasks of an array script.
+// Idempotent-Replayed says that an earlier request with the same key made the job.
+Response SubmittedResponse(const std::vector<SubmittedJob>& jobs, const Warnings& warnings) {
   const JobRecord& first = *jobs.front().job;
   Response response;
   if (jobs.size() == 1 && (first.batch == nullptr || first.batch->array_task_id < 0)) {
@@ -56,8 +66,8 @@ Response SubmittedResponse(const std::vector<Submitted>& jobs, const Warnings& w
   return response;
 }
 
-/// Per item a job with its warnings, or a problem.
-Response BatchResponse(const std::vector<Result<Submitted>>& jobs,
+// Per item a job with its warnings, or a problem.
+Response BatchResponse(const std::vector<Result<SubmittedJob>>& jobs,
                        const std::vector<Warnings>& warnings) {
   Response response;
   response.body = "[";
@@ -74,6 +84,7 @@ Response BatchResponse(const std::vector<Result<Submitted>>& jobs,
   return response;
 }
 
+// One item per document with its outcome; jobs with their job view.
 Response AppliedResponse(const std::vector<api::DocumentOutcome>& outcomes) {
   json::array items;
   for (const api::DocumentOutcome& outcome : outcomes) {
@@ -88,13 +99,14 @@ Response AppliedResponse(const std::vector<api::DocumentOutcome>& outcomes) {
   return JsonResponse(json::object{{"items", std::move(items)}});
 }
 
+// True for {"script": ...}, which may be an array of several jobs.
 bool IsScript(const json::value& body) {
   return body.is_object() && body.get_object().contains("script");
 }
 
 }  // namespace
 
-void SubmitJob(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void SubmitJob(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   const auto refuse = [&respond](const Error& error) {
     respond([error] { return ErrorOnV1(error); });
   };
@@ -109,23 +121,26 @@ void SubmitJob(ApiContext& api, const Who& who, Request& request, Responder resp
   const bool script = IsScript(*body);
   Warnings warnings = shapes::WarningsOf(*body).All();
   api::SubmitRequest submit{request.params[0], std::move(*body), request.idempotency_key};
+  // A script may be an array, whose tasks are all answered; its warnings are empty, since the
+  // service makes the manifest.
   if (script) {
-    api.service.SubmitAll(who, std::move(submit), [respond](Result<std::vector<Submitted>> jobs) {
+    api.service.SubmitAll(who, std::move(submit),
+                          [respond](Result<std::vector<SubmittedJob>> jobs) {
       respond([jobs = std::move(jobs)] {
         return jobs.ok() ? SubmittedResponse(*jobs, {}) : ErrorOnV1(jobs.error());
       });
     });
     return;
   }
-  api.service.SubmitJob(
-      who, std::move(submit), [respond, warnings = std::move(warnings)](Result<Submitted> job) {
-        respond([warnings, job = std::move(job)] {
-          return job.ok() ? SubmittedResponse({*job}, warnings) : ErrorOnV1(job.error());
-        });
-      });
+  api.service.SubmitJob(who, std::move(submit),
+                        [respond, warnings = std::move(warnings)](Result<SubmittedJob> job) {
+    respond([warnings, job = std::move(job)] {
+      return job.ok() ? SubmittedResponse({*job}, warnings) : ErrorOnV1(job.error());
+    });
+  });
 }
 
-void SubmitBatch(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void SubmitBatch(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   const auto refuse = [&respond](const Error& error) {
     respond([error] { return ErrorOnV1(error); });
   };
@@ -148,14 +163,14 @@ void SubmitBatch(ApiContext& api, const Who& who, Request& request, Responder re
   for (const json::value& one : *bodies) warnings.push_back(shapes::WarningsOf(one).All());
   api.service.SubmitBatch(
       who, request.params[0], std::move(*bodies),
-      [respond, warnings = std::move(warnings)](Result<std::vector<Result<Submitted>>> jobs) {
-        respond([warnings, jobs = std::move(jobs)] {
-          return jobs.ok() ? BatchResponse(*jobs, warnings) : ErrorOnV1(jobs.error());
-        });
+      [respond, warnings = std::move(warnings)](Result<std::vector<Result<SubmittedJob>>> jobs) {
+    respond([warnings, jobs = std::move(jobs)] {
+      return jobs.ok() ? BatchResponse(*jobs, warnings) : ErrorOnV1(jobs.error());
+    });
       });
 }
 
-void ApplyDocuments(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void ApplyDocuments(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   const auto refuse = [&respond](const Error& error) {
     respond([error] { return ErrorOnV1(error); });
   };
@@ -177,11 +192,10 @@ void ApplyDocuments(ApiContext& api, const Who& who, Request& request, Responder
   if (ns.empty()) ns = "default";
   api.service.Apply(who, std::move(ns), std::move(*documents), *dry_run,
                     [respond](Result<std::vector<api::DocumentOutcome>> outcomes) {
-                      respond([outcomes = std::move(outcomes)] {
-                        return outcomes.ok() ? AppliedResponse(*outcomes)
-                                             : ErrorOnV1(outcomes.error());
-                      });
-                    });
+    respond([outcomes = std::move(outcomes)] {
+      return outcomes.ok() ? AppliedResponse(*outcomes) : ErrorOnV1(outcomes.error());
+    });
+  });
 }
 
 }  // namespace muster::rest

@@ -1,7 +1,10 @@
-// Handlers about the daemon itself.
+// Handlers about the daemon itself: health, metrics, the OpenAPI document, version and status. They
+// answer while the daemon is not ready, too. The file is compiled alone, since it includes a
+// generated header (build_info.h).
+#include "api/rest/handlers_system.h"
+
 #include "build_info.h"
 
-#include "api/rest/handlers.h"
 #include "api/rest/openapi_text.h"
 #include "api/rest/problem.h"
 
@@ -14,7 +17,7 @@ constexpr const char* kCompiler = "clang " __clang_version__;
 constexpr const char* kCompiler = "gcc " __VERSION__;
 #endif
 #ifdef __aarch64__
-constexpr const char* kPlatform = "linux/arm64";  // as Go names it
+constexpr const char* kPlatform = "linux/arm64";  // in Go's words, as Kubernetes answers
 #else
 constexpr const char* kPlatform = "linux/amd64";
 #endif
@@ -28,10 +31,11 @@ Response Text(std::string body, const char* type = "text/plain; charset=utf-8") 
 
 }  // namespace
 
-Response Live(ApiContext&, const Who&, Request&) { return Text("ok\n"); }
+Response Live(ApiContext&, const Caller&, Request&) { return Text("ok\n"); }
 
-/// Ready: something can be acknowledged now.
-Response Ready(ApiContext& api, const Who&, Request&) {
+// 200 if a write could be acknowledged now: the daemon leads and the database accepts writes. Else
+// 503 with all reasons.
+Response Ready(ApiContext& api, const Caller&, Request&) {
   const WorldViewPtr view = api.service.View();
   const std::string problem = api.write_problem ? api.write_problem() : "";
   if (view->ready && problem.empty()) return Text("ok\n");
@@ -45,17 +49,17 @@ Response Ready(ApiContext& api, const Who&, Request&) {
   return response;
 }
 
-Response MetricsText(ApiContext& api, const Who&, Request&) {
+Response MetricsText(ApiContext& api, const Caller&, Request&) {
   return Text(api.metrics.Expose(), "text/plain; version=0.0.4; charset=utf-8");
 }
 
-Response OpenApiText(ApiContext&, const Who&, Request&) {
+Response OpenApiText(ApiContext&, const Caller&, Request&) {
   return Text(std::string(kOpenApiText), "application/yaml");
 }
 
-/// Kubernetes' version.Info: clients compare major and minor with what they need, and want every
-/// field to be there as text.
-Response Version(ApiContext&, const Who&, Request&) {
+// Kubernetes' version.Info: clients compare major and minor with what they need, and expect every
+// field as text.
+Response Version(ApiContext&, const Caller&, Request&) {
   return JsonResponse(json::object{{"major", "1"},
                                    {"minor", "33"},
                                    {"gitVersion", std::string("v1.33.0+muster-") + MUSTER_VERSION},
@@ -68,7 +72,7 @@ Response Version(ApiContext&, const Who&, Request&) {
                                    {"musterVersion", MUSTER_VERSION}});
 }
 
-Response ServerStatus(ApiContext& api, const Who&, Request&) {
+Response ServerStatus(ApiContext& api, const Caller&, Request&) {
   const WorldViewPtr view = api.service.View();
   json::array reasons;
   for (const std::string& reason : view->not_ready_reasons) reasons.push_back(json::value(reason));
@@ -79,7 +83,7 @@ Response ServerStatus(ApiContext& api, const Who&, Request&) {
                                    {"warnings", api.warnings}});
 }
 
-Response Paths(ApiContext&, const Who&, Request&) {
+Response Paths(ApiContext&, const Caller&, Request&) {
   return JsonResponse(
       json::object{{"paths",
                     {"/api", "/api/v1", "/apis", "/livez", "/metrics", "/openapi.yaml", "/readyz",

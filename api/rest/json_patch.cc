@@ -1,3 +1,8 @@
+// Applies a patch to a JSON value in memory. The sizes are bounded before anything is applied: the
+// text by a ParseBudget, the number of operations, and the depth of a path, since an operation may
+// add a level to the document. Operations that change the document are in schedd/text; `test` and
+// the checks of an operation's members are here. A patch of several operations applies all or fails
+// as a whole, because it works on a copy.
 #include "api/rest/json_patch.h"
 
 #include <boost/beast/core/string.hpp>
@@ -13,8 +18,10 @@
 namespace muster::rest {
 namespace {
 
+// Operations of one JSON patch.
 constexpr std::size_t kOperations = 1000;
 
+// RFC 7386: objects are merged member by member, null removes a member, anything else replaces.
 void Merge(const json::value& patch, json::value* into) {
   if (!patch.is_object()) {
     *into = patch;
@@ -31,12 +38,13 @@ void Merge(const json::value& patch, json::value* into) {
   }
 }
 
-// How many parts a JSON pointer has; nullopt if it is none.
+// The number of parts of a JSON pointer (RFC 6901); nullopt if `pointer` is none.
 std::optional<std::size_t> DepthOf(std::string_view pointer) {
   if (!pointer.empty() && pointer.front() != '/') return std::nullopt;
   std::size_t depth = 0;
   for (std::size_t i = 0; i < pointer.size(); ++i) {
     if (pointer[i] == '/') ++depth;
+    // "~0" stands for '~' and "~1" for '/'; no other escape exists.
     const bool escape = pointer[i] == '~';
     if (escape && (i + 1 == pointer.size() || (pointer[i + 1] != '0' && pointer[i + 1] != '1')))
       return std::nullopt;
@@ -44,11 +52,13 @@ std::optional<std::size_t> DepthOf(std::string_view pointer) {
   return depth;
 }
 
+// One operation of a JSON patch; it points into the parsed patch.
 struct Operation {
   std::string_view op, path;
   const json::value* value = nullptr;
 };
 
+// Checks one operation; `field` is its path in errors. The whole document can only be tested.
 Result<Operation> ReadOperation(const json::value& item, const std::string& field) {
   Operation operation;
   const json::object* object = item.if_object();
@@ -75,6 +85,7 @@ Result<Operation> ReadOperation(const json::value& item, const std::string& fiel
   return operation;
 }
 
+// Applies one operation to `document`.
 Status Perform(const Operation& operation, const std::string& field, json::value* document) {
   const std::string path(operation.path);
   if (operation.op == "test") {

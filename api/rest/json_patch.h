@@ -8,13 +8,13 @@
 
 namespace muster::rest {
 
-/// What a Content-Type of a PATCH stands for.
+/// The format that the Content-Type of a PATCH stands for.
 enum class PatchMedia : std::uint8_t { kMerge, kJson, kOther };
 PatchMedia PatchMediaOf(const std::string& content_type);
 
-/// `now` as `request` patches it. A merge patch that names no resourceVersion is for whatever
-/// version there is, so that the outcome has none. kInvalidArgument for a malformed patch,
-/// kAborted for a test that fails.
+/// `now` with the patch of `request` applied. The result of a merge patch has a resourceVersion
+/// only if the patch names one, else the patch is for any version. kInvalidArgument for a malformed
+/// patch, kAborted for a test that fails.
 Result<json::value> Patched(const Request& request, json::value now);
 
 /// The 415 for PatchMedia::kOther.

@@ -1,5 +1,11 @@
-// PUT and PATCH on Kubernetes paths: of configuration objects, of what may change of a job, and of
-// the status that controllers of admission checks write.
+// PUT and PATCH on Kubernetes paths: of configuration objects, of the few changeable fields of a
+// job, and of the status that controllers of admission checks write.
+//
+// Both methods become the same thing: the object as it should be (Wanted). For PUT that is the
+// body, for PATCH the present object with the patch applied. A configuration object is then
+// replaced; its PATCH is fenced with the version it was made of, so a change in between is 409. For
+// jobs and for status the service compares the present object with the wanted one and accepts only
+// the differences that are allowed.
 #include "api/rest/kube_changes.h"
 
 #include <utility>
@@ -7,6 +13,7 @@
 #include "api/rest/body.h"
 #include "api/rest/http/plain_problem.h"
 #include "api/rest/json_patch.h"
+#include "api/rest/kube_jobs.h"
 #include "api/rest/kube_warnings.h"
 #include "api/rest/problem.h"
 #include "api/rest/query_reader.h"
@@ -16,20 +23,20 @@
 namespace muster::rest {
 namespace {
 
-/// What the object is to become: the body of a PUT, or `now` as a PATCH changes it; agreeing with
-/// the path.
+// The object as the client wants it: the body of a PUT, or `now` with a PATCH applied. Its names
+// must agree with the path.
 Result<json::value> Wanted(const KubeTarget& target, const Request& request, json::value now) {
   Result<json::object> manifest =
       ManifestFor(target, request.method == Method::kPatch ? Patched(request, std::move(now))
                                                            : ReadDocument(request));
   if (!manifest.ok()) return manifest.error();
   json::value wanted(std::move(*manifest));
-  // As `now` is: an amount that is written in another way is no change.
+  // `now` has canonical quantities: the same amount written in another way is no change.
   shapes::CanonicaliseQuantities(&wanted);
   return wanted;
 }
 
-/// The 415 of a body that is not taken, or nullopt.
+// The 415 for a format of the body that is not supported; nullopt if it is.
 std::optional<Response> WrongMedia(const Request& request) {
   if (request.method != Method::kPatch) {
     if (MediaOf(request.content_type) == Media::kOther) return UnsupportedMedia(request);
@@ -39,17 +46,20 @@ std::optional<Response> WrongMedia(const Request& request) {
   return std::nullopt;
 }
 
-/// What comes before any change: a path that names something, a body that can be read.
+// The checks before any change: the path names a resource and the body's format is supported. False
+// after an error was answered.
 bool Readable(const KubeTarget& target, const Request& request, const Responder& respond) {
   if (target.resource == nullptr) return respond([] { return NoSuchPath(); }), false;
   if (std::optional<Response> wrong = WrongMedia(request))
     return respond([response = std::move(*wrong)] { return response; }), false;
-  // Only that it is known: of what may change, no field is taken that is not.
+  // The parameter must have a known value and has no other effect here: unknown fields are refused
+  // in any case.
   if (const auto validation = ReadFieldValidation(request); !validation.ok())
     return Refuse(respond, validation.error()), false;
   return true;
 }
 
+// Changes of jobs and of status have no dry run. True after the request was answered.
 bool DryRunRefused(const Request& request, const Responder& respond) {
   const Result<bool> dry_run = QueryReader(request).Flag("dryRun");
   if (!dry_run.ok()) return Refuse(respond, dry_run.error()), true;
@@ -60,8 +70,10 @@ bool DryRunRefused(const Request& request, const Responder& respond) {
   return true;
 }
 
-void WriteConfig(ApiContext& api, const Who& who, const KubeTarget& target, const Request& request,
-                 const Responder& respond) {
+// Replaces a configuration object. A PATCH without a resourceVersion is fenced with the version
+// that it was applied to.
+void WriteConfig(ApiContext& api, const Caller& who, const KubeTarget& target,
+                 const Request& request, const Responder& respond) {
   const Result<bool> dry_run = QueryReader(request).Flag("dryRun");
   if (!dry_run.ok()) return Refuse(respond, dry_run.error());
   json::value now;
@@ -87,10 +99,12 @@ void WriteConfig(ApiContext& api, const Who& who, const KubeTarget& target, cons
   ChangeOne(api, who, std::move(change), *dry_run, 200, target.resource->version, respond);
 }
 
-using JobWriter = void (api::SchedulerService::*)(const Who&, const JobPtr&, const json::value&,
+// The service's method for a changed job: ReplaceJob or ReplaceWorkloadStatus.
+using JobWriter = void (api::SchedulerService::*)(const Caller&, const JobPtr&, const json::value&,
                                                   const json::value&, Callback<JobPtr>);
 
-void WriteJob(ApiContext& api, const Who& who, const KubeTarget& target, const Request& request,
+// Changes a job, seen as its own kind or as a Workload.
+void WriteJob(ApiContext& api, const Caller& who, const KubeTarget& target, const Request& request,
               const Responder& respond, JobWriter write) {
   if (DryRunRefused(request, respond)) return;
   const KubeResource& resource = *target.resource;
@@ -102,15 +116,16 @@ void WriteJob(ApiContext& api, const Who& who, const KubeTarget& target, const R
   if (!wanted.ok()) return Refuse(respond, wanted.error());
   (api.service.*write)(who, *job, *now, *wanted,
                        [&service = api.service, who, &resource, respond](Result<JobPtr> changed) {
-                         respond([&service, who, &resource, changed = std::move(changed)] {
-                           if (!changed.ok()) return KubeError(changed.error());
-                           const auto object = KubeJobObject(service, who, resource, **changed);
-                           return object.ok() ? JsonResponse(*object) : KubeError(object.error());
-                         });
-                       });
+    respond([&service, who, &resource, changed = std::move(changed)] {
+      if (!changed.ok()) return KubeError(changed.error());
+      const auto object = KubeJobObject(service, who, resource, **changed);
+      return object.ok() ? JsonResponse(*object) : KubeError(object.error());
+    });
+  });
 }
 
-void WriteCheckStatus(ApiContext& api, const Who& who, const KubeTarget& target,
+// Changes the condition Active of an AdmissionCheck.
+void WriteCheckStatus(ApiContext& api, const Caller& who, const KubeTarget& target,
                       const Request& request, const Responder& respond) {
   if (DryRunRefused(request, respond)) return;
   const Result<json::value> now = api.service.GetObject(
@@ -118,15 +133,14 @@ void WriteCheckStatus(ApiContext& api, const Who& who, const KubeTarget& target,
   if (!now.ok()) return Refuse(respond, now.error());
   const Result<json::value> wanted = Wanted(target, request, *now);
   if (!wanted.ok()) return Refuse(respond, wanted.error());
-  api.service.ReplaceCheckStatus(
-      who, target.name, *wanted,
-      [&service = api.service, respond,
-       version = target.resource->version](Result<ObjectPtr> object) {
-        respond([&service, version, object = std::move(object)] {
-          return object.ok() ? JsonResponse(service.ObjectWithStatus(**object, version))
-                             : KubeError(object.error());
-        });
-      });
+  api.service.ReplaceCheckStatus(who, target.name, *wanted,
+                                 [&service = api.service, respond,
+                                  version = target.resource->version](Result<ObjectPtr> object) {
+    respond([&service, version, object = std::move(object)] {
+      return object.ok() ? JsonResponse(service.ObjectWithStatus(**object, version))
+                         : KubeError(object.error());
+    });
+  });
 }
 
 }  // namespace
@@ -144,6 +158,7 @@ Result<json::object> ManifestFor(const KubeTarget& target, Result<json::value> d
   if (!document.ok()) return document.error();
   json::object* object = document->if_object();
   if (object == nullptr) return InvalidArgument("the body is not an object");
+  // Fills in an absent member; a different one is an error.
   const auto agree = [&](json::object& in, const char* key, const std::string& wanted,
                          const std::string& field) -> Status {
     json::value& value = in[key];
@@ -171,7 +186,7 @@ Result<json::object> ManifestFor(const KubeTarget& target, Result<json::value> d
   return std::move(*object);
 }
 
-void ChangeOne(ApiContext& api, const Who& who, ObjectChange change, bool dry_run, int status,
+void ChangeOne(ApiContext& api, const Caller& who, ObjectChange change, bool dry_run, int status,
                std::string version, const Responder& respond) {
   std::vector<std::string> warnings = api.service.Warnings(change);
   std::vector<ObjectChange> changes;
@@ -179,25 +194,25 @@ void ChangeOne(ApiContext& api, const Who& who, ObjectChange change, bool dry_ru
   api.service.ChangeObjects(
       who, std::move(changes), dry_run,
       [&service = api.service, respond, status, version,
-       warnings = std::move(warnings)](Result<std::vector<ObjectApplied>> applied) {
-        respond([&service, status, version, warnings, applied = std::move(applied)] {
-          if (!applied.ok()) return KubeError(applied.error());
-          Response response =
-              JsonResponse(service.ObjectWithStatus(*applied->front().object, version), status);
-          AddWarnings(warnings, &response);
-          return response;
-        });
+       warnings = std::move(warnings)](Result<std::vector<AppliedObject>> applied) {
+    respond([&service, status, version, warnings, applied = std::move(applied)] {
+      if (!applied.ok()) return KubeError(applied.error());
+      Response response =
+          JsonResponse(service.ObjectWithStatus(*applied->front().object, version), status);
+      AddWarnings(warnings, &response);
+      return response;
+    });
       });
 }
 
-void KubeWrite(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void KubeWrite(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   const KubeTarget target = KubeTargetOf(request);
   if (!Readable(target, request, respond)) return;
   if (target.resource->config != nullptr) return WriteConfig(api, who, target, request, respond);
   WriteJob(api, who, target, request, respond, &api::SchedulerService::ReplaceJob);
 }
 
-void KubeWriteStatus(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void KubeWriteStatus(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   const KubeTarget target = KubeTargetOf(request);
   if (!Readable(target, request, respond)) return;
   const KubeResource& resource = *target.resource;

@@ -1,14 +1,18 @@
-// Plain discovery: groups, versions and resources, as clients without aggregated discovery read
-// them.
+// Kubernetes' plain discovery: groups, versions and resources, for clients that do not ask for
+// aggregated discovery. All answers are derived from KubeResources(), which lists each resource
+// once per served version.
+#include "api/rest/kube_discovery.h"
+
 #include <map>
 
 #include "api/rest/http/plain_problem.h"
-#include "api/rest/kube_handlers.h"
+#include "api/rest/kube_resources.h"
 #include "api/rest/problem.h"
 
 namespace muster::rest {
 namespace {
 
+// A group with its versions in the order of KubeResources(); none if the group is not served.
 json::object GroupJson(const std::string& group) {
   std::vector<std::string> versions;
   for (const KubeResource& resource : KubeResources()) {
@@ -22,11 +26,12 @@ json::object GroupJson(const std::string& group) {
     list.push_back(json::object{{"groupVersion", group + "/" + version}, {"version", version}});
   }
   json::object out{{"name", group}, {"versions", list}};
-  if (!list.empty())
-    out["preferredVersion"] = list.back();  // the newest: kinds list versions oldest first
+  // The last one is the newest: kinds list their versions from old to new.
+  if (!list.empty()) out["preferredVersion"] = list.back();
   return out;
 }
 
+// One resource with its verbs; `singularName` is the kind in lower case.
 json::object ResourceJson(const KubeResource& resource) {
   json::array verbs{"create", "delete", "get", "list", "patch", "update"};
   std::string singular = resource.kind;
@@ -44,6 +49,7 @@ json::object ResourceJson(const KubeResource& resource) {
   return out;
 }
 
+// The subresource `status`, which can always be read and sometimes be written.
 json::object StatusResourceJson(const KubeResource& resource) {
   json::array verbs{"get"};
   if (resource.has_written_status()) verbs = {"get", "patch", "update"};
@@ -56,13 +62,13 @@ json::object StatusResourceJson(const KubeResource& resource) {
 
 }  // namespace
 
-Response ApiVersions(ApiContext&, const Who&, Request&) {
+Response ApiVersions(ApiContext&, const Caller&, Request&) {
   return JsonResponse(json::object{{"kind", "APIVersions"},
                                    {"versions", {"v1"}},
                                    {"serverAddressByClientCIDRs", json::array{}}});
 }
 
-Response ApiGroups(ApiContext&, const Who&, Request&) {
+Response ApiGroups(ApiContext&, const Caller&, Request&) {
   std::map<std::string, bool> seen;
   json::array groups;
   for (const KubeResource& resource : KubeResources()) {
@@ -73,7 +79,7 @@ Response ApiGroups(ApiContext&, const Who&, Request&) {
       json::object{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(groups)}});
 }
 
-Response ApiGroup(ApiContext&, const Who&, Request& request) {
+Response ApiGroup(ApiContext&, const Caller&, Request& request) {
   json::object group = GroupJson(request.params[0]);
   if (group["versions"].as_array().empty())
     return PlainProblem(true, 404, "the server has no API group \"" + request.params[0] + "\"");
@@ -82,7 +88,8 @@ Response ApiGroup(ApiContext&, const Who&, Request& request) {
   return JsonResponse(group);
 }
 
-Response ApiResources(ApiContext&, const Who&, Request& request) {
+// "/api/v1" is the core group, "/apis/{group}/{version}" any other.
+Response ApiResources(ApiContext&, const Caller&, Request& request) {
   const bool core = request.segments[0] == "api";
   const std::string group = core ? "" : request.segments[1];
   const std::string& version = request.segments.back();

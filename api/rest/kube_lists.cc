@@ -1,3 +1,6 @@
+// A page token is base64 of "after:NAMESPACE/NAME", the last object of the page before. There is no
+// snapshot: an object that exists the whole time is listed exactly once, others may be missed. A
+// page is filled with matching objects, also under a selector.
 #include "api/rest/kube_lists.h"
 
 #include <optional>
@@ -13,7 +16,8 @@ namespace {
 constexpr std::int64_t kLimitMax = 1'000'000'000;
 constexpr std::string_view kTokenBegin = "after:";
 
-using Place = std::pair<std::string, std::string>;  // namespace and name
+// An object's position in the list: namespace and name.
+using Place = std::pair<std::string, std::string>;
 
 Place PlaceOf(const json::value& object) {
   return {TextAt(object, {"metadata", "namespace"}), TextAt(object, {"metadata", "name"})};
@@ -58,6 +62,7 @@ Result<ObjectPage> PageOf(const std::vector<json::value>& objects, const ListWis
   for (const json::value& object : objects) {
     if (after && PlaceOf(object) <= *after) continue;
     if (!wish.selector.Matches(object)) continue;
+    // The page is full: the rest is only counted.
     if (wish.limit > 0 && page.items.size() == wish.limit) {
       ++page.remaining;
     } else {

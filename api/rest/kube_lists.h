@@ -1,4 +1,5 @@
-// What lists on Kubernetes paths are asked for: selectors, and pages by `limit` and `continue`.
+// The query of lists on Kubernetes paths (selectors, `limit` and `continue`), and pages of
+// configuration objects.
 #pragma once
 
 #include <cstddef>
@@ -13,25 +14,27 @@
 
 namespace muster::rest {
 
+/// What a client asks of a list; Kubernetes calls it ListOptions.
 struct ListWish {
   KubeSelector selector;
-  std::size_t limit = 0;  // 0: all
-  std::string after;      // the `continue` of the page before; "" = the first
+  std::size_t limit = 0;  // 0: no limit
+  std::string after;      // the `continue` of the page before; "" = the first page
 };
-/// kInvalidArgument names the query parameter that is wrong.
+/// kInvalidArgument names the wrong query parameter.
 Result<ListWish> ReadListWish(const Request& request);
 
-/// The 400 of a `continue` that this server did not give.
+/// The 400 for a `continue` that this server did not give.
 Error BadContinue();
 
-/// A part of a list of configuration objects.
+/// One page of a list of configuration objects.
 struct ObjectPage {
   json::array items;
   std::string next;            // `continue` of the next page; "" = the last
-  std::int64_t remaining = 0;  // objects after it that the selector takes
+  std::int64_t remaining = 0;  // objects after the page that the selector matches
 };
-/// `objects` in the order of namespace and name. A page begins after the name where the last one
-/// ended, so objects that come and go between two pages do not shift the others.
+/// Cuts a page out of `objects`, which are in the order of namespace and name. A page begins after
+/// the last name of the page before, so objects that come and go between two pages do not shift the
+/// others.
 Result<ObjectPage> PageOf(const std::vector<json::value>& objects, const ListWish& wish);
 
 }  // namespace muster::rest

@@ -1,11 +1,14 @@
-// Objects on Kubernetes paths: taking the path apart, and reading, making and deleting
-// configuration kinds.
+// Takes Kubernetes paths apart, and reads, creates and deletes configuration objects; jobs go on to
+// kube_jobs.h, changes to kube_changes.h. A path is api/VERSION/... for the core group and
+// apis/GROUP/VERSION/... for others, then [namespaces/NS/]PLURAL[/NAME[/status]].
+#include "api/rest/kube_objects.h"
+
 #include <utility>
 
 #include "api/rest/body.h"
 #include "api/rest/http/plain_problem.h"
 #include "api/rest/kube_changes.h"
-#include "api/rest/kube_handlers.h"
+#include "api/rest/kube_jobs.h"
 #include "api/rest/kube_lists.h"
 #include "api/rest/kube_warnings.h"
 #include "api/rest/problem.h"
@@ -16,8 +19,8 @@
 namespace muster::rest {
 namespace {
 
-/// What DeleteOptions may ask for: preconditions and dryRun are honoured; propagation and grace
-/// periods mean nothing for objects without dependents.
+// The supported part of DeleteOptions: preconditions and dryRun. Propagation and grace periods mean
+// nothing for objects without dependents and are ignored.
 struct DeleteWish {
   std::int64_t resource_version = 0;
   std::string uid;
@@ -49,7 +52,7 @@ Result<DeleteWish> ReadDeleteWish(const Request& request) {
 KubeTarget KubeTargetOf(const Request& request) {
   const auto& path = request.segments;
   const bool core = path[0] == "api";
-  std::size_t at = core ? 2 : 3;  // behind the version
+  std::size_t at = core ? 2 : 3;  // the segment after the version
   KubeTarget target;
   // "namespaces/X/plural" is a namespaced path; "namespaces/X" is the Namespace itself.
   if (path.size() >= at + 3 && path[at] == "namespaces") {
@@ -59,6 +62,8 @@ KubeTarget KubeTargetOf(const Request& request) {
   const KubeResource* found =
       FindKubeResource(core ? "" : path[1], path[at - (target.ns.empty() ? 1 : 3)], path[at]);
   if (path.size() > at + 1) target.name = path[at + 1];
+  // A namespace in the path of a cluster-scoped kind, or one object of a namespaced kind without a
+  // namespace, names nothing.
   if (found == nullptr || (!found->namespaced && !target.ns.empty())) return target;
   if (found->namespaced && target.ns.empty() && !target.name.empty()) return target;
   target.resource = found;
@@ -76,17 +81,18 @@ Response KubeDeleted(const KubeTarget& target, const std::string& uid) {
                                                             {"uid", uid}}}});
 }
 
-Response KubeList(ApiContext& api, const Who& who, Request& request) {
+Response KubeList(ApiContext& api, const Caller& who, Request& request) {
   const KubeTarget target = KubeTargetOf(request);
   if (target.resource == nullptr) return NoSuchPath();
   const QueryReader query(request);
   if (const Result<bool> watch = query.Flag("watch"); !watch.ok() || *watch) {
     return PlainProblem(true, 501, "watch is not supported by this version: follow /v1/events");
   }
+  // Job kinds have pages of their own.
   if (target.resource->config == nullptr) return KubeListJobs(api, who, request, target);
   const Result<ListWish> wish = ReadListWish(request);
   if (!wish.ok()) return KubeError(wish.error());
-  // A version taken before the objects are read is never newer than they are.
+  // The list's version is taken before the objects are read, so it is never newer than they are.
   const std::int64_t version = api.service.View()->last_seq;
   const Result<std::vector<json::value>> objects = api.service.ListObjects(
       who, target.resource->config->kind, target.ns, target.resource->version);
@@ -95,7 +101,7 @@ Response KubeList(ApiContext& api, const Who& who, Request& request) {
   if (!page.ok()) return KubeError(page.error());
   json::object metadata{{"resourceVersion", std::to_string(version)}};
   if (!page->next.empty()) metadata["continue"] = page->next;
-  // As in Kubernetes, unknown where a selector was given.
+  // As in Kubernetes the number is left out if a selector was given.
   if (!page->next.empty() && wish->selector.any()) metadata["remainingItemCount"] = page->remaining;
   return JsonResponse(json::object{{"kind", target.resource->kind + "List"},
                                    {"apiVersion", target.resource->api_version()},
@@ -103,7 +109,7 @@ Response KubeList(ApiContext& api, const Who& who, Request& request) {
                                    {"items", std::move(page->items)}});
 }
 
-Response KubeGet(ApiContext& api, const Who& who, Request& request) {
+Response KubeGet(ApiContext& api, const Caller& who, Request& request) {
   const KubeTarget target = KubeTargetOf(request);
   if (target.resource == nullptr) return NoSuchPath();
   if (target.resource->config == nullptr) return KubeGetJob(api, who, target);
@@ -112,7 +118,7 @@ Response KubeGet(ApiContext& api, const Who& who, Request& request) {
   return object.ok() ? JsonResponse(*object) : KubeError(object.error());
 }
 
-void KubeCreate(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void KubeCreate(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   const KubeTarget target = KubeTargetOf(request);
   if (target.resource == nullptr) return respond([] { return NoSuchPath(); });
   if (target.resource->namespaced && target.ns.empty()) {
@@ -136,6 +142,7 @@ void KubeCreate(ApiContext& api, const Who& who, Request& request, Responder res
                          request.idempotency_key, std::move(respond));
   }
   const json::object& metadata = manifest->at("metadata").get_object();
+  // As in Kubernetes: an object that does not exist has no version.
   if (!TextAt(metadata, "resourceVersion").empty()) {
     return Refuse(respond, InvalidField("metadata.resourceVersion",
                                         "must not be set on objects to be created"));
@@ -149,7 +156,7 @@ void KubeCreate(ApiContext& api, const Who& who, Request& request, Responder res
   ChangeOne(api, who, std::move(change), *dry_run, 201, target.resource->version, respond);
 }
 
-void KubeDelete(ApiContext& api, const Who& who, Request& request, Responder respond) {
+void KubeDelete(ApiContext& api, const Caller& who, Request& request, Responder respond) {
   const KubeTarget target = KubeTargetOf(request);
   if (target.resource == nullptr) return respond([] { return NoSuchPath(); });
   const Result<DeleteWish> wish = ReadDeleteWish(request);
@@ -164,6 +171,7 @@ void KubeDelete(ApiContext& api, const Who& who, Request& request, Responder res
     }
     return KubeDeleteJob(api, who, target, std::move(respond));
   }
+  // The uid is needed for the precondition and for the answer.
   const Result<json::value> present = api.service.GetObject(
       who, target.resource->config->kind, target.ns, target.name, target.resource->version);
   if (!present.ok()) return Refuse(respond, present.error());
@@ -182,12 +190,11 @@ void KubeDelete(ApiContext& api, const Who& who, Request& request, Responder res
   std::vector<ObjectChange> changes;
   changes.push_back(std::move(change));
   api.service.ChangeObjects(who, std::move(changes), wish->dry_run,
-                            [respond, target, uid](Result<std::vector<ObjectApplied>> applied) {
-                              respond([target, uid, applied = std::move(applied)] {
-                                return applied.ok() ? KubeDeleted(target, uid)
-                                                    : KubeError(applied.error());
-                              });
-                            });
+                            [respond, target, uid](Result<std::vector<AppliedObject>> applied) {
+    respond([target, uid, applied = std::move(applied)] {
+      return applied.ok() ? KubeDeleted(target, uid) : KubeError(applied.error());
+    });
+  });
 }
 
 }  // namespace muster::rest

@@ -1,52 +1,50 @@
+// The list of resources, made of the two tables of kinds: shapes::Kinds() for configuration objects
+// and kShapeInfos for jobs. A kind that is served in several versions stands in the list once per
+// version, the oldest first: discovery prefers the last one.
 #include "api/rest/kube_resources.h"
 
 namespace muster::rest {
 namespace {
 
-std::vector<std::string_view> ShortNames(std::string_view plural) {
-  if (plural == "namespaces") return {"ns"};
-  if (plural == "configmaps") return {"cm"};
-  if (plural == "limitranges") return {"limits"};
-  if (plural == "clusterqueues") return {"cq"};
-  if (plural == "localqueues") return {"queue", "queues", "lq"};
-  if (plural == "resourceflavors") return {"flavor", "flavors", "rf"};
-  if (plural == "workloads") return {"wl", "kueueworkload", "kueueworkloads"};
-  if (plural == "clusterresourceplacements") return {"crp"};
-  if (plural == "resourceplacements") return {"rp"};
-  if (plural == "clusterresourceplacementevictions") return {"crpe"};
-  if (plural == "clusterresourceplacementdisruptionbudgets") return {"crpdb"};
-  if (plural == "clusterresourceoverrides") return {"cro"};
-  if (plural == "resourceoverrides") return {"ro"};
-  if (plural == "rayclusters") return {"raycluster"};
-  if (plural == "leaderworkersets") return {"lws"};
-  return {};
+KubeResource ConfigResource(const shapes::KindInfo& info, const char* version) {
+  KubeResource resource;
+  resource.group = info.group;
+  resource.version = version;
+  resource.plural = info.plural;
+  resource.kind = info.name;
+  resource.namespaced = info.namespaced;
+  resource.config = &info;
+  for (const char* name : info.short_names) {
+    if (name != nullptr) resource.short_names.emplace_back(name);
+  }
+  return resource;
 }
 
-KubeResource JobKind(const char* group, const char* version, const char* plural, const char* kind,
-                     ShapeKind shape) {
-  return {group, version, plural, kind, true, nullptr, shape, ShortNames(plural)};
+KubeResource JobResource(const ShapeInfo& info, std::string_view api_version) {
+  KubeResource resource;
+  resource.group = info.group();
+  resource.version = api_version.substr(api_version.find('/') + 1);
+  resource.plural = info.plural;
+  resource.kind = info.name;
+  resource.shape = info.kind;
+  for (const std::string_view name : info.short_names) {
+    if (!name.empty()) resource.short_names.push_back(name);
+  }
+  return resource;
 }
 
 std::vector<KubeResource> MakeResources() {
   std::vector<KubeResource> all;
-  for (const shapes::KindInfo& info : shapes::Kinds()) {
-    for (const char* version : info.versions) {
-      if (version == nullptr) continue;
-      all.push_back({info.group, version, info.plural, info.name, info.namespaced, &info,
-                     std::nullopt, ShortNames(info.plural)});
+  for (const shapes::KindInfo* info : shapes::Kinds()) {
+    for (const char* version : info->versions) {
+      if (version != nullptr) all.push_back(ConfigResource(*info, version));
     }
   }
-  all.push_back(JobKind("batch", "v1", "jobs", "Job", ShapeKind::kJob));
-  all.push_back(JobKind("ray.io", "v1", "rayjobs", "RayJob", ShapeKind::kRayJob));
-  all.push_back(JobKind("ray.io", "v1", "rayclusters", "RayCluster", ShapeKind::kRayCluster));
-  all.push_back(JobKind("kubeflow.org", "v1", "pytorchjobs", "PyTorchJob", ShapeKind::kPyTorchJob));
-  all.push_back(JobKind("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", ShapeKind::kJobSet));
-  all.push_back(JobKind("leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet",
-                        ShapeKind::kLeaderWorkerSet));
-  all.push_back(
-      JobKind("kueue.x-k8s.io", "v1beta1", "workloads", "Workload", ShapeKind::kWorkload));
-  all.push_back(
-      JobKind("kueue.x-k8s.io", "v1beta2", "workloads", "Workload", ShapeKind::kWorkload));
+  for (const ShapeInfo& info : kShapeInfos) {
+    if (info.plural.empty()) continue;
+    all.push_back(JobResource(info, info.api_version));
+    if (!info.newer_version.empty()) all.push_back(JobResource(info, info.newer_version));
+  }
   return all;
 }
 

@@ -1,5 +1,6 @@
-// KubeResource: what a Kubernetes path's group, version and plural stand for: a configuration kind,
-// a job shape, or Kueue's Workload, which every job has. The list discovery answers from. Pure.
+// KubeResource: what the group, version and plural of a Kubernetes path stand for: a configuration
+// kind, a job shape, or Kueue's Workload, which every job has. Discovery answers from the same
+// list. Pure.
 #pragma once
 
 #include <optional>
@@ -20,10 +21,10 @@ struct KubeResource {
   std::vector<std::string_view> short_names;
 
   bool is_workload() const { return shape == ShapeKind::kWorkload; }
-  /// True if the daemon makes and removes its objects.
-  /// True if controllers write its status.
+  /// True if controllers may write its status.
   bool has_written_status() const {
-    return is_workload() || (config != nullptr && config->kind == ObjectKind::kAdmissionCheck);
+    return is_workload() ||
+           (config != nullptr && config->status == shapes::StatusWriter::kController);
   }
   /// "batch/v1", "v1".
   std::string api_version() const { return group.empty() ? version : group + "/" + version; }
@@ -31,7 +32,7 @@ struct KubeResource {
 
 /// Every resource in every served version, in the order of discovery.
 const std::vector<KubeResource>& KubeResources();
-/// Null if not served. `group` "" is the core group.
+/// Null if the resource is not served. `group` "" is the core group.
 const KubeResource* FindKubeResource(std::string_view group, std::string_view version,
                                      std::string_view plural);
 

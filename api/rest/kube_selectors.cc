@@ -1,3 +1,7 @@
+// A label selector is cut into tokens (Tokens) and parsed by one function per rule of the grammar;
+// a field selector is simpler and is split at commas. Both become lists of requirements that an
+// object must all satisfy. Keys and values are checked against the rules for labels, so that a
+// mistyped selector is an error and not an empty list.
 #include "api/rest/kube_selectors.h"
 
 #include <algorithm>
@@ -14,16 +18,17 @@ namespace {
 using Requirement = KubeSelector::Requirement;
 using Op = Requirement::Op;
 
+// Characters that end a word of a selector.
 constexpr std::string_view kMarks = "=!(),<>";
 
-/// The words and marks of a selector: "in", "(", "==", .... "" at the end.
+// The words and marks of a selector, one after another: "in", "(", "==", ...; "" at the end.
 class Tokens {
  public:
   explicit Tokens(std::string_view text) : text_(text) { Next(); }
   std::string_view now() const { return now_; }
   bool at_word() const { return !now_.empty() && kMarks.find(now_.front()) == kMarks.npos; }
   bool at_end() const { return now_.empty(); }
-  /// The token it stands at; goes on to the next one.
+  // Returns the present token and goes to the next.
   std::string_view Take() {
     const std::string_view taken = now_;
     Next();
@@ -37,6 +42,7 @@ class Tokens {
 
  private:
   static bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+  // A mark is one character, or two for "==" and "!=".
   void Next() {
     while (at_ < text_.size() && IsBlank(text_[at_])) ++at_;
     const std::size_t begin = at_;
@@ -56,15 +62,18 @@ class Tokens {
   std::size_t at_ = 0;
 };
 
+// An error in the words of Kubernetes' parser.
 Error Wrong(const std::string& what) {
   return InvalidField("labelSelector", "unable to parse requirement: " + what);
 }
 
+// The error for a token that does not fit.
 Error Found(const Tokens& tokens, const std::string& expected) {
   return Wrong("found " + (tokens.at_end() ? "its end" : Quoted(tokens.now())) +
                ", expected: " + expected);
 }
 
+// nullopt if `text` is not a whole decimal number.
 std::optional<std::int64_t> Integer(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -72,7 +81,7 @@ std::optional<std::int64_t> Integer(std::string_view text) {
   return number;
 }
 
-/// The values of `in` and `notin`; an empty one is a value.
+// The values of `in` and `notin`. An empty value counts.
 Status ReadValues(Tokens* tokens, std::vector<std::string>* values) {
   if (!tokens->TakeIf("(")) return Found(*tokens, "'('");
   while (true) {
@@ -82,6 +91,8 @@ Status ReadValues(Tokens* tokens, std::vector<std::string>* values) {
   }
 }
 
+// The operator after a key and its values. Without an operator the requirement is that the key
+// exists.
 Status ReadOperator(Tokens* tokens, Requirement* requirement) {
   if (tokens->at_end() || tokens->now() == ",") return Done{};
   const std::string_view op = tokens->Take();
@@ -114,6 +125,7 @@ Result<std::vector<Requirement>> ParseLabels(std::string_view text) {
   while (true) {
     Requirement requirement;
     requirement.negated = tokens.TakeIf("!");
+    // "!key" has no operator after the key.
     const bool absent = requirement.negated;
     if (!tokens.at_word()) return Found(tokens, "the key of a label");
     requirement.key = tokens.Take();
@@ -129,6 +141,7 @@ Result<std::vector<Requirement>> ParseLabels(std::string_view text) {
   }
 }
 
+// One FIELD=VALUE, FIELD==VALUE or FIELD!=VALUE.
 Result<Requirement> ParseField(std::string_view term) {
   Requirement requirement;
   requirement.op = Op::kEqual;
@@ -162,7 +175,9 @@ Result<std::vector<Requirement>> ParseFields(std::string_view text) {
   return all;
 }
 
-/// `absent`: what a missing value compares as; null for a label, "" for a field.
+// Whether an object's `value` for the key satisfies the requirement. `absent` is what a missing
+// value compares as: null for a label, which is then no value, "" for a field. A negated
+// requirement holds for a missing label.
 bool Holds(const Requirement& requirement, const json::value* value, const char* absent) {
   std::optional<std::string_view> text;
   if (absent != nullptr) text = absent;
@@ -196,12 +211,12 @@ bool KubeSelector::Matches(const json::value& object) const {
   if (any()) return true;
   const json::object& metadata = ObjectOrEmpty(object, "metadata");
   const json::object& labels = ObjectOrEmpty(object, {"metadata", "labels"});
-  const auto all_hold = [](const std::vector<Requirement>& requirements, const json::object& in,
-                           const char* absent) {
+  const auto all_hold =
+      [](const std::vector<Requirement>& requirements, const json::object& in, const char* absent) {
     return std::all_of(requirements.begin(), requirements.end(),
                        [&](const Requirement& requirement) {
-                         return Holds(requirement, in.if_contains(requirement.key), absent);
-                       });
+      return Holds(requirement, in.if_contains(requirement.key), absent);
+    });
   };
   return all_hold(labels_, labels, nullptr) && all_hold(fields_, metadata, "");
 }

@@ -13,15 +13,15 @@ namespace muster::rest {
 
 class KubeSelector {
  public:
-  /// By Kubernetes' grammar. `labels`: k=v, k==v, k!=v, k, !k, k in (a,b), k notin (a,b), k>1, k<1,
-  /// joined by commas; keys and values are those of labels. `fields`: metadata.name and
-  /// metadata.namespace with =, == or !=. Anything else is refused by its parameter, never ignored.
+  /// Parses Kubernetes' grammar. `labels`: k=v, k==v, k!=v, k, !k, k in (a,b), k notin (a,b), k>1,
+  /// k<1, joined by commas. `fields`: metadata.name and metadata.namespace with =, == or !=.
+  /// Anything else is refused by its parameter and never ignored.
   static Result<KubeSelector> Parse(const std::string& labels, const std::string& fields);
   bool Matches(const json::value& object) const;
-  /// True if it selects everything.
+  /// True if the selector matches every object.
   bool any() const { return labels_.empty() && fields_.empty(); }
 
-  /// One condition. Without a key, none of kExists and kEqual holds.
+  /// One condition. An object without the key satisfies neither kExists nor kEqual.
   struct Requirement {
     enum class Op : std::uint8_t { kExists, kEqual, kGreater, kLess };
     std::string key;

@@ -1,3 +1,7 @@
+// What an API server does with unknown fields: ignore them, warn, or refuse them, as the client
+// asks. The unknown fields and other warnings of a manifest are found by schedd/shapes. Headers are
+// bounded, since a proxy refuses a response with too many of them; the warnings that do not fit are
+// dropped.
 #include "api/rest/kube_warnings.h"
 
 #include "api/rest/query_reader.h"
@@ -8,7 +12,7 @@
 namespace muster::rest {
 namespace {
 
-/// A quoted-string of RFC 9110. Control characters would end the header.
+// A quoted-string of RFC 9110. Control characters, which would end the header, become '?'.
 std::string QuotedString(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {

@@ -1,3 +1,5 @@
+// Read is the loop: it runs on the pool, and each of its ends either schedules the next Read or
+// ends the stream. No thread waits between two reads; the follower lives in the scheduled task.
 #include "api/rest/log_follower.h"
 
 #include <utility>
@@ -5,15 +7,16 @@
 namespace muster::rest {
 namespace {
 
-constexpr std::int64_t kPauseMs = 250;  // how late a follower may see a line
-constexpr std::size_t kPieceBytes = 64 << 10;
+// How late a client may see a line.
+constexpr std::int64_t kPauseMs = 250;
+constexpr std::size_t kLogPieceBytes = 64 << 10;
 
 }  // namespace
 
 void LogFollower::Start(std::shared_ptr<StreamSink> sink, std::shared_ptr<void> slot) {
   sink_ = std::move(sink);
   slot_ = std::move(slot);
-  query_.max_bytes = kPieceBytes;
+  query_.max_bytes = kLogPieceBytes;
   workers_.Post([self = shared_from_this()] { self->Read(); });
 }
 
@@ -21,6 +24,7 @@ void LogFollower::Read() {
   if (sink_->over()) return;
   const Result<LogChunk> chunk = service_.ReadLog(who_, job_, query_);
   if (!chunk.ok()) {
+    // The job has not started, or waits again: its log may come.
     if (MayStillCome()) return Pause();
     return sink_->End();
   }
@@ -28,6 +32,7 @@ void LogFollower::Read() {
   if (!chunk->data.empty() && !sink_->Write(chunk->data)) return;
   if (chunk->ended) return sink_->End();
   if (chunk->data.empty()) return Pause();
+  // The client sets the pace: the next piece is read when this one has left.
   sink_->WhenDrained(
       [self = shared_from_this()] { self->workers_.Post([self] { self->Read(); }); });
 }

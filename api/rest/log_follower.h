@@ -1,6 +1,6 @@
-// LogFollower: one followed log. Reads on the pool; looks again after a pause only when there was
-// nothing new, and only once the reader has taken what there was. Ends with the container or the
-// reader.
+// LogFollower: one followed log. It reads on the pool and sends to the client; it reads again when
+// the client has taken what was sent, and after a pause if there was nothing new. It ends with the
+// container or with the client.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace muster::rest {
 
 class LogFollower : public std::enable_shared_from_this<LogFollower> {
  public:
-  /// `query.offset` is where to begin. `service` and `workers` outlive the server's streams.
+  /// `query.offset` is where the log begins. `service` and `workers` outlive the server's streams.
   LogFollower(const api::SchedulerService& service, Workers& workers, auth::Principal who,
               std::string job, LogQuery query)
       : service_(service),
@@ -23,13 +23,13 @@ class LogFollower : public std::enable_shared_from_this<LogFollower> {
         who_(std::move(who)),
         job_(std::move(job)),
         query_(std::move(query)) {}
-  /// `slot` is held while it follows.
+  /// `slot` is held as long as the log is followed.
   void Start(std::shared_ptr<StreamSink> sink, std::shared_ptr<void> slot);
 
  private:
   void Read();
   void Pause();
-  /// A job that has not started has no log yet.
+  /// True while the job has not ended: a job that has not started has no log yet.
   bool MayStillCome() const;
 
   const api::SchedulerService& service_;

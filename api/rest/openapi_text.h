@@ -1,4 +1,4 @@
-// The text of api/openapi/muster.v1.yaml, compiled in: the daemon serves the very file that the
+// The text of api/openapi/muster.v1.yaml, compiled in. The daemon serves the same file that a unit
 // test compares with its routes.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Answers that handlers share: errors (problem+json on /v1, metav1.Status on Kubernetes paths,
-// Retry-After where a retry may help) and JSON.
+// Answers that handlers share: errors (problem+json on /v1, metav1.Status on Kubernetes paths) and
+// JSON.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace muster::rest {
 
-/// The answer that an Error becomes on `request`'s path.
+/// The answer for an error on `request`'s path. 429 and 503 carry Retry-After, 401
+/// WWW-Authenticate.
 Response ErrorResponse(const Request& request, const Error& error);
 Response ErrorResponse(bool kubernetes, const Error& error);
 

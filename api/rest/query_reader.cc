@@ -1,3 +1,5 @@
+// Parameters are read by name from the decoded query. A value that cannot be read is an error that
+// names the parameter; nothing falls back to a default except an absent parameter.
 #include "api/rest/query_reader.h"
 
 #include <algorithm>
@@ -40,6 +42,7 @@ Result<bool> QueryReader::Flag(std::string_view name) const {
   return InvalidField(std::string(name), "must be true or false");
 }
 
+// The whole text must be a number: "10x" is refused and not read as 10.
 Result<std::int64_t> QueryReader::Number(std::string_view name, std::int64_t absent,
                                          std::int64_t low, std::int64_t high) const {
   const std::string* value = request_.Query(name);

@@ -1,5 +1,5 @@
-// QueryReader: query parameters, strictly: one that the path does not know is refused by name, so
-// that a misspelt filter cannot answer everything.
+// QueryReader: reads query parameters strictly. A parameter that the path does not know is refused
+// by name, so that a misspelt filter cannot silently match everything.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@ namespace muster::rest {
 class QueryReader {
  public:
   explicit QueryReader(const Request& request) : request_(request) {}
-  /// kInvalidArgument naming the first parameter that is unknown or given twice.
+  /// kInvalidArgument names the first parameter that is unknown or given twice.
   Status Only(std::initializer_list<std::string_view> known) const;
-  /// "" if absent.
+  /// "" if the parameter is absent.
   std::string Text(std::string_view name) const;
-  /// Comma-separated, empty parts left out.
+  /// The comma-separated parts of a parameter; empty parts are left out.
   std::vector<std::string> List(std::string_view name) const;
-  /// "true", "1", "" (given without a value) or "All" is true; "false", "0" or absent is false.
+  /// True: "true", "1", "" (given without a value) or "All"; false: "false", "0" or absent. "All"
+  /// is what Kubernetes' dryRun has.
   Result<bool> Flag(std::string_view name) const;
   /// A decimal number within [low, high], or `absent`.
   Result<std::int64_t> Number(std::string_view name, std::int64_t absent, std::int64_t low,

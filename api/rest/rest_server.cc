@@ -1,3 +1,6 @@
+// Joins the parts: the handlers' context, the route table over it, and the HTTP server that serves
+// the table. The context needs the server's threads and the server needs the table, so the context
+// gets the threads after both exist and before the first request.
 #include "api/rest/rest_server.h"
 
 #include "api/rest/api_context.h"
@@ -8,6 +11,7 @@
 namespace muster::api {
 namespace {
 
+// The options of the HTTP server below.
 rest::HttpOptions HttpOptionsOf(const RestOptions& options) {
   rest::HttpOptions http;
   http.host = options.host;

@@ -1,6 +1,5 @@
-// The REST server: Pistache behind a guard that parses and limits every request first, one route
-// table, streams outside Pistache's ResponseStream. Loopback only. No Pistache type
-// appears here.
+// The REST server: Pistache behind a guard that parses and limits every request first, and one
+// route table. It listens on loopback only. No Pistache type appears here.
 #pragma once
 
 #include <functional>
@@ -13,20 +12,20 @@
 
 namespace muster::api {
 
-/// What an administrator should know of this daemon, found at its start.
+/// A warning for the administrator that the daemon found at its start.
 struct ServerWarning {
-  std::string type;  // stable: "JobsRunAsRoot"
+  std::string type;  // a stable word: "JobsRunAsRoot"
   std::string message;
 };
 
 struct RestOptions {
   std::string host = "127.0.0.1";
-  int port = 8686;  // 0: any free one
+  int port = 8686;  // 0: any free port
   int threads = 2;
-  /// Why nothing can be made durable at the moment, for /readyz; "": it can. Null: never asked. Any
-  /// thread; must not block.
+  /// For /readyz: why nothing can be made durable at the moment; "" if writes work. May be null.
+  /// Called from any thread; must not block.
   std::function<std::string()> write_problem = {};
-  std::vector<ServerWarning> warnings = {};  // told by /v1/status
+  std::vector<ServerWarning> warnings = {};  // shown by /v1/status
 };
 
 class RestServer {
@@ -36,7 +35,7 @@ class RestServer {
   ~RestServer();
   /// Binds and serves on its own threads; errors: address in use, not loopback.
   Status Start();
-  /// Refuses new connections, lets answers in flight leave (up to 5 s), ends streams.
+  /// Refuses new connections, lets answers in flight leave (up to 5 s), and ends streams.
   void Stop();
   int port() const;
   /// Committed events in order, from the engine thread: feeds /v1/events followers. Never blocks.

@@ -1,7 +1,23 @@
+// All routes of the daemon in one list. Every route goes through Bind, which finds the caller and,
+// for routes added with Add, refuses with 503 until the daemon has recovered and leads; routes
+// added with AddOpen answer at any time. No handler runs for a request that Admit refuses.
+//
+// Handlers that only read the view run inline on the reading thread; handlers that may read the
+// store or parse long bodies run on the pool.
 #include "api/rest/routes.h"
 
-#include "api/rest/handlers.h"
-#include "api/rest/kube_handlers.h"
+#include "api/auth/loopback.h"
+#include "api/rest/handlers_admin.h"
+#include "api/rest/handlers_jobs.h"
+#include "api/rest/handlers_members.h"
+#include "api/rest/handlers_nominate.h"
+#include "api/rest/handlers_simulate.h"
+#include "api/rest/handlers_streams.h"
+#include "api/rest/handlers_submit.h"
+#include "api/rest/handlers_system.h"
+#include "api/rest/kube_changes.h"
+#include "api/rest/kube_discovery.h"
+#include "api/rest/kube_objects.h"
 #include "api/rest/problem.h"
 #include "schedd/base/limits.h"
 
@@ -10,28 +26,32 @@ namespace {
 
 using auth::Verb;
 
-using Sync = Response (*)(ApiContext& api, const Who& who, Request& request);
-using Async = void (*)(ApiContext& api, const Who& who, Request& request, Responder respond);
+// The two forms of a handler: with its answer as the result, or with a Responder for a later
+// answer.
+using SyncFunction = Response (*)(ApiContext& api, const Caller& who, Request& request);
+using AsyncFunction = void (*)(ApiContext& api, const Caller& who, Request& request,
+                               Responder respond);
 
-/// Who calls (a bad user name, or credentials, are an error), and for what needs the world whether
-/// there is one: a request that may not go on reaches no handler.
-Result<Who> Admit(ApiContext& api, const Request& request, bool needs_world) {
-  Result<Who> who = auth::LoopbackPrincipal(request.user, request.credentials);
+// The caller of a request. Errors: a malformed user name, credentials, or, if `needs_world`, a
+// daemon that is not ready.
+Result<Caller> Admit(ApiContext& api, const Request& request, bool needs_world) {
+  Result<Caller> who = auth::LoopbackPrincipal(request.user, request.credentials);
   if (!who.ok() || !needs_world) return who;
   const Status ready = api.service.Ready();
   if (!ready.ok()) return ready.error();
   return who;
 }
 
-SyncHandler Bind(ApiContext& api, Sync handler, bool needs_world) {
+// Makes a route's handler out of a function: admits the caller, then calls the function.
+SyncHandler Bind(ApiContext& api, SyncFunction handler, bool needs_world) {
   return [&api, handler, needs_world](Request& request) {
-    const Result<Who> who = Admit(api, request, needs_world);
+    const Result<Caller> who = Admit(api, request, needs_world);
     return who.ok() ? handler(api, *who, request) : ErrorResponse(request, who.error());
   };
 }
-AsyncHandler Bind(ApiContext& api, Async handler, bool needs_world) {
+AsyncHandler Bind(ApiContext& api, AsyncFunction handler, bool needs_world) {
   return [&api, handler, needs_world](Request& request, Responder respond) {
-    const Result<Who> who = Admit(api, request, needs_world);
+    const Result<Caller> who = Admit(api, request, needs_world);
     if (who.ok()) return handler(api, *who, request, std::move(respond));
     respond([kubernetes = request.IsKubernetesPath(), error = who.error()] {
       return ErrorResponse(kubernetes, error);
@@ -39,20 +59,21 @@ AsyncHandler Bind(ApiContext& api, Async handler, bool needs_world) {
   };
 }
 
+// Collects the routes.
 class Table {
  public:
   explicit Table(ApiContext& api) : api_(api) {}
-  /// A route that reads or changes the world: every one but those of AddOpen.
+  // A route that reads or changes the world: all routes but those of AddOpen.
   template <class Handler>
   void Add(Method method, const char* pattern, Verb verb, const char* resource, std::size_t body,
            Run run, Handler handler) {
     routes_.push_back(
         {method, pattern, verb, resource, body, run, Bind(api_, handler, true), true});
   }
-  /// One that tells of the daemon itself and of the API: answered at all times.
-  void AddOpen(const char* pattern, const char* resource, Run run, Sync handler) {
-    routes_.push_back({Method::kGet, pattern, Verb::kGet, resource, 0, run,
-                       Bind(api_, handler, false), false});
+  // A route that answers about the daemon itself or the API, also while the daemon is not ready.
+  void AddOpen(const char* pattern, const char* resource, Run run, SyncFunction handler) {
+    routes_.push_back(
+        {Method::kGet, pattern, Verb::kGet, resource, 0, run, Bind(api_, handler, false), false});
   }
   std::vector<Route> Take() { return std::move(routes_); }
 
@@ -63,10 +84,12 @@ class Table {
 
 constexpr auto kGet = Method::kGet, kPost = Method::kPost, kPut = Method::kPut,
                kPatch = Method::kPatch, kDelete = Method::kDelete;
+// Body limits: one manifest, many manifests, and DeleteOptions or the "{}" that some clients send
+// to a verb.
 constexpr std::size_t kManifest = limits::kManifestBytes, kMany = limits::kRequestBytes;
-constexpr std::size_t kOptions =
-    16 << 10;  // DeleteOptions, or the "{}" that some clients send to a verb
+constexpr std::size_t kOptions = 16 << 10;
 
+// The daemon itself; AddJobs, AddAdmin and AddKubernetes have the other groups.
 void AddSystem(Table& table) {
   table.AddOpen("/", "paths", Run::kInline, Paths);
   table.AddOpen("/livez", "health", Run::kInline, Live);
@@ -126,7 +149,7 @@ void AddAdmin(Table& table) {
   table.Add(kPost, "/v1/simulate", Verb::kGet, "simulations", kMany, Run::kPool, Simulate);
 }
 
-/// One resource's paths: the collection and, below it, one object and its status.
+// The paths of a resource: its collection, one object, and the object's status.
 void AddCollection(Table& table, const char* collection, const char* object, const char* status) {
   table.Add(kGet, collection, Verb::kList, "objects", 0, Run::kPool, KubeList);
   table.Add(kPost, collection, Verb::kCreate, "objects", kManifest, Run::kPool, KubeCreate);

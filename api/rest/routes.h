@@ -1,5 +1,5 @@
-// The route table of the daemon: method, path, what it does to which kind, body limit, where it
-// runs, handler. tests/unit/rest compares it with api/openapi/muster.v1.yaml.
+// The route table of the daemon: method, path, verb and kind for authorisation, body limit, where
+// the handler runs, handler. tests/unit/rest compares it with api/openapi/muster.v1.yaml.
 #pragma once
 
 #include <vector>

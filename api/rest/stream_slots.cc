@@ -1,3 +1,6 @@
+// Places are numbered in the order they were taken, so the first in the map is the oldest. A slot
+// knows only its number: if its place has been given to another user meanwhile, destroying the slot
+// removes nothing. A difference of two keeps places from going back and forth between two users.
 #include "api/rest/stream_slots.h"
 
 #include <algorithm>
@@ -9,27 +12,29 @@
 
 namespace muster::rest {
 
+// The places that are taken. Slots share it with StreamSlots, which may go first.
 struct StreamSlots::Table {
-  struct Taken {
+  struct TakenSlot {
     std::string user;
     std::weak_ptr<StreamSink> sink;
   };
   std::mutex mutex;
   std::uint64_t next = 0;
-  std::map<std::uint64_t, Taken> taken;  // the oldest first
+  std::map<std::uint64_t, TakenSlot> taken;  // the oldest first
 
-  /// Under the lock: frees the place that `user` may have instead of another; the stream to end.
+  // Under the lock: frees a place for `user` and returns the stream to end; null if nobody has at
+  // least two streams more.
   std::shared_ptr<StreamSink> Displace(const std::string& user) {
     std::map<std::string, std::size_t> counts;
     for (const auto& [number, slot] : taken) ++counts[slot.user];
-    const auto most = std::max_element(
-        counts.begin(), counts.end(),
-        [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most =
+        std::max_element(counts.begin(), counts.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
     if (most == counts.end() || most->second < counts[user] + 2) return nullptr;
     for (auto it = taken.begin(); it != taken.end(); ++it) {
       if (it->second.user != most->first) continue;
       std::shared_ptr<StreamSink> sink = it->second.sink.lock();
-      if (sink == nullptr) continue;  // it is about to begin
+      if (sink == nullptr) continue;  // its stream has not begun, so it could not be ended
       taken.erase(it);
       return sink;
     }
@@ -70,6 +75,7 @@ std::shared_ptr<StreamSlot> StreamSlots::Take(const std::string& user) {
     number = table_->next++;
     table_->taken[number] = {user, {}};
   }
+  // Outside the lock: the end of a stream may destroy its slot, which takes the lock.
   if (displaced != nullptr) displaced->End();
   return std::make_shared<Slot>(table_, number);
 }

@@ -1,4 +1,4 @@
-// StreamSlots: at most limits::kStreams open streams, of events and logs together, shared fairly
+// StreamSlots: at most limits::kStreams open streams of events and logs together, shared fairly
 // among users. Thread-safe.
 #pragma once
 
@@ -10,19 +10,20 @@
 
 namespace muster::rest {
 
-/// Held while a stream is open. May outlive the StreamSlots.
+/// The place of one open stream; destroying it frees the place. May outlive the StreamSlots.
 class StreamSlot {
  public:
   virtual ~StreamSlot() = default;
-  /// The stream that holds it, so that it can be ended when another user needs its place.
+  /// Names the stream that holds the place, so that it can be ended when another user needs the
+  /// place.
   virtual void Attach(std::weak_ptr<StreamSink> sink) = 0;
 };
 
 class StreamSlots {
  public:
   StreamSlots();
-  /// Null when all are taken and `user` has a fair share: else the user who has the most, at least
-  /// two more, loses the oldest.
+  /// A place for a stream of `user`. When all are taken, the user with the most streams, if that is
+  /// at least two more than `user` has, loses the oldest one; else the result is null.
   std::shared_ptr<StreamSlot> Take(const std::string& user);
 
  private:

@@ -1,4 +1,15 @@
-// Use case: `muster apply`, any accepted kinds together; one bad document changes nothing.
+// Use case: `muster apply`, documents of any accepted kinds together. Holds
+// SchedulerService::Apply.
+//
+// Steps, each of which answers before the next begins:
+// 1. PlanApply (apply_plan.h) checks every document against the published view. One bad document
+//    ends the call and nothing has changed.
+// 2. One ApplyCommand commits all configuration objects in one transaction.
+// 3. One SubmitCommand commits all new jobs.
+// 4. One ReplaceJobCommand for each existing job that changes, one after another.
+// The steps are separate transactions because the engine has separate commands for them. If a later
+// step fails, the error says which documents have taken effect. With dry_run the commands of steps
+// 2 and 4 are sent as dry runs and step 3 is left out.
 #include "api/service/apply_plan.h"
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
@@ -7,10 +18,11 @@ namespace muster::api {
 namespace {
 
 using Outcomes = std::vector<DocumentOutcome>;
-using SubmitResults = std::vector<Result<Submitted>>;
+using SubmitResults = std::vector<Result<SubmittedJob>>;
 
-/// Folds the answers to a plan's jobs into its outcomes; an array's first task stands for the
-/// document.
+// Puts the answers to the plan's submissions into its outcomes. `documents[i]` is the document of
+// result i; the first task of an array stands for its document. Any refusal makes the whole an
+// error that lists all refused documents.
 Result<Outcomes> WithJobs(Outcomes outcomes, const std::vector<std::size_t>& documents,
                           Result<SubmitResults> results, bool objects_applied) {
   std::vector<Error> errors;
@@ -38,7 +50,8 @@ Result<Outcomes> WithJobs(Outcomes outcomes, const std::vector<std::size_t>& doc
   return combined;
 }
 
-/// Replaces the plan's jobs one after another, then answers; the first refusal ends it.
+// Sends the plan's replacements from number `next` on, one after another, then answers `done`. The
+// first refusal ends the sequence.
 void Replace(Engine& engine, const auth::Principal& who, const std::shared_ptr<ApplyPlan>& plan,
              std::size_t next, bool dry_run, const Callback<Outcomes>& done) {
   if (next == plan->replacements.size()) return done(std::move(plan->outcomes));
@@ -48,15 +61,15 @@ void Replace(Engine& engine, const auth::Principal& who, const std::shared_ptr<A
   const std::size_t document = plan->replacement_documents[next];
   PostCommand<JobPtr>(engine, std::move(command),
                       [&engine, who, plan, next, dry_run, done, document](Result<JobPtr> job) {
-                        if (!job.ok()) {
-                          Error error = AtDocument(document, job.error());
-                          if (plan->outcomes.size() > 1 && !dry_run)
-                            error.detail += " (documents that do not replace a job took effect)";
-                          return done(std::move(error));
-                        }
-                        plan->outcomes[document].job = *job;
-                        Replace(engine, who, plan, next + 1, dry_run, done);
-                      });
+    if (!job.ok()) {
+      Error error = AtDocument(document, job.error());
+      if (plan->outcomes.size() > 1 && !dry_run)
+        error.detail += " (documents that do not replace a job took effect)";
+      return done(std::move(error));
+    }
+    plan->outcomes[document].job = *job;
+    Replace(engine, who, plan, next + 1, dry_run, done);
+  });
 }
 
 }  // namespace
@@ -79,34 +92,35 @@ void SchedulerService::Apply(const auth::Principal& who, std::string ns,
   if (!planned.ok()) return done(planned.error());
   auto plan = std::make_shared<ApplyPlan>(std::move(*planned));
 
+  // Steps 3 and 4, as the continuation of step 2.
   auto submit = [this, who, plan, dry_run, done](bool objects_applied) {
     if (dry_run || plan->jobs.empty()) return Replace(engine_, who, plan, 0, dry_run, done);
     std::vector<Submission> jobs = std::move(plan->jobs);
     PostSubmissions(who, std::move(jobs),
                     [this, who, plan, done, objects_applied](Result<SubmitResults> results) {
-                      Result<Outcomes> outcomes =
-                          WithJobs(std::move(plan->outcomes), plan->job_documents,
-                                   std::move(results), objects_applied);
-                      if (!outcomes.ok()) return done(outcomes.error());
-                      plan->outcomes = std::move(*outcomes);
-                      Replace(engine_, who, plan, 0, false, done);
-                    });
+      Result<Outcomes> outcomes = WithJobs(std::move(plan->outcomes), plan->job_documents,
+                                           std::move(results), objects_applied);
+      if (!outcomes.ok()) return done(outcomes.error());
+      plan->outcomes = std::move(*outcomes);
+      Replace(engine_, who, plan, 0, false, done);
+    });
   };
+  // Without objects there is nothing to commit in step 2.
   if (plan->changes.empty()) return submit(false);
 
   ApplyCommand command;
   command.actor = {who.user, who.method};
   command.changes = std::move(plan->changes);
   command.dry_run = dry_run;
-  PostCommand<std::vector<ObjectApplied>>(
+  PostCommand<std::vector<AppliedObject>>(
       engine_, std::move(command),
-      [plan, submit, done](Result<std::vector<ObjectApplied>> applied) {
-        if (!applied.ok()) return done(RenumberDocuments(applied.error(), plan->change_documents));
-        MUSTER_CHECK(applied->size() == plan->change_documents.size());
-        for (std::size_t i = 0; i < applied->size(); ++i) {
-          plan->outcomes[plan->change_documents[i]].outcome = (*applied)[i].outcome;
-        }
-        submit(true);
+      [plan, submit, done](Result<std::vector<AppliedObject>> applied) {
+    if (!applied.ok()) return done(RenumberDocuments(applied.error(), plan->change_documents));
+    MUSTER_CHECK(applied->size() == plan->change_documents.size());
+    for (std::size_t i = 0; i < applied->size(); ++i) {
+      plan->outcomes[plan->change_documents[i]].outcome = (*applied)[i].outcome;
+    }
+    submit(true);
       });
 }
 

@@ -1,3 +1,10 @@
+// Plans a `muster apply` on a copy of the configuration.
+//
+// Planner goes over the documents twice. The first pass parses the configuration objects, asks the
+// authorizer and applies each object to the copy, so that objects may refer to each other in any
+// order; whether their namespaces exist is judged after the pass for the same reason. The second
+// pass builds the jobs against the finished copy, so that a file may hold a LocalQueue and a job
+// for it. Errors are collected: the caller gets all bad documents at once.
 #include "api/service/apply_plan.h"
 
 #include <charconv>
@@ -16,6 +23,7 @@
 namespace muster::api {
 namespace {
 
+// The state of one PlanApply call.
 class Planner {
  public:
   Planner(const ApplyContext& context, const std::string& ns,
@@ -52,14 +60,19 @@ class Planner {
   }
 
  private:
+  // A document that is neither a known configuration kind nor a job is taken as an object, whose
+  // parser then refuses its kind.
   bool IsJob(std::size_t i) const {
     return !shapes::IsConfigObject(documents_[i]) &&
            (shapes::IsJobShape(documents_[i]) || FindValue(documents_[i], "script") != nullptr);
   }
 
+  // Appends the change for configuration document `i` to the plan and applies it to `config_`.
   Status PlanObject(std::size_t i) {
     if (!documents_[i].is_object()) return InvalidArgument("a document is one object");
     const json::string* kind = FindText(documents_[i], "kind");
+    // The namespace must be filled in before the parser checks it; an unknown kind is left to the
+    // parser.
     const shapes::KindInfo* named = kind == nullptr ? nullptr : FindKindByName(*kind);
     const Result<shapes::ParsedObject> parsed = shapes::ParseObject(
         named == nullptr ? documents_[i] : WithNamespace(documents_[i], named->kind, ns_));
@@ -68,6 +81,7 @@ class Planner {
     const Status allowed = context_.authorizer.Authorize(context_.who, auth::Verb::kUpdate,
                                                          {info.plural, parsed->ns, parsed->name});
     if (!allowed.ok()) return allowed;
+    // A file may not take the place of a member that a flag declares.
     if (parsed->kind == ObjectKind::kMemberCluster) {
       const Status free = MayReplaceMember(context_.objects, parsed->name);
       if (!free.ok()) return free;
@@ -83,6 +97,8 @@ class Planner {
     return Done{};
   }
 
+  // Appends to the plan what job document `i` needs: submissions, a replacement, or nothing if an
+  // equal job exists.
   Status PlanJob(std::size_t i) {
     Result<shapes::ParsedJob> parsed = ParseBody(documents_[i], ns_);
     if (!parsed.ok()) return parsed.error();
@@ -97,6 +113,7 @@ class Planner {
     outcome.outcome = ApplyOutcome::kCreated;
     outcome.warnings = shapes::WarningsOf(documents_[i]).All();
     if (!parsed->name.empty()) {
+      // Two documents of one file must not submit jobs of one name.
       const auto [at, fresh] = names_.try_emplace({parsed->shape, ns, parsed->name}, i);
       if (!fresh) {
         return InvalidField("metadata.name", "documents[" + std::to_string(at->second) +
@@ -120,8 +137,10 @@ class Planner {
     return Done{};
   }
 
-  /// True if a job of this name exists, which is or becomes what the document says; an error if it
-  /// cannot.
+  // Looks for a job of the document's shape and name in the store. False if there is none: the
+  // document submits a new job. True if the existing job equals the document or can become it; a
+  // replacement is planned in the second case. An error if the difference cannot be applied to an
+  // existing job.
   Result<bool> Existing(const shapes::ParsedJob& parsed, const std::string& ns, std::size_t i) {
     const Result<JobId> id = context_.store.FindJob(ns, parsed.shape, parsed.name);
     if (!id.ok()) {
@@ -131,6 +150,7 @@ class Planner {
     const Result<JobPtr> job = context_.store.ReadJob(*id);
     if (!job.ok()) return job.error();
     Result<ReplaceJobCommand> command = PlanReplacement(context_.store, **job, parsed);
+    // A difference in anything immutable: the user has to choose another name.
     if (!command.ok() && command.error().code == Code::kInvalidArgument) {
       return AlreadyExists(
           std::string(ShapeKindName(parsed.shape)) + " \"" + parsed.name +
@@ -150,9 +170,11 @@ class Planner {
   const ApplyContext& context_;
   const std::string ns_;
   const std::vector<json::value>& documents_;
+  // The configuration as it would be after all objects that were planned so far.
   ConfigView config_;
   ApplyPlan plan_;
   std::vector<Error> errors_;
+  // The document that submits a job of this shape, namespace and name.
   std::map<std::tuple<ShapeKind, std::string, std::string>, std::size_t> names_;
 };
 
@@ -168,6 +190,7 @@ Result<ApplyPlan> PlanApply(const ApplyContext& context, const std::string& ns,
   return Planner(context, ns, documents).Run();
 }
 
+// Rewrites the index in each field's path and in the detail, which begins with the first of them.
 Error RenumberDocuments(Error error, const std::vector<std::size_t>& change_documents) {
   static constexpr std::string_view kPrefix = "documents[";
   for (FieldError& field : error.fields) {

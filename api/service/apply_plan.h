@@ -1,4 +1,4 @@
-// ApplyPlan: a whole `muster apply`, checked before anything changes.
+// PlanApply: checks a whole `muster apply` before anything changes.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,21 @@
 
 namespace muster::api {
 
-/// What is to be done for a set of documents. `outcomes` has one entry per document, in order;
-/// entries of objects are filled in by the engine's answer, entries of jobs are kCreated until the
-/// store says otherwise.
+/// The commands that a set of documents needs. `outcomes` has one entry per document, in order. The
+/// engine's answer completes the entries of objects; entries of new jobs stay kCreated unless the
+/// engine refuses them. The vectors `*_documents` hold, for each command, the index of its
+/// document.
 struct ApplyPlan {
   std::vector<DocumentOutcome> outcomes;
   std::vector<ObjectChange> changes;
-  std::vector<std::size_t> change_documents;  // changes[i] came from this document
+  std::vector<std::size_t> change_documents;
   std::vector<Submission> jobs;
   std::vector<std::size_t> job_documents;
-  std::vector<ReplaceJobCommand> replacements;  // of jobs that exist and may change so
+  std::vector<ReplaceJobCommand> replacements;  // of existing jobs
   std::vector<std::size_t> replacement_documents;
 };
 
-/// What planning needs; references must outlive the call.
+/// What PlanApply reads. The references must outlive the call.
 struct ApplyContext {
   const ConfigView& config;
   const ObjectTable& objects;
@@ -38,15 +39,16 @@ struct ApplyContext {
   const WorldView& view;
 };
 
-/// Validates every document: objects first (against each other), then jobs against the
-/// configuration that the objects would make. Jobs whose name is taken are compared with what
-/// exists: an equal manifest is kUnchanged (with its record set), one that changes what may change
-/// replaces it, another one is refused. Errors name every bad document. Reads the store (blocking).
+/// Validates every document. Configuration objects come first and are judged against the
+/// configuration that all of them make together, then jobs against that configuration. A job whose
+/// name is taken is compared with the existing job: an equal manifest is kUnchanged (with its
+/// record set), a manifest that differs only in what may change becomes a replacement, any other is
+/// refused. Errors name every bad document. Reads the store (blocking).
 Result<ApplyPlan> PlanApply(const ApplyContext& context, const std::string& ns,
                             const std::vector<json::value>& documents);
 
-/// An ApplyCommand's error with its `documents[i]` counted over the documents instead of the
-/// changes.
+/// Translates the indices in an ApplyCommand's error. The engine counts changes, the user counts
+/// documents: `documents[i]` of change i becomes `documents[change_documents[i]]`.
 Error RenumberDocuments(Error error, const std::vector<std::size_t>& change_documents);
 
 }  // namespace muster::api

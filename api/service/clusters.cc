@@ -1,4 +1,5 @@
-// Use cases: member clusters.
+// Use cases of member clusters: list, facts, cordon, fence, release of a quarantine. Holds these
+// methods of SchedulerService. Reads come from the published view; each change is one command.
 #include "api/service/member_facts.h"
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
@@ -31,6 +32,7 @@ void SchedulerService::Fence(const auth::Principal& who, const std::string& clus
                              Callback<std::size_t> done) {
   const Status allowed = Allow(who, auth::Verb::kUpdate, "memberclusters", "", cluster);
   if (!allowed.ok()) return done(allowed.error());
+  // The engine refuses a member that answers or that it does not know.
   FenceCommand command{{who.user, who.method}, cluster, {}};
   PostCommand<std::size_t>(engine_, std::move(command), std::move(done));
 }
@@ -39,6 +41,7 @@ void SchedulerService::Collect(const auth::Principal& who, const std::string& cl
                                Callback<std::size_t> done) {
   const Status allowed = Allow(who, auth::Verb::kUpdate, "memberclusters", "", cluster);
   if (!allowed.ok()) return done(allowed.error());
+  // Releases the objects that are ahead of the database (object_status.cc, AddQuarantine).
   CollectCommand command{{who.user, who.method}, cluster, {}};
   PostCommand<std::size_t>(engine_, std::move(command), std::move(done));
 }

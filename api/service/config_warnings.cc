@@ -1,3 +1,5 @@
+// Walks up the parents of a cohort and remembers the way: the first cohort that comes a second time
+// closes a cycle. Parents that no Cohort object declares have no parent, as in Kueue.
 #include "api/service/config_warnings.h"
 
 #include <algorithm>

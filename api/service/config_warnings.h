@@ -1,4 +1,5 @@
-// What is taken of a configuration object but will not do what its writer wants. Pure.
+// Warnings about configuration objects that are accepted, as Kueue accepts them, but have no useful
+// effect. Pure.
 #pragma once
 
 #include <string>
@@ -8,11 +9,12 @@
 
 namespace muster::api {
 
-/// The cohorts from `cohort` upwards if they never end, "a -> b -> a"; "" if they end.
+/// Follows the parents of `cohort`. If they form a cycle, returns the path up to the first
+/// repetition, "a -> b -> a"; "" if the chain ends.
 std::string CohortCycle(const ConfigView& config, const std::string& cohort);
 
-/// Warnings about the object of this kind and name as it stands in `config`: a ClusterQueue or a
-/// Cohort whose cohorts form a cycle, as Kueue takes them too.
+/// Warnings about one object of `config`. Today there is one: the cohorts of a ClusterQueue or
+/// Cohort form a cycle. Other kinds have none.
 std::vector<std::string> ConfigWarnings(const ConfigView& config, ObjectKind kind,
                                         const std::string& name);
 

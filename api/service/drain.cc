@@ -1,4 +1,4 @@
-// Use case: draining a member cluster.
+// Use case: draining a member cluster. Holds SchedulerService::Drain.
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
 

@@ -1,5 +1,11 @@
-// Use case: why a job waits or is where it is. Computed from the published view by the functions
-// that decide; the engine is not asked.
+// Use case: why a job waits or is where it is. Holds SchedulerService::Explain.
+//
+// The answer is computed on the caller's thread from the published view, by the same functions of
+// schedd/core that decide; the engine is not asked. For that the snapshot of a cycle is rebuilt
+// from the view: quota usage and members as published, holders of quota and topology usage
+// recounted from the jobs. A pending job also gets an estimate of its start (start_estimate.h),
+// which plays other jobs through; limits::kExplainJobs bounds how many, so that one request cannot
+// take seconds.
 #include <algorithm>
 
 #include "api/service/scheduler_service.h"
@@ -14,6 +20,8 @@
 namespace muster::api {
 namespace {
 
+// Usage of each LocalQueue for admission fair sharing, from the stored decaying sums; null while
+// admission fair sharing is off.
 std::shared_ptr<const core::LocalQueueUsages> LocalUsagesOf(const WorldView& view) {
   if (view.fair_uses == nullptr || !view.settings->admission_fair_sharing) return nullptr;
   core::FairLedger ledger(*view.settings->admission_fair_sharing);
@@ -24,6 +32,7 @@ std::shared_ptr<const core::LocalQueueUsages> LocalUsagesOf(const WorldView& vie
       ledger.Usages(*view.config, *view.settings));
 }
 
+// How much of each topology domain the admitted jobs take; empty if no member has a topology.
 core::TopologyUsage MachinesOf(const WorldView& view, const std::vector<JobPtr>& holders) {
   std::vector<MemberCluster> members;
   for (const core::ClusterView& cluster : view.clusters) members.push_back(cluster.member);
@@ -38,6 +47,8 @@ core::TopologyUsage MachinesOf(const WorldView& view, const std::vector<JobPtr>&
   return usage;
 }
 
+// True while waitForPodsReady.blockAdmission keeps all admissions back: a dispatched job whose pods
+// are not all ready.
 bool SomePodsNotReady(const WorldView& view, const std::vector<JobPtr>& holders) {
   const WaitForPodsReady& rules = view.settings->pods_ready;
   return rules.enabled && rules.block_admission &&
@@ -46,6 +57,7 @@ bool SomePodsNotReady(const WorldView& view, const std::vector<JobPtr>& holders)
          });
 }
 
+// The view as the snapshot that a scheduling cycle would have worked on.
 core::Snapshot SnapshotOf(const WorldView& view, const std::vector<JobPtr>& holders, WallTime now) {
   core::Snapshot snapshot;
   snapshot.config = view.config;
@@ -66,14 +78,15 @@ core::Snapshot SnapshotOf(const WorldView& view, const std::vector<JobPtr>& hold
   return snapshot;
 }
 
-// Those that wait: all of the job's ClusterQueue; of its cohort tree and of all, as far as an
-// estimate can play them through.
+// Pending jobs: all of the job's ClusterQueue, those of its cohort tree, and those of every queue.
+// The last two lists stop one past limits::kExplainJobs, since longer ones are not played through.
 struct Waiters {
   std::vector<JobPtr> queue, tree, all;
 };
 
 Waiters WaitersOf(const WorldView& view, const JobRecord& job) {
   const core::QuotaTree& tree = view.usage.tree();
+  // Whether each ClusterQueue is in the cohort tree of the job's own.
   std::map<std::string, bool> same_tree;
   const core::NodeIndex own = tree.ClusterQueueIndex(job.cluster_queue);
   for (const auto& [name, queue] : view.config->cluster_queues) {
@@ -94,7 +107,8 @@ Waiters WaitersOf(const WorldView& view, const JobRecord& job) {
   return waiters;
 }
 
-// Reasons that the end of other jobs does not change.
+// False if the job's reason does not go away when other jobs end. Then an estimate of the start
+// would have nothing to play.
 bool WaitsForOthers(const core::Explanation& why) {
   if (why.state != JobState::kPending || why.place.position == 0) return false;
   const Reason reason = ReasonOf(why.reason);
@@ -104,18 +118,19 @@ bool WaitsForOthers(const core::Explanation& why) {
 
 }  // namespace
 
-Result<Explained> SchedulerService::Explain(const auth::Principal& who,
-                                            const std::string& id) const {
+Result<JobExplanation> SchedulerService::Explain(const auth::Principal& who,
+                                                 const std::string& id) const {
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return view.error();
   const Result<JobPtr> job = GetJob(who, id);
   if (!job.ok()) return job.error();
-  Explained explained;
+  JobExplanation explained;
   explained.now = engine_.WallNow();
   core::ExplainInput input;
   input.job = *job;
   if (IsTerminal((*job)->state) || (*job)->state == JobState::kHeld) {
-    input.snapshot.now = explained.now;  // nothing else is looked at
+    // core::Explain reads nothing else of the snapshot for these states.
+    input.snapshot.now = explained.now;
     explained.why = core::Explain(input);
     return explained;
   }
@@ -127,11 +142,14 @@ Result<Explained> SchedulerService::Explain(const auth::Principal& who,
   input.waiting = waiters.queue;
   explained.why = core::Explain(input);
   if (!waits) return explained;
+  // No end of another job would start it, so nothing is played.
   if (!WaitsForOthers(explained.why)) {
     explained.start.asked = true;
     explained.start.text = "unknown: not as things are, whatever ends";
     return explained;
   }
+  // All waiting jobs take part in the estimate if they are few enough. Otherwise only those of the
+  // job's cohort tree do, and the answer names that as an assumption.
   const bool all = waiters.all.size() + holders.size() <= limits::kExplainJobs;
   explained.start = EstimateStart(input.snapshot, holders, all ? waiters.all : waiters.tree, *job);
   if (!all && explained.start.latest) {

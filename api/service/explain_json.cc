@@ -1,3 +1,6 @@
+// JobExplanation as the JSON of GET /v1/jobs/{id}/explain. Every key is always present: a part that
+// does not apply is null or empty. Amounts are Kubernetes quantities. api/grpc/convert_explain.cc
+// writes the same as a protobuf message.
 #include "api/service/explain_json.h"
 
 #include "schedd/base/quantity.h"
@@ -5,6 +8,7 @@
 namespace muster::api {
 namespace {
 
+// A short mention of a job, not the job view.
 json::object JobJson(const JobRecord& job) {
   json::object out;
   out["id"] = job.id.value;
@@ -31,6 +35,8 @@ json::array TextsJson(const std::vector<std::string>& texts) {
   return out;
 }
 
+// One flavor tried for one resource. Without a resource the flavor as a whole did not match, and
+// there are no amounts.
 json::object FlavorJson(const core::FlavorFinding& finding) {
   const core::FlavorVerdict& verdict = finding.verdict;
   json::object out;
@@ -52,6 +58,7 @@ json::object FlavorJson(const core::FlavorFinding& finding) {
   return out;
 }
 
+// One member: whether the job may go there, whether it fits now, and how it scores.
 json::object ClusterJson(const core::ClusterVerdict& verdict) {
   json::object out;
   out["cluster"] = verdict.cluster;
@@ -70,7 +77,8 @@ json::object ClusterJson(const core::ClusterVerdict& verdict) {
   return out;
 }
 
-json::object HeldByJson(const core::HeldBy& held) {
+// The workloads of one ClusterQueue that hold what the job lacks.
+json::object HeldByJson(const core::QueueHolders& held) {
   json::object amounts;
   for (const auto& [resource, amount] : held.amounts) {
     amounts[resource] = FormatQuantity(resource, amount);
@@ -86,10 +94,11 @@ json::object HeldByJson(const core::HeldBy& held) {
   return out;
 }
 
+// Null if the job does not lack quota that others hold.
 json::value PreemptionJson(const core::PreemptionFinding& finding) {
   if (!finding.asked) return nullptr;
   json::array held_by;
-  for (const core::HeldBy& held : finding.held_by) held_by.push_back(HeldByJson(held));
+  for (const core::QueueHolders& held : finding.held_by) held_by.push_back(HeldByJson(held));
   json::object out;
   out["policies"] = finding.policies;
   out["outcome"] = finding.outcome;
@@ -100,6 +109,7 @@ json::value PreemptionJson(const core::PreemptionFinding& finding) {
   return out;
 }
 
+// Null if the job does not wait.
 json::value StartJson(const StartEstimate& start) {
   if (!start.asked) return nullptr;
   json::object out;
@@ -112,7 +122,7 @@ json::value StartJson(const StartEstimate& start) {
 
 }  // namespace
 
-json::object ExplanationJson(const Explained& explained) {
+json::object ExplanationJson(const JobExplanation& explained) {
   const core::Explanation& why = explained.why;
   json::array flavors, clusters;
   for (const core::FlavorFinding& finding : why.flavors) flavors.push_back(FlavorJson(finding));

@@ -1,11 +1,11 @@
-// Explained as JSON. Pure: equal values, equal text.
+// JobExplanation as JSON. Pure: equal values give equal text.
 #pragma once
 
-#include "api/service/explained.h"
+#include "api/service/job_explanation.h"
 #include "schedd/text/json.h"
 
 namespace muster::api {
 
-json::object ExplanationJson(const Explained& explained);
+json::object ExplanationJson(const JobExplanation& explained);
 
 }  // namespace muster::api

@@ -1,3 +1,6 @@
+// FNV-1a over bytes and over JSON values. A JSON value is hashed by its content and not by its
+// text, so white space and the order of members in a request do not matter: the hashes of an
+// object's members are added up, and addition has no order.
 #include "api/service/fingerprint.h"
 
 #include <bit>
@@ -7,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kPrime = 0x100000001b3ULL;
 
-/// Kinds get different starting bytes, so that "1" and 1 differ.
+// The start for a JSON value. Each JSON type has its own tag, so that "1" and 1 differ.
 std::uint64_t Tagged(char tag) {
   return AddFingerprint(kFingerprintStart, std::string_view(&tag, 1));
 }
@@ -19,6 +22,7 @@ std::uint64_t AddFingerprint(std::uint64_t state, std::string_view bytes) {
   return AddFingerprint(state, static_cast<std::int64_t>(bytes.size()));
 }
 
+// The eight bytes of the number, the lowest first, on every machine.
 std::uint64_t AddFingerprint(std::uint64_t state, std::int64_t number) {
   auto rest = static_cast<std::uint64_t>(number);
   for (int i = 0; i < 8; ++i) {
@@ -50,7 +54,7 @@ std::uint64_t FingerprintOf(const json::value& value) {
       return state;
     }
     case json::kind::object: {
-      std::uint64_t members = 0;  // a sum: independent of their order
+      std::uint64_t members = 0;
       for (const auto& member : value.get_object()) {
         members += AddFingerprint(AddFingerprint(Tagged('m'), std::string_view(member.key())),
                                   static_cast<std::int64_t>(FingerprintOf(member.value())));

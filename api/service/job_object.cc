@@ -1,4 +1,10 @@
-// A job as an object on a Kubernetes path: its own kind, or Kueue's Workload.
+// A job as an object on a Kubernetes path: as its own kind, or as Kueue's Workload. Holds
+// SchedulerService::JobObject and WorkloadObject.
+//
+// A job's own object is the stored manifest with what Muster knows better: metadata, the present
+// priority class and boost, `suspend`, and the status of its kind (job_status.h). Quantities of the
+// manifest are stored as submitted and get their canonical form here. A Workload is made from the
+// record alone (workload_object.h), without the manifest.
 #include "api/service/job_status.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/views.h"
@@ -12,10 +18,10 @@
 namespace muster::api {
 namespace {
 
+// The members of metadata that an API server writes. A job that was deleted while it ran has a
+// deletionTimestamp until its record goes.
 void SetMetadata(const JobRecord& job, json::object* out) {
-  json::value& member = (*out)["metadata"];
-  if (!member.is_object()) member = json::object();
-  json::object& metadata = member.get_object();
+  json::object& metadata = MakeObjectAt(*out, "metadata");
   metadata["name"] = job.name;
   metadata["namespace"] = job.ns;
   metadata["uid"] = job.uid.ToString();
@@ -28,19 +34,14 @@ void SetMetadata(const JobRecord& job, json::object* out) {
   metadata["deletionTimestamp"] = FormatRfc3339(since);
 }
 
-bool HasSuspend(ShapeKind shape) {
-  return shape == ShapeKind::kJob || shape == ShapeKind::kJobSet || shape == ShapeKind::kRayJob ||
-         shape == ShapeKind::kRayCluster;
-}
-
-// The class and the boost that it has now, which need not be those it was submitted with.
+// Writes the present class and boost of the job, which may differ from those it was submitted with.
+// A boost of 0 is written only where the manifest has the annotation.
 void SetPriority(const JobRecord& job, json::object* metadata) {
   const auto set = [metadata](const char* map, std::string_view key, const std::string& text) {
-    json::value& member = (*metadata)[map];
-    if (!member.is_object()) member = json::object();
-    member.get_object()[key] = text;
+    MakeObjectAt(*metadata, map)[key] = text;
   };
   if (!job.priority_class.empty()) set("labels", shapes::kPriorityKey, job.priority_class);
+  // An annotation that the user wrote must show the present boost, also if that is 0 now.
   const bool written = metadata->contains("annotations") &&
                        (*metadata)["annotations"].is_object() &&
                        (*metadata)["annotations"].get_object().contains(shapes::kPriorityBoostKey);
@@ -56,7 +57,8 @@ json::value SchedulerService::JobObject(const JobRecord& job, const json::value&
   json::object out = canonical.is_object() ? canonical.get_object() : json::object();
   SetMetadata(job, &out);
   // Queued jobs are written with `suspend: true`; as under Kueue it is false from the start on.
-  json::object* spec = HasSuspend(job.shape) ? MutableObject(&out, "spec") : nullptr;
+  const bool suspends = ShapeInfoOf(job.shape).suspend_in_spec;
+  json::object* spec = suspends ? MutableObject(&out, "spec") : nullptr;
   json::value* suspend = spec == nullptr ? nullptr : spec->if_contains("suspend");
   if (suspend != nullptr) *suspend = !IsDispatched(job.state) && !job.start_time.set();
   SetPriority(job, &out["metadata"].get_object());

@@ -1,3 +1,6 @@
+// Translates a job's record into the status of its kind, one function per kind. The record has one
+// state for all kinds; each kind's API has its own words for it (conditions, a phase, a terminal
+// state). A condition's transition time is the time of the job's last change of state.
 #include "api/service/job_status.h"
 
 #include "api/service/views.h"
@@ -10,6 +13,7 @@ bool Waiting(const JobRecord& job) {
   return job.state == JobState::kHeld || job.state == JobState::kPending;
 }
 
+// The latest of the job's times that is set.
 WallTime LastChange(const JobRecord& job) {
   if (job.end_time.set()) return job.end_time;
   if (job.start_time.set()) return job.start_time;
@@ -17,6 +21,7 @@ WallTime LastChange(const JobRecord& job) {
   return job.submit_time;
 }
 
+// A condition with status True and the job's message.
 void AddCondition(json::array* conditions, const char* type, const std::string& reason,
                   const JobRecord& job) {
   conditions->push_back(ConditionJson({type, reason, job.message, true, LastChange(job)}));
@@ -26,8 +31,8 @@ void SetTime(json::object* status, const char* key, WallTime time) {
   if (time.set()) (*status)[key] = FormatRfc3339(time);
 }
 
-/// The condition by which a kind says success, failure or suspension; an empty name: the kind has
-/// none.
+// The condition types by which a kind reports success, failure, suspension and running; "" where
+// the kind has none.
 struct ConditionNames {
   const char* succeeded;
   const char* failed;
@@ -35,6 +40,7 @@ struct ConditionNames {
   const char* running;
 };
 
+// The one condition that the job's state implies, or none.
 json::array StateConditions(const JobRecord& job, const ConditionNames& names) {
   json::array out;
   const std::string reason(ReasonName(job.reason));
@@ -50,6 +56,7 @@ json::array StateConditions(const JobRecord& job, const ConditionNames& names) {
   return out;
 }
 
+// `ready` and `active` are the same number: the record counts ready pods only.
 json::object BatchJobStatus(const JobRecord& job) {
   json::object status;
   if (job.state == JobState::kRunning) status["ready"] = job.ready_pods;
@@ -62,6 +69,7 @@ json::object BatchJobStatus(const JobRecord& job) {
   return status;
 }
 
+// `restarts` is the number of times that Muster requeued the job.
 json::object JobSetStatus(const JobRecord& job) {
   json::object status;
   status["conditions"] = StateConditions(job, {"Completed", "Failed", "Suspended", ""});
@@ -73,6 +81,7 @@ json::object JobSetStatus(const JobRecord& job) {
   return status;
 }
 
+// Two words: the deployment's state and, once it ran, the job's own.
 json::object RayJobStatus(const JobRecord& job) {
   json::object status;
   const char* deployment = "Initializing";
@@ -114,8 +123,8 @@ json::object RayClusterStatus(const JobRecord& job) {
                     : Waiting(job)                  ? "suspended"
                     : IsTerminal(job.state)         ? "failed"
                                                     : "";
-  status["readyWorkerReplicas"] =
-      job.ready_pods > 0 ? job.ready_pods - 1 : 0;  // one of them is the head
+  // One of the ready pods is the head.
+  status["readyWorkerReplicas"] = job.ready_pods > 0 ? job.ready_pods - 1 : 0;
   return status;
 }
 
@@ -127,6 +136,8 @@ json::object PyTorchJobStatus(const JobRecord& job) {
   return status;
 }
 
+// `replicas` is the size of the first pod set: with a leader template that is the number of groups.
+// All of them count as ready while the job runs, since the record does not count groups.
 json::object LeaderWorkerSetStatus(const JobRecord& job) {
   std::int64_t replicas = 0;
   if (job.pod_sets != nullptr && !job.pod_sets->empty()) replicas = job.pod_sets->front().count;

@@ -1,7 +1,5 @@
-// Status of a job as its own kind's API writes it, so that tools for that kind read Muster's
-// answers.
-//
-// Pure functions.
+// The status of a job as its own kind's API writes it, so that tools for that kind can read
+// Muster's answers. Pure functions.
 #pragma once
 
 #include "schedd/model/job.h"
@@ -10,7 +8,7 @@
 namespace muster::api {
 
 /// `status` of the job's kind: batch/v1 Job's counts and Complete/Failed/Suspended conditions,
-/// RayJob's jobStatus, and so on. What the kind has and Muster does not observe is left out.
+/// RayJob's jobStatus, and so on. Members that Muster does not observe are left out.
 json::object KindStatus(const JobRecord& job, const AdmissionSettings& settings);
 
 }  // namespace muster::api

@@ -1,5 +1,9 @@
-// The job view twice: as a value, and as text appended without building one (lists of 100,000
-// jobs). A test holds the two equal.
+// The job view in two ways: as a JSON value (JobViewJson) and as text that is appended without
+// building a value (AppendJobView). The second is for lists of 100,000 jobs, where the values would
+// cost most of the time. kMembers lists the members once for the text and for `?fields=`; the unit
+// test views_test compares both ways, so a new member must be added to both.
+#include "api/service/job_view.h"
+
 #include <algorithm>
 #include <iterator>
 
@@ -8,7 +12,7 @@
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
 #include "schedd/core/preempt/eviction_pace.h"
-#include "schedd/shapes/batch/batch_spec.h"
+#include "schedd/shapes/batch/batch_environment.h"
 
 namespace muster::api {
 namespace {
@@ -18,10 +22,12 @@ json::value TimeJson(WallTime time) {
   return json::value(FormatRfc3339Micros(time));
 }
 
+// Null while the job holds no quota.
 const PodSetAssignment* AssignmentOf(const JobRecord& job, const std::string& pod_set) {
   return job.admission == nullptr ? nullptr : job.admission->Find(pod_set);
 }
 
+// `requests` are those of one pod; `flavors` are empty until quota is reserved.
 json::array PodSetsJson(const JobRecord& job) {
   json::array out;
   if (job.pod_sets == nullptr) return out;
@@ -40,6 +46,7 @@ json::array PodSetsJson(const JobRecord& job) {
   return out;
 }
 
+// A script's sbatch options, with the patterns of its output files expanded; null for other shapes.
 json::value BatchJson(const JobRecord& job) {
   const BatchDetails* batch = job.batch.get();
   if (batch == nullptr) return nullptr;
@@ -61,6 +68,7 @@ json::value BatchJson(const JobRecord& job) {
   return out;
 }
 
+// `key_and_colon` is JSON text such as `,"name":`; only `text` is escaped.
 void AppendKeyText(std::string_view key_and_colon, std::string_view text, std::string* out) {
   out->append(key_and_colon);
   AppendJsonString(text, out);
@@ -71,6 +79,7 @@ void AppendKeyNumber(std::string_view key_and_colon, std::int64_t number, std::s
   AppendJsonNumber(number, out);
 }
 
+// The text of PodSetsJson.
 void AppendPodSets(const JobRecord& job, std::string* out) {
   out->push_back('[');
   bool first_set = true;
@@ -103,6 +112,7 @@ void AppendPodSets(const JobRecord& job, std::string* out) {
   out->push_back(']');
 }
 
+// The text of ConditionJson for each condition.
 void AppendConditions(const JobRecord& job, std::string* out) {
   out->push_back('[');
   if (job.conditions != nullptr) {
@@ -121,6 +131,7 @@ void AppendConditions(const JobRecord& job, std::string* out) {
   out->push_back(']');
 }
 
+// Batch jobs are few in long lists, so their options go through a JSON value.
 void AppendBatch(const JobRecord& job, std::string* out) {
   if (job.batch == nullptr) {
     out->append("null");
@@ -129,6 +140,7 @@ void AppendBatch(const JobRecord& job, std::string* out) {
   }
 }
 
+// One member of the view as text.
 struct Member {
   std::string_view key;  // with its quotes and colon
   void (*append)(const JobRecord& job, std::string* out);
@@ -136,6 +148,7 @@ struct Member {
   std::string_view name() const { return key.substr(1, key.size() - 3); }
 };
 
+// Members that are a plain field of the record.
 template <auto kText>
 void AppendText(const JobRecord& job, std::string* out) {
   AppendJsonString(job.*kText, out);
@@ -149,96 +162,62 @@ void AppendTime(const JobRecord& job, std::string* out) {
   AppendJsonTime(job.*kTime, out);
 }
 
-// The members of the job view in their order.
-constexpr Member kMembers[] = {
-    {"\"id\":",
-     [](const JobRecord& job, std::string* out) { AppendJsonNumber(job.id.value, out); }},
-    {"\"uid\":", [](const JobRecord& job, std::string* out) { AppendJsonUid(job.uid, out); }},
-    {"\"name\":", AppendText<&JobRecord::name>},
-    {"\"namespace\":", AppendText<&JobRecord::ns>},
-    {"\"kind\":", [](const JobRecord& job,
-                     std::string* out) { AppendJsonString(ShapeKindName(job.shape), out); }},
-    {"\"apiVersion\":", [](const JobRecord& job,
-                           std::string* out) { AppendJsonString(ApiVersionOf(job.shape), out); }},
-    {"\"displayName\":", AppendText<&JobRecord::display_name>},
-    {"\"user\":", AppendText<&JobRecord::user>},
-    {"\"queue\":", AppendText<&JobRecord::local_queue>},
-    {"\"clusterQueue\":", AppendText<&JobRecord::cluster_queue>},
-    {"\"priority\":", AppendNumber<&JobRecord::priority>},
-    {"\"priorityClass\":", AppendText<&JobRecord::priority_class>},
-    {"\"state\":", [](const JobRecord& job,
-                      std::string* out) { AppendJsonString(JobStateName(job.state), out); }},
-    {"\"reason\":",
-     [](const JobRecord& job, std::string* out) { AppendJsonString(ReasonName(job.reason), out); }},
-    {"\"message\":", AppendText<&JobRecord::message>},
-    {"\"cluster\":", AppendText<&JobRecord::cluster>},
-    {"\"attempt\":", AppendNumber<&JobRecord::attempt>},
-    {"\"submitTime\":", AppendTime<&JobRecord::submit_time>},
-    {"\"admitTime\":", AppendTime<&JobRecord::admit_time>},
-    {"\"startTime\":", AppendTime<&JobRecord::start_time>},
-    {"\"endTime\":", AppendTime<&JobRecord::end_time>},
-    {"\"requeueAt\":",
-     [](const JobRecord& job, std::string* out) { AppendJsonTime(RequeueAt(job), out); }},
-    {"\"exitCode\":",
-     [](const JobRecord& job, std::string* out) {
-       if (job.exit_code) {
-         AppendJsonNumber(*job.exit_code, out);
-       } else {
-         out->append("null");
-       }
-     }},
-    {"\"exitSignal\":", AppendNumber<&JobRecord::exit_signal>},
-    {"\"timeLimitSeconds\":", AppendNumber<&JobRecord::time_limit_s>},
-    {"\"podSets\":", AppendPodSets},
-    {"\"conditions\":", AppendConditions},
-    {"\"batch\":", AppendBatch},
-};
+// The members of the job view in their order, which is the order of JobViewJson.
+constexpr Member kMembers[] =
+    {
+        {"\"id\":",
+         [](const JobRecord& job, std::string* out) { AppendJsonNumber(job.id.value, out); }},
+        {"\"uid\":", [](const JobRecord& job, std::string* out) { AppendJsonUid(job.uid, out); }},
+        {"\"name\":", AppendText<&JobRecord::name>},
+        {"\"namespace\":", AppendText<&JobRecord::ns>},
+        {"\"kind\":", [](const JobRecord& job,
+                         std::string* out) { AppendJsonString(ShapeKindName(job.shape), out); }},
+        {"\"apiVersion\":",
+         [](const JobRecord& job, std::string* out) {
+  AppendJsonString(ApiVersionOf(job.shape), out);
+         }},
+        {"\"displayName\":", AppendText<&JobRecord::display_name>},
+        {"\"user\":", AppendText<&JobRecord::user>},
+        {"\"queue\":", AppendText<&JobRecord::local_queue>},
+        {"\"clusterQueue\":", AppendText<&JobRecord::cluster_queue>},
+        {"\"priority\":", AppendNumber<&JobRecord::priority>},
+        {"\"priorityClass\":", AppendText<&JobRecord::priority_class>},
+        {"\"state\":", [](const JobRecord& job,
+                          std::string* out) { AppendJsonString(JobStateName(job.state), out); }},
+        {"\"reason\":", [](const JobRecord& job,
+                           std::string* out) { AppendJsonString(ReasonName(job.reason), out); }},
+        {"\"message\":", AppendText<&JobRecord::message>},
+        {"\"cluster\":", AppendText<&JobRecord::cluster>},
+        {"\"attempt\":", AppendNumber<&JobRecord::attempt>},
+        {"\"submitTime\":", AppendTime<&JobRecord::submit_time>},
+        {"\"admitTime\":", AppendTime<&JobRecord::admit_time>},
+        {"\"startTime\":", AppendTime<&JobRecord::start_time>},
+        {"\"endTime\":", AppendTime<&JobRecord::end_time>},
+        {"\"requeueAt\":",
+         [](const JobRecord& job, std::string* out) { AppendJsonTime(RequeueAt(job), out); }},
+        {"\"exitCode\":",
+         [](const JobRecord& job, std::string* out) {
+  if (job.exit_code) {
+    AppendJsonNumber(*job.exit_code, out);
+  } else {
+    out->append("null");
+  }
+         }},
+                 {"\"exitSignal\":", AppendNumber<&JobRecord::exit_signal>},
+                 {"\"timeLimitSeconds\":", AppendNumber<&JobRecord::time_limit_s>},
+                 {"\"podSets\":", AppendPodSets}, {"\"conditions\":", AppendConditions},
+                 {"\"batch\":", AppendBatch},
+                 };
+// JobMembers has one bit for each.
 static_assert(std::size(kMembers) == JobMembers().size());
 
 }  // namespace
 
-std::string_view ApiVersionOf(ShapeKind shape) {
-  switch (shape) {
-    case ShapeKind::kJob:
-      return "batch/v1";
-    case ShapeKind::kJobSet:
-      return "jobset.x-k8s.io/v1alpha2";
-    case ShapeKind::kRayJob:
-    case ShapeKind::kRayCluster:
-      return "ray.io/v1";
-    case ShapeKind::kPyTorchJob:
-      return "kubeflow.org/v1";
-    case ShapeKind::kLeaderWorkerSet:
-      return "leaderworkerset.x-k8s.io/v1";
-    case ShapeKind::kBatchScript:
-      return "muster.io/v1";
-    case ShapeKind::kWorkload:
-      return "kueue.x-k8s.io/v1beta1";
-  }
-  return "";
-}
+std::string_view ApiVersionOf(ShapeKind shape) { return ShapeInfoOf(shape).api_version; }
 
 WallTime RequeueAt(const JobRecord& job) {
   const bool waits = job.state == JobState::kPending || job.state == JobState::kHeld;
   return waits ? core::HeldBackUntil(job).value_or(WallTime{}) : WallTime{};
-}
-
-json::object ConditionJson(const Condition& condition) {
-  json::object out;
-  out["type"] = condition.type;
-  out["status"] = condition.status ? "True" : "False";
-  out["reason"] = condition.reason;
-  out["message"] = condition.message;
-  out["lastTransitionTime"] = FormatRfc3339(condition.last_transition);
-  return out;
-}
-
-json::object ResourcesJson(const ResourceList& resources) {
-  json::object out;
-  for (const ResourceAmount& amount : resources) {
-    out[amount.resource] = FormatQuantity(amount.resource, amount.amount);
-  }
-  return out;
 }
 
 json::object JobViewJson(const JobRecord& job) {

@@ -1,4 +1,10 @@
-// Use cases: read and steer one job.
+// Use cases that read and steer one job: find it, change its state, its events, attempts and
+// manifest; the audit trail. Holds these methods of SchedulerService.
+//
+// A job is named by its number, by its uid, or by NAMESPACE/NAME. A name means the one job of that
+// name that has not ended, else the only ended one; for a batch script --job-name counts as well.
+// If several jobs qualify, the answer is 409 with their numbers. Jobs that have left memory are
+// read from the store (blocking).
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -8,20 +14,19 @@
 #include "api/service/workload_name.h"
 #include "schedd/base/limits.h"
 #include "schedd/shapes/kinds/job_change.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::api {
 namespace {
 
-constexpr ShapeKind kShapes[] = {ShapeKind::kJob,         ShapeKind::kJobSet,
-                                 ShapeKind::kRayJob,      ShapeKind::kRayCluster,
-                                 ShapeKind::kPyTorchJob,  ShapeKind::kLeaderWorkerSet,
-                                 ShapeKind::kBatchScript, ShapeKind::kWorkload};
+// Jobs that a refusal of an ambiguous name lists.
+constexpr std::size_t kListedNamesakes = 10;
 
-constexpr std::size_t kListedNamesakes = 10;  // in a refusal
+// Events of one job in an answer: far more than its attempts can make.
+constexpr std::size_t kJobEvents = 10'000;
 
-constexpr std::size_t kJobEvents = 10'000;  // of one job: far more than its attempts can make
-
-constexpr std::size_t kCutNameBytes = 253;  // the longest name that an object may have
+// The longest name that an object may have; a Workload's name of this length may be cut.
+constexpr std::size_t kCutNameBytes = 253;
 
 Error NoSuchJob(const std::string& id) { return NotFound("job \"" + id + "\" does not exist"); }
 
@@ -29,7 +34,7 @@ bool IsNamed(const JobRecord& job, const std::string& ns, const std::string& nam
   return job.ns == ns && (job.name == name || job.display_name == name);
 }
 
-/// A name is no choice between jobs: the answer lists them, the newest first.
+// The refusal of a name that several jobs have. It lists them, the newest first.
 Error SeveralJobs(const std::string& ns, const std::string& name, const std::vector<JobPtr>& jobs) {
   std::string list;
   std::size_t listed = 0;
@@ -45,21 +50,22 @@ Error SeveralJobs(const std::string& ns, const std::string& name, const std::vec
                                               "\", use a number: " + list};
 }
 
+// The permission that a change needs.
 auth::Verb VerbOf(JobVerb verb) {
   return verb == JobVerb::kCancel || verb == JobVerb::kDelete ? auth::Verb::kDelete
                                                               : auth::Verb::kUpdate;
 }
 
+// A batch script gets its name from the engine, after its manifest was written.
 void SetName(const JobRecord& job, json::value* manifest) {
   if (!manifest->is_object()) return;
-  json::value& metadata = manifest->get_object()["metadata"];
-  if (!metadata.is_object()) metadata = json::object();
-  metadata.get_object()["name"] = job.name;
+  MakeObjectAt(manifest->get_object(), "metadata")["name"] = job.name;
 }
 
 }  // namespace
 
 Result<JobPtr> SchedulerService::FindJobById(JobId id) const {
+  // A job in memory needs no read of the store.
   if (JobPtr live = engine_.View()->jobs.Find(id)) return live;
   Result<JobPtr> stored = store_.ReadJob(id);
   if (!stored.ok() && stored.error().code == Code::kNotFound)
@@ -75,7 +81,8 @@ Result<JobPtr> SchedulerService::FindJobByName(const std::string& ns,
     if (IsNamed(*job, ns, name) && !IsTerminal(job->state)) live.push_back(job);
     return true;
   });
-  if (live.empty()) {  // what has ended, and what this view does not have yet
+  // The store also has jobs that were committed after this view was published.
+  if (live.empty()) {
     JobQuery query;
     query.ns = ns;
     query.name = name;
@@ -94,6 +101,7 @@ Result<JobPtr> SchedulerService::FindJobByName(const std::string& ns,
 }
 
 Result<JobPtr> SchedulerService::FindJob(const std::string& id) const {
+  // A number, then a uid, then NAMESPACE/NAME: the first form that the text has.
   std::int64_t number = 0;
   const char* end = id.data() + id.size();
   const auto parsed = std::from_chars(id.data(), end, number);
@@ -132,20 +140,23 @@ Result<JobPtr> SchedulerService::GetJobByName(const auth::Principal& who, const 
                   "\" not found in namespace \"" + ns + "\"");
 }
 
+// A Workload's name has the job's name in it (workload_name.h), so for each shape the store is
+// asked for that job and its Workload's name is compared. A name that was cut to the longest length
+// does not contain the whole job name; then all jobs in memory are compared.
 Result<JobPtr> SchedulerService::GetJobByWorkload(const auth::Principal& who, const std::string& ns,
                                                   const std::string& workload) const {
   const Status allowed = Allow(who, auth::Verb::kGet, "jobs", ns, workload);
   if (!allowed.ok()) return allowed.error();
-  for (const ShapeKind shape : kShapes) {
-    const std::string name = JobNameIn(workload, shape);
+  for (const ShapeInfo& info : kShapeInfos) {
+    const std::string name = JobNameIn(workload, info.kind);
     if (name.empty()) continue;
-    const Result<JobId> id = store_.FindJob(ns, shape, name);
+    const Result<JobId> id = store_.FindJob(ns, info.kind, name);
     if (!id.ok() && id.error().code != Code::kNotFound) return id.error();
     if (!id.ok()) continue;
     Result<JobPtr> job = FindJobById(*id);
+    // Another job of the same shape and name may have had the Workload that is asked for.
     if (!job.ok() || WorkloadNameOf(**job) == workload) return job;
   }
-  // A name that was cut does not tell the job's.
   JobPtr cut;
   if (workload.size() >= kCutNameBytes) {
     engine_.View()->jobs.ForEach(JobId{}, [&](const JobPtr& job) {
@@ -214,7 +225,6 @@ Result<json::value> SchedulerService::JobManifest(const auth::Principal& who, Jo
   if (!texts.ok()) return texts.error();
   if (texts->empty()) return NoSuchJob(std::to_string(id.value));
   Result<json::value> manifest = ParseJson(texts->front());
-  // A batch script got its name after its manifest was written.
   if (manifest.ok()) {
     SetName(**job, &*manifest);
     shapes::ShowChanges(**job, &*manifest);

@@ -1,3 +1,6 @@
+// Formats times and uids into a buffer of fixed layout, without the C library's time functions and
+// without allocation: a list of 100,000 jobs has half a million times. Times are UTC and may be
+// before 1970; years have four digits.
 #include "api/service/json_append.h"
 
 #include <cstring>
@@ -7,6 +10,7 @@ namespace {
 
 constexpr char kHex[] = "0123456789abcdef";
 
+// Writes `value` in `width` decimal digits with leading zeros.
 void PutDigits(std::int64_t value, int width, char* at) {
   for (int i = width - 1; i >= 0; --i) {
     at[i] = static_cast<char>('0' + value % 10);
@@ -18,8 +22,8 @@ struct CivilDate {
   std::int64_t year, month, day;
 };
 
-/// Days since 1970-01-01 to a proleptic Gregorian date: years are counted from March, so that the
-/// leap day is the last of its year, in eras of 400 years (146,097 days).
+// Days since 1970-01-01 as a proleptic Gregorian date. Years are counted from March, so that the
+// leap day is the last day of a year, in eras of 400 years (146,097 days).
 CivilDate DateOfDays(std::int64_t days) {
   const std::int64_t shifted = days + 719'468;  // days since 0000-03-01
   const std::int64_t era = (shifted >= 0 ? shifted : shifted - 146'096) / 146'097;
@@ -34,9 +38,10 @@ CivilDate DateOfDays(std::int64_t days) {
           day_of_year - (153 * march_month + 2) / 5 + 1};
 }
 
-/// The time in quotes, with microseconds or without.
+// The time in quotes, with or without microseconds.
 void AppendTime(WallTime time, bool with_micros, std::string* out) {
   std::int64_t seconds = time.us / kMicrosPerSecond;
+  // Before 1970 the remainders are negative: a unit is borrowed from the next larger part.
   std::int64_t micros = time.us % kMicrosPerSecond;
   if (micros < 0) {
     micros += kMicrosPerSecond;
@@ -84,6 +89,7 @@ void AppendJsonSeconds(WallTime time, std::string* out) {
 }
 
 void AppendJsonUid(const Uid& uid, std::string* out) {
+  // 32 digits, four hyphens and two quotes.
   char text[38];
   char* at = text;
   *at++ = '"';

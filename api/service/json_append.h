@@ -1,6 +1,4 @@
-// Appends JSON tokens to a text buffer: the building stones of the fast job view, beside
-// AppendJsonString of schedd/text.
-//
+// Appends JSON tokens to a text buffer, for the fast job view; AppendJsonString is in schedd/text.
 // Pure functions, thread-safe.
 #pragma once
 
@@ -13,9 +11,9 @@
 
 namespace muster::api {
 
-/// "2026-11-21T10:00:00.123456Z" in quotes, or null if not set.
+/// "2026-11-21T10:00:00.123456Z" in quotes; null if `time` is unset.
 void AppendJsonTime(WallTime time, std::string* out);
-/// "2026-11-21T10:00:00Z" in quotes, as conditions have it; "" in quotes if not set.
+/// "2026-11-21T10:00:00Z" in quotes, the form of conditions; "" in quotes if `time` is unset.
 void AppendJsonSeconds(WallTime time, std::string* out);
 /// A uid in quotes.
 void AppendJsonUid(const Uid& uid, std::string* out);

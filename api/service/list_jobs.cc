@@ -1,7 +1,12 @@
-// Use case: list jobs, page by page, from memory (live and lately ended) and the store (ended).
+// Use case: list jobs, page by page. Holds SchedulerService::ListJobs.
 //
-// Both sources answer in id order after the page's key, at most one page each, so their merge, cut
-// to a page, is the page. A job that is in both is taken from memory.
+// Live jobs and those that ended lately are in memory (the published view); all ended jobs are in
+// the store. Both sources answer in id order from the page's first id on, with at most one page
+// each and one job more; their merge, cut to a page, is therefore the page. A job that is in both
+// is taken from memory. A page begins after the last id of the page before, so jobs that come and
+// go between two pages shift nothing.
+#include "api/service/list_jobs.h"
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -13,8 +18,10 @@ namespace muster::api {
 namespace {
 
 constexpr std::size_t kDefaultPage = 100;
-constexpr std::string_view kTokenPrefix = "after-";  // clients treat tokens as opaque
+// The prefix of page tokens, which clients treat as opaque.
+constexpr std::string_view kTokenPrefix = "after-";
 
+// The id after which a page begins; 0 for the first page.
 Result<JobId> ParseToken(const std::string& token) {
   if (token.empty()) return JobId{};
   std::int64_t id = -1;
@@ -32,6 +39,7 @@ bool Wants(const JobFilter& filter, JobState state) {
          std::find(filter.states.begin(), filter.states.end(), state) != filter.states.end();
 }
 
+// The filter for jobs in memory; QueryOf is the same filter for the store.
 bool Passes(const JobFilter& filter, const JobRecord& job) {
   if (!filter.ns.empty() && job.ns != filter.ns) return false;
   if (!filter.queue.empty() && job.local_queue != filter.queue) return false;
@@ -56,8 +64,9 @@ JobQuery QueryOf(const JobFilter& filter, JobId after, std::size_t count) {
   return query;
 }
 
-/// Ended jobs of the store, by state: each state at most `count`, which is enough for a page of
-/// all. Few jobs have one name, so one look finds those of every state.
+// Adds ended jobs of the store to `found`. A query of the store has at most one state, so each
+// wanted state is read on its own, with at most `count` jobs: enough for a page in any mix of
+// states. With a name one query finds the jobs of all states, since few jobs have one name.
 Status ReadEnded(Store& store, const JobFilter& filter, JobId after, std::size_t count,
                  std::map<JobId, JobPtr>* found) {
   if (!filter.name.empty()) {
@@ -79,6 +88,7 @@ Status ReadEnded(Store& store, const JobFilter& filter, JobId after, std::size_t
   return Done{};
 }
 
+// Merges two lists in id order; of a job in both, the record of `live` stays.
 std::vector<JobPtr> Merged(std::vector<JobPtr> live, const std::map<JobId, JobPtr>& ended) {
   if (ended.empty()) return live;
   std::vector<JobPtr> all;
@@ -110,8 +120,9 @@ Result<JobPage> SchedulerService::ListJobs(const auth::Principal& who, const Job
   const bool wants_ended = Wants(filter, JobState::kSucceeded) ||
                            Wants(filter, JobState::kFailed) || Wants(filter, JobState::kCancelled);
   std::map<JobId, JobPtr> ended;
-  if (wants_ended) {  // before the view: a job that ends meanwhile is then in one of the two, or in
-                      // both
+  // The store is read before the view is taken, so that a job that ends or leaves memory between
+  // the two is in at least one of them.
+  if (wants_ended) {
     const Status read = ReadEnded(store_, filter, *after, size + 1, &ended);
     if (!read.ok()) return read.error();
   }
@@ -121,6 +132,7 @@ Result<JobPage> SchedulerService::ListJobs(const auth::Principal& who, const Job
     if (Passes(filter, *job)) live.push_back(job);
     return live.size() <= size;
   });
+  // One job more than a page was asked for, so a longer list means that there is a next page.
   JobPage page;
   page.items = Merged(std::move(live), ended);
   if (page.items.size() > size) {

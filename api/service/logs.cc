@@ -1,4 +1,6 @@
-// Use cases: pods, their events and logs of a job, read from the member that runs (or ran) it.
+// Use cases that ask a member cluster: a job's pods, its events there, and its logs. Holds these
+// methods of SchedulerService. They block on the member. What is read belongs to the job's current
+// attempt, or to the last one that ran on a member if there is no current one.
 #include <algorithm>
 
 #include "api/service/scheduler_service.h"
@@ -16,6 +18,7 @@ Result<DispatchKey> SchedulerService::LatestAttempt(const JobRecord& job) const 
     if (attempt.cluster.empty()) continue;
     if (last == nullptr || attempt.attempt > last->attempt) last = &attempt;
   }
+  // No attempt of the job has reached a member.
   if (last == nullptr) {
     return Error{Code::kFailedPrecondition,
                  "job " + std::to_string(job.id.value) + " has not run on a member cluster"};
@@ -38,13 +41,14 @@ Result<std::vector<Item>> SchedulerService::OfMember(
   if (!job.ok()) return job.error();
   const Result<DispatchKey> key = LatestAttempt(**job);
   if (!key.ok()) {
+    // A job that has not run has no pods and no events.
     if (key.error().code == Code::kFailedPrecondition) return std::vector<Item>{};
     return key.error();
   }
   const Result<Backend*> backend = BackendOf(*key);
   if (!backend.ok()) return backend.error();
   Result<std::vector<Item>> items = ((*backend)->*read)(*key);
-  // One that waits again has none: those of its last attempt went with it.
+  // A job that waits again has no pods: the member removed those of the last attempt with it.
   const bool waits = !IsTerminal((*job)->state) && !HoldsQuota((*job)->state);
   if (!items.ok() && waits && items.error().code == Code::kNotFound) return std::vector<Item>{};
   return items;
@@ -77,6 +81,7 @@ Result<LogChunk> SchedulerService::ReadLog(const auth::Principal& who, const std
   if (!key.ok()) return key.error();
   const Result<Backend*> backend = BackendOf(*key);
   if (!backend.ok()) return backend.error();
+  // One read of a member's log is bounded whatever the caller asks for.
   LogQuery bounded = query;
   bounded.max_bytes = std::min(query.max_bytes, limits::kLogReadBytes);
   return (*backend)->ReadLog(*key, bounded);

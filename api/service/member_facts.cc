@@ -1,3 +1,6 @@
+// Writes what Muster knows of a member cluster: capacity and free amounts, labels, taints,
+// properties, and how much is free on its largest machines. Facts come from the member's last
+// report (MemberCluster) and from the scheduler's accounts of what is free (core::ClusterView).
 #include "api/service/member_facts.h"
 
 #include <algorithm>
@@ -10,7 +13,8 @@
 namespace muster::api {
 namespace {
 
-constexpr std::int64_t kOverdueS = 30;  // after a heartbeat's period: more than a probe takes
+// Facts are stale so long after the heartbeat period: longer than a probe takes.
+constexpr std::int64_t kOverdueS = 30;
 
 json::object LabelsJson(const LabelMap& labels) {
   json::object out;
@@ -33,25 +37,29 @@ json::array NamesJson(const std::vector<std::string>& names) {
   return out;
 }
 
-// What is free is never less than nothing, even where more is held than there is.
+// Negative amounts become 0: jobs may hold more of a member than its capacity after machines left
+// it.
 ResourceList Clamped(ResourceList amounts) {
   for (auto& one : amounts) one.amount = std::max<std::int64_t>(0, one.amount);
   return amounts;
 }
 
+// Members that report no capacity have their allocatable amounts as capacity.
 const ResourceList& CapacityOf(const MemberCluster& member) {
   return member.capacity.empty() ? member.allocatable : member.capacity;
 }
 
+// The number of machines; negative if it is not known.
 std::int64_t MachinesOf(const MemberCluster& member) {
   if (member.node_count >= 0 || member.nodes.empty()) return member.node_count;
   return static_cast<std::int64_t>(member.nodes.size());
 }
 
-// The most that is free on one machine, and how many machines have how much free: in powers of two
-// of whole units, so that any fleet fits a screen.
+// The largest free amount on one machine, and how many machines have how much free. The counts are
+// grouped by powers of two of whole units, so that any fleet fits a screen.
 json::object MachinesJson(const MachineGroups& groups) {
-  using Slots = std::map<std::int64_t, std::int64_t, std::greater<>>;  // at least so much: machines
+  // Free amount (rounded down to a power of two) to the number of machines, the largest first.
+  using Slots = std::map<std::int64_t, std::int64_t, std::greater<>>;
   std::map<std::string, Slots> slots;
   std::map<std::string, std::int64_t> largest;
   std::int64_t machines = 0;
@@ -60,6 +68,7 @@ json::object MachinesJson(const MachineGroups& groups) {
     for (const ResourceAmount& one : group.free) {
       const std::int64_t unit = IsMilliResource(one.resource) ? 1000 : 1;
       const std::int64_t whole = std::max<std::int64_t>(0, one.amount / unit);
+      // The largest power of two that is free, in whole units (cpu: cores).
       const auto floor = std::bit_floor(static_cast<std::uint64_t>(whole));
       slots[one.resource][static_cast<std::int64_t>(floor) * unit] += group.count;
       std::int64_t& most = largest[one.resource];
@@ -87,7 +96,7 @@ std::map<std::string, std::string> PropertiesOf(const MemberCluster& member) {
   if (const std::int64_t machines = MachinesOf(member); machines >= 0)
     out.emplace(kNodeCountProperty, std::to_string(machines));
   if (!member.version.empty()) out.emplace(kVersionProperty, member.version);
-  // As they are written, quantities too.
+  // Declared properties keep the text that they were declared with, quantities as well.
   for (const auto& [name, text] : member.properties.texts) out.emplace(name, text);
   return out;
 }
@@ -119,6 +128,7 @@ json::object FactsJson(const core::ClusterView& cluster, WallTime now) {
   out["backend"] = member.backend;
   out["healthy"] = member.healthy;
   if (!member.message.empty()) out["message"] = member.message;
+  // Age in whole seconds; a member whose clock is ahead has age 0.
   if (member.observed_at.set()) {
     const std::int64_t age =
         std::max<std::int64_t>(0, (now.us - member.observed_at.us) / kMicrosPerSecond);

@@ -1,4 +1,12 @@
-// Use cases: members that are added and removed while the daemon runs.
+// Use cases: members that are added and removed while the daemon runs. Holds
+// SchedulerService::AddMember and RemoveMember.
+//
+// A member is added in three steps: the objects it needs are built and validated, the cluster is
+// asked what it is and what Muster may do there (MemberProbe, blocking), and then the kubeconfig
+// (as a Secret) and the MemberCluster are committed in one ApplyCommand. Nothing is stored if the
+// cluster cannot be used, unless the caller forces it. A removal deletes both objects in one
+// command; the engine refuses it while jobs are there. Configuration objects that placements
+// brought to the member stay on it, as KubeFleet leaves them; the answer counts them.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -15,9 +23,11 @@ namespace {
 constexpr const char* kSystemNamespace = "muster-system";
 constexpr const char* kSecretKey = "kubeconfig";
 
+// The name of the Secret that AddMember makes.
 std::string SecretOf(const std::string& member) { return "muster-member-" + member; }
 
-// The paths of the object that is made become those of the request.
+// Translates the paths of the object that is made into those of the request: "metadata.name" is
+// "name".
 Error OfRequest(Error error) {
   const auto reworded = [](std::string* text) {
     constexpr std::string_view kPrefix = "metadata.";
@@ -28,6 +38,7 @@ Error OfRequest(Error error) {
   return error;
 }
 
+// A MemberCluster with the annotations of a registered member.
 json::object ManifestOf(const NewMember& wanted) {
   const MemberDeclaration& member = wanted.declaration;
   json::object labels;
@@ -57,8 +68,8 @@ ObjectChange ChangeTo(ObjectKind kind, const std::string& ns, const std::string&
   return change;
 }
 
-// The namespace if it is missing, the Secret, the member: one change, so that a daemon that is
-// killed has all of it or nothing.
+// The namespace if it is missing, the MemberCluster and its Secret. They are one change, so that a
+// daemon that is killed has stored all of them or none.
 Result<std::vector<ObjectChange>> ChangesFor(const WorldView& view, const NewMember& wanted) {
   const std::string& name = wanted.declaration.name;
   ConfigView config = *view.config;
@@ -86,6 +97,7 @@ Result<std::vector<ObjectChange>> ChangesFor(const WorldView& view, const NewMem
   return changes;
 }
 
+// The refusal of a cluster that the probe found problems with.
 Error Unusable(const std::string& name, const MemberReport& report) {
   Error error = InvalidArgument("the cluster cannot be member " + name +
                                 " as it is; nothing was stored, and --force (force: true) adds it "
@@ -96,7 +108,8 @@ Error Unusable(const std::string& name, const MemberReport& report) {
   return error;
 }
 
-// What is not on record as ours was never made, or was somebody else's.
+// Counts the configuration objects that Muster applied to the member. An object without a recorded
+// remote uid was never created there, or belongs to somebody else.
 RemovedMember StayingOn(const WorldView& view, const std::string& cluster) {
   RemovedMember removed;
   for (const auto& [key, work] : view.works->works) {
@@ -125,8 +138,9 @@ void SchedulerService::AddMember(const auth::Principal& who, const NewMember& wa
     return done(AlreadyExists("member cluster " + name + " exists"));
   Result<std::vector<ObjectChange>> changes = ChangesFor(**view, wanted);
   if (!changes.ok()) return done(changes.error());
-  // One at a time: each holds a thread for as long as the cluster needs to answer. Who has been
-  // answered may ask again at once.
+  // The probe holds this thread for as long as the cluster needs to answer, so only one runs at a
+  // time. The lock is released before each answer, so that a caller may add the next member as soon
+  // as it has one.
   std::unique_lock alone(probing_, std::try_to_lock);
   if (!alone.owns_lock())
     return done(Overloaded("another member cluster is being added; try again", 2000));
@@ -135,7 +149,8 @@ void SchedulerService::AddMember(const auth::Principal& who, const NewMember& wa
     alone.unlock();
     return done(report.error());
   }
-  // One that was added just now has not told who it is yet.
+  // A member that was added just now has not reported its incarnation to the view yet, so the ones
+  // added by this process are compared as well: two names for one cluster are a problem.
   const WorldViewPtr now = engine_.View();
   for (const auto& [other, incarnation] : added_) {
     if (incarnation != report->incarnation || !report->problems.empty()) continue;
@@ -149,12 +164,12 @@ void SchedulerService::AddMember(const auth::Principal& who, const NewMember& wa
   ApplyCommand command;
   command.actor = {who.user, who.method};
   command.changes = std::move(*changes);
-  PostCommand<std::vector<ObjectApplied>>(
+  PostCommand<std::vector<AppliedObject>>(
       engine_, std::move(command),
       [done = std::move(done), report = std::move(*report),
-       name](const Result<std::vector<ObjectApplied>>& applied) {
-        if (!applied.ok()) return done(applied.error());
-        done(AddedMember{name, report});
+       name](const Result<std::vector<AppliedObject>>& applied) {
+    if (!applied.ok()) return done(applied.error());
+    done(AddedMember{name, report});
       });
 }
 
@@ -169,6 +184,7 @@ void SchedulerService::RemoveMember(const auth::Principal& who, const std::strin
   if (member == objects.end())
     return done(NotFound("member cluster " + cluster + " does not exist"));
   const std::string secret = KubeconfigSecretOf(*member->second);
+  // A member of a flag would come back with the next start of the daemon.
   if (secret.empty()) {
     return done(Error{Code::kFailedPrecondition, "member cluster " + cluster +
                                                      " is declared by a flag of the daemon; it "
@@ -185,26 +201,28 @@ void SchedulerService::RemoveMember(const auth::Principal& who, const std::strin
     command.changes.push_back(std::move(change));
   };
   remove(ObjectKind::kMemberCluster, "", cluster);
-  // Only the one that was made with the member: another may be somebody else's.
+  // Only the Secret that AddMember made goes: one of another name may belong to somebody else.
   if (secret == std::string(kSystemNamespace) + "/" + SecretOf(cluster) &&
       objects.contains({ObjectKind::kSecret, kSystemNamespace, SecretOf(cluster)})) {
     remove(ObjectKind::kSecret, kSystemNamespace, SecretOf(cluster));
   }
-  const auto go = [this, command = std::move(command), cluster,
-                   done](const Result<std::size_t>&) mutable {
+  // The removal itself; with `force` it runs after the fence.
+  const auto go =
+      [this, command = std::move(command), cluster, done](const Result<std::size_t>&) mutable {
     const RemovedMember removed = StayingOn(*engine_.View(), cluster);
-    PostCommand<std::vector<ObjectApplied>>(
+    PostCommand<std::vector<AppliedObject>>(
         engine_, std::move(command),
-        [done, removed](const Result<std::vector<ObjectApplied>>& applied) {
-          if (!applied.ok()) return done(OfOnlyDocument(applied.error()));
-          done(removed);
+        [done, removed](const Result<std::vector<AppliedObject>>& applied) {
+      if (!applied.ok()) return done(OfOnlyDocument(applied.error()));
+      done(removed);
         });
   };
   if (!force) {
     auto now = go;
     return now(std::size_t{0});
   }
-  // Of one that answers nothing is given up: the removal then says what it still runs.
+  // A fence gives up the attempts on a member that does not answer. If the member answers, the
+  // fence is refused and the removal is tried all the same: its own refusal says what still runs.
   FenceCommand fence{{who.user, who.method}, cluster, {}};
   fence.whatever_policy = true;
   PostCommand<std::size_t>(engine_, std::move(fence), go);

@@ -1,3 +1,6 @@
+// Whether a job fits any member is decided by core::NeverFits from sizes alone: the requests of its
+// pods against the members' machines. Facts that are not known count in favour of the member, so
+// only what is certain is refused.
 #include "api/service/never_fits.h"
 
 #include <string>
@@ -9,7 +12,8 @@
 namespace muster::api {
 namespace {
 
-// Read from the manifest: it is asked for only when a job is refused or about to wait for ever.
+// Whether the job's ClusterQueue refuses such jobs. The annotation is read from the stored manifest
+// and not kept parsed, since only jobs that never fit ask for it.
 bool Refuses(const WorldView& view, const JobRecord& draft) {
   const auto queue = view.objects->find({ObjectKind::kClusterQueue, "", draft.cluster_queue});
   const json::string* choice = nullptr;
@@ -25,6 +29,7 @@ bool Refuses(const WorldView& view, const JobRecord& draft) {
 
 Status RefuseNeverFits(const WorldView& view, const JobRecord& draft) {
   if (draft.pod_sets == nullptr) return Done{};
+  // A job may be bound to one member by its placement; then the others do not matter.
   const std::string pinned = draft.placement == nullptr ? "" : draft.placement->cluster;
   const std::string never = core::NeverFits(view.clusters, *draft.pod_sets, pinned);
   if (never.empty() || !Refuses(view, draft)) return Done{};

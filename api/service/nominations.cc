@@ -1,4 +1,6 @@
-// Members whose own queues are asked to admit a job: what a controller says over the API.
+// Use case: a controller nominates the members whose own queues are asked to admit a job (dispatch
+// mode External). Holds SchedulerService::NominateClusters. Members that run no queue are refused
+// here, each by its index; the engine judges the rest.
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
 
@@ -24,6 +26,7 @@ void SchedulerService::NominateClusters(const auth::Principal& who, const std::s
   NominateCommand command;
   command.actor = {who.user, who.method};
   command.job = (*job)->id;
+  // The present attempt, whichever it is.
   command.attempt = -1;
   command.clusters = std::move(clusters);
   PostCommand<JobPtr>(engine_, std::move(command), std::move(done));

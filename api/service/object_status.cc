@@ -1,3 +1,10 @@
+// Derives the status of ClusterQueues, LocalQueues, Cohorts and MemberClusters from the world view.
+//
+// Usage of a ClusterQueue comes from the quota tree of the published usage, which counts every job
+// that holds quota. `flavorsReservation` is that amount; `flavorsUsage` is that amount less the
+// quota of jobs whose admission checks are not ready (CountUnadmitted). The tree knows no
+// LocalQueues, so their amounts are summed from the jobs. Whether a queue is active is decided by
+// core::ReadinessOf, the same function that admission asks.
 #include "api/service/object_status.h"
 
 #include <algorithm>
@@ -16,8 +23,10 @@
 namespace muster::api {
 namespace {
 
-constexpr std::size_t kAsideShown = 20;  // objects of one member; the condition counts them all
+// Objects of one member that its status lists; the condition Quarantined counts all.
+constexpr std::size_t kAsideShown = 20;
 
+// The condition Active of an object.
 json::object Active(const StoredObject& object, bool active, const std::string& reason,
                     const std::string& message) {
   json::object condition = ConditionJson({"Active", reason, message, active, object.creation_time});
@@ -25,30 +34,23 @@ json::object Active(const StoredObject& object, bool active, const std::string& 
   return condition;
 }
 
-struct FlavorAmount {
-  std::string resource;
-  std::int64_t total = 0, borrowed = 0;
-};
-
-json::array FlavorUsageJson(
-    const std::vector<std::pair<std::string, std::vector<FlavorAmount>>>& flavors,
-    bool with_borrowed) {
+json::array FlavorUsageJson(const std::vector<core::FlavorUse>& flavors, bool with_borrowed) {
   json::array out;
-  for (const auto& [flavor, amounts] : flavors) {
+  for (const core::FlavorUse& flavor : flavors) {
     json::array resources;
-    for (const FlavorAmount& amount : amounts) {
+    for (const core::ResourceUse& use : flavor.resources) {
       json::object resource;
-      resource["name"] = amount.resource;
-      resource["total"] = FormatQuantity(amount.resource, amount.total);
-      if (with_borrowed) resource["borrowed"] = FormatQuantity(amount.resource, amount.borrowed);
+      resource["name"] = use.resource;
+      resource["total"] = FormatQuantity(use.resource, use.total);
+      if (with_borrowed) resource["borrowed"] = FormatQuantity(use.resource, use.borrowed);
       resources.push_back(std::move(resource));
     }
-    out.push_back(json::object{{"name", flavor}, {"resources", std::move(resources)}});
+    out.push_back(json::object{{"name", flavor.flavor}, {"resources", std::move(resources)}});
   }
   return out;
 }
 
-// What admission fair sharing knows of the queue (rule A42); nothing while it is off.
+// The LocalQueue's decayed usage for admission fair sharing (rule A42); nothing while that is off.
 void PutFairUse(const WorldView& view, const StoredObject& object, json::object* status) {
   if (view.fair_uses == nullptr) return;
   const auto use = view.fair_uses->find({object.ns, object.name});
@@ -59,12 +61,14 @@ void PutFairUse(const WorldView& view, const StoredObject& object, json::object*
                                  {"lastUpdate", FormatRfc3339(use->second.updated)}}}};
 }
 
+// The view may have no quota tree yet; then one is built for this answer.
 core::Readiness ReadinessOf(const WorldView& view, const ClusterQueue& queue) {
   const core::QuotaTreePtr& known = view.usage.tree_ptr();
   const core::QuotaTreePtr tree = known != nullptr ? known : core::QuotaTree::Build(*view.config);
   return core::ReadinessOf(*view.config, *view.settings, *tree, queue, false);
 }
 
+// Adds the quota that a job is charged to `amounts`.
 void AddTo(Amounts* amounts, const JobRecord& job, const AdmissionSettings& settings) {
   const AdmissionPtr charged = ChargedAdmission(job, settings);
   if (charged == nullptr) return;
@@ -76,23 +80,6 @@ void AddTo(Amounts* amounts, const JobRecord& job, const AdmissionSettings& sett
       sum = SaturatingAdd(sum, amount.amount);
     }
   }
-}
-
-using FlavorAmounts = std::vector<std::pair<std::string, std::vector<FlavorAmount>>>;
-
-/// `amount` of each flavor and resource of a queue, in the order of its spec.
-template <class Amount>
-FlavorAmounts AmountsOf(const ClusterQueue& queue, const Amount& amount) {
-  FlavorAmounts flavors;
-  for (const ResourceGroup& group : queue.resource_groups) {
-    for (const FlavorQuotas& flavor : group.flavors) {
-      std::vector<FlavorAmount> amounts;
-      for (const auto& [resource, quota] : flavor.resources)
-        amounts.push_back(amount(flavor.flavor, resource, quota));
-      flavors.emplace_back(flavor.flavor, std::move(amounts));
-    }
-  }
-  return flavors;
 }
 
 /// status.fairSharing of a ClusterQueue or Cohort, if fair sharing is on.
@@ -116,7 +103,7 @@ LocalQueueTable CountLocalQueues(const WorldView& view, const std::string& ns) {
     if (IsTerminal(job->state) || job->state == JobState::kHeld) return true;
     if (!ns.empty() && job->ns != ns) return true;
     const bool holds = HoldsQuota(job->state);
-    // Like the queue itself, which takes neither.
+    // Deactivated and gated jobs are not in the queue, so they are not pending.
     if (!holds && (!StateOf(*job).active || !StateOf(*job).admission_gated_by.empty())) return true;
     LocalQueueTotals& totals = table[{job->ns, job->local_queue}];
     if (!holds) {
@@ -138,6 +125,7 @@ std::map<std::string, Amounts> CountUnadmitted(const WorldView& view) {
   const bool any = std::any_of(view.queues.begin(), view.queues.end(), [](const auto& queue) {
     return queue.second.reserving != queue.second.admitted;
   });
+  // The published counts say that no queue has such a job.
   if (!any) return unadmitted;
   view.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
     if (job->state == JobState::kReserved && job->admission != nullptr)
@@ -147,6 +135,8 @@ std::map<std::string, Amounts> CountUnadmitted(const WorldView& view) {
   return unadmitted;
 }
 
+// Amounts per flavor and resource are in the order of the queue's spec. `borrowed` is what is above
+// the nominal quota, and 0 without a cohort to borrow from.
 json::object ClusterQueueStatus(const WorldView& view, const StoredObject& object,
                                 const Amounts& unadmitted) {
   json::object status;
@@ -157,27 +147,17 @@ json::object ClusterQueueStatus(const WorldView& view, const StoredObject& objec
   status["conditions"] =
       json::array{Active(object, readiness.active, readiness.reason, readiness.message)};
   const core::QuotaTreePtr& tree = view.usage.tree_ptr();
+  // -1 without a tree, or if the tree is of an older configuration: then all amounts are 0.
   const core::NodeIndex node = tree == nullptr ? -1 : tree->ClusterQueueIndex(object.name);
-  const auto amount = [&](const std::string& flavor, const std::string& resource,
-                          const Quota& quota, std::int64_t less) {
-    const core::FlavorResourceIndex pair = node < 0 ? -1 : tree->PairIndex(flavor, resource);
-    FlavorAmount out{resource};
-    if (pair < 0) return out;
-    out.total = SaturatingSub(view.usage.At(node, pair), less);
-    if (!queue.cohort.empty())
-      out.borrowed = std::max<std::int64_t>(0, SaturatingSub(out.total, quota.nominal));
-    return out;
+  const auto use_without = [&](const Amounts& less) {
+    return core::UseOf(queue, [&](const std::string& flavor, const std::string& resource) {
+      const core::FlavorResourceIndex pair = node < 0 ? -1 : tree->PairIndex(flavor, resource);
+      if (pair < 0) return std::int64_t{0};
+      return SaturatingSub(view.usage.At(node, pair), AmountIn(less, flavor, resource));
+    });
   };
-  status["flavorsReservation"] = FlavorUsageJson(
-      AmountsOf(queue, [&](const auto& flavor, const auto& resource,
-                           const Quota& quota) { return amount(flavor, resource, quota, 0); }),
-      true);
-  status["flavorsUsage"] = FlavorUsageJson(
-      AmountsOf(queue,
-                [&](const auto& flavor, const auto& resource, const Quota& quota) {
-                  return amount(flavor, resource, quota, AmountIn(unadmitted, flavor, resource));
-                }),
-      true);
+  status["flavorsReservation"] = FlavorUsageJson(use_without({}), true);
+  status["flavorsUsage"] = FlavorUsageJson(use_without(unadmitted), true);
   const auto stats = view.queues.find(object.name);
   const QueueStats counts = stats == view.queues.end() ? QueueStats{} : stats->second;
   status["pendingWorkloads"] = counts.active + counts.inadmissible;
@@ -187,6 +167,8 @@ json::object ClusterQueueStatus(const WorldView& view, const StoredObject& objec
   return status;
 }
 
+// A LocalQueue is active if it is not stopped and its ClusterQueue exists and is active. Messages
+// are Kueue's.
 json::object LocalQueueStatus(const WorldView& view, const StoredObject& object,
                               const LocalQueueTotals& totals) {
   json::object status;
@@ -210,10 +192,9 @@ json::object LocalQueueStatus(const WorldView& view, const StoredObject& object,
   const auto amounts = [&](const Amounts& held) {
     if (target == view.config->cluster_queues.end()) return json::array();
     return FlavorUsageJson(
-        AmountsOf(target->second,
-                  [&](const auto& flavor, const auto& resource, const Quota&) {
-                    return FlavorAmount{resource, AmountIn(held, flavor, resource), 0};
-                  }),
+        core::UseOf(target->second,
+                    [&](const std::string& flavor,
+                        const std::string& resource) { return AmountIn(held, flavor, resource); }),
         false);
   };
   status["flavorsReservation"] = amounts(totals.reserved);
@@ -236,6 +217,7 @@ json::object CohortStatus(const WorldView& view, const StoredObject& object) {
       const auto pair = static_cast<core::FlavorResourceIndex>(i);
       const std::int64_t subtree = i < values.subtree.size() ? values.subtree[i] : 0;
       const std::int64_t used = view.usage.At(node, pair);
+      // Pairs of other parts of the tree do not concern this cohort.
       if (subtree == 0 && used == 0) continue;
       const auto& [flavor, resource] = tree->pair(pair);
       flavors.push_back(json::object{{"flavor", flavor},
@@ -247,7 +229,7 @@ json::object CohortStatus(const WorldView& view, const StoredObject& object) {
   json::object status;
   status["flavorsUsage"] = std::move(flavors);
   AddShare(view, node, &status);
-  // Kueue's Cohort has no conditions: this one is there as long as something is wrong.
+  // Kueue's Cohort has no conditions; Muster adds one while the cohorts form a cycle.
   const std::vector<std::string> problems =
       ConfigWarnings(*view.config, ObjectKind::kCohort, cohort);
   if (!problems.empty())
@@ -255,7 +237,9 @@ json::object CohortStatus(const WorldView& view, const StoredObject& object) {
   return status;
 }
 
-// What is left alone on a member; what is ahead of the database keeps orphans from being collected.
+// Lists the objects on a member that Muster leaves alone (`leftAlone`). Objects that are ahead of
+// the database, after it lost writes, keep orphans from being collected until an administrator
+// releases them: they also make the condition Quarantined, since the first of them was seen.
 void AddQuarantine(const WorldView& view, const std::string& member, json::object* status,
                    json::array* conditions) {
   json::array aside;
@@ -288,6 +272,8 @@ void AddQuarantine(const WorldView& view, const std::string& member, json::objec
        true, since}));
 }
 
+// KubeFleet's condition Joined and Muster's Healthy, then facts. Empty for a member that is not in
+// the view yet.
 json::object MemberClusterStatus(const WorldView& view, const StoredObject& object) {
   json::object status;
   for (const core::ClusterView& cluster : view.clusters) {

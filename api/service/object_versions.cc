@@ -1,3 +1,6 @@
+// Each difference between v1beta1 and v1beta2 is a rename or a replaced word, made in place. The
+// stored manifest may have either version, so a rewrite does nothing where the object already has
+// the wanted form.
 #include "api/service/object_versions.h"
 
 #include <string>
@@ -8,6 +11,7 @@
 namespace muster::api {
 namespace {
 
+// Moves member `from` to `to`, unless `to` is there.
 void Rename(json::object* object, std::string_view from, std::string_view to) {
   if (object == nullptr) return;
   const auto member = object->find(from);
@@ -24,7 +28,8 @@ void ReplaceText(json::object* object, std::string_view key, std::string_view fr
   if (member != nullptr && member->is_string() && member->get_string() == from) *member = to;
 }
 
-// v1beta1's list of names, as the only form that v1beta2 has.
+// v1beta1 has two forms for the admission checks of a ClusterQueue. The plain list of names becomes
+// the other one, the only form that v1beta2 has.
 void NameChecksInStrategy(json::object* spec) {
   const json::array* names = FindArray(spec, "admissionChecks");
   if (names == nullptr || spec->contains("admissionChecksStrategy")) return;
@@ -38,9 +43,7 @@ void NameChecksInStrategy(json::object* spec) {
 
 void ConvertVersion(ObjectKind kind, std::string_view version, json::object* object) {
   const shapes::KindInfo& info = shapes::InfoOf(kind);
-  bool served = false;
-  for (const char* known : info.versions) served = served || (known != nullptr && version == known);
-  if (!served) return;
+  if (!shapes::Serves(info, version)) return;
   const std::string group(info.group);
   (*object)["apiVersion"] =
       group.empty() ? std::string(version) : group + "/" + std::string(version);

@@ -1,7 +1,5 @@
-// One object, two served API versions: Kueue's v1beta1 and v1beta2 differ in few fields of what
-// Muster accepts.
-//
-// Pure functions.
+// Converts an object between the two served API versions of Kueue, v1beta1 and v1beta2, which
+// differ in few fields of what Muster accepts. Pure functions.
 #pragma once
 
 #include <string_view>
@@ -11,10 +9,10 @@
 
 namespace muster::api {
 
-/// Rewrites `object` (manifest and status) from the version its apiVersion names to `version`
+/// Rewrites `object` (manifest and status) from the version that its apiVersion names to `version`
 /// ("v1beta2"): ClusterQueue spec.cohort / cohortName, its list of admission checks, the spelling
-/// of flavorFungibility's values, LocalQueue status.flavorUsage / flavorsUsage. Versions that are
-/// equal or not known leave it as it is.
+/// of flavorFungibility's values, LocalQueue status.flavorUsage / flavorsUsage. A version that is
+/// equal or not served leaves the object as it is.
 void ConvertVersion(ObjectKind kind, std::string_view version, json::object* object);
 
 }  // namespace muster::api

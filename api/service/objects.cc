@@ -1,22 +1,28 @@
-// Use cases: configuration objects, read with their status and changed as a set.
+// Use cases: configuration objects, read with their status and changed as a set. Holds
+// SchedulerService::GetObject, ListObjects, ObjectWithStatus, Warnings and ChangeObjects.
+//
+// An answer is the stored manifest with the metadata that an API server writes, the status derived
+// from the view, and the served version that was asked for. What a status needs of all jobs is
+// counted once per request (Totals), not once per object of a list. A change is validated against a
+// copy of the configuration before one ApplyCommand carries all changes to the engine.
 #include <utility>
 
 #include "api/service/config_warnings.h"
 #include "api/service/object_status.h"
 #include "api/service/object_versions.h"
+#include "api/service/placement_governed.h"
 #include "api/service/placement_status.h"
 #include "api/service/post_command.h"
 #include "api/service/scheduler_service.h"
 #include "api/service/validate.h"
 #include "schedd/shapes/parts/canonical.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::api {
 namespace {
 
 void SetMetadata(const StoredObject& object, json::object* out) {
-  json::value& member = (*out)["metadata"];
-  if (!member.is_object()) member = json::object();
-  json::object& metadata = member.get_object();
+  json::object& metadata = MakeObjectAt(*out, "metadata");
   metadata["name"] = object.name;
   if (!object.ns.empty()) metadata["namespace"] = object.ns;
   metadata["uid"] = object.uid.ToString();
@@ -25,14 +31,15 @@ void SetMetadata(const StoredObject& object, json::object* out) {
   metadata["creationTimestamp"] = FormatRfc3339(object.creation_time);
 }
 
-/// What a status needs of all jobs, counted once for a whole list.
+// Counts over all jobs that the statuses of one request need; only those of the asked kind are
+// filled.
 struct Totals {
   LocalQueueTable local_queues;
   std::map<std::string, Amounts> unadmitted;  // by ClusterQueue
   GovernedJobs governed;
 };
 
-/// `name` "" for a whole list.
+// `name` "" for a whole list.
 Totals TotalsFor(const WorldView& view, ObjectKind kind, const std::string& ns,
                  const std::string& name) {
   Totals totals;
@@ -43,14 +50,16 @@ Totals TotalsFor(const WorldView& view, ObjectKind kind, const std::string& ns,
   return totals;
 }
 
+// The object as a Kubernetes API server would answer it. `version` "" keeps the stored version.
 json::value Answer(const WorldView& view, const StoredObject& object, const Totals& totals,
                    const std::string& version) {
   Result<json::value> manifest = ParseJson(object.manifest);
-  // Objects that were stored before an upgrade may have been stored as they were written.
+  // Quantities are stored in canonical form; objects from before that rule may not have it.
   if (manifest.ok()) shapes::CanonicaliseQuantities(&*manifest);
   json::object out =
       manifest.ok() && manifest->is_object() ? manifest->get_object() : json::object();
   SetMetadata(object, &out);
+  // The kinds whose entry has StatusWriter::kApi.
   switch (object.kind) {
     case ObjectKind::kNamespace:
       out["status"] = json::object{{"phase", "Active"}};
@@ -81,24 +90,8 @@ json::value Answer(const WorldView& view, const StoredObject& object, const Tota
           view, object, found == totals.governed.end() ? std::vector<JobPtr>{} : found->second);
       break;
     }
-    case ObjectKind::kAdmissionCheck:
-    case ObjectKind::kClusterResourcePlacementEviction:
-    case ObjectKind::kResourcePlacementEviction:
-      break;  // its controller, or the engine, writes its status into the object
-    case ObjectKind::kTopology:
-    case ObjectKind::kLimitRange:
-    case ObjectKind::kRuntimeClass:
-    case ObjectKind::kResourceFlavor:
-    case ObjectKind::kWorkloadPriorityClass:
-    case ObjectKind::kConfigMap:
-    case ObjectKind::kSecret:
-    case ObjectKind::kClusterResourcePlacementDisruptionBudget:
-    case ObjectKind::kResourcePlacementDisruptionBudget:
-    case ObjectKind::kClusterResourceOverride:
-    case ObjectKind::kResourceOverride:
-    case ObjectKind::kClusterResourceEnvelope:
-    case ObjectKind::kResourceEnvelope:
-      break;  // kinds without a status
+    default:
+      break;  // kinds without a status, and those whose status is stored in the object
   }
   if (!version.empty()) ConvertVersion(object.kind, version, &out);
   return out;
@@ -141,6 +134,7 @@ Result<std::vector<json::value>> SchedulerService::ListObjects(const auth::Princ
   const Totals totals = TotalsFor(**view, kind, ns, "");
   std::vector<json::value> out;
   const ObjectTable& objects = *(*view)->objects;
+  // The table is in the order of kind, namespace and name.
   for (auto it = objects.lower_bound({kind, "", ""}); it != objects.end(); ++it) {
     if (std::get<0>(it->first) != kind) break;
     if (info.namespaced && !ns.empty() && std::get<1>(it->first) != ns) continue;
@@ -149,6 +143,7 @@ Result<std::vector<json::value>> SchedulerService::ListObjects(const auth::Princ
   return out;
 }
 
+// Only queues and cohorts have warnings; for other kinds the copy of the configuration is not made.
 std::vector<std::string> SchedulerService::Warnings(const ObjectChange& change) const {
   const bool judged =
       change.kind == ObjectKind::kCohort || change.kind == ObjectKind::kClusterQueue;
@@ -160,8 +155,10 @@ std::vector<std::string> SchedulerService::Warnings(const ObjectChange& change) 
   return ConfigWarnings(config, normalised.kind, normalised.name);
 }
 
+// Namespaces are judged after all changes, since one change may create the namespace of another.
+// Errors of a single change have no `documents[0]` in their paths.
 void SchedulerService::ChangeObjects(const auth::Principal& who, std::vector<ObjectChange> changes,
-                                     bool dry_run, Callback<std::vector<ObjectApplied>> done) {
+                                     bool dry_run, Callback<std::vector<AppliedObject>> done) {
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return done(view.error());
   ConfigView config = *(*view)->config;
@@ -171,6 +168,7 @@ void SchedulerService::ChangeObjects(const auth::Principal& who, std::vector<Obj
   };
   for (std::size_t i = 0; i < changes.size(); ++i) {
     ObjectChange& change = changes[i];
+    // The permission follows from what the change does.
     const auth::Verb verb = change.remove           ? auth::Verb::kDelete
                             : change.must_not_exist ? auth::Verb::kCreate
                                                     : auth::Verb::kUpdate;
@@ -192,11 +190,11 @@ void SchedulerService::ChangeObjects(const auth::Principal& who, std::vector<Obj
   const bool single = changes.size() == 1;
   command.changes = std::move(changes);
   command.dry_run = dry_run;
-  PostCommand<std::vector<ObjectApplied>>(
+  PostCommand<std::vector<AppliedObject>>(
       engine_, std::move(command),
-      [done = std::move(done), single](Result<std::vector<ObjectApplied>> applied) {
-        if (!applied.ok() && single) return done(OfOnlyDocument(applied.error()));
-        done(std::move(applied));
+      [done = std::move(done), single](Result<std::vector<AppliedObject>> applied) {
+    if (!applied.ok() && single) return done(OfOnlyDocument(applied.error()));
+    done(std::move(applied));
       });
 }
 

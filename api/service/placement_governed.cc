@@ -1,16 +1,21 @@
-// Which jobs a placement governs: one pass over the view's jobs for a whole list of placements.
+// Finds the jobs that placements govern: one pass over the view's jobs for a whole list of
+// placements. core::GoverningPlacement decides for each job, as it does for admission. That is dear
+// for many jobs, so if one placement is asked for, Candidates first drops the jobs that cannot be
+// its own.
+#include "api/service/placement_governed.h"
+
 #include <algorithm>
 #include <optional>
 #include <set>
 
 #include "api/service/placement_parts.h"
-#include "api/service/placement_status.h"
 #include "schedd/core/member/placement_ask.h"
 
 namespace muster::api {
 namespace {
 
-// Of those that have ended, the ones that a member had or refused, as long as the object is there.
+// Whether a job appears in the status of a placement. Of ended jobs those appear that a member has
+// run or refused, until their object is deleted.
 bool Counts(const JobRecord& job) {
   if (!IsTerminal(job.state)) return true;
   if (job.deletion_requested || job.cluster.empty()) return false;
@@ -18,14 +23,15 @@ bool Counts(const JobRecord& job) {
          JobStageOf(job) == JobStage::kRefused;
 }
 
-/// True if the cluster-scoped placement selects this namespace.
+// True if the cluster-scoped placement selects this namespace.
 bool Takes(const Placement& placement, const Namespace& ns) {
   return std::any_of(
       placement.selectors.begin(), placement.selectors.end(),
       [&](const ResourceSelector& selector) { return core::SelectsNamespace(selector, ns); });
 }
 
-/// Which jobs one placement can be asked about at all: a cheap look before what governs each.
+// A cheap test whether a placement may govern a job. It may answer true for a job that another
+// placement governs, but never false for one of its own.
 class Candidates {
  public:
   Candidates(const ConfigView& config, const Placement& placement) : placement_(placement) {
@@ -51,6 +57,7 @@ class Candidates {
   }
 
  private:
+  // True if a queue or a namespace names the placement as its default: then any job may be its own.
   const Placement& placement_;
   bool named_by_default_ = false;
   std::set<std::string> namespaces_;

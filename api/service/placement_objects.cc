@@ -1,3 +1,11 @@
+// Judges the condition Scheduled of a placement's configuration objects.
+//
+// Judge goes from the most basic obstacle to the finest: the selectors cannot be evaluated; nothing
+// is selected; no snapshot has been made yet; the policy finds too few members. For the last one
+// each member that is not picked is asked why, with the same filters that the scheduler uses
+// (core::PolicyFit), so that the sentence names the true reason. Members of other backends than
+// Kubernetes take no configuration objects. They count against a placement only if some other
+// member takes objects or no job of the placement runs.
 #include "api/service/placement_objects.h"
 
 #include <algorithm>
@@ -16,6 +24,8 @@ namespace {
 
 bool TakesObjects(const MemberCluster& member) { return member.backend == "kubernetes"; }
 
+// Copies the placement's works and snapshots. A member that is to lose its objects
+// (WorkState::kLeaving) is no part of the status, as in KubeFleet.
 void FindRows(const WorkTable& table, const Placement& placement, PlacedObjects* out) {
   const auto of_placement = [&](const auto& row) {
     return row.ns == placement.ns && row.placement == placement.name;
@@ -30,34 +40,37 @@ void FindRows(const WorkTable& table, const Placement& placement, PlacedObjects*
     out->snapshots.push_back(it->second);
 }
 
-/// "no ClusterQueue gpu, no LocalQueue train": selectors by name of configuration objects that
-/// select nothing.
+// "no ClusterQueue gpu, no LocalQueue train": the selectors by name that match no configuration
+// object; "" if each matches one. A job that a selector names may still be submitted, so it is not
+// missing.
 std::string MissingText(const Placement& placement, const propagation::Selection& selection) {
   std::string out;
   for (const ResourceSelector& selector : placement.selectors) {
     if (selector.name.empty()) continue;
     Placement alone = placement;
     alone.selectors = {selector};
-    if (!propagation::SelectsObjects(alone)) continue;  // a job may come later
+    if (!propagation::SelectsObjects(alone)) continue;
+    // The selector may name an envelope, whose objects are selected in its place.
     const std::string envelope = selector.kind + "/" + selector.name;
-    const bool there = std::any_of(
-        selection.resources.begin(), selection.resources.end(), [&](const SelectedResource& one) {
-          return one.envelope == envelope ||
-                 (one.ref.kind == selector.kind && one.ref.name == selector.name &&
-                  one.ref.group == selector.group);
-        });
+    const bool there = std::any_of(selection.resources.begin(), selection.resources.end(),
+                                   [&](const SelectedResource& one) {
+      return one.envelope == envelope ||
+             (one.ref.kind == selector.kind && one.ref.name == selector.name &&
+              one.ref.group == selector.group);
+    });
     if (!there) out += (out.empty() ? "no " : ", no ") + selector.kind + " " + selector.name;
   }
   return out;
 }
 
-/// Why members have none of it.
+// Why a member does not have the objects, by member.
 class Refusals {
  public:
   Refusals(const WorldView& view, const Placement& placement, const std::set<std::string>& picked)
       : clusters_(view.clusters), room_(view.clusters) {
     ask_.placement = std::make_shared<const Placement>(placement);
-    ask_.waited_s = std::numeric_limits<std::int64_t>::max();  // every cluster group is open
+    // All cluster groups of the placement are open after so long a wait, so none is a reason.
+    ask_.waited_s = std::numeric_limits<std::int64_t>::max();
     for (const std::string& name : picked) counts_[{placement.ns, placement.name}][name] = 1;
     fit_.emplace(ask_, room_, &counts_);
   }
@@ -65,7 +78,8 @@ class Refusals {
   std::size_t size() const { return clusters_.size(); }
   const std::string& name(std::size_t member) const { return clusters_[member].member.name; }
 
-  /// "" if nothing is known against it.
+  // The reason why member number `member` is not eligible, without its name; "" if nothing speaks
+  // against it.
   std::string Of(std::size_t member) const {
     const MemberCluster& facts = clusters_[member].member;
     if (!TakesObjects(facts)) return "it takes no configuration objects";
@@ -81,20 +95,24 @@ class Refusals {
   const std::vector<core::ClusterView>& clusters_;
   core::MemberRoom room_;
   core::PlacementAsk ask_;
-  core::PlacedCounts counts_;  // for spread constraints
+  // The picked members, which spread constraints count.
+  core::PlacedCounts counts_;
   std::optional<core::PolicyFit> fit_;
 };
 
+// KubeFleet's sentence.
 std::string NotEligible(const std::string& cluster, const std::string& why) {
   return "Cluster \"" + cluster + "\" is not eligible for resource placement yet: " + why;
 }
 
+// PickFixed: each named member must have the objects.
 void JudgePickFixed(const WorldView& view, const Placement& placement,
                     const std::set<std::string>& picked, PlacedObjects* out) {
   const Refusals refusals(view, placement, picked);
   for (const std::string& name : placement.policy.cluster_names) {
     if (picked.contains(name)) continue;
     out->scheduled = Verdict::kFalse;
+    // Finds the named member in the list of all.
     std::size_t at = 0;
     while (at < refusals.size() && refusals.name(at) != name) ++at;
     if (at == refusals.size()) {
@@ -106,7 +124,8 @@ void JudgePickFixed(const WorldView& view, const Placement& placement,
   }
 }
 
-/// `missing`: how many members are wanted yet.
+// Adds a sentence for members that are not eligible, at most `missing`, the number of members that
+// the policy still wants.
 void ListRefused(const WorldView& view, const Placement& placement,
                  const std::set<std::string>& picked, std::size_t missing, PlacedObjects* out) {
   const Refusals refusals(view, placement, picked);
@@ -117,7 +136,7 @@ void ListRefused(const WorldView& view, const Placement& placement,
   }
 }
 
-/// `out->because` too.
+// Sets `out->scheduled`, `out->unpicked` and `out->because` by the placement policy.
 void JudgePolicy(const WorldView& view, const Placement& placement, PlacedObjects* out) {
   std::set<std::string> picked;
   for (const WorkPtr& work : out->works) picked.insert(work->cluster);
@@ -135,7 +154,7 @@ void JudgePolicy(const WorldView& view, const Placement& placement, PlacedObject
       reasons = out->unpicked;
       break;
     case PlacementType::kPickAll:
-      // Whatever it has found is all; that it is none is worth a word.
+      // PickAll is fulfilled by any number of members. If there is none, the sentence says why.
       if (!picked.empty()) break;
       ListRefused(view, placement, picked, view.clusters.size(), out);
       reasons = std::exchange(out->unpicked, {});
@@ -146,6 +165,7 @@ void JudgePolicy(const WorldView& view, const Placement& placement, PlacedObject
   if (reasons.size() > 1) out->because += " (and " + std::to_string(reasons.size() - 1) + " more)";
 }
 
+// Sets `out->scheduled` and what goes with it; `jobs` as for LookAtObjects.
 void Judge(const WorldView& view, const Placement& placement, std::size_t jobs,
            PlacedObjects* out) {
   const std::string missing = MissingText(placement, out->selection);
@@ -161,10 +181,11 @@ void Judge(const WorldView& view, const Placement& placement, std::size_t jobs,
     return;
   }
   if (out->snapshots.empty()) {
-    out->scheduled = Verdict::kUnknown;  // not looked at yet
+    // The propagator has not planned this placement yet.
+    out->scheduled = Verdict::kUnknown;
     return;
   }
-  // Jobs that run on members which take no objects are where they are to be.
+  // Jobs run on members that take no objects; without any other member the policy is not judged.
   const bool takers = std::any_of(view.clusters.begin(), view.clusters.end(),
                                   [](const auto& one) { return TakesObjects(one.member); });
   if (takers || jobs == 0) JudgePolicy(view, placement, out);

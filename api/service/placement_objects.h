@@ -1,5 +1,5 @@
-// What a placement has of configuration objects: what it selects, which members have it, and why
-// no others do (rules P4, P18). Pure functions.
+// The configuration objects of a placement: which it selects, which members have them, and why no
+// other members do (rules P4, P18). Pure functions.
 #pragma once
 
 #include <string>
@@ -13,27 +13,28 @@
 namespace muster::api {
 
 struct PlacedObjects {
-  bool selects = false;  // its selectors are of such objects at all
+  bool selects = false;  // the placement has selectors of configuration objects
   propagation::Selection selection;
   std::vector<SnapshotPtr> snapshots;  // by index
-  std::vector<WorkPtr> works;          // of members that are picked, by name
+  std::vector<WorkPtr> works;          // of the picked members, by name
   Verdict scheduled = Verdict::kTrue;
-  /// What the sentence about it adds: why no more members, or what is not there; "" if nothing.
+  /// The end of the sentence about `scheduled`: why no more members are picked, or which selected
+  /// object does not exist; "" if there is nothing to add.
   std::string because;
   std::vector<std::string> unpicked;  // a sentence for each member that is missing
 
-  /// Null if there is none.
+  /// The newest snapshot; null if there is none.
   const ResourceSnapshot* Latest() const;
 };
 
-/// `jobs`: how many jobs it governs.
+/// `jobs`: how many jobs the placement governs.
 PlacedObjects LookAtObjects(const WorldView& view, const Placement& placement, std::size_t jobs);
 
-/// KubeFleet's selectedResources, of the latest revision or, before the first, of what is selected
-/// now; namespaces first, then by group, kind and name.
+/// KubeFleet's selectedResources: those of the latest snapshot or, before the first, those that the
+/// selectors match now. Namespaces come first, then the order is by group, kind and name.
 json::array SelectedObjects(const PlacedObjects& objects);
-/// [{index, hash, creationTimestamp, clusters[]}], the oldest first: revisions that are kept, and
-/// the members that were told of each last.
+/// [{index, hash, creationTimestamp, clusters[]}], the oldest first: the revisions that are kept,
+/// each with the members whose work was last made from it. The field is Muster's own.
 json::array ResourceRevisions(const PlacedObjects& objects);
 
 }  // namespace muster::api

@@ -1,3 +1,7 @@
+// Derives the conditions of a job under a placement from the job's record, and reads those of a
+// work from its WorkProgress (placement_works.h). A job has one stage (JobStageOf). Each condition
+// before that stage is True, the condition at the stage is Unknown or False. A job's own end is for
+// the job to report: a job that has run stays Available.
 #include "api/service/placement_parts.h"
 
 #include <initializer_list>
@@ -11,6 +15,8 @@ WallTime FirstSet(std::initializer_list<WallTime> times) {
   return {};
 }
 
+// The verdict on the condition `step` for a job at `stage`. Conditions after the first that is not
+// True are not shown, so their verdict does not matter.
 Verdict JobVerdict(JobStage stage, Step step) {
   const auto is = [&](Step at, JobStage of) { return step == at && stage == of; };
   if (is(kStepScheduled, JobStage::kWaiting) || is(kStepApplied, JobStage::kSent))
@@ -21,11 +27,15 @@ Verdict JobVerdict(JobStage stage, Step step) {
   return failed ? Verdict::kFalse : Verdict::kTrue;
 }
 
+// When the job's condition became what it is; the record has no own time for each condition, so the
+// nearest time before it is taken.
 WallTime JobSince(const JobRecord& job, JobStage stage, Step step) {
   const Condition* quota = FindCondition(job, "QuotaReserved");
   const WallTime reserved = quota != nullptr ? quota->last_transition : WallTime{};
   const WallTime sent = FirstSet({job.admit_time, reserved, job.submit_time});
   if (step == kStepScheduled) {
+    // Scheduled since the member was picked; a job that is not scheduled, since it lost its
+    // reservation or was submitted.
     const Condition* picked = FindCondition(job, "Placed");
     if (picked != nullptr && picked->status) return picked->last_transition;
     return stage <= JobStage::kUnfulfilled ? FirstSet({reserved, job.submit_time}) : sent;
@@ -35,13 +45,15 @@ WallTime JobSince(const JobRecord& job, JobStage stage, Step step) {
   return stage == JobStage::kAvailable ? FirstSet({job.start_time, job.end_time, sent}) : sent;
 }
 
-// Why this member: the sentence that the decision left on the job.
+// Why this member was picked: the sentence of the job's condition Placed, which the scheduler wrote
+// when it decided.
 std::string PickedMessage(const JobRecord& job) {
   const Condition* placed = FindCondition(job, "Placed");
   if (placed != nullptr && placed->status) return placed->message;
   return "Successfully scheduled resources for placement in \"" + job.cluster + "\"";
 }
 
+// KubeFleet's sentence for the condition `step` of a job's member.
 std::string JobMessage(const Part& part, Step step) {
   const JobRecord& job = *part.job;
   const Verdict verdict = JobVerdict(part.stage, step);
@@ -72,6 +84,8 @@ std::string JobMessage(const Part& part, Step step) {
 
 }  // namespace
 
+// A pending job is unfulfilled if its reason is that no member can take it; otherwise it waits for
+// quota.
 JobStage JobStageOf(const JobRecord& job) {
   switch (job.state) {
     case JobState::kHeld:
@@ -83,7 +97,7 @@ JobStage JobStageOf(const JobRecord& job) {
     case JobState::kReserved:
       return JobStage::kReserved;
     case JobState::kAdmitted: {
-      // A member that says anything about the job's pods has its object.
+      // A report about the job's pods proves that its object is on the member.
       const bool told = job.reason == Reason::kStarting;
       const bool pods = job.ready_pods + job.succeeded_pods + job.failed_pods > 0;
       return told || pods ? JobStage::kStarting : JobStage::kSent;

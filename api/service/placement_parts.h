@@ -1,5 +1,6 @@
-// Parts of a placement: each job that it governs, and each member that has its configuration
-// objects. A part tells how far it has come, condition by condition (rule P19). Pure.
+// The parts of a placement: each job that it governs, and each member that has its configuration
+// objects. For a part and a condition of the placement these functions say how far the part has
+// come (rule P19). Pure.
 #pragma once
 
 #include <array>
@@ -13,9 +14,11 @@
 
 namespace muster::api {
 
-enum class Verdict : std::uint8_t { kTrue, kUnknown, kFalse };  // the worse, the larger
+/// A condition's status, in the order from good to bad: the worst of several is their maximum.
+enum class Verdict : std::uint8_t { kTrue, kUnknown, kFalse };
 
-/// Conditions in their order. Under ReportDiff the last one stands for the two before it.
+/// The conditions of a placement in their order. Under ReportDiff kStepDiff stands for kStepApplied
+/// and kStepAvailable.
 enum Step : std::size_t {
   kStepScheduled,
   kStepRollout,
@@ -27,15 +30,15 @@ enum Step : std::size_t {
   kStepCount
 };
 
-/// How far a job has come, as its record tells.
+/// How far a job has come, by its record.
 enum class JobStage : std::uint8_t {
-  kWaiting,      // for quota or a gate
-  kUnfulfilled,  // no member takes it
+  kWaiting,      // it waits for quota or a gate
+  kUnfulfilled,  // no member can take it
   kReserved,     // a member is chosen; its admission checks are not ready
-  kSent,         // to the member, which has not told of it yet
-  kRefused,      // by the member, for good
-  kStarting,     // its object is there
-  kAvailable,    // runs, or has run
+  kSent,         // it was sent to the member, which has not reported on it yet
+  kRefused,      // the member refused it for good
+  kStarting,     // its object is on the member
+  kAvailable,    // it runs, or has run
 };
 JobStage JobStageOf(const JobRecord& job);
 
@@ -43,33 +46,35 @@ JobStage JobStageOf(const JobRecord& job);
 struct WorkStep {
   Verdict verdict = Verdict::kTrue;
   WallTime since;
-  const char* reason = nullptr;  // null: the usual one of the condition
-  std::string message;           // of the member's own condition
-  std::string because;           // what the placement's condition adds to its sentence; "": nothing
+  const char* reason = nullptr;  // null: the usual reason of the condition
+  std::string message;           // the sentence of the member's own condition
+  // The end of the sentence of the placement's condition; "": nothing to add.
+  std::string because;
 };
+/// All conditions of one member's work.
 struct WorkProgress {
   std::string cluster;
   std::array<WorkStep, kStepCount> steps;
 };
 
-/// A job, or the work of a member.
+/// A job, or the work of a member: exactly one of the pointers is set.
 struct Part {
-  JobPtr job;  // null: a work
-  JobStage stage = JobStage::kWaiting;
-  std::shared_ptr<const WorkProgress> work;  // null: a job
+  JobPtr job;
+  JobStage stage = JobStage::kWaiting;  // of `job`
+  std::shared_ptr<const WorkProgress> work;
 };
 
-/// "" if it has none yet.
+/// "" if the part has no member yet.
 const std::string& ClusterOf(const Part& part);
 Verdict VerdictOf(const Part& part, Step step);
 WallTime SinceOf(const Part& part, Step step);
 /// "job ml/train" or "cluster east".
 std::string MentionOf(const Part& part);
-/// What the placement's condition adds to its sentence; "" if nothing.
+/// The end of the sentence of the placement's condition; "" if there is nothing to add.
 const std::string& BecauseOf(const Part& part, Step step);
-/// The sentence of the condition of its member.
+/// The sentence of the condition of the part's own member.
 std::string MessageOf(const Part& part, Step step);
-/// Null if it is the usual one of the condition.
+/// Null if the reason is the usual one of the condition.
 const char* ReasonOf(const Part& part, Step step);
 
 }  // namespace muster::api

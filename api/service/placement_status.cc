@@ -1,3 +1,14 @@
+// Writes the status of a placement in KubeFleet's words and order.
+//
+// A placement has parts: the works of its members and the jobs that it governs. For each condition,
+// in order, PartSum takes the worst verdict of all parts; the first condition that is not True is
+// the last one shown. The same is done per member, over the parts on that member, for
+// placementStatuses. The condition Scheduled also depends on what the policy found for
+// configuration objects (placement_objects.h). Sentences name the first part that is not well and
+// count the others.
+//
+// Lists have KubeFleet's bounds. Two departures: selectedResources lists what an envelope holds
+// where KubeFleet lists the envelope, and resourceRevisions is Muster's own.
 #include "api/service/placement_status.h"
 
 #include <algorithm>
@@ -14,12 +25,15 @@ namespace muster::api {
 namespace {
 
 constexpr std::size_t kResourcesShown = 1000;
-constexpr std::size_t kUnplacedShown = 20;  // as KubeFleet
-constexpr std::size_t kFailedShown = 100;   // as KubeFleet, per cluster
+// Members without the placement's objects that are listed, and failed objects per member, as in
+// KubeFleet.
+constexpr std::size_t kUnplacedShown = 20;
+constexpr std::size_t kFailedShown = 100;
 
+// KubeFleet's words for one condition: its type, and its reasons by Verdict.
 struct StepWords {
   const char* type;
-  std::array<const char*, 3> of_placement, of_cluster;  // reasons, by Verdict
+  std::array<const char*, 3> of_placement, of_cluster;
 };
 constexpr std::array<StepWords, kStepCount> kWords = {{
     {"Scheduled",
@@ -45,7 +59,7 @@ constexpr std::array<StepWords, kStepCount> kWords = {{
      {"AllWorkHaveDiffReported", "DiffReportInProgress", "NotAllWorkHaveDiffReported"}},
 }};
 
-/// One placement and all its parts, works before jobs.
+// The placement whose status is written and all its parts, works before jobs.
 struct Subject {
   const StoredObject& object;
   ApplyType apply = ApplyType::kClientSide;
@@ -53,7 +67,7 @@ struct Subject {
   std::vector<Part> parts;
 };
 
-/// The conditions that there are, in order.
+// The conditions that a placement with this apply strategy has, in order.
 std::vector<Step> StepsOf(ApplyType apply) {
   std::vector<Step> steps = {kStepScheduled, kStepRollout, kStepOverridden, kStepWork};
   if (apply == ApplyType::kReportDiff)
@@ -63,23 +77,25 @@ std::vector<Step> StepsOf(ApplyType apply) {
   return steps;
 }
 
-// What the parts of one condition amount to: the worst verdict, and who has it.
-struct Sum {
+// The parts of one condition taken together: the worst verdict, and the parts that have it.
+struct PartSum {
   Verdict verdict = Verdict::kTrue;
   WallTime since;
-  const Part* first = nullptr;
-  std::size_t count = 0, all = 0;
-  std::set<std::string> clusters;
-  bool overridden = false;  // overrides have changed something for some of them
+  const Part* first = nullptr;     // the first part with the worst verdict
+  std::size_t count = 0, all = 0;  // parts with that verdict, parts at all
+  std::set<std::string> clusters;  // of the parts with that verdict
+  bool overridden = false;         // overrides have changed an object of some of them
 };
 
-Sum SumOf(const std::vector<const Part*>& parts, Step step) {
-  Sum sum;
+// `since` is the latest time if all parts are True (since then all are), else the earliest time of
+// the parts that are not.
+PartSum SumOf(const std::vector<const Part*>& parts, Step step) {
+  PartSum sum;
   for (const Part* part : parts) {
     const Verdict verdict = VerdictOf(*part, step);
     if (verdict < sum.verdict) continue;
     if (verdict > sum.verdict) {
-      sum = Sum{};
+      sum = PartSum{};
       sum.verdict = verdict;
     }
     const WallTime time = SinceOf(*part, step);
@@ -93,8 +109,8 @@ Sum SumOf(const std::vector<const Part*>& parts, Step step) {
   return sum;
 }
 
-// What the first of them says, and how many more there are.
-std::string Because(const Sum& sum, Step step) {
+// What the first part says, and how many more parts there are; with its separator, or "".
+std::string Because(const PartSum& sum, Step step) {
   if (sum.first == nullptr || BecauseOf(*sum.first, step).empty()) return "";
   std::string text = ": ";
   if (sum.all > 1) text += MentionOf(*sum.first) + ": ";
@@ -105,6 +121,7 @@ std::string Because(const Sum& sum, Step step) {
 
 std::string Clusters(std::size_t count) { return std::to_string(count) + " cluster(s)"; }
 
+// KubeFleet's sentence for a condition that is True. The misspelling in kStepWork is KubeFleet's.
 std::string AllAreWell(Step step, bool overridden, std::size_t clusters) {
   const std::string all = Clusters(clusters);
   switch (step) {
@@ -129,8 +146,8 @@ std::string AllAreWell(Step step, bool overridden, std::size_t clusters) {
   return "Diff reporting in " + all + " has been completed";
 }
 
-/// Of any condition but Scheduled.
-std::string SomeAreNot(Step step, const Sum& sum) {
+// KubeFleet's sentence for a condition that is not True; any condition but Scheduled.
+std::string SomeAreNot(Step step, const PartSum& sum) {
   const std::string those = Clusters(sum.clusters.size());
   const bool unknown = sum.verdict == Verdict::kUnknown;
   switch (step) {
@@ -164,7 +181,8 @@ std::string SomeAreNot(Step step, const Sum& sum) {
          " clusters is still in progress or has failed";
 }
 
-std::string ClusterMessage(Step step, const Sum& sum) {
+// The sentence of a member's condition: that of the first part on the member.
+std::string ClusterMessage(Step step, const PartSum& sum) {
   std::string text = MessageOf(*sum.first, step);
   if (step == kStepScheduled && sum.count > 1)
     text += " (and " + std::to_string(sum.count - 1) + " more)";
@@ -181,17 +199,19 @@ json::object ConditionOf(const std::string& type, const char* reason, const std:
   out["type"] = type;
   out["status"] = status;
   out["observedGeneration"] = object.generation;
-  // What happened before the placement came is true of it since it came.
+  // A part may be older than the placement; no condition is.
   out["lastTransitionTime"] = FormatRfc3339(std::max(since, object.creation_time));
   out["reason"] = reason;
   out["message"] = message;
   return out;
 }
 
-/// The worse of what jobs and objects say about members that are found.
-json::object ScheduledCondition(const Subject& subject, const std::string& type, const Sum& sum,
+// The condition Scheduled of the placement: the worse of the verdict on its parts and of what the
+// policy found for configuration objects.
+json::object ScheduledCondition(const Subject& subject, const std::string& type, const PartSum& sum,
                                 std::size_t clusters) {
   const PlacedObjects& objects = subject.objects;
+  // The configuration objects are worse off than the jobs, so the sentence is about them.
   const bool by_objects = objects.scheduled > sum.verdict;
   const Verdict verdict = std::max(objects.scheduled, sum.verdict);
   const auto because = [&](const char* separator) {
@@ -222,13 +242,14 @@ std::vector<const Part*> AllOf(const std::vector<Part>& parts) {
   return out;
 }
 
-// In order, up to the first that is not True.
+// The placement's conditions in order, up to the first that is not True.
 json::array PlacementConditions(const Subject& subject) {
   const StoredObject& object = subject.object;
   const std::string prefix = object.kind == ObjectKind::kClusterResourcePlacement
                                  ? "ClusterResourcePlacement"
                                  : "ResourcePlacement";
   json::array out;
+  // The placement selects only jobs, and no job is there.
   if (subject.parts.empty() && !subject.objects.selects) {
     out.push_back(ConditionOf(prefix + kWords[kStepScheduled].type, "SchedulePending",
                               "Scheduling has not completed: no job is selected", Verdict::kUnknown,
@@ -240,12 +261,12 @@ json::array PlacementConditions(const Subject& subject) {
   for (const Part* part : parts)
     if (!ClusterOf(*part).empty()) clusters.insert(ClusterOf(*part));
   for (const Step step : StepsOf(subject.apply)) {
-    const Sum sum = SumOf(parts, step);
+    const PartSum sum = SumOf(parts, step);
     const std::string type = prefix + kWords[step].type;
     const bool good = sum.verdict == Verdict::kTrue;
     if (step == kStepScheduled) {
       out.push_back(ScheduledCondition(subject, type, sum, clusters.size()));
-      // Where nothing is, nothing else is to be told (as KubeFleet).
+      // Without parts, or with members missing, KubeFleet shows no further conditions.
       if (parts.empty() || subject.objects.scheduled != Verdict::kTrue) break;
     } else {
       const char* reason = kWords[step].of_placement[static_cast<std::size_t>(sum.verdict)];
@@ -260,6 +281,7 @@ json::array PlacementConditions(const Subject& subject) {
   return out;
 }
 
+// KubeFleet's ResourceIdentifier of a job.
 json::object JobIdentifier(const JobRecord& job) {
   const std::string_view api_version = ApiVersionOf(job.shape);
   const std::size_t slash = api_version.find('/');
@@ -272,6 +294,7 @@ json::object JobIdentifier(const JobRecord& job) {
   return out;
 }
 
+// Adds the jobs that the member refused to its failedPlacements.
 void AddRefusedJobs(const Subject& subject, const std::vector<const Part*>& parts,
                     json::array* failed) {
   for (const Part* part : parts) {
@@ -286,7 +309,8 @@ void AddRefusedJobs(const Subject& subject, const std::vector<const Part*>& part
   }
 }
 
-/// KubeFleet's applicableClusterResourceOverrides and applicableResourceOverrides.
+// KubeFleet's applicableClusterResourceOverrides and applicableResourceOverrides, from the names
+// "ClusterResourceOverride/NAME" and "ResourceOverride/[NAMESPACE/]NAME" of the work.
 void AddOverrides(const Work& work, json::object* out) {
   json::array of_cluster, of_namespace;
   for (const std::string& override_name : work.overrides) {
@@ -305,18 +329,19 @@ void AddOverrides(const Work& work, json::object* out) {
   if (!of_namespace.empty()) (*out)["applicableResourceOverrides"] = std::move(of_namespace);
 }
 
-/// `work` may be null.
+// One member's entry in placementStatuses. `work` is null if the member has only jobs.
 json::object ClusterStatus(const Subject& subject, const std::string& cluster,
                            const std::vector<const Part*>& parts, const Work* work) {
   json::array conditions, failed, drifted, diffed;
   for (const Step step : StepsOf(subject.apply)) {
-    const Sum sum = SumOf(parts, step);
+    const PartSum sum = SumOf(parts, step);
     const char* reason = ReasonOf(*sum.first, step);
     if (reason == nullptr) reason = kWords[step].of_cluster[static_cast<std::size_t>(sum.verdict)];
     conditions.push_back(ConditionOf(kWords[step].type, reason, ClusterMessage(step, sum),
                                      sum.verdict, sum.since, subject.object));
     if (sum.verdict != Verdict::kTrue) break;
   }
+  // Jobs have no revisions: "0". A work that has not been made from a snapshot has no index.
   std::string index = "0";
   if (work != nullptr) {
     failed = FailedPlacements(*work, subject.apply);
@@ -336,6 +361,8 @@ json::object ClusterStatus(const Subject& subject, const std::string& cluster,
   return out;
 }
 
+// placementStatuses: an entry for each member with a part, then, without clusterName, entries for
+// members and jobs that could not be scheduled.
 json::array ClusterStatuses(const Subject& subject) {
   std::map<std::string, std::vector<const Part*>> by_cluster;
   std::map<std::string, const Work*> works;
@@ -348,6 +375,7 @@ json::array ClusterStatuses(const Subject& subject) {
     out.push_back(
         ClusterStatus(subject, cluster, parts, work == works.end() ? nullptr : work->second));
   }
+  // Entries without a member: one per reason, up to KubeFleet's bound.
   std::size_t shown = 0;
   const auto unplaced = [&](const std::string& message, WallTime since) {
     if (shown++ >= kUnplacedShown) return;

@@ -1,3 +1,10 @@
+// Turns one member's work row into the conditions RolloutStarted, Overridden, WorkSynchronized and
+// Applied/Available (or DiffReported) and into the lists of failed, drifted and differing objects.
+//
+// A row records for each manifest the result of its last apply or comparison and its availability.
+// A condition takes the worst manifest; the conditions after the first that is not True stay empty,
+// since nothing shows them. `Work::waits` says what the row waits for: its turn in the rollout, or
+// its member, which does not hold the rollout itself back.
 #include "api/service/placement_works.h"
 
 #include <algorithm>
@@ -8,13 +15,15 @@
 namespace muster::api {
 namespace {
 
-constexpr std::size_t kShown = 100;                        // as KubeFleet, per cluster
-constexpr std::string_view kOfMember = "member cluster ";  // how Work::waits tells of the member
+// Objects in each list, as in KubeFleet.
+constexpr std::size_t kShown = 100;
+// Work::waits begins with this if the row waits for its member.
+constexpr std::string_view kOfMember = "member cluster ";
 constexpr const char* kRollsOut =
     "Detected the new changes on the resources and started the rollout process";
 
-/// Of its last apply, or of its last comparison under ReportDiff. What the other way of applying
-/// has left on record says nothing.
+// The verdict on a manifest's last apply or, under ReportDiff, on its last comparison. A result of
+// the other strategy, recorded before the strategy was changed, is Unknown.
 Verdict ResultOf(ManifestResult result, ApplyType type) {
   const bool report = type == ApplyType::kReportDiff;
   switch (result) {
@@ -38,6 +47,7 @@ Verdict ResultOf(ManifestResult result, ApplyType type) {
   return Verdict::kUnknown;
 }
 
+// Objects whose availability cannot be tracked count as available, as in KubeFleet.
 Verdict AvailabilityOf(ManifestAvailability availability) {
   switch (availability) {
     case ManifestAvailability::kAvailable:
@@ -51,15 +61,16 @@ Verdict AvailabilityOf(ManifestAvailability availability) {
   return Verdict::kUnknown;
 }
 
-/// The worst of them, and since when: the first of those that are not well.
-struct Worst {
+// The worst verdict on a work's manifests, since when, and the first manifest that has it. `since`
+// is the latest time if all are True, else the earliest of those with the worst verdict.
+struct WorstManifest {
   Verdict verdict = Verdict::kTrue;
   WallTime since;
-  const ManifestStatus* first = nullptr;  // null if all is well
+  const ManifestStatus* first = nullptr;  // null if all are True
 };
 template <class Judge>
-Worst WorstOf(const Work& work, const Judge& judge) {
-  Worst worst;
+WorstManifest WorstOf(const Work& work, const Judge& judge) {
+  WorstManifest worst;
   for (const ManifestStatus& manifest : work.manifests) {
     const Verdict verdict = judge(manifest);
     if (verdict < worst.verdict) continue;
@@ -73,7 +84,8 @@ Worst WorstOf(const Work& work, const Judge& judge) {
 
 std::string InParentheses(const std::string& text) { return text.empty() ? "" : " (" + text + ")"; }
 
-/// A work that waits for something else than its member waits for its turn.
+// RolloutStarted is False while the work is only scheduled, is behind the newest snapshot, or waits
+// for its turn.
 WorkStep RolloutOf(const Work& work, const ResourceSnapshot* latest) {
   const bool behind = latest != nullptr && work.snapshot < latest->index;
   const bool waits = !work.waits.empty() && !work.waits.starts_with(kOfMember);
@@ -86,6 +98,7 @@ WorkStep RolloutOf(const Work& work, const ResourceSnapshot* latest) {
           work.waits};
 }
 
+// Always True here: failed overrides end ProgressOf before.
 WorkStep OverriddenOf(const Work& work) {
   if (work.overrides.empty()) {
     return {Verdict::kTrue, work.bound_at, nullptr,
@@ -95,10 +108,11 @@ WorkStep OverriddenOf(const Work& work) {
           "Successfully applied the override rules on the resources", ""};
 }
 
+// Applied, or DiffReported under ReportDiff.
 WorkStep AppliedOf(const Work& work, ApplyType type) {
   const bool report = type == ApplyType::kReportDiff;
   const std::string name = "Work object " + WorkNameOf(work);
-  const Worst worst = WorstOf(
+  const WorstManifest worst = WorstOf(
       work, [&](const ManifestStatus& manifest) { return ResultOf(manifest.result, type); });
   switch (worst.verdict) {
     case Verdict::kTrue:
@@ -120,9 +134,10 @@ WorkStep AppliedOf(const Work& work, ApplyType type) {
           ""};
 }
 
+// Available; `applied` is the time since when all manifests are applied.
 WorkStep AvailableOf(const Work& work, const ResourceSnapshot* latest, WallTime applied) {
   const std::string name = WorkNameOf(work);
-  const Worst worst = WorstOf(
+  const WorstManifest worst = WorstOf(
       work, [](const ManifestStatus& manifest) { return AvailabilityOf(manifest.availability); });
   if (worst.verdict != Verdict::kTrue) {
     const std::string which = MentionOf(worst.first->ref);
@@ -132,6 +147,7 @@ WorkStep AvailableOf(const Work& work, const ResourceSnapshot* latest, WallTime 
                     : "Work object " + name + " is not yet available: " + which,
             which};
   }
+  // One object that cannot be tracked gives the condition another reason.
   const bool trackable =
       std::none_of(work.manifests.begin(), work.manifests.end(), [](const auto& manifest) {
         return manifest.availability == ManifestAvailability::kNotTrackable;
@@ -145,6 +161,7 @@ WorkStep AvailableOf(const Work& work, const ResourceSnapshot* latest, WallTime 
   return {Verdict::kTrue, applied, nullptr, "All corresponding work objects are available", ""};
 }
 
+// True if the recorded differences of a manifest came after Muster applied it.
 bool IsDrift(const ManifestStatus& manifest) {
   switch (manifest.result) {
     case ManifestResult::kApplied:
@@ -165,6 +182,8 @@ bool IsDrift(const ManifestStatus& manifest) {
   return false;
 }
 
+// The condition of an entry in failedPlacements. `applied`: the manifest is applied and not
+// available.
 json::object FailedCondition(const ManifestStatus& manifest, bool applied) {
   json::object out;
   const bool report = manifest.result == ManifestResult::kFailedToReportDiff;
@@ -184,15 +203,17 @@ json::object FailedCondition(const ManifestStatus& manifest, bool applied) {
   return out;
 }
 
+// driftedPlacements (`drifts`) or diffedPlacements.
 json::array DifferentPlacements(const Work& work, bool drifts) {
   json::array out;
   for (const ManifestStatus& manifest : work.manifests) {
-    if (manifest.result == ManifestResult::kPending) continue;  // of what it was before
+    // The differences of a pending manifest are those of its revision before.
+    if (manifest.result == ManifestResult::kPending) continue;
     if (manifest.differences.empty() || IsDrift(manifest) != drifts || out.size() >= kShown)
       continue;
     json::object entry = ResourceIdentifier(manifest.ref, manifest.envelope);
     entry["observationTime"] = FormatRfc3339(manifest.observed_at);
-    // What is not there has none.
+    // An object that does not exist on the member has no generation.
     if (manifest.generation > 0) entry["targetClusterObservedGeneration"] = manifest.generation;
     entry[drifts ? "firstDriftedObservedTime" : "firstDiffedObservedTime"] =
         FormatRfc3339(manifest.first_differed_at);
@@ -226,7 +247,7 @@ std::shared_ptr<const WorkProgress> ProgressOf(const Work& work, const ResourceS
   steps[kStepScheduled] = {Verdict::kTrue, work.scheduled_at, nullptr,
                            core::PickedSentence(work.cluster, score), ""};
   if (!work.override_error.empty()) {
-    // Nothing is applied of what could not be made; the rollout itself has come to the member.
+    // The rollout reached this member, but the overrides failed, so nothing was applied.
     const WallTime since = std::max(work.scheduled_at, work.bound_at);
     steps[kStepRollout] = {Verdict::kTrue, since, nullptr, kRollsOut, ""};
     steps[kStepOverridden] = {
@@ -246,7 +267,7 @@ std::shared_ptr<const WorkProgress> ProgressOf(const Work& work, const ResourceS
   if (applied.verdict != Verdict::kTrue) return progress;
   const Step last = report ? kStepDiff : kStepAvailable;
   if (!report) steps[last] = AvailableOf(work, latest, applied.since);
-  // All is well as far as it is known; that the member is away is worth a word.
+  // The last known state is good. If the member does not answer at present, the sentence says so.
   steps[last].message += InParentheses(work.waits);
   return progress;
 }
@@ -263,7 +284,8 @@ json::object ResourceIdentifier(const ResourceRef& ref, const std::string& envel
   json::object of;
   of["name"] = envelope.substr(slash + 1);
   const std::string type = envelope.substr(0, slash);
-  if (type == "ResourceEnvelope") of["namespace"] = ref.ns;  // an envelope stays in its own
+  // A ResourceEnvelope is in the namespace of the objects it holds.
+  if (type == "ResourceEnvelope") of["namespace"] = ref.ns;
   of["type"] = type;
   out["envelope"] = std::move(of);
   return out;
@@ -274,6 +296,7 @@ json::array FailedPlacements(const Work& work, ApplyType type) {
   for (const ManifestStatus& manifest : work.manifests) {
     if (out.size() >= kShown) break;
     const Verdict result = ResultOf(manifest.result, type);
+    // Applied, but known not to be available.
     const bool unavailable = result == Verdict::kTrue && type != ApplyType::kReportDiff &&
                              manifest.availability == ManifestAvailability::kNotYet;
     if (result != Verdict::kFalse && !unavailable) continue;

@@ -5,7 +5,8 @@
 namespace muster::api {
 namespace {
 
-/// A hash only: equality decides, so it covers what usually tells two shapes apart.
+// A hash of what usually tells two shapes apart. It need not cover everything, since Share compares
+// the pod sets for equality.
 std::uint64_t HashOf(const PodSets& pod_sets) {
   std::uint64_t state = kFingerprintStart;
   for (const PodSet& pod_set : pod_sets) {
@@ -35,6 +36,7 @@ PodSetsPtr PodSetCache::Share(PodSets pod_sets) {
   for (auto it = begin; it != end; ++it) {
     if (*it->second == pod_sets) return it->second;
   }
+  // Jobs keep the pod sets they share; only future sharing with them is lost.
   if (entries_.size() >= kEntries) entries_.clear();
   auto shared = std::make_shared<const PodSets>(std::move(pod_sets));
   entries_.emplace(hash, shared);

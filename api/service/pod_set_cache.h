@@ -1,6 +1,6 @@
-// PodSetCache: one shared copy of equal pod sets. A thousand jobs of one sweep differ in name, not
-// in shape: they then hold one PodSets between them, which keeps a million pending jobs small and
-// lets a cycle work per shape.
+// PodSetCache: one shared copy of equal pod sets. A thousand jobs of one sweep differ in name and
+// not in shape; they then hold one PodSets object together. That keeps a million pending jobs small
+// and lets a cycle work per shape.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace muster::api {
 
-/// Thread-safe. Holds at most kEntries; beyond that it starts anew (sharing is an economy, never a
-/// promise).
+/// Thread-safe. Holds at most kEntries; when they are full, the cache is emptied. Sharing saves
+/// memory and is never promised.
 class PodSetCache {
  public:
   static constexpr std::size_t kEntries = 8192;
-  /// A pointer to pod sets equal to `pod_sets`.
+  /// A shared pointer to pod sets equal to `pod_sets`.
   PodSetsPtr Share(PodSets pod_sets);
 
  private:

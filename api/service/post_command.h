@@ -1,4 +1,4 @@
-// Posting a command with its callback, so that a full inbox still answers exactly once.
+// PostCommand: posts a command to the engine and answers exactly once, also if the inbox is full.
 #pragma once
 
 #include <memory>

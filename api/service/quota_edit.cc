@@ -1,3 +1,7 @@
+// Edits one quota in the JSON of a ClusterQueue's manifest, in place, so that everything else in
+// the manifest stays as its author wrote it. Amounts are written as canonical quantities. Usage
+// comes from the quota tree of the view; quota of jobs whose admission checks are not ready counts
+// as reserved and not as used.
 #include "api/service/quota_edit.h"
 
 #include "schedd/base/quantity.h"
@@ -6,6 +10,7 @@
 namespace muster::api {
 namespace {
 
+// The object in `list` whose member `name` is `name`; null if there is none.
 json::value* NamedItem(json::value* list, std::string_view name) {
   if (list == nullptr || !list->is_array()) return nullptr;
   for (json::value& item : list->get_array()) {
@@ -15,6 +20,7 @@ json::value* NamedItem(json::value* list, std::string_view name) {
   return nullptr;
 }
 
+// The quota (nominalQuota and its limits) in the manifest; null if there is none.
 json::object* FindQuota(json::value* manifest, const QuotaKey& key) {
   json::value* groups = MutableMember(MutableMember(manifest, "spec"), "resourceGroups");
   if (groups == nullptr || !groups->is_array()) return nullptr;
@@ -31,6 +37,7 @@ Error NoSuchQuota(const QuotaKey& key) {
                   key.resource + "\" of flavor \"" + key.flavor + "\"");
 }
 
+// Refuses an edit that sets nothing, contradicts itself or has a negative amount.
 Status CheckEdit(const QuotaEdit& edit) {
   if (!edit.nominal && !edit.borrowing_limit && !edit.lending_limit &&
       !edit.clear_borrowing_limit && !edit.clear_lending_limit) {
@@ -90,6 +97,8 @@ Result<QuotaView> QuotaOf(const WorldView& view, const QuotaKey& key,
         if (object != view.objects->end())
           out.etag = std::to_string(object->second->resource_version);
         const core::QuotaTreePtr& tree = view.usage.tree_ptr();
+        // The amounts stay 0 if the view has no quota tree yet or the tree does not have this
+        // quota.
         if (tree == nullptr) return out;
         const core::NodeIndex node = tree->ClusterQueueIndex(key.cluster_queue);
         const core::FlavorResourceIndex pair = tree->PairIndex(key.flavor, key.resource);

@@ -1,4 +1,5 @@
-// A quota edit as a change of its ClusterQueue's manifest. Pure functions.
+// A quota edit as a change of its ClusterQueue's manifest, and the view of one quota. Pure
+// functions.
 #pragma once
 
 #include "api/service/object_status.h"
@@ -6,11 +7,12 @@
 
 namespace muster::api {
 
-/// The manifest of a ClusterQueue with one quota edited. Errors: no such flavor or resource in it
-/// (kNotFound); an edit that sets nothing; a limit both set and cleared; a negative amount.
+/// The manifest of a ClusterQueue with one quota edited. Errors: the ClusterQueue has no such
+/// flavor or resource (kNotFound); the edit sets nothing, sets and clears the same limit, or has a
+/// negative amount.
 Result<json::value> EditedManifest(const std::string& manifest, const QuotaEdit& edit);
 
-/// A quota of the configuration with what is used of it; `unadmitted` as CountUnadmitted gives it.
+/// One quota of the configuration and what is used of it. `unadmitted` comes from CountUnadmitted.
 Result<QuotaView> QuotaOf(const WorldView& view, const QuotaKey& key,
                           const std::map<std::string, Amounts>& unadmitted);
 

@@ -1,6 +1,9 @@
-// Use cases: read and edit quotas. An edit is a change of the ClusterQueue's manifest through the
-// engine like any other, so it is validated, fenced by its resourceVersion, audited and effective
-// in the next cycle.
+// Use cases: read and edit quotas. Holds SchedulerService::ListQuotas and SetQuota.
+//
+// An edit becomes a change of the ClusterQueue's manifest and goes through the engine like any
+// other, so it is validated, fenced by the resourceVersion, audited and effective in the next
+// cycle. A dry run posts a PreviewCommand instead, which says what the edit would admit and preempt
+// and changes nothing.
 #include <utility>
 
 #include "api/service/post_command.h"
@@ -12,7 +15,8 @@
 namespace muster::api {
 namespace {
 
-/// What is admitted, charged to the quota tree of `view`'s configuration.
+// The usage of all jobs that hold quota, charged to the quota tree of `view`'s configuration, which
+// a dry run has edited.
 core::Usage RecomputedUsage(const WorldView& view) {
   core::Usage usage(core::QuotaTree::Build(*view.config));
   view.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
@@ -52,7 +56,7 @@ Result<std::vector<QuotaView>> SchedulerService::ListQuotas(
 }
 
 void SchedulerService::SetQuota(const auth::Principal& who, QuotaEdit edit,
-                                Callback<QuotaEdited> done) {
+                                Callback<QuotaEditResult> done) {
   const Status allowed =
       Allow(who, auth::Verb::kUpdate, "clusterqueues", "", edit.key.cluster_queue);
   if (!allowed.ok()) return done(allowed.error());
@@ -83,6 +87,8 @@ void SchedulerService::SetQuota(const auth::Principal& who, QuotaEdit edit,
   // The manifest was read at `version`: another edit in between would be lost without this fence.
   change.expected_resource_version = version;
 
+  // The view of the edited quota is computed here, from a copy of the view with the edited
+  // configuration; its effect on jobs comes from the engine.
   if (edit.dry_run) {
     WorldView edited = **view;
     edited.config = std::make_shared<const ConfigView>(std::move(config));
@@ -93,22 +99,22 @@ void SchedulerService::SetQuota(const auth::Principal& who, QuotaEdit edit,
     command.changes.push_back(std::move(change));
     PostCommand<EditEffect>(engine_, std::move(command),
                             [done, quota = std::move(*quota)](Result<EditEffect> effect) {
-                              if (!effect.ok()) return done(effect.error());
-                              done(QuotaEdited{quota, std::move(*effect)});
-                            });
+      if (!effect.ok()) return done(effect.error());
+      done(QuotaEditResult{quota, std::move(*effect)});
+    });
     return;
   }
   ApplyCommand command;
   command.actor = {who.user, who.method};
   command.changes.push_back(std::move(change));
-  PostCommand<std::vector<ObjectApplied>>(
+  PostCommand<std::vector<AppliedObject>>(
       engine_, std::move(command),
-      [this, done, key = edit.key](Result<std::vector<ObjectApplied>> applied) {
-        if (!applied.ok()) return done(OfOnlyDocument(applied.error()));
-        const WorldViewPtr now = engine_.View();
-        Result<QuotaView> quota = QuotaOf(*now, key, CountUnadmitted(*now));
-        if (!quota.ok()) return done(quota.error());
-        done(QuotaEdited{std::move(*quota), {}});
+      [this, done, key = edit.key](Result<std::vector<AppliedObject>> applied) {
+    if (!applied.ok()) return done(OfOnlyDocument(applied.error()));
+    const WorldViewPtr now = engine_.View();
+    Result<QuotaView> quota = QuotaOf(*now, key, CountUnadmitted(*now));
+    if (!quota.ok()) return done(quota.error());
+    done(QuotaEditResult{std::move(*quota), {}});
       });
 }
 

@@ -1,4 +1,5 @@
-// Annotations of a MemberCluster that was added while the daemon runs.
+// Annotations of a MemberCluster that was added while the daemon runs. Members that the daemon's
+// flags declare do not have them.
 #pragma once
 
 #include <string>
@@ -7,7 +8,7 @@
 
 namespace muster::api {
 
-/// NAMESPACE/NAME of the Secret whose key `kubeconfig` says how the member is reached.
+/// NAMESPACE/NAME of the Secret whose key `kubeconfig` has the member's kubeconfig.
 inline constexpr const char* kKubeconfigSecret = "muster.io/kubeconfig-secret";
 inline constexpr const char* kKubeconfigContext = "muster.io/context";
 inline constexpr const char* kFastDispatch = "muster.io/fast";

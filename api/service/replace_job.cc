@@ -1,3 +1,6 @@
+// The rules for what may change are in schedd/shapes (job_change.h). This file finds the two
+// manifests to compare: the stored one for `muster apply`, the object as it was shown for PUT and
+// PATCH.
 #include "api/service/replace_job.h"
 
 #include <utility>

@@ -1,4 +1,5 @@
-// Replacing a job's manifest under its name, as PUT and `muster apply` do.
+// Replacing a job's manifest under its name, as PUT and `muster apply` do. The size of an elastic
+// job may change and admission gates may be removed; nothing else.
 #pragma once
 
 #include "schedd/shapes/kinds/shape.h"
@@ -7,14 +8,15 @@
 
 namespace muster::api {
 
-/// What the engine is asked for when `parsed` comes under the name of `job`; a command that asks
-/// for nothing if the job is what the manifest says. kInvalidArgument naming the first field that
-/// cannot change. Reads the store (blocking).
+/// The command that makes `job` what `parsed`, a new manifest under its name, says; an empty
+/// command (IsEmpty) if it is that already. kInvalidArgument names the first field that cannot
+/// change. Reads the store (blocking).
 Result<ReplaceJobCommand> PlanReplacement(Store& store, const JobRecord& job,
                                           const shapes::ParsedJob& parsed);
 
-/// What an edit of its object from `now` to `wanted` changes of a job's size and gates; `wanted` is
-/// left without these changes. Nothing for another kind's view of it, such as its Workload.
+/// The command for those differences between `now` and `wanted`, two versions of the job's own
+/// object, that concern its size and gates. They are removed from `wanted`, so that the caller can
+/// look at the rest. The command is empty for another kind's view of the job, such as its Workload.
 Result<ReplaceJobCommand> TakeReplacement(const JobRecord& job, const json::value& now,
                                           json::value* wanted);
 

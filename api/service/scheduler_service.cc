@@ -1,4 +1,7 @@
-// What every use case shares: readiness and permission.
+// What every use case needs: readiness and permission. The methods of SchedulerService are in the
+// sources that are named after the use case: submit.cc, apply.cc, jobs.cc, list_jobs.cc, logs.cc,
+// explain.cc, objects.cc, job_object.cc, workloads.cc, quotas.cc, clusters.cc, drain.cc,
+// member_registry.cc and nominations.cc.
 #include "api/service/scheduler_service.h"
 
 #include <utility>
@@ -6,7 +9,8 @@
 namespace muster::api {
 namespace {
 
-constexpr std::int64_t kReadyRetryMs = 1000;  // a recovery takes seconds
+// A recovery takes seconds, so a client may ask again after one.
+constexpr std::int64_t kReadyRetryMs = 1000;
 
 }  // namespace
 

@@ -1,3 +1,8 @@
+// Reads a request, builds a scenario from it and plays the scenario through schedd/simulate, which
+// runs the scheduler's own decisions on a virtual clock. With `compare` it plays twice, without and
+// with the edits of `set`, and answers with both summaries. Jobs, cycles and listed decisions of a
+// run are bounded, because a run blocks a thread of the pool; a larger one is refused with the
+// advice to run `muster simulate` on the user's machine, which has no limits.
 #include "api/service/simulations.h"
 
 #include <string>
@@ -16,7 +21,7 @@ namespace {
 
 using shapes::Field;
 
-/// What a request asks for.
+// The fields of a request, validated.
 struct Request {
   std::vector<json::value> documents;
   bool current = false, compare = false, decisions = true;
@@ -27,6 +32,7 @@ struct Request {
   std::vector<std::string> edits;
 };
 
+// A duration such as "90s" in microseconds; nullopt if the field is absent or wrong.
 std::optional<std::int64_t> Micros(const Field& field) {
   const auto text = field.String();
   if (!text) return std::nullopt;
@@ -35,6 +41,7 @@ std::optional<std::int64_t> Micros(const Field& field) {
   return ms ? std::optional(*ms * 1000) : std::nullopt;
 }
 
+// The field `swf`: a trace in the Standard Workload Format and how its jobs are mapped to queues.
 void ReadTrace(const Field& field, Request* request) {
   if (!field.present()) return;
   field.OnlyMembers(
@@ -57,6 +64,7 @@ void ReadTrace(const Field& field, Request* request) {
   rules.max_jobs = limits::kSimulateJobs;
 }
 
+// Reads all fields and reports all wrong ones together.
 Result<Request> Read(const json::value& body) {
   shapes::Problems problems;
   const Field root(body, &problems);
@@ -83,6 +91,7 @@ Result<Request> Read(const json::value& body) {
   return request;
 }
 
+// The documents, the jobs of the trace and, with `current`, the daemon's own configuration.
 Result<simulate::Scenario> ScenarioOf(const WorldView& view, const Request& request) {
   simulate::ReadOptions options;
   if (request.current) options.base = view.config;
@@ -105,18 +114,21 @@ Error BeyondLimit(const std::string& what) {
           what + "; `muster simulate` runs it on your own machine without limit"};
 }
 
-struct Answered {
-  simulate::Played played;
+// One run: its summary and the decisions to list.
+struct RunResult {
+  simulate::PlayResult played;
   json::array decisions;
 };
 
-Result<Answered> PlayOne(const simulate::Scenario& scenario, const Request& request) {
+// Plays the scenario within the limits.
+Result<RunResult> PlayOne(const simulate::Scenario& scenario, const Request& request) {
   simulate::RunOptions run;
   run.start = simulate::kClockStart;
   if (request.until_us) run.until = run.start.Plus(*request.until_us);
   run.stop_us = request.stop_us;
   run.max_cycles = limits::kSimulateCycles;
-  Answered out;
+  RunResult out;
+  // Stops a run whose decisions are too many to list, as soon as that is known.
   run.keep_going = [&out] { return out.decisions.size() <= limits::kSimulateDecisions; };
   out.played = simulate::Play(scenario, run, [&](const simulate::Decision& decision) {
     if (request.decisions) out.decisions.push_back(simulate::DecisionJson(decision, run.start));
@@ -131,25 +143,27 @@ Result<Answered> PlayOne(const simulate::Scenario& scenario, const Request& requ
   return out;
 }
 
-json::array WaitingOf(const simulate::Played& played) {
+json::array WaitingOf(const simulate::PlayResult& played) {
   json::array waiting;
   for (const JobPtr& job : played.outcome.waiting) waiting.push_back(simulate::WaitingJson(*job));
   return waiting;
 }
 
+// The answer to a request that was read without errors.
 Result<json::value> Answer(const WorldView& view, const Request& request) {
   Result<simulate::Scenario> scenario = ScenarioOf(view, request);
   if (!scenario.ok()) return scenario.error();
   if (scenario->jobs.empty()) return InvalidArgument("there is no job to simulate");
   json::object answer;
   if (request.compare) {
-    const Result<Answered> before = PlayOne(*scenario, request);
+    const Result<RunResult> before = PlayOne(*scenario, request);
     if (!before.ok()) return before.error();
     answer["asIs"] = simulate::SummaryJson(before->played.summary);
   }
+  // The edits of `set` apply to the second run; without `compare` it is the only one.
   const Result<simulate::Scenario> edited = simulate::Edited(std::move(*scenario), request.edits);
   if (!edited.ok()) return InvalidField("set", edited.error().detail);
-  Result<Answered> after = PlayOne(*edited, request);
+  Result<RunResult> after = PlayOne(*edited, request);
   if (!after.ok()) return after.error();
   if (request.decisions) answer["decisions"] = std::move(after->decisions);
   answer["summary"] = simulate::SummaryJson(after->played.summary);
@@ -164,6 +178,7 @@ Result<json::value> Simulations::Run(const WorldView& view, const json::value& r
   if (!read.ok()) return read.error();
   if (read->current && !view.ready)
     return Unavailable("the daemon is not ready yet: its objects are not known");
+  // A second simulation is refused and not queued: its client would wait without a sign.
   if (running_.exchange(true)) {
     return Overloaded("another simulation is running; they run one at a time",
                       limits::kSimulateRetryMs);

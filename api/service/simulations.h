@@ -1,5 +1,5 @@
-// Simulations: the use case behind POST /v1/simulate. What is asked and answered is in
-// api/openapi/muster.v1.yaml; the limits are limits::kSimulate*.
+// Simulations: the use case behind POST /v1/simulate. api/openapi/muster.v1.yaml describes request
+// and answer; the limits are limits::kSimulate*.
 #pragma once
 
 #include <atomic>
@@ -10,13 +10,13 @@
 
 namespace muster::api {
 
-/// Runs one at a time, on the calling thread, which must not be the engine's: it may take seconds.
-/// Thread-safe.
+/// Runs one simulation at a time, on the calling thread, which must not be the engine's: a run may
+/// take seconds. Thread-safe.
 class Simulations {
  public:
-  /// Nothing of `view` is changed; its objects are the start where the request says `current`.
-  /// Errors: every wrong field; kResourceExhausted with a time to retry while another one runs, and
-  /// kOutOfRange for what is beyond a limit.
+  /// `view` is not changed; its objects are the start if the request says `current`. Errors: every
+  /// wrong field; kResourceExhausted with a time to retry while another simulation runs;
+  /// kOutOfRange for a run beyond a limit.
   Result<json::value> Run(const WorldView& view, const json::value& request);
 
  private:

@@ -1,3 +1,10 @@
+// The estimate is an upper bound: each job is assumed to take all of its declared time limit, and a
+// job without a limit is assumed never to end. So the bound holds whatever those jobs do. If `job`
+// does not start within the horizon under these assumptions, the answer is "unknown" and names the
+// jobs without a limit that may be in its way.
+//
+// The run ends when `job` starts, after kHorizon of virtual time, or after a number of cycles that
+// keeps the answer below a second.
 #include "api/service/start_estimate.h"
 
 #include <algorithm>
@@ -13,14 +20,16 @@ namespace muster::api {
 namespace {
 
 constexpr std::int64_t kYear = std::int64_t{365} * 24 * 3600 * kMicrosPerSecond;
-constexpr std::int64_t kForEver = 100 * kYear;  // what declares no limit never ends
+// The run time of a job without a limit: longer than the horizon.
+constexpr std::int64_t kForEver = 100 * kYear;
 constexpr std::int64_t kHorizon = 10 * kYear;
 
+// A job that holds quota, with its remaining time. A job that is being evicted waits again and
+// competes from now on.
 simulate::SimJob Holding(const JobPtr& job, const AdmissionSettings& settings, WallTime now) {
   simulate::SimJob one;
   one.arrival = now;
   if (IsTrue(*job, "Evicted")) {
-    // Its pods are being stopped: it waits again, and competes, from now on.
     one.job = changes::BackToPending(*job, now, settings, now);
     const auto limit = core::DeclaredLimit(*job);
     one.run_us = limit ? SecondsToMicros(*limit) : kForEver;
@@ -32,18 +41,22 @@ simulate::SimJob Holding(const JobPtr& job, const AdmissionSettings& settings, W
   return one;
 }
 
+// A job that waits, with the whole of its time limit.
 simulate::SimJob Waiting(const JobPtr& job, WallTime now) {
   const auto limit = core::DeclaredLimit(*job);
   return {job, now, limit ? SecondsToMicros(*limit) : kForEver};
 }
 
+// The configuration with the members as they are now, the holders and the waiting jobs, all from
+// now on.
 simulate::Scenario ScenarioOf(const core::Snapshot& snapshot, const std::vector<JobPtr>& holders,
                               const std::vector<JobPtr>& waiting) {
   simulate::Scenario scenario;
   auto config = std::make_shared<ConfigView>(*snapshot.config);
   for (const core::ClusterView& cluster : snapshot.clusters) {
     MemberCluster& member = config->member_clusters[cluster.member.name] = cluster.member;
-    member.machines.reset();  // told as they are now: nobody's end would make room on them
+    // Free amounts per machine are facts of this moment; no end of a job would free them in a run.
+    member.machines.reset();
   }
   scenario.config = std::move(config);
   scenario.settings = snapshot.settings;
@@ -54,15 +67,17 @@ simulate::Scenario ScenarioOf(const core::Snapshot& snapshot, const std::vector<
   return scenario;
 }
 
-// What was seen of the run until the job started, if it did.
-struct Seen {
+// What happened in the run until the job started, if it did.
+struct RunObservation {
   std::optional<WallTime> start;
-  JobPtr last_ended;  // the last before it
+  JobPtr last_ended;  // the last job that ended before
   std::size_t ended = 0;
 };
 
+// Runs the scenario. `queues` is the number of ClusterQueues with waiting jobs: a cycle looks at
+// one head of each, so limits::kExplainHeads divided by it bounds the cycles.
 simulate::RunOutcome Play(const simulate::Scenario& scenario, WallTime now, std::size_t queues,
-                          JobId id, Seen* seen) {
+                          JobId id, RunObservation* seen) {
   simulate::RunOptions options;
   options.start = now;
   options.until = WallTime{now.us + kHorizon};
@@ -70,6 +85,7 @@ simulate::RunOutcome Play(const simulate::Scenario& scenario, WallTime now, std:
   options.keep_going = [seen] { return !seen->start; };
   return simulate::Run(scenario, options, [&](const simulate::Decision& decision) {
     using Kind = simulate::DecisionKind;
+    // The reservation of quota counts as the start: admission checks are assumed to be ready.
     const bool starts = decision.kind == Kind::kAdmitted || decision.kind == Kind::kReserved;
     if (starts && decision.job->id == id && !seen->start) seen->start = decision.at;
     const bool ends = decision.kind == Kind::kFinished || decision.kind == Kind::kTimedOut ||
@@ -81,8 +97,8 @@ simulate::RunOutcome Play(const simulate::Scenario& scenario, WallTime now, std:
   });
 }
 
-// Those that never end and are in its way: in its cohort tree, or on the member clusters if quota
-// is not what it lacks.
+// The jobs without a time limit that may keep `job` from starting: those of its cohort tree, or if
+// there are none there, those on the member clusters.
 std::vector<JobPtr> Endless(const core::Snapshot& snapshot, const JobRecord& job,
                             const std::vector<JobPtr>& holding) {
   const core::QuotaTree& tree = snapshot.usage.tree();
@@ -99,6 +115,7 @@ std::vector<JobPtr> Endless(const core::Snapshot& snapshot, const JobRecord& job
   return in_tree.empty() ? all : in_tree;
 }
 
+// Writes why there is no bound.
 void SayUnknown(const core::Snapshot& snapshot, const JobRecord& job,
                 const simulate::RunOutcome& outcome, StartEstimate* estimate) {
   if (outcome.end == simulate::RunEnd::kCycles) {
@@ -107,6 +124,7 @@ void SayUnknown(const core::Snapshot& snapshot, const JobRecord& job,
   }
   std::vector<JobPtr> endless = Endless(snapshot, job, outcome.holding);
   const std::size_t all = endless.size();
+  // The sentence counts all of them; only the first few are listed.
   if (endless.size() > limits::kExplainNames) endless.resize(limits::kExplainNames);
   estimate->without_limit = endless;
   if (!endless.empty()) {
@@ -132,10 +150,11 @@ StartEstimate EstimateStart(const core::Snapshot& snapshot, const std::vector<Jo
                     " jobs run or wait, too many to play through";
     return estimate;
   }
+  // The number of ClusterQueues bounds the number of cycles that may be played.
   std::set<std::string> queues;
   for (const JobPtr& one : waiting) queues.insert(one->cluster_queue);
   const simulate::Scenario scenario = ScenarioOf(snapshot, holders, waiting);
-  Seen seen;
+  RunObservation seen;
   const simulate::RunOutcome outcome =
       Play(scenario, snapshot.now, std::max<std::size_t>(1, queues.size()), job->id, &seen);
   if (!seen.start) {

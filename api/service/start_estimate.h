@@ -1,15 +1,15 @@
-// When a waiting job starts at the latest, by playing the declared time limits through the
-// scheduler's own decisions on a virtual clock (schedd/simulate). Pure.
+// Estimates when a waiting job starts at the latest: plays the declared time limits of all jobs
+// through the scheduler's own decisions on a virtual clock (schedd/simulate). Pure.
 #pragma once
 
 #include <vector>
 
-#include "api/service/explained.h"
+#include "api/service/job_explanation.h"
 
 namespace muster::api {
 
-/// `holders` hold quota, `waiting` are all that wait and may be tried, `job` among them. The
-/// snapshot gives configuration, members and time.
+/// `holders` hold quota; `waiting` are the jobs that wait and may be tried, `job` among them.
+/// `snapshot` gives configuration, members and time.
 StartEstimate EstimateStart(const core::Snapshot& snapshot, const std::vector<JobPtr>& holders,
                             const std::vector<JobPtr>& waiting, const JobPtr& job);
 

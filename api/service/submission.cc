@@ -1,3 +1,15 @@
+// Builds the record (the draft) and the stored manifest of a new job. Steps: parse the body;
+// resolve namespace, LocalQueue and priority class; refuse what no part of this daemon carries out
+// (unserved.h); complete the pods' requests (limit ranges, runtime classes, transformations); fill
+// the record; choose a name.
+//
+// Namespace: that of the path and that of the manifest must agree, neither means `default`, and it
+// must exist. A batch script's --job-name is free text and repeats, so it is kept as the display
+// name and the object is named job-NUMBER by the engine.
+//
+// Idempotency: the fingerprint covers the body and its scope (user and namespace), so a key that
+// comes with another body is told from a repeat. The tasks of an array share the client's key under
+// scopes of their own, so a repeat gives all of them.
 #include "api/service/submission.h"
 
 #include <utility>
@@ -5,23 +17,23 @@
 #include "api/service/fingerprint.h"
 #include "api/service/unserved.h"
 #include "schedd/base/limits.h"
-#include "schedd/shapes/batch/batch_script.h"
+#include "schedd/shapes/batch/batch_manifest.h"
 #include "schedd/shapes/kinds/preparation.h"
 #include "schedd/text/json.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::api {
 namespace {
 
 constexpr const char* kDefault = "default";
-/// All manifests of one array together: 1,000 tasks of a 64 KiB script. They are held in memory
-/// until durable.
+// Bytes of all manifests of one array: 1,000 tasks of a 64 KiB script. They are in memory until the
+// store has them.
 constexpr std::size_t kArrayBytes = 64 << 20;
 
+// Writes a generated name into the manifest.
 void SetMetadataName(json::value* manifest, const std::string& name) {
   if (!manifest->is_object()) return;
-  json::value& metadata = manifest->get_object()["metadata"];
-  if (!metadata.is_object()) metadata = json::object();
-  metadata.get_object()["name"] = name;
+  MakeObjectAt(manifest->get_object(), "metadata")["name"] = name;
 }
 
 }  // namespace
@@ -61,6 +73,7 @@ Result<std::vector<Submission>> SubmissionBuilder::Build(const std::string& ns, 
     return InvalidArgument("the idempotency key is longer than " +
                            std::to_string(limits::kIdempotencyKeyBytes) + " bytes");
   }
+  // Taken before the body is parsed and moved.
   const std::uint64_t body_fingerprint = idempotency_key.empty() ? 0 : FingerprintOf(body);
   Result<shapes::ParsedJob> parsed = ParseBody(std::move(body), ns);
   if (!parsed.ok()) return parsed.error();
@@ -70,8 +83,7 @@ Result<std::vector<Submission>> SubmissionBuilder::Build(const std::string& ns, 
   const std::string scope = who_.user + "/" + built->front().draft->ns;
   const std::uint64_t fingerprint = AddFingerprint(body_fingerprint, scope);
   for (std::size_t i = 0; i < built->size(); ++i) {
-    // Tasks of an array share the client's key; each has a scope of its own, the first one the
-    // plain scope.
+    // The first task has the plain scope, as a single job has.
     const std::string own = i == 0 ? scope : scope + "/task-" + std::to_string(i);
     (*built)[i].idempotency = IdempotencyKey{own, idempotency_key, fingerprint};
   }
@@ -84,6 +96,7 @@ Result<std::vector<Submission>> SubmissionBuilder::BuildParsed(const std::string
   Result<std::shared_ptr<JobRecord>> draft = Draft(ns, &parsed);
   if (!draft.ok()) return draft.error();
   json::value manifest = std::move(parsed.manifest);
+  // An array script has a manifest per task; any other job has one.
   const bool array = (*draft)->batch != nullptr && !(*draft)->batch->array_spec.empty();
   if (array) return ExpandArray(**draft, manifest);
 
@@ -103,7 +116,8 @@ Result<std::vector<Submission>> SubmissionBuilder::BuildParsed(const std::string
 
 namespace {
 
-// Null if the manifest says nothing of it.
+// The admission state of a new job; null if the manifest asks for nothing that it would hold.
+// `problem` says why the job may not be admitted with its requests; "" if it may.
 AdmissionStatePtr AdmissionStateOf(const shapes::ParsedJob& parsed, std::string problem) {
   if (parsed.admission_gated_by.empty() && parsed.preemption_gates.empty() && problem.empty())
     return nullptr;
@@ -117,6 +131,8 @@ AdmissionStatePtr AdmissionStateOf(const shapes::ParsedJob& parsed, std::string 
 
 }  // namespace
 
+// Makes the record of a new job. Takes pod sets and details out of `parsed`; the manifest stays
+// there.
 Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& ns,
                                                             shapes::ParsedJob* parsed) {
   Result<std::string> resolved = ResolveNamespace(config_, ns, parsed->ns);
@@ -132,6 +148,7 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
                         "job-NUMBER is the name that a batch script gets from its id: leave the "
                         "name out or choose another");
   }
+  // The ClusterQueue may not exist yet: then the job is accepted and waits.
   const auto feeds = config_.cluster_queues.find(queue->cluster_queue);
   const Status served = CheckServed(
       *parsed, settings_, feeds == config_.cluster_queues.end() ? nullptr : &feeds->second);
@@ -146,6 +163,7 @@ Result<std::shared_ptr<JobRecord>> SubmissionBuilder::Draft(const std::string& n
   draft->cluster_queue = std::move(queue->cluster_queue);
   draft->priority_class = std::move(queue->priority_class);
   draft->priority = queue->priority;
+  // Equal pod sets of different jobs become one object.
   draft->pod_sets = pod_sets_.Share(std::move(parsed->pod_sets));
   draft->time_limit_s = parsed->time_limit_s;
   draft->priority_boost = parsed->priority_boost;
@@ -166,10 +184,12 @@ void SubmissionBuilder::Name(JobRecord* draft, const shapes::ParsedJob& parsed) 
     draft->name = parsed.name;
   } else if (!parsed.generate_name.empty()) {
     draft->name = GeneratedName(parsed.generate_name, random_);
-  }  // else the engine names it after its id
+  }
+  // Without either the engine names the job after its id.
   draft->display_name = parsed.display_name.empty() ? draft->name : parsed.display_name;
 }
 
+// One submission per task. All tasks have the same manifest and differ in uid and task id.
 Result<std::vector<Submission>> SubmissionBuilder::ExpandArray(const JobRecord& base,
                                                                const json::value& manifest) {
   Result<std::vector<std::int32_t>> tasks = shapes::ParseArraySpec(base.batch->array_spec);

@@ -1,6 +1,6 @@
-// SubmissionBuilder: from a request's body to validated submissions. What a body means on its own
-// is judged by schedd/shapes; this adds what depends on the world: namespace, queue, priority
-// class, names.
+// SubmissionBuilder: from a request's body to validated submissions. schedd/shapes judges what a
+// body means on its own; this adds what depends on the configuration: namespace, queue, priority
+// class and names.
 #pragma once
 
 #include <string>
@@ -21,19 +21,18 @@ using shapes::QueueChoice;
 using shapes::ResolveNamespace;
 using shapes::ResolveQueue;
 
-/// Not thread-safe; lives for one request. The references must outlive it.
+/// Not thread-safe; made for one request. The references must outlive it.
 class SubmissionBuilder {
  public:
   SubmissionBuilder(const ConfigView& config, const AdmissionSettings& settings, Random& random,
                     PodSetCache& pod_sets, const auth::Principal& who)
       : config_(config), settings_(settings), random_(random), pod_sets_(pod_sets), who_(who) {}
 
-  /// One submission, or one for each task of an array script. A batch script without a name gets
-  /// it from the engine. `ns` is the path's namespace, "" for
-  /// none. `idempotency_key` "" for none.
+  /// One submission, or one for each task of an array script. The engine names a batch script that
+  /// has no name. `ns` is the path's namespace, "" for none. `idempotency_key` "" for none.
   Result<std::vector<Submission>> Build(const std::string& ns, json::value body,
                                         const std::string& idempotency_key);
-  /// The same from a manifest that ParseJob has already taken.
+  /// The same for a manifest that ParseJob has already read.
   Result<std::vector<Submission>> BuildParsed(const std::string& ns, shapes::ParsedJob parsed);
 
  private:
@@ -48,14 +47,15 @@ class SubmissionBuilder {
   const auth::Principal& who_;
 };
 
-/// A manifest from a request's body: a {"script": ...} form becomes a BatchScript manifest, the
-/// rest is as it is.
+/// Parses a request's body: a {"script": ...} form becomes a BatchScript manifest, anything else is
+/// a manifest.
 Result<shapes::ParsedJob> ParseBody(json::value body, std::string_view ns);
 
-/// metadata.generateName resolved as Kubernetes does: the base cut to 58 characters and five random
-/// ones of an alphabet without vowels.
+/// metadata.generateName resolved as Kubernetes does: the base cut to 58 characters, and five
+/// random characters of an alphabet without vowels.
 std::string GeneratedName(std::string_view base, Random& random);
-/// True for "job-NUMBER", which the engine gives to batch scripts: nobody may take one before it.
+/// True for "job-NUMBER", the form of the names that the engine gives to batch scripts. Users may
+/// not choose such a name.
 bool IsGivenName(std::string_view name);
 
 }  // namespace muster::api

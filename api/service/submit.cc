@@ -1,4 +1,9 @@
-// Use cases: submit one job, an array, a batch.
+// Use cases: submit one job, an array, a batch. Holds SchedulerService::SubmitJob, SubmitAll,
+// SubmitBatch and PostSubmissions.
+//
+// Each body is validated against the published view before one SubmitCommand carries all jobs of
+// the call. In a batch every item has its own answer: items that were refused here are answered
+// here, and the engine's results are put into the places of the others.
 #include <utility>
 
 #include "api/service/never_fits.h"
@@ -10,14 +15,14 @@
 namespace muster::api {
 namespace {
 
-using SubmitResults = std::vector<Result<Submitted>>;
+using SubmitResults = std::vector<Result<SubmittedJob>>;
 
-/// The first refusal among tasks of one array, or all of them in order.
-Result<std::vector<Submitted>> AllOrFirstError(Result<SubmitResults> results) {
+// The tasks of one array: all of them in order, or the first refusal.
+Result<std::vector<SubmittedJob>> AllOrFirstError(Result<SubmitResults> results) {
   if (!results.ok()) return results.error();
-  std::vector<Submitted> out;
+  std::vector<SubmittedJob> out;
   out.reserve(results->size());
-  for (Result<Submitted>& result : *results) {
+  for (Result<SubmittedJob>& result : *results) {
     if (!result.ok()) return result.error();
     out.push_back(std::move(*result));
   }
@@ -36,7 +41,7 @@ void SchedulerService::PostSubmissions(const auth::Principal& who, std::vector<S
 }
 
 void SchedulerService::SubmitAll(const auth::Principal& who, SubmitRequest request,
-                                 Callback<std::vector<Submitted>> done) {
+                                 Callback<std::vector<SubmittedJob>> done) {
   const Result<WorldViewPtr> view = ReadyView();
   if (!view.ok()) return done(view.error());
   SubmissionBuilder builder(*(*view)->config, *(*view)->settings, random_, pod_sets_, who);
@@ -46,6 +51,7 @@ void SchedulerService::SubmitAll(const auth::Principal& who, SubmitRequest reque
   const JobRecord& first = *jobs->front().draft;
   const Status allowed = Allow(who, auth::Verb::kCreate, "jobs", first.ns, first.name);
   if (!allowed.ok()) return done(allowed.error());
+  // The tasks of an array have the same pods, so the first stands for all.
   if (const Status fits = RefuseNeverFits(**view, first); !fits.ok()) return done(fits.error());
   PostSubmissions(who, std::move(*jobs), [done = std::move(done)](Result<SubmitResults> results) {
     done(AllOrFirstError(std::move(results)));
@@ -53,8 +59,9 @@ void SchedulerService::SubmitAll(const auth::Principal& who, SubmitRequest reque
 }
 
 void SchedulerService::SubmitJob(const auth::Principal& who, SubmitRequest request,
-                                 Callback<Submitted> done) {
-  SubmitAll(who, std::move(request), [done = std::move(done)](Result<std::vector<Submitted>> all) {
+                                 Callback<SubmittedJob> done) {
+  SubmitAll(who, std::move(request),
+            [done = std::move(done)](Result<std::vector<SubmittedJob>> all) {
     if (!all.ok()) return done(all.error());
     done(std::move(all->front()));
   });
@@ -73,7 +80,7 @@ void SchedulerService::SubmitBatch(const auth::Principal& who, std::string ns,
   answers.reserve(bodies.size());
   std::vector<Submission> jobs;
   jobs.reserve(bodies.size());
-  std::vector<std::size_t> slots;  // jobs[i] answers item slots[i]
+  std::vector<std::size_t> slots;  // the result of jobs[i] is the answer of item slots[i]
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     Result<std::vector<Submission>> built = builder.Build(ns, std::move(bodies[i]), "");
     if (built.ok() && built->size() != 1) {
@@ -92,7 +99,8 @@ void SchedulerService::SubmitBatch(const auth::Principal& who, std::string ns,
       answers.emplace_back(built.error());
       continue;
     }
-    answers.emplace_back(Submitted{});
+    // A place for the engine's answer.
+    answers.emplace_back(SubmittedJob{});
     slots.push_back(i);
     jobs.push_back(std::move(built->front()));
   }
@@ -100,13 +108,13 @@ void SchedulerService::SubmitBatch(const auth::Principal& who, std::string ns,
   PostSubmissions(who, std::move(jobs),
                   [done = std::move(done), answers = std::move(answers),
                    slots = std::move(slots)](Result<SubmitResults> results) mutable {
-                    if (!results.ok()) return done(results.error());
-                    MUSTER_CHECK(results->size() == slots.size());
-                    for (std::size_t i = 0; i < slots.size(); ++i) {
-                      answers[slots[i]] = std::move((*results)[i]);
-                    }
-                    done(std::move(answers));
-                  });
+    if (!results.ok()) return done(results.error());
+    MUSTER_CHECK(results->size() == slots.size());
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      answers[slots[i]] = std::move((*results)[i]);
+    }
+    done(std::move(answers));
+  });
 }
 
 }  // namespace muster::api

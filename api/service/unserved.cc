@@ -1,3 +1,5 @@
+// Each check is a combination that a cycle could decide but that has no controller behind it yet.
+// The fields themselves are valid, so the parsers of schedd/shapes accept them.
 #include "api/service/unserved.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// Parses and normalises configuration objects, applies them to a copy of the configuration, and
+// moves errors to the document they belong to.
+//
+// Member clusters are special. Those that a flag of the daemon declares have only a few fields that
+// an administrator may write; those that were added at run time name the Secret of their kubeconfig
+// and are changed like any object. Either way the daemon keeps the annotations for cordon and drain
+// in the object, so an apply of a user's manifest, which does not have them, must not lose them
+// (WithKept).
 #include "api/service/validate.h"
 
 #include <charconv>
@@ -11,6 +19,7 @@
 namespace muster::api {
 namespace {
 
+// The refusal of a change that only the daemon's flags may make.
 Error DaemonOwned() {
   return InvalidField(
       "kind",
@@ -23,10 +32,11 @@ Error DaemonOwned() {
       "can be changed");
 }
 
+// The annotations of a declared member that may be edited.
 constexpr const char* kEdited[] = {"muster.io/nodes", "muster.io/properties", "muster.io/datasets"};
 
-// The object at a path without its null members, which say the same as absent ones; empty if there
-// is none.
+// The object at `path` without its null members, which mean the same as absent ones; empty if there
+// is no object.
 json::object WithoutNulls(const json::value& document, const JsonPath& path) {
   json::object out;
   for (const json::key_value_pair& member : ObjectOrEmpty(document, path))
@@ -34,7 +44,7 @@ json::object WithoutNulls(const json::value& document, const JsonPath& path) {
   return out;
 }
 
-// Makes a member of `to` what it is in `from`; absent there: none.
+// Gives member `key` of `to` the value it has in `from`, or removes it if `from` does not have it.
 void TakeMember(const json::object& from, std::string_view key, json::object* to) {
   const json::value* value = from.if_contains(key);
   if (value == nullptr) {
@@ -44,12 +54,12 @@ void TakeMember(const json::object& from, std::string_view key, json::object* to
   }
 }
 
+// True for a member that was, or is to be, added at run time.
 bool NamesSecret(const json::value& member) {
   return WithoutNulls(member, {"metadata", "annotations"}).contains(kKubeconfigSecret);
 }
 
-// What the daemon keeps in the object, where a user's manifest does not say it: an apply does not
-// end a cordon or a drain.
+// The manifest with the annotations that the daemon keeps in the object: backend, cordon and drain.
 json::value WithKept(const ConfigView& config, const shapes::ParsedObject& object) {
   json::value manifest = object.manifest;
   json::object& annotations =
@@ -78,6 +88,8 @@ Result<std::int64_t> ResourceVersionOf(const json::value* text, const std::strin
   return version;
 }
 
+// A field's path "spec.x" becomes "documents[2].spec.x"; an error without fields gets the document
+// as its field.
 Error AtDocument(std::size_t index, Error error) {
   const std::string document = "documents[" + std::to_string(index) + "]";
   if (error.fields.empty()) {
@@ -117,8 +129,8 @@ Error Combined(std::vector<Error> errors) {
 }
 
 const shapes::KindInfo* FindKindByName(std::string_view name) {
-  for (const shapes::KindInfo& info : shapes::Kinds()) {
-    if (name == info.name || name == info.plural) return &info;
+  for (const shapes::KindInfo* info : shapes::Kinds()) {
+    if (name == info->name || name == info->plural) return info;
   }
   return nullptr;
 }
@@ -134,6 +146,7 @@ json::value WithNamespace(const json::value& document, ObjectKind kind, const st
   return out;
 }
 
+// ApplyTo is the check as well: it fails if the object does not fit the configuration.
 Result<ObjectChange> ChangeOf(ConfigView* config, const shapes::ParsedObject& object) {
   if (const Status served = CheckServed(object); !served.ok()) return served.error();
   const bool member = object.kind == ObjectKind::kMemberCluster;
@@ -150,9 +163,12 @@ Result<ObjectChange> ChangeOf(ConfigView* config, const shapes::ParsedObject& ob
   return change;
 }
 
+// Steps: a default namespace, parse, compare with the path, apply to `config`, take over the
+// canonical manifest.
 Status Normalise(ConfigView* config, ObjectChange* change) {
   const shapes::KindInfo& info = shapes::InfoOf(change->kind);
   if (info.namespaced && change->ns.empty()) change->ns = "default";
+  // A removal has no manifest to check.
   if (change->remove) {
     shapes::RemoveFrom(config, change->kind, change->ns, change->name);
     return Done{};
@@ -166,6 +182,7 @@ Status Normalise(ConfigView* config, ObjectChange* change) {
   if (parsed->kind != change->kind) {
     return InvalidField("kind", std::string("must be ") + info.name + " on this path");
   }
+  // The path decides; a manifest of another namespace or name is refused.
   if (info.namespaced && parsed->ns != change->ns) {
     return InvalidField("metadata.namespace",
                         "is \"" + parsed->ns + "\", but the request is for \"" + change->ns + "\"");
@@ -178,12 +195,15 @@ Status Normalise(ConfigView* config, ObjectChange* change) {
   if (!normalised.ok()) return normalised.error();
   change->name = normalised->name;
   change->manifest = std::move(normalised->manifest);
+  // A resourceVersion in the manifest fences the change, unless the request has one of its own.
   if (change->expected_resource_version == 0 && !change->must_not_exist) {
     change->expected_resource_version = normalised->expected_resource_version;
   }
   return Done{};
 }
 
+// Copies the editable fields from the wanted manifest into the stored one. If the result is not the
+// wanted manifest, the client changed something else.
 Status EditMember(const ObjectTable& objects, ConfigView* config, ObjectChange* change) {
   const auto found = objects.find({ObjectKind::kMemberCluster, "", change->name});
   if (found == objects.end())
@@ -220,10 +240,12 @@ Status MayReplaceMember(const ObjectTable& objects, const std::string& name) {
   return Done{};
 }
 
+// A member that does not exist yet may be created only as a registered one.
 Status ChangeMember(const ObjectTable& objects, ConfigView* config, ObjectChange* change) {
   const bool exists = objects.contains({ObjectKind::kMemberCluster, "", change->name});
   if (!exists && change->must_exist && !change->remove)
     return NotFound("MemberCluster \"" + change->name + "\" does not exist");
+  // A member that a flag declares can neither be removed nor created here.
   if (const Status registered = MayReplaceMember(objects, change->name); !registered.ok()) {
     if (change->remove || !change->must_exist) return registered;
     return EditMember(objects, config, change);

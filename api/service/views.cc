@@ -1,3 +1,6 @@
+// Records and errors as JSON values. Times of Muster's own API have microseconds and are null if
+// unset; Kubernetes' structures (conditions, Status) have seconds. An error becomes a problem (RFC
+// 9457) below /v1 and a metav1.Status on Kubernetes paths, with the same code and fields.
 #include "api/service/views.h"
 
 #include "schedd/base/quantity.h"
@@ -5,16 +8,19 @@
 namespace muster::api {
 namespace {
 
+// Null if unset.
 json::value TimeJson(WallTime time) {
   if (!time.set()) return nullptr;
   return json::value(FormatRfc3339Micros(time));
 }
 
+// Null until the process has ended.
 json::value ExitCodeJson(const std::optional<std::int32_t>& code) {
   return code ? json::value(*code) : json::value(nullptr);
 }
 
-/// "INVALID_ARGUMENT" as "invalid-argument" for the type, "Invalid argument" for the title.
+// A code's name in other words: "INVALID_ARGUMENT" as "invalid-argument" for the type of a problem
+// and as "Invalid argument" for its title.
 std::string Reworded(Code code, char separator, bool capital) {
   std::string text = CodeName(code);
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -27,7 +33,7 @@ std::string Reworded(Code code, char separator, bool capital) {
   return text;
 }
 
-/// metav1.StatusReason of a code.
+// The metav1.StatusReason of a code; clients of Kubernetes branch on it.
 const char* StatusReason(Code code) {
   switch (code) {
     case Code::kInvalidArgument:
@@ -59,6 +65,7 @@ const char* StatusReason(Code code) {
 
 }  // namespace
 
+// `job` is 0 for an event of a configuration object.
 json::object EventJson(const Event& event) {
   json::object out;
   out["seq"] = event.seq;
@@ -71,6 +78,7 @@ json::object EventJson(const Event& event) {
   return out;
 }
 
+// `usage` is the quota that the attempt held, summed over its pod sets.
 json::object AttemptJson(const AttemptRecord& attempt) {
   json::object out;
   out["job"] = attempt.job.value;
@@ -96,6 +104,7 @@ json::object AttemptJson(const AttemptRecord& attempt) {
   return out;
 }
 
+// A pod as its member reports it.
 json::object PodJson(const PodStatus& pod) {
   json::object out;
   out["name"] = pod.name;
@@ -111,6 +120,7 @@ json::object PodJson(const PodStatus& pod) {
   return out;
 }
 
+// An event that the member's own components reported about the job's objects.
 json::object MemberEventJson(const MemberEvent& event) {
   json::object out;
   out["time"] = TimeJson(event.time);
@@ -119,6 +129,24 @@ json::object MemberEventJson(const MemberEvent& event) {
   out["object"] = event.object;
   out["message"] = event.message;
   out["count"] = event.count;
+  return out;
+}
+
+json::object ConditionJson(const Condition& condition) {
+  json::object out;
+  out["type"] = condition.type;
+  out["status"] = condition.status ? "True" : "False";
+  out["reason"] = condition.reason;
+  out["message"] = condition.message;
+  out["lastTransitionTime"] = FormatRfc3339(condition.last_transition);
+  return out;
+}
+
+json::object ResourcesJson(const ResourceList& resources) {
+  json::object out;
+  for (const ResourceAmount& amount : resources) {
+    out[amount.resource] = FormatQuantity(amount.resource, amount.amount);
+  }
   return out;
 }
 
@@ -154,6 +182,7 @@ json::object StatusJson(const Error& error) {
     }
     details["causes"] = std::move(causes);
   }
+  // Kubernetes' clients read whole seconds here.
   if (error.retry_after_ms > 0) details["retryAfterSeconds"] = (error.retry_after_ms + 999) / 1000;
   if (!details.empty()) out["details"] = std::move(details);
   out["code"] = HttpStatus(error.code);

@@ -1,12 +1,8 @@
-// Views: how records look as JSON (rule C1). Pure functions, thread-safe.
-//
-// Every key of the job view is always there: what is not known is "" (text), null (times, exitCode)
-// or empty.
+// Views: how records look as JSON on all interfaces (rule C1). Pure functions, thread-safe. The job
+// view is in job_view.h.
 #pragma once
 
-#include <bitset>
-#include <string>
-#include <vector>
+#include <string_view>
 
 #include "backends/backend.h"
 #include "schedd/model/dispatch.h"
@@ -16,35 +12,20 @@
 
 namespace muster::api {
 
-/// "batch/v1" of kJob and so on; a batch script's is "muster.io/v1".
+/// "batch/v1" for kJob and so on; "muster.io/v1" for a batch script.
 std::string_view ApiVersionOf(ShapeKind shape);
 
-/// Before which a waiting job is not tried; unset if no time keeps it.
-WallTime RequeueAt(const JobRecord& job);
-
-/// The job view of rule C1, plus `displayName`, `apiVersion`, `priorityClass`, `batch` (a
-/// script's options, null for other shapes), `timeLimitSeconds` (0: none), `exitSignal` and
-/// `requeueAt` (before which a waiting job is not tried; null: no time keeps it).
-json::object JobViewJson(const JobRecord& job);
-/// Appends the same as text; the fast path of long lists.
-void AppendJobView(const JobRecord& job, std::string* out);
-/// Which members of the job view an answer carries: bit i stands for the i-th one.
-using JobMembers = std::bitset<28>;
-/// kInvalidArgument on `fields`: there is no name, or one that is no member of the job view.
-Result<JobMembers> JobMembersOf(const std::vector<std::string>& names);
-/// The same with these members only, in the view's order.
-void AppendJobView(const JobRecord& job, JobMembers members, std::string* out);
 json::object EventJson(const Event& event);
 json::object AttemptJson(const AttemptRecord& attempt);
 json::object PodJson(const PodStatus& pod);
 json::object MemberEventJson(const MemberEvent& event);
-/// metav1.Condition; `lastTransitionTime` in seconds, as Kubernetes writes it.
+/// metav1.Condition. `lastTransitionTime` has seconds, as Kubernetes writes it.
 json::object ConditionJson(const Condition& condition);
-/// Resource names to quantity texts.
+/// Resource names to Kubernetes quantities.
 json::object ResourcesJson(const ResourceList& resources);
-/// RFC 9457; `errors[].field`.
+/// An RFC 9457 problem; wrong fields are in `errors[]`.
 json::object ProblemJson(const Error& error);
-/// metav1.Status, for Kubernetes paths.
+/// metav1.Status, the error object of Kubernetes paths.
 json::object StatusJson(const Error& error);
 
 }  // namespace muster::api

@@ -1,3 +1,8 @@
+// Compares two versions of a job's object. A PUT or PATCH sends a whole object, so what the client
+// means is only in the differences; labels, annotations, spec and status are compared member by
+// member, and an empty list or object is the same as none. A difference is either one of the few
+// that Kueue allows after admission, or an error by its path. Only differences become commands, so
+// a controller that writes the same answer again causes no change.
 #include "api/service/workload_edit.h"
 
 #include <algorithm>
@@ -17,12 +22,13 @@ namespace {
 using shapes::Field;
 using shapes::Problems;
 
-constexpr std::size_t kMessageBytes = 32'768;  // Kueue's bound of a check's message
+// Kueue's bound for a check's message.
+constexpr std::size_t kMessageBytes = 32'768;
 
-// The keys on which two objects differ, in the order of their names. An empty list or object and
-// none are the same.
+// The keys on which two objects differ, in alphabetical order.
 std::set<std::string> Differences(const json::object& a, const json::object& b) {
   const auto same = [](const json::value* left, const json::value* right) {
+    // Clients and servers drop or keep empty members at will.
     const auto nothing = [](const json::value* value) {
       return value == nullptr || value->is_null() ||
              (value->is_array() && value->get_array().empty()) ||
@@ -41,7 +47,8 @@ std::set<std::string> Differences(const json::object& a, const json::object& b) 
   return keys;
 }
 
-// The class may become another one; it may not go, nor may it come from elsewhere than Kueue's own.
+// Reads a changed priority class. The class may become another one and may not be removed. Label
+// and spec of a Workload both name it; they may not name two different new ones.
 Status ReadClass(const std::string& name, const std::string& field, const JobRecord& job,
                  ChangeJobCommand* command) {
   if (name.empty()) return InvalidField(field, "cannot be removed");
@@ -52,7 +59,7 @@ Status ReadClass(const std::string& name, const std::string& field, const JobRec
   return Done{};
 }
 
-// None without a text.
+// The boost is 0 without a text.
 Status ReadBoost(const json::string* text, const std::string& field, ChangeJobCommand* command) {
   std::int32_t boost = 0;
   if (text != nullptr) {
@@ -64,6 +71,8 @@ Status ReadBoost(const json::string* text, const std::string& field, ChangeJobCo
   return Done{};
 }
 
+// Of labels only the priority class may change, of annotations only the boost; kubectl's own
+// annotation is ignored.
 Status ReadMetadata(const JobRecord& job, const json::value& now, const json::value& wanted,
                     ChangeJobCommand* command) {
   const json::object& labels = ObjectOrEmpty(wanted, {"metadata", "labels"});
@@ -78,6 +87,7 @@ Status ReadMetadata(const JobRecord& job, const json::value& now, const json::va
   for (const std::string& key :
        Differences(ObjectOrEmpty(now, {"metadata", "annotations"}), annotations)) {
     const std::string field = "metadata.annotations[" + key + "]";
+    // kubectl apply writes it on every change.
     if (key == "kubectl.kubernetes.io/last-applied-configuration") continue;
     if (key != shapes::kPriorityBoostKey)
       return InvalidField(field, "cannot be changed once the job is accepted");
@@ -87,6 +97,7 @@ Status ReadMetadata(const JobRecord& job, const json::value& now, const json::va
   return Done{};
 }
 
+// Of spec only a Workload's activity and priority class may change.
 Status ReadSpec(const JobRecord& job, bool of_workload, const json::value& now,
                 const json::value& wanted, ChangeJobCommand* command) {
   const json::object& before = ObjectOrEmpty(now, "spec");
@@ -97,7 +108,7 @@ Status ReadSpec(const JobRecord& job, bool of_workload, const json::value& now,
       const json::value* active = spec.if_contains("active");
       if (active != nullptr && !active->is_bool())
         return InvalidField(field, "must be true or false");
-      const bool on = active == nullptr || active->get_bool();  // its default
+      const bool on = active == nullptr || active->get_bool();  // the default is true
       if (on != IsActive(job)) command->active = on;
       continue;
     }
@@ -108,12 +119,13 @@ Status ReadSpec(const JobRecord& job, bool of_workload, const json::value& now,
     }
     if (of_workload && key == "priorityClassSource" &&
         ViewAt(spec, "priorityClassSource") == "kueue.x-k8s.io/workloadpriorityclass") {
-      continue;  // a class comes to a job that had none
+      continue;  // the job had no class before
     }
     if (of_workload && key == "priorityClassRef") {
       const json::object& was = ObjectOrEmpty(now, {"spec", "priorityClassRef"});
       const json::object& ref = ObjectOrEmpty(wanted, {"spec", "priorityClassRef"});
       for (const std::string& part : Differences(was, ref)) {
+        // Within a reference only the name may change, unless there was no reference before.
         const bool may = part == "name" || was.empty();
         if (!may) return InvalidField(field + "." + part, "cannot be changed");
       }
@@ -126,6 +138,7 @@ Status ReadSpec(const JobRecord& job, bool of_workload, const json::value& now,
   return Done{};
 }
 
+// A check's podSetUpdates must name each pod set of the job exactly once.
 void CheckUpdates(const Field& check, const JobRecord& job, const AdmissionCheckStatus& read) {
   if (read.updates.empty() || job.pod_sets == nullptr) return;
   const Field list = check["podSetUpdates"];
@@ -142,7 +155,7 @@ void CheckUpdates(const Field& check, const JobRecord& job, const AdmissionCheck
   }
 }
 
-// Those that say another thing than before.
+// The checks in `list` whose answer differs from the recorded one; times are not compared.
 std::vector<AdmissionCheckStatus> ReadChecks(const Field& list, const JobRecord& job) {
   std::vector<AdmissionCheckStatus> differing;
   std::set<std::string> names;
@@ -156,6 +169,7 @@ std::vector<AdmissionCheckStatus> ReadChecks(const Field& list, const JobRecord&
       items[i]["message"].Fail("must have at most " + std::to_string(kMessageBytes) + " bytes");
     CheckUpdates(items[i], job, one);
     const auto& known = StateOf(job).checks;
+    // The recorded answer of the same check.
     const auto before = std::find_if(known.begin(), known.end(),
                                      [&](const auto& check) { return check.name == one.name; });
     const bool same =
@@ -173,6 +187,8 @@ Result<std::int64_t> WantedVersion(const json::value& wanted) {
                            "metadata.resourceVersion");
 }
 
+// `now` decides what kind of object is edited: a Workload has more changeable fields than the job's
+// own kind.
 Result<bool> ReadJobEdit(const JobRecord& job, const json::value& now, const json::value& wanted,
                          ChangeJobCommand* command) {
   const Result<std::int64_t> version = WantedVersion(wanted);
@@ -186,6 +202,8 @@ Result<bool> ReadJobEdit(const JobRecord& job, const json::value& now, const jso
   return command->active || command->priority_class || command->priority_boost;
 }
 
+// Checks and reclaimable pods become different commands, so one request may change only one of
+// them.
 Result<StatusEdit> ReadStatusEdit(const JobRecord& job, const json::value& now,
                                   const json::value& wanted) {
   const std::set<std::string> differing =
@@ -209,6 +227,7 @@ Result<StatusEdit> ReadStatusEdit(const JobRecord& job, const json::value& now,
   return edit;
 }
 
+// A condition of another type is refused, and so is a status without the condition Active.
 Status ReadActivity(const json::value& wanted, SetCheckActiveCommand* command) {
   const Result<std::int64_t> version = WantedVersion(wanted);
   if (!version.ok()) return version.error();

@@ -1,3 +1,6 @@
+// Kueue derives a Workload's name from the kind, the job's name and a hash, cut to the longest name
+// that an object may have. The way back (JobNameIn) removes prefix and hash and does not check the
+// hash; the caller compares WorkloadNameOf of the job that it finds.
 #include "api/service/workload_name.h"
 
 #include <openssl/sha.h>
@@ -9,10 +12,12 @@
 namespace muster::api {
 namespace {
 
+// Longest name of an object, and the parts of a Workload's name.
 constexpr std::size_t kNameBytes = 253;
 constexpr std::size_t kHashDigits = 5;
 constexpr std::size_t kPrefixBytes = kNameBytes - 1 - kHashDigits;
 
+// The kind in lower case and a hyphen.
 std::string PrefixOf(ShapeKind shape) {
   std::string prefix;
   for (const char c : ShapeKindName(shape))
@@ -20,7 +25,7 @@ std::string PrefixOf(ShapeKind shape) {
   return prefix + "-";
 }
 
-// The first hexadecimal digits of SHA-1 over kind, group, name and uid, a line each.
+// The first hexadecimal digits of SHA-1 over kind, group, name and uid, one per line.
 std::string HashOf(const JobRecord& job) {
   const std::string_view version = ApiVersionOf(job.shape);
   const std::string text = std::string(ShapeKindName(job.shape)) + "\n" +
@@ -42,6 +47,7 @@ std::string HashOf(const JobRecord& job) {
 
 std::string WorkloadNameOf(const JobRecord& job) {
   if (job.shape == ShapeKind::kWorkload) return job.name;
+  // The name is cut and never the hash, which keeps names of long jobs apart.
   return (PrefixOf(job.shape) + job.name).substr(0, kPrefixBytes) + "-" + HashOf(job);
 }
 

@@ -1,3 +1,6 @@
+// Writes the record of a job as a Workload: spec from the submitted fields, status from the
+// admission, the admission state (checks, requeues, evictions) and the conditions. Lists and
+// members that would be empty are left out, as Kueue's controllers expect.
 #include "api/service/workload_object.h"
 
 #include "api/service/views.h"
@@ -10,6 +13,7 @@
 namespace muster::api {
 namespace {
 
+// The older of the served versions.
 constexpr std::string_view kOld = "v1beta1";
 
 json::object TextMap(const LabelMap& map) {
@@ -18,6 +22,7 @@ json::object TextMap(const LabelMap& map) {
   return out;
 }
 
+// Kubernetes' tolerations; empty members are left out.
 json::array TolerationsJson(const std::vector<Toleration>& tolerations) {
   json::array out;
   for (const Toleration& one : tolerations) {
@@ -32,6 +37,7 @@ json::array TolerationsJson(const std::vector<Toleration>& tolerations) {
   return out;
 }
 
+// What the pods ask of a topology: one required or preferred level, groups, and slices.
 json::object TopologyRequestJson(const TopologyRequest& request) {
   json::object out;
   if (request.required) out["required"] = *request.required;
@@ -47,6 +53,8 @@ json::object TopologyRequestJson(const TopologyRequest& request) {
   return out;
 }
 
+// A pod set whose template has one container with the pod set's requests; the real containers are
+// in the job's manifest.
 json::object PodSetJson(const PodSet& pod_set) {
   json::object container{{"name", "main"},
                          {"resources", {{"requests", ResourcesJson(pod_set.requests)}}}};
@@ -64,6 +72,7 @@ json::object PodSetJson(const PodSet& pod_set) {
   return out;
 }
 
+// The topology assignment of v1beta1: a list of domains. v1beta2 has a compressed form.
 json::object PlainTopology(const TopologyAssignment& assignment) {
   json::array domains;
   for (const TopologyDomain& domain : assignment.domains) {
@@ -75,6 +84,7 @@ json::object PlainTopology(const TopologyAssignment& assignment) {
           {"domains", std::move(domains)}};
 }
 
+// The flavors, usage and topology that admission gave one pod set.
 json::object AssignmentJson(const PodSetAssignment& pod_set, std::string_view version) {
   json::object flavors;
   for (const auto& [resource, flavor] : pod_set.flavors) flavors[resource] = flavor;
@@ -92,6 +102,7 @@ json::object AssignmentJson(const PodSetAssignment& pod_set, std::string_view ve
   return out;
 }
 
+// An admission check's answer, with the updates it wants for the job's pods.
 json::object CheckJson(const AdmissionCheckStatus& check) {
   json::object out{{"name", check.name},
                    {"state", CheckStateName(check.state)},
@@ -112,6 +123,7 @@ json::object CheckJson(const AdmissionCheckStatus& check) {
   return out;
 }
 
+// The record's conditions. A job that has never been tried has none, so one is made on a copy.
 json::array ConditionsJson(const JobRecord& job, const AdmissionSettings& settings) {
   JobRecord shown = job;
   const bool waits = job.state == JobState::kPending || job.state == JobState::kHeld;
@@ -121,13 +133,13 @@ json::array ConditionsJson(const JobRecord& job, const AdmissionSettings& settin
   if (shown.conditions == nullptr) return out;
   for (const Condition& condition : *shown.conditions) {
     json::object item = ConditionJson(condition);
-    item["observedGeneration"] = 1;  // as metadata.generation
+    item["observedGeneration"] = 1;
     out.push_back(std::move(item));
   }
   return out;
 }
 
-// What it collects beside its admission; members that say nothing are left out.
+// Writes what the job's admission state holds beside the admission. Empty members are left out.
 void AddState(const AdmissionState& state, std::string_view version, json::object* status) {
   if (state.requeue_count > 0 || state.requeue_at) {
     json::object requeue;
@@ -175,6 +187,7 @@ json::object WorkloadSpec(const JobRecord& job, std::string_view version) {
     spec["priorityClassName"] = job.priority_class;
     spec["priorityClassSource"] = "kueue.x-k8s.io/workloadpriorityclass";
   } else if (!job.priority_class.empty()) {
+    // v1beta2 names the class by a reference.
     spec["priorityClassRef"] = json::object{{"group", "kueue.x-k8s.io"},
                                             {"kind", "WorkloadPriorityClass"},
                                             {"name", job.priority_class}};
@@ -200,6 +213,7 @@ json::object WorkloadStatus(const JobRecord& job, const AdmissionSettings& setti
     status["admission"] = json::object{{"clusterQueue", job.admission->cluster_queue},
                                        {"podSetAssignments", std::move(assignments)}};
   } else if (!IsTerminal(job.state) && job.pod_sets != nullptr) {
+    // Without an admission: the total requests that the job will be charged for.
     json::array requests;
     for (const PodSetTotal& total : TotalRequests(job, settings)) {
       requests.push_back(
@@ -207,7 +221,7 @@ json::object WorkloadStatus(const JobRecord& job, const AdmissionSettings& setti
     }
     status["resourceRequests"] = std::move(requests);
   }
-  // As MultiKueue has them: not both.
+  // As in MultiKueue: either the nominated clusters or, once one is chosen, that cluster.
   if (AsksMembers(job)) {
     const auto& nominated = StateOf(job).nominated;
     if (!nominated.empty())

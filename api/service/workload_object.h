@@ -12,17 +12,17 @@
 
 namespace muster::api {
 
-/// False while it is held or deactivated: spec.active.
+/// spec.active: false while the job is held or deactivated.
 bool IsActive(const JobRecord& job);
 
-/// Queue, priority, activity, and the pod sets: their requests, node selectors and tolerations, not
-/// the whole templates of the job's manifest.
+/// Queue, priority, activity and pod sets. Of the pod templates it has what admission looks at:
+/// requests, node selectors and tolerations.
 json::object WorkloadSpec(const JobRecord& job, std::string_view version);
-/// Conditions, admission, checks, requeueState and the like. One that waits and never had a
-/// reservation says why in QuotaReserved=False, since its submission.
+/// Conditions, admission, checks, requeueState and the like. A job that waits and never had a
+/// reservation gets QuotaReserved=False with its reason, since its submission.
 json::object WorkloadStatus(const JobRecord& job, const AdmissionSettings& settings,
                             std::string_view version);
-/// labels and annotations into `metadata`: those that say queue, priority class, boost and job.
+/// Writes labels and annotations into `metadata`: queue, priority class, boost, and the job's uid.
 void SetWorkloadLabels(const JobRecord& job, json::object* metadata);
 
 }  // namespace muster::api

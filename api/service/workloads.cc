@@ -1,5 +1,11 @@
-// Use cases: what users and controllers change of a job after its submission: priority, activity,
-// answers of admission checks, pods given back; and the activity of an AdmissionCheck.
+// Use cases: what users and controllers change of a job after its submission. Holds
+// SchedulerService::ReplaceJob (priority, activity, size, gates), ReplaceWorkloadStatus (answers of
+// admission checks, reclaimable pods) and ReplaceCheckStatus (the condition Active of an
+// AdmissionCheck).
+//
+// The caller gives the object as it is and as it should be; workload_edit.h and replace_job.h turn
+// the differences into at most one command, which the engine fences with the job's resourceVersion.
+// If nothing differs, the job is answered without a command.
 #include <utility>
 
 #include "api/service/post_command.h"
@@ -38,7 +44,8 @@ void SchedulerService::ReplaceJob(const auth::Principal& who, const JobPtr& job,
     return done(Aborted("the job has been changed since it was read: its resourceVersion is " +
                         std::to_string(job->resource_version)));
   }
-  // A held job is not deactivated; what activates it is its release.
+  // A held job shows spec.active false although it is not deactivated; setting it true releases the
+  // job.
   if (command.active == true && StateOf(*job).active) {
     if (command.priority_class || command.priority_boost)
       return done(InvalidField("spec.active", "release a held job in a request of its own"));

@@ -1,3 +1,22 @@
+// Registry: brings the running members and their kubeconfig files in line with the declared
+// members.
+//
+// The truth is the MemberCluster object and the Secret that its annotation
+// `muster.io/kubeconfig-secret` names. The files (DIRECTORY/NAME/kubeconfig, 0600 below 0700) are
+// derived from them: Apply compares each declaration with the one it applied last and carries out
+// the difference, in this order:
+//
+// 1. A member that is no longer declared is removed.
+// 2. A new kubeconfig text is written before the member hears of it, so that the member never reads
+//    the text of an earlier declaration. A Secret that is gone leaves an empty text; then the file
+//    is removed, the member's facts say so, and its attempts run on until the Secret is back.
+// 3. Another context or way of dispatch is a removal and an addition. Another heartbeat period or
+//    another kubeconfig text is given to the member as it runs.
+// 4. Directories of members that are not declared are deleted.
+//
+// A declaration counts as applied only once its file is written. A failed write is therefore tried
+// again with the next call (every second, schedd/daemon/fleet), and a daemon that was killed at any
+// point goes on where it was, because its first Apply finds no member applied.
 #include "backends/fleet/registry.h"
 
 #include <fcntl.h>
@@ -17,6 +36,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Logs the failure without the text of the kubeconfig, which holds secrets.
 void Complain(const std::string& cluster, const std::error_code& why) {
   Log(LogLevel::kWarning, "fleet", "kubeconfig_not_written",
       {{"cluster", cluster}, {"err", why.message()}});
@@ -24,13 +44,14 @@ void Complain(const std::string& cluster, const std::error_code& why) {
 
 std::error_code LastError() { return {errno, std::generic_category()}; }
 
-// Only its owner may look into it, whatever the umask is.
+// Creates a directory that only the daemon's user may enter, whatever the umask is.
 std::error_code MakePrivate(const std::string& directory) {
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return LastError();
   return {};
 }
 
-// Whole or not at all, also after a loss of power: written beside, synced, renamed.
+// Replaces the file as a whole or not at all, also across a loss of power: the text is written
+// beside it, synced, and renamed into place.
 std::error_code WriteWhole(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
   const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -76,6 +97,7 @@ bool Registry::Apply(const std::vector<MemberDeclaration>& members) {
   return SweepFiles() && done;
 }
 
+// Applies one declaration. False: its kubeconfig could not be written, and nothing has changed.
 bool Registry::Put(const MemberDeclaration& member) {
   const auto found = members_.find(member.name);
   if (found != members_.end() && found->second == member) return true;
@@ -103,6 +125,7 @@ bool Registry::Put(const MemberDeclaration& member) {
   return true;
 }
 
+// Writes the member's kubeconfig, or removes it if the declaration has none at present.
 bool Registry::Write(const MemberDeclaration& member) const {
   std::error_code failed;
   const std::string path = DirectoryOf(member.name) + "/kubeconfig";
@@ -117,7 +140,7 @@ bool Registry::Write(const MemberDeclaration& member) const {
   return !failed;
 }
 
-// Also what an earlier daemon left.
+// Deletes the directories of members that are not declared, also those that an earlier daemon left.
 bool Registry::SweepFiles() const {
   std::error_code failed;
   std::vector<fs::path> gone;

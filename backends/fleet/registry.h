@@ -1,7 +1,7 @@
-// Registry: the members that are declared by objects, kept in the backend and as kubeconfig files.
-// README.md tells how.
+// Registry: keeps the members that MemberCluster objects declare, in the Kubernetes backend and as
+// kubeconfig files. registry.cc says how.
 //
-// One thread at a time; blocks on the disk and on what the target does.
+// Not thread-safe: one caller at a time. Blocks on the disk and on the calls of its target.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,21 @@
 
 namespace muster::fleet {
 
-/// What runs members. `add` and `remove` are called once each, in turn; `reload` after the
-/// member's kubeconfig has changed or gone; `pace` with another heartbeat period, in seconds.
+/// The functions through which the registry changes the set of running members, called one at a
+/// time. `add` and `remove` start and end a member; `reload` says that the member's kubeconfig file
+/// has changed or gone; `pace` gives it another heartbeat period, in seconds.
 struct Target {
   std::function<void(k8s::MemberOptions)> add;
-  std::function<void(const std::string& name)> remove, reload;
+  std::function<void(const std::string&name)> remove, reload;
   std::function<void(const std::string& name, std::int64_t heartbeat_s)> pace;
 };
 
 class Registry {
  public:
-  /// `directory` is made when it is needed; nothing else may be kept there.
+  /// `directory` is created when the first file is written. Every other entry in it is deleted.
   Registry(std::string directory, Target target);
 
-  /// Makes exactly these members exist. False: something could not be written; call it again.
+  /// Makes exactly these members exist. False: a file could not be written; the caller calls again.
   bool Apply(const std::vector<MemberDeclaration>& members);
 
  private:
@@ -39,7 +40,8 @@ class Registry {
 
   const std::string directory_;
   const Target target_;
-  std::map<std::string, MemberDeclaration> members_;  // as they run
+  /// By name, as they run now.
+  std::map<std::string, MemberDeclaration> members_;
 };
 
 }  // namespace muster::fleet

@@ -1,3 +1,18 @@
+// AttemptCache: objects by uid, pods by attempt, and a list of changes.
+//
+// A change only marks the object's uid; the observation is made when it is taken, from the object
+// and the pods of that moment. So any number of changes between two calls of TakeChanges gives one
+// observation. Two cases need an observation at once, because the object leaves the cache: its end,
+// if that was not taken yet, and then the fact that it is missing. Their order in changes_ keeps
+// the end before the deletion.
+//
+// A list replaces what is known without a gap. Each list has a number; each object remembers the
+// last list that contained it; EndList forgets the objects of the kind with a smaller number. An
+// event that comes while a list is under way carries that number too, so the list does not drop it.
+// Pods are collected in listed_pods_ and swapped in.
+//
+// A pod that failed and was then deleted may be the only explanation of a failure. The pod that
+// failed first is kept per attempt (`gone`) as long as the attempt's object exists.
 #include "backends/k8s/attempt_cache.h"
 
 #include <algorithm>
@@ -10,15 +25,15 @@ bool Ended(RemotePhase phase) {
   return phase == RemotePhase::kSucceeded || phase == RemotePhase::kFailed;
 }
 
-// By what Observe reads of them.
+// Whether Observe would read the same from both.
 bool SamePods(const std::vector<PodState>& a, const std::vector<PodState>& b) {
-  return std::is_permutation(
-      a.begin(), a.end(), b.begin(), b.end(), [](const PodState& one, const PodState& other) {
-        return one.uid == other.uid && one.phase == other.phase && one.ready == other.ready &&
-               one.deleting == other.deleting && one.disruption == other.disruption &&
-               one.failure.has_value() == other.failure.has_value() &&
-               one.out_of_memory == other.out_of_memory && one.message == other.message;
-      });
+  return std::is_permutation(a.begin(), a.end(), b.begin(), b.end(),
+                             [](const PodState& one, const PodState& other) {
+    return one.uid == other.uid && one.phase == other.phase && one.ready == other.ready &&
+           one.deleting == other.deleting && one.disruption == other.disruption &&
+           one.failure.has_value() == other.failure.has_value() &&
+           one.out_of_memory == other.out_of_memory && one.message == other.message;
+  });
 }
 
 }  // namespace
@@ -61,10 +76,12 @@ void AttemptCache::Remove(const ObjectState& last) {
   ForgetLocked(last.uid);
 }
 
+// Stores an object and marks it changed, unless its resource version is the known one: a list
+// mostly repeats known objects. An object whose attempt labels were removed or changed counts as
+// deleted, for the watch with our label selector reports it as deleted too.
 void AttemptCache::PutLocked(ObjectState object, std::uint64_t list) {
   if (object.uid.empty()) return;
   const auto known = objects_.find(object.uid);
-  // Labels that were taken away: to us it is as if it were gone.
   if (!object.attempt ||
       (known != objects_.end() && known->second.state.attempt != object.attempt)) {
     if (known != objects_.end()) ForgetLocked(object.uid);
@@ -72,7 +89,6 @@ void AttemptCache::PutLocked(ObjectState object, std::uint64_t list) {
   }
   const std::string uid = object.uid;
   Entry& entry = objects_[uid];
-  // A list brings mostly what is known.
   if (entry.state.attempt && entry.state.resource_version == object.resource_version) {
     entry.listed = list;
     return;
@@ -83,6 +99,7 @@ void AttemptCache::PutLocked(ObjectState object, std::uint64_t list) {
   MarkLocked(uid);
 }
 
+// Removes an object and queues its end, if that was not taken, and that it is missing.
 void AttemptCache::ForgetLocked(const std::string& uid) {
   const auto found = objects_.find(uid);
   if (found == objects_.end()) return;
@@ -110,6 +127,7 @@ void AttemptCache::ForgetLocked(const std::string& uid) {
   objects_.erase(found);
 }
 
+// Queues an observation of the object, unless one is queued.
 void AttemptCache::MarkLocked(const std::string& uid) {
   if (marked_.insert(uid).second) changes_.push_back({uid, std::nullopt});
 }
@@ -133,7 +151,8 @@ void AttemptCache::PutListedPod(PodState pod) {
 void AttemptCache::EndPods() {
   std::lock_guard lock(mutex_);
   pods_.swap(listed_pods_);
-  // `listed_pods_` holds what was known before: what has failed and is gone still tells why.
+  // `listed_pods_` now holds the pods from before the list. One that failed and is gone explains
+  // the failure still.
   for (auto& [attempt, before] : listed_pods_) {
     for (PodState& pod : before) {
       const auto now = pods_.find(attempt);
@@ -153,7 +172,8 @@ void AttemptCache::EndPods() {
   listed_pods_.clear();
 }
 
-// One per attempt, the one that failed first, as long as the attempt's object is there.
+// Keeps one deleted pod per attempt, the one that failed first, as long as the attempt's object is
+// there.
 void AttemptCache::KeepGoneLocked(PodState pod) {
   if (!by_attempt_.contains(*pod.attempt)) return;
   if (!pod.failure && pod.disruption == Disruption::kNone) return;
@@ -197,13 +217,15 @@ void AttemptCache::RemovePod(const PodState& last) {
   MarkAttemptLocked(*last.attempt);
 }
 
+// The observation of an object and its pods. Labels can be copied, so pods of other namespaces do
+// not count.
 Observation AttemptCache::ObserveLocked(const ObjectState& state, WallTime now) const {
   const auto found = pods_.find(*state.attempt);
   Pods own;
   std::span<const PodState> pods;
   if (found != pods_.end()) {
     pods = found->second;
-    // A pod of another namespace with these labels is somebody else's.
+    // A pod of another namespace with these labels is a stranger's copy.
     if (std::any_of(pods.begin(), pods.end(),
                     [&](const PodState& pod) { return pod.ns != state.ns; })) {
       std::copy_if(pods.begin(), pods.end(), std::back_inserter(own),
@@ -218,6 +240,9 @@ Observation AttemptCache::ObserveLocked(const ObjectState& state, WallTime now) 
   return seen;
 }
 
+// Whether the object has failed, no known pod has an exit code, and its pods were not read yet. The
+// end of an object often arrives before that of its pods, since they come through different
+// watches.
 bool AttemptCache::LacksExitLocked(const Entry& entry) const {
   return entry.state.phase == RemotePhase::kFailed && !entry.asked &&
          !ObserveLocked(entry.state, {}).exit_code;
@@ -250,9 +275,9 @@ std::vector<Observation> AttemptCache::TakeChanges(std::size_t limit, WallTime n
   return out;
 }
 
-std::vector<AttemptCache::Asking> AttemptCache::AwaitsPods() {
+std::vector<AttemptCache::FailedAttempt> AttemptCache::AwaitsPods() {
   std::lock_guard lock(mutex_);
-  std::vector<Asking> out;
+  std::vector<FailedAttempt> out;
   for (const Change& change : changes_) {
     if (change.last) continue;
     Entry& entry = objects_.at(change.uid);
@@ -279,7 +304,7 @@ std::vector<Observation> AttemptCache::All(WallTime now) const {
     for (const std::string& uid : uids) {
       const Entry& entry = objects_.at(uid);
       Observation seen = ObserveLocked(entry.state, now);
-      // Its pods are being asked for: the end follows, for now it is as it was.
+      // Its pods are being read. Its end is reported after that; until then it counts as running.
       if (LacksExitLocked(entry)) seen.phase = RemotePhase::kRunning;
       out.push_back(std::move(seen));
     }

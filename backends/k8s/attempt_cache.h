@@ -1,8 +1,8 @@
-// AttemptCache: what one member holds of ours, as its reflectors told it: objects and pods as small
-// plain values, and what of them has not been told on yet.
+// AttemptCache: the objects and pods of this Muster on one member, as small plain values that the
+// reflectors keep up to date, and the observations of them that the sink has not received yet.
 //
-// Thread-safe. Writers are the reflectors of one session; readers are anybody. Bounded by what the
-// member holds.
+// Thread-safe. Only the reflectors of one session write; any thread may read. Its size is bounded
+// by the number of objects and pods on the member.
 #pragma once
 
 #include <cstdint>
@@ -30,60 +30,67 @@ class AttemptCache {
   /// `cluster` and `incarnation` go into every observation.
   AttemptCache(std::string cluster, std::string incarnation);
 
-  // Objects. A list of one kind replaces what is held of that kind: BeginList, Put..., EndList; a
-  // second BeginList forgets the pages since the first.
+  /// Objects. A list of one kind replaces the objects of that kind: BeginList, PutListed for each,
+  /// EndList. A second BeginList forgets the pages since the first.
   void BeginList(const KindInfo& kind);
   void PutListed(ObjectState object);
   void EndList(const KindInfo& kind);
   void Put(ObjectState object);
-  /// Deleted on the member; `last` is its last state.
+  /// The object was deleted on the member; `last` is its last state.
   void Remove(const ObjectState& last);
 
-  // Pods, likewise. Those without an attempt are not kept.
+  /// Pods, by the same three calls. A pod without the labels of an attempt is not kept.
   void BeginPods();
   void PutListedPod(PodState pod);
   void EndPods();
   void PutPod(PodState pod);
   void RemovePod(const PodState& last);
 
-  /// What changed since it was last taken, at most `limit` objects, oldest change first; the
-  /// observation of one object never goes back. Ends that lack an exit code are left out until
-  /// their pods were asked for (AwaitsPods).
+  /// The observations that have changed since they were last taken, at most `limit`, in the order
+  /// of the changes; observations of one object never go back in time. A failed object without an
+  /// exit code is left out until its pods were read (AwaitsPods, PodsAsked).
   std::vector<Observation> TakeChanges(std::size_t limit, WallTime now);
-  /// Attempts whose object has failed and whose pods are not known well enough to say how, each
-  /// once, with the namespace.
-  struct Asking {
+  /// An attempt whose object has failed and whose known pods do not explain how.
+  struct FailedAttempt {
     AttemptLabels attempt;
     std::string ns, uid;
   };
-  std::vector<Asking> AwaitsPods();
-  /// They were asked for: the end is told now, with what is known.
+  /// The failed attempts whose pods the caller must read now; each is returned once.
+  std::vector<FailedAttempt> AwaitsPods();
+  /// The pods were read, or cannot be: the end is reported with what is known.
   void PodsAsked(const std::string& uid);
 
-  /// Everything, as observations.
+  /// One observation of every object.
   std::vector<Observation> All(WallTime now) const;
   std::optional<ObjectState> Find(const std::string& uid) const;
   std::optional<ObjectVersion> VersionOf(const std::string& uid) const;
   /// The attempt's object: of several with its labels the one with our finalizer, else the first.
   std::optional<ObjectState> FindAttempt(const AttemptLabels& attempt) const;
-  /// In order; only those in the namespace of the attempt's object.
+  /// The attempt's pods in the namespace of its object, in order; pods that are gone are left out.
   std::vector<PodState> PodsOf(const AttemptLabels& attempt, const std::string& ns) const;
-  /// Whether it has objects of a kind.
+  /// Whether the member has objects of a kind.
   bool Holds(const KindInfo& kind) const;
-  /// Whether it has objects in a namespace that have not ended, or whose end is not on record yet.
+  /// Whether a namespace has objects that run, or whose end is not on record yet.
   bool NeedsNamespace(const std::string& ns) const;
 
  private:
   struct Entry {
     ObjectState state;
-    std::uint64_t listed = 0;  // the list that held it last
-    bool asked = false;        // its pods were asked for, or need not be
+    /// The number of the last list that contained it.
+    std::uint64_t listed = 0;
+    /// Its pods were read, or cannot be.
+    bool asked = false;
+    /// AwaitsPods has returned it.
     bool asking = false;
+    /// TakeChanges has returned its end.
     bool told_end = false;
   };
+  /// An entry of changes_.
   struct Change {
     std::string uid;
-    std::optional<Observation> last;  // of what is no longer held
+    /// The final observation of an object that is no longer in objects_. None: the object is there,
+    /// and TakeChanges observes it when it takes the change.
+    std::optional<Observation> last;
   };
   using Pods = std::vector<PodState>;
 
@@ -97,14 +104,18 @@ class AttemptCache {
   void PutPodLocked(PodState pod, std::map<AttemptLabels, Pods>* pods);
 
   const std::string cluster_, incarnation_;
-  mutable std::mutex mutex_;                        // guards everything below
+  // Guards everything below.
+  mutable std::mutex mutex_;
   std::unordered_map<std::string, Entry> objects_;  // by uid
   std::map<AttemptLabels, std::vector<std::string>> by_attempt_;
   std::map<AttemptLabels, Pods> pods_, listed_pods_;
   std::uint64_t lists_ = 0;
-  std::map<const KindInfo*, std::uint64_t> listing_;  // the list under way of each kind
-  std::vector<Change> changes_;                       // in the order of their first mark
-  std::set<std::string> marked_;                      // uids in changes_ without `last`
+  // The number of the list under way of each kind.
+  std::map<const KindInfo*, std::uint64_t> listing_;
+  /// In the order in which the objects changed first.
+  std::vector<Change> changes_;  // in the order of their first mark
+  // The uids in changes_ that have no `last`.
+  std::set<std::string> marked_;
 };
 
 }  // namespace muster::k8s

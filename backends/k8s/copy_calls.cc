@@ -1,7 +1,20 @@
+// The calls of MemberQueues on one member: create a Workload, remove it, list all of this
+// installation.
+//
+// The version of Kueue's API is looked for first (v1beta2, then v1beta1) and remembered per member.
+// A 404 for a Workload path makes the member forget it, because Kueue may have been upgraded or
+// removed.
+//
+// EnsureCopy. Kueue ends a Workload whose pod templates differ from its job's in any field, also in
+// defaults that the API server fills in. So the job is created with dryRun=All first, and the pod
+// sets are read from the answer. The dry run uses a short name of its own: the job's name may still
+// be taken by an earlier attempt, and names of pods are made of it and must not get too long. The
+// Workload is then created; if the name exists, it must be our copy (ReadCopy).
 #include "backends/k8s/copy_calls.h"
 
 #include <utility>
 
+#include "backends/k8s/api_calls.h"
 #include "backends/k8s/copy_json.h"
 #include "backends/k8s/dependents.h"
 #include "backends/k8s/member_json.h"
@@ -14,11 +27,10 @@
 namespace muster::k8s {
 namespace {
 
-constexpr char kJson[] = "application/json";
-constexpr const char* kVersions[] = {"v1beta2", "v1beta1"};  // the newer one first
+// The versions of Workload that are tried, in this order.
+constexpr const char* kVersions[] = {"v1beta2", "v1beta1"};
 constexpr std::string_view kWorkloads = "workloads";
-constexpr std::int64_t kCallMs = 15'000;
-constexpr int kTries = 3;
+constexpr int kCopyTries = 3;
 constexpr std::size_t kUidInName = 8;
 
 Error NoQueue(const Session& session) {
@@ -43,8 +55,8 @@ void Send(const SessionPtr& session, const char* method, std::string target, std
   session->client().Send(std::move(request), std::move(done));
 }
 
-// Calls `then` with the version of Workload that the member serves: asked once, and again as long
-// as it serves none.
+// Calls `then` with the version of Workload that the member serves. The answer is remembered; a
+// member that served none is asked again each time. `at` is the version to try next.
 void FindVersion(const SessionPtr& session, const QueueVersionsPtr& versions, std::size_t at,
                  Callback<std::string> then) {
   if (at == 0) {
@@ -58,18 +70,18 @@ void FindVersion(const SessionPtr& session, const QueueVersionsPtr& versions, st
   }
   Send(session, "GET", GroupPath(std::string(kKueueGroup) + kVersions[at]), "",
        [session, versions, at, then = std::move(then)](Result<ApiResponse> answer) {
-         if (!answer.ok()) return then(answer.error());
-         if (!answer->ok() && answer->status != 404) return then(ErrorOf(*answer));
-         bool served = false;
-         if (const auto body = ParseMemberJson(answer->body); answer->ok() && body.ok()) {
-           Reader(&*body)["resources"].Each([&](const Reader& resource) {
-             served = served || resource["name"].View() == kWorkloads;
-           });
-         }
-         if (!served) return FindVersion(session, versions, at + 1, then);
-         versions->Note(session->member(), kVersions[at]);
-         then(std::string(kVersions[at]));
-       });
+    if (!answer.ok()) return then(answer.error());
+    if (!answer->ok() && answer->status != 404) return then(ErrorOf(*answer));
+    bool served = false;
+    if (const auto body = ParseMemberJson(answer->body); answer->ok() && body.ok()) {
+      Reader(&*body)["resources"].Each([&](const Reader& resource) {
+        served = served || resource["name"].View() == kWorkloads;
+      });
+    }
+    if (!served) return FindVersion(session, versions, at + 1, then);
+    versions->Note(session->member(), kVersions[at]);
+    then(std::string(kVersions[at]));
+  });
 }
 
 class EnsureCopyCall : public std::enable_shared_from_this<EnsureCopyCall> {
@@ -82,6 +94,7 @@ class EnsureCopyCall : public std::enable_shared_from_this<EnsureCopyCall> {
         done_(std::move(done)),
         name_(CopyName(order_.key.job_uid, order_.key.attempt)) {}
 
+  // The kind of the job must be installed too, since the winner's job is created there.
   void Start() {
     if (const auto down = session_->Down()) return done_(*down);
     kind_ = KindByApi(order_.object.api_version, order_.object.kind);
@@ -98,9 +111,7 @@ class EnsureCopyCall : public std::enable_shared_from_this<EnsureCopyCall> {
   }
 
  private:
-  // The pods of the job as its API server will complete them: not under its own name, which may be
-  // taken by an earlier attempt that is on its way out, but under a short one, for names of pods
-  // are made of it and may not be too long.
+  // Asks the API server by a dry run how it would complete the job's object.
   void Complete() {
     auto object = ParseJson(order_.object.json);
     if (!object.ok() || !object->is_object())
@@ -114,6 +125,7 @@ class EnsureCopyCall : public std::enable_shared_from_this<EnsureCopyCall> {
         &EnsureCopyCall::Completed);
   }
 
+  // Creates the Workload with the pod sets of the completed object.
   void Completed(const ApiResponse& answer) {
     if (LacksNamespace(answer)) return MakeNamespace();
     if (!answer.ok()) return done_(ErrorOf(answer));
@@ -126,13 +138,15 @@ class EnsureCopyCall : public std::enable_shared_from_this<EnsureCopyCall> {
   }
 
   void MakeNamespace() {
-    if (++tries_ > kTries) return done_(Unavailable("namespace " + order_.ns + " goes away"));
+    if (++tries_ > kCopyTries) return done_(Unavailable("namespace " + order_.ns + " goes away"));
     EnsureNamespace(session_, order_.ns, [self = shared_from_this()](Result<Done> made) {
       if (!made.ok()) return self->done_(made.error());
       self->Complete();
     });
   }
 
+  // A 404 means that this version of Workload is no longer served: it is looked for again next
+  // time.
   void Created(const ApiResponse& answer) {
     if (answer.ok()) return done_(Done{});
     const Error error = ErrorOf(answer);
@@ -143,6 +157,7 @@ class EnsureCopyCall : public std::enable_shared_from_this<EnsureCopyCall> {
     Ask("GET", WorkloadPath(version_, order_.ns, name_), "", &EnsureCopyCall::Found);
   }
 
+  // The name is taken: by our copy, or by a foreign Workload.
   void Found(const ApiResponse& answer) {
     if (answer.status == 404) return done_(Unavailable("it was removed at the same time"));
     if (!answer.ok()) return done_(ErrorOf(answer));
@@ -163,9 +178,9 @@ class EnsureCopyCall : public std::enable_shared_from_this<EnsureCopyCall> {
            void (EnsureCopyCall::*then)(const ApiResponse&)) {
     Send(session_, method, std::move(target), std::move(body),
          [self = shared_from_this(), then](Result<ApiResponse> answer) {
-           if (!answer.ok()) return self->done_(answer.error());
-           (self.get()->*then)(*answer);
-         });
+      if (!answer.ok()) return self->done_(answer.error());
+      (self.get()->*then)(*answer);
+    });
   }
 
   const SessionPtr session_;
@@ -206,48 +221,47 @@ void RemoveCopyOn(const SessionPtr& session, const QueueVersionsPtr& versions, C
   FindVersion(
       session, versions, 0,
       [session, removal = std::move(removal), done = std::move(done)](Result<std::string> version) {
-        // Without the kind there is none of it.
-        if (!version.ok() && version.error().code == Code::kFailedPrecondition) return done(Done{});
-        if (!version.ok()) return done(version.error());
-        Send(session, "DELETE", WorkloadPath(*version, removal.ns, removal.name),
-             DeleteBody(removal.uid, -1), [done](Result<ApiResponse> answer) {
-               if (!answer.ok()) return done(answer.error());
-               // 409: another one has the name by now.
-               const bool gone = answer->status == 404 || answer->status == 409;
-               if (!answer->ok() && !gone) return done(ErrorOf(*answer));
-               done(Done{});
-             });
+    // A member that serves no Workloads has no copy.
+    if (!version.ok() && version.error().code == Code::kFailedPrecondition) return done(Done{});
+    if (!version.ok()) return done(version.error());
+    Send(session, "DELETE", WorkloadPath(*version, removal.ns, removal.name),
+         DeleteBody(removal.uid, -1), [done](Result<ApiResponse> answer) {
+           if (!answer.ok()) return done(answer.error());
+           // 409: another Workload has the name by now.
+           const bool gone = answer->status == 404 || answer->status == 409;
+           if (!answer->ok() && !gone) return done(ErrorOf(*answer));
+           done(Done{});
+         });
       });
 }
 
 void ListCopiesOn(const SessionPtr& session, const QueueVersionsPtr& versions,
                   Callback<std::vector<MemberCopy>> done) {
-  FindVersion(
-      session, versions, 0,
-      [session, versions, done = std::move(done)](Result<std::string> version) {
-        if (!version.ok()) return done(version.error());
-        auto copies = std::make_shared<std::vector<MemberCopy>>();
-        Collection collection;
-        collection.path = CollectionPath(std::string(kKueueGroup) + *version, kWorkloads, "");
-        collection.label_selector = std::string(kOriginLabel) + "=" + session->instance();
-        ListCallbacks callbacks;
-        callbacks.on_start = [copies] { copies->clear(); };
-        callbacks.on_page = [copies, session](const json::array& items) {
-          for (const json::value& item : items) {
-            if (!item.is_object()) continue;
-            auto copy = ReadCopy(item.get_object(), session->member(), session->instance());
-            if (copy) copies->push_back(std::move(*copy));
-          }
-        };
-        callbacks.done = [copies, session, versions, version, done](Result<std::string> listed) {
-          if (listed.ok()) return done(std::move(*copies));
-          if (listed.error().code != Code::kNotFound) return done(listed.error());
-          // Another version may be served by now: that none is, the next list will say.
-          versions->Note(session->member(), std::nullopt);
-          done(Unavailable("Workloads " + *version + " are not served any more"));
-        };
-        ListCollection(session->client(), std::move(collection), std::move(callbacks));
-      });
+  FindVersion(session, versions, 0,
+              [session, versions, done = std::move(done)](Result<std::string> version) {
+    if (!version.ok()) return done(version.error());
+    auto copies = std::make_shared<std::vector<MemberCopy>>();
+    Collection collection;
+    collection.path = CollectionPath(std::string(kKueueGroup) + *version, kWorkloads, "");
+    collection.label_selector = std::string(kOriginLabel) + "=" + session->instance();
+    ListCallbacks callbacks;
+    callbacks.on_start = [copies] { copies->clear(); };
+    callbacks.on_page = [copies, session](const json::array& items) {
+      for (const json::value& item : items) {
+        if (!item.is_object()) continue;
+        auto copy = ReadCopy(item.get_object(), session->member(), session->instance());
+        if (copy) copies->push_back(std::move(*copy));
+      }
+    };
+    callbacks.done = [copies, session, versions, version, done](Result<std::string> listed) {
+      if (listed.ok()) return done(std::move(*copies));
+      if (listed.error().code != Code::kNotFound) return done(listed.error());
+      // The member may serve another version by now; the next list finds out.
+      versions->Note(session->member(), std::nullopt);
+      done(Unavailable("Workloads " + *version + " are not served any more"));
+    };
+    ListCollection(session->client(), std::move(collection), std::move(callbacks));
+  });
 }
 
 }  // namespace muster::k8s

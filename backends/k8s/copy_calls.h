@@ -1,5 +1,5 @@
-// Copies of jobs in a member's own queue: Workloads of Kueue (rule P34). Each call is a
-// chain of requests that may be repeated at any point; they run on the session's strand.
+// Copies of jobs in a member's own queue: Workloads of Kueue (rule P34). Each call is a chain of
+// requests that may be repeated at any point. They run on the session's strand.
 #pragma once
 
 #include <map>
@@ -13,10 +13,10 @@
 
 namespace muster::k8s {
 
-/// Which version of Workload each member serves, as far as it was asked. Thread-safe.
+/// Which version of Workload each member serves, as far as that is known. Thread-safe.
 class QueueVersions {
  public:
-  /// "v1beta2", "" if it serves none; nullopt: not known.
+  /// "v1beta2"; "" if the member serves none; nullopt: not known.
   std::optional<std::string> Of(const std::string& member) const;
   void Note(const std::string& member, std::optional<std::string> version);
 
@@ -26,7 +26,7 @@ class QueueVersions {
 };
 using QueueVersionsPtr = std::shared_ptr<QueueVersions>;
 
-// As MemberQueues says.
+// MemberQueues::EnsureCopy, RemoveCopy and ListCopies.
 void EnsureCopyOn(const SessionPtr& session, const QueueVersionsPtr& versions, CopyOrder order,
                   Callback<Done> done);
 void RemoveCopyOn(const SessionPtr& session, const QueueVersionsPtr& versions, CopyRemoval removal,

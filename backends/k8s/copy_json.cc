@@ -1,3 +1,6 @@
+// Workloads as JSON. A copy is named `muster-JOBUID-ATTEMPT` and has, besides the labels of an
+// attempt, the label `kueue.x-k8s.io/multikueue-origin` with this installation's id, by which Kueue
+// knows that another cluster's manager owns it.
 #include "backends/k8s/copy_json.h"
 
 #include <algorithm>
@@ -12,14 +15,15 @@
 namespace muster::k8s {
 namespace {
 
-struct Said {
+// One condition of a Workload's status; the defaults stand for an absent one.
+struct WorkloadCondition {
   bool status = false;
   WallTime since;
   std::string reason, message;
 };
 
-Said ConditionOf(const Reader& workload, std::string_view type) {
-  Said said;
+WorkloadCondition ConditionOf(const Reader& workload, std::string_view type) {
+  WorkloadCondition said;
   workload["status"]["conditions"].Each([&](const Reader& condition) {
     if (condition["type"].View() != type) return;
     said.status = condition["status"].View() == "True";
@@ -32,6 +36,7 @@ Said ConditionOf(const Reader& workload, std::string_view type) {
 
 }  // namespace
 
+// Kueue's priority is an int32, so ours is clamped.
 Result<json::object> CopyManifest(const CopyOrder& order, const std::vector<CopyPodSet>& pod_sets,
                                   std::string_view version, const std::string& instance) {
   json::array sets;
@@ -60,6 +65,8 @@ Result<json::object> CopyManifest(const CopyOrder& order, const std::vector<Copy
                         {"podSets", std::move(sets)}}}};
 }
 
+// The message is that of the condition that explains the present state: finished, evicted, no quota
+// reserved, then admission checks.
 std::optional<MemberCopy> ReadCopy(const json::object& workload, const std::string& member,
                                    const std::string& instance) {
   const Reader root(workload);
@@ -76,10 +83,10 @@ std::optional<MemberCopy> ReadCopy(const json::object& workload, const std::stri
   copy.uid = metadata["uid"].Text(kNameBytes);
   if (copy.name != CopyName(copy.key.job_uid, copy.key.attempt)) return std::nullopt;
   copy.deleting = metadata["deletionTimestamp"].present();
-  const Said reserved = ConditionOf(root, "QuotaReserved");
-  const Said admitted = ConditionOf(root, "Admitted");
-  const Said evicted = ConditionOf(root, "Evicted");
-  const Said finished = ConditionOf(root, "Finished");
+  const WorkloadCondition reserved = ConditionOf(root, "QuotaReserved");
+  const WorkloadCondition admitted = ConditionOf(root, "Admitted");
+  const WorkloadCondition evicted = ConditionOf(root, "Evicted");
+  const WorkloadCondition finished = ConditionOf(root, "Finished");
   copy.admitted = admitted.status;
   copy.admitted_since = admitted.since;
   copy.evicted = evicted.status;

@@ -1,4 +1,5 @@
-// Workloads that stand for attempts, as they are written on a member and read back. Pure functions.
+// Workloads that stand for attempts: how they are written on a member and read back. Pure
+// functions.
 #pragma once
 
 #include <optional>
@@ -14,12 +15,12 @@ namespace muster::k8s {
 /// The group of Kueue's API, with the slash.
 inline constexpr std::string_view kKueueGroup = "kueue.x-k8s.io/";
 
-/// What is created for a copy. kInvalidArgument if a template is no JSON.
+/// The Workload to create for a copy. kInvalidArgument if a template is no JSON object.
 Result<json::object> CopyManifest(const CopyOrder& order, const std::vector<CopyPodSet>& pod_sets,
                                   std::string_view version, const std::string& instance);
 
-/// A Workload that carries the marks of a copy of this installation: its labels, and the name that
-/// they give. Nothing if it is something else.
+/// A Workload that is a copy of this installation: it has our labels, and the name that follows
+/// from them. Nothing if it is any other Workload.
 std::optional<MemberCopy> ReadCopy(const json::object& workload, const std::string& member,
                                    const std::string& instance);
 

@@ -1,7 +1,20 @@
+// DependentsCall: makes the dependents of an attempt exist, one after another.
+//
+// For each: create it; if it exists, read it, compare, and replace it (PUT with the resourceVersion
+// that was read, so a concurrent change is a conflict and leads to another read). At most
+// kDependentTries rounds each.
+//
+// Ownership. The attempt's object is added to ownerReferences, so that the garbage collector
+// deletes the dependent with its last owner. Jobs may share a ConfigMap; beyond kOwnersMax owners
+// the list is cleared and the annotation `muster.io/shared` set, and the object stays for good.
+//
+// Writing the same content twice does no harm, so a write without an answer is simply tried again:
+// kUnknown becomes kUnavailable.
 #include "backends/k8s/dependents.h"
 
 #include <utility>
 
+#include "backends/k8s/api_calls.h"
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/patches.h"
 #include "backends/k8s/status/reader.h"
@@ -13,14 +26,13 @@
 namespace muster::k8s {
 namespace {
 
-constexpr char kJson[] = "application/json";
-constexpr std::int64_t kCallMs = 15'000;
-constexpr int kTries = 5;
-// Beyond so many owners a ConfigMap that jobs share belongs to none from then on, and stays.
+constexpr int kDependentTries = 5;
+// With more owners than this a shared dependent loses all of them and stays on the member.
 constexpr std::size_t kOwnersMax = 32;
 constexpr std::string_view kSharedAnnotation = "muster.io/shared";
 
-// What a ConfigMap or Secret holds, in one form: a Secret's stringData as the data it becomes.
+// The data of a ConfigMap or Secret in comparable form: a Secret's stringData is encoded as the API
+// server does it.
 json::object ContentOf(const json::object& object) {
   json::object content;
   for (const char* key : {"data", "binaryData"}) {
@@ -29,10 +41,9 @@ json::object ContentOf(const json::object& object) {
   }
   const json::object& plain = ObjectOrEmpty(object, "stringData");
   if (!plain.empty()) {
-    json::value& data = content["data"];
-    if (!data.is_object()) data.emplace_object();
+    json::object& data = MakeObjectAt(content, "data");
     for (const auto& [key, text] : plain) {
-      if (text.is_string()) data.get_object()[key] = EncodeBase64(text.get_string());
+      if (text.is_string()) data[key] = EncodeBase64(text.get_string());
     }
   }
   return content;
@@ -40,12 +51,6 @@ json::object ContentOf(const json::object& object) {
 
 bool IsShared(const json::object& object) {
   return Reader(object)["metadata"]["annotations"][kSharedAnnotation].View() == "true";
-}
-
-json::object& ObjectIn(json::object& parent, std::string_view key) {
-  json::value& value = parent[key];
-  if (!value.is_object()) value.emplace_object();
-  return value.get_object();
 }
 
 class DependentsCall : public std::enable_shared_from_this<DependentsCall> {
@@ -58,6 +63,8 @@ class DependentsCall : public std::enable_shared_from_this<DependentsCall> {
         owner_uid_(std::move(owner_uid)),
         done_(std::move(done)) {}
 
+  // Prepares the next dependent's manifest, without the fields that the API server owns, and
+  // creates it.
   void Next() {
     if (at_ >= dependents_.size()) return done_(Done{});
     tries_ = 0;
@@ -65,12 +72,12 @@ class DependentsCall : public std::enable_shared_from_this<DependentsCall> {
     if (!parsed.ok() || !parsed->is_object())
       return Fail(Error{Code::kInvalidArgument, "is no object"});
     wanted_ = std::move(parsed->get_object());
-    json::object& metadata = ObjectIn(wanted_, "metadata");
+    json::object& metadata = MakeObjectAt(wanted_, "metadata");
     for (const char* ours : {"uid", "resourceVersion", "creationTimestamp", "ownerReferences"}) {
       metadata.erase(ours);
     }
     metadata["namespace"] = dependents_[at_].ns;
-    ObjectIn(metadata, "labels")[kInstanceLabel] = session_->instance();
+    MakeObjectAt(metadata, "labels")[kInstanceLabel] = session_->instance();
     if (!owner_uid_.empty()) AddOwner(owner_, owner_uid_, &wanted_);
     resource_ = DependentResource(dependents_[at_].api_version, dependents_[at_].kind);
     if (resource_.empty())
@@ -96,6 +103,7 @@ class DependentsCall : public std::enable_shared_from_this<DependentsCall> {
 
   void Look() { Send("GET", Path(), "", &DependentsCall::Found); }
 
+  // The dependent exists: takes a foreign one with the same content, brings ours up to date.
   void Found(const ApiResponse& answer) {
     if (answer.status == 404) return Again(&DependentsCall::Create);
     if (!answer.ok()) return Fail(ErrorOf(answer));
@@ -117,13 +125,13 @@ class DependentsCall : public std::enable_shared_from_this<DependentsCall> {
     Send("PUT", Path(), WriteJson(live), &DependentsCall::Replaced);
   }
 
-  // True if that changed it.
+  // Adds the owner. True if that changed `live`.
   bool Own(json::object* live) {
     if (!AddOwner(owner_, owner_uid_, live)) return false;
-    json::object& metadata = ObjectIn(*live, "metadata");
+    json::object& metadata = MakeObjectAt(*live, "metadata");
     if (metadata["ownerReferences"].as_array().size() > kOwnersMax) {
       metadata["ownerReferences"].emplace_array();
-      ObjectIn(metadata, "annotations")[kSharedAnnotation] = "true";
+      MakeObjectAt(metadata, "annotations")[kSharedAnnotation] = "true";
     }
     return true;
   }
@@ -134,8 +142,9 @@ class DependentsCall : public std::enable_shared_from_this<DependentsCall> {
     Fail(ErrorOf(answer));
   }
 
+  // Repeats a step, unless the object changes too often.
   void Again(void (DependentsCall::*step)()) {
-    if (++tries_ > kTries) return Fail(Unavailable("changes all the time"));
+    if (++tries_ > kDependentTries) return Fail(Unavailable("changes all the time"));
     (this->*step)();
   }
 
@@ -159,14 +168,14 @@ class DependentsCall : public std::enable_shared_from_this<DependentsCall> {
     request.timeout_ms = kCallMs;
     session_->client().Send(std::move(request),
                             [self = shared_from_this(), then](Result<ApiResponse> answer) {
-                              // A repeated write here changes nothing: not answered is not done.
-                              if (!answer.ok()) {
-                                Error error = answer.error();
-                                if (error.code == Code::kUnknown) error.code = Code::kUnavailable;
-                                return self->Fail(std::move(error));
-                              }
-                              (self.get()->*then)(*answer);
-                            });
+      // Repeating such a write is harmless: unknown counts as not done.
+      if (!answer.ok()) {
+        Error error = answer.error();
+        if (error.code == Code::kUnknown) error.code = Code::kUnavailable;
+        return self->Fail(std::move(error));
+      }
+      (self.get()->*then)(*answer);
+    });
   }
 
   void Fail(Error error) {
@@ -207,8 +216,8 @@ void EnsureNamespace(const SessionPtr& session, const std::string& ns, Callback<
       {"metadata", {{"name", ns}, {"labels", {{kInstanceLabel, session->instance()}}}}}});
   request.urgency = Urgency::kCreate;
   request.timeout_ms = kCallMs;
-  session->client().Send(std::move(request), [ns,
-                                              done = std::move(done)](Result<ApiResponse> answer) {
+  session->client().Send(std::move(request),
+                         [ns, done = std::move(done)](Result<ApiResponse> answer) {
     if (!answer.ok()) return done(Unavailable(answer.error().detail));
     if (answer->ok() || ReadApiStatus(*answer).reason == "AlreadyExists") return done(Done{});
     Error error = ErrorOf(*answer);

@@ -1,7 +1,29 @@
+// EnsureCall: a chain of requests that makes an attempt's object exist and, if the order says so,
+// run. Any prefix of the chain may already have been carried out by an earlier call, so every step
+// accepts what it finds.
+//
+// Without `expected_uid`:
+// 1. Create the object (POST), suspended unless the order wants it to run at once. Then its
+//    dependents must exist before it.
+// 2. If the answer is 409, a time-out or a 5xx, look the name up. Ours means: instance and job uid
+//    in the labels, and our finalizer or sequence annotation, because labels are easily copied. The
+//    same attempt is adopted; a lower one is removed and awaited, then step 1 again; a higher one
+//    means that this daemon is stale. Any other object of the name is foreign and stays (rule D13).
+// 3. If an admission webhook has stripped our labels, no list would ever find the object: it is
+//    removed again and the job refused.
+// 4. Unless the order wants it suspended: create the dependents, owned by the object, then release
+//    it.
+//
+// With `expected_uid`: release or resize that object and create nothing.
+//
+// The release is one JSON Patch that tests uid and generation (rule D11). A failed test (422) is
+// looked at again: if the object's controller has written in between, the patch is repeated with
+// the new version, kEnsureTries times at most.
 #include "backends/k8s/ensure_call.h"
 
 #include <utility>
 
+#include "backends/k8s/api_calls.h"
 #include "backends/k8s/dependents.h"
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/patches.h"
@@ -12,13 +34,11 @@
 namespace muster::k8s {
 namespace {
 
-constexpr char kJson[] = "application/json";
-constexpr char kJsonPatch[] = "application/json-patch+json";
-constexpr std::int64_t kWriteMs = 20'000, kLookMs = 15'000;
-constexpr std::int64_t kReplaceMs = 20'000;  // an earlier attempt's removal is waited for so long
-constexpr int kTries = 6;
+// How long the removal of an earlier attempt is awaited.
+constexpr std::int64_t kReplaceMs = 20'000;
+constexpr int kEnsureTries = 6;
 
-// Whether `now` differs from `before` in what a release tests.
+// Whether `now` differs from `before` in the version that a release tests.
 bool Touched(const ObjectState& before, const ObjectState& now) {
   if (now.generation > 0) return now.generation != before.generation;
   return now.resource_version != before.resource_version;
@@ -34,6 +54,8 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
         object_{order_.object.api_version, order_.object.kind, order_.object.ns,
                 order_.object.name} {}
 
+  // Checks that the session is ready and the kind is served; a kind that is lacking is looked for
+  // once.
   void Start() {
     if (const auto down = session_->Down()) return Answer(*down);
     kind_ = KindByApi(object_.api_version, object_.kind);
@@ -50,6 +72,7 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
   }
 
  private:
+  // Prepares the manifest and chooses between creating and releasing.
   void Begin() {
     auto parsed = ParseJson(order_.object.json);
     if (!parsed.ok() || !parsed->is_object())
@@ -61,17 +84,20 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
       DropPriorityClasses(*known, &rendered_.get_object());
     Decorate(order_.sequence, !order_.suspended, &rendered_.get_object());
     if (order_.suspended) return Create();
-    // One call makes it run: what its pods need comes first, and is given to it afterwards.
+    // The pods start with the create, so their dependents come first. They have no owner yet; the
+    // object becomes their owner afterwards (Adopted).
     Dependents("", &EnsureCall::Create);
   }
 
-  // --- making it
+  // --- creating the object
 
   void Create() {
     Send("POST", CollectionPath(*kind_, object_.ns), WriteJson(rendered_), kJson, Urgency::kCreate,
          &EnsureCall::Created);
   }
 
+  // A quota that is exceeded or a namespace that is going away answers 403 but may change, so it is
+  // kUnavailable; other refusals are final.
   void Created(Result<ApiResponse> answer) {
     if (!answer.ok()) {
       if (answer.error().code != Code::kUnknown) return Answer(answer.error());
@@ -90,13 +116,15 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
   }
 
   void MakeNamespace() {
-    if (++tries_ > kTries) return Answer(Unavailable("namespace " + object_.ns + " goes away"));
+    if (++tries_ > kEnsureTries)
+      return Answer(Unavailable("namespace " + object_.ns + " goes away"));
     EnsureNamespace(session_, object_.ns, [self = shared_from_this()](Result<Done> made) {
       if (!made.ok()) return self->Answer(made.error());
       self->Create();
     });
   }
 
+  // The object was created: checks that our labels survived the admission webhooks.
   void Made(const ApiResponse& answer) {
     MemberDocument body(answer.body);
     if (!body.ok() || !body->is_object())
@@ -109,33 +137,38 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     Adopted();
   }
 
-  // An admission webhook took our labels away: nobody would ever find it again.
+  // An admission webhook has removed our labels. No list would find the object again, so it is
+  // removed.
   void Stripped() {
     RemovalOrder removal;
     removal.attempt = attempt_;
     removal.object = object_;
     removal.expected_uid = state_.uid;
     removal.wait_ms = kReplaceMs;
-    RemoveObject(session_, std::move(removal), [self = shared_from_this()](Result<Removed> gone) {
+    RemoveObject(session_, std::move(removal),
+                 [self = shared_from_this()](Result<RemovalResult> gone) {
       if (!gone.ok()) return self->Answer(gone.error());
       self->Answer(Error{Code::kFailedPrecondition,
                          "the member removes Muster's labels from what is created there"});
     });
   }
 
-  // --- what has the name
+  // --- an object has the name already
 
-  // `why`: what the write was answered; told on if nothing is found.
+  // Reads the object by name. `why` is the error of the write; it is the answer if no object is
+  // found.
   void LookUp(Error why) {
     why_ = std::move(why);
     Send("GET", Path(), "", "", Urgency::kCreate, &EnsureCall::Found);
   }
 
+  // Decides by the marks of the object that has the name (step 2 above).
   void Found(Result<ApiResponse> answer) {
     if (!answer.ok()) return StaysOpen(why_.detail);
     if (answer->status == 404) {
-      // It was not made, or will be later, under this name: another try is safe.
-      if (why_.code == Code::kAlreadyExists && ++tries_ <= kTries) return Create();
+      // The create was not carried out, or a late one will meet our next try under the same name:
+      // trying again is safe.
+      if (why_.code == Code::kAlreadyExists && ++tries_ <= kEnsureTries) return Create();
       return Answer(Unavailable(why_.detail));
     }
     if (!answer->ok()) return StaysOpen(ErrorOf(*answer).detail);
@@ -155,31 +188,35 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     }
     if (state_.attempt->attempt < attempt_.attempt) return Replace();
     session_->NoteMade(state_);
-    // What runs already may have been made with another size.
+    // An object that runs already may have been created with another size.
     const bool runs = !state_.suspended || state_.released;
     if (runs && !order_.suspended && order_.scale > 0) return Resize(*body);
     Adopted();
   }
 
-  // Whether it was made is as open as before.
+  // Whether the object was created remains unknown.
   void StaysOpen(const std::string& detail) {
     session_->NoteDoubt();
     Answer(Error{Code::kUnknown, detail});
   }
 
+  // Removes an earlier attempt of the job, waits until it is gone, and creates ours.
   void Replace() {
-    if (++tries_ > kTries) return Answer(Unavailable("earlier attempts come again and again"));
+    if (++tries_ > kEnsureTries)
+      return Answer(Unavailable("earlier attempts come again and again"));
     RemovalOrder removal;
     removal.attempt = *state_.attempt;
     removal.object = object_;
     removal.expected_uid = state_.uid;
     removal.wait_ms = kReplaceMs;
-    RemoveObject(session_, std::move(removal), [self = shared_from_this()](Result<Removed> gone) {
+    RemoveObject(session_, std::move(removal),
+                 [self = shared_from_this()](Result<RemovalResult> gone) {
       if (!gone.ok()) return self->Answer(gone.error());
       self->Create();
     });
   }
 
+  // The object of this attempt exists: goes on with its dependents and its release.
   void Adopted() {
     if (order_.scale > 0) session_->ScaleOf(state_.uid) = order_.scale;
     if (order_.suspended) return Succeed();
@@ -187,8 +224,10 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     Dependents(state_.uid, &EnsureCall::Succeed);
   }
 
-  // --- letting it run
+  // --- releasing it
 
+  // The object exists as `expected_uid`. If its version is known it is patched without a read
+  // before.
   void StartRelease() {
     state_.uid = order_.expected_uid;
     state_.suspended = true;
@@ -199,6 +238,7 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     Dependents(state_.uid, &EnsureCall::Release);
   }
 
+  // Ends the suspension, or hands the object over to the member's own queue.
   void Release() {
     if (session_->closed()) return Answer(Unavailable("the member is being connected anew"));
     const Preconditions when{order_.expected_uid.empty() ? state_.uid : order_.expected_uid,
@@ -210,6 +250,7 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
          kJsonPatch, Urgency::kRelease, &EnsureCall::Patched);
   }
 
+  // The answer to a release or a resize.
   void Patched(Result<ApiResponse> answer) {
     if (!answer.ok()) {
       if (answer.error().code != Code::kUnknown) return Answer(answer.error());
@@ -222,7 +263,7 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     }
     if (answer->status == 422 && TakeNewer()) return Release();
     why_ = ErrorOf(*answer);
-    // 422 is a failed test or a refusal; which one shows when it is looked at again.
+    // 422 is a failed test or a refusal of the content; a read of the object tells which.
     if (answer->status == 404 || answer->status == 409 || answer->status == 422 ||
         answer->status >= 500) {
       return Look();
@@ -230,12 +271,14 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     Answer(why_);
   }
 
-  // Its controller has written since, as it does when it is made, and we have been told already.
+  // True if the cache has a newer version of the object, still suspended: its controller has
+  // written since the create, and the watch has reported that. Then the release can be repeated
+  // without a read.
   bool TakeNewer() {
     const auto cache = session_->cache();
     const auto known = cache == nullptr ? std::nullopt : cache->Find(state_.uid);
     if (!known || !known->suspended || known->released || order_.scale > 0) return false;
-    if (!Touched(state_, *known) || ++tries_ > kTries) return false;
+    if (!Touched(state_, *known) || ++tries_ > kEnsureTries) return false;
     state_.resource_version = known->resource_version;
     state_.generation = known->generation;
     return true;
@@ -243,6 +286,7 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
 
   void Look() { Send("GET", Path(), "", "", Urgency::kRelease, &EnsureCall::Looked); }
 
+  // Decides by the object as it is: gone, replaced, already running, or to be released once more.
   void Looked(Result<ApiResponse> answer) {
     if (!answer.ok()) {
       Error error = answer.error();
@@ -259,39 +303,42 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     if (state_.uid != tested.uid)
       return Answer(NotFound("another object has its name on the member"));
     if (!state_.suspended || state_.released) return Resize(*body);
-    // Nothing has changed since: the patch was refused, or has failed, for what it is.
+    // The version has not changed, so the patch was refused for its content.
     if (why_.code != Code::kOk && !Touched(tested, state_)) return Answer(why_);
-    if (++tries_ > kTries) return Answer(Aborted("its object changes all the time"));
+    if (++tries_ > kEnsureTries) return Answer(Aborted("its object changes all the time"));
     Dependents(state_.uid, &EnsureCall::Release);
   }
 
   // --- an elastic job's size
 
+  // Gives an object that runs the pod counts of the order, if the order's scale is newer.
   void Resize(const json::value& live) {
     if (order_.scale == 0) return Succeed();
     std::int64_t& known = session_->ScaleOf(state_.uid);
-    if (order_.scale <= known) return Succeed();  // an older order, come late
+    // A newer order has been carried out already.
+    if (order_.scale <= known) return Succeed();
     const auto patch = ResizePatch(*kind_, live, rendered_,
                                    {state_.uid, state_.resource_version, state_.generation});
     if (!patch) {
       known = order_.scale;
       return Succeed();
     }
-    if (++tries_ > kTries) return Answer(Aborted("its object changes all the time"));
+    if (++tries_ > kEnsureTries) return Answer(Aborted("its object changes all the time"));
     Send("PATCH", Path(), *patch, kJsonPatch, Urgency::kRelease, &EnsureCall::Patched);
   }
 
-  // --- around
+  // --- shared by the steps
 
-  // Together with the object's uid they belong to it, and go when it goes.
+  // Makes the dependents exist, then goes on with `then`. With the object's uid they get the object
+  // as owner, so that the member's garbage collector deletes them with it.
   void Dependents(const std::string& uid, void (EnsureCall::*then)()) {
     if (order_.dependents.empty() || (ensured_ && *ensured_ == uid)) return (this->*then)();
     ensured_ = uid;
     EnsureDependents(session_, order_.dependents, object_, uid,
                      [self = shared_from_this(), then](Result<Done> made) {
-                       if (!made.ok()) return self->Answer(made.error());
-                       (self.get()->*then)();
-                     });
+      if (!made.ok()) return self->Answer(made.error());
+      (self.get()->*then)();
+    });
   }
 
   std::string Path() const { return ObjectPath(*kind_, object_.ns, object_.name); }
@@ -301,15 +348,15 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
     ApiRequest request;
     request.method = method;
     request.target = std::move(path);
-    request.timeout_ms = body.empty() ? kLookMs : kWriteMs;
+    request.timeout_ms = body.empty() ? kCallMs : kWriteMs;
     if (!body.empty()) request.content_type = type;
     request.body = std::move(body);
     request.urgency = urgency;
     request.permit = order_.permit;
     session_->client().Send(std::move(request),
                             [self = shared_from_this(), then](Result<ApiResponse> answer) {
-                              (self.get()->*then)(std::move(answer));
-                            });
+      (self.get()->*then)(std::move(answer));
+    });
   }
 
   void Succeed() {
@@ -329,9 +376,12 @@ class EnsureCall : public std::enable_shared_from_this<EnsureCall> {
   const RemoteObject object_;
   const KindInfo* kind_ = nullptr;
   json::value rendered_;
-  ObjectState state_;  // the object as last seen
+  // The object as last seen.
+  ObjectState state_;
+  // The error that is answered if nothing better is found out.
   Error why_{Code::kOk, ""};
-  std::optional<std::string> ensured_;  // dependents exist; with this owner
+  // Set once the dependents exist: the uid of their owner, or "".
+  std::optional<std::string> ensured_;
   int tries_ = 0;
 };
 

@@ -1,5 +1,6 @@
-// Ensure on a Kubernetes member (rules D8, D10, D11): make the object, or adopt it,
-// or replace an earlier attempt's; release it; resize it. Runs on the session's strand.
+// EnsureObject: carries out Ensure on a Kubernetes member (rules D8, D10, D11): creates the object,
+// adopts it or replaces an earlier attempt's, releases it, resizes it. Runs on the session's
+// strand.
 #pragma once
 
 #include "backends/backend.h"
@@ -7,11 +8,11 @@
 
 namespace muster::k8s {
 
-/// Errors: kAlreadyExists (something that is not ours has the name), kAborted (a higher attempt is
-/// there: who asks is stale), kNotFound (`expected_uid` is given and that object is not there),
-/// kFailedPrecondition (kind not installed; the member strips our labels), kInvalidArgument and
-/// kPermissionDenied (the member refuses the object, with its sentence), kUnavailable (surely not
-/// made, or to be tried again), kUnknown (it may have been made).
+/// Errors: kAlreadyExists (an object that is not ours has the name), kAborted (a higher attempt is
+/// there, so the caller is stale), kNotFound (`expected_uid` is given and that object is gone),
+/// kFailedPrecondition (the kind is not installed; the member strips our labels), kInvalidArgument
+/// and kPermissionDenied (the member refuses the object, with its sentence), kUnavailable (surely
+/// not created, or to be tried again), kUnknown (may have been created).
 void EnsureObject(const SessionPtr& session, DispatchOrder order, Callback<RemoteRef> done);
 
 }  // namespace muster::k8s

@@ -1,3 +1,12 @@
+// KubernetesBackend: the entry point of the room. It finds the member that a call is for, takes
+// that member's session, and starts the call on the session's strand.
+//
+// Threads. A keeper thread makes and ends sessions, because that reads files and waits; AddMember,
+// Stop and the like run on it and block their caller (OnKeeper). Calls about attempts never wait
+// for the keeper: they take the present session under a shared lock and post to its strand
+// (OnStrand). If no session is there, or it has just ended, the answer is kUnavailable, and the
+// dispatcher tries again. Only the blocking calls (Pods, Events, ReadLog, Ask) run on the caller's
+// thread.
 #include "backends/k8s/k8s_backend.h"
 
 #include <algorithm>
@@ -59,11 +68,13 @@ class KubernetesBackend final : public KubernetesMembers {
     return names;
   }
 
+  // For an unknown member the careful answer: create suspended.
   bool CreatesSuspended(const std::string& cluster) const override {
     const MemberPtr member = Find(cluster);
     return member == nullptr || !member->options().fast;
   }
 
+  // Connects all members. Reading their kubeconfigs blocks, so it runs on the keeper.
   void Start(ObservationSink& sink) override {
     OnKeeper([this, &sink] {
       sink_ = &sink;
@@ -78,6 +89,7 @@ class KubernetesBackend final : public KubernetesMembers {
     });
   }
 
+  // The new member takes the name before the old one is stopped, so no call finds the name missing.
   void AddMember(MemberOptions options) override {
     OnKeeper([this, &options] {
       const std::string name = options.name;
@@ -88,7 +100,8 @@ class KubernetesBackend final : public KubernetesMembers {
         members_[name] = member;
       }
       if (before != nullptr) before->Stop();
-      versions_->Note(name, std::nullopt);  // another cluster may have the name by now
+      // Another cluster may have the name by now, with another version of Kueue.
+      versions_->Note(name, std::nullopt);
       if (sink_ != nullptr) member->Start(*sink_);
     });
   }
@@ -117,6 +130,8 @@ class KubernetesBackend final : public KubernetesMembers {
     });
   }
 
+  // Examines a cluster that is to become a member; one that is a member under another name is a
+  // problem.
   Result<MemberReport> Ask(const MemberDeclaration& member) override {
     KubeconfigOptions wanted;
     wanted.context = member.context;
@@ -143,7 +158,8 @@ class KubernetesBackend final : public KubernetesMembers {
     });
   }
 
-  void Remove(const DispatchKey& key, const RemovePolicy& policy, Callback<Removed> done) override {
+  void Remove(const DispatchKey& key, const RemovePolicy& policy,
+              Callback<RemovalResult> done) override {
     auto session = SessionOf(key.cluster);
     if (!session.ok()) return done(session.error());
     RemovalOrder order;
@@ -151,12 +167,13 @@ class KubernetesBackend final : public KubernetesMembers {
     order.object = policy.object;
     order.expected_uid = policy.expected_uid;
     order.grace_period_s = policy.grace_period_s;
-    OnStrand<Removed>(*session, std::move(done),
-                      [order = std::move(order)](const SessionPtr& on, auto answer) {
-                        RemoveObject(on, order, std::move(answer));
-                      });
+    OnStrand<RemovalResult>(*session, std::move(done),
+                            [order = std::move(order)](const SessionPtr& on, auto answer) {
+      RemoveObject(on, order, std::move(answer));
+    });
   }
 
+  // True also while it is not known, so that the first call asks the member.
   bool RunsQueue(const std::string& cluster) const override {
     return Find(cluster) != nullptr && versions_->Of(cluster) != std::optional<std::string>("");
   }
@@ -166,8 +183,8 @@ class KubernetesBackend final : public KubernetesMembers {
     if (!session.ok()) return done(session.error());
     OnStrand<Done>(*session, std::move(done),
                    [order, versions = versions_](const SessionPtr& on, auto answer) {
-                     EnsureCopyOn(on, versions, order, std::move(answer));
-                   });
+      EnsureCopyOn(on, versions, order, std::move(answer));
+    });
   }
 
   void RemoveCopy(const CopyRemoval& removal, Callback<Done> done) override {
@@ -175,8 +192,8 @@ class KubernetesBackend final : public KubernetesMembers {
     if (!session.ok()) return done(session.error());
     OnStrand<Done>(*session, std::move(done),
                    [removal, versions = versions_](const SessionPtr& on, auto answer) {
-                     RemoveCopyOn(on, versions, removal, std::move(answer));
-                   });
+      RemoveCopyOn(on, versions, removal, std::move(answer));
+    });
   }
 
   void ListCopies(const std::string& cluster, Callback<std::vector<MemberCopy>> done) override {
@@ -184,8 +201,8 @@ class KubernetesBackend final : public KubernetesMembers {
     if (!session.ok()) return done(session.error());
     OnStrand<std::vector<MemberCopy>>(*session, std::move(done),
                                       [versions = versions_](const SessionPtr& on, auto answer) {
-                                        ListCopiesOn(on, versions, std::move(answer));
-                                      });
+      ListCopiesOn(on, versions, std::move(answer));
+    });
   }
 
   bool TakesObjects(const std::string& cluster) const override { return Find(cluster) != nullptr; }
@@ -195,9 +212,9 @@ class KubernetesBackend final : public KubernetesMembers {
     if (!session.ok()) return done(session.error());
     OnStrand<ObjectOutcome>(*session, std::move(done),
                             [this, order](const SessionPtr& on, auto answer) {
-                              OpenBook(on);
-                              ApplyObject(on, order, std::move(answer));
-                            });
+      OpenBook(on);
+      ApplyObject(on, order, std::move(answer));
+    });
   }
 
   void Remove(const ObjectRemoval& removal, Callback<bool> done) override {
@@ -219,7 +236,7 @@ class KubernetesBackend final : public KubernetesMembers {
     if (!session.ok()) return done(session.error());
     OnStrand<Done>(*session, std::move(done), [object, uid](const SessionPtr& on, auto answer) {
       if (const auto down = on->Down()) return answer(*down);
-      // Nobody waits for it: what starts jobs, or stops them, goes first.
+      // No caller waits for an acknowledgement, so requests that start or stop jobs go first.
       on->WhenQuiet([on, object, uid, answer](const std::function<void()>& over) {
         LetGo(on, object, uid, [answer, over](Result<Done> result) {
           answer(std::move(result));
@@ -236,8 +253,8 @@ class KubernetesBackend final : public KubernetesMembers {
     const AttemptLabels attempt{key.job_uid, key.attempt};
     OnStrand<Presence>(*session, std::move(done),
                        [attempt, object, uid](const SessionPtr& on, auto answer) {
-                         ConfirmObject(on, attempt, object, uid, std::move(answer));
-                       });
+      ConfirmObject(on, attempt, object, uid, std::move(answer));
+    });
   }
 
   void List(const std::string& cluster, Callback<std::vector<Observation>> done) override {
@@ -266,6 +283,7 @@ class KubernetesBackend final : public KubernetesMembers {
     return ReadEvents(attempt->session, attempt->object, attempt->pods);
   }
 
+  // Without a pod in the query the first pod is read, without a container the pod's first one.
   Result<LogChunk> ReadLog(const DispatchKey& key, const LogQuery& query) override {
     auto attempt = AttemptOf(key);
     if (!attempt.ok()) return attempt.error();
@@ -288,7 +306,9 @@ class KubernetesBackend final : public KubernetesMembers {
 
  private:
   using Tasks = BoundedQueue<std::function<void()>>;
-  using MemberPtr = std::shared_ptr<Member>;  // shared with calls that have found it
+  // Shared with the calls that have found the member and still use it.
+  using MemberPtr = std::shared_ptr<Member>;
+  // An attempt's object and pods, as the cache has them.
   struct Attempt {
     SessionPtr session;
     ObjectState object;
@@ -314,9 +334,10 @@ class KubernetesBackend final : public KubernetesMembers {
     return members_;
   }
 
+  // The member's present session. kUnavailable, which the dispatcher tries again, also for an
+  // unknown name: that member may be about to be added or removed.
   Result<SessionPtr> SessionOf(const std::string& cluster) const {
     const MemberPtr member = Find(cluster);
-    // Asked again: it may be one that is being removed, or is about to be added.
     if (member == nullptr) return Unavailable("no Kubernetes member " + cluster);
     std::string trouble;
     SessionPtr session = member->session(&trouble);
@@ -324,19 +345,21 @@ class KubernetesBackend final : public KubernetesMembers {
     return session;
   }
 
-  // On the strand.
+  // On the strand: makes the session's ObjectBook for the first call about configuration objects.
   void OpenBook(const SessionPtr& on) {
     if (on->objects() == nullptr && !on->closed())
       on->objects() = std::make_shared<ObjectBook>(*on, environment_, listener_);
   }
 
-  /// Runs call(session, done) on the session's strand; a session that has just ended answers.
+  // Runs call(session, done) on the session's strand. If the session has just ended, `done` gets
+  // kUnavailable here.
   template <class T, class Call>
   static void OnStrand(const SessionPtr& on, Callback<T> done, Call call) {
     if (!on->client().Post([on, call = std::move(call), done] { call(on, done); }))
       done(Unavailable("member cluster " + on->member() + " is being connected anew"));
   }
 
+  // The attempt from the session's cache, for the blocking calls.
   Result<Attempt> AttemptOf(const DispatchKey& key) const {
     auto session = SessionOf(key.cluster);
     if (!session.ok()) return session.error();
@@ -353,7 +376,8 @@ class KubernetesBackend final : public KubernetesMembers {
     return Attempt{std::move(*session), std::move(*object), std::move(pods)};
   }
 
-  // The keeper makes and ends sessions: reading files and waiting for an end is nobody else's.
+  // The keeper thread: makes and ends sessions, so that no other thread reads files or waits for a
+  // session's end, and closes idle log streams.
   void Keep() {
     std::deque<std::function<void()>> work;
     while (!stopping_) {
@@ -364,6 +388,7 @@ class KubernetesBackend final : public KubernetesMembers {
     }
   }
 
+  // Runs `work` on the keeper thread and waits for it. Must not be called on that thread.
   void OnKeeper(std::function<void()> work) {
     std::promise<void> done;
     tasks_->PushAlways([&] {
@@ -379,10 +404,13 @@ class KubernetesBackend final : public KubernetesMembers {
   const std::shared_ptr<ObjectListener> listener_ = std::make_shared<ObjectListener>();
   const QueueVersionsPtr versions_ = std::make_shared<QueueVersions>();
   PodLogs logs_;
-  std::shared_ptr<Tasks> tasks_;  // shared with timers that are still to come
+  // Shared with timers that fire later.
+  std::shared_ptr<Tasks> tasks_;
   mutable std::shared_mutex mutex_;
-  std::map<std::string, MemberPtr> members_;  // guarded by mutex_; changed by the keeper alone
-  ObservationSink* sink_ = nullptr;           // the keeper's own; null while stopped
+  // Guarded by mutex_; only the keeper thread changes it.
+  std::map<std::string, MemberPtr> members_;
+  // Used by the keeper thread alone; null while stopped.
+  ObservationSink* sink_ = nullptr;
   std::atomic<bool> stopping_{false};
   std::thread keeper_;
 };

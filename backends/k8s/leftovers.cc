@@ -1,3 +1,17 @@
+// LeftoverCall: lists the possible children, decides which are ours, deletes them, and repeats that
+// until nothing is left.
+//
+// Which are ours. Labels can be copied, so they are not enough. The candidates are the child kinds
+// of the object's kind and pods, by the label that names the owner, with the attempt's labels in
+// their pod template. A candidate without a controller is ours if a label names the owner's uid, or
+// at least its name begins with the owner's. A candidate with a controller is ours if that
+// controller is the gone object or is itself ours. The second rule makes more objects ours, so
+// Judge runs until nothing changes.
+//
+// What is deleted. Only candidates without a controller and not yet being deleted: the garbage
+// collector deletes the rest once their owner is gone. Pods are deleted by a deletecollection with
+// a field selector, because the member's user needs that permission anyway. Services that a
+// controller made beside the children stay.
 #include "backends/k8s/leftovers.h"
 
 #include <algorithm>
@@ -7,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/k8s/api_calls.h"
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/patches.h"
 #include "backends/k8s/status/reader.h"
@@ -17,11 +32,10 @@
 namespace muster::k8s {
 namespace {
 
-constexpr char kJson[] = "application/json";
-constexpr std::int64_t kCallMs = 15'000;
-constexpr std::int64_t kLookMs = 50, kLookMaxMs = 1000;
+constexpr std::int64_t kLeftoverLookMs = 50, kLeftoverLookMaxMs = 1000;
 
-// What a controller makes between its object and the pods, and the label that names the object.
+// A kind that the controller of `parent` creates between the object and the pods; `label` names the
+// parent object.
 struct ChildKind {
   std::string_view parent, api_version, kind, resource, label;
 };
@@ -34,7 +48,7 @@ constexpr std::array<ChildKind, 4> kChildKinds = {{
 }};
 constexpr ChildKind kPods{"", "v1", "Pod", "pods", ""};
 
-// Labels that name the owner's uid, and outlive the owner.
+// Labels that hold the owner's uid; they stay when the owner is gone.
 constexpr std::array<std::string_view, 2> kOwnerUidLabels = {"batch.kubernetes.io/controller-uid",
                                                              "jobset.sigs.k8s.io/jobset-uid"};
 
@@ -43,14 +57,17 @@ std::string SelectorOf(const AttemptLabels& attempt) {
          std::string(kAttemptLabel) + "=" + std::to_string(attempt.attempt);
 }
 
-struct Thing {
+// An object that the gone object may have left.
+struct Leftover {
   const ChildKind* kind = nullptr;
-  std::string name, uid, controller;  // controller: its uid; "" if nothing controls it
+  // `controller`: the uid of the object that controls it; "" if it has none.
+  std::string name, uid, controller;
   bool deleting = false;
-  bool proven = false;  // of those without a controller: it was ours
+  // Its labels or name show that it belonged to the gone object.
+  bool proven = false;
 };
 
-// The pod template in which our labels stand.
+// The pod template that carries our labels; a pod is its own template.
 Reader TemplateOf(const ChildKind& kind, const Reader& object) {
   if (kind.kind == "Pod") return object;
   return kind.kind == "RayCluster" ? object["spec"]["headGroupSpec"]["template"]
@@ -75,6 +92,7 @@ class LeftoverCall : public std::enable_shared_from_this<LeftoverCall> {
   }
 
  private:
+  // Lists one kind after another, then judges.
   void ListNext(std::size_t at) {
     if (at >= kinds_.size()) return Judge();
     const ChildKind& kind = *kinds_[at];
@@ -86,7 +104,7 @@ class LeftoverCall : public std::enable_shared_from_this<LeftoverCall> {
     ListCallbacks callbacks;
     const auto self = shared_from_this();
     callbacks.on_start = [self, &kind] {
-      std::erase_if(self->things_, [&](const Thing& one) { return one.kind == &kind; });
+      std::erase_if(self->things_, [&](const Leftover& one) { return one.kind == &kind; });
     };
     callbacks.on_page = [self, &kind](const json::array& items) {
       for (const json::value& item : items) {
@@ -94,7 +112,7 @@ class LeftoverCall : public std::enable_shared_from_this<LeftoverCall> {
       }
     };
     callbacks.done = [self, &kind, at](const Result<std::string>& listed) {
-      // A kind that is not there, or that we may not see: its pods tell.
+      // A kind that is not installed, or that we may not list, is skipped: its pods are listed too.
       const bool passable =
           listed.ok() || (&kind != &kPods && (listed.error().code == Code::kNotFound ||
                                               listed.error().code == Code::kPermissionDenied));
@@ -104,12 +122,13 @@ class LeftoverCall : public std::enable_shared_from_this<LeftoverCall> {
     ListCollection(session_->client(), collection, std::move(callbacks));
   }
 
+  // Reads one listed object, unless it does not have the attempt's labels.
   void Take(const ChildKind& kind, const json::object& object) {
     const Reader root(object);
     const json::object* marked = TemplateOf(kind, root).Object();
     if (marked == nullptr || ReadAttemptLabels(*marked) != order_.attempt) return;
     const Reader metadata = root["metadata"];
-    Thing thing;
+    Leftover thing;
     thing.kind = &kind;
     thing.name = metadata["name"].Text(kNameBytes);
     thing.uid = metadata["uid"].Text(kNameBytes);
@@ -120,16 +139,15 @@ class LeftoverCall : public std::enable_shared_from_this<LeftoverCall> {
     thing.proven = IsProven(metadata, thing.name);
     const std::string_view phase = root["status"]["phase"].View();
     const bool over = kind.kind == "Pod" && (phase == "Succeeded" || phase == "Failed");
-    // A pod that has ended takes no room, but is removed with the rest.
+    // A pod that has ended takes no room. It is deleted with the rest, but not waited for.
     if (over && thing.deleting) return;
     things_.push_back(std::move(thing));
   }
 
-  // Anybody may copy labels: the owner's uid, or at least its name, must be told too.
+  // Whether labels or name show that the object belonged to the gone one.
   bool IsProven(const Reader& metadata, const std::string& name) const {
     const Reader labels = metadata["labels"];
-    if (labels[kInstanceLabel].present() &&
-        labels[kInstanceLabel].View() != session_->instance()) {
+    if (labels[kInstanceLabel].present() && labels[kInstanceLabel].View() != session_->instance()) {
       return false;
     }
     for (const std::string_view key : kOwnerUidLabels) {
@@ -139,12 +157,13 @@ class LeftoverCall : public std::enable_shared_from_this<LeftoverCall> {
     return name.starts_with(order_.object.name + "-");
   }
 
-  // Ours is what nothing controls any more, and what belongs to the object or to something ours.
+  // Finds the objects that are ours (see the top of this file) and deletes those that need it. If
+  // none is ours, the call ends.
   void Judge() {
-    std::vector<Thing> ours;
+    std::vector<Leftover> ours;
     for (bool more = true; more;) {
       more = false;
-      for (Thing& thing : things_) {
+      for (Leftover& thing : things_) {
         const bool taken =
             thing.controller.empty() ? thing.proven : ours_.contains(thing.controller);
         if (!taken || thing.uid.empty()) continue;
@@ -155,36 +174,35 @@ class LeftoverCall : public std::enable_shared_from_this<LeftoverCall> {
       }
     }
     if (ours.empty()) return Answer(found_);
-    const bool orphans = std::any_of(ours.begin(), ours.end(), [](const Thing& one) {
-      return one.controller.empty();
-    });
+    const bool orphans = std::any_of(ours.begin(), ours.end(),
+                                     [](const Leftover& one) { return one.controller.empty(); });
     if (orphans && found_.empty()) {
       found_ = Described(ours);
       Log(LogLevel::kWarning, "k8s", "orphans_removed",
-          {{"cluster", session_->member()}, {"err", order_.object.ns + "/" + order_.object.name +
-                                                        " left behind " + found_}});
+          {{"cluster", session_->member()},
+           {"err", order_.object.ns + "/" + order_.object.name + " left behind " + found_}});
     }
     left_ = Described(ours);
     std::erase_if(ours,
-                  [](const Thing& one) { return !one.controller.empty() || one.deleting; });
-    Delete(std::make_shared<std::vector<Thing>>(std::move(ours)));
+                  [](const Leftover& one) { return !one.controller.empty() || one.deleting; });
+    Delete(std::make_shared<std::vector<Leftover>>(std::move(ours)));
   }
 
-  // The garbage collector sees to what has an owner.
-  void Delete(const std::shared_ptr<std::vector<Thing>>& orphans) {
+  // Deletes one object after another; objects with an owner are left to the garbage collector.
+  void Delete(const std::shared_ptr<std::vector<Leftover>>& orphans) {
     if (orphans->empty()) return Wait();
-    const Thing thing = std::move(orphans->back());
+    const Leftover thing = std::move(orphans->back());
     orphans->pop_back();
     ApiRequest request;
     request.method = "DELETE";
     if (thing.kind->kind == "Pod") {
-      // By deletecollection: a member's user need not have more for it.
-      request.target = CollectionPath("v1", "pods", order_.object.ns) + "?labelSelector=" +
-                       PercentEncode(SelectorOf(order_.attempt)) +
+      // By deletecollection, which needs no permission beyond those of a removal.
+      request.target = CollectionPath("v1", "pods", order_.object.ns) +
+                       "?labelSelector=" + PercentEncode(SelectorOf(order_.attempt)) +
                        "&fieldSelector=" + PercentEncode("metadata.name=" + thing.name);
     } else {
-      request.target = ObjectPath(thing.kind->api_version, thing.kind->resource, order_.object.ns,
-                                  thing.name);
+      request.target =
+          ObjectPath(thing.kind->api_version, thing.kind->resource, order_.object.ns, thing.name);
       request.content_type = kJson;
       request.body = DeleteBody(thing.uid, -1);
     }
@@ -198,6 +216,7 @@ class LeftoverCall : public std::enable_shared_from_this<LeftoverCall> {
     });
   }
 
+  // Looks again after a pause that doubles, until wait_ms is over.
   void Wait() {
     const std::int64_t waited = (session_->Monotone() - begun_) / kNanosPerMilli;
     if (session_->closed() || waited >= order_.wait_ms) {
@@ -206,13 +225,15 @@ class LeftoverCall : public std::enable_shared_from_this<LeftoverCall> {
       return Fail(Unavailable(refused_.empty() ? what + ", which are still being removed"
                                                : what + ", which cannot be removed: " + refused_));
     }
-    const std::int64_t delay = std::exchange(delay_ms_, std::min(kLookMaxMs, delay_ms_ * 2));
+    const std::int64_t delay =
+        std::exchange(delay_ms_, std::min(kLeftoverLookMaxMs, delay_ms_ * 2));
     session_->Later(delay, [self = shared_from_this()] { self->Look(); });
   }
 
-  static std::string Described(const std::vector<Thing>& things) {
+  // "2 Jobs and 4 pods".
+  static std::string Described(const std::vector<Leftover>& things) {
     std::map<std::string_view, std::size_t> counts;
-    for (const Thing& one : things) ++counts[one.kind->kind];
+    for (const Leftover& one : things) ++counts[one.kind->kind];
     std::string text;
     for (const auto& [kind, count] : counts) {
       if (!text.empty()) text += " and ";
@@ -222,7 +243,7 @@ class LeftoverCall : public std::enable_shared_from_this<LeftoverCall> {
     return text;
   }
 
-  // What was not answered may be asked again.
+  // Every request here may be repeated: kUnknown becomes kUnavailable.
   void Fail(Error error) {
     if (error.code == Code::kUnknown) error.code = Code::kUnavailable;
     done_(std::move(error));
@@ -234,10 +255,13 @@ class LeftoverCall : public std::enable_shared_from_this<LeftoverCall> {
   const Callback<std::string> done_;
   Monotonic begun_;
   std::vector<const ChildKind*> kinds_;
-  std::vector<Thing> things_;   // of the look under way
-  std::set<std::string> ours_;  // uids, of all looks
+  // What the present round of lists has found.
+  std::vector<Leftover> things_;
+  // Uids of all objects that were found to be ours, in any round.
+  std::set<std::string> ours_;
+  // What was found without an owner; what is left now; why a deletion was refused.
   std::string found_, left_, refused_;
-  std::int64_t delay_ms_ = kLookMs;
+  std::int64_t delay_ms_ = kLeftoverLookMs;
 };
 
 }  // namespace

@@ -1,21 +1,29 @@
-// ListCollection: a consistent read of a collection in pages.
+// PagedList: reads a collection in pages (limit and continue), consistently.
+//
+// All pages belong to one version of the collection: the continue token carries it. If the token
+// expires (410), the API server offers another one that goes on at a newer version; the pages would
+// then not fit together, so the list begins again instead, at most kBeginnings times.
+#include "backends/k8s/list_collection.h"
+
+#include <memory>
 #include <utility>
 
 #include "backends/k8s/member_json.h"
-#include "backends/k8s/reflector.h"
 #include "schedd/text/lenient.h"
 #include "schedd/text/percent.h"
 
 namespace muster::k8s {
 namespace {
 
-constexpr int kBeginnings = 5;  // a list that expires this often is too slow to be read at all
+// A list that expires this often takes too long to be read at all.
+constexpr int kBeginnings = 5;
 
 class PagedList : public std::enable_shared_from_this<PagedList> {
  public:
   PagedList(ApiClient& client, Collection collection, ListCallbacks callbacks)
       : client_(client), collection_(std::move(collection)), callbacks_(std::move(callbacks)) {}
 
+  // Starts at the first page; the receiver forgets earlier pages.
   void Begin() {
     ++beginnings_;
     continue_.clear();
@@ -26,7 +34,7 @@ class PagedList : public std::enable_shared_from_this<PagedList> {
  private:
   void Ask() {
     ApiRequest request;
-    // Without a resourceVersion the answer is as new as the question.
+    // Without a resourceVersion the API server reads the newest state.
     request.target = collection_.path + "?limit=" + std::to_string(collection_.page);
     for (const auto& [key, value] : {std::pair("labelSelector", collection_.label_selector),
                                      std::pair("fieldSelector", collection_.field_selector),
@@ -41,8 +49,7 @@ class PagedList : public std::enable_shared_from_this<PagedList> {
 
   void Answered(const Result<ApiResponse>& answer) {
     if (!answer) return callbacks_.done(answer.error());
-    // The token has outlived its version. The one that the answer offers instead would make the
-    // rest inconsistent with what came.
+    // The token has expired; see the top of this file.
     if (answer->status == 410 && !continue_.empty() && beginnings_ < kBeginnings) return Begin();
     if (!answer->ok()) return callbacks_.done(ErrorOf(*answer));
     MemberDocument page(answer->body);
@@ -62,7 +69,8 @@ class PagedList : public std::enable_shared_from_this<PagedList> {
     callbacks_.done(TextAt(metadata, "resourceVersion"));
   }
 
-  // The API server leaves out of each item what it says once: "JobList", "batch/v1".
+  // The items of a list have no kind and apiVersion; they follow from the list's own ("JobList",
+  // "batch/v1").
   static void FillIn(const json::object& list, json::array* items) {
     std::string kind = TextAt(list, "kind");
     if (kind.ends_with("List")) kind.resize(kind.size() - 4);

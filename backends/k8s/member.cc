@@ -1,3 +1,10 @@
+// Member: makes the sessions of one member, one at a time.
+//
+// Open reads the kubeconfig and makes a session; if the kubeconfig cannot be used, Fail reports the
+// reason as facts and tries again after 1 s, doubling to 30 s. Renew replaces the session at its
+// own request, Reload because the kubeconfig file may have changed. All of it runs on the keeper
+// thread: sessions and timers only post to it, and `alive_` makes posts that arrive after Stop
+// harmless.
 #include "backends/k8s/member.h"
 
 #include <algorithm>
@@ -20,7 +27,8 @@ std::string TextOf(const std::string& path) {
   return text.str();
 }
 
-// A registered member's file is a copy whose place means nothing to anybody.
+// The reason for a user. A registered member's file is the daemon's own copy of a Secret, so its
+// path says nothing to the user and is left out.
 std::string TroubleOf(const MemberOptions& options, const Error& error) {
   if (!options.registered) return options.kubeconfig + ": " + error.detail;
   if (error.code == Code::kNotFound)
@@ -52,6 +60,7 @@ void Member::Stop() {
   sink_ = nullptr;
 }
 
+// Reads the kubeconfig and makes a session; Fail schedules another try if it cannot be used.
 void Member::Open() {
   KubeconfigOptions wanted;
   wanted.context = options_.context;
@@ -80,6 +89,8 @@ void Member::Open() {
   trouble_.clear();
 }
 
+// Reports the reason as facts and tries again after a pause. Only the latest retry counts, since
+// Reload may have opened a session in between.
 void Member::Fail(const std::string& trouble) {
   {
     std::lock_guard lock(mutex_);
@@ -94,10 +105,10 @@ void Member::Fail(const std::string& trouble) {
   environment_.timers.At(
       environment_.clock.Now() + MillisToNanos(wait),
       [this, ask = ask_, alive = std::weak_ptr<bool>(alive_), retry = ++retries_] {
-        ask([this, alive, retry] {
-          const bool due = alive.lock() != nullptr && retry == retries_;
-          if (due && session() == nullptr) Open();
-        });
+    ask([this, alive, retry] {
+      const bool due = alive.lock() != nullptr && retry == retries_;
+      if (due && session() == nullptr) Open();
+    });
       });
 }
 
@@ -114,14 +125,16 @@ void Member::SetHeartbeat(std::int64_t seconds) {
   if (const SessionPtr now = session()) now->SetHeartbeat(seconds);
 }
 
+// A session asks to be replaced.
 void Member::Renew(Renewal why) {
   if (session() == nullptr) return;
-  // What was refused is asked again only with other words.
+  // The same credentials would be refused again.
   if (why == Renewal::kCredentials && TextOf(options_.kubeconfig) == kubeconfig_) return;
   CloseSession();
   Open();
 }
 
+// Ends the session, if there is one. Blocks until its last callback has run.
 void Member::CloseSession() {
   SessionPtr ended;
   {

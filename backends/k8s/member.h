@@ -1,8 +1,8 @@
-// Member: one Kubernetes member for as long as the backend runs, through all its sessions: reads
-// its kubeconfig, makes a session, and another when the session says so.
+// Member: one Kubernetes member for as long as the backend runs, through all its sessions. It reads
+// the kubeconfig, makes a session, and makes another when the session asks for it.
 //
 // Start, Reload, SetHeartbeat, Renew and Stop are called by the backend's keeper thread alone (they
-// may block on the disk and on a session's end); the rest by any thread.
+// may block on the disk and on a session's end); the other methods by any thread.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace muster::k8s {
 
 class Member {
  public:
-  /// `ask` runs work on the keeper thread soon.
+  /// `ask` posts work to the keeper thread.
   Member(const ClientEnvironment& environment, MemberOptions options, std::string instance_id,
          std::function<void(std::function<void()>)> ask);
   ~Member();
@@ -25,14 +25,14 @@ class Member {
   const MemberOptions& options() const { return options_; }
   void Start(ObservationSink& sink);
   void Stop();
-  /// Its kubeconfig may have changed: connects anew if its text has, or nothing is connected.
+  /// The kubeconfig may have changed: connects anew if its text has changed or no session exists.
   void Reload();
-  /// Its period, for this session and all that follow.
+  /// The heartbeat period for this session and all later ones.
   void SetHeartbeat(std::int64_t seconds);
-  /// Called with each session that ends, before it does.
+  /// `end` is called with each session right before that is closed.
   void OnSessionEnd(std::function<void(const Session*)> end) { session_ends_ = std::move(end); }
 
-  /// Null while there is none; `trouble` then says why.
+  /// Null while there is none; then `trouble` is set to the reason.
   SessionPtr session(std::string* trouble = nullptr) const;
   ClusterFacts facts() const;
 
@@ -48,13 +48,13 @@ class Member {
   const std::function<void(std::function<void()>)> ask_;
   std::function<void(const Session*)> session_ends_;
 
-  // The keeper's own.
+  // Used by the keeper thread alone.
   ObservationSink* sink_ = nullptr;
-  std::string kubeconfig_;  // its text when the session was made
+  std::string kubeconfig_;  // the text that the session was made from
   std::int64_t heartbeat_s_;
   int failures_ = 0;
-  std::uint64_t retries_ = 0;  // only the latest one counts
-  /// What timers and sessions that outlive a Stop still hold is void then.
+  std::uint64_t retries_ = 0;  // numbers the retries; only the latest is carried out
+  /// Timers and sessions hold it weakly; after Stop their late calls do nothing.
   std::shared_ptr<bool> alive_;
 
   mutable std::mutex mutex_;  // guards what follows

@@ -1,3 +1,10 @@
+// CheckMember: a sequence of blocking questions to a cluster that is no member yet.
+//
+// Asked in turn: the uid of kube-system, the version, which kinds are installed, which permissions
+// the user has (SelfSubjectAccessReview), the number of nodes. All share one deadline of kWithinMs.
+// If the first question is not answered the rest is pointless; every later failure becomes a
+// sentence in MemberReport::problems, so that the user sees all of them at once. Questions of one
+// group are sent together and their answers collected, to save round trips.
 #include "backends/k8s/member_check.h"
 
 #include <algorithm>
@@ -17,17 +24,17 @@ namespace {
 constexpr std::int64_t kWithinMs = 15'000;
 constexpr int kNotThere = 404;
 
-class Check {
+class MemberCheck {
  public:
-  Check(const ClientEnvironment& environment, MemberAccess access, const std::string& name)
+  MemberCheck(const ClientEnvironment& environment, MemberAccess access, const std::string& name)
       : clock_(environment.clock), until_(clock_.Now() + kWithinMs * kNanosPerMilli) {
     ApiClientOptions options;
     options.member = name;
     client_ = MakeApiClient(environment, std::move(access), std::move(options));
   }
-  ~Check() { client_->Stop(); }
-  Check(const Check&) = delete;
-  Check& operator=(const Check&) = delete;
+  ~MemberCheck() { client_->Stop(); }
+  MemberCheck(const MemberCheck&) = delete;
+  MemberCheck& operator=(const MemberCheck&) = delete;
 
   MemberReport Run() {
     if (!AskWho()) return std::move(report_);
@@ -41,6 +48,7 @@ class Check {
  private:
   using Answer = std::future<Result<ApiResponse>>;
 
+  // Sends a request whose time-out is the rest of the deadline.
   Answer Send(std::string method, std::string target, std::string body = "") {
     auto promise = std::make_shared<std::promise<Result<ApiResponse>>>();
     ApiRequest request;
@@ -57,7 +65,7 @@ class Check {
   Result<ApiResponse> Get(std::string target) { return Send("GET", std::move(target)).get(); }
   void Problem(std::string sentence) { report_.problems.push_back(std::move(sentence)); }
 
-  // False: nobody answers there, or not us.
+  // False: no cluster answers there, or it does not accept the credentials.
   bool AskWho() {
     const auto answer =
         Get("/api/v1/namespaces?fieldSelector=" + PercentEncode("metadata.name=kube-system"));
@@ -65,7 +73,7 @@ class Check {
       Problem(answer.error().detail);
       return false;
     }
-    // What it may not read is told with the other permissions.
+    // AskPermissions reports this missing permission with the others.
     if (answer->status == 403) return true;
     if (!answer->ok()) {
       Problem("its API server answers: " + ErrorOf(*answer).detail);
@@ -89,6 +97,7 @@ class Check {
       report_.version = Reader(&*body)["gitVersion"].Text(64);
   }
 
+  // A 404 means that the kind's API group is not installed.
   void AskKinds() {
     std::vector<Answer> answers;
     for (const KindInfo& kind : Kinds())
@@ -112,8 +121,9 @@ class Check {
     }
   }
 
-  // Of the kinds that it has; the role that is printed has all, for they may be installed later,
-  // and what placements of configuration need, which is not asked for.
+  // Asks for the permissions that the installed kinds need. The printed ClusterRole grants more:
+  // all kinds, since they may be installed later, and placements of configuration, which are
+  // optional.
   void AskPermissions() {
     const std::vector<Permission> needed = PermissionsFor(installed_);
     std::vector<Answer> answers;
@@ -141,6 +151,7 @@ class Check {
     report_.role = ClusterRoleYaml(useful);
   }
 
+  // Counts the nodes by a list of one and the number of remaining items.
   void AskNodes() {
     const auto answer = Get("/api/v1/nodes?limit=1");
     if (!answer.ok() || !answer->ok()) return;
@@ -162,7 +173,7 @@ class Check {
 
 MemberReport CheckMember(const ClientEnvironment& environment, MemberAccess access,
                          const std::string& name) {
-  return Check(environment, std::move(access), name).Run();
+  return MemberCheck(environment, std::move(access), name).Run();
 }
 
 }  // namespace muster::k8s

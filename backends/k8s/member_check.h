@@ -1,4 +1,5 @@
-// What a cluster is and what its user may do there, asked before it becomes a member.
+// CheckMember: finds out what a cluster is and what the kubeconfig's user may do there, before the
+// cluster becomes a member.
 #pragma once
 
 #include "backends/k8s/client/api_client.h"
@@ -7,8 +8,8 @@
 
 namespace muster::k8s {
 
-/// Asks the cluster with a client of its own. Blocks until it has answered, a quarter of a minute
-/// at most. Not on the strand of any client.
+/// Asks the cluster with a client of its own. Blocks until the cluster has answered, a quarter of a
+/// minute at most. Must not be called on the strand of a client.
 MemberReport CheckMember(const ClientEnvironment& environment, MemberAccess access,
                          const std::string& name);
 

@@ -1,3 +1,8 @@
+// Parsing of a member's answers, and what its refusals mean.
+//
+// A document is parsed as it is first; only if that fails, bytes that are not UTF-8 are replaced
+// and it is parsed again, so that valid documents (nearly all) are not copied. A monotonic arena
+// makes parsing and dropping cheap: one allocation per document.
 #include "backends/k8s/member_json.h"
 
 #include <cstdint>
@@ -8,12 +13,13 @@
 namespace muster::k8s {
 namespace {
 
-constexpr std::size_t kDepth = 200;  // schemas in CRDs nest deeper than anything users write
+// Schemas in CRDs nest deeper than anything that users write.
+constexpr std::size_t kDepth = 200;
 constexpr std::size_t kShownBytes = 300;
-// Values take two to three times the text's bytes.
+// Parsed values take two to three times the bytes of the text.
 constexpr std::size_t kSmallestArena = 4096, kArenaShare = 3;
 
-// The length of the UTF-8 character at the front; 0 if it is none.
+// The length of the UTF-8 character at the front of `text`; 0 if there is none (RFC 3629).
 std::size_t CharacterAt(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -23,7 +29,7 @@ std::size_t CharacterAt(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
   }
-  // Overlong forms, surrogates, and what lies beyond Unicode.
+  // Overlong forms, surrogates, and code points beyond U+10FFFF.
   if (first == 0xE0 && byte(1) < 0xA0) return 0;
   if (first == 0xED && byte(1) > 0x9F) return 0;
   if (first == 0xF0 && byte(1) < 0x90) return 0;
@@ -31,6 +37,7 @@ std::size_t CharacterAt(std::string_view text) {
   return length;
 }
 
+// The text with every byte that is not UTF-8 replaced by U+FFFD.
 std::string MadeUtf8(std::string_view text) {
   std::string out;
   out.reserve(text.size() + 16);
@@ -57,6 +64,7 @@ Error NoJson(const boost::system::error_code& error) {
   return {Code::kDataLoss, "the member's answer is not JSON: " + error.message()};
 }
 
+// The table of ErrorOf.
 Code CodeOf(int status, const std::string& reason) {
   switch (status) {
     case 400:
@@ -95,7 +103,8 @@ Result<json::value> ParseMemberJson(std::string_view text) {
 MemberDocument::MemberDocument(std::string_view text)
     : arena_(std::max(kSmallestArena, text.size() * kArenaShare)) {
   boost::system::error_code error;
-  value_.emplace(Parse(text, error, &arena_));  // assigned, it would be copied
+  // Emplaced, because an assignment would copy into another arena.
+  value_.emplace(Parse(text, error, &arena_));
   if (!error) return;
   const std::string mended = MadeUtf8(text);
   if (mended != text) value_.emplace(Parse(mended, error, &arena_));

@@ -1,5 +1,5 @@
-// What a member's API server says, as values: lenient where a strict reader would let one bad
-// object stop a whole watch. Pure functions.
+// Reading what a member's API server sends. Lenient where a strict reader would let one bad object
+// stop a whole watch. Pure functions.
 #pragma once
 
 #include <optional>
@@ -12,20 +12,20 @@
 
 namespace muster::k8s {
 
-/// Parses one JSON document into an arena that lives as long as any value of it: copy what is kept
-/// for long. Bytes that are not UTF-8 become U+FFFD and depth goes to 200; kDataLoss if it is not
-/// JSON.
+/// Parses one JSON document into an arena that lives as long as any value of it, so copy what is
+/// kept for long. Bytes that are not UTF-8 become U+FFFD; the depth may be 200. kDataLoss if it is
+/// not JSON.
 Result<json::value> ParseMemberJson(std::string_view text);
 
-/// The same for what is read and let go at once, as nearly all is: no value counts who else holds
-/// the arena. Not thread-safe; nothing of it outlives it.
+/// The same for a document that is read and dropped at once, as nearly all are: its values do not
+/// count references to the arena, which is faster. Not thread-safe; no value may outlive it.
 class MemberDocument {
  public:
   explicit MemberDocument(std::string_view text);
   MemberDocument(const MemberDocument&) = delete;
   MemberDocument& operator=(const MemberDocument&) = delete;
   bool ok() const { return !error_; }
-  /// kDataLoss: it is not JSON.
+  /// kDataLoss: the text is not JSON.
   const Error& error() const { return *error_; }
   json::value& operator*() { return *value_; }
   json::value* operator->() { return &*value_; }
@@ -36,20 +36,20 @@ class MemberDocument {
   std::optional<Error> error_;
 };
 
-/// A metav1.Status: why the API server did not do what was asked.
+/// A metav1.Status: why the API server refused a request.
 struct ApiStatus {
   std::string reason;   // AlreadyExists, Conflict, NotFound, Expired, ...; "" if the body is none
   std::string message;  // one sentence; without a Status, the beginning of the body
   int code = 0;         // the HTTP status
 };
 ApiStatus ReadApiStatus(const ApiResponse& response);
-/// Of a Status object itself (the object of an ERROR event).
+/// The same for a Status object (the object of an ERROR event).
 ApiStatus ReadApiStatus(const json::value& status);
 
-/// The Error of an answer that is not a success: 400 and 422 kInvalidArgument, 401
-/// kUnauthenticated, 403 kPermissionDenied, 404 kNotFound, 409 kAborted (reason AlreadyExists:
-/// kAlreadyExists), 410 kOutOfRange, 429 kResourceExhausted, 5xx kUnavailable. The detail is the
-/// member's message. Of a write that got a 5xx the outcome is not known: look it up.
+/// The Error of an answer that is no success: 400 and 422 kInvalidArgument, 401 kUnauthenticated,
+/// 403 kPermissionDenied, 404 kNotFound, 409 kAborted (reason AlreadyExists: kAlreadyExists), 410
+/// kOutOfRange, 429 kResourceExhausted, 5xx kUnavailable. The detail is the member's message. A
+/// write that got a 5xx may have been carried out: look it up.
 Error ErrorOf(const ApiResponse& response);
 
 }  // namespace muster::k8s

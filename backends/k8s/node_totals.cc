@@ -1,3 +1,13 @@
+// NodeTotals: sums over a member's nodes that are recomputed only where something has changed.
+//
+// Most events of a node are heartbeats, and most changes of load touch few nodes. So each node
+// keeps its own result (`free`, `used_by_others`) with the mark `weighed`; Sum weighs the unmarked
+// nodes again, adds up, and groups. The sums over all nodes (`allocatable`, `capacity`) change with
+// nodes alone.
+//
+// Groups: the usable nodes are sorted by free cpu, then by all that is free, then by kind;
+// neighbours that are equal in all three form one MachineGroup with a count. The host name is left
+// out of the labels, because with it no two nodes would be alike.
 #include "backends/k8s/node_totals.h"
 
 #include <algorithm>
@@ -22,7 +32,8 @@ bool IsReady(const Reader& status) {
   return ready;
 }
 
-// Taints that say "nothing of yours runs here", by nobody's wish for tolerating pods.
+// Whether the node is closed to all jobs: it is cordoned, or has one of the taints of Kubernetes
+// that mark a control plane or a lost node. A flavor's tolerations do not open such a node.
 bool IsClosed(const Reader& spec) {
   bool closed = spec["unschedulable"].IsTrue();
   spec["taints"].Each([&](const Reader& taint) {
@@ -37,7 +48,7 @@ bool IsClosed(const Reader& spec) {
   return closed;
 }
 
-// Taints that keep pods away; PreferNoSchedule does not.
+// The taints that keep pods away. PreferNoSchedule does not.
 std::vector<Taint> RepellingTaints(const Reader& spec) {
   std::vector<Taint> taints;
   spec["taints"].Each([&](const Reader& taint) {
@@ -52,6 +63,7 @@ std::vector<Taint> RepellingTaints(const Reader& spec) {
   return taints;
 }
 
+// The node's labels without its host name.
 LabelMap LabelsOf(const Reader& metadata) {
   LabelMap labels;
   const json::object* object = metadata["labels"].Object();
@@ -75,6 +87,7 @@ bool NodeTotals::KindLess::operator()(const KindPtr& a, const KindPtr& b) const 
                                       });
 }
 
+// The one Kind with these labels and taints.
 NodeTotals::KindPtr NodeTotals::KindOf(LabelMap labels, std::vector<Taint> taints) {
   return *kinds_.insert(std::make_shared<const Kind>(Kind{std::move(labels), std::move(taints)}))
               .first;
@@ -99,7 +112,7 @@ void NodeTotals::Put(const json::object& object) {
     return;
   }
   Node& known = nodes_[name];
-  // Most news of a node are heartbeats.
+  // Most events of a node are heartbeats, which change none of these.
   if (known.usable == read.usable && known.kind == read.kind &&
       known.allocatable == read.allocatable && known.capacity == read.capacity) {
     return;
@@ -138,6 +151,7 @@ void NodeTotals::Sum(PodLoads* pods) {
   Group();
 }
 
+// Recomputes what depends on nodes alone, and drops kinds that no node has any more.
 void NodeTotals::SumNodes() {
   allocatable_.clear();
   capacity_.clear();
@@ -151,7 +165,9 @@ void NodeTotals::SumNodes() {
   std::erase_if(kinds_, [](const KindPtr& kind) { return kind.use_count() == 1; });
 }
 
-// Pods that were bound past the scheduler may ask for more than there is, or for what is not there.
+// Computes what is free on a node and what others take of it. Pods that were bound without the
+// scheduler may request more than the node has, or resources that it lacks; the excess does not
+// count.
 void NodeTotals::Weigh(const PodLoads& pods, const std::string& name, Node* node) {
   const ResourceList others = pods.On(name, PodSide::kOthers);
   const ResourceList ours = pods.On(name, PodSide::kOurs);
@@ -165,16 +181,17 @@ void NodeTotals::Weigh(const PodLoads& pods, const std::string& name, Node* node
   }
 }
 
+// A strict order in which nodes of one group are equal: most free cpu first.
 bool NodeTotals::GroupBefore(const Node* a, const Node* b) {
   const std::int64_t one = AmountOf(a->free, "cpu");
   const std::int64_t other = AmountOf(b->free, "cpu");
   if (one != other) return one > other;
   if (a->free != b->free) {
-    return std::lexicographical_compare(
-        a->free.begin(), a->free.end(), b->free.begin(), b->free.end(),
-        [](const ResourceAmount& x, const ResourceAmount& y) {
-          return std::tie(x.resource, x.amount) < std::tie(y.resource, y.amount);
-        });
+    return std::lexicographical_compare(a->free.begin(), a->free.end(), b->free.begin(),
+                                        b->free.end(),
+                                        [](const ResourceAmount& x, const ResourceAmount& y) {
+      return std::tie(x.resource, x.amount) < std::tie(y.resource, y.amount);
+    });
   }
   return KindLess()(a->kind, b->kind);
 }

@@ -1,6 +1,6 @@
-// NodeTotals: what a member's machines can hold together and which are alike: of nodes that are
-// ready and take pods, less what is bound to them. Plain, not thread-safe; bounded by the member's
-// nodes.
+// NodeTotals: what a member's nodes can hold together and which of them are alike, with the load of
+// the bound pods taken off. Only nodes that are ready and take pods count. Not thread-safe; its
+// size is bounded by the number of nodes.
 #pragma once
 
 #include <cstdint>
@@ -24,27 +24,29 @@ class NodeTotals {
   void Put(const json::object& node);
   void EndList();
   void Remove(const json::object& node);
-  /// Takes account of what has changed of nodes and of `pods` since the last time. What follows
-  /// is as of then.
+  /// Takes account of the changes of nodes and of `pods` since the last call. The getters below
+  /// answer as of that moment.
   void Sum(PodLoads* pods);
 
-  /// The sum over nodes that are Ready, not cordoned, and not tainted as control plane or as lost
-  /// by the member's own controllers. Nodes with other taints count: flavors tolerate those.
+  /// The sum over the nodes that are Ready, not cordoned, and not tainted as control plane or as
+  /// lost by the member's own controllers. Nodes with other taints count, because flavors can
+  /// tolerate those.
   const ResourceList& allocatable() const { return allocatable_; }
   /// The sum over all nodes.
   const ResourceList& capacity() const { return capacity_; }
-  /// What pods of others take of `allocatable`: on no node more than it has.
+  /// What pods of others take of `allocatable`: on each node at most what the node has.
   const ResourceList& used_by_others() const { return used_by_others_; }
-  /// Null before the first list. Another object only when it says something else.
+  /// Null before the first list. The pointer changes only when the content does.
   const std::shared_ptr<const MachineGroups>& machines() const { return machines_; }
   std::size_t nodes() const { return nodes_.size(); }
   std::size_t usable() const { return usable_.size(); }
 
  private:
-  /// What machines have in common; kept once.
+  /// Labels and repelling taints; nodes that agree in them share one Kind.
   struct Kind {
     LabelMap labels;
-    std::vector<Taint> taints;  // that repel, in order
+    /// With the effects NoSchedule and NoExecute, sorted.
+    std::vector<Taint> taints;
   };
   using KindPtr = std::shared_ptr<const Kind>;
   struct KindLess {
@@ -55,7 +57,8 @@ class NodeTotals {
     KindPtr kind;
     ResourceList allocatable, capacity;
     ResourceList free, used_by_others;
-    bool weighed = false;  // free and used_by_others are as they should be
+    /// `free` and `used_by_others` are up to date.
+    bool weighed = false;
   };
   static bool GroupBefore(const Node* a, const Node* b);
   static void Weigh(const PodLoads& pods, const std::string& name, Node* node);
@@ -65,9 +68,11 @@ class NodeTotals {
 
   std::map<std::string, Node> nodes_, listed_;  // by name
   std::set<KindPtr, KindLess> kinds_;
-  bool listing_ = false, known_ = false;  // known_: a list has come
+  // A list is under way; a list has been complete once.
+  bool listing_ = false, known_ = false;
   bool nodes_changed_ = false;
-  std::vector<Node*> usable_;  // of nodes_; as of the last Sum
+  // Of nodes_; as of the last Sum.
+  std::vector<Node*> usable_;
   ResourceList allocatable_, capacity_, used_by_others_;
   std::shared_ptr<const MachineGroups> machines_;
 };

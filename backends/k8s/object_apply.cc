@@ -1,8 +1,29 @@
+// ApplyCall: a chain of requests that compares one configuration object with its manifest and
+// writes it if the apply strategy says so (rules P25, P26).
+//
+// 1. Resolve the kind, read the object (Look).
+// 2. Judge: whose object is it? Objects of jobs, of other placements, of KubeFleet and, without
+//    allowCoOwnership, of other owners are refused. An object without marks that existed before is
+//    taken over as whenToTakeOver says. ReportDiff only compares.
+// 3. Compare, if the strategy asks for it: a dry run tells what the API server would make of the
+//    manifest, and CompareObjects tells where that differs from the object. Partial comparison
+//    dry-runs a server-side apply, so fields that the manifest lacks do not count; full comparison
+//    dry-runs a replacement. If the dry run is refused (400, 422, a field without a schema), the
+//    texts are compared instead ("degraded mode"), which counts defaults as differences.
+// 4. Write: client-side by a three-way merge patch, server-side by an apply patch. Secrets, and
+//    objects whose text does not fit into an annotation, are always applied server-side. Every
+//    write to an existing object has its resourceVersion as precondition; a 409 leads back to 1,
+//    kApplyTries times at most.
+// 5. Finish: the outcome, which the ObjectBook keeps while the object's resourceVersion stays, so
+//    that a repeated order needs one read.
+//
+// Every answer of the member, a refusal too, becomes an outcome; only a missing answer is an error.
 #include "backends/k8s/object_apply.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "backends/k8s/api_calls.h"
 #include "backends/k8s/dependents.h"
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/object_availability.h"
@@ -10,71 +31,16 @@
 #include "backends/k8s/object_diff.h"
 #include "backends/k8s/object_marks.h"
 #include "backends/k8s/status/reader.h"
-#include "schedd/base/limits.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::k8s {
 namespace {
 
 constexpr char kApplyPatch[] = "application/apply-patch+yaml";
-constexpr char kMergePatch[] = "application/merge-patch+json";
-constexpr char kJson[] = "application/json";
 constexpr char kManager[] = "fieldManager=muster";
-constexpr char kOwnConflict[] = "conflict with \"muster\"";
-// An API server takes 256 KiB of annotations of an object in all.
+// An API server accepts 256 KiB of annotations per object; the rest is left for Muster's marks.
 constexpr std::size_t kAnnotationBytes = (256 << 10) - 4096;
-constexpr int kTries = 4;
-
-bool IsOwned(const json::object& object) {
-  const json::array* owners = Reader(object)["metadata"]["ownerReferences"].Array();
-  return owners != nullptr && !owners->empty();
-}
-
-bool IsOfKubeFleet(const json::object& object) {
-  bool is = false;
-  Reader(object)["metadata"]["ownerReferences"].Each([&](const Reader& owner) {
-    is = is || (owner["kind"].View() == "AppliedWork" &&
-                owner["apiVersion"].View().starts_with("placement.kubernetes-fleet.io/"));
-  });
-  return is;
-}
-
-// Of those that are not Muster's.
-std::size_t AnnotationBytes(const json::object& object) {
-  const json::object* all = Reader(object)["metadata"]["annotations"].Object();
-  if (all == nullptr) return 0;
-  std::size_t bytes = 0;
-  for (const auto& [key, value] : *all) {
-    if (!std::string_view(key).starts_with(kMarkPrefix))
-      bytes += key.size() + Reader(&value).View().size();
-  }
-  return bytes;
-}
-
-// "in 3 places": more than are kept are told as a number.
-std::string InPlaces(const Differences& found) {
-  std::string text =
-      found.total == 1 ? "in 1 place" : "in " + std::to_string(found.total) + " places";
-  if (found.total > found.kept.size())
-    text += " (the first " + std::to_string(found.kept.size()) + " are listed)";
-  return text;
-}
-
-enum class Conflict : std::uint8_t { kNone, kOwn, kOthers };
-
-// Server-side apply says who owns the fields that it would take. What Muster itself wrote in
-// another way (client-side) is nobody else's.
-Conflict ConflictIn(const ApiResponse& answer) {
-  const auto body = ParseMemberJson(answer.body);
-  Conflict found = Conflict::kNone;
-  if (!body.ok()) return found;
-  Reader(&*body)["details"]["causes"].Each([&](const Reader& cause) {
-    if (cause["reason"].View() != "FieldManagerConflict") return;
-    const bool own = cause["message"].View().starts_with(kOwnConflict);
-    if (!own) found = Conflict::kOthers;
-    if (own && found == Conflict::kNone) found = Conflict::kOwn;
-  });
-  return found;
-}
+constexpr int kApplyTries = 4;
 
 class ApplyCall final : public ObjectCall {
  public:
@@ -90,6 +56,8 @@ class ApplyCall final : public ObjectCall {
     status_.availability = ManifestAvailability::kUnknown;
   }
 
+  // The outcome starts from the recorded status, so that fields that this call does not find out
+  // stay.
   void Start() {
     if (auto down = session_->Down()) return Lost(std::move(*down));
     auto parsed = ParseJson(order_.manifest);
@@ -104,13 +72,13 @@ class ApplyCall final : public ObjectCall {
   bool Reports() const { return order_.strategy.type == ApplyType::kReportDiff; }
   bool IsSecret() const { return ref_.group.empty() && ref_.kind == "Secret"; }
 
-  // --- what is there
+  // --- reading the object
 
   void Unserved(const std::string& sentence) override { Refuse(sentence); }
   void Lost(Error error) override { done_(std::move(error)); }
 
   void Look() {
-    if (++tries_ > kTries) return Lost(Unavailable("it changes all the time"));
+    if (++tries_ > kApplyTries) return Lost(Unavailable("it changes all the time"));
     Get([this](const ApiResponse& answer) { Looked(answer); });
   }
 
@@ -123,7 +91,8 @@ class ApplyCall final : public ObjectCall {
     Judge();
   }
 
-  // The kind was taken from the member, or comes in another version by now.
+  // The path was not found: the kind was removed from the member, or is served in another version.
+  // It is resolved again, once.
   void SeekKind() {
     if (book() != nullptr) book()->Doubt(ref_);
     if (std::exchange(sought_, true))
@@ -131,6 +100,7 @@ class ApplyCall final : public ObjectCall {
     Resolve([this] { Look(); });
   }
 
+  // The object does not exist: creates it, or reports it as a difference.
   void Absent() {
     live_.clear();
     status_.remote_uid.clear();
@@ -140,11 +110,13 @@ class ApplyCall final : public ObjectCall {
     Finish(ManifestResult::kFoundDiff, "it is not there");
   }
 
+  // Decides by the object's marks and owners (step 2 above).
   void Judge() {
     marks_ = ReadMarks(live_);
     const Reader metadata = Reader(live_)["metadata"];
     const std::string uid = metadata["uid"].Text(kNameBytes);
-    // Marks that somebody took off are put on again; nobody else's are replaced.
+    // An object with the recorded uid and without marks is ours: the marks were removed and are
+    // written again. Another owner's mark is never replaced.
     ours_ = marks_.owner == mine_ ||
             (marks_.owner.empty() && !uid.empty() && order_.before.remote_uid == uid);
     status_.generation = metadata["generation"].Integer().value_or(0);
@@ -174,13 +146,14 @@ class ApplyCall final : public ObjectCall {
     ours_ ? KeepUp() : TakeOver();
   }
 
+  // The outcome of ReportDiff.
   void Report() {
     if (found_.none()) return Finish(ManifestResult::kNoDiffFound, "");
     Finish(degraded_ ? ManifestResult::kFoundDiffInDegradedMode : ManifestResult::kFoundDiff,
            "it differs " + InPlaces(found_));
   }
 
-  // --- it was there before
+  // --- an object that existed before
 
   void TakeOver() {
     switch (order_.strategy.take_over) {
@@ -200,33 +173,40 @@ class ApplyCall final : public ObjectCall {
            "it was there before and differs " + InPlaces(found_) + " (whenToTakeOver is IfNoDiff)");
   }
 
-  // --- it is ours
+  // --- an object of ours
 
+  // All marks are there and name this placement and this manifest.
   bool IsMarked() const {
     return marks_.owner == mine_ && marks_.labelled && marks_.hash == order_.hash;
   }
 
+  // Brings our object up to date. With whenToApply Always, a changed manifest or a missing mark is
+  // written; otherwise a comparison decides. With IfNotDrifted, the object is compared with the
+  // manifest that was applied last, and any difference is a drift.
   void KeepUp() {
     const bool full = order_.strategy.full_comparison;
     if (!order_.strategy.if_not_drifted) {
       if (!same_ || !IsMarked()) return Write();
-      // In degraded mode what the API server filled in must not count, or it would be written for
-      // ever.
+      // In degraded mode only fields of the manifest count: values that the API server filled in
+      // would differ for ever, and be written for ever.
       return Compare(manifest_, false, false, &ApplyCall::Correct);
     }
     if (same_) return Compare(manifest_, full, true, &ApplyCall::WriteUnlessDrifted);
-    // Another manifest: what counts is whether somebody has changed what was applied last. Without
-    // its text (a Secret, or a very large object), or in another version, that cannot be told.
+    // Another manifest: the question is whether the text applied last has been changed on the
+    // member. Without that text (a Secret, or a very large object), or if it is of another version,
+    // that cannot be told, and the new manifest is written.
     auto last = ParseJson(marks_.last_applied);
     if (marks_.last_applied.empty() || !last.ok() || !last->is_object()) return Write();
     if (Reader(&*last)["apiVersion"].View() != ApiVersionOf(ref_)) return Write();
-    // Anybody may have written the annotation.
+    // The annotation may have been edited, so its text is cleaned like a manifest.
     Compare(CleanManifest(ref_, std::move(last->get_object())), full, true,
             &ApplyCall::WriteUnlessDrifted);
   }
 
+  // With whenToApply Always: writes over any difference.
   void Correct() { found_.none() ? Applied() : Write(); }
 
+  // With whenToApply IfNotDrifted: writes, unless the member's object has been changed.
   void WriteUnlessDrifted() {
     if (found_.none()) return same_ && IsMarked() ? Applied() : Write();
     NoteSeen();
@@ -236,11 +216,12 @@ class ApplyCall final : public ObjectCall {
            "the API server cannot say what others have changed; the texts differ " + rule);
   }
 
-  // It is as it should be; with a full comparison what others have added is told too.
+  // The object is as the manifest says. With a full comparison, fields that others have added are
+  // reported all the same.
   void Applied() {
     status_.applied = order_.hash;
     const bool tell = order_.strategy.full_comparison && !order_.strategy.if_not_drifted;
-    // Where texts are compared it cannot be told from what the API server filled in.
+    // In degraded mode additions of others cannot be told from defaults, so they are not counted.
     if (tell) return Compare(manifest_, true, false, &ApplyCall::Tell);
     found_ = {};
     Tell();
@@ -253,9 +234,9 @@ class ApplyCall final : public ObjectCall {
 
   // --- comparison
 
-  // Finds `found_` and `degraded_`: what the API server would make of `hub` against what it has;
-  // where it refuses to say, the texts are compared, with all fields or `degraded_whole` false only
-  // those of `hub`.
+  // Sets `found_` and `degraded_`, then calls `then`: the differences between the object and what
+  // the API server would make of `hub`. `whole`: fields that only the object has count too.
+  // `degraded_whole`: the same for degraded mode.
   void Compare(json::object hub, bool whole, bool degraded_whole, Step then) {
     hub_ = std::move(hub);
     json::object body = hub_;
@@ -267,7 +248,7 @@ class ApplyCall final : public ObjectCall {
     if (!whole)
       return Send({"PATCH", kApplyPatch, WriteJson(body), query + "&force=true", true}, Path(),
                   compared);
-    // Who else holds it is not for a manifest to say.
+    // A replacement must not remove finalizers and owners, which manifests do not have.
     const json::object* seen = Reader(live_)["metadata"].Object();
     for (const char* kept : {"finalizers", "ownerReferences"}) {
       const json::value* value = seen == nullptr ? nullptr : seen->if_contains(kept);
@@ -290,7 +271,7 @@ class ApplyCall final : public ObjectCall {
     (this->*then)();
   }
 
-  // Only the object as it was seen.
+  // Makes a write fail unless the object is the one that was read, unchanged.
   void AddCondition(json::object* body) const {
     const Reader seen = Reader(live_)["metadata"];
     json::object& metadata = (*body)["metadata"].get_object();
@@ -300,21 +281,25 @@ class ApplyCall final : public ObjectCall {
 
   // --- writing
 
+  // Whether the object is applied server-side.
   bool OnServer() const {
-    // Of what was applied without its text only the API server knows what is ours.
+    // Of an object that was applied without its text, only the API server knows our fields.
     const bool was = marks_.owner == mine_ && marks_.last_applied.empty();
     return order_.strategy.type == ApplyType::kServerSide || IsSecret() || was || !TextFits();
   }
+  // Whether the manifest's text fits into an annotation, beside the annotations that are there.
   bool TextFits() const {
     return WriteJson(manifest_).size() + AnnotationBytes(manifest_) + AnnotationBytes(live_) <=
            kAnnotationBytes;
   }
-  // Where Muster itself was to write client-side, nobody's ownership is in its way.
+  // Whether conflicts with other field managers are overridden. A client-side apply has no
+  // conflicts, so its server-side substitute forces too.
   bool Forces() const {
     return force_ || order_.strategy.force_conflicts ||
            order_.strategy.type == ApplyType::kClientSide;
   }
 
+  // The manifest with our marks, as it is written.
   json::object Marked(bool created) const {
     ObjectMarks marks;
     marks.owner = mine_;
@@ -331,13 +316,14 @@ class ApplyCall final : public ObjectCall {
 
   void Create() {
     wanted_ = Marked(true);
-    // An object made by POST would have two managers that are both Muster. One that somebody makes
-    // in this moment is in its way only where its fields are others.
+    // Applied, not POSTed, because a POST would record a second field manager for Muster. If
+    // another client creates the object at this moment, only differing fields conflict.
     if (OnServer()) return SendApply(wanted_, order_.strategy.force_conflicts);
     Send({"POST", kJson, WriteJson(wanted_), kManager}, CollectionOfIt(),
          [this](const ApiResponse& answer) { Written(answer); });
   }
 
+  // Writes the manifest to the existing object. An empty patch means that nothing differs.
   void Write() {
     wanted_ = Marked(marks_.created);
     if (OnServer()) {
@@ -349,9 +335,8 @@ class ApplyCall final : public ObjectCall {
       last = std::move(text->get_object());
     json::object patch = ThreeWayPatch(last, wanted_, live_);
     if (patch.empty()) return Applied();
-    json::value& metadata = patch["metadata"];
-    if (!metadata.is_object()) metadata.emplace_object();
-    metadata.get_object()["resourceVersion"] = Reader(live_)["metadata"]["resourceVersion"].View();
+    MakeObjectAt(patch, "metadata")["resourceVersion"] =
+        Reader(live_)["metadata"]["resourceVersion"].View();
     Send({"PATCH", kMergePatch, WriteJson(patch), kManager}, Path(),
          [this](const ApiResponse& answer) { Written(answer); });
   }
@@ -362,6 +347,7 @@ class ApplyCall final : public ObjectCall {
          Path(), [this](const ApiResponse& answer) { Written(answer); });
   }
 
+  // The answer to a create or a write. `wrote_` stays false if the write has changed nothing.
   void Written(const ApiResponse& answer) {
     if (answer.status == 409) return Clash(answer);
     if (LacksNamespace(answer)) return Refuse("namespace " + ref_.ns + " does not exist there");
@@ -385,20 +371,22 @@ class ApplyCall final : public ObjectCall {
     Applied();
   }
 
-  // It was made or changed since it was looked at, or others own fields of it.
+  // A conflict (409): the object was created or changed since it was read, or others own its
+  // fields.
   void Clash(const ApiResponse& answer) {
-    const Conflict conflict = ConflictIn(answer);
-    if (conflict == Conflict::kOthers) {
-      // Where it was absent a moment ago, it is looked at first.
+    const ApplyConflict conflict = ConflictIn(answer);
+    if (conflict == ApplyConflict::kOthers) {
+      // The object was absent a moment ago: it is judged first.
       if (live_.empty()) return Look();
       return Refuse(ErrorOf(answer).detail);
     }
-    if (conflict == Conflict::kOwn) force_ = true;
+    if (conflict == ApplyConflict::kOwn) force_ = true;
     Look();
   }
 
   // --- the end
 
+  // Tells the ObjectBook our state of the object, so that the watch reports only other changes.
   void NoteSeen() {
     ObjectBook* const known = book();
     if (known == nullptr || !ours_) return;
@@ -406,9 +394,9 @@ class ApplyCall final : public ObjectCall {
     known->NoteSeen(kind_, ref_, live_);
   }
 
-  // Answers as last time if nothing has changed since.
+  // Answers with the last outcome if neither the object nor the order has changed since.
   bool SeenBefore() {
-    const ObjectLook* const look = book() == nullptr ? nullptr : book()->LookAt(ref_);
+    const CachedOutcome* const look = book() == nullptr ? nullptr : book()->LookAt(ref_);
     const Reader metadata = Reader(live_)["metadata"];
     if (look == nullptr || look->uid != metadata["uid"].View() ||
         look->resource_version != metadata["resourceVersion"].View() || look->hash != order_.hash ||
@@ -425,6 +413,7 @@ class ApplyCall final : public ObjectCall {
     return true;
   }
 
+  // Ends the call with an outcome and remembers it, unless it may be better next time.
   void Finish(ManifestResult result, std::string message) {
     status_.result = result;
     status_.message = std::move(message);
@@ -443,11 +432,13 @@ class ApplyCall final : public ObjectCall {
     done_(ObjectOutcome{status_, wrote_});
   }
 
+  // An answer that is no success: an outcome if the member refuses for good, else an error.
   void Refused(const ApiResponse& answer, bool writes) {
     if (!IsRefusal(answer)) return Lost(TroubleOf(answer, writes));
     Refuse(ErrorOf(answer).detail);
   }
 
+  // Ends the call: the object cannot be applied, for this reason.
   void Refuse(std::string sentence) {
     found_ = {};
     Finish(Reports() ? ManifestResult::kFailedToReportDiff : ManifestResult::kApplyFailed,
@@ -458,13 +449,19 @@ class ApplyCall final : public ObjectCall {
   const Callback<ObjectOutcome> done_;
   const std::string mine_;
   json::object manifest_;
-  ManifestStatus status_;  // the outcome as it grows
-  json::object live_;      // the object as last seen; empty: absent
-  ObjectMarks marks_;      // of it
+  // The outcome, as far as it is known.
+  ManifestStatus status_;
+  // The object as last read; empty: absent.
+  json::object live_;
+  // The marks of live_.
+  ObjectMarks marks_;
   bool ours_ = false;
-  bool same_ = false;    // what was applied last is this manifest
-  json::object hub_;     // what live_ is compared with
-  json::object wanted_;  // what is being written
+  // The manifest that was applied last is this one.
+  bool same_ = false;
+  // The manifest that live_ is compared with.
+  json::object hub_;
+  // The manifest that is being written.
+  json::object wanted_;
   Differences found_;
   bool degraded_ = false;
   bool force_ = false, sought_ = false, wrote_ = false;

@@ -1,5 +1,5 @@
-// One configuration object is made as its manifest says, as far as its apply strategy lets it
-// (rules P25, P26; README.md, "Configuration objects"). Runs on the session's strand.
+// ApplyObject: makes one configuration object as its manifest says, as far as the apply strategy
+// permits (rules P25, P26). Runs on the session's strand.
 #pragma once
 
 #include "backends/k8s/session.h"

@@ -1,3 +1,8 @@
+// Availability by kind, after KubeFleet's work applier (pkg/controllers/workapplier).
+//
+// The kinds with a controller are available when their status says that the controller has seen the
+// present generation and reached the wanted counts. Kinds that no controller acts on are available
+// at once (kData).
 #include "backends/k8s/object_availability.h"
 
 #include <algorithm>
@@ -14,7 +19,7 @@ using GroupKind = std::pair<std::string_view, std::string_view>;
 
 constexpr std::string_view kRbac = "rbac.authorization.k8s.io", kStorage = "storage.k8s.io";
 
-// What nobody has to do anything about.
+// Kinds that are plain data: no controller has to act on them.
 constexpr std::array<GroupKind, 17> kData = {{{"", "Secret"},
                                               {"", "ConfigMap"},
                                               {"", "ServiceAccount"},
@@ -33,11 +38,13 @@ constexpr std::array<GroupKind, 17> kData = {{{"", "Secret"},
                                               {"apps", "ControllerRevision"},
                                               {"scheduling.k8s.io", "PriorityClass"}}};
 
+// Whether the status belongs to the present generation.
 bool IsSeen(const Reader& object) {
   return object["status"]["observedGeneration"].Integer() ==
          object["metadata"]["generation"].Integer();
 }
 
+// Whether the object has the condition with status True.
 bool Holds(const Reader& object, std::string_view condition) {
   bool holds = false;
   object["status"]["conditions"].Each([&](const Reader& one) {
@@ -46,6 +53,7 @@ bool Holds(const Reader& object, std::string_view condition) {
   return holds;
 }
 
+// All replicas are updated and available, and no old one is left.
 bool DeploymentIsUp(const Reader& object) {
   const auto wanted = object["spec"]["replicas"].Count(1);
   const Reader status = object["status"];
@@ -53,6 +61,7 @@ bool DeploymentIsUp(const Reader& object) {
          status["updatedReplicas"].Count() == wanted && status["replicas"].Count() == wanted;
 }
 
+// All replicas are available and of the same, newest revision.
 bool StatefulSetIsUp(const Reader& object) {
   const Reader status = object["status"];
   return IsSeen(object) &&
@@ -68,6 +77,7 @@ bool DaemonSetIsUp(const Reader& object) {
          status["currentNumberScheduled"].Count() == status["updatedNumberScheduled"].Count();
 }
 
+// Whether a load balancer has been assigned an address.
 bool HasIngress(const Reader& object) {
   bool has = false;
   object["status"]["loadBalancer"]["ingress"].Each([&](const Reader& one) {
@@ -80,6 +90,7 @@ ManifestAvailability If(bool available) {
   return available ? ManifestAvailability::kAvailable : ManifestAvailability::kNotYet;
 }
 
+// An ExternalName has nothing to wait for; a LoadBalancer waits for its address, others for theirs.
 ManifestAvailability ServiceAvailability(const Reader& object) {
   const std::string_view type = object["spec"]["type"].View();
   if (type == "ExternalName") return ManifestAvailability::kNotTrackable;

@@ -1,5 +1,5 @@
-// Whether an applied object is at work on its member, by its kind, as KubeFleet judges it
-// (rule P27).
+// AvailabilityOf: whether an applied object works on its member, by its kind, as KubeFleet judges
+// it (rule P27).
 //
 // Pure function; thread-safe.
 #pragma once
@@ -11,8 +11,8 @@
 namespace muster::k8s {
 
 /// Deployments, StatefulSets, DaemonSets, Services, CustomResourceDefinitions, Namespaces and
-/// PodDisruptionBudgets tell it; plain data is available once it is there; of all others
-/// kNotTrackable, Kueue's kinds among them.
+/// PodDisruptionBudgets are judged by their status. Plain data is available once it exists. All
+/// other kinds, Kueue's among them, are kNotTrackable.
 ManifestAvailability AvailabilityOf(const ResourceRef& ref, const json::object& object);
 
 }  // namespace muster::k8s

@@ -1,3 +1,15 @@
+// ObjectBook: discovery answers, cached outcomes, and the watch for changes that others make.
+//
+// A group's resources are asked for once per apiVersion; calls that come meanwhile wait for the
+// same answer. Cached outcomes expire after kLookHolds, because a schema or a webhook may change
+// without the object changing.
+//
+// Changes of others. A reflector follows each kind that was applied in this session, by our label,
+// up to kFollowedKinds. Each object has a fingerprint of the parts that matter: generation, labels,
+// annotations, deletion, availability. `known` holds the fingerprint that we have seen or reported,
+// `latest` the one from the watch. The watch often reports our own write before its answer has come
+// and NoteSeen has set `known`, so differences are settled after kSettleMs. Missed changes do no
+// harm: the propagator compares each object regularly anyway.
 #include "backends/k8s/object_book.h"
 
 #include <functional>
@@ -13,12 +25,14 @@ namespace muster::k8s {
 namespace {
 
 constexpr std::int64_t kAskAgain = 10 * kNanosPerSecond;
-constexpr std::int64_t kLookHolds = 600 * kNanosPerSecond;  // a schema or a webhook may change
+constexpr std::int64_t kLookHolds = 600 * kNanosPerSecond;
 constexpr std::int64_t kAskMs = 15'000;
 constexpr std::int64_t kSettleMs = 300;
-constexpr std::size_t kFollowedKinds = 64;  // of the streams that a client may have
+// Each followed kind takes one of the streams that a client may have open.
+constexpr std::size_t kFollowedKinds = 64;
 
-// Of all that a change may be of interest for: not of each word of a controller in its status.
+// A hash of the parts of an object whose change is news. Status writes of a controller are not,
+// unless they change the availability.
 std::size_t FingerprintOf(const ResourceRef& ref, const json::object& object) {
   const Reader metadata = Reader(object)["metadata"];
   const auto generation = metadata["generation"].Integer();
@@ -39,19 +53,24 @@ std::string UidOf(const json::object& object) {
 
 }  // namespace
 
-/// One kind that is followed: what is known of its objects, by uid.
-struct ObjectBook::Followed {
-  ResourceRef kind;  // group and kind alone
-  /// By uid. What was looked at or told of; what the watch has told since; a list under way.
+// A kind that is followed, and the fingerprints of its objects.
+struct ObjectBook::FollowedKind {
+  // Group and kind alone.
+  ResourceRef kind;
+  // Fingerprints by uid: seen or reported; from the watch since; from a list under way.
   std::map<std::string, std::size_t> known, latest, listing;
-  std::set<std::string> removed;         // by us: uids
-  bool settling = false;                 // `latest` is about to be looked at
-  std::unique_ptr<Reflector> reflector;  // last: it stops before the rest goes
+  // Uids of the objects that we are removing.
+  std::set<std::string> removed;
+  // A settlement of `latest` is scheduled.
+  bool settling = false;
+  // The last member, so that it stops before the others are destroyed.
+  std::unique_ptr<Reflector> reflector;
 };
 
+// Receives one kind's lists and events.
 class ObjectBook::Sink final : public ReflectorSink {
  public:
-  Sink(ObjectBook& book, Followed& followed) : book_(book), followed_(followed) {}
+  Sink(ObjectBook& book, FollowedKind& followed) : book_(book), followed_(followed) {}
 
   void OnListStart() override { followed_.listing.clear(); }
   void OnPage(const json::array& items) override {
@@ -61,6 +80,7 @@ class ObjectBook::Sink final : public ReflectorSink {
       followed_.listing[UidOf(object)] = FingerprintOf(followed_.kind, object);
     }
   }
+  // Compares a complete list with what is known; a difference that we did not announce is news.
   void OnListed(const std::string&) override {
     bool news = false;
     for (const auto& [uid, seen] : followed_.known) {
@@ -87,18 +107,18 @@ class ObjectBook::Sink final : public ReflectorSink {
     }
     if (followed_.removed.count(uid) > 0) return;
     const std::size_t now = FingerprintOf(followed_.kind, value.get_object());
-    // One that is new to us we have only just made ourselves, as a rule.
+    // An object that is not known yet is normally one that we have just created.
     const bool first = followed_.known.emplace(uid, now).second;
     followed_.latest[uid] = now;
     if (!first && followed_.known[uid] != now) book_.SettleSoon(&followed_);
   }
-  // Whatever is missed meanwhile is found when each object is looked at again.
+  // Changes that are missed meanwhile are found when the propagator compares each object again.
   void OnTrouble(const Error&) override {}
   void OnAlive() override {}
 
  private:
   ObjectBook& book_;
-  Followed& followed_;
+  FollowedKind& followed_;
 };
 
 ObjectBook::ObjectBook(Session& session, const ClientEnvironment& environment,
@@ -108,7 +128,7 @@ ObjectBook::ObjectBook(Session& session, const ClientEnvironment& environment,
 ObjectBook::~ObjectBook() {
   const auto left = std::move(waiting_);
   for (const auto& [api_version, waiting] : left) {
-    for (const Waiting& one : waiting)
+    for (const PendingQuery& one : waiting)
       one.done(Unavailable("member cluster " + session_.member() + " is being connected anew"));
   }
 }
@@ -139,10 +159,12 @@ void ObjectBook::Ask(const std::string& api_version) {
   request.timeout_ms = kAskMs;
   session_.client().Send(std::move(request),
                          [weak = weak_from_this(), api_version](const Result<ApiResponse>& answer) {
-                           if (const auto self = weak.lock()) self->Asked(api_version, answer);
-                         });
+    if (const auto self = weak.lock()) self->Asked(api_version, answer);
+  });
 }
 
+// Stores a group's resources and answers the calls that waited. A 404 means that no kind of the
+// group is served.
 void ObjectBook::Asked(const std::string& api_version, const Result<ApiResponse>& answer) {
   std::optional<Error> failed;
   if (!answer.ok()) {
@@ -157,15 +179,16 @@ void ObjectBook::Asked(const std::string& api_version, const Result<ApiResponse>
     if (body.ok()) {
       Reader(&*body)["resources"].Each([&](const Reader& one) {
         const std::string name = one["name"].Text(kNameBytes);
-        if (name.find('/') != std::string::npos) return;  // a subresource
+        // A name with a slash is a subresource.
+        if (name.find('/') != std::string::npos) return;
         const std::string kind = one["kind"].Text(kNameBytes);
         group.kinds[kind] = {api_version, kind, name, one["namespaced"].IsTrue()};
       });
     }
   }
-  const std::vector<Waiting> waiting = std::move(waiting_[api_version]);
+  const std::vector<PendingQuery> waiting = std::move(waiting_[api_version]);
   waiting_.erase(api_version);
-  for (const Waiting& one : waiting) {
+  for (const PendingQuery& one : waiting) {
     if (failed) {
       one.done(Unavailable(failed->detail));
     } else {
@@ -174,17 +197,18 @@ void ObjectBook::Asked(const std::string& api_version, const Result<ApiResponse>
   }
 }
 
-const ObjectLook* ObjectBook::LookAt(const ResourceRef& ref) const {
+const CachedOutcome* ObjectBook::LookAt(const ResourceRef& ref) const {
   const auto found = looks_.find(ref);
   if (found == looks_.end() || session_.Monotone() - found->second.at >= kLookHolds) return nullptr;
   return &found->second;
 }
 
+// Starts a reflector for the kind, unless one runs or the limit is reached.
 void ObjectBook::Follow(const ServedKind& kind, const ResourceRef& ref) {
   if (followed_.size() >= kFollowedKinds) return;
   auto& one = followed_[FollowedKey(kind)];
   if (one != nullptr) return;
-  one = std::make_unique<Followed>();
+  one = std::make_unique<FollowedKind>();
   one->kind.group = ref.group;
   one->kind.kind = ref.kind;
   ReflectorOptions options;
@@ -195,8 +219,8 @@ void ObjectBook::Follow(const ServedKind& kind, const ResourceRef& ref) {
   one->reflector->Start();
 }
 
-// The watch often tells of our own write before it is answered: it is known by then.
-void ObjectBook::SettleSoon(Followed* followed) {
+// Compares `latest` with `known` after kSettleMs, when our own writes have been answered.
+void ObjectBook::SettleSoon(FollowedKind* followed) {
   if (std::exchange(followed->settling, true)) return;
   session_.Later(kSettleMs, [weak = weak_from_this(), followed] {
     const auto self = weak.lock();
@@ -219,7 +243,8 @@ void ObjectBook::NoteSeen(const ServedKind& kind, const ResourceRef& ref,
   if (found == followed_.end()) return;
   const std::string uid = UidOf(object);
   found->second->known[uid] = FingerprintOf(ref, object);
-  found->second->removed.erase(uid);  // it was to go, and could not
+  // A removal that was announced has failed.
+  found->second->removed.erase(uid);
 }
 
 void ObjectBook::NoteRemoved(const ServedKind& kind, const std::string& uid) {

@@ -1,8 +1,8 @@
-// ObjectBook: what one session knows for the configuration objects on its member: which kinds are
-// served and under which names, what was seen of each object last, and reflectors that tell when
-// somebody else has changed one.
+// ObjectBook: what one session knows about configuration objects on its member: which kinds are
+// served and under which resource names, the last outcome for each object, and reflectors that
+// report when another client has changed one.
 //
-// Runs on the session's strand and goes with the session.
+// Runs on the session's strand and ends with the session.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,9 @@ struct ServedKind {
   bool namespaced = true;
 };
 
-/// What an order came to without a write: holds while the object and the order stay as they are.
-struct ObjectLook {
+/// The outcome of an order that wrote nothing more. It holds while the object's resourceVersion and
+/// the order stay the same.
+struct CachedOutcome {
   std::string uid, resource_version, hash, owner;
   ApplyStrategy strategy;
   bool ours = false;
@@ -53,28 +54,28 @@ struct ObjectLook {
 
 class ObjectBook : public std::enable_shared_from_this<ObjectBook> {
  public:
-  /// Both outlive it; `listener` is shared by all sessions.
+  /// `session` and `environment` must outlive it; `listener` is shared by all sessions.
   ObjectBook(Session& session, const ClientEnvironment& environment,
              std::shared_ptr<ObjectListener> listener);
   ~ObjectBook();
 
-  /// How the member serves the kind; kNotFound with a sentence if it does not. Asks the member
-  /// where it is not known, and again for what was not served ten seconds ago. `done` is called on
-  /// the strand, perhaps before this returns.
+  /// Answers how the member serves the kind; kNotFound with a sentence if it does not. The member
+  /// is asked if that is not known, and again if the answer "not served" is ten seconds old. `done`
+  /// is called on the strand, perhaps before this returns.
   void Resolve(const ResourceRef& ref, Callback<ServedKind> done);
-  /// A path of it was not found: the member is asked again.
+  /// A path of the kind was not found: Resolve asks the member again.
   void Doubt(const ResourceRef& ref) { groups_.erase(ApiVersionOf(ref)); }
 
-  /// Null if nothing is known that still holds.
-  const ObjectLook* LookAt(const ResourceRef& ref) const;
-  void Keep(const ResourceRef& ref, ObjectLook look) { looks_[ref] = std::move(look); }
+  /// Null if there is no outcome, or it is too old.
+  const CachedOutcome* LookAt(const ResourceRef& ref) const;
+  void Keep(const ResourceRef& ref, CachedOutcome look) { looks_[ref] = std::move(look); }
   void Forget(const ResourceRef& ref) { looks_.erase(ref); }
 
   /// From now on the listener is called when objects of the kind with our mark change otherwise
-  /// than to what NoteSeen was told.
+  /// than NoteSeen and NoteRemoved have announced.
   void Follow(const ServedKind& kind, const ResourceRef& ref);
   void NoteSeen(const ServedKind& kind, const ResourceRef& ref, const json::object& object);
-  /// We are about to delete it, or to let go of it.
+  /// We are about to delete the object or to remove our marks from it: its deletion is no news.
   void NoteRemoved(const ServedKind& kind, const std::string& uid);
 
  private:
@@ -82,11 +83,11 @@ class ObjectBook : public std::enable_shared_from_this<ObjectBook> {
     std::map<std::string, ServedKind> kinds;  // by kind
     Monotonic asked;
   };
-  struct Followed;
+  struct FollowedKind;
   class Sink;
 
   static std::string ApiVersionOf(const ResourceRef& ref);
-  void SettleSoon(Followed* followed);
+  void SettleSoon(FollowedKind* followed);
   void Tell();
   void Ask(const std::string& api_version);
   void Asked(const std::string& api_version, const Result<ApiResponse>& answer);
@@ -95,7 +96,8 @@ class ObjectBook : public std::enable_shared_from_this<ObjectBook> {
     return kind.api_version + "/" + kind.resource;
   }
 
-  struct Waiting {
+  /// A call of Resolve that waits for the member's answer.
+  struct PendingQuery {
     ResourceRef ref;
     Callback<ServedKind> done;
   };
@@ -103,10 +105,11 @@ class ObjectBook : public std::enable_shared_from_this<ObjectBook> {
   Session& session_;
   const ClientEnvironment environment_;
   const std::shared_ptr<ObjectListener> listener_;
-  std::map<std::string, Group> groups_;                  // by apiVersion
-  std::map<std::string, std::vector<Waiting>> waiting_;  // for an answer about an apiVersion
-  std::map<ResourceRef, ObjectLook> looks_;
-  std::map<std::string, std::unique_ptr<Followed>> followed_;
+  std::map<std::string, Group> groups_;  // by apiVersion
+  /// By apiVersion.
+  std::map<std::string, std::vector<PendingQuery>> waiting_;
+  std::map<ResourceRef, CachedOutcome> looks_;
+  std::map<std::string, std::unique_ptr<FollowedKind>> followed_;
 };
 
 }  // namespace muster::k8s

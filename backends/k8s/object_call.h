@@ -1,5 +1,5 @@
-// ObjectCall: what the calls for one configuration object share: its kind is found, then requests
-// go to its path, one after another. Runs on the session's strand.
+// ObjectCall: the base of the calls about one configuration object: resolves its kind, sends
+// requests to its path, and sorts the answers. Runs on the session's strand.
 #pragma once
 
 #include <cstdint>
@@ -20,27 +20,28 @@ class ObjectCall : public std::enable_shared_from_this<ObjectCall> {
   ObjectCall(SessionPtr session, ResourceRef ref)
       : session_(std::move(session)), ref_(std::move(ref)) {}
 
-  struct Write {
+  /// A request with a body; `dry` says that it changes nothing.
+  struct WriteRequest {
     const char* method;
     const char* type;
     std::string body, query;
     bool dry = false;
   };
-  using Then = std::function<void(const ApiResponse&)>;
+  using AnswerHandler = std::function<void(const ApiResponse&)>;
 
-  /// Calls `then` when kind_ is known; Unserved or Lost otherwise.
+  /// Sets kind_ and calls `then`, or calls Unserved or Lost.
   void Resolve(std::function<void()> then);
-  void Get(Then then);
-  /// `path`: of the object, or of its collection where one is made.
-  void Send(Write write, std::string path, Then then);
+  void Get(AnswerHandler then);
+  /// `path` is that of the object, or of its collection for a creation.
+  void Send(WriteRequest write, std::string path, AnswerHandler then);
   std::string Path() const;
   std::string CollectionOfIt() const;
   /// Null once the session has ended.
   ObjectBook* book() const { return session_->objects().get(); }
 
-  /// The member does not serve the kind, or in another way.
+  /// The member does not serve the kind, or serves it with another scope.
   virtual void Unserved(const std::string& sentence) = 0;
-  /// It did not answer: kUnavailable, or kUnknown if something may have been written.
+  /// The member did not answer: kUnavailable, or kUnknown if something may have been written.
   virtual void Lost(Error error) = 0;
 
   const SessionPtr session_;
@@ -48,21 +49,26 @@ class ObjectCall : public std::enable_shared_from_this<ObjectCall> {
   ServedKind kind_;
 
  private:
-  void Request(ApiRequest request, bool writes, Then then);
+  void Request(ApiRequest request, bool writes, AnswerHandler then);
 };
 
-/// True if a 404 is not about the object: its kind is not served there any more.
+/// True if a 404 means that the kind is not served any more, not that the object is absent.
 bool IsNoSuchPath(const ApiResponse& response);
 
-/// Whether the member refuses for good: what it says is the outcome. Otherwise (429, 502 to 504,
-/// 401) it is to be asked again.
+/// True if the member refuses for good, so that its answer is the outcome. False for answers after
+/// which it is asked again: 401, 429 and most 5xx.
 bool IsRefusal(const ApiResponse& response);
 
-/// Server-side apply knows a field of the manifest not: the API server has its own code for that, a
-/// 500 without a reason.
+/// True if a server-side apply failed because a field of the manifest has no schema. The API server
+/// answers that with a 500 without a reason.
 bool IsOfNoSchema(const ApiResponse& response);
 
-/// What not to take for an answer, as an error of MemberObjects.
+/// Whose fields a server-side apply was refused for.
+enum class ApplyConflict : std::uint8_t { kNone, kOwn, kOthers };
+/// kOwn: only for fields that Muster itself has written in another way (client-side).
+ApplyConflict ConflictIn(const ApiResponse& response);
+
+/// An answer that is no refusal, as an error of MemberObjects.
 Error TroubleOf(const ApiResponse& response, bool writes);
 
 /// The object in an answer; nothing if there is none.

@@ -1,3 +1,12 @@
+// Comparison of two JSON objects, field by field, and the three-way merge patch.
+//
+// The comparison walks both objects together and notes each differing place as a JSON pointer with
+// both values. Keys are visited in order, so that two results can be compared. At most
+// limits::kDifferencesKept places are kept; the rest is counted.
+//
+// The patch follows RFC 7386: a member is set if `wanted` has it and `live` does not agree, and
+// removed (null) if `last` had it and `wanted` does not. Fields that only the live object has are
+// left alone.
 #include "backends/k8s/object_diff.h"
 
 #include <algorithm>
@@ -17,11 +26,11 @@ namespace {
 constexpr char kRedacted[] = "(redacted)";
 constexpr char kWholeObject[] = "(the whole object)";
 
-// Written by others on objects that nobody has changed.
+// Annotations and labels that clients and controllers write by themselves; they are no change.
 constexpr std::array<std::string_view, 3> kIgnoredKeys = {
     "kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision",
     "kubernetes.io/metadata.name"};
-// Quotas of Kueue: its own client writes them in the shortest form.
+// Quotas of Kueue are compared as amounts, because Kueue's client writes them in the shortest form.
 constexpr std::array<std::string_view, 3> kQuantityKeys = {"nominalQuota", "borrowingLimit",
                                                            "lendingLimit"};
 
@@ -30,6 +39,7 @@ bool Holds(const List& list, std::string_view one) {
   return std::find(list.begin(), list.end(), one) != list.end();
 }
 
+// True for absent, null, an empty list, and an object whose members are all nothing.
 bool IsNothing(const json::value* value) {
   if (value == nullptr || value->is_null()) return true;
   if (const json::object* object = value->if_object()) {
@@ -40,11 +50,13 @@ bool IsNothing(const json::value* value) {
   return array != nullptr && array->empty();
 }
 
+// 1 and 1.0 are the same.
 bool SameNumber(const json::value& a, const json::value& b) {
   if (a == b) return true;
   return (a.is_double() || b.is_double()) && a.to_number<double>() == b.to_number<double>();
 }
 
+// A value as text, strings without quotes.
 std::string BareText(const json::value& value) {
   return value.is_string() ? std::string(value.get_string()) : WriteJson(value);
 }
@@ -55,11 +67,13 @@ bool SameQuantity(const json::value& a, const json::value& b) {
   return one.ok() && other.ok() && *one == *other;
 }
 
-class Compare {
+// Collects the differences between two objects. `whole`: fields that only the member has count too;
+// `secret`: values are redacted.
+class Comparison {
  public:
-  Compare(bool whole, bool secret) : whole_(whole), secret_(secret) {}
+  Comparison(bool whole, bool secret) : whole_(whole), secret_(secret) {}
 
-  // `key`: the last part of the path.
+  // Compares two values at a path; null means absent. `key` is the last part of the path.
   void Values(const std::string& path, std::string_view key, const json::value* member,
               const json::value* hub) {
     if (IsNothing(hub) && (!whole_ || IsNothing(member))) return;
@@ -74,7 +88,7 @@ class Compare {
   }
 
   void Objects(const std::string& path, const json::object& member, const json::object& hub) {
-    std::set<std::string_view> keys;  // in order, so that lists can be compared
+    std::set<std::string_view> keys;
     for (const auto& [key, value] : hub) keys.insert(key);
     if (whole_) {
       for (const auto& [key, value] : member) keys.insert(key);
@@ -84,6 +98,7 @@ class Compare {
     }
   }
 
+  // Compares labels or annotations, without those that are not the manifest's business.
   void Keys(const std::string& path, const Reader& member, const Reader& hub) {
     static const json::object kNone;
     const json::object* theirs = member.Object();
@@ -95,6 +110,7 @@ class Compare {
   Differences Take() { return std::move(out_); }
 
  private:
+  // The keys that count: neither Muster's own nor kIgnoredKeys.
   static json::object Foreign(const json::object& keys) {
     json::object kept;
     for (const auto& [key, value] : keys) {
@@ -110,7 +126,7 @@ class Compare {
       const json::value* theirs = i < member.size() ? &member[i] : nullptr;
       const json::value* ours = i < hub.size() ? &hub[i] : nullptr;
       const std::string place = path + "/" + std::to_string(i);
-      // A list belongs to whoever wrote it: an element too many is a difference in any case.
+      // A list has one author, so an additional element is a difference even without `whole`.
       if (theirs == nullptr || ours == nullptr) {
         Note(place, theirs, ours);
       } else {
@@ -119,6 +135,7 @@ class Compare {
     }
   }
 
+  // The value as it may be shown: cut, and redacted for Secrets.
   std::string Shown(const std::string& path, const json::value& value) const {
     const bool hidden = secret_ && (path.starts_with("/data") || path.starts_with("/stringData") ||
                                     path.starts_with("/metadata/annotations"));
@@ -140,6 +157,7 @@ class Compare {
   Differences out_;
 };
 
+// The object without type, metadata and status.
 json::object Body(const json::object& object) {
   json::object body;
   for (const auto& [key, value] : object) {
@@ -149,6 +167,7 @@ json::object Body(const json::object& object) {
   return body;
 }
 
+// Adds to `patch` what `live` needs; null stands for an absent object.
 void AddPatch(const json::object* last, const json::object& wanted, const json::object* live,
               json::object* patch) {
   for (const auto& [key, value] : wanted) {
@@ -173,9 +192,17 @@ void AddPatch(const json::object* last, const json::object& wanted, const json::
 
 }  // namespace
 
+std::string InPlaces(const Differences& found) {
+  std::string text =
+      found.total == 1 ? "in 1 place" : "in " + std::to_string(found.total) + " places";
+  if (found.total > found.kept.size())
+    text += " (the first " + std::to_string(found.kept.size()) + " are listed)";
+  return text;
+}
+
 Differences CompareObjects(const json::object& member, const json::object& hub, bool whole) {
   const bool secret = Reader(member)["kind"].View() == std::string_view("Secret");
-  Compare compare(whole, secret);
+  Comparison compare(whole, secret);
   for (const char* which : {"annotations", "labels"}) {
     compare.Keys(std::string("/metadata/") + which, Reader(member)["metadata"][which],
                  Reader(hub)["metadata"][which]);

@@ -1,5 +1,5 @@
-// Where an object on a member is not as it should be (rule P26: drifts, differences), and the
-// merge patch that makes it so.
+// Where an object on a member differs from its manifest (rule P26: drifts, differences), and the
+// merge patch that removes the differences.
 //
 // Pure functions; thread-safe.
 #pragma once
@@ -20,18 +20,21 @@ struct Differences {
   bool none() const { return total == 0; }
 };
 
-/// Compares all but status and what the API server or Muster write into metadata; of metadata
-/// labels and annotations count. What is null or empty is as if it were absent; a quota that is
-/// written in another way (1000m, 1) is the same. `whole`: fields that only the member has count
-/// too. Values of Secrets are never shown.
+/// "in 3 places", and how many of them are kept if that is fewer.
+std::string InPlaces(const Differences& found);
+
+/// Compares everything but the status and those parts of metadata that the API server or Muster
+/// write: of metadata only labels and annotations count. A null or empty value equals an absent
+/// one; a quota in another notation (1000m, 1) is the same. `whole`: fields that only the member
+/// has count too. Values of Secrets are never shown.
 Differences CompareObjects(const json::object& member, const json::object& hub, bool whole);
 
-/// The whole object as one difference: it is absent on the member.
+/// The difference of an object that is absent on the member.
 Differences AbsentObject();
 
-/// A merge patch (RFC 7386) that makes `live` have all that `wanted` has, and takes away what
-/// `last`, the manifest before, had and `wanted` has not. Lists are replaced as a whole. Empty if
-/// there is nothing to do.
+/// A merge patch (RFC 7386) that gives `live` everything that `wanted` has, and removes what
+/// `last`, the manifest before, had and `wanted` lacks. Lists are replaced as a whole. Empty if
+/// nothing differs.
 json::object ThreeWayPatch(const json::object& last, const json::object& wanted,
                            const json::object& live);
 

@@ -1,3 +1,6 @@
+// Marks on configuration objects: `muster.io/placement` (installation and placement) and the label
+// `muster.io/propagated` on every object of ours; `muster.io/manifest-hash`,
+// `muster.io/last-applied` and `muster.io/created` for later comparisons and the removal.
 #include "backends/k8s/object_marks.h"
 
 #include <utility>
@@ -6,6 +9,7 @@
 #include "backends/k8s/status/reader.h"
 #include "schedd/model/member_labels.h"
 #include "schedd/text/base64.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::k8s {
 namespace {
@@ -13,13 +17,7 @@ namespace {
 constexpr std::string_view kMarkAnnotations[] = {kPlacementAnnotation, kManifestHashAnnotation,
                                                  kLastAppliedAnnotation, kCreatedAnnotation};
 
-json::object& ObjectIn(json::object* parent, std::string_view key) {
-  json::value& value = (*parent)[key];
-  if (!value.is_object()) value.emplace_object();
-  return value.get_object();
-}
-
-// An API server takes a null as "not given".
+// Removes null members at any depth: an API server takes a null as "not given".
 void DropNulls(json::value* value) {
   if (json::object* object = value->if_object()) {
     std::vector<std::string> nulls;
@@ -36,14 +34,14 @@ void DropNulls(json::value* value) {
   }
 }
 
-// A Secret's stringData as the data that it becomes: server-side apply takes away what a manifest
-// leaves out only where it was written in the same way.
+// Turns a Secret's stringData into data, as the API server does. Server-side apply removes a field
+// that a manifest no longer has only if it was applied under the same name.
 void TakeStringData(json::object* secret) {
   const json::object* given = Reader(*secret)["stringData"].Object();
   if (given == nullptr) return;
   const json::object texts = *given;
   secret->erase("stringData");
-  json::object& data = ObjectIn(secret, "data");
+  json::object& data = MakeObjectAt(*secret, "data");
   for (const auto& [key, text] : texts) {
     if (text.is_string()) data[key] = EncodeBase64(text.get_string());
   }
@@ -66,6 +64,8 @@ std::string ApiVersionOf(const ResourceRef& ref) {
   return ref.group.empty() ? ref.version : ref.group + "/" + ref.version;
 }
 
+// The installation comes first, so that MentionOwner can tell our marks from those of another
+// Muster.
 std::string OwnerMark(std::string_view instance, std::string_view placement) {
   return std::string(instance) + "/" + std::string(placement);
 }
@@ -92,15 +92,16 @@ ObjectMarks ReadMarks(const json::object& object) {
 }
 
 void PutMarks(const ObjectMarks& marks, json::object* manifest) {
-  json::object& metadata = ObjectIn(manifest, "metadata");
-  json::object& annotations = ObjectIn(&metadata, "annotations");
+  json::object& metadata = MakeObjectAt(*manifest, "metadata");
+  json::object& annotations = MakeObjectAt(metadata, "annotations");
   if (!marks.owner.empty()) annotations[kPlacementAnnotation] = marks.owner;
   if (!marks.hash.empty()) annotations[kManifestHashAnnotation] = marks.hash;
   if (!marks.last_applied.empty()) annotations[kLastAppliedAnnotation] = marks.last_applied;
   if (marks.created) annotations[kCreatedAnnotation] = "true";
-  if (marks.labelled) ObjectIn(&metadata, "labels")[kPropagatedLabel] = "true";
+  if (marks.labelled) MakeObjectAt(metadata, "labels")[kPropagatedLabel] = "true";
 }
 
+// RFC 7386: a null removes the member.
 std::string UnmarkPatch(std::string_view resource_version) {
   json::object annotations;
   for (const std::string_view mark : kMarkAnnotations) annotations[mark] = nullptr;
@@ -110,10 +111,11 @@ std::string UnmarkPatch(std::string_view resource_version) {
                                   {"annotations", std::move(annotations)}}}});
 }
 
+// By labels, or by the finalizer, which only objects of attempts have.
 bool BelongsToJobs(const json::object& object) {
   const Reader metadata = Reader(object)["metadata"];
   const Reader labels = metadata["labels"];
-  // A Namespace has the label where Muster made it for a job; it belongs to nobody for that.
+  // A Namespace that was created for a job has the label too; it does not belong to the job.
   const bool made_for_jobs = labels[kInstanceLabel].present() &&
                              Reader(object)["kind"].View() != std::string_view("Namespace");
   if (made_for_jobs || labels[kJobUidLabel].present()) return true;
@@ -121,6 +123,31 @@ bool BelongsToJobs(const json::object& object) {
   metadata["finalizers"].Each(
       [&](const Reader& one) { recorded = recorded || one.View() == kRecordFinalizer; });
   return recorded;
+}
+
+bool IsOwned(const json::object& object) {
+  const json::array* owners = Reader(object)["metadata"]["ownerReferences"].Array();
+  return owners != nullptr && !owners->empty();
+}
+
+bool IsOfKubeFleet(const json::object& object) {
+  bool is = false;
+  Reader(object)["metadata"]["ownerReferences"].Each([&](const Reader& owner) {
+    is = is || (owner["kind"].View() == "AppliedWork" &&
+                owner["apiVersion"].View().starts_with("placement.kubernetes-fleet.io/"));
+  });
+  return is;
+}
+
+std::size_t AnnotationBytes(const json::object& object) {
+  const json::object* all = Reader(object)["metadata"]["annotations"].Object();
+  if (all == nullptr) return 0;
+  std::size_t bytes = 0;
+  for (const auto& [key, value] : *all) {
+    if (!std::string_view(key).starts_with(kMarkPrefix))
+      bytes += key.size() + Reader(&value).View().size();
+  }
+  return bytes;
 }
 
 json::object CleanManifest(const ResourceRef& ref, json::object manifest) {

@@ -1,7 +1,17 @@
+// RemoveCall: reads the object, checks that it is ours, and deletes it or removes our marks.
+//
+// The deletion is in the foreground with the uid as precondition. As in KubeFleet, an object that
+// existed before and was taken over is deleted too. Namespaces are different, because a deletion
+// takes everything in them along: one that Muster did not create only loses its marks, and one in
+// which jobs of this Muster run, or whose ends are not on record, is kept until they are.
+//
+// The call answers true once the object is gone or not ours; false while the deletion goes on. The
+// caller then calls again.
 #include "backends/k8s/object_removal.h"
 
 #include <utility>
 
+#include "backends/k8s/api_calls.h"
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/object_call.h"
 #include "backends/k8s/object_marks.h"
@@ -11,7 +21,7 @@
 namespace muster::k8s {
 namespace {
 
-constexpr int kTries = 2;
+constexpr int kObjectRemovalTries = 2;
 
 class RemoveCall final : public ObjectCall {
  public:
@@ -24,7 +34,7 @@ class RemoveCall final : public ObjectCall {
   }
 
  private:
-  // With its kind all objects of it have gone.
+  // If the kind is not served any more, its objects are gone with it.
   void Unserved(const std::string&) override { Gone(); }
   void Lost(Error error) override { done_(std::move(error)); }
 
@@ -43,8 +53,7 @@ class RemoveCall final : public ObjectCall {
     if (!ours || BelongsToJobs(*live)) return Gone();
     uid_ = metadata["uid"].Text(kNameBytes);
     if (asked_ || metadata["deletionTimestamp"].present()) return done_(false);
-    // A namespace would take with it whatever is there; one that was there before is not ours to
-    // end.
+    // A namespace that existed before is not deleted; see the top of this file.
     const bool is_namespace = ref_.group.empty() && ref_.kind == "Namespace";
     if (removal_.abandon || (is_namespace && !marks.created))
       return Unmark(metadata["resourceVersion"].View());
@@ -53,6 +62,7 @@ class RemoveCall final : public ObjectCall {
     Delete();
   }
 
+  // Leaves the object on the member as nobody's.
   void Unmark(std::string_view version) {
     NoteRemoved();
     Send({"PATCH", "application/merge-patch+json", UnmarkPatch(version), "fieldManager=muster"},
@@ -68,12 +78,13 @@ class RemoveCall final : public ObjectCall {
   void Written(const ApiResponse& answer, bool unmarked) {
     if (answer.status == 404 || (answer.ok() && unmarked)) return Gone();
     if (answer.status == 409) {
-      if (++tries_ > kTries) return Lost(Unavailable("it changes all the time"));
+      if (++tries_ > kObjectRemovalTries) return Lost(Unavailable("it changes all the time"));
       return Look();
     }
     if (!answer.ok()) return Refused(answer);
     asked_ = true;
-    Look();  // many are gone at once
+    // Many objects are gone at once, which a second read shows.
+    Look();
   }
 
   void Refused(const ApiResponse& answer) {
@@ -82,6 +93,7 @@ class RemoveCall final : public ObjectCall {
     done_(TroubleOf(answer, true));
   }
 
+  // Tells the ObjectBook, so that the watch does not report our own deletion.
   void NoteRemoved() {
     if (ObjectBook* const known = book()) known->NoteRemoved(kind_, uid_);
   }
@@ -94,7 +106,8 @@ class RemoveCall final : public ObjectCall {
   const ObjectRemoval removal_;
   const Callback<bool> done_;
   std::string uid_;
-  bool asked_ = false;  // to go
+  // The deletion has been accepted.
+  bool asked_ = false;
   int tries_ = 0;
 };
 

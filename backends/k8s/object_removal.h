@@ -1,5 +1,5 @@
-// One configuration object is removed from its member, or left there as nobody's. Runs on the
-// session's strand.
+// RemoveObjectOf: removes one configuration object from its member, or leaves it there without our
+// marks. Runs on the session's strand.
 #pragma once
 
 #include "backends/k8s/session.h"

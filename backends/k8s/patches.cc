@@ -1,3 +1,8 @@
+// The patches of attempts' objects, as JSON Patch (RFC 6902). Each begins with its tests (Begin),
+// so that it either applies to the very object that was meant or fails as a whole.
+//
+// Two things come from the kinds: `KindInfo::suspend_pointer`, the field that suspends, and the
+// size of a Job (parallelism and completions), which changes only for elastic jobs.
 #include "backends/k8s/patches.h"
 
 #include <utility>
@@ -10,11 +15,6 @@
 namespace muster::k8s {
 namespace {
 
-json::object& ObjectAt(json::object* parent, std::string_view key) {
-  json::value& value = (*parent)[key];
-  return value.is_object() ? value.get_object() : value.emplace_object();
-}
-
 json::object Operation(std::string_view op, std::string_view path, json::value value) {
   return {{"op", op}, {"path", path}, {"value", std::move(value)}};
 }
@@ -23,6 +23,7 @@ json::object Test(std::string_view path, std::string_view value) {
   return Operation("test", path, json::string(value));
 }
 
+// The tests that every patch of a known version starts with.
 json::array Begin(Preconditions when) {
   json::array patch = {Test("/metadata/uid", when.uid)};
   if (when.generation > 0) {
@@ -33,7 +34,8 @@ json::array Begin(Preconditions when) {
   return patch;
 }
 
-// "add" replaces what is there: a member's webhook may have dropped the field.
+// Sets the suspension field as in the released form. The operation is "add", which also works if a
+// webhook has dropped the field.
 void AddSuspension(const KindInfo& kind, const json::value& rendered, json::array* patch) {
   if (!kind.by_replicas) {
     patch->push_back(Operation("add", kind.suspend_pointer, false));
@@ -43,7 +45,7 @@ void AddSuspension(const KindInfo& kind, const json::value& rendered, json::arra
   patch->push_back(Operation("add", kind.suspend_pointer, replicas));
 }
 
-// The size of a Job, where `live` has another one (with null: wherever there is one).
+// Sets a Job's parallelism and completions where `live` has others; with `live` null, always.
 void AddSize(const KindInfo& kind, const json::value* live, const json::value& rendered,
              json::array* patch) {
   if (kind.kind != "Job") return;
@@ -55,7 +57,8 @@ void AddSize(const KindInfo& kind, const json::value* live, const json::value& r
   }
 }
 
-// Calls visit(object) for every object that holds a list of containers, wherever a kind has it.
+// Calls visit(object) for every object that has a list of containers, at any depth, because each
+// kind keeps its pod templates elsewhere.
 template <class Value, class F>
 void EachPodSpec(Value& value, const F& visit) {
   if (value.is_object()) {
@@ -69,6 +72,7 @@ void EachPodSpec(Value& value, const F& visit) {
 
 }  // namespace
 
+// RFC 6901: "~" is written as "~0" and "/" as "~1".
 std::string PointerToken(std::string_view key) {
   std::string out;
   for (const char c : key) {
@@ -83,6 +87,7 @@ std::string PointerToken(std::string_view key) {
   return out;
 }
 
+// Names the last container found without an image.
 Status CheckImages(const json::value& rendered) {
   std::string without;
   EachPodSpec(rendered, [&](const json::object& pod_spec) {
@@ -111,11 +116,12 @@ void DropPriorityClasses(const std::set<std::string, std::less<>>& known, json::
 }
 
 void Decorate(std::int64_t sequence, bool released, json::object* manifest) {
-  json::object& metadata = ObjectAt(manifest, "metadata");
+  json::object& metadata = MakeObjectAt(*manifest, "metadata");
   metadata["finalizers"] = json::array{kRecordFinalizer};
-  json::object& annotations = ObjectAt(&metadata, "annotations");
+  json::object& annotations = MakeObjectAt(metadata, "annotations");
   annotations[kSequenceAnnotation] = std::to_string(sequence);
-  annotations.erase(kReleasedAnnotation);  // of a manifest that was taken off a member
+  // A manifest that was copied from a member may have it.
+  annotations.erase(kReleasedAnnotation);
   if (released) annotations[kReleasedAnnotation] = "true";
 }
 
@@ -150,19 +156,23 @@ std::optional<std::string> ResizePatch(const KindInfo& kind, const json::value& 
   return WriteJson(patch);
 }
 
+// Removes by position, because JSON Patch cannot remove a list's element by value; the test makes
+// that safe if the list has changed.
 std::string AcknowledgePatch(std::string_view uid, std::int32_t position) {
   const std::string place = "/metadata/finalizers/" + std::to_string(position);
   return WriteJson(json::array{Test("/metadata/uid", uid), Test(place, kRecordFinalizer),
                                json::object{{"op", "remove"}, {"path", place}}});
 }
 
+// A map that does not exist yet must be added before its first key, hence `labels` and
+// `annotations`, which remember that this has been done.
 std::optional<std::string> MarksPatch(const json::object& live, const ObjectState& state,
                                       const AttemptLabels& attempt, std::string_view instance) {
   json::array patch = {Test("/metadata/uid", state.uid)};
   const std::size_t tests = patch.size();
   const Reader metadata = Reader(live)["metadata"];
-  const auto mark = [&](const std::string& map, std::string_view key, const std::string& value,
-                        bool* made) {
+  const auto mark =
+      [&](const std::string& map, std::string_view key, const std::string& value, bool* made) {
     if (metadata[map][key].View() == value) return;
     const std::string path = "/metadata/" + map;
     if (metadata[map].Object() == nullptr && !std::exchange(*made, true))
@@ -186,6 +196,8 @@ std::optional<std::string> MarksPatch(const json::object& live, const ObjectStat
   return WriteJson(patch);
 }
 
+// Foreground: the object stays until its dependents are gone, which is the proof that rule D15
+// needs.
 std::string DeleteBody(std::string_view uid, std::int64_t grace_period_s) {
   json::object body = {{"apiVersion", "v1"},
                        {"kind", "DeleteOptions"},
@@ -196,7 +208,7 @@ std::string DeleteBody(std::string_view uid, std::int64_t grace_period_s) {
 }
 
 bool AddOwner(const RemoteObject& owner, std::string_view owner_uid, json::object* dependent) {
-  json::object& metadata = ObjectAt(dependent, "metadata");
+  json::object& metadata = MakeObjectAt(*dependent, "metadata");
   json::value& owners = metadata["ownerReferences"];
   if (!owners.is_array()) owners.emplace_array();
   for (const json::value& known : owners.get_array()) {

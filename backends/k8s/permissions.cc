@@ -1,3 +1,6 @@
+// The list of permissions, and its forms: questions to the API server (SelfSubjectAccessReview), a
+// sentence for users, and a ClusterRole in YAML. Permissions of one resource follow each other in
+// the list, so that the sentence and the role can join their verbs.
 #include "backends/k8s/permissions.h"
 
 #include <initializer_list>
@@ -6,7 +9,7 @@
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/status/reader.h"
 #include "schedd/text/json.h"
-#include "schedd/text/yaml.h"
+#include "schedd/text/yaml_write.h"
 
 namespace muster::k8s {
 namespace {
@@ -19,11 +22,12 @@ void Add(std::vector<Permission>* all, std::string_view group, std::string_view 
   }
 }
 
-// "pods/log", as RBAC names it.
+// The resource as RBAC names it: "pods/log".
 std::string RuleName(const Permission& one) {
   return one.resource + (one.subresource.empty() ? "" : "/" + one.subresource);
 }
 
+// The resource with its group: "rayjobs.ray.io".
 std::string NameOf(const Permission& one) {
   return RuleName(one) + (one.group.empty() ? "" : "." + one.group);
 }
@@ -32,7 +36,7 @@ bool SameResource(const Permission& a, const Permission& b) {
   return a.group == b.group && a.resource == b.resource && a.subresource == b.subresource;
 }
 
-/// Runs of one resource: [first, last).
+// Ranges [first, last) of permissions of the same resource.
 std::vector<std::pair<std::size_t, std::size_t>> ByResource(const std::vector<Permission>& all) {
   std::vector<std::pair<std::size_t, std::size_t>> runs;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -61,6 +65,7 @@ std::vector<Permission> PermissionsFor(const std::vector<const KindInfo*>& kinds
   return all;
 }
 
+// Kueue's kinds, plain configuration, and what leftovers and copies need.
 std::vector<Permission> ConfigurationPermissions() {
   std::vector<Permission> all;
   const std::initializer_list<std::string_view> verbs = {"create", "get",    "list",  "watch",
@@ -72,7 +77,7 @@ std::vector<Permission> ConfigurationPermissions() {
   for (const char* kind : {"namespaces", "configmaps", "secrets", "limitranges"})
     Add(&all, "", kind, "", verbs);
   Add(&all, "node.k8s.io", "runtimeclasses", "", verbs);
-  // What a LeaderWorkerSet that was deleted without its children has left.
+  // For the leftovers of a LeaderWorkerSet that was deleted without its children.
   Add(&all, "apps", "statefulsets", "", {"list", "delete"});
   // Copies for the member's own queue.
   Add(&all, "kueue.x-k8s.io", "workloads", "", {"create", "get", "list", "delete"});
@@ -93,6 +98,7 @@ bool IsAllowed(std::string_view answer) {
   return body.ok() && Reader(&*body)["status"]["allowed"].IsTrue();
 }
 
+// Joins the verbs of each resource: "create, get and watch of rayjobs.ray.io".
 std::string DescribePermissions(const std::vector<Permission>& permissions) {
   std::string text;
   for (const auto& [first, last] : ByResource(permissions)) {

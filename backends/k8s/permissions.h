@@ -1,5 +1,4 @@
-// What Muster's user needs to be allowed on a member (README.md, "Permissions"), and how an API
-// server is asked for it.
+// The permissions that Muster's user needs on a member, and how to ask an API server for them.
 //
 // Pure functions; thread-safe.
 #pragma once
@@ -18,18 +17,18 @@ struct Permission {
   bool operator==(const Permission&) const = default;
 };
 
-/// All that is needed where these kinds are installed, in the order of README.md.
+/// What jobs of these kinds need, and what every member needs.
 std::vector<Permission> PermissionsFor(const std::vector<const KindInfo*>& kinds);
-/// What is needed beside that for placements of configuration objects: of all kinds that a
-/// placement can select, and for dispatch modes of Workloads. Never demanded; where it is lacking
-/// the member's own refusal is shown.
+/// What placements of configuration objects need beyond that, for all kinds that a placement can
+/// select, and what dispatch modes need for Workloads. Never demanded: where one is missing, the
+/// member's own refusal is shown.
 std::vector<Permission> ConfigurationPermissions();
 
 inline constexpr std::string_view kAccessReviews =
     "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-/// The body of a question to kAccessReviews.
+/// The request body for kAccessReviews.
 std::string AccessReview(const Permission& permission);
-/// Whether the answer to it says yes.
+/// Whether the answer grants the permission.
 bool IsAllowed(std::string_view answer);
 
 /// "create and watch of rayjobs.ray.io, get of pods/log": by resource, in order.

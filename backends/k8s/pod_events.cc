@@ -1,3 +1,6 @@
+// ReadEvents: one list request per object, by the field selector involvedObject.uid, all sent at
+// once. The answers are collected under a mutex; the last one wakes the caller. A failed request is
+// an error only if no event was found at all.
 #include "backends/k8s/pod_events.h"
 
 #include <algorithm>
@@ -7,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "backends/k8s/api_calls.h"
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/status/reader.h"
 #include "schedd/text/percent.h"
@@ -14,11 +18,14 @@
 namespace muster::k8s {
 namespace {
 
-constexpr std::size_t kPodsMax = 20;     // a request each
-constexpr std::size_t kEventsMax = 500;  // told
+// Each pod costs one request.
+constexpr std::size_t kPodsMax = 20;
+constexpr std::size_t kEventsMax = 500;
 constexpr std::size_t kWordBytes = 128;
-constexpr std::int64_t kCallMs = 10'000;
+constexpr std::int64_t kEventsMs = 10'000;
 
+// The time of an event is the first of five fields that is set: old and new clients fill different
+// ones.
 MemberEvent ReadEvent(const Reader& event) {
   MemberEvent out;
   const Reader series = event["series"];
@@ -35,8 +42,8 @@ MemberEvent ReadEvent(const Reader& event) {
   return out;
 }
 
-// Answers of several requests, told when the last has come.
-struct Gathering {
+// Collects the answers of several requests and signals when the last has come.
+struct EventCollector {
   std::mutex mutex;
   std::size_t open = 0;
   std::vector<MemberEvent> events;
@@ -44,7 +51,7 @@ struct Gathering {
   std::promise<void> done;
 };
 
-void Take(Gathering* to, const Result<ApiResponse>& answer) {
+void Take(EventCollector* to, const Result<ApiResponse>& answer) {
   std::lock_guard lock(to->mutex);
   if (!answer.ok()) {
     to->failed = answer.error();
@@ -71,14 +78,14 @@ Result<std::vector<MemberEvent>> ReadEvents(const SessionPtr& session, const Obj
   std::vector<std::string> uids{object.uid};
   for (const PodState& pod : first) uids.push_back(pod.uid);
 
-  auto gathering = std::make_shared<Gathering>();
+  auto gathering = std::make_shared<EventCollector>();
   gathering->open = uids.size();
   auto done = gathering->done.get_future();
   for (const std::string& uid : uids) {
     ApiRequest request;
     request.target = CollectionPath("v1", "events", object.ns) +
                      "?limit=100&fieldSelector=" + PercentEncode("involvedObject.uid=" + uid);
-    request.timeout_ms = kCallMs;
+    request.timeout_ms = kEventsMs;
     session->client().Send(std::move(request), [gathering](const Result<ApiResponse>& answer) {
       Take(gathering.get(), answer);
     });

@@ -1,4 +1,5 @@
-// What a member's components said of an attempt: core/v1 Events of its object and pods.
+// ReadEvents: what a member's components said about an attempt: core/v1 Events of its object and
+// pods.
 #pragma once
 
 #include <vector>
@@ -8,8 +9,8 @@
 
 namespace muster::k8s {
 
-/// Blocking, some seconds at most: the events of the object and of some twenty of its pods, those
-/// that failed or wait before others; oldest first, the last kEventsMax of them.
+/// Blocks for some seconds at most. Reads the events of the object and of at most twenty pods,
+/// failed and pending ones first. Oldest first; the last kEventsMax of them.
 Result<std::vector<MemberEvent>> ReadEvents(const SessionPtr& session, const ObjectState& object,
                                             const std::vector<PodState>& pods);
 

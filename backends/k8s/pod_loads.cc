@@ -1,3 +1,9 @@
+// PodLoads: sums of requests per node that are kept up to date pod by pod.
+//
+// Each pod is remembered with its node and requests, so that it can be subtracted when it ends,
+// moves out of the list or changes (a resize in place). A pod counts by its spec from its binding
+// to its end: that is what the scheduler of the member reserves, whatever the node has granted so
+// far.
 #include "backends/k8s/pod_loads.h"
 
 #include <algorithm>
@@ -19,6 +25,7 @@ bool HasEnded(const Reader& pod) {
 
 }  // namespace
 
+// An unreadable amount counts as none: no pod is placed for it.
 ResourceList ReadAmounts(const Reader& list) {
   ResourceList out;
   const json::object* object = list.Object();
@@ -26,7 +33,6 @@ ResourceList ReadAmounts(const Reader& list) {
   for (const auto& [name, value] : *object) {
     const json::string* text = value.if_string();
     if (text == nullptr) continue;
-    // One unreadable amount is as good as none of it: nothing is placed for it.
     const auto amount = ParseQuantity(name, *text);
     if (amount.ok()) SetAmount(&out, name, *amount);
   }
@@ -37,7 +43,8 @@ ResourceList PodRequest(const Reader& spec) {
   ResourceList total, sidecars, peak;
   spec["containers"].Each(
       [&](const Reader& container) { AddAmounts(&total, RequestsOf(container)); });
-  // In their order: one runs beside the sidecars that were started before it.
+  // Init containers run one after another, each beside the sidecars (restartPolicy Always) that
+  // have started before it. `peak` is the largest sum of such a moment.
   spec["initContainers"].Each([&](const Reader& container) {
     ResourceList asked = RequestsOf(container);
     if (container["restartPolicy"].View() == "Always") {
@@ -59,6 +66,8 @@ ResourceList PodRequest(const Reader& spec) {
 
 void PodLoads::BeginList(PodSide side) { ++Of(side).list; }
 
+// An unchanged pod only gets the number of the list; most events of a pod change neither its node
+// nor its requests.
 void PodLoads::Put(PodSide whose, const json::object& object) {
   const Reader read(object);
   Pod pod{read["spec"]["nodeName"].Text(kNameBytes), {}, Of(whose).list};
@@ -76,6 +85,7 @@ void PodLoads::Put(PodSide whose, const json::object& object) {
   Count(&side, known, +1);
 }
 
+// Subtracts the pods that the list did not contain.
 void PodLoads::EndList(PodSide whose) {
   Side& side = Of(whose);
   std::erase_if(side.pods, [&](const auto& entry) {
@@ -112,6 +122,7 @@ ResourceList PodLoads::On(const std::string& node, PodSide whose) const {
 
 std::set<std::string> PodLoads::TakeChanged() { return std::exchange(changed_, {}); }
 
+// Adds (`sign` +1) or subtracts (-1) a pod's requests, and marks its node as changed.
 void PodLoads::Count(Side* side, const Pod& pod, int sign) {
   changed_.insert(pod.node);
   Sums& sums = side->nodes[pod.node];

@@ -1,3 +1,17 @@
+// PodLogs: log streams that are paused and resumed between reads.
+//
+// Kubernetes serves a log from its start and cannot seek. Read therefore opens the log once, drops
+// the bytes before the offset, and keeps the stream: the next Read normally asks for the place
+// where the last one ended. OnData collects up to kAheadBytes beyond what was read, then pauses the
+// stream.
+//
+// Read waits for kFirstWait for the first bytes, then until the piece is full, the log has ended,
+// or no bytes come for kQuiet. So a reader that follows a running container gets what there is
+// without delay. A negative offset (the end of the log) reads the whole log and keeps only its last
+// bytes.
+//
+// While a call reads a stream, it is taken out of the list: two readers of one log have two
+// streams. Bytes that a node has rotated away are lost; an offset then counts from what is left.
 #include "backends/k8s/pod_logs.h"
 
 #include <algorithm>
@@ -14,7 +28,8 @@ namespace {
 
 constexpr std::size_t kStreams = limits::kStreams;
 constexpr std::int64_t kIdle = 60 * kNanosPerSecond;
-constexpr std::size_t kAheadBytes = 1 << 20;  // read ahead of who asks
+// How much is read ahead of the caller.
+constexpr std::size_t kAheadBytes = 1 << 20;
 constexpr std::chrono::milliseconds kFirstWait{5000}, kQuiet{150}, kWholeWait{30'000};
 
 bool Ended(const PodState& pod) {
@@ -23,11 +38,11 @@ bool Ended(const PodState& pod) {
 
 }  // namespace
 
-/// One answer of the member, from the log's first byte on.
+// One log, read from its first byte on.
 class PodLogs::Stream final : public StreamSink {
  public:
-  /// Holds what lies between `begin` and the end of what came. `tail` > 0: instead the last that
-  /// many bytes of all.
+  // Keeps the bytes from `begin` to the newest. `tail` > 0: keeps instead the last `tail` bytes of
+  // all.
   Stream(std::int64_t begin, std::size_t tail) : begin_(begin), tail_(tail) {}
 
   void SetStream(std::shared_ptr<ApiStream> stream) {
@@ -58,7 +73,7 @@ class PodLogs::Stream final : public StreamSink {
       if (data_.size() > 2 * tail_) data_.erase(0, data_.size() - tail_);
       begin_ = total_ - static_cast<std::int64_t>(data_.size());
     } else if (total_ > begin_) {
-      // Of what lies before `begin_` nothing is kept.
+      // Bytes before `begin_` are dropped.
       const std::int64_t skip = std::max<std::int64_t>(0, size - (total_ - End()));
       data_.append(data.substr(static_cast<std::size_t>(skip)));
     }
@@ -73,12 +88,14 @@ class PodLogs::Stream final : public StreamSink {
     changed_.notify_all();
   }
 
+  // Whether the byte at `offset` is still held or yet to come.
   bool Covers(std::int64_t offset) const {
     std::lock_guard lock(mutex_);
     return begin_ <= offset && !failure_;
   }
-  /// Waits for data at `offset`: for as much as is asked for, or the end, or until it is quiet; a
-  /// stream that was quiet before is not waited for.
+  // Waits for data at `offset`, until the piece is full, the log has ended, or it is quiet. A
+  // stream that was quiet at the last read is not waited for. `over`: the piece reaches to the end
+  // of the answer.
   Result<LogChunk> Read(std::int64_t offset, std::size_t max_bytes, bool* over) {
     std::unique_lock lock(mutex_);
     if (!waited_) {
@@ -105,7 +122,7 @@ class PodLogs::Stream final : public StreamSink {
     if (resume != nullptr) resume->Resume();
     return chunk;
   }
-  /// Waits for the end of the whole answer.
+  // Waits for the end of the whole answer, then gives its last `bytes`.
   Result<LogChunk> ReadTail(std::size_t bytes, std::size_t max_bytes) {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, kWholeWait, [&] { return ended_; }))
@@ -121,7 +138,8 @@ class PodLogs::Stream final : public StreamSink {
  private:
   std::int64_t End() const { return begin_ + static_cast<std::int64_t>(data_.size()); }
 
-  // What lies before it is dropped: who asks twice for the same place still has it.
+  // A piece from `offset` on. Bytes before it are dropped; those of the piece stay, so that the
+  // same place can be read twice.
   LogChunk PieceLocked(std::int64_t offset, std::size_t max_bytes) {
     LogChunk chunk;
     const std::int64_t from = std::clamp(offset, begin_, End());
@@ -136,15 +154,17 @@ class PodLogs::Stream final : public StreamSink {
   std::condition_variable changed_;
   std::shared_ptr<ApiStream> stream_;
   std::string data_;
-  std::int64_t begin_ = 0;  // offset of data_[0]
+  // The offset of data_[0] in the log.
+  std::int64_t begin_ = 0;
   const std::size_t tail_;
-  std::int64_t total_ = 0;  // bytes that came
+  // Bytes received in all.
+  std::int64_t total_ = 0;
   bool opened_ = false, ended_ = false, paused_ = false, waited_ = false, quiet_ = false;
   std::optional<Error> failure_;
 };
 
 PodLogs::~PodLogs() {
-  for (const Open& one : open_) one.stream->Close();
+  for (const IdleStream& one : open_) one.stream->Close();
 }
 
 Result<LogChunk> PodLogs::Read(const SessionPtr& session, const PodState& pod,
@@ -157,7 +177,7 @@ Result<LogChunk> PodLogs::Read(const SessionPtr& session, const PodState& pod,
   if (!chunk.ok() || over) {
     stream->Close();
     if (!chunk.ok()) return AsLogError(chunk.error(), pod, container);
-    // A stream that ends while its pod goes on is opened again by the next piece.
+    // A stream may end while its pod runs on; the next Read opens another.
     chunk->ended = Ended(pod);
     return chunk;
   }
@@ -165,6 +185,7 @@ Result<LogChunk> PodLogs::Read(const SessionPtr& session, const PodState& pod,
   return chunk;
 }
 
+// A negative offset: reads the whole log for its last bytes.
 Result<LogChunk> PodLogs::ReadEnd(const SessionPtr& session, const PodState& pod,
                                   const std::string& container, const LogQuery& query) {
   const auto bytes = static_cast<std::size_t>(
@@ -177,6 +198,7 @@ Result<LogChunk> PodLogs::ReadEnd(const SessionPtr& session, const PodState& pod
   return chunk;
 }
 
+// Opens the log with follow, unless the pod has ended.
 std::shared_ptr<PodLogs::Stream> PodLogs::OpenLog(const SessionPtr& session, const PodState& pod,
                                                   const std::string& container, std::int64_t begin,
                                                   std::size_t tail) {
@@ -193,17 +215,18 @@ std::shared_ptr<PodLogs::Stream> PodLogs::OpenLog(const SessionPtr& session, con
 }
 
 Error PodLogs::AsLogError(Error error, const PodState& pod, const std::string& container) {
-  // The API server says 400 of a container that waits to start.
+  // The API server answers 400 for a container that waits to start.
   if (error.code == Code::kInvalidArgument) error.code = Code::kFailedPrecondition;
   if (error.code == Code::kUnknown) error.code = Code::kUnavailable;
   error.detail = "log of " + pod.name + "/" + container + ": " + error.detail;
   return error;
 }
 
+// Takes an idle stream that can serve the offset out of the list; null if there is none.
 std::shared_ptr<PodLogs::Stream> PodLogs::Take(const Session* session, const PodState& pod,
                                                const std::string& container, std::int64_t offset) {
   std::lock_guard lock(mutex_);
-  const auto found = std::find_if(open_.begin(), open_.end(), [&](const Open& one) {
+  const auto found = std::find_if(open_.begin(), open_.end(), [&](const IdleStream& one) {
     return one.session == session && one.pod_uid == pod.uid && one.container == container &&
            one.stream->Covers(offset);
   });
@@ -213,7 +236,8 @@ std::shared_ptr<PodLogs::Stream> PodLogs::Take(const Session* session, const Pod
   return stream;
 }
 
-void PodLogs::Keep(Open open) {
+// Puts a stream back. If the list is full, the longest unused one is closed.
+void PodLogs::Keep(IdleStream open) {
   std::shared_ptr<Stream> oldest;
   {
     std::lock_guard lock(mutex_);
@@ -227,18 +251,18 @@ void PodLogs::Keep(Open open) {
 }
 
 void PodLogs::CloseIdle() {
-  std::list<Open> idle;
+  std::list<IdleStream> idle;
   {
     std::lock_guard lock(mutex_);
     while (!open_.empty() && clock_.Now() - open_.front().used >= kIdle) {
       idle.splice(idle.end(), open_, open_.begin());
     }
   }
-  for (const Open& one : idle) one.stream->Close();
+  for (const IdleStream& one : idle) one.stream->Close();
 }
 
 void PodLogs::Forget(const Session* session) {
-  std::list<Open> gone;
+  std::list<IdleStream> gone;
   {
     std::lock_guard lock(mutex_);
     for (auto one = open_.begin(); one != open_.end();) {
@@ -247,7 +271,7 @@ void PodLogs::Forget(const Session* session) {
       one = next;
     }
   }
-  for (const Open& one : gone) one.stream->Close();
+  for (const IdleStream& one : gone) one.stream->Close();
 }
 
 }  // namespace muster::k8s

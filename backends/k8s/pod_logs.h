@@ -1,8 +1,8 @@
 // PodLogs: output of containers by byte offset, over an API that only knows "from the start" and
 // "from now on". A log that is read piece by piece is one open stream of the member, kept for a
-// while between the pieces; who asks for a place that went by has it read from the start again.
+// minute between the pieces; a place that the stream has passed is read from the start again.
 //
-// Thread-safe; Read blocks, within bounds. At most kStreams streams are kept open, each holds at
+// Thread-safe; Read blocks, within bounds. At most kStreams streams are kept open, each with at
 // most about a megabyte.
 #pragma once
 
@@ -21,17 +21,19 @@ class PodLogs {
   explicit PodLogs(const Clock& clock) : clock_(clock) {}
   ~PodLogs();
 
-  /// Part of the output of `container` of `pod`. kFailedPrecondition: it has not started.
+  /// Part of the output of `container` of `pod`. kFailedPrecondition: the container has not
+  /// started.
   Result<LogChunk> Read(const SessionPtr& session, const PodState& pod,
                         const std::string& container, const LogQuery& query);
-  /// Closes what nobody has read from for a while; to be called now and then.
+  /// Closes streams that have not been read from for a minute. To be called every few seconds.
   void CloseIdle();
   /// Closes every stream of a session that ends.
   void Forget(const Session* session);
 
  private:
   class Stream;
-  struct Open {
+  /// A stream that waits for the next Read.
+  struct IdleStream {
     const Session* session = nullptr;
     std::string pod_uid, container;
     std::shared_ptr<Stream> stream;
@@ -39,7 +41,7 @@ class PodLogs {
   };
   std::shared_ptr<Stream> Take(const Session* session, const PodState& pod,
                                const std::string& container, std::int64_t offset);
-  void Keep(Open open);
+  void Keep(IdleStream open);
   static std::shared_ptr<Stream> OpenLog(const SessionPtr& session, const PodState& pod,
                                          const std::string& container, std::int64_t begin,
                                          std::size_t tail);
@@ -48,8 +50,9 @@ class PodLogs {
                            const std::string& container, const LogQuery& query);
 
   const Clock& clock_;
-  std::mutex mutex_;      // guards the list
-  std::list<Open> open_;  // not being read; the longest unused first
+  std::mutex mutex_;  // guards the list
+  // The streams that no call is reading; the longest unused first.
+  std::list<IdleStream> open_;
 };
 
 }  // namespace muster::k8s

@@ -1,8 +1,20 @@
+// ConfirmCall: reads the object by name and decides by its uid.
+//
+// - 404, or another uid: it is gone. A user may have deleted it with `--cascade=orphan`, or the
+//   garbage collector may not be done, so its leftovers are removed before the answer.
+// - The object is there with all marks: the report was older than the object.
+// - The object is there without some marks: our labels, `muster.io/released` and, unless it is
+//   being deleted, our finalizer are put back by a patch. The watch then reports the object again.
+// - Any other answer proves nothing and is an error; the dispatcher asks again.
+//
+// Marks that are removed again and again are put back after a pause that doubles from 2 s to a
+// minute, so that two programs do not fight at full speed.
 #include "backends/k8s/presence.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "backends/k8s/api_calls.h"
 #include "backends/k8s/leftovers.h"
 #include "backends/k8s/member_json.h"
 #include "backends/k8s/patches.h"
@@ -12,16 +24,9 @@
 namespace muster::k8s {
 namespace {
 
-constexpr char kJsonPatch[] = "application/json-patch+json";
-constexpr std::int64_t kCallMs = 15'000;
-constexpr int kTries = 8;
-// Somebody who takes the marks away again and again is not answered as fast as he does it.
+constexpr int kPresenceTries = 8;
+// The pause between two repairs of one object, and its maximum.
 constexpr std::int64_t kMendAgainMs = 2000, kMendAgainMaxMs = 60'000;
-
-Error Unanswered(Error error) {
-  if (error.code == Code::kUnknown) error.code = Code::kUnavailable;
-  return error;
-}
 
 class ConfirmCall : public std::enable_shared_from_this<ConfirmCall> {
  public:
@@ -45,7 +50,8 @@ class ConfirmCall : public std::enable_shared_from_this<ConfirmCall> {
 
  private:
   void Look() {
-    if (++tries_ > kTries) return done_(Unavailable(object_.name + " changes all the time"));
+    if (++tries_ > kPresenceTries)
+      return done_(Unavailable(object_.name + " changes all the time"));
     Send("GET", "", [self = shared_from_this()](Result<ApiResponse> answer) {
       if (!answer.ok()) return self->done_(Unanswered(answer.error()));
       if (answer->status == 404) return self->Gone();
@@ -57,29 +63,31 @@ class ConfirmCall : public std::enable_shared_from_this<ConfirmCall> {
     });
   }
 
+  // The object exists: puts our marks back if some are missing.
   void Found(const json::object& object) {
     const ObjectState state = ReadObject(*kind_, object);
     const bool ours = uid_.empty() ? state.attempt == attempt_ : state.uid == uid_;
     if (!ours) return Gone();
     const auto patch = MarksPatch(object, state, attempt_, session_->instance());
     if (!patch) {
-      // As it should be: what was told before is older than this.
+      // All marks are there, so the report was older. If the cache does not have the object yet,
+      // the next List must ask the member.
       const auto cache = session_->cache();
       if (cache == nullptr || !cache->VersionOf(state.uid)) session_->NoteDoubt();
       return done_(Presence{true, ""});
     }
-    Mending& mending = session_->MendingOf(state.uid);
+    MarkRepairs& mending = session_->MendingOf(state.uid);
     const std::int64_t pause =
         std::min(kMendAgainMaxMs, kMendAgainMs << std::min(mending.times, 6)) * kNanosPerMilli;
     if (mending.times > 0 && session_->Monotone() - mending.last < pause)
       return done_(Unavailable(What() + " loses the marks of Muster there again and again"));
     Send("PATCH", *patch, [self = shared_from_this(), uid = state.uid](Result<ApiResponse> answer) {
       if (!answer.ok()) return self->done_(Unanswered(answer.error()));
-      // It has changed meanwhile, or is gone.
+      // The object has changed in between, or is gone.
       if (answer->status == 404 || answer->status == 409 || answer->status == 422)
         return self->Look();
       if (!answer->ok()) return self->done_(ErrorOf(*answer));
-      Mending& mended = self->session_->MendingOf(uid);
+      MarkRepairs& mended = self->session_->MendingOf(uid);
       ++mended.times;
       mended.last = self->session_->Monotone();
       const std::string note = "somebody took the marks of Muster off " + self->What() +
@@ -90,17 +98,17 @@ class ConfirmCall : public std::enable_shared_from_this<ConfirmCall> {
     });
   }
 
+  // The object does not exist: removes what it has left running.
   void Gone() {
     session_->ForgetMending(uid_);
     if (uid_.empty()) return done_(Presence{});
     RemoveLeftovers(session_, {attempt_, object_, uid_},
                     [self = shared_from_this()](Result<std::string> left) {
-                      if (!left.ok()) return self->done_(left.error());
-                      Presence presence;
-                      if (!left->empty())
-                        presence.note = "it had left " + *left + " behind, which were removed";
-                      self->done_(std::move(presence));
-                    });
+      if (!left.ok()) return self->done_(left.error());
+      Presence presence;
+      if (!left->empty()) presence.note = "it had left " + *left + " behind, which were removed";
+      self->done_(std::move(presence));
+    });
   }
 
   std::string What() const { return object_.kind + " " + object_.ns + "/" + object_.name; }

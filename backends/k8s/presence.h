@@ -1,6 +1,6 @@
-// Whether an attempt's object that the member does not tell of any more is really gone. A watch
-// with a label selector tells a deletion too when somebody takes the label away, so the object is
-// asked for by name and uid, and our marks are put back on it. Runs on the session's strand.
+// ConfirmObject: finds out whether an attempt's object that is missing from the member's reports is
+// really gone. A watch with a label selector reports a deletion also when the label is removed, so
+// the object is read by name, and our marks are put back on it. Runs on the session's strand.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace muster::k8s {
 
-/// Backend::Confirm. `uid` "": whichever object of the name has the attempt's labels.
+/// Backend::Confirm. `uid` "": any object of the name that has the attempt's labels.
 void ConfirmObject(const SessionPtr& session, const AttemptLabels& attempt,
                    const RemoteObject& object, const std::string& uid, Callback<Presence> done);
 

@@ -1,3 +1,16 @@
+// Reflector: list, watch, and begin again.
+//
+// Everything but Stop and the timer's wake-up runs on the client's strand. Each list, watch and
+// pause is a round with a number; an answer that belongs to an earlier round is dropped (Current),
+// so a reflector that was told to list again need not cancel anything.
+//
+// How a watch's end is treated:
+// - its time was up: watch again from the last version; after a pause if it reported nothing, so
+//   that a member that closes every watch at once is not asked in a circle;
+// - the connection broke after it had reported something: watch again after a pause;
+// - 410 (the version is too old): list again after a pause; this is normal;
+// - stalled, refused, never opened, or broken without a report: report trouble, then list again,
+//   because the member may have gone back in time.
 #include "backends/k8s/reflector.h"
 
 #include <future>
@@ -11,8 +24,7 @@
 
 namespace muster::k8s {
 
-// All but Stop and the timer's wake-up run on the client's strand. What belongs to an earlier round
-// (a list or watch that was given up) is not listened to.
+// The state behind a Reflector; callbacks hold it, so it may outlive that.
 class Reflector::Core : public std::enable_shared_from_this<Core> {
  public:
   Core(ApiClient& client, const ClientEnvironment& environment, ReflectorOptions options,
@@ -48,15 +60,20 @@ class Reflector::Core : public std::enable_shared_from_this<Core> {
   std::uint64_t round_ = 0;
   std::string version_;
   std::shared_ptr<ApiStream> stream_;
-  std::optional<Error> refused_;  // what the watch answered instead of 200, or its ERROR event
-  bool fruitful_ = false;         // the watch has told something
+  // Why the watch was refused: its answer was not 200, or it sent an ERROR event.
+  std::optional<Error> refused_;
+  // The watch has delivered an event or a bookmark.
+  bool fruitful_ = false;
   bool stopped_ = false;
+  // Guards the three below.
   std::mutex mutex_;
-  bool halted_ = false;     // guarded by mutex_: the timer must not touch client_ any more
-  bool timer_set_ = false;  // guarded by mutex_
-  TimerId timer_ = 0;       // guarded by mutex_
+  // The timer must not use client_ any more.
+  bool halted_ = false;
+  bool timer_set_ = false;
+  TimerId timer_ = 0;
 };
 
+// Passes one stream's calls on with the number of its round.
 class Reflector::Core::Watch final : public StreamSink {
  public:
   Watch(std::weak_ptr<Core> core, std::uint64_t round) : core_(std::move(core)), round_(round) {}
@@ -76,6 +93,7 @@ class Reflector::Core::Watch final : public StreamSink {
   const std::uint64_t round_;
 };
 
+// Ends whatever is under way and lists.
 void Reflector::Core::List() {
   if (stopped_) return;
   const std::uint64_t round = ++round_;
@@ -83,14 +101,14 @@ void Reflector::Core::List() {
   const auto self = shared_from_this();
   ListCollection(client_, options_.collection,
                  {[self, round] {
-                    if (self->Current(round)) self->sink_->OnListStart();
+    if (self->Current(round)) self->sink_->OnListStart();
                   },
                   [self, round](const json::array& items) {
-                    if (self->Current(round)) self->sink_->OnPage(items);
-                  },
-                  [self, round](const Result<std::string>& version) {
-                    if (self->Current(round)) self->Listed(round, version);
-                  }});
+    if (self->Current(round)) self->sink_->OnPage(items);
+                 },
+                 [self, round](const Result<std::string>& version) {
+    if (self->Current(round)) self->Listed(round, version);
+  }});
 }
 
 void Reflector::Core::Listed(std::uint64_t round, const Result<std::string>& version) {
@@ -107,7 +125,7 @@ void Reflector::Core::OpenWatch() {
   const std::uint64_t round = ++round_;
   refused_.reset();
   fruitful_ = false;
-  // Members end their watches at different times, so that they do not come back all at once.
+  // A random part spreads the ends of all watches, so that they are not reopened all at once.
   const auto spread = static_cast<std::int64_t>(environment_.random.Next() %
                                                 static_cast<std::uint64_t>(options_.watch_s + 1));
   StreamRequest request;
@@ -133,6 +151,8 @@ void Reflector::Core::Opened(std::uint64_t round, const ApiResponse& response) {
   sink_->OnAlive();
 }
 
+// One line of the watch. A line that is no event makes the list necessary, since its content is
+// lost.
 void Reflector::Core::Line(std::uint64_t round, std::string_view line) {
   if (!Current(round) || refused_) return;
   MemberDocument parsed(line);
@@ -140,19 +160,20 @@ void Reflector::Core::Line(std::uint64_t round, std::string_view line) {
   const json::string* type = FindText(event, "type");
   if (type == nullptr || FindObject(event, "object") == nullptr) {
     refused_ = Error{Code::kDataLoss, "the member's watch sent a line that is no event"};
-    // Whatever it was about is in the next list.
+    // The next list has what this line was about.
     std::exchange(stream_, nullptr)->Close();
     return Trouble(*refused_, true);
   }
   Event(std::string_view(*type), *event);
 }
 
+// Delivers one event. An ERROR event is followed by the end of the stream.
 void Reflector::Core::Event(std::string_view type, json::object& event) {
   json::value& object = event.at("object");
   if (type == "ERROR") {
     const ApiStatus status = ReadApiStatus(object);
     refused_ = Error{status.code == 410 ? Code::kOutOfRange : Code::kUnavailable, status.message};
-    return;  // the end of the stream follows
+    return;
   }
   if (const json::string* version = FindText(object, {"metadata", "resourceVersion"}))
     version_ = *version;
@@ -164,26 +185,27 @@ void Reflector::Core::Event(std::string_view type, json::object& event) {
   if (type == "DELETED") return sink_->OnEvent(EventType::kDeleted, object);
 }
 
+// The stream has ended; see the top of this file.
 void Reflector::Core::Ended(std::uint64_t round, const Status& how) {
   if (!Current(round)) return;
   stream_ = nullptr;
   if (refused_) {
-    // 410 is every day's business: the version is too old, a list gives a new one.
+    // 410 is normal: the version is too old, and a list gives a new one.
     if (refused_->code == Code::kOutOfRange) return Later(retry_.Next(environment_.random), true);
     return Trouble(*refused_, true);
   }
   if (!how) {
     const bool broken = how.error().code == Code::kUnavailable && fruitful_;
-    // A watch that broke in use is taken up where it ended. One that stalled, could not be opened
-    // or told nothing may belong to a member that has gone back in time meanwhile.
+    // A watch that broke in use continues where it ended.
     if (broken) return Later(retry_.Next(environment_.random), false);
     return Trouble(how.error(), true);
   }
-  // Its time was up, or the member let it go. One that told nothing must not be asked in a circle.
+  // The watch's time was up, or the member closed it.
   if (fruitful_) return OpenWatch();
   Later(retry_.Next(environment_.random), false);
 }
 
+// Reports the error and goes on after a pause, which is longer for an absent or forbidden resource.
 void Reflector::Core::Trouble(const Error& error, bool relist) {
   const std::uint64_t round = round_;
   sink_->OnTrouble(error);
@@ -195,20 +217,21 @@ void Reflector::Core::Trouble(const Error& error, bool relist) {
   Later(pause, relist);
 }
 
+// Starts a pause as a round of its own, replacing an earlier one.
 void Reflector::Core::Later(std::int64_t ms, bool relist) {
   const std::uint64_t round = ++round_;
   std::lock_guard lock(mutex_);
   if (halted_) return;
   if (timer_set_) environment_.timers.Cancel(timer_);
   timer_set_ = true;
-  timer_ = environment_.timers.At(
-      environment_.clock.Now() + MillisToNanos(ms), [weak = weak_from_this(), round, relist] {
-        const auto self = weak.lock();
-        if (self == nullptr) return;
-        std::lock_guard inner(self->mutex_);
-        if (self->halted_) return;
-        self->client_.Post([self, round, relist] { self->Wake(round, relist); });
-      });
+  timer_ = environment_.timers.At(environment_.clock.Now() + MillisToNanos(ms),
+                                  [weak = weak_from_this(), round, relist] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    std::lock_guard inner(self->mutex_);
+    if (self->halted_) return;
+    self->client_.Post([self, round, relist] { self->Wake(round, relist); });
+  });
 }
 
 void Reflector::Core::Wake(std::uint64_t round, bool relist) {
@@ -220,6 +243,8 @@ void Reflector::Core::Wake(std::uint64_t round, bool relist) {
   }
 }
 
+// After halted_ is set the timer does nothing; then the strand is asked to end the stream and,
+// unless we are on it, waited for.
 void Reflector::Core::Stop() {
   {
     std::lock_guard lock(mutex_);
@@ -232,7 +257,7 @@ void Reflector::Core::Stop() {
   };
   if (client_.OnStrand()) return end();
   std::promise<void> ended;
-  // A client that has stopped calls nobody.
+  // A client that has stopped accepts no post, and makes no calls either.
   if (client_.Post([&] {
         end();
         ended.set_value();

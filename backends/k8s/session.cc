@@ -1,3 +1,16 @@
+// Session: its life, its timer, its facts, and small services for the calls. session_connect.cc
+// holds the way to a ready session, session_follow.cc the reports and lists.
+//
+// A session is made and closed by the backend's keeper thread; between the two everything runs on
+// the strand of its ApiClient, one callback at a time. Close posts End to the strand and waits for
+// it, so that no callback is left when the client stops: lists fail, delayed work runs at once and
+// sees closed().
+//
+// Tick, once a second, probes the member when that is due, looks for kinds that were not installed,
+// asks for a new session when credentials are refused, and tells the facts. Facts go to the sink
+// when they have changed and at least once per heartbeat period; the heartbeat's age is what
+// `muster cluster describe` shows. When a member becomes healthy again, OnGap follows, because
+// changes may have been missed.
 #include "backends/k8s/session.h"
 
 #include <algorithm>
@@ -10,15 +23,19 @@ namespace muster::k8s {
 namespace {
 
 constexpr std::int64_t kTickMs = 1000;
-// However long the heartbeat's period is: a member that is lost is found in seconds.
+// A lost member is found within seconds, however long the heartbeat period is.
 constexpr std::int64_t kProbeAtLeastEvery = 10 * kNanosPerSecond;
-constexpr std::int64_t kTickSlack = kTickMs * kNanosPerMilli / 2;  // ticks are not on the dot
-constexpr std::int64_t kDiscoverEvery = 60 * kNanosPerSecond;      // kinds that were missing
+// Ticks come a little early or late; half a tick keeps a period from being missed by that.
+constexpr std::int64_t kTickSlack = kTickMs * kNanosPerMilli / 2;
+// How often missing kinds are looked for.
+constexpr std::int64_t kDiscoverEvery = 60 * kNanosPerSecond;
 constexpr std::int64_t kRenewEvery = 5 * kNanosPerSecond;
-constexpr std::size_t kQuietRequests = 4;  // half of a member's connections, as a rule
-constexpr std::int64_t kTroubleShown = 3 * kNanosPerSecond;  // a stream that is opened anew is none
+// Half of a member's usual connections.
+constexpr std::size_t kQuietRequests = 4;
+// Trouble that is shorter is not shown: reopening a stream takes a moment.
+constexpr std::int64_t kTroubleShown = 3 * kNanosPerSecond;
 
-// By all but their time.
+// Whether two facts are equal in all but their time.
 bool Same(const ClusterFacts& a, const ClusterFacts& b) {
   const bool same_kinds =
       a.kinds == nullptr || b.kinds == nullptr ? a.kinds == b.kinds : *a.kinds == *b.kinds;
@@ -78,6 +95,7 @@ void Session::Close() {
   slots_.clear();
 }
 
+// On the strand: answers everything that waits, so that no callback comes later.
 void Session::End() {
   closed_ = true;
   ready_ = false;
@@ -135,26 +153,30 @@ std::optional<Error> Session::Lacks(const KindInfo& kind) const {
   return Error{Code::kFailedPrecondition, "it does not run the kind " + std::string(kind.kind)};
 }
 
+// The timer's thread only posts to the strand, through door_, which Close empties. The work is kept
+// in delayed_, so that End can run it early.
 void Session::Later(std::int64_t ms, std::function<void()> work) {
   if (closed_) return work();
   const std::uint64_t id = next_delayed_++;
   delayed_[id] = std::move(work);
   environment_.timers.At(environment_.clock.Now() + MillisToNanos(ms),
                          [weak = weak_from_this(), door = door_, id] {
-                           std::lock_guard lock(door->mutex);
-                           if (door->client == nullptr) return;
-                           door->client->Post([weak, id] {
-                             const SessionPtr self = weak.lock();
-                             if (self == nullptr) return;
-                             const auto found = self->delayed_.find(id);
-                             if (found == self->delayed_.end()) return;
-                             const auto due = std::move(found->second);
-                             self->delayed_.erase(found);
-                             due();
-                           });
-                         });
+    std::lock_guard lock(door->mutex);
+    if (door->client == nullptr) return;
+    door->client->Post([weak, id] {
+      const SessionPtr self = weak.lock();
+      if (self == nullptr) return;
+      const auto found = self->delayed_.find(id);
+      if (found == self->delayed_.end()) return;
+      const auto due = std::move(found->second);
+      self->delayed_.erase(found);
+      due();
+    });
+  });
 }
 
+// Remembers a created object until a reflector reports it: List must not answer from the cache
+// before.
 void Session::NoteMade(const ObjectState& made) {
   if (cache_ != nullptr && cache_->VersionOf(made.uid)) return;
   made_[made.uid] = {made.resource_version, made.generation};
@@ -174,9 +196,11 @@ void Session::WhenQuiet(QuietWork work) {
   RunQuiet();
 }
 
-// One is always under way, so that they come to an end beside work that never ceases.
+// Starts waiting work while fewer than kQuietRequests requests are under way. One piece always
+// runs, so that acknowledgements end even if jobs never cease to come.
 void Session::RunQuiet() {
-  if (std::exchange(starting_quiet_, true)) return;  // a work that was over at once
+  // Work that ends at once calls this again; the loop below goes on for it.
+  if (std::exchange(starting_quiet_, true)) return;
   while (!quiet_.empty() && (closed_ || quiet_running_ == 0 || client_->Held() < kQuietRequests)) {
     const QuietWork work = std::move(quiet_.front());
     quiet_.pop_front();
@@ -189,6 +213,7 @@ void Session::RunQuiet() {
   starting_quiet_ = false;
 }
 
+// The returned token's deleter removes the entry, if the session still lives.
 std::shared_ptr<void> Session::OnDeleted(const std::string& uid, std::function<void()> wake) {
   const std::uint64_t id = next_wake_++;
   wakes_[uid][id] = std::move(wake);
@@ -202,6 +227,7 @@ std::shared_ptr<void> Session::OnDeleted(const std::string& uid, std::function<v
   });
 }
 
+// Runs once a second until the session is closed.
 void Session::Tick() {
   if (closed_) return;
   const Monotonic now = environment_.clock.Now();
@@ -219,6 +245,8 @@ void Session::Tick() {
   Later(kTickMs, [self = shared_from_this()] { self->Tick(); });
 }
 
+// Healthy means: ready, the last probe succeeded, the client reaches the API server, and no
+// collection that counts has been in trouble for longer than kTroubleShown.
 bool Session::Healthy() const {
   if (!ready_ || !probe_trouble_.empty() || !client_->Health().reachable) return false;
   const Monotonic now = environment_.clock.Now();
@@ -229,6 +257,7 @@ bool Session::Healthy() const {
   return true;
 }
 
+// The sentence of the facts: the first trouble found, else version, nodes and what is missing.
 std::string Session::Message() const {
   const ApiHealth health = client_->Health();
   std::string since;
@@ -255,6 +284,7 @@ std::string Session::Message() const {
          std::to_string(nodes_.nodes()) + " nodes take pods" + absent + unseen;
 }
 
+// The member's facts as of now. `observed_at` is the time of its last answer, not of this call.
 ClusterFacts Session::FactsNow() {
   nodes_.Sum(&loads_);
   ClusterFacts now;
@@ -269,7 +299,8 @@ ClusterFacts Session::FactsNow() {
   now.version = version_;
   now.healthy = Healthy();
   now.observed_at = last_answer_;
-  if (cache_ == nullptr) return now;  // its kinds have not been asked for yet
+  // Before discovery the kinds are not known.
+  if (cache_ == nullptr) return now;
   std::vector<std::string> kinds;
   for (const Slot& slot : slots_) {
     if (slot.kind != nullptr && slot.absent.empty()) kinds.emplace_back(slot.kind->kind);
@@ -282,7 +313,7 @@ ClusterFacts Session::FactsNow() {
 void Session::TellFacts() {
   if (closed_) return;
   ClusterFacts now = FactsNow();
-  // A disturbance too short to be shown keeps the word that was there.
+  // During a disturbance that is too short to be shown the message stays as it was.
   const ClusterFacts before = facts();
   now.message = now.healthy && before.healthy && !Synced() ? before.message : Message();
   const Monotonic at = environment_.clock.Now();
@@ -291,7 +322,7 @@ void Session::TellFacts() {
     std::lock_guard lock(mutex_);
     facts_ = now;
   }
-  // Told again, for their time: that is the heartbeat.
+  // Unchanged facts are sent again once per period, for their time: that is the heartbeat.
   if (same && at - last_facts_ < heartbeat_ - kTickSlack) return;
   last_facts_ = at;
   const bool back = now.healthy && !was_healthy_;

@@ -1,9 +1,8 @@
-// Session: one connection to one member, from the first probe until something makes a new one
-// necessary (another incarnation, a restored backup, a changed kubeconfig, the end). It finds out
-// what the member is, follows what is ours there, tells the sink, and carries the calls.
+// Session: one connection to one member, from the first probe until something requires a new one
+// (another incarnation, a restored backup, a changed kubeconfig, the backend's end). It finds out
+// what the member is, follows Muster's objects there, reports to the sink, and carries the calls.
 //
-// Everything runs on the strand of its ApiClient; what other threads may call says so. README.md,
-// "A session".
+// Everything runs on the strand of its ApiClient, except the methods under "Any thread".
 #pragma once
 
 #include <deque>
@@ -33,21 +32,22 @@ struct SessionOptions {
   std::string instance_id;  // of this Muster: the value of the label muster.io/instance
   LabelMap labels;          // declared for the member
   int connections = 0;      // 0: the client's own number
-  /// Then it is ready without the pods of others: a member may have a hundred thousand of them.
+  /// After this time the session is ready even if the pods of others are not listed: a member may
+  /// have a hundred thousand of them.
   std::int64_t others_within_ms = 5000;
   std::int64_t heartbeat_s = 60;  // MemberCluster::heartbeat_s
 };
 
 /// How often our marks were put back on an object, and when last.
-struct Mending {
+struct MarkRepairs {
   int times = 0;
   Monotonic last;
 };
 
 /// Why a session must be replaced by another.
 enum class Renewal : std::uint8_t {
-  kOtherMember,  // another incarnation answers, or the same one taken back in time
-  kCredentials,  // what the kubeconfig says is refused: it may have changed
+  kOtherMember,  // another incarnation answers, or the same one restored from a backup
+  kCredentials,  // the credentials are refused; the kubeconfig may have changed
 };
 
 class Session : public std::enable_shared_from_this<Session> {
@@ -56,8 +56,8 @@ class Session : public std::enable_shared_from_this<Session> {
   static std::shared_ptr<Session> Make(const ClientEnvironment& environment, MemberAccess access,
                                        SessionOptions options, ObservationSink& sink,
                                        std::function<void(Renewal)> renew);
-  /// Any thread but the strand: ends everything; every callback has been called when it returns.
-  /// Whoever made it calls this before letting it go.
+  /// Any thread but the strand. Ends everything; every callback has been called when it returns.
+  /// The owner must call it before it drops the session.
   void Close();
 
   // Any thread.
@@ -67,67 +67,69 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Null before the member was reached.
   std::shared_ptr<AttemptCache> cache() const;
   ClusterFacts facts() const;
-  /// Asks for everything; answered on the strand.
+  /// Asks for all attempts; answered on the strand.
   void List(Callback<std::vector<Observation>> done);
-  /// Nothing happens once it is closed.
+  /// No effect once the session is closed.
   void SetHeartbeat(std::int64_t seconds);
 
-  // On the strand, for calls.
-  /// Why nothing can be asked of it now; nothing if it is connected.
+  /// The reason why no call is possible now; nothing if the session is ready.
   std::optional<Error> Down() const;
-  /// Why a kind cannot be had here (kFailedPrecondition); nothing if it can.
+  /// Why the member does not serve a kind (kFailedPrecondition); nothing if it does.
   std::optional<Error> Lacks(const KindInfo& kind) const;
   /// Looks again whether a kind that was lacking is installed by now; then calls `then`.
   void Seek(const KindInfo& kind, std::function<void()> then);
   const std::string& incarnation() const { return incarnation_; }
-  /// Runs `work` that much later, or at once when the session ends: then closed() is true.
+  /// Runs `work` after that time, or at once when the session ends: then closed() is true.
   void Later(std::int64_t ms, std::function<void()> work);
   bool closed() const { return closed_; }
-  /// An object that we made and that the reflectors have not told of yet.
+  /// Records an object that we created and that the reflectors have not reported yet.
   void NoteMade(const ObjectState& made);
-  /// As last known; nothing if it is not.
+  /// The version last seen; nothing if the object is not known.
   std::optional<ObjectVersion> VersionOf(const std::string& uid) const;
-  /// For what nobody waits for: runs `work` while the member has little else to do, and otherwise
-  /// one after another. `work` calls what it is given when it is over.
+  /// For work that no caller waits for: runs it while the member has few other requests, else one
+  /// piece after another. `work` calls `over` when it has ended.
   using QuietWork = std::function<void(std::function<void()> over)>;
   void WhenQuiet(QuietWork work);
-  /// What was sent may have been done or not: the next List asks the member itself.
+  /// A write was not answered, so it may have been done: the next List asks the member itself.
   void NoteDoubt() { doubt_ = true; }
-  /// `wake` runs when the object is told to be deleted; dropped with the returned token.
+  /// `wake` runs when the object's deletion is reported, unless the returned token is dropped
+  /// before.
   std::shared_ptr<void> OnDeleted(const std::string& uid, std::function<void()> wake);
-  /// The scale that an elastic attempt's object was last given.
+  /// The scale of the last order that resized an elastic attempt's object.
   std::int64_t& ScaleOf(const std::string& uid) { return scales_[uid]; }
-  /// Of an object that had lost our marks.
-  Mending& MendingOf(const std::string& uid) { return mendings_[uid]; }
+  /// For an object whose marks were put back.
+  MarkRepairs& MendingOf(const std::string& uid) { return mendings_[uid]; }
   void ForgetMending(const std::string& uid) { mendings_.erase(uid); }
   Monotonic Monotone() const { return environment_.clock.Now(); }
-  /// Names of its PriorityClasses; null if we may not read them.
+  /// Names of the member's PriorityClasses; null if we may not read them.
   const std::set<std::string, std::less<>>* priority_classes() const {
     return priority_classes_ ? &*priority_classes_ : nullptr;
   }
   WallTime Now() const { return environment_.clock.WallNow(); }
-  /// What is known for configuration objects, made by who first needs it; null again once the
-  /// session has ended.
+  /// The session's knowledge of configuration objects, created by the first call that needs it;
+  /// null again once the session has ended.
   std::shared_ptr<ObjectBook>& objects() { return objects_; }
 
  private:
-  /// One collection that is followed.
+  /// One collection with the reflector that follows it.
   struct Slot {
     const KindInfo* kind = nullptr;  // null: pods or nodes
-    std::string absent;              // not "": why it is not followed
+    std::string absent;              // not "": why no reflector follows it
     std::unique_ptr<Reflector> reflector;
-    bool optional = false;              // without it the member is healthy all the same
-    bool listed = false;                // by the reflector it has now
-    std::uint64_t begun = 0, done = 0;  // lists ever; never go back, for questions count on them
-    std::string trouble;                // "" while it follows
+    bool optional = false;              // the member is healthy without it
+    bool listed = false;                // by the present reflector
+    std::uint64_t begun = 0, done = 0;  // numbers of lists; they never decrease (Question::needs)
+    std::string trouble;                // "" while the reflector follows
     Monotonic trouble_since;
   };
   class Sink;
-  enum class Told : std::uint8_t { kListed, kChanged, kDeleted };
+  /// How a reflector has delivered an object.
+  enum class Delivery : std::uint8_t { kListed, kChanged, kDeleted };
+  /// A List call that waits for its answer.
   struct Question {
     std::uint64_t number = 0;
-    std::set<std::string> made;        // before it was asked, and not told of yet
-    std::vector<std::uint64_t> needs;  // by slot: the list that answers it; empty: the cache does
+    std::set<std::string> made;        // uids created before the call, not reported yet
+    std::vector<std::uint64_t> needs;  // by slot: the list to wait for; empty: the cache answers
     Callback<std::vector<Observation>> done;
   };
 
@@ -141,7 +143,6 @@ class Session : public std::enable_shared_from_this<Session> {
   bool Healthy() const;
   ClusterFacts FactsNow();
   std::string Message() const;
-  void PublishFacts();
   void RunQuiet();
 
   // session_connect.cc
@@ -163,7 +164,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void Follow();
   void StartSlot(std::size_t slot);
   void ListBegins(std::size_t slot);
-  void TakeObject(std::size_t slot, const json::object& object, Told told);
+  void TakeObject(std::size_t slot, const json::object& object, Delivery told);
   void Listed(std::size_t slot, const std::string& version);
   void Troubled(std::size_t slot, const Error& error);
   void Alive(std::size_t slot);
@@ -178,7 +179,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void FlushSoon();
   void Flush();
   void NoteRunning(const std::vector<Observation>& told);
-  void AskPods(const AttemptCache::Asking& asking);
+  void AskPods(const AttemptCache::FailedAttempt& asking);
   void Ask(Callback<std::vector<Observation>> done);
   bool CacheIsWhole() const;
   void AskMember(std::uint64_t number);
@@ -186,7 +187,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool IsAnswered(const Question& question) const;
   void AnswerQuestions();
   void FailQuestions(const Error& error);
-  /// kUnavailable, with the member's name in front of a sentence that does not begin with it.
+  /// kUnavailable with the sentence, which begins with the member's name.
   Error Away(const std::string& trouble) const;
 
   const ClientEnvironment environment_;
@@ -195,10 +196,10 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::function<void(Renewal)> renew_;
   std::unique_ptr<ApiClient> client_;
 
-  // The strand's own.
+  // Used on the strand alone.
   std::int64_t heartbeat_;  // nanoseconds
   bool closed_ = false;
-  bool ready_ = false;                             // connected, and every list has come once
+  bool ready_ = false;                             // every collection has been listed once
   std::string trouble_ = "it is being connected";  // why not ready
   int failures_ = 0;
   std::string incarnation_, version_;
@@ -206,28 +207,28 @@ class Session : public std::enable_shared_from_this<Session> {
   NodeTotals nodes_;
   PodLoads loads_;
   std::optional<std::set<std::string, std::less<>>> priority_classes_;
-  std::uint64_t newest_ = 0;  // resource version seen
+  std::uint64_t newest_ = 0;  // the largest resource version seen
   bool probing_ = false, verifying_ = false, verify_again_ = false, flushing_ = false;
-  bool holding_ = false;       // a list may be another cluster's: nothing is told
-  bool renewing_ = false;      // it was: nothing is told any more
+  bool holding_ = false;       // a list may be another cluster's: reports wait for Verify
+  bool renewing_ = false;      // another cluster answers: no report any more
   bool doubt_ = false;         // a write was not answered
-  std::string probe_trouble_;  // of the last probe; "" if it was answered
-  bool refused_ = false;       // it was, but with 401
+  std::string probe_trouble_;  // of the last probe; "" if it succeeded
+  bool refused_ = false;       // the last probe was answered with 401
   Monotonic last_probe_, last_facts_, last_discovery_, last_full_list_, last_renewal_;
   WallTime last_answer_;
   std::unordered_map<std::string, ObjectVersion> made_;  // by uid
   std::map<std::string, std::int64_t> scales_;
-  std::map<std::string, Mending> mendings_;  // by uid
+  std::map<std::string, MarkRepairs> mendings_;  // by uid
   std::vector<Question> questions_;
   std::uint64_t asked_ = 0;
   std::uint64_t next_delayed_ = 0;
   std::map<std::uint64_t, std::function<void()>> delayed_;
-  // For timers, which must neither use the client nor keep this alive once it is closed.
-  struct Door {
+  // For timers: they must not use the client, nor keep the session alive, after its end.
+  struct ClientHandle {
     std::mutex mutex;
     ApiClient* client = nullptr;  // null when closed; guarded by mutex
   };
-  const std::shared_ptr<Door> door_ = std::make_shared<Door>();
+  const std::shared_ptr<ClientHandle> door_ = std::make_shared<ClientHandle>();
   std::map<std::string, std::map<std::uint64_t, std::function<void()>>> wakes_;
   std::uint64_t next_wake_ = 0;
   std::shared_ptr<ObjectBook> objects_;

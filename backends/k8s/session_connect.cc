@@ -1,4 +1,17 @@
-// Session: how a member is reached and what it is: its incarnation, its version, the kinds it has.
+// Session: how it finds out what the member is.
+//
+// The steps, each started by the answer to the one before: Probe (which cluster answers), AskReady,
+// AskVersion, Discover (which of the kinds are installed), then Follow (session_follow.cc). If a
+// step fails, Retry begins again after a pause that doubles from 0.5 s to 15 s, with jitter; it
+// never gives up.
+//
+// Probe reads the namespace kube-system, whose uid is the member's incarnation. It is repeated
+// while the session lives. Another uid means that another cluster answers at the address. A list
+// version behind the versions already seen means that the member was restored from a backup. Both
+// end the session, for no knowledge in it can be trusted; its owner makes another.
+//
+// A kind without its CRD is refused with a sentence and looked for again every minute, and when a
+// job of the kind is dispatched (Seek).
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -15,12 +28,13 @@ namespace {
 constexpr std::int64_t kProbeMs = 10'000;
 constexpr std::int64_t kRetryMs = 500, kRetryMaxMs = 15'000;
 
-// The namespace that exists once per cluster and never goes: its uid names the cluster. Read as a
-// list, whose resourceVersion says how far the member's history has come.
+// The namespace kube-system exists once per cluster and is never deleted, so its uid identifies the
+// cluster. It is read as a list, because a list's resourceVersion is that of the whole cluster.
 std::string ProbeTarget() {
   return "/api/v1/namespaces?fieldSelector=" + PercentEncode("metadata.name=kube-system");
 }
 
+// A resource version as a number; 0 if it is none. Versions of one cluster increase.
 std::uint64_t NumberOf(std::string_view version) {
   std::uint64_t number = 0;
   const auto [end, failed] =
@@ -46,7 +60,7 @@ void Session::Connect() {
   });
 }
 
-// An API server that has only just started does not tell of all its kinds yet.
+// An API server that has just started does not list all its kinds yet; /readyz says when it does.
 void Session::AskReady() {
   client_->Send(Get("/readyz"), [self = shared_from_this()](Result<ApiResponse> answer) {
     if (self->closed_) return;
@@ -56,6 +70,8 @@ void Session::AskReady() {
   });
 }
 
+// Sets up one slot per kind and three more (our pods, pods of others, nodes), then discovers the
+// kinds.
 void Session::AskVersion() {
   client_->Send(Get("/version"), [self = shared_from_this()](Result<ApiResponse> answer) {
     if (self->closed_) return;
@@ -83,6 +99,7 @@ void Session::TakeVersion(const ApiResponse& answer) {
   if (answer.ok() && body.ok()) version_ = Reader(&*body)["gitVersion"].Text(64);
 }
 
+// Fails the lists that wait, and connects again after the pause.
 void Session::Retry(const std::string& trouble) {
   trouble_ = trouble;
   FailQuestions(Away(trouble));
@@ -92,6 +109,7 @@ void Session::Retry(const std::string& trouble) {
         [self = shared_from_this()] { self->Connect(); });
 }
 
+// Reads the namespace kube-system. `then` gets the reason if that fails.
 void Session::Probe(std::function<void(std::optional<Error>)> then) {
   probing_ = true;
   const std::uint64_t before = newest_;
@@ -123,7 +141,8 @@ void Session::Probe(std::function<void(std::optional<Error>)> then) {
   });
 }
 
-// `before`: how far we had seen when the question was sent.
+// Judges a probe's answer. `before` is the newest version that had been seen when the probe was
+// sent: the answer must not be older.
 void Session::Probed(const std::string& uid, std::uint64_t version, std::uint64_t before) {
   if (incarnation_.empty()) incarnation_ = uid;
   const bool other = uid != incarnation_;
@@ -137,19 +156,21 @@ void Session::Probed(const std::string& uid, std::uint64_t version, std::uint64_
   renew_(Renewal::kOtherMember);
 }
 
-// The kinds of one group are told by one answer; slots go one after another, which is quick enough.
+// Asks for one kind after another, from `slot` on. A 404 means that the kind's group is not
+// installed.
 void Session::Discover(std::size_t slot, std::function<void(std::optional<Error>)> then) {
   if (slot >= slots_.size() || slots_[slot].kind == nullptr) return then(std::nullopt);
   client_->Send(Get(GroupPath(slots_[slot].kind->api_version)),
                 [self = shared_from_this(), slot,
                  then = std::move(then)](Result<ApiResponse> answer) mutable {
-                  if (!answer.ok()) return then(answer.error());
-                  if (!answer->ok() && answer->status != 404) return then(ErrorOf(*answer));
-                  self->Discovered(&self->slots_[slot], *answer);
-                  self->Discover(slot + 1, std::move(then));
-                });
+    if (!answer.ok()) return then(answer.error());
+    if (!answer->ok() && answer->status != 404) return then(ErrorOf(*answer));
+    self->Discovered(&self->slots_[slot], *answer);
+    self->Discover(slot + 1, std::move(then));
+  });
 }
 
+// Sets `absent` by the resources that the group lists.
 void Session::Discovered(Slot* slot, const ApiResponse& response) {
   bool found = false;
   if (const auto body = ParseMemberJson(response.body); response.ok() && body.ok()) {
@@ -165,20 +186,22 @@ std::string Session::AbsentText(const KindInfo& kind) const {
          ") is not installed on member cluster " + options_.member;
 }
 
+// Without the permission to list them priority_classes_ stays empty, and none is left out of
+// objects.
 void Session::AskPriorityClasses() {
   client_->Send(Get(CollectionPath("scheduling.k8s.io/v1", "priorityclasses", "")),
                 [self = shared_from_this()](Result<ApiResponse> answer) {
-                  if (!answer.ok() || !answer->ok()) return;
-                  const auto body = ParseMemberJson(answer->body);
-                  if (!body.ok()) return;
-                  auto& names = self->priority_classes_.emplace();
-                  Reader(&*body)["items"].Each([&](const Reader& item) {
-                    names.insert(item["metadata"]["name"].Text(kNameBytes));
-                  });
-                });
+    if (!answer.ok() || !answer->ok()) return;
+    const auto body = ParseMemberJson(answer->body);
+    if (!body.ok()) return;
+    auto& names = self->priority_classes_.emplace();
+    Reader(&*body)["items"].Each(
+        [&](const Reader& item) { names.insert(item["metadata"]["name"].Text(kNameBytes)); });
+  });
 }
 
-// A CRD may be installed later, and a member is upgraded under way.
+// Repeats version and discovery: a CRD may be installed later, and members are upgraded while the
+// daemon runs.
 void Session::DiscoverAgain() {
   last_discovery_ = environment_.clock.Now();
   client_->Send(Get("/version"), [self = shared_from_this()](Result<ApiResponse> answer) {
@@ -195,15 +218,16 @@ void Session::Seek(const KindInfo& kind, std::function<void()> then) {
   client_->Send(
       Get(GroupPath(kind.api_version)),
       [self = shared_from_this(), &kind, then = std::move(then)](Result<ApiResponse> answer) {
-        for (Slot& slot : self->slots_) {
-          if (slot.kind != &kind || !answer.ok()) continue;
-          if (answer->ok() || answer->status == 404) self->Discovered(&slot, *answer);
-        }
-        self->StartFound();
-        then();
+    for (Slot& slot : self->slots_) {
+      if (slot.kind != &kind || !answer.ok()) continue;
+      if (answer->ok() || answer->status == 404) self->Discovered(&slot, *answer);
+    }
+    self->StartFound();
+    then();
       });
 }
 
+// Starts reflectors for kinds that have been found.
 void Session::StartFound() {
   if (closed_ || cache_ == nullptr) return;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {

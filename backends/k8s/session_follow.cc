@@ -1,5 +1,22 @@
-// Session: what the member has of ours, followed by reflectors into the cache, told to the sink,
-// and given as lists.
+// Session: follows the member's collections, reports changes to the sink, and answers lists.
+//
+// Following. Each slot has a reflector, which calls ListBegins, TakeObject and Listed through Sink.
+// The session becomes ready when every slot that counts has been listed once. Pods of others are
+// optional: if listing them is forbidden (403) or takes too long, they count as no load, and the
+// facts say so.
+//
+// Reporting. Changes are collected for kFlushMs, and of one object the latest state is reported. A
+// later list may come from another cluster that answers at the address; then every object would
+// seem missing. So after such a list nothing is reported (holding_) until a probe sent after it has
+// shown the same incarnation (Verify).
+//
+// Lists. A List call is a Question. The cache may answer it if it is a complete list plus every
+// event since. An object that the cache lacks was then deleted, or was created after the last
+// event; the second can only be an object that this daemon created, whose uid NoteMade recorded,
+// and the question waits until the reflectors have reported it. The member itself is listed
+// (AskMember) if that takes more than kSeenWithinMs, if a write was not answered (doubt_), if a
+// stream is in trouble, if a list is being verified, or if the last real list is older than ten
+// minutes.
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -15,14 +32,17 @@ namespace {
 
 constexpr char kPodsPath[] = "/api/v1/pods";
 constexpr char kNodesPath[] = "/api/v1/nodes";
-// What is bound and has not ended: the rest takes no room.
+// Only pods that are bound and have not ended take room.
 constexpr char kBoundPods[] = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed";
-constexpr std::int64_t kFlushMs = 20;         // changes of one object in between are told as one
-constexpr std::size_t kFlushObjects = 500;    // then others on the strand have their turn
-constexpr std::int64_t kSeenWithinMs = 2000;  // what was made is told of in milliseconds
+// Changes of one object within this time are reported as one.
+constexpr std::int64_t kFlushMs = 20;
+// At most so many reports in one turn; then other work on the strand gets its turn.
+constexpr std::size_t kFlushObjects = 500;
+// A watch normally reports a created object within milliseconds.
+constexpr std::int64_t kSeenWithinMs = 2000;
 constexpr std::int64_t kFullListEvery = 600 * kNanosPerSecond;
 
-std::uint64_t NumberOf(std::string_view version) {
+std::uint64_t SequenceOf(std::string_view version) {
   std::uint64_t number = 0;
   std::from_chars(version.data(), version.data() + version.size(), number);
   return number;
@@ -35,21 +55,21 @@ bool AnyRuns(const std::vector<Observation>& told) {
 
 }  // namespace
 
-/// Hands what one reflector tells to its session, which outlives it.
+// Passes the calls of one reflector to its session, which outlives it.
 class Session::Sink final : public ReflectorSink {
  public:
   Sink(Session& session, std::size_t slot) : session_(session), slot_(slot) {}
   void OnListStart() override { session_.ListBegins(slot_); }
   void OnPage(const json::array& items) override {
     for (const json::value& item : items) {
-      if (item.is_object()) session_.TakeObject(slot_, item.get_object(), Told::kListed);
+      if (item.is_object()) session_.TakeObject(slot_, item.get_object(), Delivery::kListed);
     }
   }
   void OnListed(const std::string& version) override { session_.Listed(slot_, version); }
   void OnEvent(EventType type, const json::value& object) override {
     if (!object.is_object()) return;
     session_.TakeObject(slot_, object.get_object(),
-                        type == EventType::kDeleted ? Told::kDeleted : Told::kChanged);
+                        type == EventType::kDeleted ? Delivery::kDeleted : Delivery::kChanged);
     session_.Alive(slot_);
   }
   void OnTrouble(const Error& error) override { session_.Troubled(slot_, error); }
@@ -60,6 +80,8 @@ class Session::Sink final : public ReflectorSink {
   const std::size_t slot_;
 };
 
+// Makes an empty cache and starts all reflectors. If the pods of others are not listed in time, the
+// session goes on without them.
 void Session::Follow() {
   {
     std::lock_guard lock(mutex_);
@@ -75,6 +97,8 @@ void Session::Follow() {
   });
 }
 
+// Starts the reflector of a slot. Our objects and pods are selected by the instance label; RBAC
+// cannot tell selectors apart, but a webhook authorizer can.
 void Session::StartSlot(std::size_t slot) {
   ReflectorOptions options;
   Slot& one = slots_[slot];
@@ -110,24 +134,26 @@ void Session::ListBegins(std::size_t slot) {
   }
 }
 
-void Session::TakeObject(std::size_t slot, const json::object& object, Told told) {
-  newest_ = std::max(newest_, NumberOf(Reader(object)["metadata"]["resourceVersion"].View()));
+// Takes one object of a page or an event into the totals or the cache. A deletion also wakes the
+// calls that wait for it (OnDeleted).
+void Session::TakeObject(std::size_t slot, const json::object& object, Delivery told) {
+  newest_ = std::max(newest_, SequenceOf(Reader(object)["metadata"]["resourceVersion"].View()));
   if (slot == NodeSlot()) {
-    return told == Told::kDeleted ? nodes_.Remove(object) : nodes_.Put(object);
+    return told == Delivery::kDeleted ? nodes_.Remove(object) : nodes_.Put(object);
   }
   if (slots_[slot].kind == nullptr) {
     const PodSide side = IsOurs(slot) ? PodSide::kOurs : PodSide::kOthers;
-    told == Told::kDeleted ? loads_.Remove(side, object) : loads_.Put(side, object);
+    told == Delivery::kDeleted ? loads_.Remove(side, object) : loads_.Put(side, object);
     if (side == PodSide::kOthers) return;
     PodState pod = ReadPod(object);
-    if (told == Told::kListed) return cache_->PutListedPod(std::move(pod));
-    told == Told::kDeleted ? cache_->RemovePod(pod) : cache_->PutPod(std::move(pod));
+    if (told == Delivery::kListed) return cache_->PutListedPod(std::move(pod));
+    told == Delivery::kDeleted ? cache_->RemovePod(pod) : cache_->PutPod(std::move(pod));
     return FlushSoon();
   }
   ObjectState state = ReadObject(*slots_[slot].kind, object);
   Seen(state.uid);
-  if (told == Told::kListed) return cache_->PutListed(std::move(state));
-  if (told == Told::kChanged) {
+  if (told == Delivery::kListed) return cache_->PutListed(std::move(state));
+  if (told == Delivery::kChanged) {
     cache_->Put(std::move(state));
     return FlushSoon();
   }
@@ -141,8 +167,10 @@ void Session::TakeObject(std::size_t slot, const json::object& object, Told told
   FlushSoon();
 }
 
+// A list is complete. After the first list of the session the cache is filled; after a later one of
+// our own collections the incarnation must be verified before anything is reported.
 void Session::Listed(std::size_t slot, const std::string& version) {
-  newest_ = std::max(newest_, NumberOf(version));
+  newest_ = std::max(newest_, SequenceOf(version));
   Slot& one = slots_[slot];
   if (one.kind != nullptr) {
     cache_->EndList(*one.kind);
@@ -162,11 +190,12 @@ void Session::Listed(std::size_t slot, const std::string& version) {
     FlushSoon();
     return AnswerQuestions();
   }
-  // What a later list lacks is gone, if it is still the same cluster that answers.
+  // Objects that a later list lacks are gone, provided that the same cluster has answered.
   holding_ = true;
   Verify();
 }
 
+// Makes the session ready once all collections are listed; then reports and answers what waited.
 void Session::BecomeReady() {
   if (!ready_) {
     if (!Synced()) return;
@@ -179,6 +208,8 @@ void Session::BecomeReady() {
   AnswerQuestions();
 }
 
+// Probes the member and, if it is the same incarnation, lets reports go on. A list that ended while
+// the probe was under way needs another probe.
 void Session::Verify() {
   if (verifying_) {
     verify_again_ = true;
@@ -200,15 +231,16 @@ void Session::Verify() {
   });
 }
 
+// A reflector reports trouble: lists that wait fail, and Healthy counts the time.
 void Session::Troubled(std::size_t slot, const Error& error) {
   Slot& one = slots_[slot];
   if (one.optional) return LoseOthers(&one, error);
-  // The kind was taken from the member, and with it all its objects.
+  // The CRD was removed from the member, and with it all objects of the kind.
   if (one.kind != nullptr && error.code == Code::kNotFound && !cache_->Holds(*one.kind)) {
     one.absent = AbsentText(*one.kind);
     one.trouble.clear();
     one.listed = false;
-    // At once: whoever finds the kind installed again starts a new one only where there is none.
+    // Dropped at once, because StartFound starts a new reflector only where there is none.
     one.reflector.reset();
     return BecomeReady();
   }
@@ -218,7 +250,8 @@ void Session::Troubled(std::size_t slot, const Error& error) {
   FailQuestions(Away(error.detail));
 }
 
-// What was seen of them counts on until we are told that we may not see them.
+// The pods of others cannot be followed now. Their load counts as last seen, but as none after a
+// 403.
 void Session::LoseOthers(Slot* slot, const Error& error) {
   if (slot->trouble.empty()) slot->trouble_since = environment_.clock.Now();
   const bool news = slot->trouble != error.detail;
@@ -234,11 +267,13 @@ void Session::LoseOthers(Slot* slot, const Error& error) {
   BecomeReady();
 }
 
+// The member has answered on this stream.
 void Session::Alive(std::size_t slot) {
   slots_[slot].trouble.clear();
   last_answer_ = Now();
 }
 
+// Whether every collection is listed and followed; an optional one may be in trouble.
 bool Session::Synced() const {
   return !slots_.empty() && std::all_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
     if (slot.optional) return slot.listed || !slot.trouble.empty();
@@ -255,9 +290,11 @@ void Session::FlushSoon() {
   });
 }
 
+// Reports the changes to the sink, at most kFlushObjects at a time.
 void Session::Flush() {
-  if (holding_ || renewing_ || !ready_) return;  // Verify, or being ready, flushes
-  for (const AttemptCache::Asking& asking : cache_->AwaitsPods()) AskPods(asking);
+  // Verify and BecomeReady flush again.
+  if (holding_ || renewing_ || !ready_) return;
+  for (const AttemptCache::FailedAttempt& asking : cache_->AwaitsPods()) AskPods(asking);
   std::vector<Observation> changes = cache_->TakeChanges(kFlushObjects, last_answer_);
   const bool more = changes.size() >= kFlushObjects;
   NoteRunning(changes);
@@ -265,15 +302,15 @@ void Session::Flush() {
   if (more) FlushSoon();
 }
 
-// Facts that count the machines of what runs are waited for: the next ones are told though they are
-// as before.
+// Makes the next facts go out even if unchanged. After a job has started, the engine waits for
+// facts that are newer than the observation, because only those count its pods.
 void Session::NoteRunning(const std::vector<Observation>& told) {
   if (AnyRuns(told)) last_facts_ = environment_.clock.Now() + -heartbeat_;
 }
 
-// The object's end was told before that of its pods: they are read now, so that the end has its
-// exit code.
-void Session::AskPods(const AttemptCache::Asking& asking) {
+// Reads the pods of a failed attempt, so that its end has an exit code: the object's watch may
+// report the end before the pods' watch does.
+void Session::AskPods(const AttemptCache::FailedAttempt& asking) {
   Collection pods;
   pods.path = CollectionPath("v1", "pods", asking.ns);
   pods.label_selector = std::string(kJobUidLabel) + "=" + asking.attempt.job_uid.ToString() + "," +
@@ -292,6 +329,7 @@ void Session::AskPods(const AttemptCache::Asking& asking) {
   ListCollection(*client_, pods, std::move(callbacks));
 }
 
+// Answers a List from the cache if that is whole, else from the member.
 void Session::Ask(Callback<std::vector<Observation>> done) {
   if (closed_)
     return done(Unavailable("member cluster " + options_.member + " is being connected anew"));
@@ -300,7 +338,7 @@ void Session::Ask(Callback<std::vector<Observation>> done) {
   question.done = std::move(done);
   for (const auto& [uid, version] : made_) question.made.insert(uid);
   if (!ready_) {
-    // The first lists answer it: nothing was made through this session yet.
+    // The first lists answer it, because this session has created nothing yet.
     questions_.push_back(std::move(question));
     return;
   }
@@ -308,18 +346,19 @@ void Session::Ask(Callback<std::vector<Observation>> done) {
   questions_.push_back(std::move(question));
   if (!cached) return AskMember(asked_);
   AnswerQuestions();
-  // What was made a moment ago is told of soon, or the member is asked.
+  // If the reflectors do not report a created object in time, the member is asked.
   Later(kSeenWithinMs, [self = shared_from_this(), number = asked_] {
     if (!self->closed_) self->AskMember(number);
   });
 }
 
-// README.md, "Lists", says why what the cache lacks is then not on the member.
+// Whether the cache may answer a List (see the top of this file).
 bool Session::CacheIsWhole() const {
   return ready_ && !holding_ && !renewing_ && !doubt_ && Synced() &&
          environment_.clock.Now() - last_full_list_ < kFullListEvery;
 }
 
+// Makes the question wait for fresh lists of all our collections.
 void Session::AskMember(std::uint64_t number) {
   const auto question = std::find_if(questions_.begin(), questions_.end(),
                                      [&](const Question& one) { return one.number == number; });
@@ -333,6 +372,7 @@ void Session::AskMember(std::uint64_t number) {
   }
 }
 
+// A reflector has reported an object that we created: questions that waited for it may be answered.
 void Session::Seen(const std::string& uid) {
   if (made_.erase(uid) == 0) return;
   bool answered = false;
@@ -343,6 +383,7 @@ void Session::Seen(const std::string& uid) {
   if (answered) client_->Post([self = shared_from_this()] { self->AnswerQuestions(); });
 }
 
+// Whether everything that the question waits for has come.
 bool Session::IsAnswered(const Question& question) const {
   if (question.needs.empty()) return question.made.empty();
   for (std::size_t slot = 0; slot < question.needs.size(); ++slot) {
@@ -352,6 +393,7 @@ bool Session::IsAnswered(const Question& question) const {
   return true;
 }
 
+// Answers all questions that are due with one reading of the cache.
 void Session::AnswerQuestions() {
   if (!ready_ || holding_ || renewing_ || closed_) return;
   std::vector<Question> left;
@@ -365,7 +407,7 @@ void Session::AnswerQuestions() {
     if (question.needs.empty()) continue;
     last_full_list_ = environment_.clock.Now();
     doubt_ = false;
-    // Made before a list that lacks it: it is gone again.
+    // An object that was created before the list and is not in it has been deleted since.
     for (const std::string& uid : question.made) made_.erase(uid);
   }
   const std::vector<Observation> all = cache_->All(last_answer_);

@@ -1,3 +1,20 @@
+// Attempt: carries out what the controller of its kind decides. attempt_report.cc holds the methods
+// that report, attempt_state.cc the record on disk.
+//
+// Advance is the engine: it asks the controller (a pure function of the object, all pods so far and
+// a memo) which pods to start and stop, does that, and repeats while something changes, up to
+// kRounds times. It is called after every change of a pod's directory (inotify), after a timer, and
+// after orders. The controller's end, Succeeded or Failed, is written first; then all pods are
+// stopped; the attempt has ended when none is left.
+//
+// Nothing runs twice. A supervisor holds a lock on its pod's file `alive`, and writes status.json
+// before it starts any container. So a free lock without a status means that no container ever ran,
+// and the supervisor is started (at most kSpawns times); a free lock with an unfinished status
+// means that the supervisor was killed, so its remains are killed and the pod has failed
+// (OnSilence).
+//
+// attempt.json is written before the action that it describes, so a daemon that dies between the
+// two repeats the action. What the disk or the kernel refuses is tried again after kRetryUs.
 #include "backends/local/attempt.h"
 
 #include <algorithm>
@@ -10,13 +27,18 @@
 namespace muster::local {
 namespace {
 
-constexpr int kRounds = 64;  // of one Advance: each starts or ends something
-constexpr std::int64_t kRetryUs = 5 * kMicrosPerSecond;  // after the disk or the kernel refused
-constexpr std::int64_t kSupervisorSlackNs = 15 * kNanosPerSecond;  // beyond the grace period
+// Rounds of one Advance; each starts or ends a pod.
+constexpr int kRounds = 64;
+constexpr std::int64_t kRetryUs = 5 * kMicrosPerSecond;
+// How long beyond the grace period a supervisor may take to stop its pod.
+constexpr std::int64_t kSupervisorSlackNs = 15 * kNanosPerSecond;
 constexpr std::int64_t kDefaultGraceMs = 30'000;
+// Other users may pass through the directory, but not list it.
 constexpr unsigned kPassOnly = 0711;
-constexpr int kSpawns = 3;  // of a supervisor that ends before it says anything
+// How often a supervisor is started that ends before it writes a status.
+constexpr int kSpawns = 3;
 
+// Pod names become directories.
 bool IsFileName(const std::string& name) {
   return !name.empty() && name[0] != '.' && name.find('/') == std::string::npos &&
          name.size() <= 200;
@@ -56,11 +78,11 @@ Result<std::shared_ptr<Attempt>> Attempt::Create(AttemptWorld& world, const std:
   state.suspended = true;
   state.scale = order.scale;
   state.ports = std::move(ports);
-  // Others may pass to what is theirs below, and see nothing on the way.
+  // Containers of other users must reach their volumes below, but need not list these directories.
   if (Status made = MakeDirectories(dir, kPassOnly); !made.ok()) return made.error();
   if (Status made = MakeDirectories(dir + "/pods", kPassOnly); !made.ok()) return made.error();
   if (Status wrote = WriteManifests(dir, order); !wrote.ok()) return wrote.error();
-  // Last: a directory without it never was an attempt.
+  // attempt.json comes last: a directory without it is no attempt and is removed at the next start.
   if (Status wrote = WriteAttemptState(dir, state); !wrote.ok()) return wrote.error();
   if (Status loaded = attempt->Load(); !loaded.ok()) return loaded.error();
   return attempt;
@@ -86,9 +108,11 @@ Status Attempt::Load() {
   return Done{};
 }
 
+// Reads all pods in the order in which they were started, and watches those that live.
 void Attempt::AdoptPods() {
   for (const std::string& name : ListDirectory(dir_ + "/pods")) {
-    if (name[0] == '.') continue;  // was being written when the process died: nothing ran in it
+    // A directory that was being written when the daemon died; no container ran in it.
+    if (name[0] == '.') continue;
     auto pod = std::make_unique<Pod>();
     pod->dir = dir_ + "/pods/" + name;
     Result<PodOnDisk> disk = ReadPodDirectory(pod->dir, &pod->sequence);
@@ -119,7 +143,7 @@ Status Attempt::Resize(const DispatchOrder& order) {
   if (order.scale <= state_.scale || state_.outcome.phase != RemotePhase::kPending) return Done{};
   const Result<json::object> object = ParseManifest(order.object.json);
   if (!object.ok()) return object.error();
-  // The number comes last: without it the same order is carried out again.
+  // attempt.json with the new scale comes last: without it the same order is carried out again.
   if (Status wrote = WriteManifests(dir_, order); !wrote.ok()) return wrote;
   object_ = *object;
   const std::int64_t before = std::exchange(state_.scale, order.scale);
@@ -130,13 +154,13 @@ Status Attempt::Resize(const DispatchOrder& order) {
   return Done{};
 }
 
-void Attempt::Remove(const RemovePolicy& policy, Callback<Removed> done) {
-  if (state_.removed && policy.keep_logs) return done(Removed{true});
+void Attempt::Remove(const RemovePolicy& policy, Callback<RemovalResult> done) {
+  if (state_.removed && policy.keep_logs) return done(RemovalResult{true});
   state_.keep_logs = policy.keep_logs && (!state_.removing || state_.keep_logs);
   state_.removing = true;
   state_.grace_ms = policy.grace_period_s < 0 ? -1 : SecondsToMillis(policy.grace_period_s);
-  // On a full disk the pods go all the same; should this process die meanwhile, the caller asks
-  // again.
+  // Even if the disk is full, the pods are stopped. If the daemon dies before they are gone, the
+  // dispatcher repeats the removal.
   if (Status wrote = WriteAttemptState(dir_, state_); !wrote.ok()) trouble_ = wrote.error().detail;
   waiting_.push_back(std::move(done));
   StopAll(state_.grace_ms);
@@ -155,6 +179,7 @@ int Attempt::live_pods() const {
                                         [](const auto& pod) { return pod->disk.record.live(); }));
 }
 
+// Writes attempt.json; schedules another try if that fails.
 bool Attempt::Save() {
   const Status wrote = WriteAttemptState(dir_, state_);
   trouble_ = wrote.ok() ? "" : wrote.error().detail;
@@ -163,7 +188,8 @@ bool Attempt::Save() {
 }
 
 void Attempt::Advance() {
-  const std::shared_ptr<Attempt> self = shared_from_this();  // FinishRemoval drops the owner's
+  // FinishRemoval makes the backend drop its reference.
+  const std::shared_ptr<Attempt> self = shared_from_this();
   wake_at_ = {};
   KillOverdue();
   for (int round = 0; round < kRounds && Round(); ++round) {
@@ -173,18 +199,20 @@ void Attempt::Advance() {
   Report();
 }
 
-/// One look at what is due; true if something came of it that may make more due.
+// Does what is due once; true if that may make more due.
 bool Attempt::Round() {
   if (state_.suspended || leaving() || state_.outcome.ended.set()) return false;
   if (state_.outcome.phase == RemotePhase::kPending) return StepController();
   StopAll(-1);
   if (live_pods() > 0) return false;
-  // An end counts once nothing of the attempt runs any more.
+  // The attempt has ended only when none of its pods runs any more.
   state_.outcome.ended = world_.options.clock->WallNow();
   if (!Save()) state_.outcome.ended = {};
   return false;
 }
 
+// Asks the controller and carries out its answer. True if another round is needed at once: the
+// attempt has ended, a pod was refused, or the controller wants to be asked again now.
 bool Attempt::StepController() {
   std::vector<PodRecord> records;
   for (const auto& pod : pods_) records.push_back(pod->disk.record);
@@ -228,6 +256,7 @@ bool Attempt::StepController() {
   return refused || (output.wake_at.set() && output.wake_at <= input.now);
 }
 
+// Starts pods until one cannot be started; the others wait for the next try.
 void Attempt::StartPods(std::vector<PodWish> wishes) {
   if (wishes.empty()) return;
   AddHosts(wishes);
@@ -239,7 +268,8 @@ void Attempt::StartPods(std::vector<PodWish> wishes) {
   trouble_.clear();
 }
 
-/// False if the disk or the kernel refused, which is tried again.
+// Writes a pod's directory and starts its supervisor. A pod that cannot be built is written as
+// failed. False if the disk or the kernel refused, which is tried again.
 bool Attempt::StartPod(const PodWish& wish) {
   const WallTime now = world_.options.clock->WallNow();
   auto pod = std::make_unique<Pod>();
@@ -268,6 +298,7 @@ bool Attempt::StartPod(const PodWish& wish) {
   return !added->disk.record.live() || WatchPod(added);
 }
 
+// What the pod builder must know of the host and the attempt.
 PodContext Attempt::ContextFor(const PodWish& wish, const std::string& pod_dir) const {
   PodContext context;
   context.ns = state_.ns;
@@ -292,7 +323,7 @@ PodContext Attempt::ContextFor(const PodWish& wish, const std::string& pod_dir) 
   return context;
 }
 
-/// Watches a pod and starts its supervisor if it has none and never had one.
+// Watches a pod's directory and starts its supervisor if it has none and never had one.
 bool Attempt::WatchPod(Pod* pod) {
   const std::weak_ptr<Attempt> self = weak_from_this();
   const Result<int> watch = world_.loop->Watch(pod->dir, [self, pod] {
@@ -310,11 +341,12 @@ bool Attempt::WatchPod(Pod* pod) {
   return true;
 }
 
-/// Reads what the supervisor says; judges its silence.
+// Reads the pod's files. If the pod lives by its record and its supervisor does not, OnSilence
+// decides.
 void Attempt::LookAt(Pod* pod) {
   if (!pod->disk.record.live()) return;
-  const bool lives =
-      SupervisorLives(pod->dir);  // before reading: it says its last word before it goes
+  // Asked before the status is read, because a supervisor writes its last status before it ends.
+  const bool lives = SupervisorLives(pod->dir);
   std::int64_t sequence = 0;
   if (Result<PodOnDisk> disk = ReadPodDirectory(pod->dir, &sequence); disk.ok())
     pod->disk = std::move(*disk);
@@ -324,6 +356,7 @@ void Attempt::LookAt(Pod* pod) {
   pod->watch = -1;
 }
 
+// The pod has no living supervisor and no end on disk.
 void Attempt::OnSilence(Pod* pod) {
   // Without a status no container ever ran: starting it (again) cannot run anything twice.
   if (!pod->disk.has_status && !pod->disk.record.stopping && pod->spawns < kSpawns) {
@@ -349,9 +382,11 @@ void Attempt::OnSilence(Pod* pod) {
     pod->disk = std::move(*disk);
 }
 
+// Asks the supervisor to stop the pod. `grace_ms` < 0: the pod's own grace period, or 30 s; the
+// longest of all templates bounds how long the supervisor may take.
 void Attempt::StopPod(Pod* pod, std::int64_t grace_ms) {
   if (!pod->disk.record.live()) return;
-  // Asked once is enough, unless the wish is now more urgent.
+  // One request is enough, unless this one gives a grace period.
   if (pod->disk.record.stopping && pod->kill_at.ns != 0 && grace_ms < 0) return;
   const Status asked = RequestStop(pod->dir, pod->disk.supervisor, grace_ms);
   if (!asked.ok()) trouble_ = asked.error().detail;
@@ -373,7 +408,8 @@ void Attempt::StopAll(std::int64_t grace_ms) {
   for (const auto& pod : pods_) StopPod(pod.get(), grace_ms);
 }
 
-/// A supervisor that does not do as it is told (stopped, starved) is killed with all it has.
+// Kills supervisors (with all their processes) that have not stopped their pods in time, because
+// they are stopped or starved themselves.
 void Attempt::KillOverdue() {
   const Monotonic now = world_.options.clock->Now();
   for (const auto& pod : pods_) {
@@ -383,9 +419,10 @@ void Attempt::KillOverdue() {
   }
 }
 
+// No pod runs any more: keeps the record and the logs, or deletes the directory; then answers.
 void Attempt::FinishRemoval() {
   const std::shared_ptr<Attempt> self = shared_from_this();
-  std::vector<Callback<Removed>> waiting = std::move(waiting_);
+  std::vector<Callback<RemovalResult>> waiting = std::move(waiting_);
   waiting_.clear();
   if (state_.keep_logs) {
     state_.removing = false;
@@ -396,21 +433,22 @@ void Attempt::FinishRemoval() {
     }
     const bool saved = Save();
     Report();
-    for (Callback<Removed>& done : waiting) {
-      saved ? done(Removed{true})
+    for (Callback<RemovalResult>& done : waiting) {
+      saved ? done(RemovalResult{true})
             : done(Unavailable("the attempt's end cannot be written: " + trouble_));
     }
     return;
   }
   const Status removed = RemoveTree(dir_);
   if (removed.ok()) world_.forget(state_.key);
-  for (Callback<Removed>& done : waiting) {
-    removed.ok() ? done(Removed{true}) : done(removed.error());
+  for (Callback<RemovalResult>& done : waiting) {
+    removed.ok() ? done(RemovalResult{true}) : done(removed.error());
   }
 }
 
 void Attempt::WakeAt(WallTime when) { wake_at_ = Earlier(wake_at_, when); }
 
+// Sets one timer for the earliest of wake_at_ and the pods' kill_at.
 void Attempt::Rearm() {
   if (timer_) world_.options.timers->Cancel(*timer_);
   timer_.reset();

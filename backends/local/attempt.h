@@ -1,5 +1,5 @@
-// One attempt on a local member: an object, its controller, its pods. Lives on the backend's
-// thread.
+// Attempt: one attempt on a local member: its object, the controller of the object's kind, its
+// pods. Used on the backend's thread alone.
 #pragma once
 
 #include <functional>
@@ -19,36 +19,38 @@
 
 namespace muster::local {
 
-/// What attempts share; outlives them.
+/// What all attempts of a backend share; it outlives them.
 struct AttemptWorld {
   LocalOptions options;
   HostAbilities abilities;
   std::shared_ptr<EventLoop> loop;
   std::map<std::string, ResourceList> allocatable;  // by cluster
-  std::function<void(const Observation&)> report;   // only changes reach it
-  std::function<void(const DispatchKey&)> forget;   // the attempt is gone from the disk
+  std::function<void(const Observation&)> report;   // called when an observation has changed
+  std::function<void(const DispatchKey&)> forget;   // called when an attempt is gone from the disk
 };
 
 class Attempt : public std::enable_shared_from_this<Attempt> {
  public:
-  /// Writes a new attempt. Errors: kInvalidArgument (a kind or template that cannot run here), the
-  /// disk's.
+  /// Writes a new, suspended attempt. Errors: kInvalidArgument (a kind or template that cannot run
+  /// here), or the disk's.
   static Result<std::shared_ptr<Attempt>> Create(AttemptWorld& world, const std::string& dir,
                                                  const DispatchOrder& order,
                                                  std::vector<int> ports);
-  /// Takes over what a directory holds: live pods are watched again, ends are read.
+  /// Takes over the attempt in a directory: live pods are watched again, ends are read. An error if
+  /// there is no attempt in it.
   static Result<std::shared_ptr<Attempt>> Adopt(AttemptWorld& world, const std::string& dir);
   ~Attempt();
 
-  /// Lets its pods start; no effect if they may already.
+  /// Lets its pods start with the next LookAgain; no effect if they may start already.
   Status Release();
-  /// Takes over an object with other pod counts if its scale is newer than the one it has; what
-  /// follows is started and stopped with the next look. The old object stays if it cannot be
-  /// written.
+  /// Takes over an object with other pod counts if its scale is newer than the present one; the
+  /// next LookAgain starts and stops pods accordingly. If it cannot be written the old object
+  /// stays.
   Status Resize(const DispatchOrder& order);
-  /// Stops it, then removes it or keeps its logs; `done` when nothing of it runs any more.
-  void Remove(const RemovePolicy& policy, Callback<Removed> done);
-  /// Looks at every pod again and does what is due.
+  /// Stops the pods, then removes the attempt or, if the policy says so, keeps it for its logs.
+  /// `done` is called when no pod runs any more.
+  void Remove(const RemovePolicy& policy, Callback<RemovalResult> done);
+  /// Reads the state of every pod anew and does what is due.
   void LookAgain();
   Observation Observe() const;
   std::vector<PodStatus> Pods() const;
@@ -64,7 +66,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
     std::int64_t sequence = 0;
     int watch = -1;
     int spawns = 0;
-    Monotonic kill_at;  // the supervisor itself is killed then; 0: not asked to stop
+    Monotonic kill_at;  // when the supervisor itself is killed; 0: the pod was not asked to stop
   };
 
   Attempt(AttemptWorld& world, std::string dir);
@@ -98,10 +100,10 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
   std::vector<std::unique_ptr<Pod>> pods_;
   RemotePhase phase_ = RemotePhase::kPending;
   std::vector<ReclaimablePods> reclaimable_;  // of the last step
-  std::string trouble_;                       // why a step could not be done; tried again
+  std::string trouble_;                       // why a step failed; it is tried again
   WallTime wake_at_;
   std::optional<TimerId> timer_;
-  std::vector<Callback<Removed>> waiting_;
+  std::vector<Callback<RemovalResult>> waiting_;
   std::optional<Observation> reported_;
 };
 

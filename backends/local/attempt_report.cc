@@ -1,4 +1,9 @@
-// What an attempt tells: observations, pod statuses, the names its pods find each other by.
+// Attempt: what it reports: observations, pod statuses, and the hosts file by which its pods find
+// each other.
+//
+// An attempt's exit code is that of the first pod that failed by itself; if none did, that of a
+// container that kept failing in a pod that its controller then stopped. It is never the code of
+// our own TERM.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -25,6 +30,7 @@ const char* PhaseName(PodPhase phase) {
   return "";
 }
 
+// Whether two observations are equal in all that the sink cares about.
 bool Same(const Observation& a, const Observation& b) {
   return a.remote_uid == b.remote_uid && a.phase == b.phase && a.ready_pods == b.ready_pods &&
          a.active_pods == b.active_pods && a.succeeded_pods == b.succeeded_pods &&
@@ -33,14 +39,14 @@ bool Same(const Observation& a, const Observation& b) {
          a.reason == b.reason && a.message == b.message && a.reclaimable == b.reclaimable;
 }
 
-/// True if `a` tells sooner than `b` why the attempt failed: a pod that failed, before one that was
-/// stopped while a container of it kept failing.
+// True if `a` explains the attempt's failure better than `b`: a pod that failed goes before one
+// that was stopped while a container of it kept failing; then the earlier end.
 bool TellsBefore(const PodRecord& a, const PodRecord& b) {
   if (a.stopping != b.stopping) return b.stopping;
   return a.ended < b.ended;
 }
 
-/// A failure that memory alone explains is told from the program's own.
+// OutOfMemory in place of a general reason, and for a success of which a process was killed.
 Reason ReasonOfEnd(const Outcome& outcome, bool out_of_memory) {
   if (!out_of_memory) return outcome.reason;
   const bool general = outcome.phase == RemotePhase::kSucceeded ||
@@ -57,7 +63,8 @@ Observation Attempt::Observe() const {
   seen.key = state_.key;
   seen.remote_uid = state_.remote_uid;
   const PodRecord* failed = nullptr;
-  bool out_of_memory = false;  // of a pod that the attempt's end is made of
+  // A pod that the attempt's end results from ran out of memory.
+  bool out_of_memory = false;
   for (const auto& pod : pods_) {
     const PodRecord& record = pod->disk.record;
     const bool counts = state_.outcome.phase == RemotePhase::kSucceeded
@@ -93,7 +100,8 @@ Observation Attempt::Observe() const {
   if (state_.suspended) {
     seen.phase = RemotePhase::kSuspended;
   } else if (outcome.phase != RemotePhase::kPending) {
-    seen.phase = RemotePhase::kRunning;  // its pods are going
+    // The end is decided, and the pods are still being stopped.
+    seen.phase = RemotePhase::kRunning;
   } else {
     seen.phase = phase_;
     seen.reclaimable = reclaimable_;
@@ -103,6 +111,7 @@ Observation Attempt::Observe() const {
   return seen;
 }
 
+// Reports the present observation if it has changed.
 void Attempt::Report() {
   Observation now = Observe();
   if (reported_ && Same(*reported_, now)) return;
@@ -133,8 +142,8 @@ std::vector<PodStatus> Attempt::Pods() const {
   return all;
 }
 
-/// Appends to the attempt's hosts file, which its pods see as /etc/hosts (appended, because it is
-/// bound by inode).
+// Appends the pods' host names to the attempt's hosts file, which its pods see as /etc/hosts.
+// Appended and not replaced, because the mount shows the file by its inode.
 void Attempt::AddHosts(const std::vector<PodWish>& wishes) const {
   if (world_.abilities.isolation == "none") return;
   const std::string path = dir_ + "/hosts";
@@ -157,7 +166,8 @@ void Attempt::AddHosts(const std::vector<PodWish>& wishes) const {
     lines += line + "\n";
   }
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (fd < 0) return;  // names do not resolve then; addresses still do
+  // Without the file names do not resolve, but addresses still work.
+  if (fd < 0) return;
   if (::write(fd, lines.data(), lines.size()) < 0) ::unlink(path.c_str());
   ::close(fd);
 }

@@ -1,3 +1,6 @@
+// attempt.json, manifest.json and dependents.json. Each file is replaced as a whole, so a reader
+// never sees a torn one; phases and reasons are stored as their numbers, which never change their
+// meaning.
 #include "backends/local/attempt_state.h"
 
 #include "backends/local/process/files.h"
@@ -85,7 +88,8 @@ Result<AttemptState> ReadAttemptState(const std::string& dir) {
 Result<json::object> ParseManifest(const std::string& text) {
   boost::system::error_code error;
   json::parse_options options;
-  options.max_depth = 128;  // the API accepted half of this
+  // The API accepts manifests of half this depth.
+  options.max_depth = 128;
   json::value value = json::parse(text, error, {}, options);
   if (error || !value.is_object()) return InvalidArgument("a manifest is not a JSON object");
   return std::move(value.get_object());

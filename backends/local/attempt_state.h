@@ -1,5 +1,5 @@
-// What of an attempt must outlive the process: attempt.json, written whole before anything it says
-// is acted on. Plain values.
+// AttemptState: the part of an attempt that must outlive the daemon, stored as attempt.json. It is
+// written before anything that it describes is done. Plain values.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace muster::local {
 
-/// How an attempt ended; phase kPending: not yet.
+/// How an attempt has ended; phase kPending: it has not.
 struct Outcome {
   RemotePhase phase = RemotePhase::kPending;
   Reason reason = Reason::kNone;
   std::string message;
-  WallTime ended;  // set when its last pod was gone
+  WallTime ended;  // when its last pod was gone; not set before
 };
 
 struct AttemptState {
@@ -25,30 +25,31 @@ struct AttemptState {
   WallTime created, released;
   bool suspended = false;
   bool removing = false;   // its pods are being stopped for Remove
-  bool keep_logs = false;  // of that Remove
+  bool keep_logs = false;  // RemovePolicy::keep_logs of that Remove
   bool removed = false;    // stopped by Remove, kept for its logs
   std::int64_t grace_ms = -1;
   std::int64_t scale = 0;  // DispatchOrder::scale of manifest.json
   std::vector<int> ports;
-  json::object memo;  // of the controller
+  /// ControllerOutput::memo of the last step.
+  json::object memo;
   Outcome outcome;
 };
 
 /// The directory's name: <job uid>-<attempt>.
 std::string AttemptDirectoryName(const DispatchKey& key);
 Status WriteAttemptState(const std::string& dir, const AttemptState& state);
-/// Errors: absent or torn.
+/// An error if the file is absent or unreadable.
 Result<AttemptState> ReadAttemptState(const std::string& dir);
 
-/// The object and what it refers to: manifest.json and dependents.json (mode 0600: there may be
-/// Secrets).
+/// Writes the object and its dependents: manifest.json and dependents.json, with mode 0600, because
+/// there may be Secrets.
 Status WriteManifests(const std::string& dir, const DispatchOrder& order);
 struct Manifests {
   json::object object;
   std::vector<Dependent> dependents;
 };
 Result<Manifests> ReadManifests(const std::string& dir);
-/// Errors (kInvalidArgument): not a JSON object.
+/// kInvalidArgument if the text is no JSON object.
 Result<json::object> ParseManifest(const std::string& text);
 
 }  // namespace muster::local

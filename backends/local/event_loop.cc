@@ -1,3 +1,5 @@
+// EventLoop: poll on two descriptors. An eventfd wakes the loop for posted tasks; inotify wakes it
+// when a supervisor renames status.json into place or ends, for its end closes the file `alive`.
 #include "backends/local/event_loop.h"
 
 #include <poll.h>
@@ -35,6 +37,7 @@ void EventLoop::Start() {
   thread_ = std::jthread([this] { Run(); });
 }
 
+// The stop is a task like others, so everything posted before it still runs.
 void EventLoop::Stop() {
   if (!thread_.joinable()) return;
   PostAlways([this] { stopping_ = true; });
@@ -56,7 +59,7 @@ bool EventLoop::PostAlways(Task task) {
 
 void EventLoop::Wake() {
   const std::uint64_t one = 1;
-  // A full counter already wakes the loop.
+  // EAGAIN means a full counter, which wakes the loop as well.
   if (::write(wake_fd_, &one, sizeof one) < 0 && errno != EAGAIN) std::abort();
 }
 
@@ -76,6 +79,7 @@ void EventLoop::Unwatch(int watch) {
   if (watches_.erase(watch) > 0) ::inotify_rm_watch(inotify_fd_, watch);
 }
 
+// Changes are read before tasks, so a task sees the newest state.
 void EventLoop::Run() {
   while (!stopping_) {
     pollfd ready[2] = {{wake_fd_, POLLIN, 0}, {inotify_fd_, POLLIN, 0}};
@@ -90,11 +94,11 @@ void EventLoop::Run() {
   }
 }
 
+// Calls each changed directory's task once, however many events it has.
 void EventLoop::ReadChanges() {
   alignas(inotify_event) char buffer[64 << 10];
   const ssize_t got = ::read(inotify_fd_, buffer, sizeof buffer);
-  std::vector<int>
-      changed;  // bursts name one directory again and again: looking once, now, is enough
+  std::vector<int> changed;
   for (ssize_t at = 0; at < got;) {
     const auto* event = reinterpret_cast<const inotify_event*>(buffer + at);
     at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
@@ -107,7 +111,8 @@ void EventLoop::ReadChanges() {
   for (const int watch : changed) {
     const auto found = watches_.find(watch);
     if (found == watches_.end()) continue;
-    const Task look = found->second;  // it may end its own watch
+    // A copy, because the task may end its own watch.
+    const Task look = found->second;
     look();
   }
 }

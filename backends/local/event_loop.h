@@ -1,7 +1,8 @@
-// The backend's one thread: runs what is posted to it and tells of changes in watched directories.
+// EventLoop: the backend's one thread. It runs posted tasks and reports changes in watched
+// directories.
 //
-// Waits in poll(2) on an eventfd and an inotify descriptor; nothing is polled on a timer. Post is
-// thread-safe, Watch and Unwatch belong to the loop's own thread (or to before Start).
+// It waits in poll(2) on an eventfd and an inotify descriptor, without a periodic timer. Post is
+// thread-safe; Watch and Unwatch may be called on the loop's own thread only (or before Start).
 #pragma once
 
 #include <deque>
@@ -24,16 +25,17 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  /// Errors: the kernel gives no descriptors. `on_overflow`: changes were lost, look at everything.
+  /// Errors: the kernel gives no descriptors. `on_overflow` is called when inotify has lost
+  /// changes: then everything must be looked at.
   Status Open(Task on_overflow);
   void Start();
-  /// Runs what is already posted, then ends the thread. Later posts are refused.
+  /// Runs the tasks that are posted, then ends the thread. Later posts are refused.
   void Stop();
-  /// False if full or stopped; the task is then not run.
+  /// False if the queue is full or stopped; the task is then dropped.
   bool Post(Task task);
-  /// For the continuation of work already taken on: refused only after Stop.
+  /// For tasks that continue accepted work: refused only after Stop.
   bool PostAlways(Task task);
-  /// Calls `changed` when a file in `dir` is renamed into place or a writer of one closes it.
+  /// Calls `changed` when a file in `dir` is renamed into place or closed by a writer.
   Result<int> Watch(const std::string& dir, Task changed);
   void Unwatch(int watch);
 
@@ -46,7 +48,7 @@ class EventLoop {
   std::unordered_map<int, Task> watches_;
   Task on_overflow_;
   int wake_fd_ = -1, inotify_fd_ = -1;
-  bool stopping_ = false;  // of the loop's thread only
+  bool stopping_ = false;  // used on the loop's thread only
   std::jthread thread_;
 };
 

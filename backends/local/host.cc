@@ -1,3 +1,9 @@
+// Host abilities. Whether namespaces work is tried, not guessed: the supervisor is run with
+// --probe, because kernels, containers and security modules refuse them in many ways.
+//
+// Ports are taken below the kernel's range for outgoing connections, so that no client can be given
+// one between our check and the pod's bind. All of them are held open until the last is found, so
+// that they differ.
 #include "backends/local/host.h"
 
 #include <arpa/inet.h>
@@ -17,6 +23,7 @@
 namespace muster::local {
 namespace {
 
+// Runs `supervisor --probe WHAT`; true if it exits with 0.
 bool Probe(const std::string& supervisor_path, const char* what) {
   const std::string flag = "--probe";
   char* argv[] = {const_cast<char*>(supervisor_path.c_str()), const_cast<char*>(flag.c_str()),
@@ -42,17 +49,17 @@ bool Declares(const ResourceList& list, std::string_view resource) {
   return false;
 }
 
-constexpr int kFirstServerPort = 20'000;  // above what services are usually given
+// Above the ports that services usually have.
+constexpr int kFirstServerPort = 20'000;
 constexpr int kFewestServerPorts = 1'000;
 
-/// Ports first, first + 1, ..., end - 1.
+// The ports first, first + 1, ..., end - 1.
 struct PortRange {
   int first = 0, end = 0;
   std::uint64_t size() const { return static_cast<std::uint64_t>(end - first); }
 };
 
-/// Below the range from which the kernel gives outgoing connections theirs: between our look and a
-/// pod's bind no client can take one of these. Empty if this host leaves no room there.
+// The ports below the kernel's range for outgoing connections; empty if there are too few.
 PortRange ServerPorts() {
   std::ifstream file("/proc/sys/net/ipv4/ip_local_port_range");
   int first_outgoing = 0;
@@ -99,8 +106,7 @@ std::int64_t LoginGroupOf(std::int64_t uid) {
   passwd entry{};
   passwd* found = nullptr;
   char text[16384];
-  const int failed =
-      ::getpwuid_r(static_cast<uid_t>(uid), &entry, text, sizeof text, &found);
+  const int failed = ::getpwuid_r(static_cast<uid_t>(uid), &entry, text, sizeof text, &found);
   return failed == 0 && found != nullptr ? static_cast<std::int64_t>(found->pw_gid) : uid;
 }
 
@@ -123,7 +129,7 @@ std::vector<int> FreePorts(int count, Random& random) {
       ::close(fd);
       continue;
     }
-    sockets.push_back(fd);  // held until all are found, so that they differ
+    sockets.push_back(fd);
     ports.push_back(ntohs(address.sin_port));
   }
   for (const int fd : sockets) ::close(fd);

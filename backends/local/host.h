@@ -1,4 +1,4 @@
-// What this host gives: its size, free ports, and which limits and isolation pods get here.
+// What this host offers to pods: its size, free ports, and which limits and isolation work here.
 #pragma once
 
 #include <string>
@@ -10,23 +10,23 @@
 
 namespace muster::local {
 
-/// Found once, when the backend opens.
+/// Determined once, when the backend opens.
 struct HostAbilities {
   std::vector<CgroupMount> cgroups;
   std::string isolation;  // "mount", "user" or "none"
   std::int64_t own_uid = 0, own_gid = 0;
-  std::string description;  // for ClusterFacts.message
+  std::string description;  // ClusterFacts::message
 };
 
-/// Adds cpu and memory of the host where `declared` says nothing about them.
+/// Adds cpu and memory of the host where `declared` lacks them.
 ResourceList WithHostDefaults(ResourceList declared);
-/// `cgroup_name` names this installation's groups.
+/// `cgroup_name`: the directory of this installation's control groups.
 HostAbilities FindAbilities(const std::string& supervisor_path, bool use_cgroups,
                             bool use_namespaces, const std::string& cgroup_name);
-/// The group that a user of this host has at a login; the user's own number if nobody knows it.
+/// The login group of a user of this host; the user's own number if the user is unknown here.
 std::int64_t LoginGroupOf(std::int64_t uid);
-/// Different TCP ports that were free a moment ago, at random so that two members rarely meet;
-/// fewer than `count` if too few are free.
+/// Different TCP ports that were free a moment ago, chosen at random so that two members rarely
+/// pick the same; fewer than `count` if too few are free.
 std::vector<int> FreePorts(int count, Random& random);
 
 }  // namespace muster::local

@@ -1,3 +1,10 @@
+// LocalBackend: the calls of Backend, each posted to the one thread that owns all attempts. If the
+// queue is full the call is answered at once with kResourceExhausted. Pods and ReadLog wait for the
+// thread; ReadLog then reads the log files on the caller's thread.
+//
+// Opening. The lock on STATE/lock keeps a second daemon away. Each member's incarnation is a UUID
+// that is made once. A directory without a readable attempt.json is the trace of a daemon that died
+// while it created the attempt, before any pod ran; it is removed. All others are adopted.
 #include "backends/local/local_backend.h"
 
 #include <fcntl.h>
@@ -21,12 +28,15 @@ namespace muster {
 namespace local {
 namespace {
 
-constexpr std::size_t kTasks = 65'536;  // calls waiting for the backend's thread
-constexpr std::uint64_t kDiskReserve = 64
-                                       << 20;  // below this free space the member takes nothing new
+// The most calls that may wait for the backend's thread.
+constexpr std::size_t kTasks = 65'536;
+// With less free space the member is not healthy, so it gets no new jobs.
+constexpr std::uint64_t kDiskReserve = 64 << 20;
 
-constexpr unsigned kPassOnly = 0711;  // containers of other users pass to what is theirs
+// Containers of other users pass through to their volumes, but cannot list the directory.
+constexpr unsigned kDataMode = 0711;
 
+// Names of members become directories.
 bool IsLabel(const std::string& name) {
   return !name.empty() && name.size() <= 63 && name[0] != '.' &&
          name.find('/') == std::string::npos;
@@ -51,7 +61,8 @@ class LocalBackend final : public Backend {
   Status Open();
   std::vector<std::string> Clusters() const override;
   void Ensure(const DispatchOrder& order, Callback<RemoteRef> done) override;
-  void Remove(const DispatchKey& key, const RemovePolicy& policy, Callback<Removed> done) override;
+  void Remove(const DispatchKey& key, const RemovePolicy& policy,
+              Callback<RemovalResult> done) override;
   void List(const std::string& cluster, Callback<std::vector<Observation>> done) override;
   void Start(ObservationSink& sink) override;
   void Stop() override;
@@ -69,7 +80,7 @@ class LocalBackend final : public Backend {
   ClusterFacts FactsOf(const std::string& cluster) const;
   int PodsOfMember(const std::string& cluster) const;
   Result<std::vector<PodStatus>> PodsNow(const DispatchKey& key) const;
-  /// Runs `call` on the backend's thread and waits for its answer.
+  // Runs `call` on the backend's thread and waits for its answer.
   template <class T>
   Result<T> Ask(std::function<Result<T>()> call);
 
@@ -81,9 +92,10 @@ class LocalBackend final : public Backend {
   int lock_fd_ = -1;
 };
 
+// Takes the lock, which the kernel releases when the process ends.
 Status LocalBackend::LockStateDirectory() {
   const std::string& dir = world_.options.state_dir;
-  if (Status made = MakeDirectories(dir, kPassOnly); !made.ok()) return made;
+  if (Status made = MakeDirectories(dir, kDataMode); !made.ok()) return made;
   lock_fd_ = ::open((dir + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock_fd_ < 0)
     return Unavailable("cannot open the lock of " + dir + ": " + std::strerror(errno));
@@ -100,7 +112,7 @@ Status LocalBackend::Open() {
   }
   if (options.state_dir.empty())
     return InvalidArgument("the local backend needs a state directory");
-  // Supervisors work in directories of their own: whatever they are told must be absolute.
+  // Supervisors change their working directory, so all paths given to them must be absolute.
   std::error_code error;
   options.state_dir =
       std::filesystem::absolute(options.state_dir, error).lexically_normal().string();
@@ -127,19 +139,20 @@ Status LocalBackend::Open() {
     if (Status ready = OpenCluster(cluster); !ready.ok()) return ready;
   }
   loop_->Start();
-  // What was going on goes on: pods that ended meanwhile are judged, half-done removals finished.
+  // Pods that ended while no daemon ran are judged, and unfinished removals are finished.
   loop_->PostAlways([this] {
     for (const auto& [key, attempt] : std::map(attempts_)) attempt->LookAgain();
   });
   return Done{};
 }
 
+// Prepares a member's directory and adopts its attempts.
 Status LocalBackend::OpenCluster(const LocalCluster& cluster) {
   const std::string dir = world_.options.state_dir + "/" + cluster.name;
-  if (Status made = MakeDirectories(dir, kPassOnly); !made.ok()) return made;
-  // Earlier releases left both open to be read.
+  if (Status made = MakeDirectories(dir, kDataMode); !made.ok()) return made;
+  // Earlier releases created these directories readable by all.
   for (const std::string& ours : {world_.options.state_dir, dir}) {
-    if (::chmod(ours.c_str(), kPassOnly) != 0)
+    if (::chmod(ours.c_str(), kDataMode) != 0)
       return Unavailable("cannot set the mode of " + ours + ": " + std::strerror(errno));
   }
   Result<std::string> incarnation = ReadWholeFile(dir + "/incarnation");
@@ -155,7 +168,7 @@ Status LocalBackend::OpenCluster(const LocalCluster& cluster) {
     if (!IsDirectory(path)) continue;
     Result<std::shared_ptr<Attempt>> attempt = Attempt::Adopt(world_, path);
     if (!attempt.ok()) {
-      // Without its record it never was one: the process died while making it, before anything ran.
+      // The daemon died while it created this attempt, before any pod ran.
       if (Status removed = RemoveTree(path); !removed.ok()) return removed;
       continue;
     }
@@ -178,6 +191,7 @@ RemoteRef LocalBackend::RefOf(const Attempt& attempt) const {
   return {attempt.state().remote_uid, incarnations_.at(attempt.state().key.cluster)};
 }
 
+// Live pods of all attempts of one member.
 int LocalBackend::PodsOfMember(const std::string& cluster) const {
   int pods = 0;
   for (const auto& [key, attempt] : attempts_) {
@@ -186,10 +200,12 @@ int LocalBackend::PodsOfMember(const std::string& cluster) const {
   return pods;
 }
 
+// Free ports for the attempt's pods that no other unfinished attempt has.
 Result<std::vector<int>> LocalBackend::PortsFor(const DispatchOrder& order) {
   const Controller* controller = FindController(order.object.api_version, order.object.kind);
   const Result<json::object> object = ParseManifest(order.object.json);
-  if (controller == nullptr || !object.ok()) return std::vector<int>();  // Create says why
+  // Attempt::Create gives the reason.
+  if (controller == nullptr || !object.ok()) return std::vector<int>();
   const auto needed = static_cast<std::size_t>(controller->ports_needed(*object));
   std::set<int> taken;
   for (const auto& [key, attempt] : attempts_) {
@@ -208,6 +224,7 @@ Result<std::vector<int>> LocalBackend::PortsFor(const DispatchOrder& order) {
   return ports;
 }
 
+// Creates, resizes and releases the attempt, as far as the order asks for it and the permit holds.
 Result<RemoteRef> LocalBackend::EnsureNow(const DispatchOrder& order) {
   if (!incarnations_.contains(order.key.cluster)) {
     return NotFound("there is no member cluster " + order.key.cluster);
@@ -235,7 +252,7 @@ Result<RemoteRef> LocalBackend::EnsureNow(const DispatchOrder& order) {
     Result<std::shared_ptr<Attempt>> made =
         Attempt::Create(world_, DirectoryOf(order.key), order, std::move(*ports));
     if (!made.ok()) {
-      // Nothing ran; what was half written must not look like an attempt.
+      // No pod ran; a half-written directory must not look like an attempt.
       if (Status removed = RemoveTree(DirectoryOf(order.key)); !removed.ok())
         return removed.error();
       return made.error();
@@ -248,18 +265,20 @@ Result<RemoteRef> LocalBackend::EnsureNow(const DispatchOrder& order) {
     return resized.error();
   }
   if (!order.suspended) {
-    // Writing its files may have taken long; nothing of it runs before this.
+    // Writing the files may have taken long. No pod runs before the release, so nothing is lost.
     if (!order.permit.Holds()) return NotLeading();
     if (Status released = attempt->Release(); !released.ok()) return released.error();
   }
   return RefOf(*attempt);
 }
 
+// Answers, then starts the pods: LookAgain makes the controller's first step.
 void LocalBackend::Ensure(const DispatchOrder& order, Callback<RemoteRef> done) {
   const bool posted = loop_->Post([this, order, done] {
     Result<RemoteRef> ref = EnsureNow(order);
     const bool ok = ref.ok();
-    done(std::move(ref));  // before any observation of it
+    // The answer comes before the first observation of the attempt.
+    done(std::move(ref));
     const auto found = attempts_.find(order.key);
     if (ok && found != attempts_.end()) std::shared_ptr(found->second)->LookAgain();
   });
@@ -267,13 +286,13 @@ void LocalBackend::Ensure(const DispatchOrder& order, Callback<RemoteRef> done) 
 }
 
 void LocalBackend::Remove(const DispatchKey& key, const RemovePolicy& policy,
-                          Callback<Removed> done) {
+                          Callback<RemovalResult> done) {
   const bool posted = loop_->Post([this, key, policy, done] {
     const auto found = attempts_.find(key);
     const bool ours =
         found != attempts_.end() &&
         (policy.expected_uid.empty() || policy.expected_uid == found->second->state().remote_uid);
-    if (!ours) return done(Removed{false});
+    if (!ours) return done(RemovalResult{false});
     std::shared_ptr(found->second)->Remove(policy, done);
   });
   if (!posted) done(Overloaded("the local member has too much to do", 1000));
@@ -305,6 +324,7 @@ void LocalBackend::Stop() {
   sink_ = nullptr;
 }
 
+// The host counts as one node; a disk without kDiskReserve makes the member unhealthy.
 ClusterFacts LocalBackend::FactsOf(const std::string& cluster) const {
   ClusterFacts facts;
   facts.cluster = cluster;
@@ -365,7 +385,7 @@ Result<LogChunk> LocalBackend::ReadLog(const DispatchKey& key, const LogQuery& q
   }
   if (pod == nullptr)
     return NotFound(query.pod.empty() ? "the job has no pods yet" : "there is no pod " + query.pod);
-  // From here on the disk answers: a long log must not keep the backend's thread.
+  // The rest reads the disk on the caller's thread, because a long log would block the backend's.
   const std::string dir = DirectoryOf(key) + "/pods/" + pod->name;
   const std::vector<std::string> containers = ContainersOf(dir);
   if (containers.empty()) return NotFound("pod " + pod->name + " never started: " + pod->message);
@@ -375,8 +395,8 @@ Result<LogChunk> LocalBackend::ReadLog(const DispatchKey& key, const LogQuery& q
   }
   if (container.empty())
     return NotFound("pod " + pod->name + " has no container " + query.container);
-  const bool ended =
-      ContainerEnded(dir, container);  // before reading: its last byte is then on disk
+  // Asked before the log is read: if the container has ended by now, its last byte is on disk.
+  const bool ended = ContainerEnded(dir, container);
   const LogPart part = ReadLogFiles(dir + "/log/" + container,
                                     static_cast<std::int64_t>(limits::kLogBytesPerContainer),
                                     query.offset, query.max_bytes);

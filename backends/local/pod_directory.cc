@@ -1,3 +1,16 @@
+// A pod's directory, and the supervisor that works in it.
+//
+// A directory is built under another name and renamed, so a pod that exists is complete.
+// status.json belongs to the supervisor; only after the supervisor's death the backend writes it
+// (WriteLostStatus).
+//
+// The lock. SpawnSupervisor locks `alive` and passes the descriptor to the supervisor, so there is
+// no moment in which a started supervisor has no lock. Whether it lives is asked by trying a shared
+// lock.
+//
+// Stopping is free of races: the request is written to the file `stop` first and the supervisor
+// signalled afterwards; the supervisor writes its pid first and looks for the file afterwards. So
+// at least one of the two sees the other.
 #include "backends/local/pod_directory.h"
 
 #include <fcntl.h>
@@ -19,7 +32,8 @@
 namespace muster::local {
 namespace {
 
-constexpr int kAliveFd = 3;  // where the supervisor expects it
+// The descriptor under which the supervisor expects the locked file.
+constexpr int kAliveFd = 3;
 
 json::object IdentityJson(const PodIdentity& identity, std::int64_t sequence, WallTime created) {
   return {{"id", identity.id},       {"name", identity.name},   {"podSet", identity.pod_set},
@@ -27,7 +41,7 @@ json::object IdentityJson(const PodIdentity& identity, std::int64_t sequence, Wa
           {"sequence", sequence},    {"createdUs", created.us}};
 }
 
-/// A file of ours; an empty object if it is absent or torn.
+// A file of ours; an empty object if it is absent or unreadable.
 json::object ReadJson(const std::string& path) {
   const Result<std::string> text = ReadWholeFile(path);
   if (!text.ok()) return {};
@@ -43,6 +57,7 @@ PodPhase PhaseOf(const std::string& name) {
   return PodPhase::kPending;
 }
 
+// Takes exit code and signal of the first failed container.
 void TakeEnd(const json::object& end, PodRecord* record) {
   const auto code = static_cast<std::int32_t>(Integer(end, "exitCode", 0));
   if (code == 0 || record->exit_code != 0) return;
@@ -50,7 +65,7 @@ void TakeEnd(const json::object& end, PodRecord* record) {
   record->exit_signal = static_cast<std::int32_t>(Integer(end, "signal", 0));
 }
 
-/// Failures of the main containers, or of the others.
+// Takes over failures of the main containers, or of the others.
 void ReadFailures(const json::object& status, bool main, PodRecord* record) {
   for (const json::value& entry : ArrayOrEmpty(status, "containers")) {
     const json::object& failure = ObjectOrEmpty(entry, "failure");
@@ -62,8 +77,8 @@ void ReadFailures(const json::object& status, bool main, PodRecord* record) {
   }
 }
 
+// Reads all containers. Failures that came by themselves count before ends that came with a stop.
 void ReadContainers(const json::object& status, PodRecord* record) {
-  // What failed by itself counts before what ended because the pod was stopped.
   ReadFailures(status, true, record);
   ReadFailures(status, false, record);
   for (const json::value& entry : ArrayOrEmpty(status, "containers")) {
@@ -77,6 +92,7 @@ void ReadContainers(const json::object& status, PodRecord* record) {
   }
 }
 
+// Changes the owner; -1 leaves user or group as it is.
 Status Give(const std::string& path, std::int64_t uid, std::int64_t gid) {
   if (uid < 0 && gid < 0) return Done{};
   const auto user = uid < 0 ? static_cast<uid_t>(-1) : static_cast<uid_t>(uid);
@@ -85,11 +101,13 @@ Status Give(const std::string& path, std::int64_t uid, std::int64_t gid) {
   return Unavailable("cannot give " + path + " to its user: " + std::strerror(errno));
 }
 
-/// Nobody else reaches into the directory before it has its name: its mode is the last thing set.
+// Writes the pod's directories and files. The directory itself is open to nobody else until it is
+// renamed: its mode is set last.
 Status WriteFiles(const std::string& dir, const BuiltPod& built) {
   for (const BuiltDirectory& one : built.directories) {
     const std::string path = dir + "/" + one.path;
-    if (IsDirectory(path)) continue;  // two volumes' parts share it
+    // Parts of two volumes may share a directory.
+    if (IsDirectory(path)) continue;
     if (Status made = MakeDirectories(path); !made.ok()) return made;
     if (Status given = Give(path, one.uid, one.gid); !given.ok()) return given;
     if (::chmod(path.c_str(), one.mode) != 0)
@@ -169,7 +187,7 @@ Result<PodOnDisk> ReadPodDirectory(const std::string& dir, std::int64_t* sequenc
   pod.supervisor = {static_cast<pid_t>(Integer(status, "pid", 0)),
                     static_cast<std::uint64_t>(Integer(status, "startTicks", 0))};
   ReadContainers(status, &record);
-  // A pod that never got to its containers has only this one.
+  // A pod whose containers never started has an exit code of its own.
   if (record.exit_code == 0)
     record.exit_code = static_cast<std::int32_t>(Integer(status, "exitCode", 0));
   return pod;
@@ -198,7 +216,7 @@ Status SpawnSupervisor(const std::string& supervisor_path, const std::string& di
     return Unavailable(std::string("the pod's supervisor cannot be started: ") +
                        std::strerror(failed));
   }
-  // It forks and leaves at once: this is its first half.
+  // The supervisor forks at once and its parent half exits, which is what is reaped here.
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
@@ -208,7 +226,7 @@ Status SpawnSupervisor(const std::string& supervisor_path, const std::string& di
 }
 
 bool SupervisorLives(const std::string& dir) {
-  // Read-only: closing it again is not a change that anybody is told of.
+  // Opened read-only, because closing a writable descriptor would be reported by inotify.
   const int alive = ::open((dir + "/alive").c_str(), O_RDONLY | O_CLOEXEC);
   if (alive < 0) return false;
   const bool lives = ::flock(alive, LOCK_SH | LOCK_NB) != 0;
@@ -218,8 +236,8 @@ bool SupervisorLives(const std::string& dir) {
 
 Status RequestStop(const std::string& dir, SupervisorId supervisor, std::int64_t grace_ms) {
   Status wrote = WriteWholeFile(dir + "/stop", std::to_string(grace_ms));
-  // The supervisor says who it is and then looks for the file: if its word is not here yet, it will
-  // find the file; if it came since the caller looked, it may have found none.
+  // The caller may have read the status before the supervisor wrote its pid; read it again. If the
+  // pid is still missing, the supervisor has yet to look for the file `stop` and will find it.
   if (supervisor.pid == 0) {
     const json::object status = ReadJson(dir + "/status.json");
     supervisor = {static_cast<pid_t>(Integer(status, "pid", 0)),
@@ -251,7 +269,7 @@ void KillRemains(const std::string& dir, const SupervisorId& supervisor) {
   }
   const PodCgroups groups(std::move(mounts), key);
   groups.KillAll();
-  // Also where groups held them: one may have been left before it entered its own.
+  // Also with control groups: a process may have been forked before it entered its group.
   for (int pass = 0; pass < 50 && KillByEnvironment(MarkerOf(key)) > 0; ++pass) {
   }
   groups.Remove();

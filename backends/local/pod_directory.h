@@ -1,8 +1,8 @@
-// A pod on disk: what was asked (pod.json, spec.json, volumes), what its supervisor says
-// (status.json, log), what it was told (stop), and whether that supervisor lives (the lock on
+// A pod on disk: what was ordered (pod.json, spec.json, volumes), what its supervisor reports
+// (status.json, log), the request to stop (stop), and whether that supervisor lives (the lock on
 // `alive`).
 //
-// Functions of a directory; used on the backend's thread, reads also elsewhere.
+// Functions of a directory; used on the backend's thread, reads also on others.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +18,7 @@
 
 namespace muster::local {
 
-/// One supervisor process, named for good.
+/// One supervisor process. A pid is reused, a pid with its start time is not.
 struct SupervisorId {
   pid_t pid = 0;
   std::uint64_t start_ticks = 0;
@@ -34,25 +34,26 @@ struct PodOnDisk {
 /// Writes the whole directory at once (built beside it, then renamed).
 Status WritePodDirectory(const std::string& dir, const PodIdentity& identity, std::int64_t sequence,
                          WallTime created, const BuiltPod& built);
-/// A pod that never could start: a directory with nothing but its story.
+/// Writes a pod that cannot be started: a directory with a failed status and the reason.
 Status WriteRefusedPod(const std::string& dir, const PodIdentity& identity, std::int64_t sequence,
                        WallTime created, const std::string& why);
-/// Reads pod.json, status.json and `stop`. Errors: pod.json is unreadable.
+/// Reads pod.json, status.json and `stop`. An error if pod.json is unreadable.
 Result<PodOnDisk> ReadPodDirectory(const std::string& dir, std::int64_t* sequence);
-/// Starts the supervisor of a written pod. kAlreadyExists: it has one that lives.
+/// Starts the supervisor of a written pod. kAlreadyExists: a supervisor of the pod lives.
 Status SpawnSupervisor(const std::string& supervisor_path, const std::string& dir);
 /// True while the pod's supervisor lives.
 bool SupervisorLives(const std::string& dir);
-/// Writes the wish to stop and tells the supervisor if it is known; grace_ms < 0: the pod's own.
+/// Writes the request to stop and signals the supervisor if it is known; grace_ms < 0: the pod's
+/// own grace period.
 Status RequestStop(const std::string& dir, SupervisorId supervisor, std::int64_t grace_ms);
-/// KILLs the supervisor (if it is still that process) and everything the pod left.
+/// Kills the supervisor (if the pid still is that process) and everything that the pod has left.
 void KillRemains(const std::string& dir, const SupervisorId& supervisor);
-/// Records an end that the supervisor itself could not.
+/// Writes the end of a pod whose supervisor could not.
 Status WriteLostStatus(const std::string& dir, const PodOnDisk& pod, WallTime now,
                        const std::string& reason, const std::string& why);
-/// Containers of a pod in its spec's order: main ones first, as `kubectl logs` chooses.
+/// Containers of a pod, main ones first, as `kubectl logs` chooses.
 std::vector<std::string> ContainersOf(const std::string& dir);
-/// True if the container runs no more and never will again.
+/// True if the container does not run and will not be restarted.
 bool ContainerEnded(const std::string& dir, const std::string& container);
 
 }  // namespace muster::local

@@ -1,3 +1,13 @@
+// SimulatedBackend: attempts as entries of a map, and one timer for the first end.
+//
+// An attempt that runs has an entry (end time, key) in `ending`. One timer is set for the first of
+// these entries; when it fires, EndDue ends every attempt whose time has come, reports it, and sets
+// the timer for the next. So a call costs a map access under one lock, and a hundred thousand
+// attempts need one timer.
+//
+// Observations of one attempt must not overtake each other: a report is read and delivered under
+// `delivery`, by Ensure as well as by the timer. Stop takes that lock last, so no report is under
+// way once it returns.
 #include "backends/simulated/simulated_backend.h"
 
 #include <charconv>
@@ -12,18 +22,21 @@
 namespace muster::simulated {
 namespace {
 
-// Members of one simulation are different clusters.
+// Each simulated member is a cluster of its own.
 std::string IncarnationOf(const std::string& cluster) { return "simulated-" + cluster; }
 
 struct Attempt {
   Observation seen;
-  std::vector<std::pair<std::string, std::int32_t>> pod_sets;  // name and count
+  // Name and pod count.
+  std::vector<std::pair<std::string, std::int32_t>> pod_sets;
   std::int64_t run_time_ms = 0;
-  std::int64_t scale = 0;  // of the order that gave the counts
+  // DispatchOrder::scale of the order that gave the pod counts.
+  std::int64_t scale = 0;
   bool suspended = false;
 };
 
-// The same attempt fails on every run of the same jobs.
+// Whether the attempt is one of the `percent` in a hundred that fail. A hash of the key decides, so
+// that the same attempt fails in every run of the same jobs.
 bool Fails(const DispatchKey& key, std::int32_t percent) {
   std::uint64_t mixed = key.job_uid.hi ^ (key.job_uid.lo * 0x9e3779b97f4a7c15ULL) ^
                         static_cast<std::uint64_t>(key.attempt);
@@ -33,7 +46,7 @@ bool Fails(const DispatchKey& key, std::int32_t percent) {
   return static_cast<std::int32_t>(mixed % 100) < percent;
 }
 
-// What the object asks for; nothing if it does not say, or not a number.
+// The milliseconds of kRunTimeAnnotation; nothing if the object has none, or one that is no number.
 std::optional<std::int64_t> RunTimeOf(const ManifestText& object) {
   if (object.json.find(kRunTimeAnnotation) == std::string::npos) return std::nullopt;
   const auto manifest = ParseJson(object.json);
@@ -57,7 +70,7 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
   Impl(const Clock& clock_in, TimerService& timers_in, SimulatedOptions options_in)
       : clock(clock_in), timers(timers_in), options(std::move(options_in)) {}
 
-  // One timer serves all: it is set for the first end.
+  // Sets the timer for the first end, unless it is set for that time or an earlier one.
   void ArmLocked() {
     if (ending.empty() || stopped) return;
     const Monotonic first = ending.begin()->first;
@@ -70,6 +83,7 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
     });
   }
 
+  // Ends and reports every attempt whose time has come. Runs on the timer's thread.
   void EndDue() {
     std::lock_guard delivering(delivery);
     std::vector<Observation> ended;
@@ -92,7 +106,8 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
     for (Observation& seen : ended) to->OnObservation(std::move(seen));
   }
 
-  // What an attempt is now, never after a later state of it has been told.
+  // Reports the attempt's present state. Reading and reporting under `delivery` keep an older state
+  // from being reported after a newer one.
   void ReportNow(const DispatchKey& key) {
     std::lock_guard delivering(delivery);
     Observation seen;
@@ -119,6 +134,7 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
     seen.message = fails ? "simulated failure" : "";
   }
 
+  // Starts all pods of the attempt and schedules their end.
   void RunLocked(Attempt* attempt) {
     attempt->suspended = false;
     attempt->seen.phase = RemotePhase::kRunning;
@@ -129,7 +145,7 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
     ArmLocked();
   }
 
-  // Elastic jobs: more or fewer pods sleep from now on.
+  // Takes over the pod counts of a newer size of an elastic job.
   static void ResizeLocked(const DispatchOrder& order, Attempt* attempt) {
     if (order.scale <= attempt->scale || Ended(attempt->seen)) return;
     attempt->scale = order.scale;
@@ -158,12 +174,15 @@ struct SimulatedBackend::Impl : std::enable_shared_from_this<Impl> {
   const Clock& clock;
   TimerService& timers;
   const SimulatedOptions options;
-  std::mutex
-      delivery;  // held while ends are reported, so that Stop can wait for it; taken before `mutex`
-  std::mutex mutex;  // guards everything below
+  // Held while an observation is delivered, so that Stop can wait for it. Taken before `mutex`.
+  std::mutex delivery;
+  // Guards everything below.
+  std::mutex mutex;
   ObservationSink* sink = nullptr;
   std::map<DispatchKey, Attempt> attempts;
+  // The running attempts by the time of their end.
   std::set<std::pair<Monotonic, DispatchKey>> ending;
+  // Attempts ever made; numbers their uids.
   std::int64_t made = 0;
   bool armed = false, stopped = false;
   Monotonic armed_for;
@@ -182,6 +201,8 @@ std::vector<std::string> SimulatedBackend::Clusters() const {
   return names;
 }
 
+// Creates, releases or resizes the attempt. The answer goes out before the observation, so that the
+// dispatcher knows the uid when it sees the state.
 void SimulatedBackend::Ensure(const DispatchOrder& order, Callback<RemoteRef> done) {
   if (!impl_->Serves(order.key.cluster))
     return done(NotFound("no simulated member " + order.key.cluster));
@@ -213,9 +234,10 @@ void SimulatedBackend::Ensure(const DispatchOrder& order, Callback<RemoteRef> do
   impl_->ReportNow(order.key);
 }
 
+// With `keep_logs` the attempt is stopped and stays in the map as cancelled; else it is forgotten.
 void SimulatedBackend::Remove(const DispatchKey& key, const RemovePolicy& policy,
-                              Callback<Removed> done) {
-  Removed removed;
+                              Callback<RemovalResult> done) {
+  RemovalResult removed;
   {
     std::lock_guard lock(impl_->mutex);
     const auto found = impl_->attempts.find(key);

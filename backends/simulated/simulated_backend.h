@@ -1,9 +1,9 @@
-// SimulatedBackend: members that only sleep. Every attempt runs for the same time, or for as long
-// as its object says, and then succeeds (or fails, at a given rate), so that the scheduler can be
-// measured and tried without running anything.
+// SimulatedBackend: members whose attempts only sleep. Every attempt runs for the same time, or for
+// as long as its object says, and then succeeds (or fails, at a given rate), so that the scheduler
+// can be measured and tried without running anything.
 //
-// In memory: what it knows is lost with the process, and a restarted daemon finds its attempts
-// lost. Thread-safe. Callbacks run inside the call; observations of an end on the thread of the
+// All state is in memory: a restarted daemon finds none of its attempts and reports them lost.
+// Thread-safe. Callbacks run inside the call; the observation of an end comes on the thread of the
 // timer service.
 #pragma once
 
@@ -28,9 +28,10 @@ struct SimulatedCluster {
 
 struct SimulatedOptions {
   std::vector<SimulatedCluster> clusters;
-  std::int64_t run_time_ms = 1000;  // of attempts that do not say; 0: they end at once
-  std::int32_t failure_percent =
-      0;  // of attempts that end with exit code 1; which ones follows from their key
+  /// How long an attempt runs whose job has no kRunTimeAnnotation; 0: it ends at once.
+  std::int64_t run_time_ms = 1000;
+  /// How many of a hundred attempts end with exit code 1. The attempt's key decides which ones.
+  std::int32_t failure_percent = 0;
 };
 
 class SimulatedBackend final : public Backend {
@@ -41,18 +42,20 @@ class SimulatedBackend final : public Backend {
 
   std::vector<std::string> Clusters() const override;
   void Ensure(const DispatchOrder& order, Callback<RemoteRef> done) override;
-  void Remove(const DispatchKey& key, const RemovePolicy& policy, Callback<Removed> done) override;
+  void Remove(const DispatchKey& key, const RemovePolicy& policy,
+              Callback<RemovalResult> done) override;
   void List(const std::string& cluster, Callback<std::vector<Observation>> done) override;
   void Start(ObservationSink& sink) override;
   void Stop() override;
   void Facts(const std::string& cluster, Callback<ClusterFacts> done) override;
   Result<std::vector<PodStatus>> Pods(const DispatchKey& key) override;
-  /// Always kNotFound: nothing is written by what only sleeps.
+  /// Always kNotFound: simulated attempts write no output.
   Result<LogChunk> ReadLog(const DispatchKey& key, const LogQuery& query) override;
 
  private:
   struct Impl;
-  std::shared_ptr<Impl> impl_;  // shared with the timer that is due
+  /// Timers hold it weakly, so that a timer that fires late finds it gone.
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace muster::simulated

@@ -1,4 +1,9 @@
-// apply: any documents in one request, so that one bad document changes nothing.
+// muster apply: reads all documents of all files and sends them in one POST /v1/apply.
+//
+// The server checks all documents before it changes anything, so one bad document changes nothing.
+// A refusal names its field as `documents[i].field`; documents.h turns that into the file and the
+// number of the document there. The request has an idempotency key: applying the same documents
+// twice gives the same objects, so the request may be sent again when its answer is lost.
 #include <cstdio>
 
 #include "clients/cli/commands.h"
@@ -25,8 +30,6 @@ int Apply(Session& session, const ApplyOptions& options) {
   client::Query query;
   query.Add("namespace", session.ns());
   if (options.dry_run) query.Add("dryRun", "true");
-  // Applying the same documents twice gives the same objects, so a lost answer may be asked for
-  // again.
   const client::Outcome<json::value> answer = session.api.Send(
       {"POST", "/v1/apply" + query.text(), json::serialize(body), client::NewIdempotencyKey()});
   if (!answer.ok()) return PrintFailure(NameSources(answer.failure(), *documents));

@@ -1,4 +1,5 @@
-// audit: the last entries of the trail of who changed what.
+// muster audit: the last entries of the audit trail (GET /v1/audit), oldest first, as a table or as
+// the server's own JSON.
 #include <time.h>
 
 #include <cstdio>
@@ -9,12 +10,13 @@
 #include "schedd/base/time.h"
 #include "schedd/text/duration.h"
 #include "schedd/text/lenient.h"
-#include "schedd/text/yaml.h"
+#include "schedd/text/yaml_write.h"
 
 namespace muster::cli {
 namespace {
 
-/// RFC 3339 of a point in time, or of so long ago; "" if it is neither.
+// The value of --since as RFC 3339: a time as it stands, or a duration counted back from now. "" if
+// the text is neither.
 std::string SinceText(const std::string& text) {
   WallTime when;
   if (ParseRfc3339(text, &when)) return text;

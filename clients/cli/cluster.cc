@@ -1,4 +1,5 @@
-// cluster list, cordon, uncordon, fence, collect; version.
+// muster cluster list, cordon, uncordon, fence and collect, and muster version: commands that are
+// one request and one line of output each.
 #include <cstdio>
 
 #include "clients/cli/commands.h"
@@ -25,7 +26,8 @@ int ClusterCordon(Session& session, const std::string& name, bool cordon) {
 
 namespace {
 
-// Posts a verb of a member and prints the number that it answers with.
+// Posts a verb of a member (POST /v1/memberclusters/NAME:VERB) and prints the number in `field` of
+// the answer, followed by `what`.
 int ClusterCount(Session& session, const std::string& name, const std::string& verb,
                  const std::string& field, const std::string& what) {
   const std::string target = "/v1/memberclusters/" + client::PercentEncode(name) + ":" + verb;
@@ -46,6 +48,7 @@ int ClusterCollect(Session& session, const std::string& name) {
   return ClusterCount(session, name, "collect", "objectsReleased", "objects released");
 }
 
+// Prefers `musterVersion`; `gitVersion` is what a Kubernetes API server has under that path.
 int Version(Session& session, bool client_only) {
   std::printf("client: %s\n", kVersion);
   if (client_only) return 0;

@@ -1,4 +1,8 @@
-// cluster describe: what is known of one member, on a page.
+// muster cluster describe: the facts of one member (GET /v1/memberclusters/NAME/facts) on a page.
+//
+// The page has "Key:  value" lines first and then tables: resources, properties, and how many
+// machines have how much free. A line or table without data is left out, because members differ in
+// what they report.
 #include <cstdio>
 
 #include "clients/cli/commands.h"
@@ -7,13 +11,14 @@
 #include "clients/cli/text_table.h"
 #include "clients/lib/job_view.h"
 #include "schedd/text/lenient.h"
-#include "schedd/text/yaml.h"
+#include "schedd/text/yaml_write.h"
 
 namespace muster::cli {
 namespace {
 
 using client::PathText;
 
+// The items of a list as text; a taint as "key=value:Effect".
 std::string Joined(const json::value& facts, const char* key) {
   std::string out;
   for (const json::value& item : ArrayOrEmpty(facts, key)) {
@@ -29,12 +34,14 @@ std::string Joined(const json::value& facts, const char* key) {
   return out;
 }
 
+// The same words as in the column STATE of `cluster list`; draining is shown there only.
 std::string StateOf(const json::value& facts) {
   if (PathText(facts, "healthy") != "true") return "Unreachable";
   return PathText(facts, "cordoned") == "true" ? "Cordoned" : "Ready";
 }
 
-// "12s old", and that they are no longer to be relied on.
+// How old the facts are, for example "12s old (STAMP), at least every 10s", and whether the server
+// calls them stale.
 std::string AgeOf(const json::value& facts) {
   const auto age = IntegerAt(facts, "ageSeconds");
   if (!age) return "";
@@ -44,6 +51,8 @@ std::string AgeOf(const json::value& facts) {
          (PathText(facts, "stale") == "true" ? ", stale: it has told nothing since" : "");
 }
 
+// One row a resource. The last column, the most that is free on one machine, is there only for
+// members that report machines.
 void PrintResources(const json::value& facts) {
   const json::object* capacity = FindObject(facts, "capacity");
   if (capacity == nullptr || capacity->empty()) return;
@@ -74,7 +83,7 @@ void PrintProperties(const json::value& facts) {
   std::printf("Properties:\n%s", table.Render().c_str());
 }
 
-// How many machines have how much free.
+// How many machines have at least how much free, for each resource.
 void PrintSlots(const json::value& facts) {
   const json::object* slots = FindObject(facts, {"machines", "freeSlots"});
   if (slots == nullptr || slots->empty()) return;
@@ -106,6 +115,7 @@ int ClusterDescribe(Session& session, const std::string& name, const std::string
   page.Line(0, "Name", PathText(*facts, "name"));
   page.Line(0, "Backend", PathText(*facts, "backend"));
   page.Line(0, "State", StateOf(*facts));
+  // A line for a fact that the member has reported.
   const auto known = [&](const char* key, const std::string& text) {
     if (!text.empty()) page.Line(0, key, text);
   };

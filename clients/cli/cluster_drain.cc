@@ -1,4 +1,9 @@
-// cluster drain: sends the jobs of a member elsewhere, and says what keeps some of them.
+// muster cluster drain: cordons a member and sends its jobs elsewhere.
+//
+// POST /v1/memberclusters/NAME:drain can be repeated and answers how many jobs are being evicted,
+// are kept by a disruption budget for now ("blocked"), and are waited for, for example because they
+// may not be requeued. With --wait the command repeats it every second until all three are 0. A
+// page that is the same as the last one is not printed again.
 #include <time.h>
 
 #include <cstdio>

@@ -1,4 +1,9 @@
-// cluster add, cluster remove: members that come and go while the daemon runs.
+// muster cluster add and cluster remove: members that come and go while the daemon runs.
+//
+// `add` sends the text of the kubeconfig, not its path: the daemon may run on another host. The
+// server then probes the cluster and answers what it serves and what it lacks. If rights are
+// missing, the answer or the refusal has a ClusterRole in the field `clusterRole`; it is printed
+// last and unchanged, so that it can be copied into kubectl apply.
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -11,10 +16,12 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::int64_t kAddMs = 60'000;  // the server asks the cluster for a quarter of that
+// How long `add` may take: four times as long as the server waits for the cluster's answers.
+constexpr std::int64_t kAddMs = 60'000;
 constexpr const char* kRoleField = "clusterRole";
 
-std::string Joined(const json::value& answer, const char* field) {
+// The texts of a list, separated by commas.
+std::string JoinedTexts(const json::value& answer, const char* field) {
   std::string text;
   for (const json::value& item : ArrayOrEmpty(answer, field)) {
     if (item.is_string()) text += (text.empty() ? "" : ", ") + std::string(item.get_string());
@@ -29,7 +36,7 @@ void PrintRole(const std::string& role) {
                role.c_str());
 }
 
-// The ClusterRole goes last and as it is, so that it can be copied.
+// Prints the wrong fields of a refusal; the ClusterRole among them comes last.
 int PrintRefusal(client::Failure failure) {
   std::string role;
   std::erase_if(failure.fields, [&role](const FieldError& field) {
@@ -41,11 +48,13 @@ int PrintRefusal(client::Failure failure) {
   return code;
 }
 
+// One line: the version and size of the cluster, the kinds of jobs that it serves, and the kinds
+// that it lacks.
 void PrintAdded(const std::string& name, const json::value& answer) {
   std::string line = "membercluster/" + name + " added";
   const std::string version = client::PathText(answer, "version");
   const std::string nodes = client::PathText(answer, "nodes");
-  const std::string serves = Joined(answer, "serves"), lacks = Joined(answer, "lacks");
+  const std::string serves = JoinedTexts(answer, "serves"), lacks = JoinedTexts(answer, "lacks");
   if (!version.empty()) line += ": Kubernetes " + version;
   if (!nodes.empty()) line += ", " + nodes + (nodes == "1" ? " node" : " nodes");
   if (!serves.empty()) line += ", serves " + serves;
@@ -86,6 +95,8 @@ int ClusterAdd(Session& session, const ClusterAddOptions& options) {
   return 0;
 }
 
+// Also says how many configuration objects of placements stay on the member: removing it deletes
+// nothing there.
 int ClusterRemove(Session& session, const std::string& name, bool force) {
   const std::string target =
       "/v1/memberclusters/" + client::PercentEncode(name) + (force ? "?force=true" : "");

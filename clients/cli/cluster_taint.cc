@@ -1,4 +1,8 @@
-// cluster taint: edits spec.taints of a member, in the words of kubectl taint.
+// muster cluster taint: edits spec.taints of a MemberCluster, with the arguments of kubectl taint.
+//
+// The command reads the object, applies all edits to the list and puts the whole object back. The
+// object still has its resourceVersion, so the server refuses the write if another client has
+// changed the object in between, and no edit is lost.
 #include <algorithm>
 #include <cstdio>
 
@@ -16,7 +20,8 @@ struct TaintEdit {
   bool remove = false;
 };
 
-/// False if it is none of key[=value]:Effect, key[=value]:Effect-, key-.
+// Parses key[=value]:Effect (add) and key[=value]:Effect- or key- (remove); false for anything
+// else.
 bool ReadEdit(const std::string& word, TaintEdit* edit) {
   std::string rest = word;
   edit->word = word;
@@ -36,7 +41,8 @@ bool ReadEdit(const std::string& word, TaintEdit* edit) {
   return !edit->key.empty();
 }
 
-/// Why it cannot be done; "" once it is.
+// Applies one edit to the list. Returns why it cannot be done, or "". A taint is identified by key
+// and effect; an edit without an effect removes the key with every effect.
 std::string Apply(const TaintEdit& edit, bool overwrite, json::array* taints) {
   const auto same = [&](const json::value& taint) {
     return client::PathText(taint, "key") == edit.key &&
@@ -87,9 +93,7 @@ int ClusterTaint(Session& session, const TaintOptions& options) {
   }
   if (!member->is_object()) return PrintError("the server's answer is no object"), kRefused;
   // The whole object as it was read: its resourceVersion lets nobody else's edit be lost.
-  json::value& spec = member->get_object()["spec"];
-  if (!spec.is_object()) spec = json::object();
-  spec.get_object()["taints"] = std::move(taints);
+  MakeObjectAt(member->get_object(), "spec")["taints"] = std::move(taints);
   const client::Outcome<json::value> answer = session.api.Send({"PUT", path, WriteJson(*member)});
   if (!answer.ok()) return PrintFailure(answer.failure());
   const bool only_removed =

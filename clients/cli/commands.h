@@ -1,6 +1,6 @@
-// `muster`'s commands: what the command line asked for, as plain structs, and one function for
-// each. Parsing (main.cc, the only file that sees CLI11) and doing are apart, so that tests call
-// the functions directly.
+// The commands of `muster`: a struct with the options of each command, and one function that
+// carries it out. Each function is defined in a source named after what it does. Parsing is apart
+// (main/main.cc, the only file that sees CLI11), so that tests call the functions directly.
 //
 // Every function prints to stdout, errors to stderr, and returns the exit status: 0, 1 refused, 2
 // bad usage, 3 server not reached (rule C2).
@@ -10,37 +10,19 @@
 #include <string>
 #include <vector>
 
+#include "clients/cli/session.h"
 #include "clients/lib/api_client.h"
 
 namespace muster::cli {
 
-inline constexpr int kRefused = 1;
-inline constexpr int kBadUsage = 2;
-inline constexpr int kTimedOut = 124;  // as timeout(1)
-
-/// A server, a namespace and how to print.
-struct Session {
-  explicit Session(client::Settings settings, bool every_namespace = false)
-      : api(std::move(settings)), all_namespaces(every_namespace) {}
-  client::ApiClient api;
-  bool all_namespaces = false;  // -A
-  const std::string& ns() const { return api.settings().ns; }
-};
-
-/// What `version` and `--version` say of this program.
+/// The version that `muster version` and `--version` print.
 inline constexpr char kVersion[] = "muster 0.1.0";
-
-/// "muster: SENTENCE" on stderr.
-void PrintError(const std::string& sentence);
-/// The same for a failure, with a line for each wrong field; gives the exit status.
-int PrintFailure(const client::Failure& failure);
-/// The `warnings` of an answer on stderr, as kubectl has them: `Warning: unknown field "..."`.
-void PrintWarnings(const json::value& answer);
 
 struct ApplyOptions {
   std::vector<std::string> files;  // files, directories or "-"
   bool dry_run = false;
 };
+/// Creates or changes all objects of the files in one request.
 int Apply(Session& session, const ApplyOptions& options);
 
 struct SubmitOptions {
@@ -49,6 +31,7 @@ struct SubmitOptions {
   bool wait = false;
   std::string wait_timeout;  // "" for none
 };
+/// Submits a batch script or the jobs of a manifest file.
 int Submit(Session& session, const SubmitOptions& options);
 
 struct GetOptions {
@@ -56,15 +39,19 @@ struct GetOptions {
   std::string state, queue, user;  // jobs only
   bool watch = false;
 };
+/// Lists objects of a kind, or shows one.
 int Get(Session& session, const GetOptions& options);
-/// "unknown kind ...", and the kinds there are, on stderr; gives the exit status.
+/// Prints "unknown kind ..." with the list of kinds on stderr; gives the exit status. Defined in
+/// get.cc; `describe` and `delete` use it too.
 int UnknownKind(const std::string& name);
 
 struct NamedOptions {
   std::string kind;
   std::vector<std::string> names;
 };
+/// Shows everything about each object.
 int Describe(Session& session, const NamedOptions& options);
+/// Deletes each object; a job is cancelled.
 int Delete(Session& session, const NamedOptions& options);
 
 struct WaitOptions {
@@ -72,9 +59,10 @@ struct WaitOptions {
   std::string condition = "finished";  // started, finished, a state, or condition=TYPE
   std::string timeout;
 };
+/// Waits until the condition holds for all jobs.
 int Wait(Session& session, const WaitOptions& options);
 
-/// hold, release or requeue.
+/// `verb` is hold, release or requeue.
 int ChangeJobs(Session& session, const std::string& verb, const std::vector<std::string>& jobs);
 
 struct LogOptions {
@@ -82,12 +70,14 @@ struct LogOptions {
   std::int64_t tail = -1;  // lines; -1: all
   bool follow = false;
 };
-/// The output of all pods and containers of a job, or of those that were asked for, as it is. Where
-/// it comes of several, each line begins with "[POD/CONTAINER] ".
+/// Prints the output of the pods and containers that the options name (all by default), unchanged.
+/// If there are several logs, each line begins with "[POD/CONTAINER] ".
 int Logs(Session& session, const LogOptions& options);
 
+/// Why a job waits, or runs where it runs. `output` is "", json or yaml.
 int Explain(Session& session, const std::string& job, const std::string& output);
-/// Refreshes until `q` on a terminal, prints once otherwise.
+/// The use of clusters and quotas: refreshed on a terminal until the user presses q, printed once
+/// otherwise.
 int Top(Session& session, bool once);
 
 struct QuotaKey {
@@ -98,7 +88,7 @@ struct QuotaEdit {
   std::string nominal, borrowing_limit, lending_limit;  // "" leaves it, "none" removes a limit
   bool dry_run = false;
 };
-/// Both over gRPC (quota.cc is the only file that sees it).
+/// Both use gRPC (quota/quota.cc is the only source that sees it).
 int QuotaGet(Session& session, const QuotaKey& key);
 int QuotaSet(Session& session, const QuotaEdit& edit);
 
@@ -107,7 +97,7 @@ struct AuditOptions {
   std::int64_t limit = 0;  // 0: the server's
   std::string output;      // "", json, yaml
 };
-/// Who changed what, the last entry last.
+/// Who changed what, the newest entry last.
 int Audit(Session& session, const AuditOptions& options);
 
 int ClusterList(Session& session, const std::string& output);
@@ -117,10 +107,13 @@ struct ClusterAddOptions {
   std::vector<std::string> labels;        // KEY=VALUE
   bool fast = false, force = false;
 };
+/// Makes a Kubernetes cluster a member.
 int ClusterAdd(Session& session, const ClusterAddOptions& options);
+/// Removes a member that was added. `force`: without waiting for the jobs and objects on it.
 int ClusterRemove(Session& session, const std::string& name, bool force);
+/// Stops placing new jobs on a member, or (`cordon` false) places jobs on it again.
 int ClusterCordon(Session& session, const std::string& name, bool cordon);
-/// Nothing runs any more on a member that does not answer.
+/// Tells the server that nothing runs any more on a member that does not answer.
 int ClusterFence(Session& session, const std::string& name);
 /// Releases what is quarantined on a member.
 int ClusterCollect(Session& session, const std::string& name);
@@ -130,6 +123,7 @@ struct TaintOptions {
   std::vector<std::string> edits;  // key=value:Effect, key:Effect; key:Effect-, key- remove
   bool overwrite = false;
 };
+/// Edits the taints of a member as kubectl taint does.
 int ClusterTaint(Session& session, const TaintOptions& options);
 
 struct DrainOptions {
@@ -137,9 +131,9 @@ struct DrainOptions {
   bool force = false;  // jobs that may not be requeued too
   bool wait = false;   // until nothing is left there
 };
+/// Cordons a member and sends its jobs elsewhere.
 int ClusterDrain(Session& session, const DrainOptions& options);
 
-/// A run on a virtual clock, on this machine; no server is asked.
 struct SimulateOptions {
   std::vector<std::string> files;  // files, directories or "-"
   std::string ns;                  // of documents without one; "": default
@@ -154,10 +148,12 @@ struct SimulateOptions {
   std::vector<std::string> swf_map;  // "3=team-a/main"
   bool swf_used = false, swf_memory = false, swf_no_limit = false;
 };
+/// Plays jobs against queues on a virtual clock, on this machine; no server is asked.
 int Simulate(const SimulateOptions& options);
 
+/// The versions of this program and (unless `client_only`) of the server.
 int Version(Session& session, bool client_only);
-/// What the server says of itself: where it is, its version, whether it serves, its warnings.
+/// The server's address, its version, whether it is ready, and its warnings.
 int ServerStatus(Session& session, const std::string& output);
 
 }  // namespace muster::cli

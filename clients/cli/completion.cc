@@ -1,3 +1,9 @@
+// Generates completion scripts from the tree of commands.
+//
+// The bash script walks over the words before the cursor and keeps the longest prefix that is a
+// command ("cluster add"); a `case` then gives the candidates of that command. zsh runs the same
+// script through bashcompinit. fish has no such walk: each line is a `complete` command with the
+// condition that a certain subcommand has been typed.
 #include "clients/cli/completion.h"
 
 namespace muster::cli {
@@ -9,6 +15,8 @@ std::string Join(const std::vector<std::string>& words) {
   return out;
 }
 
+// Everything that may come next after a command: its subcommands, its fixed words and its options,
+// and the inherited options.
 std::vector<std::string> CandidatesOf(const CommandNode& node,
                                       const std::vector<std::string>& inherited) {
   std::vector<std::string> out;
@@ -19,7 +27,7 @@ std::vector<std::string> CandidatesOf(const CommandNode& node,
   return out;
 }
 
-/// `path) candidates;;` for a command and everything below it.
+// One line "'PATH') candidates='...' ;;" for a command, and for all commands below it.
 void AppendCases(const CommandNode& node, const std::string& path,
                  const std::vector<std::string>& inherited, std::string* out) {
   *out += "    '" + path + "') candidates='" + Join(CandidatesOf(node, inherited)) + "' ;;\n";
@@ -28,6 +36,7 @@ void AppendCases(const CommandNode& node, const std::string& path,
   }
 }
 
+// The paths of all commands below `node`, separated by "|", as a pattern of `case`.
 void AppendPaths(const CommandNode& node, const std::string& path, std::string* out) {
   for (const CommandNode& command : node.commands) {
     const std::string below = path.empty() ? command.name : path + " " + command.name;
@@ -36,7 +45,7 @@ void AppendPaths(const CommandNode& node, const std::string& path, std::string* 
   }
 }
 
-/// Works in bash, and in zsh by its bash compatibility.
+// A script for bash, which zsh can run too.
 std::string BashScript(const CommandNode& root) {
   std::string cases, paths;
   AppendCases(root, "", {}, &cases);
@@ -58,6 +67,7 @@ std::string BashScript(const CommandNode& root) {
          "complete -o default -F _muster muster\n";
 }
 
+// In single quotes, as fish reads them: a quote inside is escaped by a backslash.
 std::string Quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("\\'") : std::string(1, c);

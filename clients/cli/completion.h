@@ -1,4 +1,4 @@
-// Shell completion, generated from the one tree of commands and options that the parser uses.
+// Shell completion, generated from the tree of commands and options that the parser uses.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace muster::cli {
 
-/// A command as the parser declared it.
+/// A command as the parser declares it.
 struct CommandNode {
   std::string name, help;
   std::vector<std::string> options;  // "--wait", "-n"

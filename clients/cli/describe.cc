@@ -1,4 +1,10 @@
-// describe and delete: one object in full; and the end of one.
+// muster describe and muster delete.
+//
+// `describe` of a job prints its view and then what the paths below it tell: conditions, pods, its
+// own events and the events of the member that runs it. Only the view is required. The other three
+// are left out if they cannot be read, because the history may have been removed and the member may
+// not answer. `describe` of a placement is laid out as kubectl does it (describe_page.h); all other
+// objects are printed as YAML.
 #include <algorithm>
 #include <cstdio>
 
@@ -10,11 +16,12 @@
 #include "clients/cli/text_table.h"
 #include "clients/lib/visible_text.h"
 #include "schedd/text/lenient.h"
-#include "schedd/text/yaml.h"
+#include "schedd/text/yaml_write.h"
 
 namespace muster::cli {
 namespace {
 
+// Rows of the pod table; the number of the others is printed below it.
 constexpr std::size_t kDescribedPods = 50;
 
 std::string VisibleYaml(const json::value& value) {
@@ -33,11 +40,9 @@ void PrintConditions(const json::array& conditions) {
   std::printf("Conditions:\n%s", table.Render().c_str());
 }
 
-// The items of what is below the job's path, or none: the view above is what was asked for, and
-// history or member may be gone.
+// The `items` of a list below the job's path, such as "/pods"; empty if the list cannot be read.
 json::array ItemsOf(Session& session, std::int64_t id, const char* path) {
-  client::Outcome<json::value> answer =
-      session.api.Get(client::JobPath(std::to_string(id)) + path);
+  client::Outcome<json::value> answer = session.api.Get(client::JobPath(std::to_string(id)) + path);
   if (!answer.ok()) return {};
   return ArrayOrEmpty(*answer, "items");
 }
@@ -74,6 +79,7 @@ void PrintMemberEvents(Session& session, std::int64_t id) {
   std::printf("Events on the member:\n%s", table.Render().c_str());
 }
 
+// The members are printed in this order, not in the server's.
 int DescribeJob(Session& session, const std::string& name) {
   client::Outcome<client::JobView> job = FindJob(session, name, JobUse::kRead);
   if (!job.ok()) return PrintFailure(job.failure());
@@ -94,6 +100,7 @@ int DescribeJob(Session& session, const std::string& name) {
   return 0;
 }
 
+// Null, with the exit status in `*exit`, after an error message.
 const Kind* KindOrError(const std::string& name, int* exit) {
   const Kind* kind = FindKind(name);
   if (kind == nullptr) *exit = UnknownKind(name);
@@ -123,6 +130,7 @@ int Describe(Session& session, const NamedOptions& options) {
   return exit;
 }
 
+// Deleting a job means cancelling it. The exit status is the highest of all names.
 int Delete(Session& session, const NamedOptions& options) {
   int exit = 0;
   const Kind* kind = KindOrError(options.kind, &exit);

@@ -1,3 +1,9 @@
+// The methods of DescribePage, and the page of a placement.
+//
+// A page is a list of rows. Rows with a value stand in one column with their neighbours: Render
+// finds each run of such rows, takes its widest key and pads the others to it; a heading ends the
+// run. Every text of the server passes OneLine, so that no value can break the layout or reach the
+// terminal as control characters.
 #include "clients/cli/describe_page.h"
 
 #include <algorithm>
@@ -11,9 +17,10 @@
 namespace muster::cli {
 namespace {
 
-/// What happened to a placement, read off a condition that is True.
+// An event of a placement that a condition in status True stands for. The server stores no events
+// of placements, so the page derives them, in the words of KubeFleet's controller.
 struct EventText {
-  const char* condition;  // without the kind
+  const char* condition;  // the condition's type without the kind in front
   const char* reason;
   const char* message;
 };
@@ -36,20 +43,21 @@ std::string Indented(int level, const std::string& text) {
   return std::string(static_cast<std::size_t>(level) * 2, ' ') + text;
 }
 
-/// On one line, whatever it holds.
+// Line ends and tabs become blanks, other control characters become visible.
 std::string OneLine(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
   return client::VisibleText(text);
 }
 
+// A scalar as kubectl describe prints it: null is "<nil>".
 std::string ScalarText(const json::value& value) {
   if (value.is_null()) return "<nil>";
   if (value.is_string()) return OneLine(std::string(value.get_string()));
   return OneLine(WriteJson(value));
 }
 
-/// The condition of this type; null if there is none.
+// The condition of this type; null if there is none.
 const json::value* FindCondition(const json::value& object, const std::string& type) {
   const json::array* conditions = FindArray(object, {"status", "conditions"});
   if (conditions == nullptr) return nullptr;
@@ -60,7 +68,7 @@ const json::value* FindCondition(const json::value& object, const std::string& t
 
 using TableRow = std::vector<std::string>;
 
-/// Columns two blanks apart, the last not padded.
+// Columns two blanks apart, the last not padded.
 std::string TableOf(const std::vector<TableRow>& rows) {
   std::vector<std::size_t> widths;
   for (const TableRow& row : rows) {
@@ -79,6 +87,7 @@ std::string TableOf(const std::vector<TableRow>& rows) {
   return out;
 }
 
+// The event table. The age of an event is that of its condition's last transition.
 std::string EventsOf(const json::value& object) {
   std::vector<TableRow> rows = {{"Type", "Reason", "Age", "From", "Message"},
                                 {"----", "------", "----", "----", "-------"}};
@@ -111,6 +120,7 @@ void DescribePage::Pairs(const std::string& key, const json::object* pairs, cons
   for (const std::string& text : texts) Line(0, &text == &texts.front() ? key : "", text);
 }
 
+// Sorts by key, then goes down into objects and lists, one level of indentation each.
 void DescribePage::Members(int level, const json::object& object,
                            const std::vector<std::string>& skip) {
   std::vector<const json::key_value_pair*> members;
@@ -158,13 +168,15 @@ std::string DescribePage::Render() const {
   return out;
 }
 
+// Splits at capital letters: "creationTimestamp" gives "Creation Timestamp", "podCIDRs" gives "Pod
+// CID Rs" as kubectl prints it.
 std::string TitleOf(std::string_view key) {
   const auto upper = [](char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; };
   if (!std::all_of(key.begin(), key.end(), [](unsigned char c) { return std::isalpha(c) != 0; }))
     return std::string(key);
   std::vector<std::string> words;
   for (std::size_t i = 0; i < key.size(); ++i) {
-    // A word begins at a capital behind a small letter, or before one.
+    // A word begins at a capital letter that follows a small letter or precedes one.
     const bool begins =
         i == 0 ||
         (upper(key[i]) && (!upper(key[i - 1]) || (i + 1 < key.size() && !upper(key[i + 1]))));
@@ -182,6 +194,8 @@ std::string TitleOf(std::string_view key) {
   return out;
 }
 
+// Name, namespace, labels and annotations come first; the rest of the object follows in
+// alphabetical order without them and without managedFields.
 std::string PlacementPage(const json::value& object) {
   DescribePage page;
   page.Line(0, "Name", client::PathText(object, "metadata.name"));

@@ -12,13 +12,14 @@ namespace muster::cli {
 
 class DescribePage {
  public:
-  /// "Key:  value", two blanks further in for each level.
+  /// "Key:  value", indented by two blanks for each level.
   void Line(int level, const std::string& key, const std::string& value);
-  /// "Key:" alone, or a value of a list; ends the alignment of the lines before it.
+  /// "Key:" alone, or an element of a list. It ends the alignment of the lines before it.
   void Heading(int level, const std::string& text);
-  /// One "k=v" a line below each other; "<none>" for none. `separator` between key and value.
+  /// The pairs below each other as "k=v", one a line; "<none>" if there are none. `separator`
+  /// stands between key and value.
   void Pairs(const std::string& key, const json::object* pairs, const char* separator);
-  /// Members of an object, alphabetical; those of `skip` left out.
+  /// The members of an object in alphabetical order, without the keys in `skip`.
   void Members(int level, const json::object& object, const std::vector<std::string>& skip = {});
   std::string Render() const;
 

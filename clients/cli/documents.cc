@@ -1,3 +1,8 @@
+// Reads the files of `apply` and `submit` and remembers where each document comes from.
+//
+// Documents are numbered per file from 1, as an editor's user counts the parts between `---` lines.
+// The server knows only the position in the request (`documents[3].spec.x`); NameSources translates
+// that back.
 #include "clients/cli/documents.h"
 
 #include <algorithm>
@@ -6,7 +11,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "schedd/text/yaml.h"
+#include "schedd/text/documents.h"
 
 namespace muster::cli {
 namespace {
@@ -24,6 +29,8 @@ bool IsManifestFile(const fs::directory_entry& entry) {
          (extension == ".yaml" || extension == ".yml" || extension == ".json");
 }
 
+// The files that a path means: itself, or the manifest files directly in a directory, sorted by
+// name so that the order does not depend on the file system.
 client::Outcome<std::vector<std::string>> FilesOf(const std::string& path) {
   std::error_code error;
   if (path == "-" || !fs::is_directory(path, error)) return std::vector<std::string>{path};
@@ -37,7 +44,7 @@ client::Outcome<std::vector<std::string>> FilesOf(const std::string& path) {
   return out;
 }
 
-/// "documents[3].spec.x" -> 3 and "spec.x"; false if it is no such path.
+// Splits "documents[3].spec.x" into 3 and "spec.x"; false for a path of another form.
 bool SplitField(const std::string& field, std::size_t* index, std::string* rest) {
   static constexpr std::string_view kPrefix = "documents[";
   if (!field.starts_with(kPrefix)) return false;
@@ -86,6 +93,7 @@ client::Outcome<std::vector<Document>> ReadDocuments(const std::vector<std::stri
   return out;
 }
 
+// The fields name the documents, so the sentence only says that nothing was changed.
 client::Failure NameSources(client::Failure failure, const std::vector<Document>& documents) {
   bool named = false;
   for (FieldError& error : failure.fields) {

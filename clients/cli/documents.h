@@ -10,18 +10,19 @@
 namespace muster::cli {
 
 struct Document {
-  std::string source;  // "queues.yaml: document 2"; "standard input: document 1"
+  std::string source;  // "queues.yaml: document 2" or "standard input: document 1"
   json::value value;
 };
 
 /// The whole text of a file, or of standard input for "-".
 client::Outcome<std::string> ReadText(const std::string& path);
 
-/// All documents of files, directories (their .yaml, .yml and .json files by name, not below) and
-/// "-".
+/// All documents of `paths`: files, directories (their .yaml, .yml and .json files sorted by name,
+/// not those of subdirectories), and "-" for standard input.
 client::Outcome<std::vector<Document>> ReadDocuments(const std::vector<std::string>& paths);
 
-/// A failure whose fields begin with documents[i] as one that names file, document and field path.
+/// Replaces `documents[i]` at the beginning of the failure's fields by the file and the number of
+/// the document in it.
 client::Failure NameSources(client::Failure failure, const std::vector<Document>& documents);
 
 }  // namespace muster::cli

@@ -1,3 +1,5 @@
+// Durations in kubectl's short form (HumanDuration of k8s.io/apimachinery): the longer the
+// duration, the fewer units are shown.
 #include "clients/cli/durations.h"
 
 #include <time.h>

@@ -1,4 +1,5 @@
-// Durations as users of kubectl read them; what they write: schedd/text/duration.h.
+// Durations in the form that kubectl prints. The form that users write is read by
+// schedd/text/duration.h.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,10 @@
+// Folds events that say nearly the same into one line.
+//
+// Job events: a repeating event (a changed message of a waiting job, a changed quota) joins the
+// line of the same type and reason, but only among the lines since the last event that does not
+// repeat: an admission or an eviction between two of them must stay visible between them. Member
+// events: all of the same type and reason join, because Kubernetes reports one cause for many
+// objects; of warnings the message must be equal too, since it says what is wrong.
 #include "clients/cli/event_folding.h"
 
 #include <algorithm>
@@ -12,11 +19,12 @@
 namespace muster::cli {
 namespace {
 
-/// Types that come again and again while nothing else changes. JobReclaimed is what
-/// JobQuotaReturned was called in databases of earlier versions.
+// Event types that come again and again while nothing else changes. JobReclaimed is the name that
+// JobQuotaReturned had in databases of earlier versions.
 constexpr std::string_view kRepeating[] = {"JobPending", "JobUpdated", "JobQuotaReturned",
                                            "JobReclaimed", "JobCheckUpdated"};
 
+// A member's event may itself stand for several: Kubernetes counts repetitions in `count`.
 FoldedEvent EventOf(const json::value& event) {
   FoldedEvent out;
   out.type = client::PathText(event, "type");
@@ -30,7 +38,8 @@ FoldedEvent EventOf(const json::value& event) {
   return out;
 }
 
-/// The later one takes the line over, which moves to the end.
+// The later event takes over the line `at`: its texts win, the counts add up, and the line moves to
+// the end, where its last event belongs.
 void Join(std::vector<FoldedEvent>* lines, std::size_t at, FoldedEvent later) {
   later.first_time = (*lines)[at].first_time;
   later.count += (*lines)[at].count;
@@ -42,11 +51,12 @@ void Join(std::vector<FoldedEvent>* lines, std::size_t at, FoldedEvent later) {
 
 std::vector<FoldedEvent> FoldJobEvents(const json::array& events) {
   std::vector<FoldedEvent> out;
-  std::size_t open = 0;  // lines from here on may still be joined
+  // Lines from here on may still be joined: no event that does not repeat has come after them.
+  std::size_t open = 0;
   for (const json::value& value : events) {
     FoldedEvent event = EventOf(value);
-    const bool repeats = std::find(std::begin(kRepeating), std::end(kRepeating), event.type) !=
-                         std::end(kRepeating);
+    const bool repeats =
+        std::find(std::begin(kRepeating), std::end(kRepeating), event.type) != std::end(kRepeating);
     std::size_t at = open;
     while (at < out.size() && (out[at].type != event.type || out[at].reason != event.reason)) ++at;
     if (repeats && at < out.size()) {

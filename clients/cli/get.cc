@@ -1,4 +1,9 @@
-// get: lists and single objects as tables, JSON, YAML or names, and watching them change.
+// muster get: lists and single objects as tables, JSON, YAML or names, and -w, which watches them.
+//
+// A watch prints the table when the event stream is connected. Then it reads an object again at
+// each event about it and prints a row below the table if a column other than an age has changed.
+// Ages change with every look, so they are ignored in the comparison. Events only tell which object
+// to read; the row shows the object as it is now.
 #include <cstdio>
 #include <map>
 
@@ -8,7 +13,7 @@
 #include "clients/cli/text_table.h"
 #include "clients/lib/event_stream.h"
 #include "schedd/text/lenient.h"
-#include "schedd/text/yaml.h"
+#include "schedd/text/yaml_write.h"
 
 namespace muster::cli {
 namespace {
@@ -23,7 +28,8 @@ std::string NamespaceOf(const Kind& kind, const json::value& object) {
   return client::PathText(object, kind.is_job() ? "namespace" : "metadata.namespace");
 }
 
-/// For a job its id: names of batch scripts are not unique.
+// The name by which `get` shows an object. Of a job it is the id, because names of batch scripts
+// are not unique.
 std::string NameOf(const Kind& kind, const json::value& object) {
   return client::PathText(object, kind.is_job() ? "id" : "metadata.name");
 }
@@ -47,6 +53,7 @@ std::vector<std::string> Cells(const Session& session, const Kind& kind, bool wi
   return out;
 }
 
+// One object by name; a job by anything that FindJob takes.
 client::Outcome<json::value> GetOne(Session& session, const Kind& kind, const std::string& name) {
   if (!kind.is_job()) return session.api.Get(ObjectPath(kind, session.ns(), name));
   client::Outcome<client::JobView> job = FindJob(session, name, JobUse::kRead);
@@ -54,6 +61,8 @@ client::Outcome<json::value> GetOne(Session& session, const Kind& kind, const st
   return json::value(std::move(job.value().all));
 }
 
+// All objects of a kind in the session's namespace, or in all. Job filters are applied by the
+// server.
 client::Outcome<Objects> GetMany(Session& session, const Kind& kind, const GetOptions& options) {
   const std::string ns = session.all_namespaces ? "" : session.ns();
   if (kind.is_job()) {
@@ -76,11 +85,13 @@ void PrintValue(const json::value& value, const std::string& output) {
   std::printf("%s%s", text.c_str(), text.ends_with('\n') ? "" : "\n");
 }
 
+// `-o json` of one named object prints the object itself, of a list `{"items": [...]}`, as kubectl
+// does.
 void Print(const Session& session, const Kind& kind, const GetOptions& options,
            const Objects& objects) {
   if (options.output == "name") {
     for (const json::value& object : objects)
-      std::printf("%s/%s\n", kind.singular, NameOf(kind, object).c_str());
+      std::printf("%s/%s\n", kind.singular.c_str(), NameOf(kind, object).c_str());
     return;
   }
   if (options.output == "json" || options.output == "yaml") {
@@ -102,7 +113,8 @@ void Print(const Session& session, const Kind& kind, const GetOptions& options,
   std::fputs(table.Render().c_str(), stdout);
 }
 
-/// True if the event is about an object that this `get` shows; its name goes to `*name`.
+// True if the event is about an object that this `get` shows; its name then is in `*name`. Events
+// about objects carry "kind/name" or "kind/namespace/name".
 bool Concerns(const Kind& kind, const GetOptions& options, const client::JobEventNote& note,
               std::string* name) {
   if (kind.is_job()) {
@@ -116,7 +128,7 @@ bool Concerns(const Kind& kind, const GetOptions& options, const client::JobEven
   return options.name.empty() || options.name == *name;
 }
 
-/// What of a row counts as a change: all but the ages, by which no two looks are the same.
+// The cells with the ages emptied, for comparing rows.
 std::vector<std::string> Ageless(const std::vector<std::string>& headers,
                                  std::vector<std::string> cells) {
   for (std::size_t i = 0; i < cells.size(); ++i)
@@ -124,7 +136,8 @@ std::vector<std::string> Ageless(const std::vector<std::string>& headers,
   return cells;
 }
 
-/// Prints the table, then a line for each change of what it shows, until interrupted.
+// Runs until the user interrupts it or the server cannot be reached any more. The name of a job is
+// resolved to its id first, because events carry ids.
 int Watch(Session& session, const Kind& kind, GetOptions options) {
   const bool wide = options.output == "wide";
   const std::vector<std::string> headers = Headers(session, kind, wide);
@@ -137,7 +150,7 @@ int Watch(Session& session, const Kind& kind, GetOptions options) {
     if (!job.ok()) return PrintFailure(job.failure());
     options.name = std::to_string(job->id);
   }
-  // False if the row is there already.
+  // Adds the object's row; false if the last row of the same object shows the same.
   const auto add = [&](const json::value& object) {
     std::vector<std::string> cells = Cells(session, kind, wide, object);
     std::vector<std::string>& before =
@@ -188,6 +201,7 @@ int Watch(Session& session, const Kind& kind, GetOptions options) {
 
 }  // namespace
 
+// The message goes to stderr.
 int UnknownKind(const std::string& name) {
   PrintError("unknown kind \"" + name + "\"; the kinds are " + KindList());
   return kBadUsage;

@@ -1,4 +1,5 @@
-// hold, release, requeue.
+// muster hold, release and requeue: one POST /v1/jobs/ID:VERB for each job. A job that is refused
+// does not stop the others; the exit status is the highest.
 #include <algorithm>
 #include <cstdio>
 

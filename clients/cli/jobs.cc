@@ -1,3 +1,9 @@
+// Finds the job that a user means.
+//
+// A number or a uid is asked for directly. Any other text is a name, which several jobs may share
+// over time: the jobs of that name are listed, split into live and ended ones, and the single live
+// one is the answer. Without a live one the newest ended job is shown, but never changed; with
+// several the failure lists them, so that the user can choose a number.
 #include "clients/cli/jobs.h"
 
 #include <algorithm>
@@ -9,8 +15,11 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::size_t kListedNamesakes = 10;  // in a refusal
+// How many jobs of the same name a failure lists.
+constexpr std::size_t kListedNamesakes = 10;
 
+// True for a job number or a uid. An object whose name is only digits is reachable as
+// NAMESPACE/NAME.
 bool IsIdentifier(const std::string& text) {
   Uid uid;
   return !text.empty() &&
@@ -22,6 +31,8 @@ client::Failure Refused(int status, std::string detail) {
   return {client::Failure::Kind::kRefused, status, std::move(detail), {}, 0};
 }
 
+// One line per job, as if it were a wrong field, so that PrintFailure lays them out below the
+// sentence.
 client::Failure SeveralJobs(const std::string& ns, const std::string& name,
                             const std::vector<client::JobView>& jobs) {
   client::Failure out = Refused(409, "\"" + name + "\" names " + std::to_string(jobs.size()) +
@@ -31,9 +42,9 @@ client::Failure SeveralJobs(const std::string& ns, const std::string& name,
       out.fields.push_back({"and", std::to_string(jobs.size() - kListedNamesakes) + " more"});
       break;
     }
-    out.fields.push_back({"job " + std::to_string(job.id),
-                          job.kind + ", " + job.state + ", submitted " +
-                              client::MemberText(job.all, "submitTime")});
+    out.fields.push_back(
+        {"job " + std::to_string(job.id),
+         job.kind + ", " + job.state + ", submitted " + client::MemberText(job.all, "submitTime")});
   }
   return out;
 }

@@ -1,4 +1,11 @@
-// logs: what the containers of a job print, one after the other, or all at once while they run.
+// muster logs: the output of the pods and containers of a job.
+//
+// Without --follow, and for ended jobs, each log is printed to its end, one after the other
+// (PrintAll). With --follow a Follower looks every second for pods that have begun and follows each
+// of their logs on a thread and a connection of its own, because a log may be silent for hours
+// while others go on. LineWriter keeps the lines of several logs apart on the one output. The
+// Follower ends when the job has ended and every log is complete, or at once when the reader of the
+// output is gone.
 #include <poll.h>
 
 #include <algorithm>
@@ -19,15 +26,17 @@
 namespace muster::cli {
 namespace {
 
-constexpr int kLookMs = 1000;  // between two looks for pods that have come
+// The time between two looks for pods that have begun.
+constexpr int kLookMs = 1000;
 
-/// One log: "" means the first of its kind, as the server takes it.
+// One log. An empty pod or container means the first one; the server resolves it.
 struct LogName {
   std::string pod, container;
   auto operator<=>(const LogName&) const = default;
 };
 
-/// Whole lines of several logs on one output; the bytes of a line are not changed.
+// Writes whole lines of one of several logs to the common output, each behind a prefix. The bytes
+// of a line are not changed. The lock is shared by all writers of the output.
 class LineWriter {
  public:
   LineWriter(std::mutex& output, std::string prefix)
@@ -38,7 +47,8 @@ class LineWriter {
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
 
-  /// False if nobody reads any more. Without a prefix it writes what there is at once.
+  // False if the output is closed. Without a prefix every part is written at once, also half lines;
+  // with a prefix only whole lines are, so that lines of several logs never mix.
   bool Write(std::string_view part) {
     if (prefix_.empty()) return Put(part);
     rest_ += part;
@@ -65,7 +75,7 @@ class LineWriter {
 
   std::mutex& output_;
   const std::string prefix_;
-  std::string rest_;  // a line that is not whole yet
+  std::string rest_;  // the beginning of a line that is not complete yet
 };
 
 std::string PrefixOf(const LogName& name) {
@@ -80,7 +90,7 @@ std::string TargetOf(std::int64_t job, const LogOptions& options, const LogName&
   return client::JobPath(std::to_string(job)) + "/logs" + query.text();
 }
 
-/// The logs that the options ask for, of the job's pods that have begun.
+// The logs that the options ask for among the job's pods. Pods in phase Pending have no output yet.
 client::Outcome<std::vector<LogName>> LogsOf(client::ApiClient& api, std::int64_t job,
                                              const LogOptions& options) {
   const client::Outcome<json::value> answer =
@@ -106,7 +116,7 @@ client::Outcome<std::vector<LogName>> LogsOf(client::ApiClient& api, std::int64_
   return out;
 }
 
-/// Pods that the job is to have, by its pod sets.
+// The number of pods that the job's pod sets ask for.
 std::int64_t PodsOf(const client::JobView& job) {
   std::int64_t pods = 0;
   for (const json::value& set : ArrayOrEmpty(job.all, "podSets"))
@@ -119,7 +129,7 @@ int PrintLogFailure(const std::string& prefix, client::Failure failure) {
   return PrintFailure(failure);
 }
 
-/// Each log to its end, in the order of the pods.
+// Prints each log to its end, in the order of the pods. The exit status is the highest of all logs.
 int PrintAll(Session& session, std::int64_t job, const LogOptions& options,
              const std::vector<LogName>& names) {
   std::mutex output;
@@ -127,16 +137,15 @@ int PrintAll(Session& session, std::int64_t job, const LogOptions& options,
   for (const LogName& name : names) {
     const std::string prefix = names.size() > 1 ? PrefixOf(name) : "";
     LineWriter writer(output, prefix);
-    const client::Outcome<client::HttpResponse> answer =
-        session.api.Stream(TargetOf(job, options, name), 0,
-                           [&](std::string_view part) { return writer.Write(part); });
+    const client::Outcome<client::HttpResponse> answer = session.api.Stream(
+        TargetOf(job, options, name), 0, [&](std::string_view part) { return writer.Write(part); });
     if (!answer.ok()) exit = std::max(exit, PrintLogFailure(prefix, answer.failure()));
   }
   return exit;
 }
 
-/// Follows each log of a job from when its pod begins, until the job has ended and all of them
-/// have.
+// Follows all logs of one job, each from the beginning of its pod, until the job and all its logs
+// have ended.
 class Follower {
  public:
   Follower(Session& session, const client::JobView& job, const LogOptions& options)
@@ -155,21 +164,25 @@ class Follower {
       Begin(false);
       if (job->ended()) break;
       Join(true);
-      // Nobody reads any more, and a quiet log would be waited for: what is open ends with us.
-      if (unread_) std::_Exit(0);
+      // The output is closed. A thread that waits for a silent log cannot be joined, so the process
+      // ends without joining.
+      if (output_closed_) std::_Exit(0);
     }
     Join(false);
-    Begin(true);  // what had no log when it was asked for last
+    // The pods that had no log yet when they were asked for last have one now, or never will.
+    Begin(true);
     Join(false);
     return exit_;
   }
 
  private:
-  struct One {
+  // A log that is being followed. `over` tells Join that the thread is about to end.
+  struct FollowedLog {
     std::thread thread;
     std::atomic<bool> over = false;
   };
 
+  // Joins all threads, or only those that are over.
   void Join(bool only_over) {
     for (auto one = logs_.begin(); one != logs_.end();) {
       if (only_over && !one->over) {
@@ -181,11 +194,12 @@ class Follower {
     }
   }
 
-  /// A thread for each log that has none. `last`: nothing comes later.
+  // Starts a thread for each log that has none. `last`: the job has ended, so no pod begins later
+  // and a log that cannot be read is an error.
   void Begin(bool last) {
-    const client::Outcome<std::vector<LogName>> names =
-        LogsOf(session_.api, job_, options_);
-    if (!names.ok()) {  // of a job on its way there may be nothing to tell yet
+    const client::Outcome<std::vector<LogName>> names = LogsOf(session_.api, job_, options_);
+    // The list of pods may be refused while the job is on its way to a member.
+    if (!names.ok()) {
       if (last && logs_.empty()) exit_ = PrintFailure(names.failure());
       return;
     }
@@ -202,7 +216,7 @@ class Follower {
         exit_ = kRefused;
         continue;
       }
-      One& one = logs_.emplace_back();
+      FollowedLog& one = logs_.emplace_back();
       one.thread = std::thread([this, &one, name, prefix = many_ ? PrefixOf(name) : "", last] {
         Follow(name, prefix, last);
         one.over = true;
@@ -210,6 +224,7 @@ class Follower {
     }
   }
 
+  // Streams one log to its end; runs on the log's own thread.
   void Follow(const LogName& name, const std::string& prefix, bool last) {
     client::ApiClient api(session_.api.settings());
     bool any = false;
@@ -218,12 +233,12 @@ class Follower {
         api.Stream(TargetOf(job_, options_, name), 0, [&](std::string_view part) {
           any = true;
           if (writer.Write(part)) return true;
-          unread_ = true;
+          output_closed_ = true;
           return false;
         });
-    if (answer.ok() || unread_) return;
+    if (answer.ok() || output_closed_) return;
     const std::lock_guard lock(mutex_);
-    // A container that has not begun has no log yet: it is asked for again.
+    // A container that has not begun is refused; the next look asks for its log again.
     if (!any && !last && answer.failure().kind == client::Failure::Kind::kRefused) {
       begun_.erase(name);
     } else {
@@ -234,12 +249,12 @@ class Follower {
   Session& session_;
   const std::int64_t job_;
   const LogOptions& options_;
-  bool many_;
+  bool many_;                  // the job has several logs, so lines get a prefix
   std::mutex output_, mutex_;  // mutex_ guards begun_
-  std::set<LogName> begun_;
+  std::set<LogName> begun_;    // logs that have a thread, or are over
   std::atomic<int> exit_ = 0;
-  std::atomic<bool> unread_ = false;
-  std::list<One> logs_;
+  std::atomic<bool> output_closed_ = false;
+  std::list<FollowedLog> logs_;
 };
 
 }  // namespace
@@ -248,10 +263,9 @@ int Logs(Session& session, const LogOptions& options) {
   const client::Outcome<client::JobView> job = FindJob(session, options.job, JobUse::kRead);
   if (!job.ok()) return PrintFailure(job.failure());
   if (!options.follow || job->ended()) {
-    // Pods that have not begun have nothing to say as long as others have.
     const client::Outcome<std::vector<LogName>> names = LogsOf(session.api, job->id, options);
     if (names.ok() && !names->empty()) return PrintAll(session, job->id, options, *names);
-    // What keeps it from having logs is the server's to say.
+    // The server says why the job has no log.
     return PrintAll(session, job->id, options, {{options.pod, options.container}});
   }
   Follower follower(session, *job, options);

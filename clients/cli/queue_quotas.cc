@@ -1,3 +1,5 @@
+// Reads quotas and their use from a ClusterQueue: the quotas are in spec.resourceGroups, the use in
+// status.flavorsUsage, matched by flavor and resource.
 #include "clients/cli/queue_quotas.h"
 
 #include "clients/lib/job_view.h"
@@ -8,7 +10,7 @@ namespace {
 
 using client::PathText;
 
-/// The use of a flavor's resource in the status; null if it tells none.
+// The use of a flavor's resource in the status; null if the status does not list it.
 const json::value* UseOf(const json::value& queue, const std::string& flavor,
                          const std::string& resource) {
   for (const json::value& one : ArrayOrEmpty(queue, {"status", "flavorsUsage"})) {

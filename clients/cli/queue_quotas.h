@@ -1,4 +1,4 @@
-// The quotas of a ClusterQueue object with their use, for tables. Pure.
+// The quotas of a ClusterQueue object and how much of them is used, for tables. Pure.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace muster::cli {
 
-/// One flavor's amount of one resource, as quantity texts; "0" where the status tells none.
+/// The quota of one flavor for one resource, as quantity texts; "0" where the status has no amount.
 struct QueueQuota {
   std::string flavor, resource, nominal, used, borrowed;
 };
@@ -16,8 +16,8 @@ struct QueueQuota {
 /// In the order of the spec.
 std::vector<QueueQuota> QuotasOf(const json::value& queue);
 
-/// "standard:cpu=16,memory=64Gi;spot:cpu=4" of one member; quotas of which it is "0" are left out
-/// unless `zeros`.
+/// One figure of all quotas, such as "standard:cpu=16,memory=64Gi;spot:cpu=4". Quotas whose figure
+/// is "0" are left out unless `zeros`.
 std::string QuotaTexts(const json::value& queue, std::string QueueQuota::*member, bool zeros);
 
 }  // namespace muster::cli

@@ -1,6 +1,9 @@
+// Messages on stderr. Texts of the server pass VisibleText, line ends kept: a ClusterRole or a list
+// of problems may have several lines.
+#include "clients/cli/session.h"
+
 #include <cstdio>
 
-#include "clients/cli/commands.h"
 #include "clients/lib/job_view.h"
 #include "clients/lib/visible_text.h"
 #include "schedd/text/lenient.h"
@@ -21,7 +24,7 @@ void PrintError(const std::string& sentence) {
 int PrintFailure(const client::Failure& failure) {
   PrintError(failure.detail);
   for (const FieldError& error : failure.fields) {
-    // The sentence often is the only field's message already.
+    // A single wrong field is often named by the sentence already, with the same message.
     if (failure.fields.size() == 1 && failure.detail.find(error.message) != std::string::npos &&
         failure.detail.find(error.field) != std::string::npos) {
       break;

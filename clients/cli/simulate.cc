@@ -1,5 +1,10 @@
-// simulate: what a scheduler would do with jobs and queues from files, on a virtual clock and on
-// this machine; no server is asked.
+// muster simulate: what the scheduler would do with jobs and queues from files, on a virtual clock
+// and on this machine. No server is asked.
+//
+// The steps: read the flags, read the daemon's `admission:` settings if a file is named, read all
+// documents into a scenario, add the jobs of a trace, apply the edits of --set, play the scenario
+// (schedd/simulate) and print. With --compare the scenario is played twice, without and with the
+// edits. Whatever cannot be read ends the command with an error before anything is played.
 #include <cstdio>
 #include <map>
 #include <set>
@@ -13,8 +18,9 @@
 #include "schedd/simulate/report.h"
 #include "schedd/simulate/scenario.h"
 #include "schedd/simulate/swf.h"
+#include "schedd/text/documents.h"
 #include "schedd/text/duration.h"
-#include "schedd/text/yaml.h"
+#include "schedd/text/yaml_write.h"
 
 namespace muster::cli {
 namespace {
@@ -28,14 +34,14 @@ int BadUsage(const std::string& sentence) {
   return kBadUsage;
 }
 
-/// The flags, read.
-struct Wanted {
+// The flags in the form that schedd/simulate takes.
+struct SimulationFlags {
   simulate::ReadOptions read;
   simulate::RunOptions run;
   simulate::SwfRules swf;
 };
 
-/// "" if the text is empty or a duration, which then goes to `us`; else what is wrong.
+// Reads a duration flag into `us`; an empty text leaves it unset. Returns what is wrong, or "".
 std::string TakeDuration(const std::string& flag, const std::string& text,
                          std::optional<std::int64_t>* us) {
   if (text.empty()) return "";
@@ -45,6 +51,8 @@ std::string TakeDuration(const std::string& flag, const std::string& text,
   return "";
 }
 
+// The --swf-... flags: which number of a trace's line names the queue, and what its processors and
+// memory mean. Returns what is wrong, or "".
 std::string ReadTraceFlags(const SimulateOptions& options, simulate::SwfRules* rules) {
   const bool any = !options.swf_by.empty() || !options.swf_map.empty() ||
                    !options.swf_queue.empty() || !options.swf_resource.empty() ||
@@ -72,29 +80,29 @@ std::string ReadTraceFlags(const SimulateOptions& options, simulate::SwfRules* r
   return "";
 }
 
-/// "" or what is wrong with the flags.
-std::string ReadFlags(const SimulateOptions& options, Wanted* wanted) {
-  wanted->read.ns = options.ns;
-  wanted->run.start = simulate::kClockStart;
+// Returns what is wrong with the flags, or "".
+std::string ReadFlags(const SimulateOptions& options, SimulationFlags* flags) {
+  flags->read.ns = options.ns;
+  flags->run.start = simulate::kClockStart;
   std::optional<std::int64_t> until, stop, arrival;
   for (const std::string& wrong :
        {TakeDuration("--until", options.until, &until),
         TakeDuration("--stop-time", options.stop_time, &stop),
-        TakeDuration("--run-time", options.run_time, &wanted->read.run_us),
+        TakeDuration("--run-time", options.run_time, &flags->read.run_us),
         TakeDuration("--arrival", options.arrival, &arrival),
-        ReadTraceFlags(options, &wanted->swf)}) {
+        ReadTraceFlags(options, &flags->swf)}) {
     if (!wrong.empty()) return wrong;
   }
-  if (until) wanted->run.until = wanted->run.start.Plus(*until);
-  wanted->run.stop_us = stop.value_or(0);
-  wanted->read.arrival_us = arrival.value_or(0);
+  if (until) flags->run.until = flags->run.start.Plus(*until);
+  flags->run.stop_us = stop.value_or(0);
+  flags->read.arrival_us = arrival.value_or(0);
   if (options.compare && options.edits.empty()) return "--compare needs --set";
   const std::set<std::string> outputs = {"", "text", "json", "yaml"};
   if (!outputs.contains(options.output)) return "-o is text, json or yaml, not " + options.output;
   return "";
 }
 
-/// The `admission:` section of a daemon's configuration file.
+// The `admission:` section of a daemon's configuration file, or the defaults.
 Outcome<AdmissionSettingsPtr> ReadSettings(const std::string& path) {
   if (path.empty()) return std::make_shared<const AdmissionSettings>();
   const Outcome<std::string> text = ReadText(path);
@@ -112,22 +120,25 @@ Outcome<AdmissionSettingsPtr> ReadSettings(const std::string& path) {
   return failure;
 }
 
+// An error of schedd/simulate with its fields, so that PrintFailure lists them.
 Failure FromError(const Error& error) {
   Failure failure = LocalFailure(error.detail);
   failure.fields = error.fields;
   return failure;
 }
 
-Outcome<simulate::Scenario> ReadAll(const SimulateOptions& options, Wanted* wanted,
+// Builds the scenario from the files and the trace. `*counts` says how many jobs of the trace were
+// taken and left out.
+Outcome<simulate::Scenario> ReadAll(const SimulateOptions& options, SimulationFlags* flags,
                                     simulate::SwfCounts* counts) {
   Outcome<AdmissionSettingsPtr> settings = ReadSettings(options.settings);
   if (!settings.ok()) return settings.failure();
-  wanted->read.settings = std::move(settings).value();
+  flags->read.settings = std::move(settings).value();
   const Outcome<std::vector<Document>> documents = ReadDocuments(options.files);
   if (!documents.ok()) return documents.failure();
   std::vector<json::value> values;
   for (const Document& document : *documents) values.push_back(document.value);
-  Result<simulate::Scenario> scenario = simulate::ReadScenario(values, wanted->read);
+  Result<simulate::Scenario> scenario = simulate::ReadScenario(values, flags->read);
   if (!scenario.ok()) {
     Failure failure = NameSources(FromError(scenario.error()), *documents);
     failure.detail = "this cannot be simulated";
@@ -138,7 +149,7 @@ Outcome<simulate::Scenario> ReadAll(const SimulateOptions& options, Wanted* want
     if (!text.ok()) return text.failure();
     const auto trace = simulate::ParseSwf(*text);
     if (!trace.ok()) return LocalFailure(options.swf + ": " + trace.error().detail);
-    const auto taken = simulate::AddSwfJobs(*trace, wanted->swf, &*scenario);
+    const auto taken = simulate::AddSwfJobs(*trace, flags->swf, &*scenario);
     if (!taken.ok()) return LocalFailure(options.swf + ": " + taken.error().detail);
     *counts = *taken;
   }
@@ -148,11 +159,13 @@ Outcome<simulate::Scenario> ReadAll(const SimulateOptions& options, Wanted* want
 
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
+// "85.4 %" for 854 thousandths.
 std::string Percent(std::int64_t permille) {
   return std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " %";
 }
 
-/// The figures of a summary, each with its name.
+// The figures of a summary with their names. Waits are shown for each priority class, uses for each
+// quota.
 Rows RowsOf(const simulate::Summary& summary) {
   const auto count = [](std::size_t value) { return std::to_string(value); };
   Rows rows = {{"makespan", simulate::SecondsText(summary.makespan_us)},
@@ -191,6 +204,7 @@ void PrintSummary(const simulate::Summary& summary) {
   std::fputs(table.Render().c_str(), stdout);
 }
 
+// The rows are those of the changed run; an edit can add quotas, whose first column then is empty.
 void PrintComparison(const simulate::Summary& before, const simulate::Summary& after) {
   const Rows as_is = RowsOf(before);
   const Rows changed = RowsOf(after);
@@ -200,6 +214,7 @@ void PrintComparison(const simulate::Summary& before, const simulate::Summary& a
   std::fputs(table.Render().c_str(), stdout);
 }
 
+// A line for each job that still waits at the end, laid out as the lines of decisions.
 void PrintWaiting(const std::vector<JobPtr>& waiting) {
   for (const JobPtr& job : waiting) {
     std::printf("%14s  waiting      %s/%s (%lld)  %s: %s\n", "at the end", job->ns.c_str(),
@@ -208,6 +223,7 @@ void PrintWaiting(const std::vector<JobPtr>& waiting) {
   }
 }
 
+// Says on stderr how many jobs of the trace were left out, and why.
 void PrintLeftOut(const simulate::SwfCounts& counts) {
   const std::size_t left = counts.never_ran + counts.no_processors + counts.partial;
   if (left == 0) return;
@@ -223,10 +239,10 @@ int PrintStructured(const std::string& output, const json::value& value) {
   return 0;
 }
 
-int Compare(const SimulateOptions& options, const Wanted& wanted, const simulate::Scenario& as_is,
-            const simulate::Scenario& changed) {
-  const simulate::Played before = simulate::Play(as_is, wanted.run, nullptr);
-  const simulate::Played after = simulate::Play(changed, wanted.run, nullptr);
+int Compare(const SimulateOptions& options, const SimulationFlags& flags,
+            const simulate::Scenario& as_is, const simulate::Scenario& changed) {
+  const simulate::PlayResult before = simulate::Play(as_is, flags.run, nullptr);
+  const simulate::PlayResult after = simulate::Play(changed, flags.run, nullptr);
   if (options.output == "json" || options.output == "yaml") {
     return PrintStructured(options.output,
                            json::object{{"asIs", simulate::SummaryJson(before.summary)},
@@ -236,7 +252,8 @@ int Compare(const SimulateOptions& options, const Wanted& wanted, const simulate
   return 0;
 }
 
-int PlayAndPrint(const SimulateOptions& options, const Wanted& wanted,
+// Prints decisions as they are made, or collects them for JSON and YAML, which are one document.
+int PlayAndPrint(const SimulateOptions& options, const SimulationFlags& flags,
                  const simulate::Scenario& scenario) {
   const bool structured = options.output == "json" || options.output == "yaml";
   json::array decisions;
@@ -244,13 +261,13 @@ int PlayAndPrint(const SimulateOptions& options, const Wanted& wanted,
   if (!options.summary_only) {
     sink = [&](const simulate::Decision& decision) {
       if (structured) {
-        decisions.push_back(simulate::DecisionJson(decision, wanted.run.start));
+        decisions.push_back(simulate::DecisionJson(decision, flags.run.start));
       } else {
-        std::printf("%s\n", simulate::DecisionLine(decision, wanted.run.start).c_str());
+        std::printf("%s\n", simulate::DecisionLine(decision, flags.run.start).c_str());
       }
     };
   }
-  const simulate::Played played = simulate::Play(scenario, wanted.run, sink);
+  const simulate::PlayResult played = simulate::Play(scenario, flags.run, sink);
   if (!structured) {
     if (!options.summary_only) {
       PrintWaiting(played.outcome.waiting);
@@ -272,18 +289,19 @@ int PlayAndPrint(const SimulateOptions& options, const Wanted& wanted,
 
 }  // namespace
 
+// The edits are applied even without --compare: then only the changed scenario is played.
 int Simulate(const SimulateOptions& options) {
-  Wanted wanted;
-  const std::string wrong = ReadFlags(options, &wanted);
+  SimulationFlags flags;
+  const std::string wrong = ReadFlags(options, &flags);
   if (!wrong.empty()) return BadUsage(wrong);
   simulate::SwfCounts counts;
-  Outcome<simulate::Scenario> scenario = ReadAll(options, &wanted, &counts);
+  Outcome<simulate::Scenario> scenario = ReadAll(options, &flags, &counts);
   if (!scenario.ok()) return PrintFailure(scenario.failure());
   PrintLeftOut(counts);
   const Result<simulate::Scenario> changed = simulate::Edited(*scenario, options.edits);
   if (!changed.ok()) return PrintFailure(FromError(changed.error()));
-  return options.compare ? Compare(options, wanted, *scenario, *changed)
-                         : PlayAndPrint(options, wanted, *changed);
+  return options.compare ? Compare(options, flags, *scenario, *changed)
+                         : PlayAndPrint(options, flags, *changed);
 }
 
 }  // namespace muster::cli

@@ -1,10 +1,11 @@
-// `muster status`: what the server says of itself.
+// muster status: the server's address, version, readiness and warnings (GET /v1/status). A server
+// that is not ready answers too and gives its reasons.
 #include <cstdio>
 
 #include "clients/cli/commands.h"
 #include "clients/lib/job_view.h"
 #include "schedd/text/lenient.h"
-#include "schedd/text/yaml.h"
+#include "schedd/text/yaml_write.h"
 
 namespace muster::cli {
 int ServerStatus(Session& session, const std::string& output) {

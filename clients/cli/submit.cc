@@ -1,4 +1,10 @@
-// submit and wait: hand in jobs, wait until they are where the user wants them.
+// muster submit and muster wait.
+//
+// `submit` takes one batch script (a file that begins with #!) or the documents of a manifest file,
+// and posts them one after the other, each with an idempotency key of its own; the first refusal
+// ends the command, and the jobs before it stay submitted. `wait` and `submit --wait` follow the
+// event stream (clients/lib/job_wait.h) until the condition holds for every job; a job that has
+// ended satisfies every wait for a state, since it will not change any more.
 #include <strings.h>
 #include <unistd.h>
 
@@ -20,7 +26,8 @@ namespace {
 
 constexpr char kQueueLabel[] = "kueue.x-k8s.io/queue-name";
 
-/// The monotonic deadline of a timeout text: 0 for none, -1 after an error message.
+// The monotonic deadline of a --timeout: 0 for none, -1 after an error message. The added
+// millisecond keeps a timeout of 0 different from none.
 std::int64_t DeadlineOf(const std::string& timeout) {
   if (timeout.empty()) return 0;
   const auto ms = ParseDurationMs(timeout);
@@ -41,7 +48,7 @@ std::string CurrentDir() {
   return ::getcwd(path, sizeof(path)) == nullptr ? "/" : path;
 }
 
-/// `--queue` into a manifest that does not name one itself.
+// Writes the queue of --queue into the manifest's queue label.
 void SetQueue(const std::string& queue, json::value* manifest) {
   if (queue.empty() || !manifest->is_object()) return;
   json::value& metadata = manifest->get_object()["metadata"];
@@ -52,7 +59,8 @@ void SetQueue(const std::string& queue, json::value* manifest) {
   if (labels.is_object()) labels.get_object()[kQueueLabel] = queue;
 }
 
-/// What to submit: one script, or the documents of a manifest file.
+// The request bodies to submit: one script, or the documents of a manifest file. Standard input is
+// always a manifest.
 client::Outcome<std::vector<Document>> ReadSubmissions(const SubmitOptions& options) {
   client::Outcome<std::string> text =
       options.file == "-" ? client::Outcome<std::string>(std::string()) : ReadText(options.file);
@@ -70,8 +78,8 @@ client::Outcome<std::vector<Document>> ReadSubmissions(const SubmitOptions& opti
   return documents;
 }
 
-/// A refusal with the place of the document in front. A sentence that only repeats its wrong field
-/// goes: the field's own line says it.
+// Puts the document's place in front of a refusal. If the refusal names fields, their lines say
+// what is wrong, and the sentence is only "refused".
 client::Failure OfSource(client::Failure failure, const std::string& source) {
   if (failure.kind != client::Failure::Kind::kRefused) return failure;
   if (failure.fields.empty()) {
@@ -84,6 +92,7 @@ client::Failure OfSource(client::Failure failure, const std::string& source) {
   return failure;
 }
 
+// The ids of the submitted jobs: an array job is answered as a list, any other as one view.
 void TakeIds(const json::value& answer, std::vector<std::int64_t>* ids) {
   if (const json::array* items = FindArray(answer, "items")) {
     for (const json::value& item : *items) TakeIds(item, ids);
@@ -92,7 +101,8 @@ void TakeIds(const json::value& answer, std::vector<std::int64_t>* ids) {
   }
 }
 
-/// Waits for all; `*views` in the order of ids. Returns 0, or the exit status of what went wrong.
+// Waits for all jobs and gives their views in the order of `ids`. Returns 0, the exit status of the
+// failure, or 124 when the user's deadline has passed.
 int WaitAll(Session& session, const std::vector<std::int64_t>& ids, std::int64_t deadline,
             const client::JobCondition& condition, std::vector<client::JobView>* views) {
   client::Outcome<std::vector<client::JobView>> jobs =
@@ -106,7 +116,8 @@ int WaitAll(Session& session, const std::vector<std::int64_t>& ids, std::int64_t
   return PrintFailure(jobs.failure());
 }
 
-/// The meaning of `--for`; null if it has none.
+// The condition that the text of --for means; null if the text is unknown. A state holds for ended
+// jobs too: an ended job never reaches the state.
 client::JobCondition ConditionOf(const std::string& text) {
   if (text == "finished") return [](const client::JobView& job) { return job.ended(); };
   if (text == "started") {
@@ -158,7 +169,8 @@ int Submit(Session& session, const SubmitOptions& options) {
     TakeIds(*answer, &ids);
     for (std::size_t i = before; i < ids.size(); ++i)
       std::printf("job %lld submitted\n", static_cast<long long>(ids[i]));
-    std::fflush(stdout);  // what was taken is said before the next is refused
+    // The next document may be refused: by then the jobs before it must be on the output.
+    std::fflush(stdout);
   }
   if (!options.wait) return 0;
   std::fflush(stdout);
@@ -170,6 +182,8 @@ int Submit(Session& session, const SubmitOptions& options) {
   return ExitOfEnds(views);
 }
 
+// Only `--for finished` turns the ends of jobs into the exit status; any other condition that came
+// true is 0.
 int Wait(Session& session, const WaitOptions& options) {
   const std::int64_t deadline = DeadlineOf(options.timeout);
   if (deadline < 0) return kBadUsage;

@@ -1,3 +1,6 @@
+// Lays out tables: each cell is made printable when it is added, and each column becomes as wide as
+// its widest cell. Widths count characters, so that names in other scripts stay aligned
+// (double-width characters are counted as one).
 #include "clients/cli/text_table.h"
 
 #include <algorithm>
@@ -7,7 +10,7 @@
 namespace muster::cli {
 namespace {
 
-/// Characters, not bytes: continuation bytes of UTF-8 take no room.
+// The number of characters: the continuation bytes of UTF-8 do not count.
 std::size_t ColumnsOf(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;

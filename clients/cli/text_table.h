@@ -9,12 +9,12 @@ namespace muster::cli {
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> headers);
-  /// Shorter rows are filled with blanks; an empty cell shows as "-". Line ends in a cell become
-  /// blanks, other control characters are shown (clients/lib/visible_text.h).
+  /// Missing and empty cells show as "-". Line ends in a cell become blanks, other control
+  /// characters are spelt out (clients/lib/visible_text.h).
   void Add(std::vector<std::string> cells);
   /// Header and rows. The last column is not padded.
   std::string Render() const;
-  /// The last row alone, at the widths known so far: a watch goes on printing below the table.
+  /// The last row alone, at the widths known so far, for a watch that prints rows below the table.
   std::string RenderLast() const;
 
  private:

@@ -1,4 +1,6 @@
-// top: what the fleet and its queues are doing, refreshed on a terminal.
+// muster top: use of the member clusters and of the quotas. On a terminal the screen is refreshed
+// every two seconds until the user presses q; otherwise it is printed once. A refresh is two
+// requests, for MemberClusters and ClusterQueues.
 #include <poll.h>
 #include <termios.h>
 #include <unistd.h>
@@ -17,9 +19,11 @@
 namespace muster::cli {
 namespace {
 
+// The time between two refreshes.
 constexpr int kRefreshMs = 2000;
 
-/// Keys without Enter while it lives.
+// Switches the terminal to single keys without echo for its lifetime, so that `q` works without
+// Enter.
 class RawTerminal {
  public:
   RawTerminal() {
@@ -40,7 +44,8 @@ class RawTerminal {
   bool saved_ok_ = false;
 };
 
-/// "7/16 (43%)" of what is not free.
+// "7/16 (43%)": the used part of a total, given the free part. The total alone if an amount cannot
+// be read.
 std::string Share(const std::string& resource, const std::string& total_text,
                   const std::string& free_text) {
   const Result<std::int64_t> total = ParseQuantity(resource, total_text);
@@ -56,6 +61,7 @@ std::string Share(const std::string& resource, const std::string& total_text,
   return out;
 }
 
+// A line for each resource of each member. A member that has reported no amounts is left out.
 client::Outcome<std::string> Clusters(Session& session) {
   const client::Outcome<json::value> answer = session.api.Get(ObjectPath(*FindKind("mc"), "", ""));
   if (!answer.ok()) return answer.failure();
@@ -76,6 +82,7 @@ client::Outcome<std::string> Clusters(Session& session) {
   return table.Render();
 }
 
+// A line for each ClusterQueue, with the used and the nominal amount of each quota.
 client::Outcome<std::string> Queues(Session& session) {
   const client::Outcome<json::value> answer = session.api.Get(ObjectPath(*FindKind("cq"), "", ""));
   if (!answer.ok()) return answer.failure();
@@ -106,6 +113,7 @@ client::Outcome<std::string> Screen(Session& session) {
 
 }  // namespace
 
+// Waiting for a key is the pause between two refreshes: poll returns early when a key is pressed.
 int Top(Session& session, bool once) {
   const bool live = !once && ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDIN_FILENO) == 1;
   if (!live) {

@@ -1,3 +1,10 @@
+// The methods of ApiClient: every call of the commands goes through SendWithRetries.
+//
+// A request carries the user's name (X-Muster-User), the bearer token if there is one and, for a
+// POST that may be repeated, an Idempotency-Key. Two kinds of failure are handled below the caller:
+// HttpClient repeats a repeatable request once when the connection breaks, and SendWithRetries
+// waits and sends it again when the server answers 429 or 503 with Retry-After. All other failures
+// reach the command as a Failure, which decides its exit status.
 #include "clients/lib/api_client.h"
 
 #include <poll.h>
@@ -7,11 +14,15 @@
 namespace muster::client {
 namespace {
 
-constexpr std::int64_t kCallMs =
-    60'000;  // a durable answer takes milliseconds; a minute means trouble
+// How long a call may take. A durable answer takes milliseconds, so a minute means trouble.
+constexpr std::int64_t kCallMs = 60'000;
+// How often a request is sent again to a server that is busy or not ready.
 constexpr int kBusyRetries = 3;
-constexpr int kBusyWaitMaxS = 5;  // a person waits at the other end
+// The longest wait between two attempts, whatever Retry-After says: a person waits for the command.
+constexpr int kBusyWaitMaxS = 5;
 
+// Appends the wrong fields of a refusal. problem+json calls the sentence `detail` or `message`, a
+// Kubernetes Status calls it `message`.
 void TakeFieldErrors(const json::array& list, Failure* out) {
   for (const json::value& entry : list) {
     if (!entry.is_object()) continue;
@@ -24,6 +35,7 @@ void TakeFieldErrors(const json::array& list, Failure* out) {
 
 void WaitSeconds(int seconds) { ::poll(nullptr, 0, seconds * 1000); }
 
+// The JSON of a 2xx answer (null for an empty body), or the failure that any other status is.
 Outcome<json::value> ParseAnswer(HttpResponse response) {
   if (response.status < 200 || response.status >= 300) return FailureOf(response);
   if (response.body.empty()) return json::value();
@@ -35,6 +47,9 @@ Outcome<json::value> ParseAnswer(HttpResponse response) {
 
 }  // namespace
 
+// The sentence comes from the first member that has one: problem+json's `detail`, a Status's
+// `message`, then `title`. A short body that is not JSON (a proxy's error page) is the sentence
+// itself.
 Failure FailureOf(const HttpResponse& response) {
   Failure out{Failure::Kind::kRefused, response.status, "", {}, response.retry_after_s};
   boost::system::error_code ec;
@@ -59,6 +74,8 @@ std::string JobPath(std::string_view id) { return "/v1/jobs/" + PercentEncode(id
 
 ApiClient::ApiClient(Settings settings) : settings_(std::move(settings)), http_(settings_.server) {}
 
+// `repeatable` is what both HttpClient and SendWithRetries ask before they send a request twice:
+// all methods but POST are idempotent, and a POST is if it has an Idempotency-Key.
 HttpRequest ApiClient::Prepare(const Call& call) const {
   HttpRequest out;
   out.method = call.method;
@@ -74,6 +91,8 @@ HttpRequest ApiClient::Prepare(const Call& call) const {
   return out;
 }
 
+// Streams have no deadline unless the call has one, because a follower may wait for hours. A retry
+// that could not begin before the call's deadline is not made; the caller gets the refusal.
 Outcome<HttpResponse> ApiClient::SendWithRetries(const Call& call, const BodySink* sink) {
   const HttpRequest request = Prepare(call);
   for (int attempt = 0;; ++attempt) {
@@ -104,6 +123,8 @@ Outcome<std::string> ApiClient::GetText(const std::string& target) {
   return std::move(answer.value().body);
 }
 
+// A non-2xx answer has not reached the sink: HttpClient hands over 2xx bodies only, so FailureOf
+// still finds the body.
 Outcome<HttpResponse> ApiClient::Stream(const std::string& target, std::int64_t deadline_ms,
                                         const BodySink& sink) {
   Call call{"GET", target};
@@ -114,6 +135,7 @@ Outcome<HttpResponse> ApiClient::Stream(const std::string& target, std::int64_t 
   return answer;
 }
 
+// Follows `next_page_token` until the server gives none.
 Outcome<std::vector<json::value>> ApiClient::ListAll(const std::string& path, Query query) {
   std::vector<json::value> out;
   std::string token;

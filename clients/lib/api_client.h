@@ -16,7 +16,7 @@
 
 namespace muster::client {
 
-/// A request with a body.
+/// A request that is more than a GET.
 struct Call {
   std::string method = "POST";
   std::string target;
@@ -25,6 +25,7 @@ struct Call {
   std::int64_t deadline_ms = 0;      // NowMs() scale; 0: the default of kCallMs
 };
 
+/// The calls of one command to one server.
 class ApiClient {
  public:
   explicit ApiClient(Settings settings);
@@ -37,8 +38,9 @@ class ApiClient {
   /// Retry-After) of a repeatable request is tried again up to kBusyRetries times, after the wait
   /// the server asked for.
   Outcome<json::value> Send(const Call& call);
-  /// GET whose body goes to `sink` as it arrives; no deadline unless given. Refusals for overload,
-  /// or because the server is not ready, are tried again as in Send: `sink` has seen nothing then.
+  /// GET whose body goes to `sink` as it arrives; no deadline unless given. A request that the
+  /// server refuses because it is overloaded or not ready is sent again as in Send; `sink` gets
+  /// nothing of such a refusal.
   Outcome<HttpResponse> Stream(const std::string& target, std::int64_t deadline_ms,
                                const BodySink& sink);
   /// GET of plain text.
@@ -48,16 +50,16 @@ class ApiClient {
 
  private:
   HttpRequest Prepare(const Call& call) const;
-  /// The body of a 2xx goes to `sink` if there is one; then there is no deadline but the call's.
+  /// Sends `call`, and again while the server asks for a retry. With a `sink`, the body of a 2xx
+  /// answer goes there, and there is no deadline but the call's own.
   Outcome<HttpResponse> SendWithRetries(const Call& call, const BodySink* sink = nullptr);
 
   Settings settings_;
   HttpClient http_;
 };
 
-/// A refusal's failure from its status and body: problem+json (`detail`, `errors[]`), a Kubernetes
-/// Status
-/// (`message`, `details.causes[]`) or plain text.
+/// The failure that a refusal's status and body describe. The body may be problem+json (`detail`,
+/// `errors[]`), a Kubernetes Status (`message`, `details.causes[]`) or plain text.
 Failure FailureOf(const HttpResponse& response);
 
 /// "/v1/jobs/{id}" for a number, a uid or "NAMESPACE/NAME", encoded.

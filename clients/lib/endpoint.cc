@@ -1,3 +1,5 @@
+// Reads the address of the server that a user wrote, and builds query strings. Each error names the
+// whole address and what is wrong with it, because it may come from a flag, a variable or a file.
 #include "clients/lib/endpoint.h"
 
 #include <charconv>
@@ -5,7 +7,8 @@
 namespace muster::client {
 namespace {
 
-constexpr int kDefaultPort = 8686;  // rule C4
+// rule C4
+constexpr int kDefaultPort = 8686;
 
 Error BadUrl(std::string_view url, const std::string& why) {
   return InvalidArgument("server address \"" + std::string(url) + "\" " + why);
@@ -13,12 +16,15 @@ Error BadUrl(std::string_view url, const std::string& why) {
 
 }  // namespace
 
+// An IPv6 address stands in brackets, as in a URL.
 std::string Endpoint::ToString() const {
   if (!unix_path.empty()) return "unix:" + unix_path;
   const bool v6 = host.find(':') != std::string::npos;
   return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
+// The steps: unix sockets are taken first; then the scheme is removed, a trailing slash too; what
+// is left must be HOST or HOST:PORT, where HOST may be an IPv6 address in brackets.
 Result<Endpoint> ParseServerUrl(std::string_view url) {
   Endpoint out;
   std::string_view rest = url;
@@ -62,6 +68,7 @@ Result<Endpoint> ParseServerUrl(std::string_view url) {
   return out;
 }
 
+// An empty value means that the caller has no such filter, so the parameter is left out.
 Query& Query::Add(std::string_view name, std::string_view value) {
   if (value.empty()) return *this;
   text_ += text_.empty() ? '?' : '&';

@@ -13,7 +13,7 @@ namespace muster::client {
 struct Endpoint {
   std::string host = "127.0.0.1";
   int port = 8686;
-  std::string unix_path;  // not empty: this socket instead of host and port
+  std::string unix_path;  // if not empty, this socket is used instead of host and port
   /// As a user would write it, for messages.
   std::string ToString() const;
 };

@@ -1,3 +1,10 @@
+// Parses the server-sent events of GET /v1/events and follows them across broken connections.
+//
+// FollowEvents remembers the sequence number of the last event and resumes after it with `since`,
+// so that no event is missed or seen twice. It gives up when the first connection fails (the server
+// is not there) or after a minute of connections that brought no event. A connection counts from
+// its first byte: `on_connect` runs then, because from that moment on every change arrives as an
+// event.
 #include "clients/lib/event_stream.h"
 
 #include <poll.h>
@@ -10,9 +17,11 @@ namespace muster::client {
 namespace {
 
 constexpr int kReconnectWaitMs = 1000;
-constexpr int kReconnects =
-    60;  // a daemon that restarts is ready within seconds; a minute is generous
+// Connections in a row without an event before the follower gives up. A daemon that restarts is
+// ready within seconds, so a minute is generous.
+constexpr int kReconnects = 60;
 
+// Sequence numbers and job ids come as JSON numbers or as decimal text; anything else reads as 0.
 std::int64_t NumberOf(const json::value* value) {
   if (value == nullptr) return 0;
   if (value->is_int64()) return value->get_int64();
@@ -26,6 +35,8 @@ std::int64_t NumberOf(const json::value* value) {
 
 }  // namespace
 
+// A line ends at LF, CR or CRLF. A CR at the end of one part and an LF at the beginning of the next
+// are one line end, which `after_cr_` remembers.
 bool EventParser::Feed(std::string_view bytes,
                        const std::function<bool(const ServerEvent&)>& on_event) {
   for (const char c : bytes) {
@@ -43,13 +54,16 @@ bool EventParser::Feed(std::string_view bytes,
   return true;
 }
 
+// An empty line completes the event. A line that begins with a colon is a comment (the server sends
+// them to keep the connection open). Unknown fields are ignored, as the standard demands.
 bool EventParser::TakeLine(std::string_view line,
                            const std::function<bool(const ServerEvent&)>& on_event) {
   if (line.empty()) {
     const ServerEvent event = std::move(event_);
     const bool complete = has_data_;
     event_ = {};
-    event_.id = event.id;  // the last id stays until another one comes
+    // The standard keeps the last id until another `id:` line replaces it.
+    event_.id = event.id;
     has_data_ = false;
     return !complete || on_event(event);
   }
@@ -69,6 +83,8 @@ bool EventParser::TakeLine(std::string_view line,
   return true;
 }
 
+// The event's own `seq` and `type` members win over the `id:` and `event:` lines, which carry the
+// same values.
 bool ParseJobEvent(const ServerEvent& event, JobEventNote* out) {
   boost::system::error_code ec;
   const json::value parsed = json::parse(event.data, ec);
@@ -90,7 +106,7 @@ Outcome<Done> FollowEvents(ApiClient& api, std::int64_t deadline_ms,
                            const EventHandlers& handlers) {
   std::int64_t last_seq = 0;
   bool ever_connected = false;
-  int fruitless = 0;  // connections in a row that brought nothing
+  int fruitless = 0;  // connections in a row that brought no event
   for (;;) {
     EventParser parser;
     bool ended = false;
@@ -115,7 +131,7 @@ Outcome<Done> FollowEvents(ApiClient& api, std::int64_t deadline_ms,
     Outcome<HttpResponse> answer = api.Stream("/v1/events" + query.text(), deadline_ms, sink);
     if (ended) return Done{};
     if (!answer.ok()) {
-      // A daemon that starts again first refuses connections, then says that it is not ready.
+      // A daemon that restarts first refuses connections and then answers 503 until it is ready.
       const bool away =
           answer.failure().kind == Failure::Kind::kUnreachable || answer.failure().status == 503;
       const bool broke = ever_connected && away;

@@ -39,14 +39,16 @@ struct JobEventNote {
   std::string type, object, reason, message, time;
 };
 
-/// Reads an event's JSON; false if it is not one.
+/// Reads an event's JSON; false if the data is not a JSON object.
 bool ParseJobEvent(const ServerEvent& event, JobEventNote* out);
 
-/// What a follower is told.
+/// The callbacks of a follower.
 struct EventHandlers {
-  /// Called once per (re)connection, before its events: look at the current state here, for what
-  /// happened between the last look and the subscription is in no event. False ends the following.
+  /// Called once per (re)connection, before its events. The handler must read the current state
+  /// here: a change between its last read and the subscription is in no event. False ends the
+  /// following.
   std::function<bool()> on_connect;
+  /// Called for each event. False ends the following.
   std::function<bool(const JobEventNote&)> on_event;
 };
 

@@ -1,3 +1,11 @@
+// The methods of HttpClient: connecting, sending one request, reading one answer, all on blocking
+// calls of a non-blocking socket with deadlines (socket_stream.h).
+//
+// The connection is kept after an answer that allows it. A kept connection may have been closed by
+// the server in the meantime, so a repeatable request that fails without an answer is sent once
+// more on a fresh connection. A request that is not repeatable is never sent twice: the server may
+// have carried it out. Beast reports everything else by error codes; its exceptions and bad_alloc
+// end in Send.
 #include "clients/lib/http_client.h"
 
 #include <fcntl.h>
@@ -21,9 +29,10 @@ namespace {
 namespace http = boost::beast::http;
 using ErrorCode = boost::system::error_code;
 
-constexpr std::int64_t kConnectMs =
-    5000;  // a server on this host or network answers sooner or never
-constexpr std::size_t kChunk = 256 << 10;  // one read of a long list
+// How long connecting may take: a server on this host or network answers sooner or never.
+constexpr std::int64_t kConnectMs = 5000;
+// Bytes of one read when a long list streams into a sink.
+constexpr std::size_t kChunk = 256 << 10;
 constexpr std::uint32_t kHeaderLimit = 64 << 10;
 
 Failure Unreachable(const Endpoint& endpoint, const std::string& why) {
@@ -38,7 +47,7 @@ Failure TimedOut(const Endpoint& endpoint) {
   return {Failure::Kind::kTimedOut, 0, "no answer in time from " + endpoint.ToString(), {}, 0};
 }
 
-/// Connects a fresh non-blocking socket; -1 with errno set.
+// Connects a fresh non-blocking socket within kConnectMs and the deadline; -1 with errno set.
 int ConnectSocket(int family, const sockaddr* address, socklen_t size, std::int64_t deadline_ms) {
   const int fd = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return -1;
@@ -70,6 +79,8 @@ int ConnectSocket(int family, const sockaddr* address, socklen_t size, std::int6
   return fd;
 }
 
+// The Host header of a unix socket is "localhost", because HTTP/1.1 demands one. A POST or PUT
+// without a body still says Content-Length: 0.
 http::request<http::string_body> BuildRequest(const HttpRequest& from, const Endpoint& endpoint) {
   http::request<http::string_body> out;
   out.method_string(from.method);
@@ -87,6 +98,7 @@ http::request<http::string_body> BuildRequest(const HttpRequest& from, const End
   return out;
 }
 
+// Retry-After in seconds; 0 for a date, which our server never sends.
 int SecondsOf(std::string_view text) {
   int value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -112,6 +124,8 @@ struct HttpClient::Connection {
 HttpClient::HttpClient(Endpoint endpoint) : endpoint_(std::move(endpoint)) {}
 HttpClient::~HttpClient() = default;
 
+// Numeric addresses are tried first without a resolver, which costs milliseconds. Every address of
+// a name is tried in turn.
 Failure HttpClient::Connect(std::int64_t deadline_ms, bool* connected) {
   *connected = false;
   int fd = -1;
@@ -155,12 +169,15 @@ Outcome<HttpResponse> HttpClient::Send(const HttpRequest& request, std::int64_t 
     Outcome<HttpResponse> first = SendOnce(request, deadline_ms, sink, &may_repeat);
     if (first.ok() || !may_repeat) return first;
     return SendOnce(request, deadline_ms, sink, &may_repeat);
-  } catch (const std::exception&) {  // Beast's and bad_alloc: nothing of theirs crosses this edge
+  } catch (const std::exception&) {
+    // Exceptions of Beast and bad_alloc end here: callers only know Outcome.
     connection_.reset();
     return BadAnswer("the answer of " + endpoint_.ToString() + " could not be read");
   }
 }
 
+// One request and its answer. `*may_repeat` becomes true if the connection broke before any part of
+// the answer was handed on and the request is repeatable.
 Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int64_t deadline_ms,
                                            const BodySink* sink, bool* may_repeat) {
   *may_repeat = false;
@@ -169,7 +186,7 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
     Failure failure = Connect(deadline_ms, &connected);
     if (!connected) return failure;
   }
-  // Taken out, so that every early return closes it.
+  // Moved out of the member, so that every early return closes the connection.
   std::unique_ptr<Connection> connection = std::move(connection_);
   connection->stream.set_deadline(deadline_ms);
   const auto broken = [&](const ErrorCode& ec) -> Failure {
@@ -183,8 +200,9 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
   if (ec && ec != boost::asio::error::broken_pipe && ec != boost::asio::error::connection_reset)
     return broken(ec);
 
-  http::response_parser<http::buffer_body>
-      parser;  // a refused body may still have been answered: read on
+  // A server that refuses a long body answers and closes before it has read the body. Writing then
+  // fails, but the answer is there to be read.
+  http::response_parser<http::buffer_body> parser;
   parser.header_limit(kHeaderLimit);
   parser.body_limit(boost::none);
   http::read_header(connection->stream, connection->buffer, parser, ec);
@@ -216,7 +234,8 @@ Outcome<HttpResponse> HttpClient::SendOnce(const HttpRequest& request, std::int6
     }
     if (ec) {
       Failure failure = broken(ec);
-      if (to_sink) *may_repeat = false;  // part of it has been handed on
+      // The sink has had a part of the answer: a second answer would repeat that part.
+      if (to_sink) *may_repeat = false;
       return failure;
     }
   }

@@ -24,8 +24,9 @@ struct HttpRequest {
   std::string body = {};
   std::string content_type = {};  // of the body
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// Sending it twice does no harm (GET, PUT, DELETE, or it carries an Idempotency-Key): a
-  /// connection that breaks is opened again and the request repeated once.
+  /// True if sending the request twice does no harm (GET, PUT, DELETE, or any request with an
+  /// Idempotency-Key). If the connection of such a request breaks, the client connects again and
+  /// repeats the request once.
   bool repeatable = false;
 };
 
@@ -36,14 +37,15 @@ struct HttpResponse {
   int retry_after_s = 0;  // Retry-After in seconds, 0 if absent
 };
 
-/// Takes a part of a 2xx answer's body; false ends the call early (and closes the connection). It
-/// is called once with an empty part when the answer has begun, so that a follower knows it is
-/// subscribed.
+/// Takes a part of a 2xx answer's body; false ends the call early and closes the connection. The
+/// client calls it once with an empty part when the answer has begun, so that a follower of events
+/// knows that it is subscribed.
 using BodySink = std::function<bool(std::string_view part)>;
 
 /// Monotonic milliseconds, the scale of deadlines.
 std::int64_t NowMs();
 
+/// One connection to one server.
 class HttpClient {
  public:
   explicit HttpClient(Endpoint endpoint);
@@ -59,8 +61,10 @@ class HttpClient {
 
  private:
   struct Connection;
+  /// `*may_repeat`: the request failed before an answer came and may be sent again.
   Outcome<HttpResponse> SendOnce(const HttpRequest& request, std::int64_t deadline_ms,
                                  const BodySink* sink, bool* may_repeat);
+  /// Sets `connection_`. The Failure means something only if `*connected` is false.
   Failure Connect(std::int64_t deadline_ms, bool* connected);
 
   Endpoint endpoint_;

@@ -1,4 +1,5 @@
-// A fresh key per invocation, so that a submission whose answer was lost can be sent again safely.
+// Idempotency keys: each submission gets a fresh one, so that it can be sent again if its answer is
+// lost, and the server still creates one job.
 #pragma once
 
 #include <string>

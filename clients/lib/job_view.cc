@@ -1,3 +1,6 @@
+// Reads the members of a job view that commands decide on. Members of the wrong type read as
+// absent: a newer server may add forms that this client does not know. Only `id` and `state` are
+// required.
 #include "clients/lib/job_view.h"
 
 #include "schedd/text/lenient.h"
@@ -5,6 +8,8 @@
 namespace muster::client {
 namespace {
 
+// Strings without their quotes, numbers and booleans as JSON spells them, "" for null, arrays and
+// objects.
 std::string ScalarText(const json::value& value) {
   if (value.is_string()) return std::string(value.get_string());
   if (value.is_null() || value.is_structured()) return {};

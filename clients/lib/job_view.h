@@ -1,5 +1,4 @@
-// The few members of a job view (rule C1) that commands decide on; the rest stays
-// JSON.
+// The members of a job view (rule C1) that commands decide on; the rest stays JSON.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +10,7 @@
 
 namespace muster::client {
 
+/// A job as the server showed it at one moment.
 struct JobView {
   std::int64_t id = 0;
   std::string name, ns, kind, state, reason, message, cluster;
@@ -22,9 +22,10 @@ struct JobView {
 /// Errors: not an object, or no `id` and `state`.
 Outcome<JobView> ParseJobView(json::value value);
 
-/// A member as text: strings as they are, numbers and booleans spelt out, "" for null or absent.
+/// A member as text: strings without quotes, numbers and booleans as JSON spells them, "" for null
+/// or absent.
 std::string MemberText(const json::object& object, std::string_view key);
-/// The same along a path such as "metadata.name".
+/// MemberText along a path such as "metadata.name".
 std::string PathText(const json::value& value, std::string_view path);
 /// A member as an integer, or `otherwise`.
 std::int64_t MemberNumber(const json::object& object, std::string_view key,

@@ -1,3 +1,9 @@
+// Waits for jobs by the server's event stream.
+//
+// Each job is read once when the stream is connected and again at each of its events, until the
+// condition holds for it. Reading after the subscription closes the gap: a change before the
+// subscription is in the view, a change after it is an event. The events use a connection of their
+// own, because `api` must be free for the reads.
 #include "clients/lib/job_wait.h"
 
 #include <map>
@@ -14,6 +20,7 @@ Outcome<std::vector<JobView>> WaitForJobs(ApiClient& api, const std::vector<std:
   for (const std::int64_t id : ids) seen.emplace(id, std::nullopt);
   std::size_t open = seen.size();
   std::optional<Failure> failure;
+  // False ends the following: a call failed (`failure` is set) or no job is left to wait for.
   const auto look = [&](std::int64_t id, std::optional<JobView>* slot) {
     Outcome<json::value> answer = api.Get(JobPath(std::to_string(id)));
     if (!answer.ok()) return failure = answer.failure(), false;

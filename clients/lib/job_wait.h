@@ -1,4 +1,4 @@
-// Waits until jobs satisfy a condition, pushed by the server's events: no polling.
+// Waits until jobs satisfy a condition. The server's events say when to look; nothing is polled.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace muster::client {
 /// True when a job needs no further waiting.
 using JobCondition = std::function<bool(const JobView&)>;
 
-/// Returns the views as they were when `condition` became true for each, in the order of `ids`.
-/// Opens a connection of its own for the events. Failures: as of the calls; kTimedOut at
-/// `deadline_ms` (0: none).
+/// Returns the view of each job at the moment when `condition` became true for it, in the order of
+/// `ids`. Opens a connection of its own for the events. Failures: those of the calls to the server;
+/// kTimedOut at `deadline_ms` (0: none).
 Outcome<std::vector<JobView>> WaitForJobs(ApiClient& api, const std::vector<std::int64_t>& ids,
                                           std::int64_t deadline_ms, const JobCondition& condition);
 

@@ -1,6 +1,6 @@
-// Outcome<T>: how a call to the server ends. Unlike Result it keeps apart what the commands' exit
-// codes keep apart (rule C2): a request the server refused (exit 1) and a server that cannot be
-// reached (exit 3).
+// Outcome<T>: how a call to the server ends. Unlike Result it distinguishes a request that the
+// server refused from a server that cannot be reached, because the commands' exit codes do
+// (rule C2: 1 and 3).
 //
 // Plain values.
 #pragma once
@@ -22,7 +22,7 @@ struct Failure {
     kUnreachable,  // no connection, or it broke before the answer was complete
     kTimedOut,     // our own deadline passed; the request may have taken effect
     kBadAnswer,    // the answer is not what the API promises
-    kLocal,        // wrong on our side: a bad URL, an unreadable file
+    kLocal,        // an error of this side: a bad URL, an unreadable file
   };
   Kind kind = Kind::kLocal;
   int status = 0;                       // HTTP status of a refusal, else 0
@@ -71,9 +71,11 @@ class [[nodiscard]] Outcome {
   std::variant<T, Failure> state_;
 };
 
+/// A failure that no server was asked about.
 inline Failure LocalFailure(std::string detail) {
   return {Failure::Kind::kLocal, 0, std::move(detail), {}, 0};
 }
+/// The server answered with something that the API does not allow.
 inline Failure BadAnswer(std::string detail) {
   return {Failure::Kind::kBadAnswer, 0, std::move(detail), {}, 0};
 }

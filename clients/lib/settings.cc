@@ -1,3 +1,7 @@
+// Finds the server, the token, the namespace and the user from the four sources of rule C3: flag,
+// environment variable, configuration file, default. The file is read first, so that a broken file
+// is an error even where a flag would win: a user should learn of it at once. A file with a token
+// must be readable by its owner alone.
 #include "clients/lib/settings.h"
 
 #include <pwd.h>
@@ -17,6 +21,8 @@ struct FileSettings {
   std::string server, grpc, token, ns;
 };
 
+// One `key: value` line of the file. Unknown keys are refused, so that a misspelt `tokn:` is
+// noticed.
 Status TakeKey(const json::key_value_pair& entry, const std::string& path, FileSettings* out) {
   const std::string key(entry.key());
   if (!entry.value().is_string()) return InvalidArgument(path + ": " + key + " must be text");
@@ -35,6 +41,7 @@ Status TakeKey(const json::key_value_pair& entry, const std::string& path, FileS
   return Done{};
 }
 
+// An absent file is no error: it gives empty settings.
 Result<FileSettings> ReadFile(const std::string& path) {
   FileSettings out;
   struct stat info {};
@@ -60,6 +67,7 @@ Result<FileSettings> ReadFile(const std::string& path) {
   return out;
 }
 
+// The first text that is not empty; `d` may be empty.
 std::string FirstOf(const std::string& a, const std::string& b, const std::string& c,
                     const std::string& d) {
   if (!a.empty()) return a;
@@ -81,6 +89,8 @@ std::string DefaultConfigFile(const EnvLookup& env) {
   return home.empty() ? std::string() : home + "/.config/muster/config.yaml";
 }
 
+// The effective user, so that `sudo -u` and setuid tools act as the user they run as. Root is
+// answered without reading /etc/passwd.
 std::string CurrentUser() {
   const uid_t uid = geteuid();
   if (uid == 0) return "root";

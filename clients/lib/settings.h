@@ -1,4 +1,4 @@
-// What a client knows before its first request: which server, as whom, in which namespace.
+// What a client needs before its first request: the server, the user and the namespace.
 //
 // Precedence (rule C3): flag, environment, ~/.config/muster/config.yaml, default.
 #pragma once
@@ -17,10 +17,10 @@ struct Settings {
   std::string grpc;   // HOST:PORT of the gRPC API, from MUSTER_GRPC, `grpc:` or 127.0.0.1:8687
   std::string token;  // sent as a bearer token if not empty
   std::string ns = "default";  // default namespace
-  std::string user;            // who asks, for the loopback principal
+  std::string user;            // the name that the server takes for loopback callers
 };
 
-/// What the command line said; empty means "not given".
+/// The flags of the command line; empty means "not given".
 struct SettingFlags {
   std::string server, ns;
 };

@@ -1,6 +1,6 @@
-// A connected socket with a deadline on every read and write, in the form Beast's synchronous
-// algorithms want. Plain poll and recv: a command that runs for a few milliseconds should not build
-// an event loop first.
+// A connected socket with a deadline on every read and write, as Beast's synchronous algorithms
+// need it (SyncReadStream, SyncWriteStream). It uses plain poll and recv, because a command that
+// runs for a few milliseconds should not build an event loop first.
 #pragma once
 
 #include <poll.h>
@@ -68,6 +68,8 @@ class SocketStream {
   }
 
  private:
+  /// Repeats `call` until it moves bytes, fails, or the deadline passes. `zero_is_end`: 0 bytes
+  /// mean that the peer has closed, as recv says it.
   template <class Call>
   std::size_t Transfer(short events, ErrorCode& ec, Call call, bool zero_is_end) {
     for (;;) {
@@ -82,6 +84,7 @@ class SocketStream {
     }
   }
 
+  /// False when the deadline passes first.
   bool WaitFor(short events) const {
     for (;;) {
       int timeout = -1;
@@ -93,7 +96,8 @@ class SocketStream {
       pollfd waited{fd_, events, 0};
       const int n = ::poll(&waited, 1, timeout);
       if (n > 0) return true;
-      if (n < 0 && errno != EINTR) return true;  // the next call reports what is wrong
+      // The next call of recv or sendmsg reports the error.
+      if (n < 0 && errno != EINTR) return true;
     }
   }
 

@@ -1,3 +1,8 @@
+// Decodes UTF-8 by hand and replaces every character that could mislead a reader of a terminal.
+//
+// The decoder takes only well-formed UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing
+// above U+10FFFF. A byte that begins no such character is escaped alone, and decoding goes on at
+// the next byte, so that one bad byte never hides the text behind it.
 #include "clients/lib/visible_text.h"
 
 #include <algorithm>
@@ -7,7 +12,8 @@
 namespace muster::client {
 namespace {
 
-/// A character and the bytes it takes; 0 bytes: what is at the front is no UTF-8.
+// A code point and the number of its bytes; 0 bytes if the text does not begin with well-formed
+// UTF-8.
 struct Character {
   std::uint32_t code = 0;
   std::size_t bytes = 0;
@@ -27,18 +33,22 @@ Character FirstOf(std::string_view text) {
     if ((byte(i) & 0xC0U) != 0x80U) return {};
     code = (code << 6U) | (byte(i) & 0x3FU);
   }
+  // The smallest code point of each length: a smaller one is an overlong form.
   static constexpr std::uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
   if (code < kSmallest[size] || code > 0x10FFFF || surrogate) return {};
   return {code, size};
 }
 
-/// Beyond ASCII: C1 controls, separators of lines, and what changes the direction of reading.
+// True for characters beyond ASCII that a terminal does not simply print: C1 controls, line and
+// paragraph separators, marks that change the direction of reading (the "trojan source"
+// characters), and the byte order mark.
 bool Misleads(std::uint32_t code) {
   return (code >= 0x80 && code <= 0x9F) || code == 0x61C || code == 0x200E || code == 0x200F ||
          (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0xFEFF;
 }
 
+// A byte as `ls -b` writes it: "\377".
 void AppendOctal(unsigned char byte, std::string* out) {
   char text[8];
   std::snprintf(text, sizeof(text), "\\%03o", static_cast<unsigned>(byte));
@@ -61,6 +71,7 @@ bool IsPlain(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
 }
 
+// Plain ASCII is the common case and is returned at once.
 std::string VisibleText(std::string_view text, LineEnds ends) {
   if (IsPlain(text)) return std::string(text);
   std::string out;

@@ -7,16 +7,16 @@
 
 namespace muster::client {
 
-/// What is kept as it is beside printable characters.
+/// What becomes of line ends and tabs.
 enum class LineEnds : unsigned char {
-  kEscaped,  // one line comes of it: "\n" is spelt out
+  kEscaped,  // spelt out ("\n"), so that the result is one line
   kKept,     // line ends and tabs stay
 };
 
-/// Printable UTF-8 stays. Control characters read "\n", "\t", "\r" or "\033" (octal, as `ls -b`
-/// writes them), C1 controls, line separators and characters that turn the direction of reading
-/// "\u202e", bytes that are no UTF-8 "\377". A backslash stays, so the text of a path is not
-/// changed.
+/// Printable UTF-8 stays. Control characters become "\n", "\t", "\r" or "\033" (octal, as `ls -b`
+/// writes them). C1 controls, line separators and characters that change the direction of reading
+/// become "\u202e". Bytes that are not UTF-8 become "\377". A backslash stays, so the text of a
+/// path is not changed.
 std::string VisibleText(std::string_view text, LineEnds ends = LineEnds::kEscaped);
 
 /// True if VisibleText would change nothing: ASCII without control characters. Fast.

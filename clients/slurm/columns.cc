@@ -1,3 +1,9 @@
+// Parses the two format languages of Slurm and lays out cells.
+//
+// "%.18i %j": a percent sign, an optional dot (right-justified), an optional width and a letter;
+// all other text is printed as it stands. "JobID:.18,Name": names separated by commas, each with an
+// optional width; text behind the width stands between this column and the next. A cell longer than
+// its column is cut, as Slurm does it.
 #include "clients/slurm/columns.h"
 
 #include "clients/lib/visible_text.h"
@@ -7,9 +13,10 @@ namespace muster::slurm {
 namespace {
 
 constexpr std::size_t kDefaultNamedWidth = 20;
+// A bound on widths, so that a line cannot exhaust the memory.
 constexpr std::size_t kWidest = 100'000;
 
-/// Reads "[.][digits]" at `*at`; the width is left alone when there are no digits.
+// Reads "[.][digits]" at `*at`. Without digits the column keeps its width.
 void ReadWidth(std::string_view text, std::size_t* at, Column* column) {
   if (*at < text.size() && text[*at] == '.') {
     column->right = true;
@@ -41,7 +48,8 @@ std::optional<std::string> ParsePercentFormat(std::string_view text, FieldByLett
       continue;
     }
     Column column;
-    if (at < text.size() && text[at] == '#') ++at;  // sinfo's own defaults write %#P
+    // sinfo's default formats write %#P: as wide as the widest cell.
+    if (at < text.size() && text[at] == '#') ++at;
     ReadWidth(text, &at, &column);
     if (at >= text.size()) return "Invalid format specification: it ends after a %";
     const auto field = find(text[at]);
@@ -70,7 +78,8 @@ std::optional<std::string> ParseNamedFormat(std::string_view text, FieldByName f
     if (colon != std::string::npos) {
       std::size_t at = colon + 1;
       ReadWidth(part, &at, &column);
-      before = part.substr(at);  // the suffix stands between this column and the next
+      // The suffix stands between this column and the next.
+      before = part.substr(at);
     }
     out->columns.push_back(std::move(column));
   }
@@ -79,6 +88,7 @@ std::optional<std::string> ParseNamedFormat(std::string_view text, FieldByName f
   return std::nullopt;
 }
 
+// Width 0 means the whole text.
 void AppendCell(const Column& column, std::string_view text, std::string* out) {
   out->append(column.before);
   std::string shown;

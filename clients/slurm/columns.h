@@ -8,9 +8,9 @@
 
 namespace muster::slurm {
 
-/// One column of a table whose cells are made by a command's own fields, known by their number.
+/// One column of a table.
 struct Column {
-  std::size_t field = 0;
+  std::size_t field = 0;  // the index in the command's own table of fields
   std::size_t width = 0;  // 0: as wide as the text
   bool right = false;
   std::string before;  // literal text in front of it
@@ -25,15 +25,15 @@ struct Format {
 using FieldByLetter = std::optional<std::size_t> (*)(char letter);
 using FieldByName = std::optional<std::size_t> (*)(std::string_view name);
 
-/// "%[.][width]letter" with literal text between. Error: a sentence naming what is wrong.
+/// Parses "%[.][width]letter" with literal text between. Returns a sentence if it is malformed.
 std::optional<std::string> ParsePercentFormat(std::string_view text, FieldByLetter find,
                                               Format* out);
 
-/// "Name[:[.][width][suffix]]", comma separated; the width is 20 unless given, and 0 widths mean
-/// "as wide as it is".
+/// Parses "Name[:[.][width][suffix]]", separated by commas. The width is 20 unless given; 0 means
+/// as wide as the text. Returns a sentence if it is malformed.
 std::optional<std::string> ParseNamedFormat(std::string_view text, FieldByName find, Format* out);
 
-/// Appends `text` padded or cut to the column; control characters in it are shown
+/// Appends `text` padded or cut to the column's width; control characters are spelt out
 /// (clients/lib/visible_text.h).
 void AppendCell(const Column& column, std::string_view text, std::string* out);
 

@@ -1,3 +1,9 @@
+// What the Slurm-named commands share: messages in Slurm's form, job ids and partitions as users
+// write them, and fetching the jobs that a list of ids names.
+//
+// FetchSpecs asks for each id alone, which is one small request. An id is an array if the job of
+// that number says that it is the first of an array (its array_job_id is its own id); only then the
+// list of all jobs is read, once for all arrays, and filtered.
 #include "clients/slurm/command.h"
 
 #include <getopt.h>
@@ -9,7 +15,7 @@
 #include <cstdlib>
 
 #include "clients/lib/visible_text.h"
-#include "schedd/shapes/batch/batch_script.h"
+#include "schedd/shapes/batch/batch_manifest.h"
 
 namespace muster::slurm {
 
@@ -22,10 +28,16 @@ void PrintError(const char* command, std::string_view text) {
   }
 }
 
+// SLURM_EXIT_ERROR counts if it is a number from 1 to 255; exit statuses have no others.
 int ErrorExit(int otherwise) {
   const char* replaced = std::getenv("SLURM_EXIT_ERROR");
   const auto number = ParseCount(replaced == nullptr ? "" : replaced);
   return number && *number > 0 && *number < 256 ? static_cast<int>(*number) : otherwise;
+}
+
+int Fail(const char* command, std::string_view text) {
+  PrintError(command, text);
+  return ErrorExit(kExitRefused);
 }
 
 int UsageExit(const char* command, int exit) {
@@ -33,6 +45,7 @@ int UsageExit(const char* command, int exit) {
   return ErrorExit(exit);
 }
 
+// `options` ends with an entry without a name, as getopt_long demands.
 std::string NotSupported(const ::option* options, int id, const char* why) {
   while (options->name != nullptr && options->val != id) ++options;
   const std::string name = options->name == nullptr ? "option" : options->name;
@@ -43,6 +56,19 @@ std::string UserName(const std::string& user) {
   const auto number = ParseCount(user);
   const struct passwd* entry = number ? ::getpwuid(static_cast<uid_t>(*number)) : nullptr;
   return entry == nullptr ? user : entry->pw_name;
+}
+
+bool InPartitions(const std::vector<std::string>& list, const JobRow& row,
+                  const std::string& default_ns) {
+  if (list.empty()) return true;
+  return std::any_of(list.begin(), list.end(), [&](const std::string& text) {
+    const Partition partition = SplitPartition(text, default_ns);
+    return partition.queue == row.queue && partition.ns == row.ns;
+  });
+}
+
+bool PassesFilter(const std::vector<std::string>& list, std::string_view text) {
+  return list.empty() || std::find(list.begin(), list.end(), text) != list.end();
 }
 
 std::optional<client::Settings> FindServer(const char* command) {
@@ -62,7 +88,8 @@ std::string FailureText(const client::Failure& failure) {
     case client::Failure::Kind::kTimedOut:
       return "Socket timed out on send/recv operation: " + failure.detail;
     default:
-      // It answers, and knows no jobs yet or leaves them to another: for Slurm's users it is away.
+      // The server answers, but it is starting or another daemon leads. For Slurm's users that is a
+      // controller that cannot be reached.
       if (failure.status == 503)
         return "Unable to contact slurm controller (connect failure): " + failure.detail;
       return failure.detail;
@@ -83,6 +110,7 @@ std::string_view PartitionOf(const JobRow& row, std::string_view default_ns, std
   return *scratch;
 }
 
+// Refuses signs, blanks and numbers that do not fit 64 bits.
 std::optional<std::int64_t> ParseCount(std::string_view text) {
   std::int64_t value = 0;
   if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
@@ -92,7 +120,7 @@ std::optional<std::int64_t> ParseCount(std::string_view text) {
 }
 
 std::vector<std::string> SplitList(std::string_view text) {
-  // A bracket protects its commas: "12_[1,3],14".
+  // Commas inside of brackets do not separate: "12_[1,3],14" has two parts.
   std::vector<std::string> out;
   std::string part;
   int depth = 0;
@@ -109,6 +137,7 @@ std::vector<std::string> SplitList(std::string_view text) {
   return out;
 }
 
+// The step behind the dot is dropped; "12_*" is the whole array.
 std::optional<JobSpec> ParseJobSpec(std::string_view text) {
   text = text.substr(0, text.find('.'));
   const std::size_t split = text.find('_');
@@ -127,6 +156,7 @@ std::optional<JobSpec> ParseJobSpec(std::string_view text) {
   return out;
 }
 
+// An id without tasks means the job or, if it is an array, all its tasks.
 bool Matches(const JobSpec& spec, const JobRow& row) {
   if (spec.tasks_only) {
     return row.array_job_id == spec.id &&
@@ -142,8 +172,9 @@ client::Outcome<Done> FetchSpecs(client::ApiClient& api, const std::vector<JobSp
     const std::size_t before = list->rows().size();
     client::Outcome<bool> found = FetchJob(api, std::to_string(spec.id), list);
     if (!found.ok()) return found.failure();
-    const bool array = *found && list->rows().size() > before &&
-                       list->rows().back().array_job_id == spec.id;
+    // A row that stands for an array is replaced below by the rows of its tasks.
+    const bool array =
+        *found && list->rows().size() > before && list->rows().back().array_job_id == spec.id;
     if (!array && !spec.tasks_only) continue;
     list->rows().resize(before);
     if (array) arrays.push_back(spec);

@@ -1,3 +1,7 @@
+// The table of environment variables of all Slurm-named commands, by their manual pages (22.05 and
+// newer). A command reads a variable as its option, refuses it by its name, or needs no reading
+// because it changes nothing here; the table says which and why. sbatch's option variables have a
+// table of their own (sbatch_variables.cc).
 #include "clients/slurm/environment.h"
 
 #include <strings.h>
@@ -20,17 +24,18 @@ constexpr char kConf[] = "a Slurm's own file; the server is named by MUSTER_URL"
 constexpr char kDebug[] = "flags of a Slurm's own log";
 constexpr char kNoArrays[] = "each task of an array has a line of its own";
 
+// One variable of one command.
 struct Row {
   const char* command;
   const char* name;
   VariableUse use;
   const char* what;
-  bool boolean = false;  // refused: "false" and "f" ask for nothing
+  bool boolean = false;  // of a refused variable: "false" and "f" ask for nothing
 };
 
 using enum VariableUse;
 
-// sbatch's own are in sbatch_variables.cc.
+// The SBATCH_* variables are in sbatch_variables.cc.
 constexpr Row kRows[] = {
     {"sbatch", "SLURM_CONF", kWithoutEffect, kConf},
     {"sbatch", "SLURM_DEBUG_FLAGS", kWithoutEffect, kDebug},
@@ -117,12 +122,14 @@ constexpr Row kRows[] = {
     {"scontrol", "SLURM_TOPO_LEN", kWithoutEffect, "`show topology` is refused"},
 };
 
+// True if a refused boolean variable says no, which is what happens anyway.
 bool AsksForNothing(const Row& row, const char* value) {
   return row.boolean && (::strcasecmp(value, "false") == 0 || ::strcasecmp(value, "f") == 0);
 }
 
 }  // namespace
 
+// Tests compare this list with the manual pages.
 std::vector<Variable> VariablesOf(std::string_view command) {
   std::vector<Variable> out;
   if (command == "sbatch") out = SbatchVariables();

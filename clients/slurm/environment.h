@@ -1,5 +1,5 @@
-// What each Slurm-named command makes of the environment variables that its manual page names: each
-// is read, refused by its name, or known to change nothing here. None is ignored in silence.
+// The environment variables that the manual pages of the Slurm-named commands list. Each is read,
+// refused by its name, or known to change nothing here; none is ignored silently.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 namespace muster::slurm {
 
 enum class VariableUse : std::uint8_t {
-  kRead,           // as the option that it stands for
-  kRefused,        // what it asks for is not supported
-  kWithoutEffect,  // it asks for what is done anyway, or is about parts that only Slurm has
+  kRead,           // read as the option that it stands for
+  kRefused,        // it asks for something that is not supported
+  kWithoutEffect,  // it asks for what happens anyway, or is about parts that only Slurm has
 };
 
 struct Variable {
@@ -22,18 +22,18 @@ struct Variable {
   std::string what;  // the option that it stands for, why it is refused, or why it changes nothing
 };
 
-/// Of one command, by its name.
+/// The variables of one command, by the command's name.
 std::vector<Variable> VariablesOf(std::string_view command);
 
-/// "SQUEUE_FEDERATION: ..." for the first variable that is set and refused; nullopt: none is.
-/// SBATCH_* are judged by ApplyEnvironment.
+/// "SQUEUE_FEDERATION: ..." for the first variable that is set and refused; nullopt if none is.
+/// ApplyEnvironment (sbatch_options.h) checks the SBATCH_* variables.
 std::optional<std::string> RefusedVariable(std::string_view command);
 
 /// The value of a variable of the process; null if it is not set.
 const char* SetVariable(const char* name);
 
-/// The list that a filter's variable gives (SCANCEL_NAME=a,b), for options that the command line
-/// leaves open. An empty value is an error: a filter that is lost would match too much.
+/// The list in the variable of a filter (SCANCEL_NAME=a,b), for filters that the command line does
+/// not set. An empty value is an error: ignoring the filter would match too many jobs.
 struct VariableList {
   bool set = false;
   std::vector<std::string> values;

@@ -1,3 +1,9 @@
+// Reads LocalQueues and MemberClusters and presents them as partitions and nodes.
+//
+// A member that is healthy and not cordoned is idle, mixed or allocated by its CPUs in use; a
+// cordoned one is drained, or draining while CPUs are in use; an unhealthy one is down. CPUs are
+// counted in whole ones: totals are rounded down and allocated ones up, so that "idle" never
+// promises a CPU that is not there.
 #include "clients/slurm/fleet_view.h"
 
 #include <algorithm>
@@ -13,6 +19,7 @@ namespace {
 constexpr char kQueues[] = "/apis/kueue.x-k8s.io/v1beta1/localqueues";
 constexpr char kMembers[] = "/apis/cluster.kubernetes-fleet.io/v1beta1/memberclusters";
 
+// A resource's amount in the object at a path, in base units (thousandths for cpu); 0 if absent.
 std::int64_t Amount(const json::value& object, const std::string& path, std::string_view resource) {
   const json::object* list = FindObject(object, JsonPath::Dotted(path));
   if (list == nullptr) return 0;
@@ -20,6 +27,7 @@ std::int64_t Amount(const json::value& object, const std::string& path, std::str
   return amount.ok() ? *amount : 0;
 }
 
+// Extended resources such as nvidia.com/gpu as Slurm's "gpu:8"; only names with a slash count.
 std::string Gres(const json::value& object) {
   std::string out;
   for (const json::key_value_pair& entry :
@@ -33,6 +41,8 @@ std::string Gres(const json::value& object) {
   return out;
 }
 
+// The LocalQueue "default" of the user's namespace is the default partition. Any stopPolicy but
+// None makes the partition inactive.
 PartitionInfo ToPartition(const json::value& object, const std::string& default_ns) {
   PartitionInfo out;
   out.ns = client::PathText(object, "metadata.namespace");
@@ -106,8 +116,8 @@ client::Outcome<Fleet> FetchFleet(client::ApiClient& api) {
   for (const json::value& member : *members) out.nodes.push_back(ToNode(member));
   std::sort(out.partitions.begin(), out.partitions.end(),
             [](const PartitionInfo& a, const PartitionInfo& b) {
-              return std::tie(b.is_default, a.ns, a.queue) < std::tie(a.is_default, b.ns, b.queue);
-            });
+    return std::tie(b.is_default, a.ns, a.queue) < std::tie(a.is_default, b.ns, b.queue);
+  });
   std::sort(out.nodes.begin(), out.nodes.end(),
             [](const NodeInfo& a, const NodeInfo& b) { return a.name < b.name; });
   return out;

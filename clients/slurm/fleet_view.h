@@ -1,5 +1,5 @@
-// Partitions and nodes as Slurm's users see the fleet: each LocalQueue is a partition, each member
-// cluster a node (rule B1).
+// Partitions and nodes: each LocalQueue is shown as a partition, each member cluster as a node
+// (rule B1).
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct NodeInfo {
   /// drng, down.
   const char* StateName(bool compact) const;
   std::int64_t AllocatedCpus() const;
-  std::int64_t IdleCpus() const;   // 0 when it takes no work
-  std::int64_t OtherCpus() const;  // of a node that takes no work
+  std::int64_t IdleCpus() const;   // 0 for a node that takes no jobs
+  std::int64_t OtherCpus() const;  // the free CPUs of a node that takes no jobs
   std::int64_t TotalCpus() const;
 };
 
@@ -39,6 +39,7 @@ struct Fleet {
   std::vector<NodeInfo> nodes;            // by name
 };
 
+/// Two requests: all LocalQueues, all MemberClusters.
 client::Outcome<Fleet> FetchFleet(client::ApiClient& api);
 
 }  // namespace muster::slurm

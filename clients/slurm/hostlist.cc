@@ -1,3 +1,6 @@
+// Expands and folds hostlists. "n[01-03,7]x" expands to n01x, n02x, n03x and n7x; several brackets
+// give every combination. Numbers keep the leading zeros of their range's first number. Folding is
+// simpler: it folds only a number at the end of neighbouring names, which is what schedulers print.
 #include "clients/slurm/hostlist.h"
 
 #include <algorithm>
@@ -8,15 +11,17 @@
 namespace muster::slurm {
 namespace {
 
+// A bound on expansion: "n[1-99999999]" must not exhaust the memory.
 constexpr std::size_t kMostHosts = 100'000;
 
+// The number with zeros in front, at least `width` characters wide.
 std::string Padded(std::int64_t number, std::size_t width) {
   std::string text = std::to_string(number);
   if (text.size() < width) text.insert(0, width - text.size(), '0');
   return text;
 }
 
-/// "0001-0003,7" to texts with their zeros kept.
+// Expands "0001-0003,7" to texts of numbers with their leading zeros.
 std::optional<std::vector<std::string>> ExpandRanges(std::string_view text) {
   std::vector<std::string> out;
   for (const std::string& part : SplitList(text)) {
@@ -33,11 +38,13 @@ std::optional<std::vector<std::string>> ExpandRanges(std::string_view text) {
   return out;
 }
 
-struct Numbered {
+// A host name split before the number at its end; `digits` is empty if it ends with none.
+struct NumberedHost {
   std::string prefix, digits;
 };
 
-Numbered Split(const std::string& host) {
+// Takes at most nine digits, which always fit an integer.
+NumberedHost Split(const std::string& host) {
   std::size_t at = host.size();
   while (at > 0 && host[at - 1] >= '0' && host[at - 1] <= '9' && host.size() - at < 9) --at;
   return {host.substr(0, at), host.substr(at)};
@@ -45,6 +52,8 @@ Numbered Split(const std::string& host) {
 
 }  // namespace
 
+// Each part between commas begins with one empty name, which grows by literal text and multiplies
+// at each bracket.
 std::optional<std::vector<std::string>> ExpandHostlist(std::string_view text) {
   std::vector<std::string> out;
   for (const std::string& part : SplitList(text)) {
@@ -72,13 +81,15 @@ std::optional<std::vector<std::string>> ExpandHostlist(std::string_view text) {
   return out;
 }
 
+// The outer loop finds runs of names with the same prefix and width, the inner one ranges of
+// consecutive numbers in the run.
 std::string FoldHostlist(const std::vector<std::string>& hosts) {
   std::string out;
   for (std::size_t i = 0; i < hosts.size();) {
-    const Numbered first = Split(hosts[i]);
+    const NumberedHost first = Split(hosts[i]);
     std::size_t end = i + 1;
     while (end < hosts.size() && !first.digits.empty()) {
-      const Numbered next = Split(hosts[end]);
+      const NumberedHost next = Split(hosts[end]);
       if (next.prefix != first.prefix || next.digits.size() != first.digits.size()) break;
       ++end;
     }

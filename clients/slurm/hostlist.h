@@ -11,10 +11,11 @@ namespace muster::slurm {
 /// Every host a list names, in order; nullopt if malformed or more than 100,000 hosts.
 std::optional<std::vector<std::string>> ExpandHostlist(std::string_view text);
 
-/// Adds every host of a list that an option gives; "" or the text of an error.
+/// Adds every host of the list that is the value of `option`; returns "" or the text of an error.
 std::string AddHosts(const char* option, std::string_view text, std::vector<std::string>* hosts);
 
-/// Joins names by commas; names that differ only in a trailing number of equal width are folded.
+/// Joins names by commas. Neighbouring names that differ only in a trailing number of equal width
+/// are folded into brackets.
 std::string FoldHostlist(const std::vector<std::string>& hosts);
 
 }  // namespace muster::slurm

@@ -1,3 +1,11 @@
+// Parses job views while they arrive, with Boost.JSON's SAX interface.
+//
+// JobListHandler tracks the nesting level and the last key on the levels that matter. With J the
+// level of a job view's own members: J holds the view's texts and numbers, J+1 those of `batch`,
+// J+2 the pod sets (objects in an array) and J+3 their `requests`. The tables below say which key
+// goes to which field of JobRow; all other members are skipped without being stored. A page of the
+// list has J = 3 (object, array, object), a single view J = 1. The two forms are told apart by the
+// first key: a view begins with "id".
 #include "clients/slurm/job_list.h"
 
 #include <boost/json/basic_parser_impl.hpp>
@@ -11,13 +19,15 @@
 namespace muster::slurm {
 namespace {
 
+// Bytes of one block of the arena.
 constexpr std::size_t kBlock = 1 << 20;
 
-/// A string member of a job view and where it goes.
+// A string member of a job view and the field of JobRow that takes it.
 struct TextMember {
   std::string_view key;
   std::string_view JobRow::*to;
 };
+// The same for a number member.
 struct NumberMember {
   std::string_view key;
   void (*set)(JobRow&, std::int64_t);
@@ -50,18 +60,21 @@ constexpr TextMember kBatchTexts[] = {
     {"comment", &JobRow::comment},
     {"gres", &JobRow::gres},
 };
-constexpr NumberMember kJobNumbers[] = {
-    {"id", [](JobRow& row, std::int64_t n) { row.id = n; }},
-    {"priority", [](JobRow& row, std::int64_t n) { row.priority = static_cast<std::int32_t>(n); }},
-    {"attempt", [](JobRow& row, std::int64_t n) { row.attempt = static_cast<std::int32_t>(n); }},
-    {"timeLimitSeconds", [](JobRow& row, std::int64_t n) { row.time_limit_s = n; }},
-    {"exitSignal",
-     [](JobRow& row, std::int64_t n) { row.exit_signal = static_cast<std::int32_t>(n); }},
-    {"exitCode",
-     [](JobRow& row, std::int64_t n) {
-       row.exit_code = static_cast<std::int32_t>(n);
-       row.has_exit_code = true;
-     }},
+constexpr NumberMember kJobNumbers[] =
+    {
+        {"id", [](JobRow& row, std::int64_t n) { row.id = n; }},
+        {"priority",
+         [](JobRow& row, std::int64_t n) { row.priority = static_cast<std::int32_t>(n); }},
+        {"attempt",
+         [](JobRow& row, std::int64_t n) { row.attempt = static_cast<std::int32_t>(n); }},
+        {"timeLimitSeconds", [](JobRow& row, std::int64_t n) { row.time_limit_s = n; }},
+        {"exitSignal",
+         [](JobRow& row, std::int64_t n) { row.exit_signal = static_cast<std::int32_t>(n); }},
+        {"exitCode",
+         [](JobRow& row, std::int64_t n) {
+  row.exit_code = static_cast<std::int32_t>(n);
+  row.has_exit_code = true;
+         }},
 };
 constexpr NumberMember kBatchNumbers[] = {
     {"arrayJobId", [](JobRow& row, std::int64_t n) { row.array_job_id = n; }},
@@ -74,6 +87,8 @@ constexpr NumberMember kBatchNumbers[] = {
     {"memoryPerNodeMb", [](JobRow& row, std::int64_t n) { row.memory_per_node_mb = n; }},
 };
 
+// A quantity in base units (thousandths for cpu); 0 if malformed. Whole numbers, by far the most
+// frequent form, skip the general parser.
 std::int64_t Amount(std::string_view resource, std::string_view text) {
   std::int64_t whole = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
@@ -84,9 +99,9 @@ std::int64_t Amount(std::string_view resource, std::string_view text) {
   return amount.ok() ? *amount : 0;
 }
 
-// From fields alone: what a message says is for people.
+// Slurm's state from Muster's state and reason. Messages never decide: they are for people.
 State StateOf(const JobRow& row, std::string_view name) {
-  // Whatever the script returned (rule B19).
+  // Out of memory wins over the script's exit code (rule B19).
   if (row.reason == "OutOfMemory" && (name == "Succeeded" || name == "Failed"))
     return State::kOutOfMemory;
   if (name == "Pending" || name == "Held") return State::kPending;
@@ -99,6 +114,8 @@ State StateOf(const JobRow& row, std::string_view name) {
 
 }  // namespace
 
+// A text longer than a block gets a block of its own; what was left of the block before is not used
+// again.
 std::string_view Arena::Keep(std::string_view text) {
   if (text.empty()) return {};
   if (text.size() > left_) {
@@ -113,8 +130,8 @@ std::string_view Arena::Keep(std::string_view text) {
   return kept;
 }
 
-/// Boost.JSON's SAX interface. `level_` counts open objects and arrays; a job view's own members
-/// are at level `job_level_` (3 inside a list, 1 for a single view).
+// The callbacks of Boost.JSON's parser. `level` counts open objects and arrays; a job view's own
+// members are at level `job_level` (3 inside a list, 1 for a single view, 0 before a view begins).
 struct JobListHandler {
   static constexpr std::size_t max_object_size = std::size_t(-1);
   static constexpr std::size_t max_array_size = std::size_t(-1);
@@ -131,8 +148,8 @@ struct JobListHandler {
   Part part = Part::kOther;
   JobRow row;
   std::string_view state_name;
-  std::string key, text;   // reused: no allocation once they have grown
-  std::string key3, key5;  // the member names in force at job level and inside a pod set
+  std::string key, text;   // parts of a key or string that arrived in pieces; reused
+  std::string key3, key5;  // the last key at the top level, and inside of a pod set
   std::int64_t set_count = 0, set_cpu = 0, set_memory = 0, set_gpus = 0;
 
   bool on_document_begin(EC&) { return level = job_level = 0, true; }
@@ -201,19 +218,21 @@ struct JobListHandler {
   bool on_comment(boost::json::string_view, EC&) { return true; }
 
  private:
-  std::string current;  // the member whose value comes next
+  std::string current;  // the key of the value that comes next
 
   void BeginRow() {
     row = JobRow();
     state_name = {};
     part = Part::kOther;
   }
+  // A row that is no task of an array has no array id, although the view may have the member.
   void EndRow() {
     row.held = state_name == "Held";
     row.state = StateOf(row, state_name);
     if (row.array_task_id < 0) row.array_job_id = 0;
     list.rows_.push_back(row);
   }
+  // The row's amounts are those of all pods.
   void EndPodSet() {
     row.pods += static_cast<std::int32_t>(set_count);
     row.cpu_milli += set_cpu * set_count;
@@ -250,6 +269,7 @@ struct JobListHandler {
       TakeRequest(current == "cpu" ? SaturatingMul(value, 1000) : value);
     }
   }
+  // An amount for one pod of the current pod set. GPUs of all vendors are added up.
   void TakeRequest(std::int64_t amount) {
     if (current == "cpu")
       set_cpu = amount;
@@ -275,6 +295,7 @@ struct JobListHandler {
   }
 };
 
+// Created at the first part of an answer and destroyed at its end.
 struct JobList::Parser {
   explicit Parser(JobList& list) : parser(boost::json::parse_options{}, list) {}
   boost::json::basic_parser<JobListHandler> parser;
@@ -302,6 +323,7 @@ bool JobList::Finish() {
   return complete;
 }
 
+// Each page streams through the parser; nothing of an answer is kept but the rows.
 client::Outcome<Done> FetchJobs(client::ApiClient& api, const client::Query& filters,
                                 JobList* list) {
   std::string token;
@@ -320,6 +342,7 @@ client::Outcome<Done> FetchJobs(client::ApiClient& api, const client::Query& fil
   return Done{};
 }
 
+// Status 404 is no failure: the job does not exist, or not any more.
 client::Outcome<bool> FetchJob(client::ApiClient& api, const std::string& id, JobList* list) {
   client::Outcome<std::string> answer = api.GetText(client::JobPath(id));
   if (!answer.ok()) {

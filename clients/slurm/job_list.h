@@ -1,9 +1,8 @@
-// JobList: reads the server's long job list while it arrives, keeping only the members that rows
-// show.
+// JobList: parses the server's job list while it arrives and keeps only the members that rows show.
 //
-// The bar is 100,000 jobs in half a second for client and server together, so the answer (about a
-// kilobyte a job) is never held as text or as a JSON tree: a SAX handler copies the wanted strings
-// into an arena.
+// The goal is 100,000 jobs in half a second for client and server together. So the answer (about a
+// kilobyte a job) is never held as text or as a JSON tree: a SAX handler copies the strings that
+// rows need into an arena.
 #pragma once
 
 #include <functional>
@@ -17,9 +16,10 @@
 
 namespace muster::slurm {
 
-/// Bytes that live as long as the list; strings are never freed one by one.
+/// Memory for strings that live as long as the list; strings are never freed one by one.
 class Arena {
  public:
+  /// Copies `text` into the arena.
   std::string_view Keep(std::string_view text);
 
  private:
@@ -28,6 +28,7 @@ class Arena {
   char* at_ = nullptr;
 };
 
+/// Rows that may come from several answers.
 class JobList {
  public:
   JobList();
@@ -35,10 +36,10 @@ class JobList {
   JobList(const JobList&) = delete;
   JobList& operator=(const JobList&) = delete;
 
-  /// One part of an answer `{"items":[view, ...],"next_page_token":...}`, or of a single job view.
-  /// False once the text is not JSON.
+  /// Parses one part of an answer, which is `{"items":[view, ...],"next_page_token":...}` or a
+  /// single job view. False once the text is not JSON.
   bool Feed(std::string_view part);
-  /// Ends an answer: true if it was complete. The rows stay; another page may be fed.
+  /// Ends an answer: true if it was complete. The rows stay, and Feed may begin another answer.
   bool Finish();
 
   std::vector<JobRow>& rows() { return rows_; }
@@ -58,7 +59,7 @@ class JobList {
 client::Outcome<Done> FetchJobs(client::ApiClient& api, const client::Query& filters,
                                 JobList* list);
 
-/// GET /v1/jobs/{id} appended to `list`; false if there is no such job.
+/// Appends the job of GET /v1/jobs/{id} to `list`; false if there is no such job.
 client::Outcome<bool> FetchJob(client::ApiClient& api, const std::string& id, JobList* list);
 
 }  // namespace muster::slurm

@@ -1,24 +1,28 @@
+// The vocabularies of Slurm: names of states, words for reasons, and exits as "code:signal". The
+// tables map Muster's closed sets (JobState and Reason of schedd/model) to Slurm's; rules B18 to
+// B20 give the choice for each.
 #include "clients/slurm/job_row.h"
 
-#include <strings.h>
-
-#include <cstring>
 #include <iterator>
+
+#include "clients/slurm/same_word.h"
 
 namespace muster::slurm {
 namespace {
 
+// A state's name in column ST and in column STATE.
 struct StateNames {
   const char* compact;
   const char* full;
 };
 
-// In the order of State.
+// Indexed by State.
 constexpr StateNames kNames[] = {
     {"PD", "PENDING"}, {"R", "RUNNING"},  {"CD", "COMPLETED"},      {"CA", "CANCELLED"},
     {"F", "FAILED"},   {"TO", "TIMEOUT"}, {"OOM", "OUT_OF_MEMORY"}, {"CF", "CONFIGURING"},
 };
 
+// Slurm's other states. Filters accept them and match no job.
 constexpr StateNames kNeverSeen[] = {
     {"CG", "COMPLETING"},    {"NF", "NODE_FAIL"},   {"PR", "PREEMPTED"}, {"BF", "BOOT_FAIL"},
     {"DL", "DEADLINE"},      {"S", "SUSPENDED"},    {"RQ", "REQUEUED"},  {"RH", "REQUEUE_HOLD"},
@@ -26,18 +30,15 @@ constexpr StateNames kNeverSeen[] = {
     {"RD", "RESV_DEL_HOLD"}, {"RF", "REQUEUE_FED"}, {"SI", "SIGNALING"}, {"SO", "STAGE_OUT"},
 };
 
-bool SameWord(std::string_view a, const char* b) {
-  return a.size() == std::strlen(b) && ::strncasecmp(a.data(), b, a.size()) == 0;
-}
-
+// A reason of Muster and Slurm's word for it.
 struct ReasonWord {
   std::string_view ours;
   std::string_view slurm;
 };
 
-// Reason names of schedd/model/reason.h to the words of rule B20; the ones of quota are chosen
-// so that Resources means "would run if something ended" and AccountingPolicy means "more than its
-// quota can ever give".
+// The reasons of schedd/model/reason.h and their words of rule B20. Of the reasons of quota,
+// Resources means that the job would run if others ended, and AccountingPolicy that it asks for
+// more than its quota can ever give.
 constexpr ReasonWord kReasons[] = {
     {"PendingEvaluation", "Priority"},
     {"WaitingForQuota", "Resources"},
@@ -99,6 +100,7 @@ bool IsSlurmState(std::string_view text) {
   return false;
 }
 
+// Slurm reports an end by the out-of-memory killer as signal 125.
 SlurmExit ExitOf(const JobRow& row) {
   constexpr std::int32_t kOutOfMemorySignal = 125;
   if (row.state == State::kOutOfMemory) return {0, kOutOfMemorySignal};
@@ -111,6 +113,8 @@ std::string ExitText(const JobRow& row) {
   return std::to_string(exit.code) + ":" + std::to_string(exit.signal);
 }
 
+// A reason that has no word reads as Priority for a waiting job, which is Slurm's most general
+// word.
 std::string_view SlurmReason(const JobRow& row) {
   if (row.held) return "JobHeldUser";
   if (row.state == State::kTimeout) return "TimeLimit";

@@ -1,4 +1,10 @@
-// sacct: what ran, when and how it ended (rule B23).
+// sacct: the jobs of a time window, with their ends (rule B23).
+//
+// The steps: parse the options, choose the columns, fetch the jobs (by id if -j names some, else
+// all, of one user if only one is meant), drop those that the filters or the window exclude, and
+// print a line for each job and one for the batch step of each script that has started. Muster has
+// no steps of its own; a script's step is its one allocation. The job list has no filter by time,
+// so the window is applied here.
 #include <getopt.h>
 #include <strings.h>
 
@@ -15,14 +21,15 @@
 namespace muster::slurm {
 namespace {
 
-constexpr char kMe[] = "sacct";
-constexpr char kDefaultFormat[] = "JobID,JobName,Partition,Account,AllocCPUS,State,ExitCode";
-constexpr char kBriefFormat[] = "JobID,State,ExitCode";
-constexpr char kLongFormat[] =
+constexpr char kSacct[] = "sacct";
+constexpr char kDefaultColumns[] = "JobID,JobName,Partition,Account,AllocCPUS,State,ExitCode";
+constexpr char kBriefColumns[] = "JobID,State,ExitCode";
+constexpr char kLongColumns[] =
     "JobID,JobIDRaw,JobName,Partition,MaxVMSize,AveRSS,MaxRSS,AveCPU,NTasks,AllocCPUS,Elapsed,"
     "State,ExitCode,ReqMem,"
     "ReqTRES,AllocTRES,Start,End,Submit";
 
+// A column that the user asked for, by its index in the table of sacct_fields.
 struct SacctColumn {
   std::size_t field = 0;
   int width = 0;  // negative: left
@@ -41,20 +48,21 @@ struct SacctOptions {
   bool help = false, help_format = false, version = false;
 };
 
-enum LongOnly : int {
-  kName = 256,
-  kDelimiter,
-  kHelp,
-  kUsage,
-  kNoConvert,
-  kUnits,
-  kLocal,
-  kFederation,
-  kJson,
-  kYaml,
+// Ids of options without a letter; they begin above all letters.
+enum SacctOptionId : int {
+  kSacctName = 256,
+  kSacctDelimiter,
+  kSacctHelp,
+  kSacctUsage,
+  kSacctNoConvert,
+  kSacctUnits,
+  kSacctLocal,
+  kSacctFederation,
+  kSacctJson,
+  kSacctYaml,
 };
 
-constexpr option kOptions[] = {
+constexpr option kSacctOptions[] = {
     {"jobs", required_argument, nullptr, 'j'},
     {"user", required_argument, nullptr, 'u'},
     {"uid", required_argument, nullptr, 'u'},
@@ -62,7 +70,7 @@ constexpr option kOptions[] = {
     {"accounts", required_argument, nullptr, 'A'},
     {"partition", required_argument, nullptr, 'r'},
     {"qos", required_argument, nullptr, 'q'},
-    {"name", required_argument, nullptr, kName},
+    {"name", required_argument, nullptr, kSacctName},
     {"nodelist", required_argument, nullptr, 'N'},
     {"state", required_argument, nullptr, 's'},
     {"starttime", required_argument, nullptr, 'S'},
@@ -72,27 +80,27 @@ constexpr option kOptions[] = {
     {"noheader", no_argument, nullptr, 'n'},
     {"parsable", no_argument, nullptr, 'p'},
     {"parsable2", no_argument, nullptr, 'P'},
-    {"delimiter", required_argument, nullptr, kDelimiter},
+    {"delimiter", required_argument, nullptr, kSacctDelimiter},
     {"brief", no_argument, nullptr, 'b'},
     {"long", no_argument, nullptr, 'l'},
     {"helpformat", no_argument, nullptr, 'e'},
-    {"help", no_argument, nullptr, kHelp},
-    {"usage", no_argument, nullptr, kUsage},
+    {"help", no_argument, nullptr, kSacctHelp},
+    {"usage", no_argument, nullptr, kSacctUsage},
     {"version", no_argument, nullptr, 'V'},
-    {"noconvert", no_argument, nullptr, kNoConvert},
-    {"units", required_argument, nullptr, kUnits},
-    {"local", no_argument, nullptr, kLocal},
-    {"federation", no_argument, nullptr, kFederation},
+    {"noconvert", no_argument, nullptr, kSacctNoConvert},
+    {"units", required_argument, nullptr, kSacctUnits},
+    {"local", no_argument, nullptr, kSacctLocal},
+    {"federation", no_argument, nullptr, kSacctFederation},
     {"allclusters", no_argument, nullptr, 'L'},
     {"clusters", required_argument, nullptr, 'M'},
     {"truncate", no_argument, nullptr, 'T'},
     {"duplicates", no_argument, nullptr, 'D'},
-    {"json", optional_argument, nullptr, kJson},
-    {"yaml", optional_argument, nullptr, kYaml},
+    {"json", optional_argument, nullptr, kSacctJson},
+    {"yaml", optional_argument, nullptr, kSacctYaml},
     {nullptr, 0, nullptr, 0},
 };
 
-constexpr char kHelpText[] = R"(Usage: sacct [OPTIONS]
+constexpr char kSacctHelpText[] = R"(Usage: sacct [OPTIONS]
 Which jobs:
   -j, --jobs=LIST  -u, --user=LIST  -a, --allusers  -A, --accounts=LIST  -r, --partition=LIST
   -q, --qos=LIST  --name=LIST  -N, --nodelist=LIST  -s, --state=LIST
@@ -105,6 +113,8 @@ How:
 Without -j the window is today from 00:00 to now; with -s alone it is now.
 )";
 
+// Returns the text of an error, or "". A state that Muster's jobs never have is accepted and
+// matches nothing.
 std::string AddStates(const char* text, SacctOptions* out) {
   out->by_state = true;
   for (const std::string& part : SplitList(text)) {
@@ -117,21 +127,22 @@ std::string AddStates(const char* text, SacctOptions* out) {
   return "";
 }
 
-/// --units: K, M, G, T or P.
+// The value of --units: K, M, G, T or P.
 std::string SetUnit(std::string_view text, SacctOptions* out) {
-  const std::size_t at = text.size() == 1 ? std::string_view("KMGTP").find(text[0])
-                                          : std::string_view::npos;
+  const std::size_t at =
+      text.size() == 1 ? std::string_view("KMGTP").find(text[0]) : std::string_view::npos;
   if (at == std::string_view::npos) return "Invalid unit type: " + std::string(text);
   out->unit = text[0];
   return "";
 }
 
+// The value of -S or -E; relative forms count from now.
 std::string SetTime(const char* text, std::optional<std::int64_t>* out) {
   *out = ParsePoint(text, WallSeconds());
   return *out ? "" : std::string("Invalid time specification (pos=0): ") + text;
 }
 
-/// Where an option without an argument is noted; null for any other option.
+// The field that an option without an argument sets; null for any other option.
 bool* FlagOf(int id, SacctOptions* out) {
   switch (id) {
     case 'a':
@@ -146,8 +157,8 @@ bool* FlagOf(int id, SacctOptions* out) {
       return &out->parsable2;
     case 'e':
       return &out->help_format;
-    case kHelp:
-    case kUsage:
+    case kSacctHelp:
+    case kSacctUsage:
       return &out->help;
     case 'V':
       return &out->version;
@@ -156,7 +167,7 @@ bool* FlagOf(int id, SacctOptions* out) {
   }
 }
 
-/// Where an option with a list of names adds them; null for any other option.
+// The list that an option with a list of names adds to; null for any other option.
 std::vector<std::string>* ListOf(int id, SacctOptions* out) {
   switch (id) {
     case 'u':
@@ -167,13 +178,14 @@ std::vector<std::string>* ListOf(int id, SacctOptions* out) {
       return &out->partitions;
     case 'q':
       return &out->qos;
-    case kName:
+    case kSacctName:
       return &out->names;
     default:
       return nullptr;
   }
 }
 
+// Applies one option of getopt_long; returns the text of an error, or "".
 std::string TakeOption(int id, SacctOptions* out) {
   if (bool* flag = FlagOf(id, out)) {
     *flag = true;
@@ -202,23 +214,25 @@ std::string TakeOption(int id, SacctOptions* out) {
     case 'o':
       out->format += (out->format.empty() ? "" : ",") + std::string(optarg);
       return "";
-    case kDelimiter:
+    case kSacctDelimiter:
       out->delimiter = optarg;
       return "";
     case 'b':
-      out->format = kBriefFormat;
+      out->format = kBriefColumns;
       return "";
     case 'l':
-      out->format = kLongFormat;
+      out->format = kLongColumns;
       return "";
-    case kNoConvert:
-      out->unit = 'M';  // the unit that memory is kept in
+    case kSacctNoConvert:
+      // Amounts of memory are kept in megabytes.
+      out->unit = 'M';
       return "";
-    case kUnits:
+    case kSacctUnits:
       return SetUnit(optarg, out);
     case 'L':
-    case kLocal:
-      return "";  // there is one cluster, which is local
+    case kSacctLocal:
+      // There is one cluster, and it is local.
+      return "";
     case 'M':
       return ::strcasecmp(optarg, "all") == 0
                  ? ""
@@ -227,17 +241,18 @@ std::string TakeOption(int id, SacctOptions* out) {
       return "-T is not supported by this version";
     case 'D':
       return "-D is not supported by this version; each job is shown with its last attempt";
-    case kFederation:
-      return NotSupported(kOptions, id);
+    case kSacctFederation:
+      return NotSupported(kSacctOptions, id);
     default:
-      return NotSupported(kOptions, id, "not supported by this version; use -P");
+      return NotSupported(kSacctOptions, id, "not supported by this version; use -P");
   }
 }
 
-/// "JobID%20", "NodeList%-256".
+// Parses -o, else SACCT_FORMAT, else the default: "JobID%20,NodeList%-256", where a negative width
+// means left-justified. Returns the text of an error, or "".
 std::string SetColumns(SacctOptions* out) {
   const char* env = std::getenv("SACCT_FORMAT");
-  if (out->format.empty()) out->format = env != nullptr && *env != '\0' ? env : kDefaultFormat;
+  if (out->format.empty()) out->format = env != nullptr && *env != '\0' ? env : kDefaultColumns;
   for (const std::string& part : SplitList(out->format)) {
     const std::size_t percent = part.find('%');
     const std::string name = part.substr(0, percent);
@@ -256,25 +271,13 @@ std::string SetColumns(SacctOptions* out) {
   return "";
 }
 
-bool In(const std::vector<std::string>& list, std::string_view text) {
-  return list.empty() || std::find(list.begin(), list.end(), text) != list.end();
-}
-
-bool InPartitions(const SacctOptions& options, const JobRow& row, const std::string& default_ns) {
-  return options.partitions.empty() ||
-         std::any_of(options.partitions.begin(), options.partitions.end(),
-                     [&](const std::string& text) {
-                       const Partition partition = SplitPartition(text, default_ns);
-                       return partition.queue == row.queue && partition.ns == row.ns;
-                     });
-}
-
+// Seconds since 1970, both inclusive.
 struct Window {
   std::int64_t from = 0, to = 0;
 };
 
-/// Today by default, everything with -j, this moment with -s alone: Slurm's three different
-/// windows.
+// Slurm's three defaults where -S is missing: since midnight; from the beginning with -j; this
+// moment with -s.
 Window WindowOf(const SacctOptions& options, std::int64_t now) {
   Window out{0, now};
   if (options.start)
@@ -287,22 +290,27 @@ Window WindowOf(const SacctOptions& options, std::int64_t now) {
   return out;
 }
 
+// True if the job existed at some moment of the window.
 bool InWindow(const JobRow& row, const Window& window) {
   const std::int64_t submitted = ParseStamp(row.submit_time);
   const std::int64_t ended = ParseStamp(row.end_time);
   return submitted <= window.to && (ended == 0 || ended >= window.from);
 }
 
+// True if all filters and the window match the row.
 bool Chosen(const SacctOptions& options, const JobRow& row, const Window& window,
             const std::string& default_ns) {
   const bool in_state = !options.by_state || std::find(options.states.begin(), options.states.end(),
                                                        row.state) != options.states.end();
-  return in_state && In(options.users, row.user) && In(options.accounts, row.cluster_queue) &&
-         InPartitions(options, row, default_ns) && In(options.qos, row.priority_class) &&
-         In(options.names, row.name) && In(options.nodes, row.cluster) && InWindow(row, window);
+  return in_state && PassesFilter(options.users, row.user) &&
+         PassesFilter(options.accounts, row.cluster_queue) &&
+         InPartitions(options.partitions, row, default_ns) &&
+         PassesFilter(options.qos, row.priority_class) && PassesFilter(options.names, row.name) &&
+         PassesFilter(options.nodes, row.cluster) && InWindow(row, window);
 }
 
-/// Fixed columns cut with a plus, as sacct does; parsable ones never.
+// Cells of fixed columns that are too long end with a plus, as in sacct; parsable ones are never
+// cut. -p puts the delimiter behind the last cell too, -P does not.
 void AppendCell(const SacctOptions& options, const SacctColumn& column, std::string text, bool last,
                 std::string* out) {
   if (!client::IsPlain(text)) text = client::VisibleText(text);
@@ -320,6 +328,7 @@ void AppendCell(const SacctOptions& options, const SacctColumn& column, std::str
   out->push_back(' ');
 }
 
+// Fixed columns have a line of dashes below their names, as in sacct.
 void AppendHeader(const SacctOptions& options, std::string* out) {
   for (const SacctColumn& column : options.columns) {
     AppendCell(options, column, std::string(SacctName(column.field)),
@@ -342,8 +351,9 @@ void AppendLine(const SacctOptions& options, const SacctLine& line, std::string*
   out->push_back('\n');
 }
 
+// Without -a, -u and -j a user sees their own jobs, and root sees all.
 int Show(SacctOptions options) {
-  const std::optional<client::Settings> settings = FindServer(kMe);
+  const std::optional<client::Settings> settings = FindServer(kSacct);
   if (!settings) return ErrorExit(kExitRefused);
   client::ApiClient api(*settings);
   for (std::string& user : options.users) user = UserName(user);
@@ -355,8 +365,7 @@ int Show(SacctOptions options) {
   const client::Outcome<Done> fetched =
       options.jobs.empty() ? FetchJobs(api, query, &list) : FetchSpecs(api, options.jobs, &list);
   if (!fetched.ok()) {
-    PrintError(kMe, FailureText(fetched.failure()));
-    return ErrorExit(kExitRefused);
+    return Fail(kSacct, FailureText(fetched.failure()));
   }
   SacctLine line;
   line.default_ns = settings->ns;
@@ -388,22 +397,20 @@ int RunSacct(int argc, char** argv) {
   optind = 0;
   opterr = 1;
   int id = 0;
-  while ((id = ::getopt_long(argc, argv, "j:u:aA:r:q:N:s:S:E:o:XnpPbleVLM:TD", kOptions,
+  while ((id = ::getopt_long(argc, argv, "j:u:aA:r:q:N:s:S:E:o:XnpPbleVLM:TD", kSacctOptions,
                              nullptr)) != -1) {
-    if (id == '?') return ErrorExit(kExitRefused);  // sacct adds nothing to what getopt has said
+    // getopt_long has printed the error, and sacct adds no advice.
+    if (id == '?') return ErrorExit(kExitRefused);
     const std::string error = TakeOption(id, &options);
-    if (!error.empty()) return PrintError(kMe, error), ErrorExit(kExitRefused);
+    if (!error.empty()) return Fail(kSacct, error);
   }
-  if (options.help) return WriteOut(kHelpText), 0;
+  if (options.help) return WriteOut(kSacctHelpText), 0;
   if (options.help_format) return WriteOut(SacctHelpFormat()), 0;
   if (options.version) return WriteOut(kVersionLine), 0;
-  if (optind < argc)
-    return PrintError(kMe, std::string("Unknown arguments: ") + argv[optind]),
-           ErrorExit(kExitRefused);
-  if (const auto refused = RefusedVariable(kMe))
-    return PrintError(kMe, *refused), ErrorExit(kExitRefused);
+  if (optind < argc) return Fail(kSacct, std::string("Unknown arguments: ") + argv[optind]);
+  if (const auto refused = RefusedVariable(kSacct)) return Fail(kSacct, *refused);
   const std::string error = SetColumns(&options);
-  if (!error.empty()) return PrintError(kMe, error), ErrorExit(kExitRefused);
+  if (!error.empty()) return Fail(kSacct, error);
   return Show(std::move(options));
 }
 

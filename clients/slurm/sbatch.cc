@@ -1,4 +1,10 @@
 // sbatch: submits a batch script (rules B6 to B16).
+//
+// Options come from three sources: the command line, SBATCH_* variables, and the script's #SBATCH
+// lines. The command line must be parsed first, because it names the script. Then the sources are
+// applied from the lowest to the highest precedence: script, environment, command line. The job is
+// submitted with an idempotency key. Refusals of the server are reported in the sentences that
+// sbatch prints, since tools match them.
 #include <unistd.h>
 
 #include <cstdio>
@@ -9,7 +15,8 @@
 #include "clients/slurm/command.h"
 #include "clients/slurm/sbatch_options.h"
 #include "clients/slurm/sbatch_request.h"
-#include "schedd/shapes/batch/batch_script.h"
+#include "schedd/shapes/batch/batch_directives.h"
+#include "schedd/shapes/batch/batch_manifest.h"
 #include "schedd/text/lenient.h"
 
 extern char** environ;
@@ -17,20 +24,21 @@ extern char** environ;
 namespace muster::slurm {
 namespace {
 
-constexpr char kMe[] = "sbatch";
+constexpr char kSbatch[] = "sbatch";
 
+// An error without a message is one that getopt_long has printed already.
 int Report(const OptionError& error) {
-  if (error.message.empty()) return UsageExit(kMe, kExitUsage);
-  PrintError(kMe, error.message);
+  if (error.message.empty()) return UsageExit(kSbatch, kExitUsage);
+  PrintError(kSbatch, error.message);
   return ErrorExit(error.exit);
 }
 
-/// The script's own options, from its #SBATCH lines.
+// Applies the options of the script's #SBATCH lines; a word that is no option is an error there.
 std::optional<OptionError> ApplyDirectives(const std::string& script, SbatchOptions* options) {
   Result<std::vector<std::string>> words = shapes::DirectiveWords(script);
   if (!words.ok()) return OptionError{words.error().detail, kExitRefused};
   std::vector<char*> argv;
-  std::string me = kMe;
+  std::string me = kSbatch;
   argv.push_back(me.data());
   for (std::string& word : words.value()) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -43,6 +51,7 @@ std::optional<OptionError> ApplyDirectives(const std::string& script, SbatchOpti
                      kExitRefused};
 }
 
+// True if one of the refusal's fields has this name as the last part of its path.
 bool Mentions(const client::Failure& failure, const char* field) {
   for (const FieldError& error : failure.fields) {
     const std::size_t dot = error.field.rfind('.');
@@ -51,7 +60,8 @@ bool Mentions(const client::Failure& failure, const char* field) {
   return false;
 }
 
-/// The server's refusal in the words that users and tools know (rule B14).
+// Prints the server's refusal in the sentences that users and tools know (rule B14); the wrong
+// field decides which.
 int ReportRefusal(const client::Failure& failure, const std::string& partition,
                   const std::string& qos) {
   std::string text;
@@ -69,10 +79,11 @@ int ReportRefusal(const client::Failure& failure, const std::string& partition,
   } else {
     text = "Batch job submission failed: " + failure.detail;
   }
-  PrintError(kMe, text);
+  PrintError(kSbatch, text);
   return ErrorExit(kExitRefused);
 }
 
+// The ids of the new jobs: the tasks of an array, or one job. Empty if the answer has none.
 std::vector<std::int64_t> IdsOf(const json::value& answer) {
   std::vector<std::int64_t> ids;
   if (!answer.is_object()) return ids;
@@ -85,17 +96,18 @@ std::vector<std::int64_t> IdsOf(const json::value& answer) {
   return ids;
 }
 
-/// The job's exit code; 1 if a signal ended it or it never ran to its end; the highest of an array.
+// For --wait: the exit code of the job, or the highest one of an array's tasks. A job that a signal
+// ended, or that did not run to its end, counts as 1.
 int WaitForEnd(client::ApiClient& api, const std::vector<std::int64_t>& ids) {
   const auto ended = [](const client::JobView& job) { return job.ended(); };
   client::Outcome<std::vector<client::JobView>> jobs = client::WaitForJobs(api, ids, 0, ended);
   if (!jobs.ok()) {
-    PrintError(kMe, FailureText(jobs.failure()));
+    PrintError(kSbatch, FailureText(jobs.failure()));
     return ErrorExit(kExitRefused);
   }
   int highest = 0;
   for (const client::JobView& job : *jobs) {
-    // Out of memory is an end by signal 125, whatever the script returned.
+    // Out of memory counts as an end by a signal, whatever the script returned.
     const bool out_of_memory = job.reason == "OutOfMemory";
     int code = job.state == "Succeeded" && !out_of_memory ? 0 : 1;
     if (!out_of_memory && job.exit_code && *job.exit_code > 0 && *job.exit_code < 128)
@@ -105,13 +117,13 @@ int WaitForEnd(client::ApiClient& api, const std::vector<std::int64_t>& ids) {
   return highest;
 }
 
-/// Checks without submitting, by a dry run of `apply`: no estimate of a start, since Muster makes
-/// none up.
+// Checks the request by a dry run of `apply` and submits nothing. Slurm also prints an estimate of
+// the start; Muster gives none here.
 int TestOnly(client::ApiClient& api, const json::object& body, const std::string& ns,
              const std::string& partition, const std::string& qos) {
   const Result<json::value> manifest = shapes::BatchScriptManifest(body, ns);
   if (!manifest.ok()) {
-    PrintError(kMe, "Batch job submission failed: " + manifest.error().detail);
+    PrintError(kSbatch, "Batch job submission failed: " + manifest.error().detail);
     return ErrorExit(kExitRefused);
   }
   const std::string target =
@@ -130,7 +142,7 @@ std::string CurrentDir() {
   return out;
 }
 
-/// What the script is and what is asked for it, from all three sources.
+// Reads the script and merges the options of all three sources.
 std::optional<OptionError> Gather(int argc, char** argv, SbatchOptions* options,
                                   ScriptSource* script) {
   SbatchOptions command_line;
@@ -142,17 +154,20 @@ std::optional<OptionError> Gather(int argc, char** argv, SbatchOptions* options,
   }
   const std::vector<std::string> operands(argv + operand, argv + argc);
   if (auto error = ReadScript(command_line, operands, script)) return error;
-  // Lowest precedence first, each source over the one before (rule B6).
+  // From the lowest precedence to the highest (rule B6).
   if (auto error = ApplyDirectives(script->text, options)) return error;
   if (auto error = ApplyEnvironment(client::ProcessEnv, options)) return error;
+  // --mem and --mem-per-cpu exclude each other; one on the command line replaces either of a lower
+  // source.
   if (command_line.memory_per_cpu) options->memory_per_node.reset();
   if (command_line.memory_per_node) options->memory_per_cpu.reset();
   if (auto error = ApplyWords(argc, argv, options, &operand)) return error;
   return CheckTogether(*options);
 }
 
+// Prints "Submitted batch job ID", or with --parsable the id alone.
 int Submit(const SbatchOptions& options, const ScriptSource& script) {
-  const std::optional<client::Settings> settings = FindServer(kMe);
+  const std::optional<client::Settings> settings = FindServer(kSbatch);
   if (!settings) return ErrorExit(kExitRefused);
   const std::string partition = options.partition.value_or("");
   const Partition where = SplitPartition(partition, settings->ns);
@@ -165,7 +180,7 @@ int Submit(const SbatchOptions& options, const ScriptSource& script) {
   if (!answer.ok()) return ReportRefusal(answer.failure(), partition, options.qos.value_or(""));
   const std::vector<std::int64_t> ids = IdsOf(*answer);
   if (ids.empty()) {
-    PrintError(kMe, "Batch job submission failed: the server's answer names no job");
+    PrintError(kSbatch, "Batch job submission failed: the server's answer names no job");
     return ErrorExit(kExitRefused);
   }
   const std::string id = std::to_string(ids.front());

@@ -1,3 +1,10 @@
+// sbatch's options: the tables for getopt_long, and one function for each form of value. The same
+// functions serve the command line, #SBATCH lines and SBATCH_* variables, so that a value is
+// checked in the same way wherever it stands.
+//
+// Options of Slurm that Muster does not support are in sbatch_refused.cc. They are appended to the
+// table of long options with ids from kSbatchRefusedBase on, so that getopt_long knows their names
+// and arguments, and Set refuses them by name.
 #include "clients/slurm/sbatch_options.h"
 
 #include <getopt.h>
@@ -11,36 +18,36 @@
 #include "clients/slurm/sbatch_variables.h"
 #include "clients/slurm/slurm_time.h"
 #include "schedd/base/check.h"
-#include "schedd/shapes/batch/batch_script.h"
+#include "schedd/shapes/batch/batch_manifest.h"
 
 namespace muster::slurm {
 namespace {
 
-enum Id : int {
-  // Short letters are their own ids; long-only options start here.
-  kTasksPerNode = 256,
-  kMem,
-  kMemPerCpu,
-  kGres,
-  kGpusPerNode,
-  kGpusPerTask,
-  kExport,
-  kComment,
-  kRequeue,
-  kNoRequeue,
-  kWrap,
-  kParsable,
-  kTestOnly,
-  kOpenMode,
-  kUsage,
-  kHint,
-  kMailType,
-  kMailUser,
-  kIgnorePbs,
-  kRefusedBase = 1024,
+// The id of an option is its letter; options without a letter have the ids below.
+enum SbatchOptionId : int {
+  kSbatchTasksPerNode = 256,
+  kSbatchMem,
+  kSbatchMemPerCpu,
+  kSbatchGres,
+  kSbatchGpusPerNode,
+  kSbatchGpusPerTask,
+  kSbatchExport,
+  kSbatchComment,
+  kSbatchRequeue,
+  kSbatchNoRequeue,
+  kSbatchWrap,
+  kSbatchParsable,
+  kSbatchTestOnly,
+  kSbatchOpenMode,
+  kSbatchUsage,
+  kSbatchHint,
+  kSbatchMailType,
+  kSbatchMailUser,
+  kSbatchIgnorePbs,
+  kSbatchRefusedBase = 1024,
 };
 
-constexpr option kOptions[] = {
+constexpr option kSbatchOptions[] = {
     {"job-name", required_argument, nullptr, 'J'},
     {"time", required_argument, nullptr, 't'},
     {"nodes", required_argument, nullptr, 'N'},
@@ -48,55 +55,57 @@ constexpr option kOptions[] = {
     {"cpus-per-task", required_argument, nullptr, 'c'},
     {"partition", required_argument, nullptr, 'p'},
     {"error", required_argument, nullptr, 'e'},
-    {"ntasks-per-node", required_argument, nullptr, kTasksPerNode},
-    {"tasks-per-node", required_argument, nullptr, kTasksPerNode},
+    {"ntasks-per-node", required_argument, nullptr, kSbatchTasksPerNode},
+    {"tasks-per-node", required_argument, nullptr, kSbatchTasksPerNode},
     {"account", required_argument, nullptr, 'A'},
     {"clusters", required_argument, nullptr, 'M'},
     {"cluster", required_argument, nullptr, 'M'},
-    {"mem", required_argument, nullptr, kMem},
-    {"gres", required_argument, nullptr, kGres},
+    {"mem", required_argument, nullptr, kSbatchMem},
+    {"gres", required_argument, nullptr, kSbatchGres},
     {"ntasks", required_argument, nullptr, 'n'},
     {"tasks", required_argument, nullptr, 'n'},
-    {"mem-per-cpu", required_argument, nullptr, kMemPerCpu},
+    {"mem-per-cpu", required_argument, nullptr, kSbatchMemPerCpu},
     {"qos", required_argument, nullptr, 'q'},
-    {"gpus-per-node", required_argument, nullptr, kGpusPerNode},
+    {"gpus-per-node", required_argument, nullptr, kSbatchGpusPerNode},
     {"array", required_argument, nullptr, 'a'},
-    {"gpus-per-task", required_argument, nullptr, kGpusPerTask},
+    {"gpus-per-task", required_argument, nullptr, kSbatchGpusPerTask},
     {"gpus", required_argument, nullptr, 'G'},
-    {"wrap", required_argument, nullptr, kWrap},
-    {"parsable", no_argument, nullptr, kParsable},
-    {"export", required_argument, nullptr, kExport},
-    {"requeue", no_argument, nullptr, kRequeue},
-    {"no-requeue", no_argument, nullptr, kNoRequeue},
-    {"open-mode", required_argument, nullptr, kOpenMode},
+    {"wrap", required_argument, nullptr, kSbatchWrap},
+    {"parsable", no_argument, nullptr, kSbatchParsable},
+    {"export", required_argument, nullptr, kSbatchExport},
+    {"requeue", no_argument, nullptr, kSbatchRequeue},
+    {"no-requeue", no_argument, nullptr, kSbatchNoRequeue},
+    {"open-mode", required_argument, nullptr, kSbatchOpenMode},
     {"chdir", required_argument, nullptr, 'D'},
     {"workdir", required_argument, nullptr, 'D'},
     {"hold", no_argument, nullptr, 'H'},
     {"wait", no_argument, nullptr, 'W'},
-    {"test-only", no_argument, nullptr, kTestOnly},
+    {"test-only", no_argument, nullptr, kSbatchTestOnly},
     {"input", required_argument, nullptr, 'i'},
-    {"comment", required_argument, nullptr, kComment},
+    {"comment", required_argument, nullptr, kSbatchComment},
     {"quiet", no_argument, nullptr, 'Q'},
     {"verbose", no_argument, nullptr, 'v'},
-    {"hint", required_argument, nullptr, kHint},
-    {"mail-type", required_argument, nullptr, kMailType},
-    {"mail-user", required_argument, nullptr, kMailUser},
-    {"ignore-pbs", no_argument, nullptr, kIgnorePbs},
+    {"hint", required_argument, nullptr, kSbatchHint},
+    {"mail-type", required_argument, nullptr, kSbatchMailType},
+    {"mail-user", required_argument, nullptr, kSbatchMailUser},
+    {"ignore-pbs", no_argument, nullptr, kSbatchIgnorePbs},
     {"help", no_argument, nullptr, 'h'},
-    {"usage", no_argument, nullptr, kUsage},
+    {"usage", no_argument, nullptr, kSbatchUsage},
     {"version", no_argument, nullptr, 'V'},
 };
 
-// '+': the first word that is no option is the script, and what follows it belongs to the script.
+// '+': parsing stops at the first word that is no option. That word is the script, and the words
+// behind it are the script's arguments.
 constexpr char kShort[] = "+J:t:N:o:c:p:e:A:n:q:a:G:D:HWi:QvhVd:C:x:w:M:b:L:m:S:sOF:k:B:";
 
-/// All long options, the refused ones included, terminated for getopt_long.
+// All long options, the refused ones included, ending with an empty entry as getopt_long needs it.
 const option* LongOptions() {
   static const std::vector<option> all = [] {
-    std::vector<option> out(std::begin(kOptions), std::end(kOptions));
+    std::vector<option> out(std::begin(kSbatchOptions), std::end(kSbatchOptions));
     for (std::size_t i = 0; i < RefusedOptions().size(); ++i) {
       const RefusedOption& refused = RefusedOptions()[i];
-      out.push_back({refused.name, refused.argument, nullptr, kRefusedBase + static_cast<int>(i)});
+      out.push_back(
+          {refused.name, refused.argument, nullptr, kSbatchRefusedBase + static_cast<int>(i)});
     }
     out.push_back({nullptr, 0, nullptr, 0});
     return out;
@@ -104,6 +113,7 @@ const option* LongOptions() {
   return all.data();
 }
 
+// The name must be in the table: it comes from sbatch_variables.cc.
 const option* LongOption(std::string_view name) {
   const option* at = LongOptions();
   while (at->name != nullptr && name != at->name) ++at;
@@ -112,13 +122,14 @@ const option* LongOption(std::string_view name) {
 }
 
 const RefusedOption& RefusedOf(int id) {
-  return RefusedOptions()[static_cast<std::size_t>(id - kRefusedBase)];
+  return RefusedOptions()[static_cast<std::size_t>(id - kSbatchRefusedBase)];
 }
 
 std::optional<OptionError> Invalid(const char* name) {
   return OptionError{std::string("Invalid --") + name + " specification", kExitUsage};
 }
 
+// Whole numbers from `least` to a million.
 std::optional<OptionError> SetCount(const char* name, const char* text, std::int64_t least,
                                     std::optional<std::int64_t>* out) {
   const auto number = ParseCount(text);
@@ -140,7 +151,7 @@ std::optional<OptionError> SetTime(const char* text, SbatchOptions* out) {
   return std::nullopt;
 }
 
-/// `min[-max]`: a script of this version runs on one node, so what matters is the least number.
+// `min[-max]`. A script of this version runs on one node, so only the smaller number is kept.
 std::optional<OptionError> SetNodes(std::string_view text, SbatchOptions* out) {
   const std::size_t dash = text.find('-');
   const auto least = ParseCount(text.substr(0, dash));
@@ -153,7 +164,8 @@ std::optional<OptionError> SetNodes(std::string_view text, SbatchOptions* out) {
 std::optional<OptionError> SetArray(const char* text, SbatchOptions* out) {
   const auto tasks = shapes::ParseArraySpec(text);
   if (!tasks.ok()) {
-    // "3-1" is malformed, and "0-3%2" or "0-5000" more than there is: each by its own name.
+    // The parser says whether the text is malformed ("3-1"), or asks for something that is not
+    // supported ("0-3%2", "0-5000").
     const FieldError& why = tasks.error().fields.at(0);
     return OptionError{"Batch job submission failed: " + why.message, kExitRefused};
   }
@@ -161,7 +173,7 @@ std::optional<OptionError> SetArray(const char* text, SbatchOptions* out) {
   return std::nullopt;
 }
 
-/// "2" or "a100:2"; `--gpus-per-node=2` is `--gres=gpu:2` by another name.
+// "2" or "a100:2". `--gpus-per-node=2` means the same as `--gres=gpu:2`.
 std::optional<OptionError> SetGpus(const char* name, std::string_view text,
                                    std::optional<std::string>* out) {
   const std::size_t colon = text.rfind(':');
@@ -178,7 +190,8 @@ std::optional<OptionError> SetOpenMode(std::string_view text, SbatchOptions* out
   return std::nullopt;
 }
 
-/// Hints that Slurm itself may ignore; they change no resource that Muster counts.
+// Accepts Slurm's hints and ignores them, as Slurm itself may; they change no resource that Muster
+// counts.
 std::optional<OptionError> CheckHint(std::string_view text) {
   for (const char* known : {"nomultithread", "multithread", "compute_bound", "memory_bound"}) {
     if (text == known) return std::nullopt;
@@ -193,7 +206,7 @@ std::optional<OptionError> CheckMail(const char* text) {
       kExitRefused};
 }
 
-/// Where an option without an argument is noted; null for any other option.
+// The field that an option without an argument sets; null for any other option.
 bool* FlagOf(int id, SbatchOptions* out) {
   switch (id) {
     case 'H':
@@ -206,18 +219,18 @@ bool* FlagOf(int id, SbatchOptions* out) {
       return &out->help;
     case 'V':
       return &out->version;
-    case kUsage:
+    case kSbatchUsage:
       return &out->usage;
-    case kParsable:
+    case kSbatchParsable:
       return &out->parsable;
-    case kTestOnly:
+    case kSbatchTestOnly:
       return &out->test_only;
     default:
       return nullptr;
   }
 }
 
-/// Where an option whose text is taken as it stands is noted; null for any other option.
+// The field that takes an option's text unchanged; null for any other option.
 std::optional<std::string>* TextOf(int id, SbatchOptions* out) {
   switch (id) {
     case 'J':
@@ -238,19 +251,21 @@ std::optional<std::string>* TextOf(int id, SbatchOptions* out) {
       return &out->cluster;
     case 'D':
       return &out->chdir;
-    case kGres:
+    case kSbatchGres:
       return &out->gres;
-    case kExport:
+    case kSbatchExport:
       return &out->export_list;
-    case kComment:
+    case kSbatchComment:
       return &out->comment;
-    case kWrap:
+    case kSbatchWrap:
       return &out->wrap;
     default:
       return nullptr;
   }
 }
 
+// Applies one option; the last of several wins. An id that is in no table is an error that
+// getopt_long has printed.
 std::optional<OptionError> Set(int id, const char* text, SbatchOptions* out) {
   if (bool* flag = FlagOf(id, out)) {
     *flag = true;
@@ -274,48 +289,50 @@ std::optional<OptionError> Set(int id, const char* text, SbatchOptions* out) {
     case 'G':
       return SetGpus("gpus", text, &out->gpus);
     case 'v':
-      return std::nullopt;  // more talk of what the client does; there is none
-    case kTasksPerNode:
+      // More messages about what the client does; it prints none.
+      return std::nullopt;
+    case kSbatchTasksPerNode:
       return SetCount("ntasks-per-node", text, 1, &out->tasks_per_node);
-    case kMem:
+    case kSbatchMem:
       return SetMemory("mem", text, &out->memory_per_node);
-    case kMemPerCpu:
+    case kSbatchMemPerCpu:
       return SetMemory("mem-per-cpu", text, &out->memory_per_cpu);
-    case kGpusPerNode: {
+    case kSbatchGpusPerNode: {
       std::optional<std::string> count;
       auto error = SetGpus("gpus-per-node", text, &count);
       if (!error) out->gres = "gpu:" + *count;
       return error;
     }
-    case kGpusPerTask:
+    case kSbatchGpusPerTask:
       return SetCount("gpus-per-task", text, 1, &out->gpus_per_task);
-    case kRequeue:
+    case kSbatchRequeue:
       out->requeue = true;
       return std::nullopt;
-    case kNoRequeue:
+    case kSbatchNoRequeue:
       out->requeue = false;
       return std::nullopt;
-    case kOpenMode:
+    case kSbatchOpenMode:
       return SetOpenMode(text, out);
-    case kHint:
+    case kSbatchHint:
       return CheckHint(text);
-    case kMailType:
+    case kSbatchMailType:
       return CheckMail(text);
-    case kMailUser:
-      return std::nullopt;  // an address is of no use without --mail-type
-    case kIgnorePbs:
-      return std::nullopt;  // #PBS lines are comments here anyway
+    case kSbatchMailUser:
+      // An address has no effect without --mail-type.
+      return std::nullopt;
+    case kSbatchIgnorePbs:
+      // #PBS lines are comments here anyway.
+      return std::nullopt;
     default:
       break;
   }
   const RefusedOption* refused =
-      id >= kRefusedBase ? &RefusedOf(id) : RefusedByLetter(static_cast<char>(id));
+      id >= kSbatchRefusedBase ? &RefusedOf(id) : RefusedByLetter(static_cast<char>(id));
   if (refused == nullptr) return OptionError{"", kExitUsage};
   return OptionError{std::string("--") + refused->name + ": " + refused->sentence, kExitRefused};
 }
 
-/// A flag variable is on when it is empty, `yes`, or a number other than zero
-/// (rule B12).
+// The variable of a flag sets it if it is empty, `yes`, or a number other than zero (rule B12).
 bool FlagIsOn(const char* text) {
   if (*text == '\0' || ::strcasecmp(text, "yes") == 0) return true;
   const auto number = ParseCount(text);
@@ -325,7 +342,8 @@ bool FlagIsOn(const char* text) {
 }  // namespace
 
 std::optional<OptionError> ApplyWords(int argc, char** argv, SbatchOptions* options, int* operand) {
-  optind = 0;  // glibc: start afresh
+  // In glibc, 0 makes getopt_long forget the state of an earlier call.
+  optind = 0;
   opterr = 1;
   int id = 0;
   while ((id = ::getopt_long(argc, argv, kShort, LongOptions(), nullptr)) != -1) {
@@ -336,6 +354,8 @@ std::optional<OptionError> ApplyWords(int argc, char** argv, SbatchOptions* opti
   return std::nullopt;
 }
 
+// Each value is applied twice: to `options`, and to `own`, which shows whether the environment
+// itself sets two options that exclude each other.
 std::optional<OptionError> ApplyEnvironment(const client::EnvLookup& env, SbatchOptions* options) {
   if (const auto refused = RefusedVariable("sbatch")) return OptionError{*refused, kExitRefused};
   SbatchOptions own;
@@ -343,11 +363,13 @@ std::optional<OptionError> ApplyEnvironment(const client::EnvLookup& env, Sbatch
     if (SetVariable(variable.name) == nullptr) continue;
     const option* known = LongOption(variable.option);
     const std::string value = env(variable.name);
+    // The variable of a flag may say no, and an empty value is no value for an option that requires
+    // one.
     const bool on = known->has_arg == no_argument         ? FlagIsOn(value.c_str())
                     : known->has_arg == required_argument ? !value.empty()
                                                           : true;
     if (!on) continue;
-    if (known->val >= kRefusedBase) {
+    if (known->val >= kSbatchRefusedBase) {
       const RefusedOption& refused = RefusedOf(known->val);
       return OptionError{std::string(variable.name) + ": " + refused.sentence, kExitRefused};
     }
@@ -360,7 +382,7 @@ std::optional<OptionError> ApplyEnvironment(const client::EnvLookup& env, Sbatch
         "exclusive.",
         kExitRefused};
   }
-  // As on the command line, the other kind of the script gives way.
+  // As on the command line, one kind of memory option replaces the other kind of the script.
   if (own.memory_per_cpu) options->memory_per_node.reset();
   if (own.memory_per_node) options->memory_per_cpu.reset();
   return std::nullopt;
@@ -378,6 +400,35 @@ std::optional<OptionError> CheckTogether(const SbatchOptions& options) {
     return OptionError{"--gpus and --gpus-per-task are mutually exclusive", kExitRefused};
   }
   return std::nullopt;
+}
+
+std::string_view SbatchHelp() {
+  return R"(Usage: sbatch [OPTIONS...] [SCRIPT [ARGUMENTS...]]
+
+What to run:
+  SCRIPT                      a file that begins with #!; standard input without it
+      --wrap=COMMAND          a shell command instead of a script
+  -D, --chdir=DIR             working directory (default: the current one)
+  -i, --input=FILE  -o, --output=PATTERN  -e, --error=PATTERN  --open-mode=append|truncate
+      --export=ALL|NONE|NIL|VAR,VAR=VALUE,...
+Where:
+  -p, --partition=QUEUE       a LocalQueue, or NAMESPACE/QUEUE (default: the LocalQueue "default")
+  -A, --account=CLUSTERQUEUE  -q, --qos=PRIORITYCLASS
+  -M, --clusters=CLUSTER      the one member cluster that it may run on
+How much:
+  -t, --time=LIMIT  -N, --nodes=N  -n, --ntasks=N  --ntasks-per-node=N  -c, --cpus-per-task=N
+      --mem=SIZE  --mem-per-cpu=SIZE  --gres=NAME[:TYPE][:COUNT],...
+  -G, --gpus=N  --gpus-per-node=N  --gpus-per-task=N
+How:
+  -J, --job-name=NAME  --comment=TEXT  -a, --array=INDEXES  -H, --hold  --requeue  --no-requeue
+  -W, --wait                  until it has ended; the exit status is the job's
+      --parsable              print the id alone
+      --test-only             check the request and submit nothing
+  -Q, --quiet  -v, --verbose  -h, --help  --usage  -V, --version
+
+Every option may also stand in a #SBATCH line of the script or in a SBATCH_* variable. The command
+line wins over the environment, the environment over the script.
+)";
 }
 
 }  // namespace muster::slurm

@@ -12,8 +12,8 @@
 
 namespace muster::slurm {
 
-/// What the user asked for; an absent option is nullopt or false. Texts are as written, already
-/// checked.
+/// The options of one submission; an absent option is nullopt or false. Texts are as the user wrote
+/// them, already checked.
 struct SbatchOptions {
   std::optional<std::string> job_name, partition, account, qos, cluster, time, array, output, error,
       input, chdir;
@@ -25,20 +25,22 @@ struct SbatchOptions {
   bool help = false, usage = false, version = false;
 };
 
-/// A refused option; `exit` is 255 for bad options and 1 for what this version does not support.
+/// A refused option.
 struct OptionError {
-  std::string
-      message;  // without the "sbatch: error: " prefix; empty if getopt_long has printed its own
+  /// Without the "sbatch: error: " in front; empty if getopt_long has printed a message.
+  std::string message;
+  /// 255 for a bad option, 1 for one that this version does not support.
   int exit = 255;
 };
 
-/// Applies argv[1..]; `*operand` gets the index of the first word that is no option (the script).
-/// Directives must have no operand: the caller checks.
+/// Applies argv[1..]. `*operand` becomes the index of the first word that is no option (the
+/// script). Directives may have no operand, which the caller checks.
 std::optional<OptionError> ApplyWords(int argc, char** argv, SbatchOptions* options, int* operand);
-/// Applies SBATCH_* variables, over what the script asks for. One whose option is refused is
+/// Applies SBATCH_* variables over the options of the script. A variable whose option is refused is
 /// refused by its own name.
 std::optional<OptionError> ApplyEnvironment(const client::EnvLookup& env, SbatchOptions* options);
-/// What only the whole can tell: mutually exclusive memory options, gpus per task without tasks.
+/// Checks combinations of options: memory options that exclude each other, --gpus-per-task without
+/// --ntasks.
 std::optional<OptionError> CheckTogether(const SbatchOptions& options);
 
 /// The text of `sbatch --help`.

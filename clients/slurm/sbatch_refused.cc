@@ -1,8 +1,10 @@
+// The options of Slurm's sbatch that this version does not support, with their letters and
+// arguments as in the manual page. Each is refused with a sentence that names the nearest supported
+// option where there is one: an ignored option would run a job in another way than its user asked
+// for.
 #include "clients/slurm/sbatch_refused.h"
 
 #include <getopt.h>
-
-#include "clients/slurm/sbatch_options.h"
 
 namespace muster::slurm {
 namespace {
@@ -14,9 +16,9 @@ constexpr char kLater[] = "not supported by this version";
 constexpr char kOneNode[] =
     "layout across sockets, cores and nodes is not supported; a script runs in one allocation";
 constexpr char kSignals[] = "signals before the end are not supported by this version";
-constexpr char kPriority[] = "priority comes from the priority class; use --qos";
+constexpr char kPriorityText[] = "priority comes from the priority class; use --qos";
 
-constexpr RefusedOption kRefused[] = {
+constexpr RefusedOption kRefusedOptions[] = {
     {"dependency", 'd', required_argument, kDependencies},
     {"kill-on-invalid-dep", 0, required_argument, kDependencies},
     {"constraint", 'C', required_argument, kNodeChoice},
@@ -35,8 +37,8 @@ constexpr RefusedOption kRefused[] = {
     {"time-min", 0, required_argument, kLater},
     {"delay-boot", 0, required_argument, kLater},
     {"signal", 0, required_argument, kSignals},
-    {"nice", 0, optional_argument, kPriority},
-    {"priority", 0, required_argument, kPriority},
+    {"nice", 0, optional_argument, kPriorityText},
+    {"priority", 0, required_argument, kPriorityText},
     {"licenses", 'L', required_argument,
      "licences are not supported; declare them as a resource of a queue and use --gres"},
     {"tmp", 0, required_argument, kLater},
@@ -92,42 +94,13 @@ constexpr RefusedOption kRefused[] = {
 
 }  // namespace
 
-std::span<const RefusedOption> RefusedOptions() { return kRefused; }
+std::span<const RefusedOption> RefusedOptions() { return kRefusedOptions; }
 
 const RefusedOption* RefusedByLetter(char letter) {
-  for (const RefusedOption& refused : kRefused) {
+  for (const RefusedOption& refused : kRefusedOptions) {
     if (refused.letter != 0 && refused.letter == letter) return &refused;
   }
   return nullptr;
-}
-
-std::string_view SbatchHelp() {
-  return R"(Usage: sbatch [OPTIONS...] [SCRIPT [ARGUMENTS...]]
-
-What to run:
-  SCRIPT                      a file that begins with #!; standard input without it
-      --wrap=COMMAND          a shell command instead of a script
-  -D, --chdir=DIR             working directory (default: the current one)
-  -i, --input=FILE  -o, --output=PATTERN  -e, --error=PATTERN  --open-mode=append|truncate
-      --export=ALL|NONE|NIL|VAR,VAR=VALUE,...
-Where:
-  -p, --partition=QUEUE       a LocalQueue, or NAMESPACE/QUEUE (default: the LocalQueue "default")
-  -A, --account=CLUSTERQUEUE  -q, --qos=PRIORITYCLASS
-  -M, --clusters=CLUSTER      the one member cluster that it may run on
-How much:
-  -t, --time=LIMIT  -N, --nodes=N  -n, --ntasks=N  --ntasks-per-node=N  -c, --cpus-per-task=N
-      --mem=SIZE  --mem-per-cpu=SIZE  --gres=NAME[:TYPE][:COUNT],...
-  -G, --gpus=N  --gpus-per-node=N  --gpus-per-task=N
-How:
-  -J, --job-name=NAME  --comment=TEXT  -a, --array=INDEXES  -H, --hold  --requeue  --no-requeue
-  -W, --wait                  until it has ended; the exit status is the job's
-      --parsable              print the id alone
-      --test-only             check the request and submit nothing
-  -Q, --quiet  -v, --verbose  -h, --help  --usage  -V, --version
-
-Every option may also stand in a #SBATCH line of the script or in a SBATCH_* variable. The command
-line wins over the environment, the environment over the script.
-)";
 }
 
 }  // namespace muster::slurm

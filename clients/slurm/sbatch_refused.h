@@ -1,5 +1,5 @@
-// Options that Slurm's sbatch has and Muster's has not: each refused with a sentence, none silently
-// ignored.
+// The options of Slurm's sbatch that Muster does not support. Each is refused with a sentence; none
+// is ignored silently.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 
 namespace muster::slurm {
 
+/// An option that is refused whenever it is given.
 struct RefusedOption {
   const char* name;      // long name
   char letter;           // its short form, 0 if none

@@ -1,3 +1,9 @@
+// Reads the batch script and builds the request.
+//
+// The script is a file, standard input, or the command of --wrap. The request carries sbatch's
+// options as explicit fields, so the server does not read the #SBATCH lines again with another
+// precedence. The environment goes along as --export says (rule B11); ALL leaves out MUSTER_TOKEN,
+// because the manifest is stored and can be read by others.
 #include "clients/slurm/sbatch_request.h"
 
 #include <sys/stat.h>
@@ -13,9 +19,10 @@
 namespace muster::slurm {
 namespace {
 
+// Reads at most a little more than the limit, so that CheckScript can tell a script that is too
+// long.
 bool ReadAll(std::FILE* from, std::string* out) {
   char part[64 << 10];
-  // One byte beyond the limit tells a script that is too long from one that just fits.
   while (out->size() <= limits::kScriptBytes) {
     const std::size_t n = std::fread(part, 1, sizeof(part), from);
     out->append(part, n);
@@ -29,7 +36,8 @@ bool IsRegularFile(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
-/// "x" and "./x" as they are, else through PATH (rule B8).
+// The path of a script: a name with a slash or of a file in the working directory as it stands, any
+// other searched in PATH (rule B8).
 std::string FindScript(const std::string& name) {
   if (name.find('/') != std::string::npos || IsRegularFile(name)) return name;
   std::string path = client::ProcessEnv("PATH");
@@ -44,6 +52,7 @@ std::string FindScript(const std::string& name) {
   return name;
 }
 
+// The checks of Slurm's controller, in its words.
 std::optional<OptionError> CheckScript(const std::string& text) {
   const auto refuse = [](const char* message) { return OptionError{message, kExitRefused}; };
   if (text.empty()) return refuse("Batch script is empty!");
@@ -67,6 +76,7 @@ std::optional<OptionError> CheckScript(const std::string& text) {
   return std::nullopt;
 }
 
+// Names of shell functions ("BASH_FUNC_x%%") are not variable names and are not exported.
 bool IsVariableName(std::string_view name) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
   for (const char c : name) {
@@ -77,7 +87,8 @@ bool IsVariableName(std::string_view name) {
   return true;
 }
 
-/// Everything of `environment` that `wanted` takes; shell functions and the token stay at home.
+// Copies the variables of `environment` that `wanted` accepts, without shell functions and without
+// MUSTER_TOKEN.
 void CopyVariables(const char* const* environment, json::object* out,
                    bool (*wanted)(std::string_view name)) {
   for (; environment != nullptr && *environment != nullptr; ++environment) {
@@ -91,9 +102,10 @@ void CopyVariables(const char* const* environment, json::object* out,
 }
 
 bool Any(std::string_view) { return true; }
-/// SLURM_* of the submitting shell goes along whatever --export says.
+// SLURM_* variables of the submitting shell are exported whatever --export says, as in Slurm.
 bool OnlySlurm(std::string_view name) { return name.starts_with("SLURM_"); }
 
+// Copies the variable `wanted`, which the user named in --export, if it is set.
 void CopyOne(const char* const* environment, std::string_view wanted, json::object* out) {
   for (; environment != nullptr && *environment != nullptr; ++environment) {
     const std::string_view entry = *environment;
@@ -118,6 +130,8 @@ std::string BaseName(const std::string& path) {
 
 }  // namespace
 
+// The default job name is the file's name, "sbatch" for standard input, "wrap" for --wrap; the
+// words behind the script are its arguments.
 std::optional<OptionError> ReadScript(const SbatchOptions& options,
                                       const std::vector<std::string>& operands, ScriptSource* out) {
   if (options.wrap) {
@@ -145,6 +159,8 @@ std::optional<OptionError> ReadScript(const SbatchOptions& options,
   return CheckScript(out->text);
 }
 
+// "ALL,X=1" is the whole environment with X set; "X,Y=2" only those two beside SLURM_*; NONE and
+// NIL only SLURM_*.
 json::object ExportedEnvironment(const std::optional<std::string>& export_list,
                                  const char* const* environment) {
   json::object out;
@@ -168,6 +184,7 @@ json::object ExportedEnvironment(const std::optional<std::string>& export_list,
   return out;
 }
 
+// A relative --chdir is relative to the directory in which sbatch runs.
 json::object BuildSubmission(const SbatchOptions& options, const ScriptSource& script,
                              const std::string& queue, const std::string& current_dir,
                              const char* const* environment) {
@@ -201,8 +218,8 @@ json::object BuildSubmission(const SbatchOptions& options, const ScriptSource& s
   if (options.hold) out["hold"] = true;
   if (options.requeue) out["requeue"] = *options.requeue;
   if (!script.arguments.empty()) out["arguments"] = json::value_from(script.arguments);
-  // Also when it is empty: an --export of the script must not come back in through the server's
-  // reading of it.
+  // The member is there even if it is empty. Without it the server would apply an --export that the
+  // script itself has.
   out["environment"] = ExportedEnvironment(options.export_list, environment);
   char host[256] = {};
   if (::gethostname(host, sizeof(host) - 1) == 0) out["submitHost"] = host;

@@ -1,4 +1,4 @@
-// From a script and its options to the request that Muster takes (schedd/shapes/README.md, the
+// Makes the request of a submission from a script and its options (schedd/shapes/README.md, the
 // `script` form).
 #pragma once
 
@@ -11,21 +11,22 @@
 
 namespace muster::slurm {
 
-/// Where the script comes from and what surrounds it.
+/// A script with its name and arguments.
 struct ScriptSource {
   std::string text;                    // beginning with #!
   std::string name;                    // default job name
-  std::string command;                 // as shown by squeue %o; "" for stdin
+  std::string command;                 // the path that squeue %o shows; "" for stdin
   std::vector<std::string> arguments;  // of the script
 };
 
-/// The words after sbatch's own options. Reads the file (the working directory, then PATH), stdin
-/// when there is no operand or it is /dev/stdin, or wraps a command. Errors in sbatch's words.
+/// Reads the script that `operands`, the words behind sbatch's options, name: a file (in the
+/// working directory, then in PATH), or stdin if there is no operand or it is /dev/stdin. With
+/// --wrap it makes a script of the command. Errors are sbatch's sentences.
 std::optional<OptionError> ReadScript(const SbatchOptions& options,
                                       const std::vector<std::string>& operands, ScriptSource* out);
 
-/// The environment that goes with the job, by --export (rule B11). Never MUSTER_TOKEN:
-/// the job's manifest is stored and shown.
+/// The variables that --export sends with the job (rule B11). ALL does not include MUSTER_TOKEN,
+/// because the job's manifest is stored and shown.
 json::object ExportedEnvironment(const std::optional<std::string>& export_list,
                                  const char* const* environment);
 

@@ -1,3 +1,6 @@
+// The table of sbatch's environment variables and the options that they stand for, in alphabetical
+// order. A variable is read or refused as its option is, so there is no second list of what is
+// supported.
 #include "clients/slurm/sbatch_variables.h"
 
 #include <algorithm>
@@ -8,7 +11,7 @@
 namespace muster::slurm {
 namespace {
 
-// The SLURM_* of a pair comes first, so that the SBATCH_* wins.
+// The SLURM_* variables come first, so that the SBATCH_* of the same option wins.
 constexpr OptionVariable kVariables[] = {
     {"SLURM_CLUSTERS", "clusters"},
     {"SLURM_HINT", "hint"},
@@ -86,11 +89,9 @@ std::span<const OptionVariable> SbatchOptionVariables() { return kVariables; }
 std::vector<Variable> SbatchVariables() {
   std::vector<Variable> out;
   for (const OptionVariable& variable : kVariables) {
-    const auto refused =
-        std::find_if(RefusedOptions().begin(), RefusedOptions().end(),
-                     [&](const RefusedOption& one) {
-                       return std::string_view(one.name) == variable.option;
-                     });
+    const auto refused = std::find_if(
+        RefusedOptions().begin(), RefusedOptions().end(),
+        [&](const RefusedOption& one) { return std::string_view(one.name) == variable.option; });
     const bool read = refused == RefusedOptions().end();
     out.push_back({variable.name, read ? VariableUse::kRead : VariableUse::kRefused,
                    read ? std::string("--") + variable.option : refused->sentence});

@@ -1,5 +1,5 @@
-// sbatch's input variables: SBATCH_* and the few SLURM_* that stand for options (rule B12; the
-// manual pages of 22.05 and newer).
+// sbatch's input variables: SBATCH_* and the SLURM_* that stand for options (rule B12; the manual
+// pages of 22.05 and newer).
 #pragma once
 
 #include <span>
@@ -9,14 +9,15 @@
 
 namespace muster::slurm {
 
+/// A variable and its option.
 struct OptionVariable {
   const char* name;
   const char* option;  // the long option that it stands for
 };
-/// In the order in which they are applied.
+/// All of them, in the order in which they are applied.
 std::span<const OptionVariable> SbatchOptionVariables();
 
-/// The same with what becomes of them: read, or refused as their option is.
+/// The same list as entries of environment.h: read, or refused because the option is refused.
 std::vector<Variable> SbatchVariables();
 
 }  // namespace muster::slurm

@@ -1,5 +1,9 @@
-// scancel: ends jobs by id or by filter (rule B27): silent about jobs that
-// are gone.
+// scancel: ends jobs by id or by filter (rule B27).
+//
+// The jobs are fetched first (by id, or all that have not ended) and filtered here; then each is
+// cancelled by a request of its own. A job that has ended in the meantime is no error, as in Slurm;
+// -v reports it. A filter that cannot be read, or an unknown user, is an error before anything is
+// cancelled: a wrong filter would cancel too much.
 #include <getopt.h>
 #include <pwd.h>
 #include <strings.h>
@@ -17,23 +21,31 @@
 namespace muster::slurm {
 namespace {
 
-constexpr char kMe[] = "scancel";
+constexpr char kScancel[] = "scancel";
 constexpr char kValidStates[] = "Valid job states are PENDING, RUNNING, and SUSPENDED";
 
 struct ScancelOptions {
   std::vector<std::string> users, names, partitions, accounts, qos, nodes;
   std::vector<State> states;
   std::vector<JobSpec> jobs;
-  bool by_state = false;  // with no state in `states`: only such as no job of Muster is ever in
-  bool me = false;        // the user is the caller
+  bool by_state = false;  // -t was given; `states` may be empty if it names only other states
+  bool me = false;        // --me: the user need not be looked up
   bool filtered = false, verbose = false, quiet = false, ask = false, help = false, version = false;
 };
 
-enum LongOnly : int { kMe2 = 256, kHelp, kUsage, kCtld, kWckey, kSibling };
+// Ids of options without a letter; they begin above all letters.
+enum ScancelOptionId : int {
+  kScancelMe = 256,
+  kScancelHelp,
+  kScancelUsage,
+  kScancelCtld,
+  kScancelWckey,
+  kScancelSibling
+};
 
-constexpr option kOptions[] = {
+constexpr option kScancelOptions[] = {
     {"user", required_argument, nullptr, 'u'},
-    {"me", no_argument, nullptr, kMe2},
+    {"me", no_argument, nullptr, kScancelMe},
     {"name", required_argument, nullptr, 'n'},
     {"jobname", required_argument, nullptr, 'n'},
     {"partition", required_argument, nullptr, 'p'},
@@ -48,31 +60,27 @@ constexpr option kOptions[] = {
     {"batch", no_argument, nullptr, 'b'},
     {"full", no_argument, nullptr, 'f'},
     {"hurry", no_argument, nullptr, 'H'},
-    {"ctld", no_argument, nullptr, kCtld},
+    {"ctld", no_argument, nullptr, kScancelCtld},
     {"clusters", required_argument, nullptr, 'M'},
     {"cluster", required_argument, nullptr, 'M'},
     {"reservation", required_argument, nullptr, 'R'},
-    {"wckey", required_argument, nullptr, kWckey},
-    {"sibling", required_argument, nullptr, kSibling},
-    {"help", no_argument, nullptr, kHelp},
-    {"usage", no_argument, nullptr, kUsage},
+    {"wckey", required_argument, nullptr, kScancelWckey},
+    {"sibling", required_argument, nullptr, kScancelSibling},
+    {"help", no_argument, nullptr, kScancelHelp},
+    {"usage", no_argument, nullptr, kScancelUsage},
     {"version", no_argument, nullptr, 'V'},
     {nullptr, 0, nullptr, 0},
 };
 
-constexpr char kHelpText[] = R"(Usage: scancel [OPTIONS] [JOB_ID[_TASK]...]
+constexpr char kScancelHelpText[] = R"(Usage: scancel [OPTIONS] [JOB_ID[_TASK]...]
   -u, --user=NAME  --me  -n, --name=NAME  -p, --partition=QUEUE  -A, --account=CLUSTERQUEUE
   -q, --qos=CLASS  -t, --state=PENDING|RUNNING  -w, --nodelist=CLUSTER
                                      which jobs (all conditions together)
   -i, --interactive  -v, --verbose  -Q, --quiet  --help  -V, --version
 )";
 
-int Fail(const std::string& message) {
-  PrintError(kMe, message);
-  return ErrorExit(kExitRefused);
-}
-
-/// The end of a job is always TERM, grace period, KILL: signals that ask for just that are taken.
+// True for the signals TERM and KILL. Cancelling always sends TERM and, after the grace period,
+// KILL, so these two mean just that; no other signal can be sent.
 bool EndsTheJob(const char* signal) {
   if (::strncasecmp(signal, "SIG", 3) == 0) signal += 3;
   for (const char* known : {"TERM", "KILL", "15", "9"}) {
@@ -81,6 +89,7 @@ bool EndsTheJob(const char* signal) {
   return false;
 }
 
+// False if the text is no state of Slurm.
 bool AddState(const char* text, ScancelOptions* out) {
   State state = State::kPending;
   if (ParseState(text, &state))
@@ -91,6 +100,7 @@ bool AddState(const char* text, ScancelOptions* out) {
   return true;
 }
 
+// Applies one option of getopt_long; returns the text of an error, or "".
 std::string TakeOption(int id, ScancelOptions* out) {
   const auto add = [&](std::vector<std::string>* to) {
     for (std::string& part : SplitList(optarg)) to->push_back(std::move(part));
@@ -101,7 +111,7 @@ std::string TakeOption(int id, ScancelOptions* out) {
       add(&out->users);
       out->me = false;
       return "";
-    case kMe2:
+    case kScancelMe:
       out->users = {client::CurrentUser()};
       out->me = out->filtered = true;
       return "";
@@ -121,9 +131,9 @@ std::string TakeOption(int id, ScancelOptions* out) {
       out->filtered = true;
       return AddHosts("--nodelist", optarg, &out->nodes);
     case 't':
-      return AddState(optarg, out) ? ""
-                                   : std::string("Invalid job state specified: ") + optarg +
-                                         "\n" + kValidStates;
+      return AddState(optarg, out)
+                 ? ""
+                 : std::string("Invalid job state specified: ") + optarg + "\n" + kValidStates;
     case 'i':
       out->ask = true;
       return "";
@@ -137,19 +147,19 @@ std::string TakeOption(int id, ScancelOptions* out) {
       return EndsTheJob(optarg) ? ""
                                 : std::string("--signal=") + optarg +
                                       ": only TERM and KILL are supported, and end the job";
-    case kHelp:
-    case kUsage:
+    case kScancelHelp:
+    case kScancelUsage:
       out->help = true;
       return "";
     case 'V':
       out->version = true;
       return "";
     default:
-      return NotSupported(kOptions, id);
+      return NotSupported(kScancelOptions, id);
   }
 }
 
-/// "true" and "T", "false" and "F", as scancel reads them; nullopt: another word.
+// Parses the values of boolean variables as scancel does; nullopt for any other word.
 std::optional<bool> Truth(const char* text) {
   for (const char* yes : {"true", "T"}) {
     if (::strcasecmp(text, yes) == 0) return true;
@@ -160,10 +170,11 @@ std::optional<bool> Truth(const char* text) {
   return std::nullopt;
 }
 
-/// SCANCEL_* for what the command line leaves open; the text of an error, "" if there is none. A
-/// value that cannot be read is an error: what was to be spared must not be cancelled.
+// Applies SCANCEL_* variables for filters that the command line does not set. Returns the text of
+// an error, or "". A value that cannot be read is an error, because ignoring a filter would cancel
+// more jobs.
 std::string FromEnvironment(ScancelOptions* out) {
-  if (const auto refused = RefusedVariable(kMe)) return *refused;
+  if (const auto refused = RefusedVariable(kScancel)) return *refused;
   const std::pair<const char*, std::vector<std::string>*> lists[] = {
       {"SCANCEL_ACCOUNT", &out->accounts},
       {"SCANCEL_NAME", &out->names},
@@ -197,27 +208,18 @@ std::string FromEnvironment(ScancelOptions* out) {
   return "";
 }
 
-bool In(const std::vector<std::string>& list, std::string_view text) {
-  return list.empty() || std::find(list.begin(), list.end(), text) != list.end();
-}
-
+// True if the job has not ended and all filters match it.
 bool Chosen(const ScancelOptions& options, const JobRow& row, const std::string& default_ns) {
   if (IsOver(row.state)) return false;
-  const bool in_state =
-      !options.by_state ||
-      std::find(options.states.begin(), options.states.end(), row.state) != options.states.end();
-  const bool in_partition =
-      options.partitions.empty() ||
-      std::any_of(options.partitions.begin(), options.partitions.end(),
-                  [&](const std::string& text) {
-                    const Partition partition = SplitPartition(text, default_ns);
-                    return partition.queue == row.queue && partition.ns == row.ns;
-                  });
-  return in_state && in_partition && In(options.users, row.user) && In(options.names, row.name) &&
-         In(options.accounts, row.cluster_queue) && In(options.qos, row.priority_class) &&
-         In(options.nodes, row.cluster);
+  const bool in_state = !options.by_state || std::find(options.states.begin(), options.states.end(),
+                                                       row.state) != options.states.end();
+  return in_state && InPartitions(options.partitions, row, default_ns) &&
+         PassesFilter(options.users, row.user) && PassesFilter(options.names, row.name) &&
+         PassesFilter(options.accounts, row.cluster_queue) &&
+         PassesFilter(options.qos, row.priority_class) && PassesFilter(options.nodes, row.cluster);
 }
 
+// For -i: the end of the input means no.
 bool Confirmed(const JobRow& row) {
   std::fprintf(stderr, "Cancel job_id=%lld name=%s partition=%s [y/n]? ",
                static_cast<long long>(row.id), client::VisibleText(row.name).c_str(),
@@ -226,7 +228,8 @@ bool Confirmed(const JobRow& row) {
   return std::fgets(line, sizeof(line), stdin) != nullptr && (line[0] == 'y' || line[0] == 'Y');
 }
 
-/// 0, or the exit status of an error worth telling. A job that is gone meanwhile is none.
+// Returns 0 or the exit status of an error. A job that has ended or does not exist any more (404,
+// 409) is no error.
 int CancelOne(client::ApiClient& api, const ScancelOptions& options, std::int64_t id) {
   if (options.verbose)
     std::fprintf(stderr, "scancel: Terminating job %lld\n", static_cast<long long>(id));
@@ -237,13 +240,13 @@ int CancelOne(client::ApiClient& api, const ScancelOptions& options, std::int64_
   const bool gone = failure.status == 404 || failure.status == 409;
   if (gone && !options.verbose) return 0;
   if (!options.quiet) {
-    PrintError(kMe, "Kill job error on job id " + std::to_string(id) + ": " +
-                        (gone ? "Invalid job id specified" : FailureText(failure)));
+    PrintError(kScancel, "Kill job error on job id " + std::to_string(id) + ": " +
+                             (gone ? "Invalid job id specified" : FailureText(failure)));
   }
   return gone ? 0 : ErrorExit(kExitRefused);
 }
 
-/// True if this host knows the user, or the server a job of theirs.
+// True if the user is known on this host, or has a job on the server.
 client::Outcome<bool> IsUser(client::ApiClient& api, const std::string& user) {
   if (::getpwnam(user.c_str()) != nullptr) return true;
   const client::Query query =
@@ -256,15 +259,16 @@ client::Outcome<bool> IsUser(client::ApiClient& api, const std::string& user) {
   return !list.rows().empty();
 }
 
+// The exit status is the highest of all jobs.
 int Cancel(const ScancelOptions& options) {
-  const std::optional<client::Settings> settings = FindServer(kMe);
+  const std::optional<client::Settings> settings = FindServer(kScancel);
   if (!settings) return ErrorExit(kExitRefused);
   client::ApiClient api(*settings);
   for (const std::string& user : options.users) {
     if (options.me) break;
     const client::Outcome<bool> known = IsUser(api, user);
-    if (!known.ok()) return Fail(FailureText(known.failure()));
-    if (!*known) return Fail("Invalid user name: " + user);
+    if (!known.ok()) return Fail(kScancel, FailureText(known.failure()));
+    if (!*known) return Fail(kScancel, "Invalid user name: " + user);
   }
   JobList list;
   client::Query open;
@@ -272,7 +276,7 @@ int Cancel(const ScancelOptions& options) {
   if (options.users.size() == 1) open.Add("user", options.users[0]);
   const client::Outcome<Done> fetched =
       options.jobs.empty() ? FetchJobs(api, open, &list) : FetchSpecs(api, options.jobs, &list);
-  if (!fetched.ok()) return Fail(FailureText(fetched.failure()));
+  if (!fetched.ok()) return Fail(kScancel, FailureText(fetched.failure()));
   int exit = 0;
   for (const JobSpec& spec : options.jobs) {
     const bool known = std::any_of(list.rows().begin(), list.rows().end(), [&](const JobRow& row) {
@@ -280,8 +284,8 @@ int Cancel(const ScancelOptions& options) {
     });
     if (!known && options.verbose) {
       std::fprintf(stderr, "scancel: Terminating job %lld\n", static_cast<long long>(spec.id));
-      PrintError(kMe, "Kill job error on job id " + std::to_string(spec.id) +
-                          ": Invalid job id specified");
+      PrintError(kScancel, "Kill job error on job id " + std::to_string(spec.id) +
+                               ": Invalid job id specified");
     }
   }
   for (const JobRow& row : list.rows()) {
@@ -294,31 +298,36 @@ int Cancel(const ScancelOptions& options) {
 
 }  // namespace
 
+// A call that names neither a job nor a filter is refused; it does not mean all jobs.
 int RunScancel(int argc, char** argv) {
   ScancelOptions options;
   optind = 0;
   opterr = 1;
   int id = 0;
-  while ((id = ::getopt_long(argc, argv, "u:n:p:A:q:t:w:iQvs:bfHM:R:V", kOptions, nullptr)) != -1) {
-    if (id == '?') return UsageExit(kMe);
+  while ((id = ::getopt_long(argc, argv, "u:n:p:A:q:t:w:iQvs:bfHM:R:V", kScancelOptions,
+                             nullptr)) != -1) {
+    if (id == '?') return UsageExit(kScancel);
     const std::string error = TakeOption(id, &options);
-    if (!error.empty()) return Fail(error);
+    if (!error.empty()) return Fail(kScancel, error);
   }
-  if (options.help) return WriteOut(kHelpText), 0;
+  if (options.help) return WriteOut(kScancelHelpText), 0;
   if (options.version) return WriteOut(kVersionLine), 0;
-  if (const std::string error = FromEnvironment(&options); !error.empty()) return Fail(error);
+  if (const std::string error = FromEnvironment(&options); !error.empty())
+    return Fail(kScancel, error);
   for (std::string& user : options.users) user = UserName(user);
   for (int i = optind; i < argc; ++i) {
     for (const std::string& part : SplitList(argv[i])) {
       const auto spec = ParseJobSpec(part);
-      if (!spec) return Fail("Invalid job id " + part);
-      // The end of a step is not that of its job.
+      if (!spec) return Fail(kScancel, "Invalid job id " + part);
+      // Muster cannot end a step alone, and must not end the whole job instead.
       if (part.find('.') != std::string::npos)
-        return Fail("Invalid job id " + part + ": steps of jobs cannot be cancelled by themselves");
+        return Fail(kScancel,
+                    "Invalid job id " + part + ": steps of jobs cannot be cancelled by themselves");
       options.jobs.push_back(*spec);
     }
   }
-  if (options.jobs.empty() && !options.filtered) return Fail("No job identification provided");
+  if (options.jobs.empty() && !options.filtered)
+    return Fail(kScancel, "No job identification provided");
   return Cancel(options);
 }
 

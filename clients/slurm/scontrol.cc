@@ -1,4 +1,8 @@
-// scontrol: records in full, and hold, release, requeue (rules B24, B25).
+// scontrol: shows records, and holds, releases and requeues jobs (rules B24, B25).
+//
+// RunScontrol collects the words that are no options and calls the function of the first one. A job
+// id is always resolved to rows first (FetchSpecs): an array then stands for its tasks, and a job
+// that does not exist is reported in Slurm's words without a change.
 #include <getopt.h>
 #include <strings.h>
 
@@ -14,26 +18,22 @@
 namespace muster::slurm {
 namespace {
 
-constexpr char kMe[] = "scontrol";
+constexpr char kScontrol[] = "scontrol";
 using Words = std::vector<std::string>;
 
-constexpr char kHelpText[] = R"(Usage: scontrol [-o] COMMAND
+constexpr char kScontrolHelpText[] = R"(Usage: scontrol [-o] COMMAND
   show job [ID]  show partition [NAME]  show node [NAME]  show config
   show hostnames [LIST]  show hostlist NAMES
   hold ID...  release ID...  requeue ID...  ping  version
 )";
-
-int Fail(const std::string& message) {
-  PrintError(kMe, message);
-  return ErrorExit(kExitRefused);
-}
 
 int SayUnknownJob() {
   std::fprintf(stderr, "slurm_load_jobs error: Invalid job id specified\n");
   return ErrorExit(kExitRefused);
 }
 
-/// A connection to the server with what records need.
+// The server, and what every record needs: the default namespace, the format of times and the
+// present time.
 struct Session {
   explicit Session(client::Settings settings) : api(std::move(settings)) {
     context.default_ns = api.settings().ns;
@@ -44,11 +44,13 @@ struct Session {
   ShowContext context;
 };
 
+// show job [ID]: without an id all jobs.
 int ShowJobs(Session& session, const std::string& which) {
   JobList list;
   if (which.empty()) {
     client::Outcome<Done> fetched = FetchJobs(session.api, client::Query(), &list);
-    if (!fetched.ok()) return Fail("slurm_load_jobs error: " + FailureText(fetched.failure()));
+    if (!fetched.ok())
+      return Fail(kScontrol, "slurm_load_jobs error: " + FailureText(fetched.failure()));
   } else {
     std::vector<JobSpec> specs;
     for (const std::string& part : SplitList(which)) {
@@ -57,7 +59,8 @@ int ShowJobs(Session& session, const std::string& which) {
       specs.push_back(*spec);
     }
     client::Outcome<Done> fetched = FetchSpecs(session.api, specs, &list);
-    if (!fetched.ok()) return Fail("slurm_load_jobs error: " + FailureText(fetched.failure()));
+    if (!fetched.ok())
+      return Fail(kScontrol, "slurm_load_jobs error: " + FailureText(fetched.failure()));
     if (list.rows().empty()) return SayUnknownJob();
   }
   if (list.rows().empty()) return WriteOut("No jobs in the system\n"), 0;
@@ -67,9 +70,10 @@ int ShowJobs(Session& session, const std::string& which) {
   return 0;
 }
 
+// show node [LIST] and show partition [NAME].
 int ShowFleet(Session& session, bool nodes, const std::string& which) {
   const client::Outcome<Fleet> fleet = FetchFleet(session.api);
-  if (!fleet.ok()) return Fail(FailureText(fleet.failure()));
+  if (!fleet.ok()) return Fail(kScontrol, FailureText(fleet.failure()));
   std::string out;
   if (nodes) {
     const auto wanted = ExpandHostlist(which);
@@ -94,24 +98,26 @@ int ShowFleet(Session& session, bool nodes, const std::string& which) {
   return 0;
 }
 
-/// Without a list, the job's own (rule B24): distributed training starts with this
-/// line.
+// Prints one host a line. Without a list it expands the job's own node list (rule B24); distributed
+// training starts with this command.
 int ShowHostnames(const std::string& list) {
   std::string text = list.empty() ? client::ProcessEnv("SLURM_JOB_NODELIST") : list;
   if (text.empty()) text = client::ProcessEnv("SLURM_NODELIST");
   const auto hosts = ExpandHostlist(text);
-  if (!hosts || hosts->empty()) return Fail("Invalid hostlist: " + text);
+  if (!hosts || hosts->empty()) return Fail(kScontrol, "Invalid hostlist: " + text);
   std::string out;
   for (const std::string& host : *hosts) out += host + "\n";
   WriteOut(out);
   return 0;
 }
 
+// "show job 12" and "show job=12" mean the same; the entity may be in the plural. Host lists need
+// no server.
 int Show(const Words& words, bool one_line) {
   const std::string what = words.size() > 1 ? words[1] : "";
   std::string which = words.size() > 2 ? words[2] : "";
   std::string entity = what;
-  const std::size_t equals = what.find('=');  // "show job=12"
+  const std::size_t equals = what.find('=');
   if (equals != std::string::npos) {
     entity = what.substr(0, equals);
     which = what.substr(equals + 1);
@@ -123,15 +129,17 @@ int Show(const Words& words, bool one_line) {
   if (is("hostname")) return ShowHostnames(which);
   if (is("hostlist")) {
     const auto hosts = ExpandHostlist(which);
-    if (!hosts) return Fail("Invalid hostlist: " + which);
+    if (!hosts) return Fail(kScontrol, "Invalid hostlist: " + which);
     return WriteOut(FoldHostlist(*hosts) + "\n"), 0;
   }
   const bool known = is("job") || is("jobid") || is("node") || is("partition") || is("config");
   if (!known)
-    return Fail("invalid entity:" + entity +
-                " for keyword:show ; this version shows job, partition, node, config, hostnames "
-                "and hostlist");
-  std::optional<client::Settings> settings = FindServer(kMe);
+    return Fail(
+        kScontrol,
+        "invalid entity:" + entity +
+            " for keyword:show ; this version shows job, partition, node, config, hostnames "
+            "and hostlist");
+  std::optional<client::Settings> settings = FindServer(kScontrol);
   if (!settings) return ErrorExit(kExitRefused);
   Session session(std::move(*settings));
   session.context.one_line = one_line;
@@ -140,14 +148,14 @@ int Show(const Words& words, bool one_line) {
   return ShowFleet(session, is("node"), which);
 }
 
-/// hold, release or requeue of one job; an array means all its tasks that have not ended.
+// Holds, releases or requeues one job. An array means all its tasks that have not ended.
 int ChangeOne(Session& session, const std::string& verb, const std::string& text) {
   const auto spec = ParseJobSpec(text);
   if (!spec || text.find('.') != std::string::npos)
-    return Fail("Invalid job id specified for job " + text);
+    return Fail(kScontrol, "Invalid job id specified for job " + text);
   JobList list;
   const client::Outcome<Done> fetched = FetchSpecs(session.api, {*spec}, &list);
-  if (!fetched.ok()) return Fail(FailureText(fetched.failure()));
+  if (!fetched.ok()) return Fail(kScontrol, FailureText(fetched.failure()));
   if (list.rows().empty()) {
     std::fprintf(stderr, "Invalid job id specified for job %s\n", text.c_str());
     return ErrorExit(kExitRefused);
@@ -167,9 +175,11 @@ int ChangeOne(Session& session, const std::string& verb, const std::string& text
   return exit;
 }
 
+// hold (uhold), release or requeue of the jobs in words[1..]; "jobid=12" is accepted too. The exit
+// status is the highest.
 int Change(const Words& words) {
-  if (words.size() < 2) return Fail("too few arguments for keyword:" + words[0]);
-  std::optional<client::Settings> settings = FindServer(kMe);
+  if (words.size() < 2) return Fail(kScontrol, "too few arguments for keyword:" + words[0]);
+  std::optional<client::Settings> settings = FindServer(kScontrol);
   if (!settings) return ErrorExit(kExitRefused);
   Session session(std::move(*settings));
   const std::string verb = words[0] == "uhold" ? "hold" : words[0];
@@ -188,8 +198,9 @@ int Change(const Words& words) {
   return exit;
 }
 
+// A daemon that is not ready is DOWN, as a controller that does not schedule is.
 int Ping() {
-  std::optional<client::Settings> settings = FindServer(kMe);
+  std::optional<client::Settings> settings = FindServer(kScontrol);
   if (!settings) return ErrorExit(kExitRefused);
   client::ApiClient api(*settings);
   const bool up = api.GetText("/readyz").ok();
@@ -213,7 +224,8 @@ int RunScontrol(int argc, char** argv) {
   optind = 0;
   opterr = 1;
   int id = 0;
-  // '-': options may stand after the keyword too ("show job 12 -o"), words come as option 1.
+  // '-': options may stand behind the keyword too ("show job 12 -o"); getopt_long returns each
+  // other word as option 1.
   while ((id = ::getopt_long(argc, argv, "-odaQhV", kOptions, nullptr)) != -1) {
     switch (id) {
       case 1:
@@ -223,34 +235,37 @@ int RunScontrol(int argc, char** argv) {
         one_line = true;
         break;
       case 'h':
-        return WriteOut(kHelpText), 0;
+        return WriteOut(kScontrolHelpText), 0;
       case 'V':
         return WriteOut(kVersionLine), 0;
       case 'd':
       case 'a':
       case 'Q':
-        break;  // there is no more to show, and no more to hide
+        // Everything is always shown.
+        break;
       default:
-        return UsageExit(kMe);
+        return UsageExit(kScontrol);
     }
   }
   for (int i = optind; i < argc; ++i) words.emplace_back(argv[i]);
-  if (const auto refused = RefusedVariable(kMe)) return Fail(*refused);
-  if (words.empty()) return Fail("no command given; see scontrol --help");
+  if (const auto refused = RefusedVariable(kScontrol)) return Fail(kScontrol, *refused);
+  if (words.empty()) return Fail(kScontrol, "no command given; see scontrol --help");
   const std::string& command = words[0];
-  // hold, release and requeue take any number of jobs; "show job=12" one word less.
+  // hold, release and requeue take any number of jobs; "show job=12" has one word less than
+  // "show job 12".
   const bool whole = words.size() > 1 && words[1].find('=') != std::string::npos;
   const std::size_t most = command == "show" ? (whole ? 2 : 3) : 1;
   const bool counted = command == "show" || command == "ping" || command == "version";
-  if (counted && words.size() > most) return Fail("too many arguments for keyword:" + command);
+  if (counted && words.size() > most)
+    return Fail(kScontrol, "too many arguments for keyword:" + command);
   if (command == "show") return Show(words, one_line);
   if (command == "hold" || command == "uhold" || command == "release" || command == "requeue")
     return Change(words);
   if (command == "ping") return Ping();
   if (command == "version") return WriteOut(kVersionLine), 0;
-  if (command == "help") return WriteOut(kHelpText), 0;
-  return Fail("invalid keyword: " + command +
-              " (this version has show, hold, release, requeue, ping, version)");
+  if (command == "help") return WriteOut(kScontrolHelpText), 0;
+  return Fail(kScontrol, "invalid keyword: " + command +
+                             " (this version has show, hold, release, requeue, ping, version)");
 }
 
 }  // namespace muster::slurm

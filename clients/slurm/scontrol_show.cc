@@ -1,3 +1,7 @@
+// Lays out the records of `scontrol show` word by word as Slurm does (rule B24). Tools parse them,
+// so every key of Slurm's record is there, in Slurm's order and on Slurm's line; a value that
+// Muster does not have is Slurm's word for none. Cells that squeue shows too come from its table
+// (SqueueText).
 #include "clients/slurm/scontrol_show.h"
 
 #include "clients/lib/visible_text.h"
@@ -10,7 +14,8 @@
 namespace muster::slurm {
 namespace {
 
-/// Collects `Key=Value` words; a new line begins with three blanks, or is a blank with -o.
+// Collects `Key=Value` words. Line() begins a new line, indented by three blanks; with -o all is
+// one line.
 class Record {
  public:
   explicit Record(bool one_line) : one_line_(one_line) {}
@@ -35,7 +40,8 @@ class Record {
   std::string text_;
 };
 
-std::string Cell(const char* field, const JobRow& row, const ShowContext& context) {
+// The cell of squeue's field of this long name.
+std::string SqueueText(const char* field, const JobRow& row, const ShowContext& context) {
   std::string scratch;
   RowContext cell;
   cell.default_ns = context.default_ns;
@@ -44,8 +50,10 @@ std::string Cell(const char* field, const JobRow& row, const ShowContext& contex
   return std::string(SqueueCell(*SqueueFieldByName(field), row, cell, &scratch));
 }
 
+// Slurm's word for an absent text.
 std::string_view OrNull(std::string_view text) { return text.empty() ? "(null)" : text; }
 
+// The stamp as local time, or `otherwise` if there is none.
 std::string TimeOr(std::string_view stamp, const ShowContext& context, const char* otherwise) {
   const std::int64_t epoch = ParseStamp(stamp);
   return epoch == 0 ? otherwise : FormatTime(epoch, context.time_format);
@@ -53,6 +61,7 @@ std::string TimeOr(std::string_view stamp, const ShowContext& context, const cha
 
 std::string Megabytes(std::int64_t bytes) { return std::to_string(bytes >> 20); }
 
+// The lines from RunTime to Deadline.
 void AddTimes(const JobRow& row, const ShowContext& context, Record* out) {
   out->Line()
       .Add("RunTime", LongDuration(ElapsedSeconds(row, context.now)))
@@ -62,28 +71,31 @@ void AddTimes(const JobRow& row, const ShowContext& context, Record* out) {
       .Add("SubmitTime", TimeOr(row.submit_time, context, "Unknown"))
       .Add("EligibleTime", row.held ? "Unknown" : TimeOr(EligibleTime(row), context, "Unknown"));
   out->Line().Add("AccrueTime", TimeOr(row.submit_time, context, "Unknown"));
-  const std::string end = Cell("EndTime", row, context);
+  const std::string end = SqueueText("EndTime", row, context);
   out->Line()
       .Add("StartTime", TimeOr(StartTime(row), context, "Unknown"))
       .Add("EndTime", end == "N/A" ? "Unknown" : end)
       .Add("Deadline", "N/A");
 }
 
+// The lines from Partition to MinCPUsNode.
 void AddNodesAndResources(const JobRow& row, const ShowContext& context, Record* out) {
-  out->Line().Add("Partition", Cell("Partition", row, context)).Add("AllocNode:Sid", "(null)");
+  out->Line()
+      .Add("Partition", SqueueText("Partition", row, context))
+      .Add("AllocNode:Sid", "(null)");
   out->Line().Add("ReqNodeList", "(null)").Add("ExcNodeList", "(null)");
   out->Line().Add("NodeList", row.state == State::kPending ? std::string_view() : row.cluster);
   if (row.state != State::kPending && row.is_batch) out->Line().Add("BatchHost", row.cluster);
   out->Line()
-      .Add("NumNodes", Cell("NumNodes", row, context))
+      .Add("NumNodes", SqueueText("NumNodes", row, context))
       .Add("NumCPUs", std::to_string(CpuCount(row)))
-      .Add("NumTasks", Cell("NumTasks", row, context))
-      .Add("CPUs/Task", Cell("MinCPUs", row, context))
+      .Add("NumTasks", SqueueText("NumTasks", row, context))
+      .Add("CPUs/Task", SqueueText("MinCPUs", row, context))
       .Add("ReqB:S:C:T", "0:0:*:*");
-  out->Line().Add("TRES", Cell("tres", row, context));
+  out->Line().Add("TRES", SqueueText("tres", row, context));
   out->Line()
-      .Add("MinCPUsNode", Cell("MinCPUs", row, context))
-      .Add("MinMemoryNode", Cell("MinMemory", row, context))
+      .Add("MinCPUsNode", SqueueText("MinCPUs", row, context))
+      .Add("MinMemoryNode", SqueueText("MinMemory", row, context))
       .Add("MinTmpDiskNode", "0");
 }
 
@@ -98,11 +110,11 @@ std::string ShowJob(const JobRow& row, const ShowContext& context) {
   }
   out.Add("JobName", row.name);
   out.Line()
-      .Add("UserId", std::string(row.user) + "(" + Cell("UserID", row, context) + ")")
+      .Add("UserId", std::string(row.user) + "(" + SqueueText("UserID", row, context) + ")")
       .Add("GroupId", "(null)")
       .Add("MCS_label", "N/A");
   out.Line()
-      .Add("Priority", Cell("Priority", row, context))
+      .Add("Priority", SqueueText("Priority", row, context))
       .Add("Nice", "0")
       .Add("Account", OrNull(row.cluster_queue))
       .Add("QOS", OrNull(row.priority_class));
@@ -112,7 +124,7 @@ std::string ShowJob(const JobRow& row, const ShowContext& context) {
       .Add("Dependency", "(null)");
   out.Line()
       .Add("Requeue", row.requeue ? "1" : "0")
-      .Add("Restarts", Cell("RestartCnt", row, context))
+      .Add("Restarts", SqueueText("RestartCnt", row, context))
       .Add("BatchFlag", row.is_batch ? "1" : "0")
       .Add("Reboot", "0")
       .Add("ExitCode", ExitText(row));
@@ -132,10 +144,11 @@ std::string ShowJob(const JobRow& row, const ShowContext& context) {
     out.Line().Add("StdOut", row.std_out);
   }
   if (!row.comment.empty()) out.Line().Add("Comment", row.comment);
-  if (!row.gres.empty()) out.Line().Add("TresPerNode", Cell("tres-per-node", row, context));
+  if (!row.gres.empty()) out.Line().Add("TresPerNode", SqueueText("tres-per-node", row, context));
   return out.Finish();
 }
 
+// Every partition has all nodes of the fleet, so the totals are those of the fleet.
 std::string ShowPartition(const PartitionInfo& partition, const Fleet& fleet,
                           const ShowContext& context) {
   std::vector<std::string> names;
@@ -169,6 +182,7 @@ std::string ShowPartition(const PartitionInfo& partition, const Fleet& fleet,
   return out.Finish();
 }
 
+// The state is in capitals here, unlike in sinfo.
 std::string ShowNode(const NodeInfo& node, const Fleet& fleet, const ShowContext& context) {
   std::string partitions;
   for (const PartitionInfo& partition : fleet.partitions) {
@@ -192,6 +206,8 @@ std::string ShowNode(const NodeInfo& node, const Fleet& fleet, const ShowContext
   return out.Finish();
 }
 
+// The settings that tools look up. MaxArraySize is one more than the largest number of tasks, as in
+// Slurm.
 std::string ShowConfig(const ShowContext& context) {
   const auto line = [](std::string key, const std::string& value) {
     key.resize(23, ' ');

@@ -1,5 +1,5 @@
-// The records that `scontrol show` prints: order and spelling matter to those who scrape them
-// (rule B24).
+// The records that `scontrol show` prints. Tools parse them, so their order and spelling are
+// Slurm's (rule B24).
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 
 namespace muster::slurm {
 
+/// What all records of one invocation have in common.
 struct ShowContext {
   std::string default_ns, time_format;
   std::int64_t now = 0;

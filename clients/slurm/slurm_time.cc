@@ -1,24 +1,29 @@
+// Durations, points in time and amounts of memory as Slurm writes and reads them.
+//
+// Everything that a user writes is parsed by hand and bounded (a century), so that products cannot
+// overflow. Points in time are local: mktime turns a calendar date into seconds and corrects days
+// beyond the end of a month, which "tomorrow" relies on. The API's stamps are always UTC and are
+// converted by arithmetic alone (ParseStamp), because a list has hundreds of thousands of them and
+// mktime is slow.
 #include "clients/slurm/slurm_time.h"
 
-#include <strings.h>
 #include <time.h>
 
 #include <array>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <vector>
+
+#include "clients/slurm/same_word.h"
 
 namespace muster::slurm {
 namespace {
 
 constexpr std::int64_t kDay = 86'400;
+// A bound on every number that a user writes, in seconds.
 constexpr std::int64_t kLongestTimeLimit = 365 * kDay * 100;
 
-bool SameWord(std::string_view a, const char* b) {
-  return a.size() == std::strlen(b) && ::strncasecmp(a.data(), b, a.size()) == 0;
-}
-
+// Decimal digits alone, at most kLongestTimeLimit.
 std::optional<std::int64_t> Number(std::string_view text) {
   std::int64_t value = 0;
   if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
@@ -28,7 +33,7 @@ std::optional<std::int64_t> Number(std::string_view text) {
   return value;
 }
 
-/// Splits at `separator` and reads each part as a number.
+// Splits at `separator` and parses each part as a number; nullopt if one is none.
 std::optional<std::vector<std::int64_t>> Numbers(std::string_view text, char separator) {
   std::vector<std::int64_t> out;
   for (;;) {
@@ -41,6 +46,7 @@ std::optional<std::vector<std::int64_t>> Numbers(std::string_view text, char sep
   }
 }
 
+// Seconds since 1970 of a local date and time; daylight saving time is looked up.
 std::int64_t LocalToEpoch(int year, int month, int day, std::int64_t second_of_day) {
   struct tm parts {};
   parts.tm_year = year - 1900;
@@ -53,6 +59,7 @@ std::int64_t LocalToEpoch(int year, int month, int day, std::int64_t second_of_d
   return ::mktime(&parts);
 }
 
+// "HH:MM[:SS]" as seconds since midnight.
 std::optional<std::int64_t> TimeOfDay(std::string_view text) {
   const auto parts = Numbers(text, ':');
   if (!parts || parts->size() < 2 || parts->size() > 3) return std::nullopt;
@@ -65,6 +72,7 @@ struct Date {
   int year = 0, month = 0, day = 0;
 };
 
+// A date in range. A year below 100 is of this century.
 std::optional<Date> Checked(std::int64_t year, std::int64_t month, std::int64_t day) {
   if (year < 100) year += 2000;
   if (month < 1 || month > 12 || day < 1 || day > 31 || year < 1970 || year > 9999)
@@ -72,7 +80,7 @@ std::optional<Date> Checked(std::int64_t year, std::int64_t month, std::int64_t 
   return Date{static_cast<int>(year), static_cast<int>(month), static_cast<int>(day)};
 }
 
-/// YYYY-MM-DD, MM/DD[/YY], MM.DD[.YY], MMDD[YY].
+// YYYY-MM-DD, MM/DD[/YY], MM.DD[.YY] or MMDD[YY]; without a year it is this one.
 std::optional<Date> ParseDate(std::string_view text, int this_year) {
   if (text.size() == 10 && text[4] == '-') {
     const auto parts = Numbers(text, '-');
@@ -91,6 +99,7 @@ std::optional<Date> ParseDate(std::string_view text, int this_year) {
   return Checked(*digits % 100, *digits / 10000, *digits / 100 % 100);
 }
 
+// "minutes" or "minute" as seconds; no unit means seconds.
 std::optional<std::int64_t> UnitSeconds(std::string_view unit) {
   static constexpr std::pair<const char*, std::int64_t> kUnits[] = {
       {"second", 1}, {"minute", 60}, {"hour", 3600}, {"day", kDay}, {"week", 7 * kDay}};
@@ -104,7 +113,7 @@ std::optional<std::int64_t> UnitSeconds(std::string_view unit) {
   return std::nullopt;
 }
 
-/// "now", "now-2days", "now+90".
+// What follows "now": "", "-2days", "+90".
 std::optional<std::int64_t> RelativeToNow(std::string_view rest, std::int64_t now) {
   if (rest.empty()) return now;
   const bool plus = rest[0] == '+';
@@ -118,13 +127,14 @@ std::optional<std::int64_t> RelativeToNow(std::string_view rest, std::int64_t no
   return plus ? now + *count * *unit : now - *count * *unit;
 }
 
-/// Days since 1970 of a local date.
+// The days since 1970 of a local date; noon keeps daylight saving time out of the division.
 std::int64_t DaysOf(struct tm date) {
   date.tm_hour = 12;
   return ::timegm(&date) / kDay;
 }
 
-/// The form of "relative": the clock today, the day around it, the date further off.
+// The format that SLURM_TIME_FORMAT=relative means: the clock time for today, the weekday for the
+// next days, else the date.
 const char* RelativeFormat(const struct tm& when) {
   const time_t now = WallSeconds();
   struct tm today {};
@@ -141,6 +151,8 @@ const char* RelativeFormat(const struct tm& when) {
 
 std::int64_t WallSeconds() { return ::time(nullptr); }
 
+// With days the numbers behind the dash are hours, minutes, seconds; without days one number is
+// minutes, two are minutes and seconds, three are hours, minutes and seconds.
 std::optional<std::int64_t> ParseTimeLimit(std::string_view text) {
   if (SameWord(text, "UNLIMITED") || SameWord(text, "INFINITE")) return 0;
   std::int64_t days = 0;
@@ -167,6 +179,7 @@ std::optional<std::int64_t> ParseTimeLimit(std::string_view text) {
   return seconds;
 }
 
+// A "B" may follow the unit ("512MB") but not the number alone.
 std::optional<std::int64_t> ParseMemoryMb(std::string_view text) {
   if (!text.empty() && (text.back() == 'B' || text.back() == 'b')) {
     text.remove_suffix(1);
@@ -225,6 +238,8 @@ std::string LongDuration(std::int64_t seconds) {
   return text;
 }
 
+// Takes only the fixed form of the API, "YYYY-MM-DDTHH:MM:SS" with a zone of at least one
+// character; fractions of a second are dropped.
 std::int64_t ParseStamp(std::string_view text) {
   const auto two = [&](std::size_t at) -> std::int64_t {
     return (text[at] - '0') * 10 + (text[at + 1] - '0');
@@ -234,7 +249,8 @@ std::int64_t ParseStamp(std::string_view text) {
     const bool separator = i == 4 || i == 7 || i == 10 || i == 13 || i == 16;
     if (!separator && (text[i] < '0' || text[i] > '9')) return 0;
   }
-  // Days since 1970 of a civil date, counting years from March so that the leap day comes last.
+  // The days since 1970 of a date in the Gregorian calendar. Years are counted from March, so that
+  // the leap day is the last day of a year; 719,468 is the number of days before 1970.
   const std::int64_t month = two(5);
   const std::int64_t year = two(0) * 100 + two(2) - (month <= 2 ? 1 : 0);
   const std::int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + two(8) - 1;
@@ -245,7 +261,8 @@ std::int64_t ParseStamp(std::string_view text) {
 std::string FormatTime(std::int64_t epoch_s, const std::string& format) {
   const time_t when = epoch_s;
   struct tm parts {};
-  if (::localtime_r(&when, &parts) == nullptr) return "N/A";  // beyond any calendar's years
+  // localtime_r fails for years that do not fit an int.
+  if (::localtime_r(&when, &parts) == nullptr) return "N/A";
   char text[256];
   const char* plain = "%Y-%m-%dT%H:%M:%S";
   const std::size_t n = ::strftime(text, sizeof(text),
@@ -256,6 +273,8 @@ std::string FormatTime(std::int64_t epoch_s, const std::string& format) {
   return std::string(text, n);
 }
 
+// Tries in turn: now with an offset, names of times of today, "tomorrow", a clock time of today, a
+// date with an optional clock time behind a T (or, after YYYY-MM-DD, a dash).
 std::optional<std::int64_t> ParsePoint(std::string_view text, std::int64_t now) {
   if (text.size() >= 3 && SameWord(text.substr(0, 3), "now"))
     return RelativeToNow(text.substr(3), now);

@@ -1,5 +1,9 @@
-// squeue: the jobs that wait and run (rule B21). 100,000 rows in half a second is the bar, so
-// rows are sorted by index and cells appended to one buffer.
+// squeue: the jobs that wait and run (rule B21).
+//
+// The goal is 100,000 rows in half a second. So the server is asked only for the members of a job
+// view that the options need (WantedMembers), it applies the filters that it can (ServerFilters),
+// rows are sorted by pointers, and cells are appended to one buffer that is written in large parts.
+// Pending tasks of an array that wait for the same reason share one line, as in Slurm.
 #include <poll.h>
 #include <pwd.h>
 #include <time.h>
@@ -20,38 +24,29 @@
 namespace muster::slurm {
 namespace {
 
-constexpr char kMe[] = "squeue";
 constexpr std::size_t kFlushBytes = 1 << 20;
-constexpr std::size_t kArrayTextLimit = 64;  // SLURM_BITSTR_LEN changes it
+// The longest list of array tasks in an id; SLURM_BITSTR_LEN changes it.
+constexpr std::size_t kArrayTextLimit = 64;
 
-bool In(const std::vector<std::string>& list, std::string_view text) {
-  return list.empty() || std::find(list.begin(), list.end(), text) != list.end();
-}
-
-bool InPartitions(const std::vector<std::string>& list, const JobRow& row,
-                  const std::string& default_ns) {
-  if (list.empty()) return true;
-  return std::any_of(list.begin(), list.end(), [&](const std::string& text) {
-    const Partition partition = SplitPartition(text, default_ns);
-    return partition.queue == row.queue && partition.ns == row.ns;
-  });
-}
-
+// True if all filters match the row.
 bool Shown(const SqueueOptions& options, const JobRow& row, const std::string& default_ns) {
-  return ShowsState(options, row.state) && In(options.users, row.user) &&
-         In(options.names, row.name) && In(options.accounts, row.cluster_queue) &&
-         In(options.qos, row.priority_class) && In(options.nodes, row.cluster) &&
+  return ShowsState(options, row.state) && PassesFilter(options.users, row.user) &&
+         PassesFilter(options.names, row.name) &&
+         PassesFilter(options.accounts, row.cluster_queue) &&
+         PassesFilter(options.qos, row.priority_class) &&
+         PassesFilter(options.nodes, row.cluster) &&
          InPartitions(options.partitions, row, default_ns);
 }
 
+// True if any state of an ended job is asked for; only then the server's list includes ended jobs.
 bool ShowsEnded(const SqueueOptions& options) {
   return ShowsState(options, State::kCompleted) || ShowsState(options, State::kFailed) ||
          ShowsState(options, State::kCancelled) || ShowsState(options, State::kTimeout) ||
          ShowsState(options, State::kOutOfMemory);
 }
 
-/// The members of a job view that the rows, their filters, order and columns look at: a long list
-/// is three times as long with all of them.
+// The members of a job view that columns, filters and order need, as the value of `?fields=`. A
+// view with all members is three times as long.
 std::string WantedMembers(const SqueueOptions& options) {
   std::set<std::string> wanted = {"id", "state", "reason"};
   const auto add = [&](std::string_view members) {
@@ -71,7 +66,8 @@ std::string WantedMembers(const SqueueOptions& options) {
   return list;
 }
 
-/// Filters that the server can apply; everything is checked again here.
+// The filters that the server can apply. Shown applies all filters again, because the server takes
+// only one user and one partition.
 client::Query ServerFilters(const SqueueOptions& options, const std::string& default_ns) {
   client::Query query;
   if (!options.json) query.Add("fields", WantedMembers(options));
@@ -84,13 +80,14 @@ client::Query ServerFilters(const SqueueOptions& options, const std::string& def
   return query;
 }
 
-/// Replaces user numbers by names and complains of users that neither this host nor any job knows.
+// Prints an error for each user that this host does not know and no job belongs to; the other users
+// are still shown.
 void CheckUsers(SqueueOptions* options, const std::vector<JobRow>& rows) {
   for (const std::string& user : options->users) {
     if (user.empty() || ::getpwnam(user.c_str()) != nullptr) continue;
     const bool known =
         std::any_of(rows.begin(), rows.end(), [&](const JobRow& row) { return row.user == user; });
-    if (!known) PrintError(kMe, "Invalid user: " + user);
+    if (!known) PrintError(kSqueue, "Invalid user: " + user);
   }
 }
 
@@ -103,7 +100,8 @@ int CompareText(std::string_view a, std::string_view b) {
 }
 int CompareNumber(std::int64_t a, std::int64_t b) { return a < b ? -1 : a == b ? 0 : 1; }
 
-/// Orders by value where text would order wrongly.
+// Compares two rows by a field: by number where the order of texts would be wrong, else by the text
+// of the cell. `one` and `two` are scratch space.
 int CompareBy(std::size_t field, const JobRow& a, const JobRow& b, const RowContext& context,
               std::string* one, std::string* two) {
   static const std::size_t kId = *SqueueFieldByLetter('i');
@@ -129,6 +127,8 @@ int CompareBy(std::size_t field, const JobRow& a, const JobRow& b, const RowCont
   return CompareText(SqueueCell(field, a, context, one), SqueueCell(field, b, context, two));
 }
 
+// Rows that are equal in all keys are ordered by id. A list that is in order already, the usual
+// case, is not sorted again.
 void Sort(const SqueueOptions& options, const RowContext& context,
           std::vector<const JobRow*>* rows) {
   std::string one, two;
@@ -143,7 +143,7 @@ void Sort(const SqueueOptions& options, const RowContext& context,
     std::sort(rows->begin(), rows->end(), before);
 }
 
-/// "0-3,7" of sorted task numbers.
+// "0-3,7": sorted task numbers as ranges.
 std::string Ranges(const std::vector<std::int32_t>& tasks) {
   std::string out;
   for (std::size_t i = 0; i < tasks.size();) {
@@ -157,18 +157,19 @@ std::string Ranges(const std::vector<std::int32_t>& tasks) {
   return out;
 }
 
-/// The id cell of a line that stands for the pending tasks of one array: "36_[3-20]".
+// The id cell of a line that stands for several pending tasks of an array: "36_[3-20]".
 std::string ArrayText(const JobRow& row, const std::vector<std::int32_t>& tasks) {
   std::string list = Ranges(tasks);
   std::size_t limit = kArrayTextLimit;
   const auto asked = ParseCount(client::ProcessEnv("SLURM_BITSTR_LEN"));
-  if (asked) limit = static_cast<std::size_t>(*asked);  // 0: the whole list
+  // SLURM_BITSTR_LEN=0 means the whole list.
+  if (asked) limit = static_cast<std::size_t>(*asked);
   if (limit != 0 && list.size() > limit) list = list.substr(0, limit) + "...";
   return std::to_string(row.array_job_id) + "_[" + list + "]";
 }
 
-/// Pending tasks of an array that wait for the same reason become one line: the first task's, with
-/// a text.
+// Groups the pending tasks of each array by reason and hold, keeps the first row of each group and
+// removes the others. Returns the id cells of the rows that are kept.
 std::map<const JobRow*, std::string> FoldArrays(std::vector<const JobRow*>* rows) {
   std::map<std::tuple<std::int64_t, std::string_view, bool>, std::vector<const JobRow*>> groups;
   for (const JobRow* row : *rows) {
@@ -199,6 +200,7 @@ void AppendHeader(const SqueueOptions& options, std::string* out) {
   out->push_back('\n');
 }
 
+// Flushes the buffer whenever it has a megabyte.
 void PrintTable(const SqueueOptions& options, std::vector<const JobRow*> rows, RowContext context) {
   std::map<const JobRow*, std::string> texts;
   if (!options.one_line_per_task && !options.steps) texts = FoldArrays(&rows);
@@ -226,6 +228,7 @@ void PrintTable(const SqueueOptions& options, std::vector<const JobRow*> rows, R
   WriteOut(out);
 }
 
+// Prints one table, or one JSON document; gives the exit status.
 int ShowOnce(client::ApiClient& api, SqueueOptions options) {
   JobList list;
   const client::Outcome<Done> fetched =
@@ -233,7 +236,7 @@ int ShowOnce(client::ApiClient& api, SqueueOptions options) {
           ? FetchSpecs(api, options.jobs, &list)
           : FetchJobs(api, ServerFilters(options, api.settings().ns), &list);
   if (!fetched.ok()) {
-    PrintError(kMe, "slurm_load_jobs error: " + FailureText(fetched.failure()));
+    PrintError(kSqueue, "slurm_load_jobs error: " + FailureText(fetched.failure()));
     return ErrorExit(kExitRefused);
   }
   if (options.jobs.size() == 1 && list.rows().empty()) {
@@ -262,13 +265,14 @@ int ShowOnce(client::ApiClient& api, SqueueOptions options) {
 
 }  // namespace
 
+// -i repeats until the user interrupts it; with -i or -l each table has the time above it.
 int RunSqueue(int argc, char** argv) {
   SqueueOptions options;
   int exit = 0;
   if (!ParseSqueue(argc, argv, &options, &exit)) return exit;
   if (options.help) return WriteOut(SqueueHelp()), 0;
   if (options.version) return WriteOut(kVersionLine), 0;
-  const std::optional<client::Settings> settings = FindServer(kMe);
+  const std::optional<client::Settings> settings = FindServer(kSqueue);
   if (!settings) return ErrorExit(kExitRefused);
   ResolveUserNumbers(&options);
   client::ApiClient api(*settings);
@@ -278,7 +282,7 @@ int RunSqueue(int argc, char** argv) {
     if (dated) WriteOut(FormatTime(WallSeconds(), "%a %b %d %H:%M:%S %Y\n"));
     exit = ShowOnce(api, options);
     if (options.every_s == 0) return exit;
-    // Asked for by -i: shown again at the interval, until the user ends it.
+    // -i repeats the table at the interval until the user interrupts it.
     ::poll(nullptr, 0, static_cast<int>(std::min<std::int64_t>(options.every_s, 2'000'000) * 1000));
     if (dated) WriteOut("\n");
   }

@@ -1,4 +1,4 @@
-// What squeue can show of a job: one table of letters, long names and headers (rule B21).
+// The fields of squeue: one table of letters, long names, headers and cells (rule B21).
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace muster::slurm {
 
-/// What cells depend on beside the row.
+/// What a cell depends on beside its row.
 struct RowContext {
   std::string_view default_ns;
   std::string time_format;  // SLURM_TIME_FORMAT
@@ -20,18 +20,21 @@ struct RowContext {
   bool no_convert = false;      // --noconvert: memory in megabytes
 };
 
+/// The index of a field by its letter; nullopt if unknown.
 std::optional<std::size_t> SqueueFieldByLetter(char letter);
+/// The same by its long name, in any case.
 std::optional<std::size_t> SqueueFieldByName(std::string_view name);
 /// The column's title.
 std::string_view SqueueHeader(std::size_t field);
-/// The members of the job view that the cell is made of, comma-separated, beside `state` and
-/// `reason`, which tell a row's state.
+/// The members of the job view that the cell needs, separated by commas. `state` and `reason` are
+/// not among them, because every row needs these two.
 std::string_view SqueueMembers(std::size_t field);
-/// The cell; the text is in the row, in static storage or in `scratch`, which is cleared first.
+/// The text of the cell. It is in the row, in static storage or in `scratch`, which is cleared
+/// first.
 std::string_view SqueueCell(std::size_t field, const JobRow& row, const RowContext& context,
                             std::string* scratch);
 
-/// Seconds a job has run, or ran; 0 before its start.
+/// How many seconds the job has run so far, or ran until its end; 0 before its start.
 std::int64_t ElapsedSeconds(const JobRow& row, std::int64_t now);
 
 }  // namespace muster::slurm

@@ -1,3 +1,6 @@
+// Builds the document of `squeue --json` in the form of slurmrestd's data parser v0.0.40: numbers
+// that may be unset are objects with `set`, `infinite` and `number`. Rows are serialized one at a
+// time, so only the text of a long list is held, never its JSON tree.
 #include "clients/slurm/squeue_json.h"
 
 #include "clients/slurm/command.h"
@@ -7,11 +10,12 @@
 namespace muster::slurm {
 namespace {
 
-/// A number that may be unset, as Slurm has written them since v0.0.40.
+// A number that may be unset or infinite.
 json::object Number(bool set, std::int64_t number, bool infinite = false) {
   return {{"set", set}, {"infinite", infinite}, {"number", set ? number : 0}};
 }
 
+// Unset for a time that has not come.
 json::object Time(std::string_view stamp) { return Number(!stamp.empty(), ParseStamp(stamp)); }
 
 json::object ExitCode(const JobRow& row) {

@@ -1,4 +1,4 @@
-// `squeue --json`: the document that slurmrestd gives too (rule B22, the form since v0.0.40).
+// `squeue --json`: the same document as slurmrestd's (rule B22, the form since v0.0.40).
 #pragma once
 
 #include <string>

@@ -1,3 +1,9 @@
+// Parses squeue's options and its SQUEUE_* variables.
+//
+// The variables fill in only what the command line leaves open: a filter, the format, the order.
+// Defaults come last, because the default format and order depend on -s, --start and -l. Options of
+// Slurm without a meaning here are accepted if they change nothing (kSqueueAccepted) and refused by
+// name otherwise.
 #include "clients/slurm/squeue_options.h"
 
 #include <getopt.h>
@@ -12,30 +18,31 @@
 namespace muster::slurm {
 namespace {
 
-constexpr char kMe[] = "squeue";
 constexpr char kDefaultFormat[] = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
 constexpr char kLongFormat[] = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
 constexpr char kStepFormat[] = "%.15i %.8j %.9P %.8u %.9M %N";
 constexpr char kStartFormat[] = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
 
-enum LongOnly : int {
-  kMe2 = 256,
-  kStart,
-  kJson,
-  kHelp,
-  kUsage,
-  kNoConvert,
-  kAccepted,
-  kYaml,
-  kFederation,
-  kSibling,
-  kArrayUnique,
+// Ids of options without a letter; they begin above all letters. kSqueueAccepted stands for
+// options without effect here.
+enum SqueueOptionId : int {
+  kSqueueMe = 256,
+  kSqueueStart,
+  kSqueueJson,
+  kSqueueHelp,
+  kSqueueUsage,
+  kSqueueNoConvert,
+  kSqueueAccepted,
+  kSqueueYaml,
+  kSqueueFederation,
+  kSqueueSibling,
+  kSqueueArrayUnique,
 };
 
-constexpr option kOptions[] = {
+constexpr option kSqueueOptions[] = {
     {"user", required_argument, nullptr, 'u'},
     {"users", required_argument, nullptr, 'u'},
-    {"me", no_argument, nullptr, kMe2},
+    {"me", no_argument, nullptr, kSqueueMe},
     {"jobs", optional_argument, nullptr, 'j'},
     {"name", required_argument, nullptr, 'n'},
     {"partition", required_argument, nullptr, 'p'},
@@ -52,35 +59,36 @@ constexpr option kOptions[] = {
     {"Format", required_argument, nullptr, 'O'},
     {"long", no_argument, nullptr, 'l'},
     {"steps", optional_argument, nullptr, 's'},
-    {"start", no_argument, nullptr, kStart},
+    {"start", no_argument, nullptr, kSqueueStart},
     {"nodelist", required_argument, nullptr, 'w'},
     {"node", required_argument, nullptr, 'w'},
     {"nodes", required_argument, nullptr, 'w'},
     {"all", no_argument, nullptr, 'a'},
-    {"json", optional_argument, nullptr, kJson},
-    {"help", no_argument, nullptr, kHelp},
-    {"usage", no_argument, nullptr, kUsage},
+    {"json", optional_argument, nullptr, kSqueueJson},
+    {"help", no_argument, nullptr, kSqueueHelp},
+    {"usage", no_argument, nullptr, kSqueueUsage},
     {"version", no_argument, nullptr, 'V'},
     {"verbose", no_argument, nullptr, 'v'},
-    {"hide", no_argument, nullptr, kAccepted},
-    {"only-job-state", no_argument, nullptr, kAccepted},
-    {"local", no_argument, nullptr, kAccepted},
+    {"hide", no_argument, nullptr, kSqueueAccepted},
+    {"only-job-state", no_argument, nullptr, kSqueueAccepted},
+    {"local", no_argument, nullptr, kSqueueAccepted},
     {"priority", no_argument, nullptr, 'P'},
-    {"noconvert", no_argument, nullptr, kNoConvert},
-    {"yaml", optional_argument, nullptr, kYaml},
+    {"noconvert", no_argument, nullptr, kSqueueNoConvert},
+    {"yaml", optional_argument, nullptr, kSqueueYaml},
     {"reservation", required_argument, nullptr, 'R'},
     {"licenses", required_argument, nullptr, 'L'},
     {"clusters", required_argument, nullptr, 'M'},
     {"cluster", required_argument, nullptr, 'M'},
-    {"federation", no_argument, nullptr, kFederation},
-    {"sibling", no_argument, nullptr, kSibling},
-    {"array-unique", no_argument, nullptr, kArrayUnique},
+    {"federation", no_argument, nullptr, kSqueueFederation},
+    {"sibling", no_argument, nullptr, kSqueueSibling},
+    {"array-unique", no_argument, nullptr, kSqueueArrayUnique},
     {nullptr, 0, nullptr, 0},
 };
 constexpr char kShort[] = "u:j::n:p:A:q:t:hrS:i:o:O:ls::w:avVPR:L:M:";
 
-bool Fail(const std::string& message, int* exit) {
-  PrintError(kMe, message);
+// Prints the error and sets the exit status; always false, so that parsers can return it.
+bool RefuseOption(const std::string& message, int* exit) {
+  PrintError(kSqueue, message);
   *exit = ErrorExit(kExitRefused);
   return false;
 }
@@ -89,16 +97,19 @@ void AddAll(const char* text, std::vector<std::string>* out) {
   for (std::string& part : SplitList(text)) out->push_back(std::move(part));
 }
 
+// Adds the ids of -j or -s.
 bool AddJobs(const char* text, SqueueOptions* out, int* exit) {
   out->by_job = true;
   for (const std::string& part : SplitList(text)) {
     const auto spec = ParseJobSpec(part);
-    if (!spec) return Fail("Invalid job id: " + part, exit);
+    if (!spec) return RefuseOption("Invalid job id: " + part, exit);
     out->jobs.push_back(*spec);
   }
   return true;
 }
 
+// A state that Muster's jobs never have is accepted and matches nothing. A second -t replaces the
+// first, as in Slurm.
 bool AddStates(const char* text, SqueueOptions* out, int* exit) {
   out->states.clear();
   out->all_states = false;
@@ -110,11 +121,12 @@ bool AddStates(const char* text, SqueueOptions* out, int* exit) {
     else if (ParseState(part, &state))
       out->states.push_back(state);
     else if (!IsSlurmState(part))
-      return Fail("Invalid job state specified: " + part, exit);
+      return RefuseOption("Invalid job state specified: " + part, exit);
   }
   return true;
 }
 
+// Each key is a letter or a long name, with a minus in front for descending order.
 bool SetSort(std::string_view text, SqueueOptions* out, int* exit) {
   out->sort.clear();
   for (const std::string& part : SplitList(text)) {
@@ -124,7 +136,7 @@ bool SetSort(std::string_view text, SqueueOptions* out, int* exit) {
     if (letter.starts_with('-') || letter.starts_with('+')) letter.remove_prefix(1);
     const auto field =
         letter.size() == 1 ? SqueueFieldByLetter(letter[0]) : SqueueFieldByName(letter);
-    if (!field) return Fail("Invalid sort specification: " + part, exit);
+    if (!field) return RefuseOption("Invalid sort specification: " + part, exit);
     key.field = *field;
     out->sort.push_back(key);
   }
@@ -135,25 +147,27 @@ bool SetFormat(const char* text, bool named, SqueueOptions* out, int* exit) {
   out->format = Format();
   const auto error = named ? ParseNamedFormat(text, SqueueFieldByName, &out->format)
                            : ParsePercentFormat(text, SqueueFieldByLetter, &out->format);
-  return !error || Fail(*error, exit);
+  return !error || RefuseOption(*error, exit);
 }
 
-/// A filter that the command line leaves open, from its variable.
+// Fills a filter that the command line does not set from its variable.
 bool FillList(const char* name, std::vector<std::string>* to, int* exit) {
   if (!to->empty()) return true;
   VariableList list = ListFromVariable(name);
   *to = std::move(list.values);
-  return list.error.empty() || Fail(list.error, exit);
+  return list.error.empty() || RefuseOption(list.error, exit);
 }
 
+// The value of a variable; null if it is not set or empty.
 const char* SetAndNotEmpty(const char* name) {
   const char* value = SetVariable(name);
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
-/// What the command line leaves open.
+// Applies SQUEUE_* for what the command line leaves open. `own_format`: the options determine the
+// columns, so the variables of formats are not read. SQUEUE_FORMAT wins over SQUEUE_FORMAT2.
 bool FromEnvironment(bool own_format, SqueueOptions* out, int* exit) {
-  if (const auto refused = RefusedVariable(kMe)) return Fail(*refused, exit);
+  if (const auto refused = RefusedVariable(kSqueue)) return RefuseOption(*refused, exit);
   const char* format = own_format ? nullptr : SetAndNotEmpty("SQUEUE_FORMAT");
   const char* format2 = own_format ? nullptr : SetAndNotEmpty("SQUEUE_FORMAT2");
   if (format != nullptr && !SetFormat(format, false, out, exit)) return false;
@@ -170,7 +184,7 @@ bool FromEnvironment(bool own_format, SqueueOptions* out, int* exit) {
          FillList("SQUEUE_QOS", &out->qos, exit);
 }
 
-/// Where an option without an argument is noted; null for any other option.
+// The field that an option without an argument sets; null for any other option.
 bool* FlagOf(int id, SqueueOptions* out) {
   switch (id) {
     case 'h':
@@ -179,14 +193,14 @@ bool* FlagOf(int id, SqueueOptions* out) {
       return &out->one_line_per_task;
     case 'l':
       return &out->long_form;
-    case kStart:
+    case kSqueueStart:
       return &out->start;
-    case kJson:
+    case kSqueueJson:
       return &out->json;
-    case kNoConvert:
+    case kSqueueNoConvert:
       return &out->no_convert;
-    case kHelp:
-    case kUsage:
+    case kSqueueHelp:
+    case kSqueueUsage:
       return &out->help;
     case 'V':
       return &out->version;
@@ -195,6 +209,7 @@ bool* FlagOf(int id, SqueueOptions* out) {
   }
 }
 
+// Applies one option of getopt_long; false after an error.
 bool TakeOption(int id, SqueueOptions* out, int* exit) {
   if (bool* flag = FlagOf(id, out)) {
     *flag = true;
@@ -205,7 +220,7 @@ bool TakeOption(int id, SqueueOptions* out, int* exit) {
       out->users.clear();
       AddAll(optarg, &out->users);
       return true;
-    case kMe2:
+    case kSqueueMe:
       out->users.assign(1, client::CurrentUser());
       return true;
     case 'j':
@@ -226,7 +241,7 @@ bool TakeOption(int id, SqueueOptions* out, int* exit) {
       return true;
     case 'w': {
       const std::string error = AddHosts("--nodelist", optarg, &out->nodes);
-      return error.empty() || Fail(error, exit);
+      return error.empty() || RefuseOption(error, exit);
     }
     case 't':
       return AddStates(optarg, out, exit);
@@ -242,27 +257,30 @@ bool TakeOption(int id, SqueueOptions* out, int* exit) {
     case 'a':
     case 'v':
     case 'P':
-    case kAccepted:
-      return true;  // all is visible and local, a job is in one queue, states are always cheap
+    case kSqueueAccepted:
+      // Every job is visible and local, each is in one partition, and states cost nothing extra.
+      return true;
     case 'i': {
       const auto seconds = ParseCount(optarg);
       if (!seconds || *seconds < 1 || *seconds > 86'400)
-        return Fail("--iterate: must be a number of seconds", exit);
+        return RefuseOption("--iterate: must be a number of seconds", exit);
       out->every_s = *seconds;
       return true;
     }
     case '?':
-      *exit = UsageExit(kMe);
+      *exit = UsageExit(kSqueue);
       return false;
     case 'M':
-      return Fail(NotSupported(kOptions, id, "other clusters are not known here; use --nodelist "
-                                             "for a member cluster"),
-                  exit);
+      return RefuseOption(NotSupported(kSqueueOptions, id,
+                                       "other clusters are not known here; use --nodelist "
+                                       "for a member cluster"),
+                          exit);
     default:
-      return Fail(NotSupported(kOptions, id), exit);
+      return RefuseOption(NotSupported(kSqueueOptions, id), exit);
   }
 }
 
+// Slurm's default formats and orders.
 void FillDefaults(SqueueOptions* out, int* exit) {
   if (out->format.columns.empty()) {
     const char* text = out->steps       ? kStepFormat
@@ -281,9 +299,9 @@ bool ParseSqueue(int argc, char** argv, SqueueOptions* options, int* exit) {
   opterr = 1;
   int id = 0;
   bool percent_format = false, named_format = false;
-  while ((id = ::getopt_long(argc, argv, kShort, kOptions, nullptr)) != -1) {
-    // "-j 12" as well as "-j12": the value of an optional short option stands in the next word (as
-    // in Slurm).
+  while ((id = ::getopt_long(argc, argv, kShort, kSqueueOptions, nullptr)) != -1) {
+    // getopt_long takes the optional value of -j only from the same word ("-j12"); Slurm also takes
+    // it from the next one ("-j 12").
     if ((id == 'j' || id == 's') && optarg == nullptr && optind < argc && argv[optind][0] >= '0' &&
         argv[optind][0] <= '9') {
       optarg = argv[optind++];
@@ -293,21 +311,23 @@ bool ParseSqueue(int argc, char** argv, SqueueOptions* options, int* exit) {
     named_format = named_format || id == 'O';
   }
   if (percent_format && named_format)
-    return Fail("-O (--Format) is incompatible with -o (--format)", exit);
+    return RefuseOption("-O (--Format) is incompatible with -o (--format)", exit);
   if (percent_format && options->long_form) {
-    return Fail("Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and "
-                "retry.",
-                exit);
+    return RefuseOption(
+        "Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and "
+        "retry.",
+        exit);
   }
-  if (optind < argc) return Fail(std::string("Unrecognized option: ") + argv[optind], exit);
+  if (optind < argc) return RefuseOption(std::string("Unrecognized option: ") + argv[optind], exit);
   if (options->help || options->version) return true;
-  const bool own_format = percent_format || named_format || options->long_form || options->steps ||
-                          options->start;
+  const bool own_format =
+      percent_format || named_format || options->long_form || options->steps || options->start;
   if (!FromEnvironment(own_format, options, exit)) return false;
   FillDefaults(options, exit);
   return true;
 }
 
+// -s shows running jobs and --start pending ones, whatever -t says.
 bool ShowsState(const SqueueOptions& options, State state) {
   if (options.steps) return state == State::kRunning;
   if (options.start) return state == State::kPending;

@@ -11,6 +11,9 @@
 
 namespace muster::slurm {
 
+/// The command's name in its messages.
+inline constexpr char kSqueue[] = "squeue";
+
 struct SortKey {
   std::size_t field = 0;  // of squeue_fields.h
   bool descending = false;
@@ -19,7 +22,8 @@ struct SortKey {
 struct SqueueOptions {
   std::vector<std::string> users, names, partitions, accounts, qos, nodes;
   std::vector<JobSpec> jobs;
-  /// With by_state: those to show; none if only states are named that no job of Muster is ever in.
+  /// With by_state: the states to show. Empty if -t names only states that Muster's jobs never
+  /// have.
   std::vector<State> states;
   bool by_state = false;  // -t was given; otherwise the default set is shown
   bool all_states = false;
@@ -32,13 +36,14 @@ struct SqueueOptions {
   std::vector<SortKey> sort;
 };
 
-/// The command line, then SQUEUE_* for what it leaves open. False after an error on stderr; `*exit`
-/// then has the status.
+/// Parses the command line, then SQUEUE_* for what the command line leaves open. False after an
+/// error on stderr; `*exit` then has the status.
 bool ParseSqueue(int argc, char** argv, SqueueOptions* options, int* exit);
 
 /// True if a job in this state is shown.
 bool ShowsState(const SqueueOptions& options, State state);
 
+/// The text of `squeue --help`.
 std::string_view SqueueHelp();
 
 }  // namespace muster::slurm

@@ -1,7 +1,9 @@
-// BoundedQueue: the one way two threads hand work to each other. Many producers, one consumer.
+// BoundedQueue: the one way in which two threads hand work to each other. Many producers, one
+// consumer.
 //
-// Thread-safe. Push never blocks: false means full or closed and the caller sheds. Completions of
-// work that the queue itself admitted use PushAlways, which is bounded by that admission.
+// Thread-safe. Push never blocks: it returns false if the queue is full or closed, and the caller
+// refuses the work. PushAlways is for completions of work that the queue itself admitted; their
+// number is bounded by that admission.
 #pragma once
 
 #include <chrono>
@@ -17,7 +19,7 @@ class BoundedQueue {
  public:
   explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
 
-  /// False if full or closed; the item is then left untouched in `item`.
+  /// False if the queue is full or closed; `item` is then unchanged.
   bool Push(T&& item) {
     {
       std::lock_guard lock(mutex_);
@@ -28,7 +30,7 @@ class BoundedQueue {
     return true;
   }
 
-  /// Ignores the capacity; false only if closed.
+  /// Ignores the capacity; false only if the queue is closed.
   bool PushAlways(T&& item) {
     {
       std::lock_guard lock(mutex_);
@@ -39,8 +41,7 @@ class BoundedQueue {
     return true;
   }
 
-  /// Moves everything queued into `out`; waits up to `wait` for the first item. False if nothing
-  /// came.
+  /// Moves all queued items into `out`; waits up to `wait` for the first item. False if none came.
   bool PopAll(std::deque<T>* out, std::chrono::nanoseconds wait) {
     std::unique_lock lock(mutex_);
     if (items_.empty() && wait.count() > 0) {
@@ -52,7 +53,7 @@ class BoundedQueue {
     return true;
   }
 
-  /// Refuses further items and wakes the consumer; what is queued can still be popped.
+  /// Refuses further items and wakes the consumer; items that are queued can still be popped.
   void Close() {
     {
       std::lock_guard lock(mutex_);

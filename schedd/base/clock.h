@@ -13,8 +13,10 @@ namespace muster {
 class Clock {
  public:
   virtual ~Clock() = default;
-  virtual Monotonic Now() const = 0;     // all ordering, deadlines and durations
-  virtual WallTime WallNow() const = 0;  // only stamped into rows and shown
+  /// For all ordering, deadlines and durations.
+  virtual Monotonic Now() const = 0;
+  /// Only for times that are stamped into rows and shown.
+  virtual WallTime WallNow() const = 0;
 };
 
 using TimerId = std::uint64_t;

@@ -1,9 +1,9 @@
-// FindIn: the value of a key, or null.
+// FindIn: the value of a key in a map, or null.
 #pragma once
 
 namespace muster {
 
-/// A pointer into `map`, valid as long as its element; null if it has no such key.
+/// A pointer into `map`, valid as long as the element stays in it; null if the map has no such key.
 template <class Map>
 const typename Map::mapped_type* FindIn(const Map& map, const typename Map::key_type& key) {
   const auto found = map.find(key);

@@ -1,3 +1,5 @@
+// Uids: 128 random bits with the marks of a version-4 UUID, written and parsed in the usual form of
+// 8-4-4-4-12 hexadecimal digits.
 #include "schedd/base/ids.h"
 
 #include <cstdio>
@@ -5,6 +7,7 @@
 namespace muster {
 namespace {
 
+// The value of a hexadecimal digit of either case; -1 for any other character.
 int HexValue(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -18,8 +21,9 @@ bool IsDashPosition(std::size_t i) { return i == 8 || i == 13 || i == 18 || i ==
 
 Uid Uid::Make(Random& random) {
   Uid uid{random.Next(), random.Next()};
-  uid.hi = (uid.hi & ~0xF000ULL) | 0x4000ULL;                         // version 4
-  uid.lo = (uid.lo & 0x3FFFFFFFFFFFFFFFULL) | 0x8000000000000000ULL;  // RFC 4122 variant
+  // The version nibble says 4, the variant bits say RFC 4122.
+  uid.hi = (uid.hi & ~0xF000ULL) | 0x4000ULL;
+  uid.lo = (uid.lo & 0x3FFFFFFFFFFFFFFFULL) | 0x8000000000000000ULL;
   return uid;
 }
 

@@ -1,4 +1,4 @@
-// Strong identifiers. Plain values.
+// Identifiers as types of their own, so that one cannot be passed for another. Plain values.
 #pragma once
 
 #include <compare>
@@ -11,13 +11,14 @@
 
 namespace muster {
 
-/// The user-visible number of a job; given once, never reused. 0 is "none".
+/// The number of a job that users see; given once, never reused. 0 means no job.
 struct JobId {
   std::int64_t value = 0;
   auto operator<=>(const JobId&) const = default;
 };
 
-/// Leadership generation; fences every write.
+/// The number of a leadership: each new leader takes the next one, and each write names it, so that
+/// the database refuses writes of a former leader.
 struct Epoch {
   std::int64_t value = 0;
   auto operator<=>(const Epoch&) const = default;

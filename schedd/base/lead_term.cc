@@ -1,3 +1,10 @@
+// The term of a lead and the permits that depend on it. The state is one epoch and the time span in
+// which it holds; a permit holds a shared pointer to its term and compares epochs, so ending an
+// epoch makes all its permits void at once.
+//
+// When a caller checks a permit and less than half of the term is left, the term is wanted: the
+// engine is woken once and has a heartbeat committed, whose confirmation renews the term before it
+// runs out.
 #include "schedd/base/lead_term.h"
 
 #include <algorithm>
@@ -9,6 +16,7 @@ bool Permit::Holds() const { return term_ == nullptr || term_->Holds(epoch_); }
 
 bool Permit::IsVoid() const { return term_ != nullptr && term_->IsOver(epoch_); }
 
+// `from` lies in the future if another daemon led before: its term must have run out by then.
 void LeadTerm::Begin(Epoch epoch, Monotonic confirmed, Monotonic from) {
   std::lock_guard lock(mutex_);
   epoch_ = epoch;
@@ -16,6 +24,7 @@ void LeadTerm::Begin(Epoch epoch, Monotonic confirmed, Monotonic from) {
   until_ = confirmed + length_ns_;
 }
 
+// A late answer may confirm an earlier time than is known already, so the end never moves back.
 void LeadTerm::Renew(Epoch epoch, Monotonic confirmed) {
   std::lock_guard lock(mutex_);
   if (epoch_.value == 0 || epoch != epoch_) return;
@@ -36,6 +45,7 @@ void LeadTerm::OnWanted(std::function<void()> wake) {
 
 bool LeadTerm::RunsShort() const { return until_ - clock_.Now() < length_ns_ / 2; }
 
+// Read by the engine when it decides whether a heartbeat is due.
 bool LeadTerm::Wanted() const {
   std::lock_guard lock(mutex_);
   return wanted_ && epoch_.value != 0 && RunsShort();
@@ -46,6 +56,7 @@ Permit LeadTerm::Current() const {
   return {shared_from_this(), epoch_};
 }
 
+// The wake function is called after the lock is released: it may call back into this object.
 bool LeadTerm::Holds(Epoch epoch) const {
   std::function<void()> wake;
   bool holds = false;

@@ -1,12 +1,12 @@
-// LeadTerm: until when this daemon may act as the leader without hearing from its database again;
-// Permit: the right to carry out one order, for as long as the lead it was given under goes on.
+// LeadTerm: until when this daemon may act as the leader without hearing from its database again.
+// Permit: the right to carry out one order as long as the lead under which it was given goes on.
 //
-// The database says who leads, but a call to a member is not fenced by it. So the lead is asked for
-// right before each call that writes: it holds for a fixed time after the last write that the
-// database has confirmed under the lead's epoch, counted from when that write was sent. The time is
-// the monotonic clock's, which runs on while a process is stopped: whoever was stopped for longer
-// wakes up behind the end of its term. Who takes the lead from somebody waits for as long, so two
-// terms never overlap.
+// The database decides which daemon leads, but it cannot fence a call to a member. So each call
+// that writes on a member first asks for the lead. The lead holds for a fixed time after the last
+// write that the database has confirmed under the lead's epoch, counted from when that write was
+// sent. The time is that of the monotonic clock, which runs on while a process is stopped: a
+// process that was stopped for longer than its term wakes up after the term's end. A daemon that
+// takes the lead from another one waits for as long before it acts, so two terms never overlap.
 //
 // Thread-safe. Held by shared pointers, because permits share it.
 #pragma once
@@ -23,7 +23,8 @@ namespace muster {
 
 class LeadTerm;
 
-/// A value. Without a term (the default) it always holds: nobody else can lead, or a test says so.
+/// A value. A permit without a term (the default) always holds: no other daemon can lead, or a test
+/// says so.
 class Permit {
  public:
   Permit() = default;
@@ -31,10 +32,10 @@ class Permit {
       : term_(std::move(term)), epoch_(epoch) {}
 
   bool given() const { return term_ != nullptr; }
-  /// The order may be carried out now.
+  /// True if the order may be carried out now.
   bool Holds() const;
-  /// The order may never be carried out any more: its epoch is over. Neither this nor Holds: the
-  /// database has not confirmed the lead lately, and may do so soon.
+  /// True if the order may never be carried out any more, because its epoch is over. If neither
+  /// this nor Holds is true, the database has not confirmed the lead lately and may do so soon.
   bool IsVoid() const;
 
  private:
@@ -44,34 +45,38 @@ class Permit {
 
 class LeadTerm : public std::enable_shared_from_this<LeadTerm> {
  public:
-  /// `clock` must outlive it. Nothing holds before the first Begin.
+  /// `clock` must outlive the term. No permit holds before the first Begin.
   LeadTerm(const Clock& clock, std::int64_t length_ns) : clock_(clock), length_ns_(length_ns) {}
 
-  /// An epoch was taken; `confirmed` is when it was asked for. Nothing holds before `from`.
+  /// This daemon has taken an epoch; `confirmed` is when it asked for it. No permit holds before
+  /// `from`.
   void Begin(Epoch epoch, Monotonic confirmed, Monotonic from);
-  /// The database has confirmed the epoch by something that was sent at `confirmed`. No effect for
-  /// another epoch, or one that has ended.
+  /// The database has confirmed the epoch by a write that was sent at `confirmed`. No effect for
+  /// another epoch, or for one that has ended.
   void Renew(Epoch epoch, Monotonic confirmed);
-  /// The lead, or the store, is lost: every permit so far is void, whatever comes.
+  /// The lead, or the store, is lost: all permits that were given until now are void for good.
   void End();
-  /// `wake` is called, on any thread, when somebody wants the term to go on; it must only post.
+  /// `wake` is called, on any thread, when a caller needs the term to go on; it must only post.
   void OnWanted(std::function<void()> wake);
-  /// True if somebody wants to act and less than half of the term is left.
+  /// True if a caller wants to act and less than half of the term is left.
   bool Wanted() const;
 
   std::int64_t length_ns() const { return length_ns_; }
-  /// For orders that are given now; void if no epoch goes on.
+  /// The permit for orders that are given now; void if there is no epoch.
   Permit Current() const;
   bool Holds(Epoch epoch) const;
   bool IsOver(Epoch epoch) const;
 
  private:
-  bool RunsShort() const;  // under mutex_
+  // True if less than half of the term is left. The caller holds mutex_.
+  bool RunsShort() const;
 
   const Clock& clock_;
   const std::int64_t length_ns_;
-  mutable std::mutex mutex_;  // guards what follows
-  Epoch epoch_;               // 0: none goes on
+  // Guards all members below.
+  mutable std::mutex mutex_;
+  // 0: this daemon does not lead.
+  Epoch epoch_;
   Monotonic from_, until_;
   mutable bool wanted_ = false;
   std::function<void()> wake_;

@@ -1,3 +1,5 @@
+// The predicates of names.h. They compare bytes, without regular expressions and without a locale:
+// names come from users in every request.
 #include "schedd/base/names.h"
 
 #include <algorithm>
@@ -14,12 +16,13 @@ bool IsLowerAlnum(char c) { return IsLower(c) || IsDigit(c); }
 bool IsAlnum(char c) { return IsLowerAlnum(c) || (c >= 'A' && c <= 'Z'); }
 bool IsNameByte(char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; }
 
-// One part of a DNS name without the length rule.
+// One part of a DNS name (RFC 1123), without the length rule.
 bool IsDnsPart(std::string_view text) {
   if (text.empty() || !IsLowerAlnum(text.front()) || !IsLowerAlnum(text.back())) return false;
   return std::all_of(text.begin(), text.end(), [](char c) { return IsLowerAlnum(c) || c == '-'; });
 }
 
+// The name part of a qualified name: upper case, '_' and '.' are allowed inside it.
 bool IsNamePart(std::string_view text) {
   if (text.empty() || text.size() > kLabelBytes) return false;
   if (!IsAlnum(text.front()) || !IsAlnum(text.back())) return false;
@@ -42,6 +45,7 @@ bool IsDnsSubdomain(std::string_view text) {
   }
 }
 
+// A name without '/' has no prefix; with one, the prefix must not be empty.
 bool IsQualifiedName(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return IsNamePart(text);
@@ -50,6 +54,7 @@ bool IsQualifiedName(std::string_view text) {
 
 bool IsLabelValue(std::string_view text) { return text.empty() || IsNamePart(text); }
 
+// Kubernetes 1.32 relaxed the rule to any printable ASCII but '='.
 bool IsEnvName(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
                                       [](char c) { return c > ' ' - 1 && c < 0x7f && c != '='; });
@@ -66,7 +71,7 @@ std::string Quoted(std::string_view text) {
   for (const char c : text.substr(0, kShown)) {
     out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
   }
-  // Never end inside a UTF-8 sequence: the message travels as JSON.
+  // The cut must not fall inside a UTF-8 sequence, because the message travels as JSON.
   if (text.size() > kShown) {
     while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xc0) == 0x80) out.pop_back();
     if (!out.empty() && static_cast<unsigned char>(out.back()) >= 0xc0) out.pop_back();

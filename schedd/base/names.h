@@ -15,22 +15,22 @@ inline constexpr char kDnsLabelRule[] =
     "must be at most 63 lower case letters, digits or '-', beginning and ending with a letter or "
     "digit";
 
-/// As IsDnsLabel, but beginning with a letter (RFC 1035): what names a Service.
+/// As IsDnsLabel, but beginning with a letter (RFC 1035): the form of a Service's name.
 bool IsDns1035Label(std::string_view text);
 inline constexpr char kDns1035LabelRule[] =
     "must be at most 63 lower case letters, digits or '-', beginning with a letter and ending with "
     "a "
     "letter or digit";
 
-/// DNS labels joined by '.', at most 253 bytes in all: the name of most objects.
+/// DNS labels joined by '.', at most 253 bytes in all: the form of most objects' names.
 bool IsDnsSubdomain(std::string_view text);
 inline constexpr char kDnsSubdomainRule[] =
     "must be at most 253 lower case letters, digits, '-' or '.', each part beginning and ending "
     "with a "
     "letter or digit";
 
-/// `[prefix/]name`: the prefix a DNS subdomain, the name at most 63 letters, digits, '-', '_', '.'.
-/// Label keys, annotation keys and resource names are such.
+/// `[prefix/]name`: the prefix is a DNS subdomain, the name has at most 63 letters, digits, '-',
+/// '_', '.'. Label keys, annotation keys and resource names have this form.
 bool IsQualifiedName(std::string_view text);
 inline constexpr char kQualifiedNameRule[] =
     "must be [DNS-prefix/]name, the name at most 63 letters, digits, '-', '_' or '.', beginning "
@@ -53,7 +53,7 @@ inline constexpr char kEnvNameRule[] = "must be printable ASCII without '='";
 bool IsDataKey(std::string_view text);
 inline constexpr char kDataKeyRule[] = "must be at most 253 letters, digits, '-', '_' or '.'";
 
-/// `text` in quotes, cut to 80 bytes, control bytes shown as '?': safe inside a message.
+/// `text` in quotes, cut to 80 bytes, with control bytes shown as '?': safe inside a message.
 std::string Quoted(std::string_view text);
 
 }  // namespace muster

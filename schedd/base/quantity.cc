@@ -1,3 +1,7 @@
+// Kubernetes quantities. A text is read into a decimal (digits and a power of ten) times a binary
+// factor; Scale turns both into an integer of the wanted unit, rounds up, and reports when the
+// result is out of range. All arithmetic is in 128 bits, with bounds checked before each step, so
+// no text can overflow it.
 #include "schedd/base/quantity.h"
 
 #include <cctype>
@@ -12,6 +16,7 @@ struct Suffix {
   int power;  // of 1024 if binary, of 10 otherwise
 };
 
+// The suffixes of apimachinery's resource.Quantity.
 constexpr Suffix kSuffixes[] = {
     {"", false, 0},   {"n", false, -9}, {"u", false, -6}, {"m", false, -3},
     {"k", false, 3},  {"M", false, 6},  {"G", false, 9},  {"T", false, 12},
@@ -21,11 +26,14 @@ constexpr Suffix kSuffixes[] = {
 
 struct Decimal {
   __int128 digits = 0;
-  int exponent = 0;  // value = digits * 10^exponent
+  // The value is digits * 10^exponent.
+  int exponent = 0;
 };
 
+// Beyond 2^100 a further digit changes no 64-bit result; 27 bits are left for the next step.
 constexpr __int128 kDigitsMax = (static_cast<__int128>(1) << 100);
 
+// Reads digits and at most one decimal point from *at on. False if there is no digit.
 bool ReadDigits(std::string_view text, std::size_t* at, Decimal* number) {
   bool any = false;
   bool point = false;
@@ -37,7 +45,8 @@ bool ReadDigits(std::string_view text, std::size_t* at, Decimal* number) {
     }
     if (c < '0' || c > '9') break;
     any = true;
-    if (number->digits > kDigitsMax) {  // beyond any amount: further digits only matter as scale
+    // The number is beyond any amount already: a further digit only counts as a power of ten.
+    if (number->digits > kDigitsMax) {
       if (!point) ++number->exponent;
       continue;
     }
@@ -47,6 +56,7 @@ bool ReadDigits(std::string_view text, std::size_t* at, Decimal* number) {
   return any;
 }
 
+// Reads "e3", "E-2" and the like; false if `rest` is anything else, such as the suffix "E" or "Ei".
 bool ReadExponent(std::string_view rest, int* exponent) {
   if (rest.size() < 2 || (rest[0] != 'e' && rest[0] != 'E')) return false;
   std::size_t at = 1;
@@ -62,19 +72,21 @@ bool ReadExponent(std::string_view rest, int* exponent) {
   return true;
 }
 
-// digits * 10^exponent * factor, rounded up; false beyond `most`.
+// *out = digits * 10^exponent * factor, rounded up. False if that is more than `most`.
 bool Scale(Decimal number, __int128 factor, __int128 most, __int128* out) {
   __int128 value = number.digits;
   if (value == 0) {
     *out = 0;
     return true;
   }
+  // The product below must stay within 128 bits.
   if (value > kDigitsMax / factor * 10) return false;
   value *= factor;
   for (; number.exponent > 0; --number.exponent) {
     if (value > most) return false;
     value *= 10;
   }
+  // Dividing step by step loses nothing but the fact that there was a remainder.
   bool remainder = false;
   for (; number.exponent < 0 && value > 0; ++number.exponent) {
     remainder = remainder || value % 10 != 0;
@@ -86,12 +98,13 @@ bool Scale(Decimal number, __int128 factor, __int128 most, __int128* out) {
   return true;
 }
 
-// A quantity without its sign: decimal * binary.
+// A quantity without its sign: decimal * binary. `binary` is a power of 1024, or 1.
 struct Number {
   Decimal decimal;
   __int128 binary = 1;
 };
 
+// A quantity without its sign, by the grammar of resource.Quantity; at most 64 characters.
 Result<Number> ReadNumber(std::string_view text) {
   const auto malformed = [&] {
     return InvalidArgument("\"" + std::string(text.substr(0, 64)) + "\" is not a quantity");
@@ -119,6 +132,7 @@ Result<Number> ReadNumber(std::string_view text) {
   return number;
 }
 
+// A number of bytes with the largest binary suffix that loses nothing.
 std::string FormatPlain(std::int64_t amount) {
   constexpr std::string_view kBinary[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
   int power = 0;
@@ -132,6 +146,7 @@ std::string FormatPlain(std::int64_t amount) {
 
 }  // namespace
 
+// kUnlimited itself is no amount: a text of that value is beyond 64 bits.
 Result<std::int64_t> ParseQuantity(std::string_view resource, std::string_view text) {
   if (text.starts_with('-'))
     return InvalidArgument("must not be negative, got \"" + std::string(text.substr(0, 64)) + "\"");
@@ -151,17 +166,21 @@ std::optional<std::int64_t> NearestQuantity(std::string_view text) {
   return negative ? 0 : kUnlimited;
 }
 
+// The exponent is at most about a thousand, so a loop computes the power; beyond a double it is
+// infinite.
 Result<double> ParseReal(std::string_view text) {
   const bool negative = text.starts_with('-');
   const auto number = ReadNumber(negative ? text.substr(1) : text);
   if (!number.ok()) return number.error();
   double value = static_cast<double>(number->decimal.digits) * static_cast<double>(number->binary);
-  double power = 1;  // exact up to 10^22
+  // Powers of ten up to 10^22 are exact in a double.
+  double power = 1;
   for (int i = std::abs(number->decimal.exponent); i > 0; --i) power *= 10;
   value = number->decimal.exponent < 0 ? value / power : value * power;
   return negative ? -value : value;
 }
 
+// Bounded to amounts that fit in 64 bits, so that sums of billionths stay within 128 bits.
 Result<__int128> ParseBillionths(std::string_view text) {
   const bool negative = text.starts_with('-');
   const auto number = ReadNumber(negative ? text.substr(1) : text);
@@ -189,7 +208,7 @@ std::string FormatQuantity(std::string_view resource, std::int64_t amount) {
 }
 
 std::string CanonicalQuantity(std::string_view resource, std::int64_t amount) {
-  // Kueue clamps a request beyond 64 bits to the largest figure and prints that.
+  // Kueue clamps a request beyond 64 bits to the largest 64-bit number and prints that number.
   if (amount == kUnlimited)
     return std::to_string(kUnlimited) + (IsMilliResource(resource) ? "m" : "");
   std::string text = FormatQuantity(resource, amount);

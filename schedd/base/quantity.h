@@ -23,22 +23,22 @@ inline bool IsMilliResource(std::string_view resource) { return resource == "cpu
 Result<std::int64_t> ParseQuantity(std::string_view resource, std::string_view text);
 
 /// For text that ParseQuantity refused: 0 if it is a negative quantity, kUnlimited if it is beyond
-/// 64 bits, nothing if it is no quantity.
+/// 64 bits, nullopt if it is no quantity.
 std::optional<std::int64_t> NearestQuantity(std::string_view text);
 
-/// The value of a quantity as a real number, negative ones too: "100m" is 0.1. For weights and
-/// ratios, never for amounts. Errors as above, beyond 64 bits never.
+/// The value of a quantity as a real number, also a negative one: "100m" is 0.1. For weights and
+/// ratios, never for amounts. Errors as above, except that no value is too large.
 Result<double> ParseReal(std::string_view text);
 
-/// A quantity in billionths of its unit, the finest step that Kubernetes knows; negative ones too,
-/// finer fractions round up.
+/// A quantity in billionths of its unit, the finest step that Kubernetes has; also a negative one.
+/// Finer fractions round up.
 Result<__int128> ParseBillionths(std::string_view text);
 
 /// The shortest canonical text of an amount: "500m", "2", "2Gi", "1536Mi", "17".
 std::string FormatQuantity(std::string_view resource, std::int64_t amount);
 
-/// As Kubernetes would write it: FormatQuantity with decimal suffixes ("10k") where no binary ones
-/// are used. For sentences that are Kueue's word for word.
+/// The text that Kubernetes would write: FormatQuantity, with decimal suffixes ("10k") where it
+/// uses no binary ones. For sentences that repeat Kueue's word for word.
 std::string CanonicalQuantity(std::string_view resource, std::int64_t amount);
 
 }  // namespace muster

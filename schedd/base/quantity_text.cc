@@ -1,3 +1,6 @@
+// The canonical text of a quantity, as apimachinery's resource.Quantity writes it. The value is
+// read in billionths; the text's family (decimal suffix, exponent or binary suffix) decides how it
+// is written again.
 #include "schedd/base/quantity_text.h"
 
 #include <algorithm>
@@ -11,13 +14,15 @@ constexpr __int128 kBillion = 1'000'000'000;
 
 enum class Family { kDecimal, kExponent, kBinary };
 
+// The family of suffixes that the text was written in.
 Family FamilyOf(std::string_view text) {
   if (text.ends_with('i')) return Family::kBinary;
   const std::size_t e = text.find_first_of("eE");
-  // A last "E" is the suffix of 10^18.
+  // An "E" at the end is the suffix for 10^18, not an exponent.
   return e != std::string_view::npos && e + 1 < text.size() ? Family::kExponent : Family::kDecimal;
 }
 
+// std::to_string has no overload for __int128.
 std::string Digits(__int128 value) {
   if (value == 0) return "0";
   const bool negative = value < 0;
@@ -29,32 +34,37 @@ std::string Digits(__int128 value) {
   return digits;
 }
 
+// Divides by 1000 as long as nothing is lost, then appends the suffix or the exponent.
 std::string DecimalText(__int128 billionths, bool with_exponent) {
-  static constexpr std::string_view kSuffixes[] = {"n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
-  constexpr int kUnit = 3;  // the place of ""
+  static constexpr std::string_view kDecimalSuffixes[] = {"n", "u", "m", "",  "k",
+                                                          "M", "G", "T", "P", "E"};
+  // The index of "" in kDecimalSuffixes: whole units.
+  constexpr int kUnit = 3;
   if (billionths == 0) return "0";
   int place = 0;
-  while (billionths % 1000 == 0 && place + 1 < static_cast<int>(std::size(kSuffixes))) {
+  while (billionths % 1000 == 0 && place + 1 < static_cast<int>(std::size(kDecimalSuffixes))) {
     billionths /= 1000;
     ++place;
   }
-  if (!with_exponent) return Digits(billionths) + std::string(kSuffixes[place]);
+  if (!with_exponent) return Digits(billionths) + std::string(kDecimalSuffixes[place]);
   const int exponent = (place - kUnit) * 3;
   return Digits(billionths) + (exponent == 0 ? "" : "e" + std::to_string(exponent));
 }
 
+// The same by 1024; `units` has no fraction, because the smallest binary unit is 1.
 std::string BinaryText(__int128 units) {
-  static constexpr std::string_view kSuffixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+  static constexpr std::string_view kBinarySuffixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
   std::size_t place = 0;
-  while (units % 1024 == 0 && place + 1 < std::size(kSuffixes)) {
+  while (units % 1024 == 0 && place + 1 < std::size(kBinarySuffixes)) {
     units /= 1024;
     ++place;
   }
-  return Digits(units) + std::string(kSuffixes[place]);
+  return Digits(units) + std::string(kBinarySuffixes[place]);
 }
 
 }  // namespace
 
+// A binary text below 1024 or with a fraction is written with a decimal suffix, as Kubernetes does.
 std::optional<std::string> CanonicalText(std::string_view text) {
   const auto billionths = ParseBillionths(text);
   if (!billionths.ok()) return std::nullopt;

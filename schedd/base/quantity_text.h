@@ -14,12 +14,13 @@ namespace muster {
 /// no quantity or beyond 64 bits.
 std::optional<std::string> CanonicalText(std::string_view text);
 
-/// False if `text` is a quantity with a fraction of a unit of `resource`: of a GPU, of a pod, of a
-/// byte. Amounts of cpu are counted in thousandths and may have one.
+/// False if `text` is a quantity with a fraction of a unit of `resource`, such as half a GPU, pod
+/// or byte. Amounts of cpu are counted in thousandths and may have a fraction.
 bool IsWholeAmount(std::string_view resource, std::string_view text);
 inline constexpr const char* kWholeAmountRule = "must be a whole number: only cpu has fractions";
 
-/// True for what is counted in bytes. Kubernetes takes a fraction of a byte, with a warning.
+/// True for resources that are counted in bytes. Kubernetes takes a fraction of a byte, with a
+/// warning.
 inline bool IsByteResource(std::string_view resource) {
   return resource == "memory" || resource == "storage" || resource == "ephemeral-storage" ||
          resource.starts_with("hugepages-");

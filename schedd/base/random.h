@@ -9,7 +9,8 @@ namespace muster {
 class Random {
  public:
   virtual ~Random() = default;
-  virtual std::uint64_t Next() = 0;  // uniform over 64 bits
+  /// Uniform over 64 bits.
+  virtual std::uint64_t Next() = 0;
 };
 
 }  // namespace muster

@@ -1,3 +1,5 @@
+// The names of error codes in gRPC, and the HTTP status that the REST API answers for each:
+// google.rpc's mapping, except that a failed precondition is 409, as a conflict is.
 #include "schedd/base/result.h"
 
 namespace muster {

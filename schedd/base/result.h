@@ -1,9 +1,9 @@
-// Error and Result<T>: how every fallible call of Muster answers (C++20 has no std::expected on gcc
-// 12).
+// Error and Result<T>: how every call of Muster that can fail answers (C++20 has no std::expected
+// on gcc 12).
 //
-// Plain values, no thread-safety of their own. An expected domain outcome (no quota, no member
-// fits) is not an Error but a value with a Reason; Error is for requests refused and environments
-// that fail.
+// Plain values, no thread-safety of their own. An outcome that is expected (no quota, no member
+// cluster fits) is not an Error but a value with a Reason; an Error means that a request is refused
+// or that the environment fails.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace muster {
 enum class Code : std::uint8_t {
   kOk = 0,
   kCancelled = 1,
-  kUnknown = 2,  // the outcome is not known: ask before you retry
+  kUnknown = 2,  // the outcome is not known: the caller must find out before it retries
   kInvalidArgument = 3,
   kDeadlineExceeded = 4,
   kNotFound = 5,
@@ -98,7 +98,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-/// The value of a call that has nothing to return but its success.
+/// The value of a call that returns nothing but its success.
 struct Done {
   bool operator==(const Done&) const = default;
 };

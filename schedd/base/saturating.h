@@ -1,7 +1,7 @@
-// 64-bit arithmetic that stops at the ends of the range instead of going round: an amount or a time
-// that somebody wrote down may be of any size.
+// 64-bit arithmetic that stops at the ends of the range instead of wrapping around: amounts and
+// times in manifests, flags and members' reports may be of any size.
 //
-// INT64_MAX means "without end": it stays so whatever is added to it or taken from it.
+// INT64_MAX means "without end": it stays so whatever is added to it or subtracted from it.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
-// SharedMap: an ordered map whose copies share what they have in common, so that a version of a
-// large table costs what changed in it and not its size.
+// SharedMap: an ordered map whose copies share their common entries, so that a new version of a
+// large table costs as much as what changed in it, not as much as its size.
 //
-// Entries stand in sorted chunks; a copy is a copy of the pointers to them, and an edit clones one
-// chunk. As thread-safe as an int: a copy that is published is read by anybody while the writer
-// edits its own.
+// Entries stand in sorted chunks; a copy copies the pointers to the chunks, and an edit clones one
+// chunk. As thread-safe as an int: any thread may read a published copy while the writer edits its
+// own.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,10 @@ class SharedMap {
   using value_type = std::pair<Key, Value>;
 
  private:
-  static constexpr std::size_t kMost = 128;  // entries of a chunk; half of that after a split
-  using Chunk = std::vector<value_type>;     // sorted, never empty
+  // Entries of one chunk; a fuller chunk is split in two.
+  static constexpr std::size_t kMost = 128;
+  // Sorted by key, never empty.
+  using Chunk = std::vector<value_type>;
   using Chunks = std::vector<std::shared_ptr<const Chunk>>;
 
  public:
@@ -69,7 +71,7 @@ class SharedMap {
     return at == end() || key < at->first ? end() : at;
   }
   bool contains(const Key& key) const { return find(key) != end(); }
-  /// CHECKs that there is one.
+  /// CHECKs that the key is in the map.
   const Value& at(const Key& key) const {
     const const_iterator found = find(key);
     MUSTER_CHECK(found != end());
@@ -82,7 +84,8 @@ class SharedMap {
       size_ = 1;
       return;
     }
-    const std::size_t at = std::min(ChunkOf(key), chunks_.size() - 1);  // above all: the last
+    // A key above all others goes into the last chunk.
+    const std::size_t at = std::min(ChunkOf(key), chunks_.size() - 1);
     Chunk chunk = *chunks_[at];
     const auto place = chunk.begin() + static_cast<std::ptrdiff_t>(PlaceIn(chunk, key));
     if (place != chunk.end() && !(key < place->first)) {
@@ -94,7 +97,7 @@ class SharedMap {
     Replace(at, std::move(chunk));
   }
 
-  /// True if there was one.
+  /// True if the key was in the map.
   bool erase(const Key& key) {
     const const_iterator found = find(key);
     if (found == end()) return false;
@@ -117,11 +120,13 @@ class SharedMap {
     });
     return static_cast<std::size_t>(at - chunks_.begin());
   }
+  // The first entry of the chunk whose key is not below `key`.
   static std::size_t PlaceIn(const Chunk& chunk, const Key& key) {
     const auto at = std::partition_point(chunk.begin(), chunk.end(),
                                          [&](const auto& entry) { return entry.first < key; });
     return static_cast<std::size_t>(at - chunk.begin());
   }
+  // Puts an edited chunk in place of the old one, as two chunks if it has become too large.
   void Replace(std::size_t at, Chunk chunk) {
     if (chunk.size() > kMost) {
       const auto middle = chunk.begin() + static_cast<std::ptrdiff_t>(chunk.size() / 2);

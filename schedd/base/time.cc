@@ -1,3 +1,5 @@
+// RFC 3339 times, written and parsed with the C library's calendar functions in UTC. Times before
+// 1970 are rounded towards the past, so that the fraction is never negative.
 #include "schedd/base/time.h"
 
 #include <cstdio>
@@ -6,6 +8,7 @@
 namespace muster {
 namespace {
 
+// gmtime_r is reentrant; gmtime is not.
 std::tm UtcOf(WallTime time) {
   std::int64_t seconds = time.us / kMicrosPerSecond;
   if (time.us % kMicrosPerSecond < 0) --seconds;
@@ -15,6 +18,7 @@ std::tm UtcOf(WallTime time) {
   return parts;
 }
 
+// "" for a time that is not set.
 std::string FormatWithFraction(WallTime time, bool micros) {
   if (!time.set()) return "";
   const std::tm parts = UtcOf(time);
@@ -32,6 +36,7 @@ std::string FormatWithFraction(WallTime time, bool micros) {
   return text + "Z";
 }
 
+// The end of an RFC 3339 time: "Z", "+hh:mm" or "-hh:mm", and nothing after it.
 bool ParseOffset(const char* rest, int* offset_seconds) {
   if (rest[0] == 'Z' && rest[1] == '\0') {
     *offset_seconds = 0;
@@ -53,6 +58,7 @@ bool ParseOffset(const char* rest, int* offset_seconds) {
 std::string FormatRfc3339(WallTime time) { return FormatWithFraction(time, false); }
 std::string FormatRfc3339Micros(WallTime time) { return FormatWithFraction(time, true); }
 
+// timegm normalises out-of-range fields, so "2026-02-30" is read as March 2.
 bool ParseRfc3339(const std::string& text, WallTime* out) {
   std::tm parts{};
   int used = 0;
@@ -63,6 +69,7 @@ bool ParseRfc3339(const std::string& text, WallTime* out) {
   parts.tm_year -= 1900;
   parts.tm_mon -= 1;
   const char* rest = text.c_str() + used;
+  // Digits beyond microseconds are read and dropped.
   std::int64_t micros = 0;
   if (*rest == '.') {
     std::int64_t unit = 100'000;

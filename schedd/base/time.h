@@ -1,4 +1,4 @@
-// Points in time. Monotonic orders and bounds; WallTime is only stamped and shown.
+// Points in time. Monotonic is for order and deadlines; WallTime is only stamped and shown.
 #pragma once
 
 #include <compare>
@@ -21,9 +21,10 @@ struct Monotonic {
 inline constexpr std::int64_t kNanosPerMilli = 1'000'000;
 inline constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 inline constexpr std::int64_t kMicrosPerSecond = 1'000'000;
+inline constexpr std::int64_t kMicrosPerMilli = 1000;
 
-// A span that a manifest, a member or a flag names may be of any size: each of these stops at the
-// ends of int64. Spans are converted by them alone.
+// Spans of time in manifests, members' reports and flags may be of any size: each of these
+// functions stops at the ends of int64. Spans are converted by these functions alone.
 constexpr std::int64_t SecondsToMillis(std::int64_t s) { return SaturatingMul(s, 1000); }
 constexpr std::int64_t SecondsToMicros(std::int64_t s) {
   return SaturatingMul(s, kMicrosPerSecond);
@@ -38,8 +39,8 @@ struct WallTime {
   std::int64_t us = 0;
   auto operator<=>(const WallTime&) const = default;
   bool set() const { return us != 0; }
-  /// This time and a span in microseconds; stops at the ends of the range, the later of which no
-  /// clock ever reaches.
+  /// This time plus a span in microseconds; it stops at the ends of the range, of which no clock
+  /// ever reaches the later one.
   constexpr WallTime Plus(std::int64_t span_us) const { return {SaturatingAdd(us, span_us)}; }
   constexpr WallTime PlusSeconds(std::int64_t seconds) const {
     return Plus(SecondsToMicros(seconds));

@@ -1,3 +1,8 @@
+// The configuration from four sources. Defaults are in DaemonConfig; then the YAML file, the
+// environment and the flags each put their values into one map from key to Setting, so a later
+// source overwrites an earlier one; Build turns the map into a DaemonConfig. Every source uses the
+// keys of Keys(): --KEY, MUSTER_KEY and `KEY:`. Problems are collected, and none of them is
+// followed by a start.
 #include "schedd/daemon/config.h"
 
 #include <unistd.h>
@@ -20,15 +25,18 @@ namespace muster {
 namespace {
 
 constexpr const char* kVersion = "musterd 0.1.0";
-constexpr int kConnectionsMax = 256;  // of one member: beyond, an API server only queues
+// Connections of one member: with more, requests only wait inside the API server.
+constexpr int kConnectionsMax = 256;
 
-// One value of one key and where it came from; later sources overwrite earlier ones.
+// The values of one key, and where they came from: messages name that place.
 struct Setting {
   std::vector<std::string> values;
   std::string origin;
 };
+// By key, without dashes in front.
 using Settings = std::map<std::string, Setting>;
 
+// All keys with their help texts, which `--help` prints.
 const std::map<std::string, std::string>& Keys() {
   static const std::map<std::string, std::string> keys = {
       {"data-dir",
@@ -52,12 +60,14 @@ const std::map<std::string, std::string>& Keys() {
   return keys;
 }
 
+// Keys that may be given several times.
 bool IsList(const std::string& key) { return key.ends_with("-cluster"); }
 
 void Problem(std::vector<FieldError>* problems, const std::string& where, const std::string& what) {
   problems->push_back({where, what});
 }
 
+// The value of a key in the YAML file as texts; numbers and booleans as they are written.
 std::vector<std::string> ScalarOrList(const json::value& value, bool list, std::string* problem) {
   const auto text = [](const json::value& item) -> std::optional<std::string> {
     if (item.is_string()) return std::string(item.as_string());
@@ -79,6 +89,7 @@ std::vector<std::string> ScalarOrList(const json::value& value, bool list, std::
   return out;
 }
 
+// Reads the section `admission:`, for which there is no flag or variable.
 void TakeAdmission(const std::string& path, const json::value& section,
                    AdmissionSettingsPtr* admission, std::vector<FieldError>* problems) {
   auto read = ReadAdmissionSettings(section);
@@ -92,6 +103,7 @@ void TakeAdmission(const std::string& path, const json::value& section,
   }
 }
 
+// Reads the YAML file of --config. An unknown key is a problem: it is most likely misspelt.
 void ReadFile(const std::string& path, Settings* settings, AdmissionSettingsPtr* admission,
               std::vector<FieldError>* problems) {
   std::ifstream file(path);
@@ -120,13 +132,14 @@ void ReadFile(const std::string& path, Settings* settings, AdmissionSettingsPtr*
   }
 }
 
+// "data-dir" is MUSTER_DATA_DIR.
 std::string EnvironmentName(const std::string& key) {
   std::string name = "MUSTER_";
   for (const char c : key) name += c == '-' ? '_' : static_cast<char>(std::toupper(c));
   return name;
 }
 
-// Several clusters in one variable are separated by ';'.
+// Lists in one variable are separated by ';', because a cluster's own text has commas.
 void ReadEnvironment(EnvironmentLookup env, Settings* settings) {
   for (const auto& [key, help] : Keys()) {
     const std::string name = EnvironmentName(key);
@@ -141,6 +154,7 @@ void ReadEnvironment(EnvironmentLookup env, Settings* settings) {
   }
 }
 
+// /var/lib/muster as root, else the XDG state directory.
 std::string DefaultDataDir(EnvironmentLookup env) {
   if (geteuid() == 0) return "/var/lib/muster";
   const char* state = env("XDG_STATE_HOME");
@@ -149,6 +163,7 @@ std::string DefaultDataDir(EnvironmentLookup env) {
   return std::string(home == nullptr ? "/tmp" : home) + "/.local/state/muster";
 }
 
+// The key is left at its default if the value is wrong; the problem stops the start anyway.
 void SetHostPort(const Setting& setting, HostPort* out, std::vector<FieldError>* problems) {
   auto parsed = ParseHostPort(setting.values.front());
   if (parsed.ok()) {
@@ -158,6 +173,7 @@ void SetHostPort(const Setting& setting, HostPort* out, std::vector<FieldError>*
   }
 }
 
+// Names of clusters of all three kinds must differ.
 template <class Cluster>
 void AddClusters(const Setting& setting, Result<Cluster> (*parse)(const std::string&),
                  std::vector<Cluster>* out, std::set<std::string>* names,
@@ -174,6 +190,7 @@ void AddClusters(const Setting& setting, Result<Cluster> (*parse)(const std::str
   }
 }
 
+// Function pointers for AddClusters.
 Result<DeclaredCluster> ParseLocalFlag(const std::string& text) {
   return ParseClusterFlag(text, false);
 }
@@ -181,6 +198,7 @@ Result<DeclaredCluster> ParseSimulatedFlag(const std::string& text) {
   return ParseClusterFlag(text, true);
 }
 
+// Turns the merged settings into a configuration. Each problem names the source of its value.
 DaemonConfig Build(const Settings& settings, EnvironmentLookup env,
                    std::vector<FieldError>* problems) {
   DaemonConfig config;
@@ -212,6 +230,7 @@ DaemonConfig Build(const Settings& settings, EnvironmentLookup env,
   return config;
 }
 
+// One error with all problems, as fields and as lines of its text.
 Error AllProblems(std::vector<FieldError> problems) {
   Error error{Code::kInvalidArgument, "", std::move(problems)};
   for (const auto& problem : error.fields) {
@@ -221,10 +240,12 @@ Error AllProblems(std::vector<FieldError> problems) {
   return error;
 }
 
+// Names other than localhost are not resolved: a name may lead anywhere tomorrow.
 bool IsLoopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
+// One part of a cluster flag: "label:KEY=VALUE", "run-time-ms=N" or "RESOURCE=AMOUNT".
 Status AddClusterPart(const std::string& part, bool simulated, DeclaredCluster* cluster) {
   const auto equals = part.find('=', part.starts_with("label:") ? 6 : 0);
   if (equals == std::string::npos || equals == 0) {
@@ -253,11 +274,13 @@ Status AddClusterPart(const std::string& part, bool simulated, DeclaredCluster* 
   return Done{};
 }
 
+// The name becomes the name of a MemberCluster object, a DNS label.
 Status CheckName(const std::string& name) {
   if (IsDnsLabel(name)) return Done{};
   return InvalidArgument("\"" + name + "\" is not a cluster name (DNS label)");
 }
 
+// A flag of two words, such as dispatch=fast|safe.
 Status SetWord(const std::string& key, const std::string& value, const char* yes, const char* no,
                bool* out) {
   *out = value == yes;
@@ -265,6 +288,7 @@ Status SetWord(const std::string& key, const std::string& value, const char* yes
   return InvalidArgument(key + ": \"" + value + "\" is not " + yes + " or " + no);
 }
 
+// A number from 1 to kConnectionsMax.
 Status SetConnections(const std::string& value, int* out) {
   const auto parsed = std::from_chars(value.data(), value.data() + value.size(), *out);
   if (parsed.ec == std::errc() && parsed.ptr == value.data() + value.size() && *out >= 1 &&
@@ -275,6 +299,7 @@ Status SetConnections(const std::string& value, int* out) {
                          std::to_string(kConnectionsMax));
 }
 
+// Paths are made absolute, because the daemon may change its directory later.
 Status SetPath(const std::string& key, const std::string& value, std::string* out) {
   if (value.empty()) return InvalidArgument(key + ": must not be empty");
   std::error_code failed;
@@ -283,6 +308,7 @@ Status SetPath(const std::string& key, const std::string& value, std::string* ou
   return Done{};
 }
 
+// One part of --member-cluster after the name: "KEY=VALUE" or "label:KEY=VALUE".
 Status AddMemberPart(const std::string& part, DeclaredMember* member) {
   const auto equals = part.find('=');
   if (equals == std::string::npos || equals == 0) {
@@ -310,6 +336,7 @@ Status AddMemberPart(const std::string& part, DeclaredMember* member) {
 
 }  // namespace
 
+// Splits at commas; a value can therefore not have one.
 Result<DeclaredMember> ParseMemberFlag(const std::string& text) {
   DeclaredMember member;
   std::stringstream parts(text);
@@ -327,6 +354,7 @@ Result<DeclaredMember> ParseMemberFlag(const std::string& text) {
   return member;
 }
 
+// The name, then parts that AddClusterPart reads.
 Result<DeclaredCluster> ParseClusterFlag(const std::string& text, bool simulated) {
   DeclaredCluster cluster;
   std::stringstream parts(text);
@@ -341,6 +369,7 @@ Result<DeclaredCluster> ParseClusterFlag(const std::string& text, bool simulated
   return cluster;
 }
 
+// "[::1]:8686" is ::1 with port 8686. Port 0 lets the kernel choose one.
 Result<HostPort> ParseHostPort(const std::string& text) {
   const auto colon = text.rfind(':');
   if (colon == std::string::npos) return InvalidArgument("\"" + text + "\" is not HOST:PORT");
@@ -362,6 +391,8 @@ Result<HostPort> ParseHostPort(const std::string& text) {
   return out;
 }
 
+// CLI11 only splits the command line and prints the help: allow_extras() lets unknown arguments
+// pass, so that they are reported together with all other problems.
 Result<ParsedCommandLine> ParseCommandLine(int argc, const char* const* argv,
                                            EnvironmentLookup env) {
   CLI::App app{"Muster: one batch scheduler for a fleet of clusters", "musterd"};
@@ -384,6 +415,7 @@ Result<ParsedCommandLine> ParseCommandLine(int argc, const char* const* argv,
   }
   std::vector<FieldError> problems;
   for (const auto& extra : app.remaining()) Problem(&problems, extra, "unknown argument");
+  // The sources in ascending order of precedence: file, environment, flags.
   Settings settings;
   if (config_file.empty() && env("MUSTER_CONFIG") != nullptr) config_file = env("MUSTER_CONFIG");
   AdmissionSettingsPtr admission = std::make_shared<const AdmissionSettings>();

@@ -13,24 +13,30 @@
 
 namespace muster {
 
-/// One member cluster made of this host's processes, or one that only sleeps.
+/// A member cluster made of this host's processes (local), or one whose jobs only sleep
+/// (simulated).
 struct DeclaredCluster {
   std::string name;
   ResourceList allocatable;
   LabelMap labels;
-  std::int64_t run_time_ms = 0;  // simulated ones: how long a job "runs"
+  /// Of a simulated cluster: how long a job "runs".
+  std::int64_t run_time_ms = 0;
 };
 
-/// One Kubernetes member cluster. What its kubeconfig says is read by the backend, which shows on
-/// the member what is wrong with it.
+/// A Kubernetes member cluster. Its kubeconfig is read by the backend, which shows on the member
+/// what is wrong with it.
 struct DeclaredMember {
   std::string name;
-  std::string kubeconfig;       // an absolute path
-  std::string context;          // "": the file's current-context
-  std::string credentials_dir;  // files that it names lie under this; "": under its own directory
-  bool fast = false;            // one unsuspended create instead of create, record, release
-  bool allow_exec = false;      // may the kubeconfig name a program that gives credentials
-  int connections = 0;          // at once, without watches; 0: the backend's own number
+  std::string kubeconfig;  // an absolute path
+  std::string context;     // "": the file's current-context
+  /// Files that the kubeconfig names must be below it; "": below the kubeconfig's own directory.
+  std::string credentials_dir;
+  /// One unsuspended create instead of create, record and release.
+  bool fast = false;
+  /// The kubeconfig may name a program that gives credentials.
+  bool allow_exec = false;
+  /// At once, without watches; 0: the backend's own number.
+  int connections = 0;
   LabelMap labels;
 };
 
@@ -44,25 +50,29 @@ struct DaemonConfig {
   std::string postgres_url;  // "": start a private server
   HostPort rest{"127.0.0.1", 8686};
   HostPort grpc{"127.0.0.1", 8687};
-  std::vector<DeclaredCluster>
-      local_clusters;  // none of any kind: one named "local", the host's size
-  std::vector<DeclaredCluster> simulated_clusters;  // for benchmarks: jobs there only sleep
-  std::vector<DeclaredMember> members;              // Kubernetes
-  std::string default_image;  // of batch scripts on Kubernetes whose queues name none; "": refused
+  /// Without a cluster of any kind there is one named "local", of the host's size.
+  std::vector<DeclaredCluster> local_clusters;
+  /// For benchmarks: jobs there only sleep.
+  std::vector<DeclaredCluster> simulated_clusters;
+  /// Kubernetes clusters.
+  std::vector<DeclaredMember> members;
+  /// Of batch scripts on Kubernetes whose queues name no image; "": such scripts are refused.
+  std::string default_image;
   std::string log_level = "info";
   std::string log_file;  // "": stderr
   AdmissionSettingsPtr admission = std::make_shared<const AdmissionSettings>();
 };
 
-/// What the command line asked for.
+/// The result of reading the command line.
 struct ParsedCommandLine {
   DaemonConfig config;
-  std::optional<std::string> print_and_exit;  // --help or --version: this text, then exit 0
+  /// For --help or --version: print this text and exit with 0.
+  std::optional<std::string> print_and_exit;
 };
 
 using EnvironmentLookup = const char* (*)(const char* name);
 
-/// Every problem of every source at once, in Error.fields; nothing is started on any.
+/// The error has every problem of every source in Error.fields.
 Result<ParsedCommandLine> ParseCommandLine(int argc, const char* const* argv,
                                            EnvironmentLookup env);
 

@@ -1,3 +1,8 @@
+// Follows the MemberCluster objects. Every second, if the table of objects has changed, it reads
+// from it the members that name a kubeconfig Secret and the heartbeat periods of all others, and
+// has backends/fleet add, remove or reload members accordingly. A flag of the same name wins: such
+// an object names no Secret. Tables are immutable, so an equal pointer means that nothing has
+// changed.
 #include "schedd/daemon/fleet.h"
 
 #include <chrono>
@@ -14,7 +19,8 @@ namespace {
 
 constexpr std::chrono::seconds kLookEvery{1};
 
-// That of the object; the default of the kind if it has none. Its reader has checked the bounds.
+// spec.heartbeatPeriodSeconds, or the default of the kind. The reader of the object has checked the
+// bounds.
 std::int64_t HeartbeatOf(const json::value& member) {
   return IntegerAt(member, {"spec", "heartbeatPeriodSeconds"})
       .value_or(MemberDeclaration().heartbeat_s);
@@ -30,6 +36,7 @@ void ForEachMember(const ObjectTable& objects, Visit visit) {
   }
 }
 
+// The kubeconfig of the Secret "namespace/name"; "" if the Secret is missing or unreadable.
 std::string KubeconfigIn(const ObjectTable& objects, const std::string& secret) {
   const std::size_t slash = secret.find('/');
   if (slash == std::string::npos) return "";
@@ -43,6 +50,7 @@ std::string KubeconfigIn(const ObjectTable& objects, const std::string& secret) 
 
 }  // namespace
 
+// The settings of a member are annotations of its object (api/service/registered_member.h).
 std::vector<MemberDeclaration> DeclaredMembers(const ObjectTable& objects) {
   std::vector<MemberDeclaration> members;
   ForEachMember(objects, [&](const StoredObject& object, const json::value& manifest) {
@@ -74,24 +82,23 @@ Fleet::Fleet(std::string directory, k8s::KubernetesMembers& backend,
              dispatch::Dispatcher& dispatcher, std::function<WorldViewPtr()> view)
     : view_(std::move(view)),
       backend_(backend),
-      registry_(std::move(directory),
-                {.add =
-                     [&backend, &dispatcher](k8s::MemberOptions options) {
-                       const std::string name = options.name;
-                       backend.AddMember(std::move(options));
-                       dispatcher.AddCluster(name, backend);
-                     },
-                 .remove =
-                     [&backend, &dispatcher](const std::string& name) {
-                       dispatcher.RemoveCluster(name);
-                       backend.DropMember(name);
-                     },
-                 .reload = [&backend](const std::string& name) { backend.ReloadMember(name); },
-                 .pace =
-                     [&backend](const std::string& name, std::int64_t heartbeat_s) {
-                       backend.SetHeartbeat(name, heartbeat_s);
-                     }}) {}
+      registry_(std::move(directory), {.add =
+                                           [&backend, &dispatcher](k8s::MemberOptions options) {
+  const std::string name = options.name;
+  backend.AddMember(std::move(options));
+  dispatcher.AddCluster(name, backend);
+                                       },
+                                       .remove =
+                                           [&backend, &dispatcher](const std::string& name) {
+  dispatcher.RemoveCluster(name);
+  backend.DropMember(name);
+                                       },
+                .reload = [&backend](const std::string& name) { backend.ReloadMember(name); },
+                .pace = [&backend](const std::string& name, std::int64_t heartbeat_s) {
+                  backend.SetHeartbeat(name, heartbeat_s);
+                }}) {}
 
+// The first Look is done here, so that members which objects declare are served when Start returns.
 void Fleet::Start() {
   Look();
   thread_ = std::jthread([this](const std::stop_token& stop) {
@@ -108,7 +115,8 @@ void Fleet::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-// A table that is the same one has not changed.
+// The table counts as carried out only when the registry has taken all of it; else the next round
+// tries again.
 void Fleet::Look() {
   const WorldViewPtr world = view_();
   if (!world->ready || world->objects == nullptr || world->objects == seen_) return;

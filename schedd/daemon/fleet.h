@@ -1,5 +1,6 @@
-// Fleet: follows the MemberCluster objects: members that a kubeconfig Secret is named for come and
-// go while the daemon runs, and all Kubernetes members are asked as often as their objects say.
+// Fleet: follows the MemberCluster objects. Members whose object names a kubeconfig Secret are
+// added and removed while the daemon runs, and each Kubernetes member is asked for its state as
+// often as its object says.
 #pragma once
 
 #include <condition_variable>
@@ -18,21 +19,22 @@
 
 namespace muster {
 
-/// The members that the objects declare, by name; without a kubeconfig where its Secret is missing
-/// or unreadable. Pure.
+/// The members that objects declare, by name. The kubeconfig is "" where its Secret is missing or
+/// unreadable. Pure.
 std::vector<MemberDeclaration> DeclaredMembers(const ObjectTable& objects);
 
-/// The heartbeat periods of the Kubernetes members that flags declare, in seconds by name. Pure.
+/// The heartbeat periods, in seconds by name, of the Kubernetes members that flags declare. Pure.
 std::map<std::string, std::int64_t> HeartbeatsOfFlagged(const ObjectTable& objects);
 
 class Fleet {
  public:
-  /// All outlive it. `view` is that of a daemon that is ready.
+  /// All arguments must outlive it. `directory` is for files of members; `view` reads the world of
+  /// a daemon that is ready.
   Fleet(std::string directory, k8s::KubernetesMembers& backend, dispatch::Dispatcher& dispatcher,
         std::function<WorldViewPtr()> view);
   ~Fleet() { Stop(); }
 
-  /// Takes what is declared now, and follows it on a thread of its own.
+  /// Takes the members that are declared now, then follows changes on a thread of its own.
   void Start();
   void Stop();
 
@@ -42,8 +44,10 @@ class Fleet {
   const std::function<WorldViewPtr()> view_;
   k8s::KubernetesMembers& backend_;
   fleet::Registry registry_;
-  std::shared_ptr<const ObjectTable> seen_;    // as they are carried out
-  std::map<std::string, std::int64_t> paced_;  // heartbeat periods as they were told
+  // The table that was carried out last.
+  std::shared_ptr<const ObjectTable> seen_;
+  // The heartbeat periods that the backend was given last.
+  std::map<std::string, std::int64_t> paced_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::jthread thread_;

@@ -1,4 +1,7 @@
-// musterd: parse, start, wait for a signal, stop.
+// musterd: reads the configuration, starts the daemon, waits for a signal, stops. SIGTERM and
+// SIGINT stop it; SIGHUP is ignored. A stop signal during the start gives the start up. systemd
+// gives a process ten seconds to stop, so both ways out have a limit after which the process leaves
+// with _exit: nothing durable depends on an orderly end.
 #include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -15,15 +18,17 @@
 #include "schedd/daemon/wiring.h"
 #include "schedd/telemetry/log.h"
 
-// jemalloc reads it at its start: what a recovery needed goes back to the system, although the
-// threads that freed it are idle then.
+// jemalloc reads this variable when it starts. A background thread returns the memory that a
+// recovery needed to the system, although the threads that freed it are idle by then.
 extern "C" const char* malloc_conf;
 const char* malloc_conf = "background_thread:true,dirty_decay_ms:2000,muzzy_decay_ms:2000";
 
 namespace {
 
-constexpr std::chrono::milliseconds kCancelWithin{9000};  // of the ten that SIGTERM gives us
-constexpr std::chrono::milliseconds kStopWithin{9500};    // likewise
+// How long giving up a start may take, of the ten seconds after SIGTERM.
+constexpr std::chrono::milliseconds kCancelWithin{9000};
+// How long a stop may take, likewise.
+constexpr std::chrono::milliseconds kStopWithin{9500};
 
 // Signals are taken by sigwait on the main thread; every other thread inherits the blocked mask.
 sigset_t BlockSignals() {
@@ -32,9 +37,11 @@ sigset_t BlockSignals() {
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGHUP);
-  sigaddset(&set, SIGUSR1);  // our own: the start has ended
+  // The starter thread sends it to the main thread when the start has ended.
+  sigaddset(&set, SIGUSR1);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  signal(SIGPIPE, SIG_IGN);  // a client that goes away is an error return, not our end
+  // Writing to a client that has gone is an error return, not a signal.
+  signal(SIGPIPE, SIG_IGN);
   return set;
 }
 
@@ -61,18 +68,18 @@ int NextSignal(const sigset_t& signals) {
   return received;
 }
 
-enum class Started { kReady, kFailed, kStopped };
+enum class StartOutcome { kReady, kFailed, kStopped };
 
 // A start can take long (a database that recovers, another daemon that migrates, a million jobs to
-// read): it has a thread of its own, so that a stop signal is heard meanwhile. The two meet in one
-// promise, which the thread keeps when the start has ended.
-Started StartUnlessStopped(muster::Daemon& daemon, const sigset_t& signals) {
+// read). So it has a thread of its own, and the main thread waits for signals meanwhile. The
+// starter keeps a promise when it has ended and wakes the main thread with SIGUSR1.
+StartOutcome StartUnlessStopped(muster::Daemon& daemon, const sigset_t& signals) {
   std::promise<muster::Status> outcome;
   std::future<muster::Status> ended = outcome.get_future();
   const pthread_t main_thread = pthread_self();
   std::thread starter([&] {
     outcome.set_value(daemon.Start());
-    pthread_kill(main_thread, SIGUSR1);  // wakes the wait below
+    pthread_kill(main_thread, SIGUSR1);
   });
   bool stopped = false;
   while (!stopped && ended.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
@@ -81,7 +88,8 @@ Started StartUnlessStopped(muster::Daemon& daemon, const sigset_t& signals) {
   if (stopped) {
     daemon.CancelStart();
     if (ended.wait_for(kCancelWithin) != std::future_status::ready) {
-      // Nothing was acknowledged, and the private PostgreSQL ends with us: leaving is safe.
+      // Nothing was acknowledged, and the private PostgreSQL ends with this process: leaving is
+      // safe.
       muster::Log(muster::LogLevel::kError, "daemon", "start_stuck", {});
       muster::FlushLog();
       _exit(1);
@@ -91,18 +99,18 @@ Started StartUnlessStopped(muster::Daemon& daemon, const sigset_t& signals) {
   const muster::Status status = ended.get();
   if (stopped) {
     muster::Log(muster::LogLevel::kInfo, "daemon", "start_given_up", {});
-    return Started::kStopped;
+    return StartOutcome::kStopped;
   }
-  if (status.ok()) return Started::kReady;
+  if (status.ok()) return StartOutcome::kReady;
   std::fprintf(stderr, "musterd: %s\n", status.error().detail.c_str());
   muster::Log(muster::LogLevel::kError, "daemon", "start_failed",
               {{"err", std::string_view(status.error().detail)}});
   muster::FlushLog();
-  return Started::kFailed;
+  return StartOutcome::kFailed;
 }
 
-// Every wait in it has an end well before. If one has not, leaving is safe: what was acknowledged
-// is durable, and pods outlive us anyway.
+// Every wait inside Stop ends well before the limit. If one does not, leaving is safe: what was
+// acknowledged is durable, and pods outlive the daemon anyway.
 void StopInTime(muster::Daemon& daemon) {
   std::promise<void> outcome;
   const std::future<void> ended = outcome.get_future();
@@ -121,7 +129,8 @@ void StopInTime(muster::Daemon& daemon) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  mallopt(M_ARENA_MAX, 2);  // few threads allocate; more arenas only keep freed memory
+  // Few threads allocate; more arenas would only keep freed memory.
+  mallopt(M_ARENA_MAX, 2);
   auto parsed = muster::ParseCommandLine(
       argc, argv, [](const char* name) -> const char* { return std::getenv(name); });
   if (!parsed.ok()) {
@@ -141,11 +150,12 @@ int main(int argc, char** argv) {
     return 1;
   }
   muster::Daemon daemon(parsed->config);
-  const Started started = StartUnlessStopped(daemon, signals);
-  if (started == Started::kFailed) return 1;
-  if (started == Started::kReady) {
+  const StartOutcome started = StartUnlessStopped(daemon, signals);
+  if (started == StartOutcome::kFailed) return 1;
+  if (started == StartOutcome::kReady) {
     sd_notify(0, "READY=1");
-    while (!IsStop(NextSignal(signals))) {  // a closed terminal is no reason to stop
+    // SIGHUP (a closed terminal) is no reason to stop.
+    while (!IsStop(NextSignal(signals))) {
     }
   }
   sd_notify(0, "STOPPING=1");

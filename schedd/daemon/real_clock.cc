@@ -1,3 +1,8 @@
+// The clocks of the C++ library, timers on one thread, and a Mersenne twister seeded by the kernel.
+//
+// Timers stand in a map ordered by (time, id); `due` finds the time of an id, for Cancel. The
+// thread waits for the first of them or for a change, and fires without holding the lock, so that a
+// timer may set another one.
 #include "schedd/daemon/real_clock.h"
 
 #include <algorithm>
@@ -10,6 +15,8 @@
 namespace muster {
 namespace {
 
+// A timer that is further away is looked at once a day, because the library's sums of times
+// overflow.
 constexpr std::int64_t kLongestWaitNs = 86'400 * kNanosPerSecond;
 
 }  // namespace
@@ -42,7 +49,7 @@ struct RealTimers::Impl {
       const std::int64_t wait_ns = first->first.first - clock.Now();
       if (wait_ns > 0) {
         const auto key = first->first;
-        // A time that never comes is looked at once a day: the library's sums must not overflow.
+        // The wait ends early if an earlier timer comes.
         changed.wait_for(lock, stop, std::chrono::nanoseconds(std::min(wait_ns, kLongestWaitNs)),
                          [this, key] { return queue.empty() || queue.begin()->first < key; });
         continue;
@@ -62,12 +69,14 @@ struct RealTimers::Impl {
   std::map<std::pair<Monotonic, TimerId>, std::function<void()>> queue;
   std::unordered_map<TimerId, Monotonic> due;
   TimerId next_id = 1;
-  std::jthread thread;  // last: starts when everything above exists
+  // Last: it starts when everything above exists.
+  std::jthread thread;
 };
 
 RealTimers::RealTimers(const Clock& clock) : impl_(std::make_unique<Impl>(clock)) {}
 RealTimers::~RealTimers() = default;
 
+// Equal times fire in the order in which they were set, because ids grow.
 TimerId RealTimers::At(Monotonic when, std::function<void()> fire) {
   TimerId id = 0;
   {
@@ -88,6 +97,7 @@ void RealTimers::Cancel(TimerId id) {
   impl_->due.erase(found);
 }
 
+// 256 bits of the kernel's random source.
 RealRandom::RealRandom() {
   std::random_device device;
   std::seed_seq seed{device(), device(), device(), device(),

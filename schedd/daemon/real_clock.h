@@ -18,7 +18,8 @@ class RealClock final : public Clock {
   WallTime WallNow() const override;
 };
 
-/// One thread that fires timers in order. Thread-safe; the destructor drops what has not fired.
+/// One thread that fires timers in order. Thread-safe; the destructor drops timers that have not
+/// fired.
 class RealTimers final : public TimerService {
  public:
   explicit RealTimers(const Clock& clock);

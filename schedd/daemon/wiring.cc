@@ -1,3 +1,11 @@
+// Puts every concrete class together. Start begins things in the order in which they need each
+// other: the lock of the data directory, PostgreSQL and the store, backends, dispatcher, REST and
+// gRPC (which answer /readyz with 503 until recovery is done), engine, the objects of declared
+// members, fleet, propagator, nominator. Stop ends them in the opposite order. Nothing else in the
+// tree names two adapters.
+//
+// A stop must end within ten seconds. It first ends all waits for a database that hangs; the
+// private PostgreSQL gets what is left of eight seconds, and at least two.
 #include "schedd/daemon/wiring.h"
 
 #include <fcntl.h>
@@ -14,7 +22,7 @@
 #include <mutex>
 #include <thread>
 
-#include "api/auth/authorizer.h"
+#include "api/auth/loopback.h"
 #include "api/grpc/grpc_server.h"
 #include "api/rest/rest_server.h"
 #include "api/service/registered_member.h"
@@ -42,18 +50,23 @@
 namespace muster {
 namespace {
 
+// A private PostgreSQL that does not answer is tried again this often, once a second.
 constexpr int kOpenTries = 20;
 constexpr std::chrono::seconds kOpenAgainAfter{1};
+// How long the start tries to declare the member clusters.
 constexpr std::int64_t kDeclareWithinNs = 60 * kNanosPerSecond;
-constexpr std::int64_t kStopWithinNs = 8 * kNanosPerSecond;  // of the ten that SIGTERM gives us
-constexpr std::int64_t kDatabaseStopMs = 2'000;              // the private one has at least so long
-constexpr std::chrono::seconds kReadyWithin{120};  // recovery of a million rows takes a minute
+// Of the ten seconds after SIGTERM.
+constexpr std::int64_t kStopWithinNs = 8 * kNanosPerSecond;
+// The private PostgreSQL has at least this long to stop.
+constexpr std::int64_t kDatabaseStopMs = 2'000;
+// The recovery of a million jobs takes a minute.
+constexpr std::chrono::seconds kReadyWithin{120};
 
 // Annotations that administrators write into a member's object (api/service/validate.h).
 constexpr const char* kEdited[] = {"muster.io/nodes", "muster.io/properties", "muster.io/datasets",
                                    "muster.io/draining"};
 
-// A member's object as it is stored; null if there is none.
+// The object of a member as it is stored; null if there is none.
 json::value StoredMember(const WorldView& world, const std::string& cluster) {
   const auto stored = world.objects->find({ObjectKind::kMemberCluster, "", cluster});
   if (stored == world.objects->end()) return nullptr;
@@ -61,9 +74,9 @@ json::value StoredMember(const WorldView& world, const std::string& cluster) {
   return manifest.ok() ? *manifest : json::value();
 }
 
-// The MemberCluster object of a declared cluster: what `muster get memberclusters` shows. Capacity
-// and labels are the flags'; a cordon, taints, machines, properties and data sets are the
-// administrator's and stay over restarts.
+// The MemberCluster object of a declared cluster, which `muster get memberclusters` shows. Capacity
+// and labels come from the flags; a cordon, taints, machines, properties and data sets are the
+// administrator's and outlive restarts.
 ObjectChange MemberClusterChange(const DeclaredCluster& cluster, const char* backend,
                                  const WorldView& world) {
   const ConfigView& config = *world.config;
@@ -105,6 +118,7 @@ ObjectChange NamespaceChange(const std::string& name) {
   return change;
 }
 
+// The supervisor is installed beside musterd.
 std::string SupervisorPath() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "muster-pod-supervisor";
 }
@@ -131,7 +145,7 @@ struct Daemon::Impl {
   int lock_fd = -1;
   RealClock clock;
   const std::shared_ptr<LeadTerm> lead =
-      std::make_shared<LeadTerm>(clock, limits::kLeadTermMs * kNanosPerMilli);
+      std::make_shared<LeadTerm>(clock, limits::kLeadTermMs* kNanosPerMilli);
   RealRandom random;
   Metrics metrics;
   auth::LoopbackAuthorizer authorizer;
@@ -139,7 +153,8 @@ struct Daemon::Impl {
   StoreHealth health;
   std::unique_ptr<Store> store;
   std::vector<std::unique_ptr<Backend>> backends;
-  k8s::KubernetesMembers* kubernetes = nullptr;  // one of them
+  // The one of `backends` that serves Kubernetes members.
+  k8s::KubernetesMembers* kubernetes = nullptr;
   std::unique_ptr<dispatch::Dispatcher> dispatcher;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Fleet> fleet;
@@ -148,17 +163,22 @@ struct Daemon::Impl {
   std::unique_ptr<api::SchedulerService> service;
   std::unique_ptr<api::RestServer> rest;
   std::unique_ptr<api::GrpcServer> grpc;
-  std::stop_source start;  // a stop is requested to give up the start
-  std::stop_source stop;   // of the store: its waits end soon
+  // A stop is requested to give up the start.
+  std::stop_source start;
+  // Of the store: its waits end soon.
+  std::stop_source stop;
   std::atomic<bool> was_ready = false;
-  std::promise<void> recovered;  // or given up
+  // Kept when the engine is ready, or when the start is given up.
+  std::promise<void> recovered;
   std::jthread engine_thread;
-  RealTimers timers;  // fires into the above: ends first
+  // Its timers call into the members above, so it ends first.
+  RealTimers timers;
 };
 
 namespace {
 
-// What of the configuration an administrator should know; told in the log, and by /v1/status.
+// Properties of the configuration that an administrator should know of. They are logged and shown
+// by /v1/status.
 std::vector<api::ServerWarning> WarningsOf(const DaemonConfig& config) {
   std::vector<api::ServerWarning> warnings;
   if (geteuid() == 0 && !config.local_clusters.empty()) {
@@ -173,11 +193,13 @@ std::vector<api::ServerWarning> WarningsOf(const DaemonConfig& config) {
 
 }  // namespace
 
+// The lock belongs to the open file, so it ends with the process, however it ends.
 Status Daemon::Impl::LockDataDir() {
   std::error_code failed;
   const bool made = std::filesystem::create_directories(config.data_dir, failed);
   if (failed) return InvalidArgument("cannot create " + config.data_dir + ": " + failed.message());
-  // What somebody else made keeps his mode; what is ours is passed through, not listed.
+  // A directory that existed keeps its mode. One made here may be passed through by others (to the
+  // pods' directories), but not listed.
   if (made && chmod(config.data_dir.c_str(), 0711) != 0)
     return InvalidArgument("cannot set the mode of " + config.data_dir);
   const std::string path = config.data_dir + "/musterd.lock";
@@ -189,6 +211,7 @@ Status Daemon::Impl::LockDataDir() {
   return Done{};
 }
 
+// Starts a private PostgreSQL if no URL is given, and opens the store, which migrates the schema.
 Status Daemon::Impl::OpenStore() {
   std::string url = config.postgres_url;
   if (url.empty()) {
@@ -204,8 +227,8 @@ Status Daemon::Impl::OpenStore() {
   options.clock = &clock;
   options.metrics = &metrics;
   auto opened = OpenPgStore(options);
-  // Our own server is watched and started again when it dies, so it is worth another question; a
-  // URL that leads nowhere is told at once.
+  // A private server is started again when it dies, so it is tried again. A URL that leads nowhere
+  // is an error at once.
   for (int tries = 1; postgres && tries < kOpenTries && !opened.ok() &&
                       opened.error().code == Code::kUnavailable && !start.stop_requested();
        ++tries) {
@@ -248,7 +271,7 @@ Status Daemon::Impl::MakeBackends(const std::string& instance_id) {
     backends.push_back(
         std::make_unique<simulated::SimulatedBackend>(clock, timers, std::move(options)));
   }
-  // Also without a member: one may be added.
+  // The Kubernetes backend is made even without a member, because one may be added later.
   k8s::KubernetesOptions options;
   options.instance_id = instance_id;
   options.clock = &clock;
@@ -265,8 +288,8 @@ Status Daemon::Impl::MakeBackends(const std::string& instance_id) {
   return Done{};
 }
 
-// The lead may be lost and won again meanwhile, and the database may go away and come back: that is
-// no reason to give up a start.
+// Puts the objects of the declared member clusters. Meanwhile the lead may be lost and won again,
+// and the database may go away and come back: that is no reason to give up a start.
 Status Daemon::Impl::DeclareObjects() {
   const Monotonic deadline = clock.Now() + kDeclareWithinNs;
   while (true) {
@@ -293,11 +316,11 @@ Status Daemon::Impl::TryDeclareObjects(Monotonic deadline) {
     apply.changes.push_back(MemberClusterChange(cluster, "kubernetes", *world));
   }
   std::promise<Status> promise;
-  apply.done = [&promise](Result<std::vector<ObjectApplied>> result) {
+  apply.done = [&promise](Result<std::vector<AppliedObject>> result) {
     promise.set_value(result.ok() ? Status(Done{}) : Status(result.error()));
   };
   auto done = promise.get_future();
-  // After a restart the inbox may be full of what members report of their attempts: it drains.
+  // After a restart the inbox may be full of members' reports; the engine works them off.
   while (!engine->Post(ApplyCommand(apply))) {
     if (start.stop_requested()) return Error{Code::kCancelled, "the start was given up"};
     if (clock.Now() >= deadline) return Internal("the engine refuses the member clusters");
@@ -306,8 +329,8 @@ Status Daemon::Impl::TryDeclareObjects(Monotonic deadline) {
   return done.get();
 }
 
-// A member that was declared to an earlier daemon and is not to this one: nothing new may go there,
-// and what it runs is waited for.
+// Reports members as away that were declared to an earlier daemon and are not declared to this one:
+// no new job goes there, and the jobs that run there are waited for.
 void Daemon::Impl::TellUnserved() {
   const WorldViewPtr world = engine->View();
   for (const auto& [name, member] : world->config->member_clusters) {
@@ -315,7 +338,8 @@ void Daemon::Impl::TellUnserved() {
     const auto stored = world->objects->find({ObjectKind::kMemberCluster, "", name});
     const bool registered =
         stored != world->objects->end() && !api::KubeconfigSecretOf(*stored->second).empty();
-    if (registered) continue;  // it is about to be served
+    // The fleet is about to serve it.
+    if (registered) continue;
     FactsCommand command;
     command.facts.cluster = name;
     command.facts.healthy = false;
@@ -394,14 +418,15 @@ Status Daemon::Start() {
   engine_options.settings = d.config.admission;
   engine_options.heartbeat_ms = limits::kHeartbeatMs;
   engine_options.lead = d.lead;
-  engine_options.sole_leader = d.postgres != nullptr;  // its directory is locked by this daemon
+  // Only this daemon, which holds the lock of the directory, can use the private PostgreSQL.
+  engine_options.sole_leader = d.postgres != nullptr;
   engine_options.on_ready = [&d] { d.EndRecoveryWait(); };
   d.engine = std::make_unique<Engine>(*d.store, d.clock, d.random, *d.dispatcher, d.metrics,
                                       engine_options, [&d](const std::vector<Event>& events) {
                                         d.rest->PublishEvents(events);
                                         d.grpc->PublishEvents(events);
                                       });
-  status = d.Serve();  // answers /readyz with 503 until recovery is done
+  status = d.Serve();
   if (!status.ok()) return status;
   d.dispatcher->Start([&d](Command command) { return d.engine->Post(std::move(command)); },
                       [&d] { return d.engine->View(); });
@@ -424,6 +449,7 @@ Status Daemon::Start() {
   return Done{};
 }
 
+// Ends every wait of Start; Start itself then returns an error.
 void Daemon::CancelStart() {
   impl_->start.request_stop();
   impl_->stop.request_stop();
@@ -433,7 +459,8 @@ void Daemon::CancelStart() {
 void Daemon::Stop() {
   auto& d = *impl_;
   const Monotonic all_ended = d.clock.Now() + kStopWithinNs;
-  d.stop.request_stop();  // what waits for a database that hangs waits no longer
+  // Ends waits for a database that hangs.
+  d.stop.request_stop();
   if (d.rest) d.rest->Stop();
   if (d.grpc) d.grpc->Stop();
   if (d.nominator) d.nominator->Stop();

@@ -1,4 +1,4 @@
-// Daemon: every concrete class of Muster, put together. The only file pair that names two adapters.
+// Daemon: every concrete class of Muster, put together. No other file names two adapters.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,15 @@ class Daemon {
   explicit Daemon(DaemonConfig config);
   ~Daemon();
 
-  /// Locks the data directory, starts or opens PostgreSQL, migrates, takes leadership, recovers,
-  /// declares the member clusters and serves. Returns once it is ready; on an error everything
-  /// begun is ended again.
+  /// Locks the data directory, starts or opens PostgreSQL, migrates, takes the lead, recovers,
+  /// declares the member clusters and serves. Returns when the daemon is ready; on an error Stop
+  /// ends what has begun.
   Status Start();
-  /// From another thread, once: a Start under way ends soon, with an error, and Stop is still due.
+  /// Called once, from another thread: a Start under way ends soon with an error. Stop must still
+  /// be called.
   void CancelStart();
-  /// Stops accepting, finishes commits in flight, ends the private PostgreSQL. What runs on members
-  /// goes on.
+  /// Stops accepting requests, finishes commits in flight, ends the private PostgreSQL. Jobs on
+  /// members go on.
   void Stop();
 
  private:

@@ -1,3 +1,7 @@
+// The dispatcher's worker thread and its public functions. Every public function pushes a task; the
+// worker takes tasks in order and owns all other state. After each batch of tasks it starts Ensures
+// (render.cc) and sends reports to the engine. Calls for one key stand in a lane (lanes.cc), lists
+// in listing.cc, permission to act in lead.cc.
 #include "schedd/dispatch/dispatcher.h"
 
 #include <algorithm>
@@ -9,10 +13,13 @@
 namespace muster::dispatch {
 namespace {
 
-constexpr std::int64_t kPostRetryMs = 5;  // the inbox drains some hundred commands in that time
-// Orders are bounded by admitted jobs, reports by attempts on members; neither may be lost.
+// The engine takes some hundred commands from its inbox in this time.
+constexpr std::int64_t kPostRetryMs = 5;
+// The queue has no limit of its own: orders are bounded by admitted jobs, reports by attempts on
+// members, and neither may be lost.
 constexpr std::size_t kTasks = std::numeric_limits<std::size_t>::max();
 
+// For std::visit: one lambda for each alternative.
 template <class... F>
 struct Overloads : F... {
   using F::operator()...;
@@ -41,7 +48,8 @@ void Dispatcher::Impl::Work() {
     tasks.PopAll(&arrived, more ? std::chrono::nanoseconds(0) : std::chrono::hours(1));
     for (Task& task : arrived) Handle(std::move(task));
     arrived.clear();
-    // Some at a time: what was ordered meanwhile and is more urgent does not wait for all of them.
+    // Ensures are started some at a time, so that more urgent orders that arrive meanwhile do not
+    // wait for all of them.
     more = StartEnsures();
     FlushOutbox();
   }
@@ -56,48 +64,48 @@ void Dispatcher::Impl::Handle(Task task) {
           [this](ConfirmTask& one) { Enqueue(std::move(one)); },
           [this](ListTask& one) { StartList(one.cluster); },
           [this](FactsTask& one) {
-            Backend* const backend = Serving(one.cluster);
-            if (backend == nullptr) return;
-            backend->Facts(one.cluster, [self = shared_from_this()](Result<ClusterFacts> facts) {
-              if (facts.ok())
-                self->tasks.PushAlways(ReportTask{FactsCommand{std::move(facts).value()}});
-            });
+    Backend* const backend = Serving(one.cluster);
+    if (backend == nullptr) return;
+    backend->Facts(one.cluster, [self = shared_from_this()](Result<ClusterFacts> facts) {
+      if (facts.ok()) self->tasks.PushAlways(ReportTask{FactsCommand{std::move(facts).value()}});
+    });
           },
-          [this](EnsureDone& one) { Complete(std::move(one)); },
-          [this](RemoveDone& one) { Complete(std::move(one)); },
-          [this](AcknowledgeDone& one) { Complete(std::move(one)); },
-          [this](ConfirmDone& one) { Complete(std::move(one)); },
-          [this](ListDone& one) { Complete(std::move(one)); },
+          [this](EnsureOutcome& one) { Complete(std::move(one)); },
+          [this](RemoveOutcome& one) { Complete(std::move(one)); },
+          [this](AcknowledgeOutcome& one) { Complete(std::move(one)); },
+          [this](ConfirmOutcome& one) { Complete(std::move(one)); },
+          [this](ListOutcome& one) { Complete(std::move(one)); },
           [this](RetryTask& one) {
-            lanes[one.key].delayed = false;
-            Advance(one.key);
-          },
-          [this](ReconcileTask&) {
-            // Keys that nobody ordered again were refused for good.
-            std::erase_if(lanes, [](const auto& one) {
-              return !one.second.busy && !one.second.delayed && one.second.waiting.empty();
-            });
-            for (const std::string& cluster : Served()) {
-              Handle(ListTask{cluster});
-              Handle(FactsTask{cluster});
-            }
-            TellUnserved();
-            At(options.reconcile_every_ms, ReconcileTask{});
-          },
-          [this](ReportTask& one) { Post(std::move(one.command)); },
-          [this](PostTask&) { outbox_waits = false; },
-          [this](ForgetTask&) { Forget(); },
-          [this](AskAgainTask&) { AskedAgain(); },
+    lanes[one.key].delayed = false;
+    Advance(one.key);
       },
-      task);
+      [this](ReconcileTask&) {
+    // A lane with failures and nothing to do is left over from an order that was refused
+    // for good.
+    std::erase_if(lanes, [](const auto& one) {
+      return !one.second.busy && !one.second.delayed && one.second.waiting.empty();
+    });
+    for (const std::string& cluster : Served()) {
+      Handle(ListTask{cluster});
+      Handle(FactsTask{cluster});
+    }
+    TellUnserved();
+    At(options.reconcile_every_ms, ReconcileTask{});
+      },
+      [this](ReportTask& one) { Post(std::move(one.command)); },
+      [this](PostTask&) { outbox_waits = false; }, [this](ForgetTask&) { Forget(); },
+      [this](AskAgainTask&) { AskedAgain(); },
+      }, task);
 }
 
+// Asked anew for each call, because members come and go while the daemon runs.
 Backend* Dispatcher::Impl::Serving(const std::string& cluster) const {
   std::shared_lock lock(backends_mutex);
   const auto found = backends.find(cluster);
   return found == backends.end() ? nullptr : found->second;
 }
 
+// The clusters that some backend serves now, by name.
 std::vector<std::string> Dispatcher::Impl::Served() const {
   std::shared_lock lock(backends_mutex);
   std::vector<std::string> clusters;
@@ -105,8 +113,8 @@ std::vector<std::string> Dispatcher::Impl::Served() const {
   return clusters;
 }
 
-// A member of an earlier start that this daemon has no backend for: nobody else says that it is
-// away.
+// Reports members that an earlier daemon served and this one does not: no backend would say that
+// they are away.
 void Dispatcher::Impl::TellUnserved() {
   const WorldViewPtr world = view();
   if (!world->ready) return;
@@ -122,7 +130,7 @@ void Dispatcher::Impl::TellUnserved() {
 
 void Dispatcher::Impl::Post(Command command) { outbox.push_back(std::move(command)); }
 
-// In order and never lost: what the engine cannot take now waits here.
+// Sends reports to the engine in order. If its inbox is full, all reports wait here; none is lost.
 void Dispatcher::Impl::FlushOutbox() {
   while (!outbox.empty() && !outbox_waits) {
     Command copy = outbox.front();
@@ -135,6 +143,7 @@ void Dispatcher::Impl::FlushOutbox() {
   }
 }
 
+// The timer's thread only pushes the task back into the queue.
 void Dispatcher::Impl::At(std::int64_t after_ms, Task task) {
   auto shared = std::make_shared<Task>(std::move(task));
   timers.At(clock.Now() + MillisToNanos(after_ms), [weak = weak_from_this(), shared] {
@@ -142,6 +151,8 @@ void Dispatcher::Impl::At(std::int64_t after_ms, Task task) {
   });
 }
 
+// retry_base_ms, doubled with each failure in a row up to retry_max_ms; the second half of it is
+// random, so that keys that failed together are not retried together.
 std::int64_t Dispatcher::Impl::BackoffMs(int failures) {
   std::int64_t base = options.retry_base_ms;
   for (int i = 1; i < failures && base < options.retry_max_ms; ++i) base *= 2;
@@ -166,11 +177,12 @@ void Dispatcher::Start(std::function<bool(Command)> post, std::function<WorldVie
   impl_->view = std::move(view);
   impl_->worker = std::jthread([impl = impl_.get()] { impl->Work(); });
   for (Backend* backend : impl_->all_backends) backend->Start(*this);
-  // The engine asks for lists when it has recovered; facts are wanted at once.
+  // The engine orders lists when it has recovered; facts are asked for at once.
   for (const std::string& cluster : impl_->Served()) impl_->tasks.PushAlways(FactsTask{cluster});
   impl_->At(impl_->options.reconcile_every_ms, ReconcileTask{});
 }
 
+// Backends stop first, so that no further answer arrives.
 void Dispatcher::Stop() {
   if (!impl_->worker.joinable()) return;
   for (Backend* backend : impl_->all_backends) backend->Stop();
@@ -190,6 +202,7 @@ void Dispatcher::AddCluster(const std::string& cluster, Backend& backend) {
   impl_->tasks.PushAlways(ListTask{cluster});
 }
 
+// Orders for the cluster that still come end with "not served".
 void Dispatcher::RemoveCluster(const std::string& cluster) {
   std::unique_lock lock(impl_->backends_mutex);
   impl_->backends.erase(cluster);
@@ -225,6 +238,7 @@ void Dispatcher::OnFacts(ClusterFacts facts) {
   impl_->tasks.PushAlways(ReportTask{FactsCommand{std::move(facts)}});
 }
 
+// A backend has missed reports of the member, so the member is listed.
 void Dispatcher::OnGap(const std::string& cluster) {
   impl_->gaps.Add();
   impl_->tasks.PushAlways(ListTask{cluster});

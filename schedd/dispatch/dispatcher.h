@@ -1,13 +1,14 @@
-// Dispatcher: carries the engine's committed orders to backends and their reports back as commands.
+// Dispatcher: carries the engine's committed orders to backends, and their reports back as
+// commands.
 //
-// Backend-neutral; one instance serves every member. It fetches and renders manifests off the
-// engine thread, keeps calls for one key strictly one after another, retries what failed for the
-// environment's sake with back-off and jitter, lists every member at start, after gaps and on a
-// timer (reconciliation). Whether a failure is for good is not decided here but by the engine's
-// state machine (schedd/dispatch/step): every outcome is reported, and what the engine orders again
-// is delayed by how often its key has failed. What is ordered under a lead is carried out only
-// while that lead holds (schedd/base/lead_term.h). Thread-safe; owns its threads between Start and
-// Stop.
+// It knows no backend's technology; one instance serves every member. It reads and renders
+// manifests off the engine thread, makes calls for one key strictly one after another, retries
+// calls that failed for a reason of the environment with back-off and jitter, and lists every
+// member at start, after gaps and on a timer (reconciliation). Whether a failure is final is
+// decided by the engine's state machine (schedd/dispatch/step): every outcome is reported, and an
+// order that the engine repeats is delayed by how often its key has failed. An order that was given
+// under a lead is carried out only while that lead holds (schedd/base/lead_term.h). Thread-safe;
+// owns its threads between Start and Stop.
 #pragma once
 
 #include <functional>
@@ -25,11 +26,13 @@
 namespace muster::dispatch {
 
 struct DispatcherOptions {
-  std::string instance_id;    // of this Muster installation, stamped on objects
-  std::string default_image;  // shapes::RenderOptions
+  /// Of this Muster installation; stamped on objects.
+  std::string instance_id;
+  /// Of shapes::RenderOptions.
+  std::string default_image;
   std::int64_t reconcile_every_ms = 30'000;
   std::int64_t retry_base_ms = 200, retry_max_ms = 30'000;
-  /// Asked before each call; null: nobody else can lead.
+  /// The lead is checked before each call; null: no other daemon can lead.
   std::shared_ptr<LeadTerm> lead = nullptr;
 };
 
@@ -41,17 +44,17 @@ class Dispatcher final : public OrderSink, public ObservationSink {
 
   /// Before Start; backends must outlive the dispatcher's Stop.
   void AddBackend(Backend& backend);
-  /// `post` hands commands to the engine (Engine::Post, retried here when the inbox is full);
-  /// `view` reads it.
+  /// `post` hands commands to the engine (Engine::Post; repeated here while the inbox is full);
+  /// `view` reads its world.
   void Start(std::function<bool(Command)> post, std::function<WorldViewPtr()> view);
   void Stop();
 
-  /// A member that a backend serves from now on, or no longer: any thread, after Start. The backend
+  /// A backend serves this member from now on, or no longer. Any thread, after Start. The backend
   /// was given to AddBackend.
   void AddCluster(const std::string& cluster, Backend& backend);
   void RemoveCluster(const std::string& cluster);
 
-  /// The backend of a cluster, null if none. Any thread.
+  /// The backend of a cluster; null if none serves it. Any thread.
   Backend* BackendOf(const std::string& cluster) const;
 
   void Ensure(const DispatchKey& key, JobPtr job, const std::string& expected_uid) override;
@@ -67,7 +70,8 @@ class Dispatcher final : public OrderSink, public ObservationSink {
 
  private:
   struct Impl;
-  std::shared_ptr<Impl> impl_;  // shared with callbacks and timers that are still to come
+  // Shared with callbacks and timers that are still to come.
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace muster::dispatch

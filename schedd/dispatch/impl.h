@@ -1,5 +1,5 @@
-// Dispatcher::Impl: one worker thread that owns all state; everybody else pushes tasks into its
-// queue.
+// Dispatcher::Impl: one worker thread owns all state; every other thread pushes tasks into its
+// queue. A call's answer is a task too, so no lock guards the worker's state.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,10 @@ namespace muster::dispatch {
 struct EnsureTask {
   DispatchKey key;
   JobPtr job;
-  std::string expected_uid;  // "": make it; else release or resize that object
-  Permit permit;             // as it was when it was ordered
+  /// "": create the object. Otherwise release or resize the object with this uid.
+  std::string expected_uid;
+  /// The lead at the time of the order.
+  Permit permit;
 };
 struct RemoveTask {
   DispatchKey key;
@@ -36,8 +38,10 @@ struct AcknowledgeTask {
   std::string uid;
   Permit permit;
 };
-struct ForgetTask {};     // what was ordered before it is void
-struct AskAgainTask {};   // whether the lead has been confirmed
+/// All orders before it are void.
+struct ForgetTask {};
+/// Time to check whether the lead has been confirmed.
+struct AskAgainTask {};
 struct ConfirmTask {
   DispatchKey key;
   RemoteObject object;
@@ -50,70 +54,89 @@ struct ListTask {
 struct FactsTask {
   std::string cluster;
 };
-struct EnsureDone {
+struct EnsureOutcome {
   DispatchKey key;
   Result<RemoteRef> outcome;
 };
-struct RemoveDone {
+struct RemoveOutcome {
   DispatchKey key;
-  Result<Removed> outcome;
+  Result<RemovalResult> outcome;
 };
-struct AcknowledgeDone {
+struct AcknowledgeOutcome {
   AcknowledgeTask task;
   Result<Done> outcome;
 };
-struct ConfirmDone {
+struct ConfirmOutcome {
   DispatchKey key;
   std::string uid;
   Result<Presence> outcome;
 };
-struct ListDone {
+struct ListOutcome {
   std::string cluster;
   Result<std::vector<Observation>> outcome;
 };
-/// A release that was rendered when its object was ordered: the same manifest, read once.
+/// A release that was rendered together with the creation of its object, so that the manifest is
+/// read once.
 struct ReadyRelease {
-  JobPtr job;  // as it was then
+  /// The job as it was then.
+  JobPtr job;
   DispatchOrder order;
 };
+/// The lane of `key` has waited out its back-off.
 struct RetryTask {
-  DispatchKey key;  // its lane has waited long enough
+  DispatchKey key;
 };
-struct ReconcileTask {};  // time to list everything again
+/// Time to list every member again.
+struct ReconcileTask {};
+/// An observation or facts, to be posted to the engine.
 struct ReportTask {
-  Command command;  // an observation or facts, to be posted
+  Command command;
 };
-struct PostTask {};  // the engine's inbox was full: try again
+/// The engine's inbox was full: try again.
+struct PostTask {};
 
-using Task = std::variant<EnsureTask, RemoveTask, AcknowledgeTask, ConfirmTask, ListTask, FactsTask,
-                          EnsureDone, RemoveDone, AcknowledgeDone, ConfirmDone, ListDone, RetryTask,
-                          ReconcileTask, ReportTask, PostTask, ForgetTask, AskAgainTask>;
+using Task =
+    std::variant<EnsureTask, RemoveTask, AcknowledgeTask, ConfirmTask, ListTask, FactsTask,
+                 EnsureOutcome, RemoveOutcome, AcknowledgeOutcome, ConfirmOutcome, ListOutcome,
+                 RetryTask, ReconcileTask, ReportTask, PostTask, ForgetTask, AskAgainTask>;
 
 /// The calls for one key, strictly one after another.
 struct Lane {
   std::deque<std::variant<EnsureTask, RemoveTask, AcknowledgeTask, ConfirmTask>> waiting;
-  bool busy = false;           // a call, or the question after an unknown outcome, is under way
-  bool delayed = false;        // a RetryTask is on its way
-  bool backed_off = false;     // it has come: the next call may start
-  int failures = 0;            // in a row
-  bool remove_failed = false;  // the last of them was a Remove
-  bool acknowledges = false;   // an Acknowledge waits or is under way
+  /// A call is under way, or the list after a call with an unknown outcome.
+  bool busy = false;
+  /// A RetryTask is scheduled.
+  bool delayed = false;
+  /// The RetryTask has come: the next call may start.
+  bool backed_off = false;
+  /// In a row.
+  int failures = 0;
+  /// The last of the failures was a Remove.
+  bool remove_failed = false;
+  /// An Acknowledge waits or is under way.
+  bool acknowledges = false;
 };
 
-/// Ensures of one member. What waits for the member waits here, and not with a deadline in the
-/// backend.
-struct Outgoing {
-  std::deque<EnsureTask> to_release, to_create;  // to be rendered; releases first
-  std::size_t under_way = 0;                     // until their EnsureDone
+/// The Ensures of one member. Orders that the member has no capacity for wait here, where they have
+/// no deadline, and not in the backend.
+struct EnsureQueue {
+  /// To be rendered; releases first.
+  std::deque<EnsureTask> to_release, to_create;
+  /// Sent, or being rendered; until their EnsureOutcome.
+  std::size_t under_way = 0;
 };
 
-/// Lists of one member: one at a time, asked for again if something wanted a later one.
-struct Listing {
+/// The lists of one member: one at a time; a further one follows if it was asked for meanwhile.
+struct MemberListing {
   bool busy = false, again = false;
   int failures = 0;
-  std::set<DispatchKey> unsure;                        // Ensure under way at some time of this list
-  std::vector<std::pair<DispatchKey, Error>> unknown;  // outcomes to be told after a list
-  std::size_t settles = 0;  // how many of them the list under way answers
+  /// Attempts with an Ensure or another call under way while the list is taken: their absence
+  /// proves nothing.
+  std::set<DispatchKey> unsure;
+  /// Ensures with an unknown outcome, which is reported after a list.
+  std::vector<std::pair<DispatchKey, Error>> unknown;
+  /// How many of `unknown`, from the front, the list under way settles.
+  std::size_t settles = 0;
 };
 
 struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
@@ -124,7 +147,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
   void Work();
   void Handle(Task task);
   void TellUnserved();
-  /// Null if no backend serves it.
+  /// Null if no backend serves the cluster.
   Backend* Serving(const std::string& cluster) const;
   std::vector<std::string> Served() const;
   void Post(Command command);
@@ -132,7 +155,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
   void At(std::int64_t after_ms, Task task);
   std::int64_t BackoffMs(int failures);
 
-  // lead.cc: who may not act now waits, and what may never be done any more goes.
+  // lead.cc: calls wait while the lead is not confirmed, and are dropped when it is lost.
   Permit PermitNow() const;
   bool MayBegin(const DispatchKey& key, Lane* lane);
   bool MayStart(const EnsureTask& task);
@@ -150,10 +173,10 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
   void StartRemove(RemoveTask task);
   void StartAcknowledge(AcknowledgeTask task);
   void StartConfirm(ConfirmTask task);
-  void Complete(EnsureDone done);
-  void Complete(RemoveDone done);
-  void Complete(AcknowledgeDone done);
-  void Complete(ConfirmDone done);
+  void Complete(EnsureOutcome done);
+  void Complete(RemoveOutcome done);
+  void Complete(AcknowledgeOutcome done);
+  void Complete(ConfirmOutcome done);
 
   // render.cc: manifests to orders, many at a time.
   bool StartEnsures();
@@ -170,7 +193,7 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
 
   // listing.cc
   void StartList(const std::string& cluster);
-  void Complete(ListDone done);
+  void Complete(ListOutcome done);
 
   Store& store;
   const Clock& clock;
@@ -182,19 +205,25 @@ struct Dispatcher::Impl : std::enable_shared_from_this<Impl> {
 
   BoundedQueue<Task> tasks;
   mutable std::shared_mutex backends_mutex;
-  std::map<std::string, Backend*> backends;  // by cluster; guarded by backends_mutex
-  std::vector<Backend*> all_backends;        // fixed after Start
+  /// By cluster; guarded by backends_mutex.
+  std::map<std::string, Backend*> backends;
+  /// Fixed after Start.
+  std::vector<Backend*> all_backends;
   std::function<bool(Command)> post;
   std::function<WorldViewPtr()> view;
 
-  // The worker's own.
+  // All members below belong to the worker.
   std::map<DispatchKey, Lane> lanes;
-  std::map<std::string, Listing> listings;
-  std::map<std::string, Outgoing> outgoing;  // by cluster
+  std::map<std::string, MemberListing> listings;
+  /// By cluster.
+  std::map<std::string, EnsureQueue> outgoing;
   std::map<DispatchKey, ReadyRelease> ready_releases;
-  std::deque<DispatchKey> ready_order;  // of their making; may name some that are taken
-  std::set<DispatchKey> held;           // lanes that wait for the lead
-  bool asking = false;                  // an AskAgainTask is on its way
+  /// The keys of ready_releases in the order of their making; may name some that were taken since.
+  std::deque<DispatchKey> ready_order;
+  /// Lanes that wait for the lead.
+  std::set<DispatchKey> held;
+  /// An AskAgainTask is scheduled.
+  bool asking = false;
   Monotonic waits_since{}, asked_last{};
   bool wait_told = false;
   std::deque<Command> outbox;

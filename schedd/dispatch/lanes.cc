@@ -1,4 +1,10 @@
-// Ensure, Remove, Acknowledge and Confirm, one call at a time for each key.
+// Dispatcher::Impl: the lanes. Ensure, Remove, Acknowledge and Confirm of one key run strictly one
+// after another; a key that has failed is delayed by how often it failed in a row.
+//
+// A Remove takes the place of all calls that have not begun, because the attempt is not wanted any
+// more. An Acknowledge waits behind the others, is repeated until it succeeds, and is reported to
+// nobody. A Confirm asks whether an object that its member no longer reports is really gone; no
+// attempt is lost before that is proven.
 #include <algorithm>
 #include <utility>
 
@@ -24,12 +30,12 @@ void Dispatcher::Impl::Enqueue(EnsureTask task) {
 void Dispatcher::Impl::Enqueue(RemoveTask task) {
   const DispatchKey key = task.key;
   Lane& lane = lanes[key];
-  // Whoever removes no longer wants it made: calls that have not begun do not begin. Nor need it be
-  // acknowledged: what is removed is let go.
+  // The attempt is not wanted any more, so calls that have not begun are dropped. An Acknowledge is
+  // not needed either: a removal lets the object go.
   std::erase_if(lane.waiting,
                 [](const auto& one) { return !std::holds_alternative<RemoveTask>(one); });
   lane.acknowledges = false;
-  // Nor need it wait for a back-off that was theirs.
+  // The removal does not wait for the back-off of the calls before it.
   if (!lane.remove_failed) {
     lane.failures = 0;
     lane.delayed = lane.backed_off = false;
@@ -38,6 +44,7 @@ void Dispatcher::Impl::Enqueue(RemoveTask task) {
   Advance(key);
 }
 
+// One Acknowledge at a time, and none if a removal waits.
 void Dispatcher::Impl::Enqueue(AcknowledgeTask task) {
   const DispatchKey key = task.key;
   Lane& lane = lanes[key];
@@ -51,18 +58,20 @@ void Dispatcher::Impl::Enqueue(AcknowledgeTask task) {
   Advance(key);
 }
 
-// One that waits, or a removal, will say as much.
+// A Confirm or a Remove that waits already will answer the same question.
 void Dispatcher::Impl::Enqueue(ConfirmTask task) {
   const DispatchKey key = task.key;
   Lane& lane = lanes[key];
-  const bool answered =
-      std::any_of(lane.waiting.begin(), lane.waiting.end(), [](const auto& one) {
-        return std::holds_alternative<ConfirmTask>(one) || std::holds_alternative<RemoveTask>(one);
-      });
+  const bool answered = std::any_of(lane.waiting.begin(), lane.waiting.end(), [](const auto& one) {
+    return std::holds_alternative<ConfirmTask>(one) || std::holds_alternative<RemoveTask>(one);
+  });
   if (!answered) lane.waiting.emplace_back(std::move(task));
   Advance(key);
 }
 
+// Starts the lane's next call if nothing keeps it: a call under way, a back-off, or the lead. An
+// Ensure goes into the queue of its member, from which StartEnsures takes it. A lane without calls
+// and without failures is removed.
 void Dispatcher::Impl::Advance(const DispatchKey& key) {
   const auto found = lanes.find(key);
   if (found == lanes.end()) return;
@@ -83,7 +92,7 @@ void Dispatcher::Impl::Advance(const DispatchKey& key) {
   lane.waiting.pop_front();
   lane.busy = true;
   if (auto* ensure = std::get_if<EnsureTask>(&next)) {
-    Outgoing& out = outgoing[key.cluster];
+    EnsureQueue& out = outgoing[key.cluster];
     auto& queue = ensure->expected_uid.empty() ? out.to_create : out.to_release;
     queue.push_back(std::move(*ensure));
   } else if (auto* remove = std::get_if<RemoveTask>(&next)) {
@@ -98,13 +107,13 @@ void Dispatcher::Impl::Advance(const DispatchKey& key) {
 void Dispatcher::Impl::StartConfirm(ConfirmTask task) {
   Backend* const backend = Serving(task.key.cluster);
   if (backend == nullptr) {
-    tasks.PushAlways(ConfirmDone{task.key, task.uid, NoBackend(task.key.cluster)});
+    tasks.PushAlways(ConfirmOutcome{task.key, task.uid, NoBackend(task.key.cluster)});
     return;
   }
   backend->Confirm(
       task.key, task.object, task.uid,
       [self = shared_from_this(), key = task.key, uid = task.uid](Result<Presence> outcome) {
-        self->tasks.PushAlways(ConfirmDone{key, uid, std::move(outcome)});
+    self->tasks.PushAlways(ConfirmOutcome{key, uid, std::move(outcome)});
       });
 }
 
@@ -112,29 +121,31 @@ void Dispatcher::Impl::StartAcknowledge(AcknowledgeTask task) {
   Backend* const backend = Serving(task.key.cluster);
   if (backend == nullptr) {
     const std::string cluster = task.key.cluster;
-    tasks.PushAlways(AcknowledgeDone{std::move(task), NoBackend(cluster)});
+    tasks.PushAlways(AcknowledgeOutcome{std::move(task), NoBackend(cluster)});
     return;
   }
   auto shared = std::make_shared<AcknowledgeTask>(std::move(task));
   backend->Acknowledge(shared->key, shared->object, shared->uid,
                        [self = shared_from_this(), shared](Result<Done> outcome) {
-                         self->tasks.PushAlways(AcknowledgeDone{*shared, std::move(outcome)});
-                       });
+    self->tasks.PushAlways(AcknowledgeOutcome{*shared, std::move(outcome)});
+  });
 }
 
 void Dispatcher::Impl::StartRemove(RemoveTask task) {
   Backend* const backend = Serving(task.key.cluster);
   if (backend == nullptr) {
-    tasks.PushAlways(RemoveDone{task.key, NoBackend(task.key.cluster)});
+    tasks.PushAlways(RemoveOutcome{task.key, NoBackend(task.key.cluster)});
     return;
   }
   backend->Remove(task.key, task.policy,
-                  [self = shared_from_this(), key = task.key](Result<Removed> outcome) {
-                    self->tasks.PushAlways(RemoveDone{key, std::move(outcome)});
-                  });
+                  [self = shared_from_this(), key = task.key](Result<RemovalResult> outcome) {
+    self->tasks.PushAlways(RemoveOutcome{key, std::move(outcome)});
+  });
 }
 
-void Dispatcher::Impl::Complete(EnsureDone done) {
+// An Ensure with an unknown outcome may have created the object, so a list is taken before it is
+// reported and before the lane goes on.
+void Dispatcher::Impl::Complete(EnsureOutcome done) {
   --outgoing[done.key.cluster].under_way;
   Lane& lane = lanes[done.key];
   lane.remove_failed = false;
@@ -147,7 +158,7 @@ void Dispatcher::Impl::Complete(EnsureDone done) {
          {"reason", CodeName(done.outcome.error().code)},
          {"err", done.outcome.error().detail}});
     if (done.outcome.error().code == Code::kUnknown) {
-      // It may have happened: the member is asked before anything else is done for this key.
+      // The lane stays busy until Complete(ListOutcome).
       listings[done.key.cluster].unknown.emplace_back(done.key, done.outcome.error());
       StartList(done.key.cluster);
       return;
@@ -160,7 +171,7 @@ void Dispatcher::Impl::Complete(EnsureDone done) {
   Advance(done.key);
 }
 
-void Dispatcher::Impl::Complete(RemoveDone done) {
+void Dispatcher::Impl::Complete(RemoveOutcome done) {
   Lane& lane = lanes[done.key];
   lane.busy = false;
   lane.remove_failed = !done.outcome.ok();
@@ -179,18 +190,19 @@ void Dispatcher::Impl::Complete(RemoveDone done) {
   Advance(done.key);
 }
 
-// Nobody waits for it, so nothing is reported; what is refused is ordered again with the next list
-// that still has the object.
-void Dispatcher::Impl::Complete(AcknowledgeDone done) {
+// The outcome is reported to nobody. If it failed for good, the engine orders it again when a list
+// still shows the object.
+void Dispatcher::Impl::Complete(AcknowledgeOutcome done) {
   const DispatchKey key = done.task.key;
   Lane& lane = lanes[key];
   lane.busy = false;
-  // A removal may have come meanwhile.
+  // False if a Remove was enqueued meanwhile.
   const bool wanted = std::exchange(lane.acknowledges, false);
   if (done.outcome.ok()) {
     lane.failures = 0;
   } else {
-    if (wanted) ++lane.failures;  // a removal does not wait for this one's back-off
+    // A Remove does not wait for the back-off of an Acknowledge.
+    if (wanted) ++lane.failures;
     lane.remove_failed = false;
     calls_failed.Add();
     Log(LogLevel::kWarning, "dispatch", "acknowledge_failed",
@@ -204,8 +216,8 @@ void Dispatcher::Impl::Complete(AcknowledgeDone done) {
   Advance(key);
 }
 
-// What failed is ordered again as long as the answer matters.
-void Dispatcher::Impl::Complete(ConfirmDone done) {
+// A failed Confirm is reported too; the engine orders it again as long as the answer matters.
+void Dispatcher::Impl::Complete(ConfirmOutcome done) {
   Lane& lane = lanes[done.key];
   lane.busy = false;
   lane.remove_failed = false;

@@ -1,5 +1,8 @@
-// The lead: every call is begun only while the lead it was ordered under holds. What has lost it
-// for good is dropped; what waits for the database's word waits here and is looked at again.
+// Dispatcher::Impl: the lead. Every call begins only while the lead under which it was ordered
+// holds (schedd/base/lead_term.h). If the database has not confirmed the lead lately, the call
+// waits here and is checked again every kLeadAskedAgainMs. If the lead is lost, the call is
+// dropped, here or on its way to the member. When the store fails the engine says Forget, and every
+// call that has not begun is dropped; the recovery orders again what is still wanted.
 #include <utility>
 
 #include "schedd/base/limits.h"
@@ -9,12 +12,14 @@
 namespace muster::dispatch {
 namespace {
 
-constexpr std::int64_t kSameWaitNs = 1 * kNanosPerSecond;  // asked again within it: one wait
+// Two checks within this time belong to one wait.
+constexpr std::int64_t kSameWaitNs = 1 * kNanosPerSecond;
+// A wait of this length is logged, once.
 constexpr std::int64_t kToldAfterNs = 5 * kNanosPerSecond;
 
-using Waiting = decltype(Lane::waiting)::value_type;
+using LaneTask = decltype(Lane::waiting)::value_type;
 
-const Permit& PermitOf(const Waiting& task) {
+const Permit& PermitOf(const LaneTask& task) {
   return std::visit([](const auto& one) -> const Permit& { return one.permit; }, task);
 }
 
@@ -24,27 +29,30 @@ Permit Dispatcher::Impl::PermitNow() const {
   return options.lead == nullptr ? Permit() : options.lead->Current();
 }
 
-// Whether the lane's next call may begin; if not, the lane is looked at again when it may. An
-// Ensure is asked once more when its turn comes among those of its member.
+// True if the lane's next call may begin; calls whose lead is lost are dropped. If not, the lane is
+// looked at again when the lead is confirmed. An Ensure only enters the queue of its member now;
+// MayStart checks its lead when its turn comes.
 bool Dispatcher::Impl::MayBegin(const DispatchKey& key, Lane* lane) {
   while (!lane->waiting.empty() && PermitOf(lane->waiting.front()).IsVoid()) {
     if (std::holds_alternative<AcknowledgeTask>(lane->waiting.front())) lane->acknowledges = false;
     lane->waiting.pop_front();
   }
   if (lane->waiting.empty()) return false;
-  const Waiting& next = lane->waiting.front();
+  const LaneTask& next = lane->waiting.front();
   if (std::holds_alternative<EnsureTask>(next) || PermitOf(next).Holds()) return true;
   held.insert(key);
   AskAgain();
   return false;
 }
 
+// True if the Ensure may be rendered and sent now.
 bool Dispatcher::Impl::MayStart(const EnsureTask& task) {
   if (task.permit.Holds()) return true;
   AskAgain();
   return false;
 }
 
+// Schedules the next check, and logs a wait that has become long.
 void Dispatcher::Impl::AskAgain() {
   if (std::exchange(asking, true)) return;
   At(limits::kLeadAskedAgainMs, AskAgainTask{});
@@ -60,12 +68,13 @@ void Dispatcher::Impl::AskAgain() {
       {{"err", "the database has not confirmed lately that this daemon leads"}});
 }
 
-// What waits to be rendered is looked at after every task.
+// Ensures that wait for the lead need nothing here: StartEnsures looks at them after every task.
 void Dispatcher::Impl::AskedAgain() {
   asking = false;
   for (const DispatchKey& key : std::exchange(held, {})) Advance(key);
 }
 
+// Drops Ensures at the front of a queue whose lead is lost; their lanes go on.
 void Dispatcher::Impl::DropVoid(std::deque<EnsureTask>* queue) {
   while (!queue->empty() && queue->front().permit.IsVoid()) {
     const DispatchKey key = queue->front().key;
@@ -75,7 +84,8 @@ void Dispatcher::Impl::DropVoid(std::deque<EnsureTask>* queue) {
   }
 }
 
-// Calls that are under way end by themselves; their lanes stay until then.
+// Drops all calls that have not begun. Calls that are under way end by themselves; their lanes stay
+// until then.
 void Dispatcher::Impl::Forget() {
   for (auto& [cluster, out] : outgoing) {
     for (auto* queue : {&out.to_release, &out.to_create}) {

@@ -1,5 +1,7 @@
-// Lists of members: one at a time each, with what may have changed while it was taken marked as
-// unsure.
+// Dispatcher::Impl: lists of members, one at a time for each member. An attempt with an Ensure
+// under way while the list is taken is marked as unsure: it may be missing although its object
+// exists. A list also settles the Ensures whose outcome was unknown before it began: their outcome
+// is reported after the list, so that the engine knows the object by then if it exists.
 #include "schedd/dispatch/impl.h"
 #include "schedd/telemetry/log.h"
 
@@ -7,10 +9,10 @@ namespace muster::dispatch {
 
 void Dispatcher::Impl::StartList(const std::string& cluster) {
   Backend* const backend = Serving(cluster);
-  Listing& listing = listings[cluster];
+  MemberListing& listing = listings[cluster];
   if (backend == nullptr) {
-    // Not ours to ask: what waits for the answer is told as it is.
-    tasks.PushAlways(ListDone{
+    // No backend can list it. The error ends the list at once.
+    tasks.PushAlways(ListOutcome{
         cluster, Unavailable("member cluster " + cluster + " is not served by this daemon")});
     return;
   }
@@ -23,23 +25,25 @@ void Dispatcher::Impl::StartList(const std::string& cluster) {
   for (auto lane = lanes.begin(); lane != lanes.end(); ++lane) {
     if (lane->second.busy && lane->first.cluster == cluster) listing.unsure.insert(lane->first);
   }
-  // Outcomes that came before this list are settled by it.
+  // Ensures with an unknown outcome from before this list are settled by it.
   for (const auto& [key, error] : listing.unknown) listing.unsure.erase(key);
   listing.settles = listing.unknown.size();
   backend->List(cluster,
                 [self = shared_from_this(), cluster](Result<std::vector<Observation>> outcome) {
-                  self->tasks.PushAlways(ListDone{cluster, std::move(outcome)});
-                });
+    self->tasks.PushAlways(ListOutcome{cluster, std::move(outcome)});
+  });
 }
 
-void Dispatcher::Impl::Complete(ListDone done) {
-  Listing& listing = listings[done.cluster];
+// A failed list is repeated after a back-off. A list that was asked for meanwhile starts now.
+void Dispatcher::Impl::Complete(ListOutcome done) {
+  MemberListing& listing = listings[done.cluster];
   listing.busy = false;
   if (!done.outcome.ok()) {
     calls_failed.Add();
     Log(LogLevel::kWarning, "dispatch", "list_failed",
         {{"cluster", done.cluster}, {"err", done.outcome.error().detail}});
-    // The reconcile timer lists a member of another daemon again soon enough.
+    // A member that this daemon does not serve is not tried again; if that changes, AddCluster
+    // orders a list.
     if (Serving(done.cluster) == nullptr) return;
     listing.again = false;
     At(BackoffMs(++listing.failures), ListTask{done.cluster});

@@ -1,5 +1,14 @@
-// Manifests to orders: read many at once from the store, rendered with what admission decided,
-// together with the ConfigMaps and Secrets that the pods refer to.
+// Dispatcher::Impl: from Ensures to orders. Manifests are read many at once from the store and
+// rendered by schedd/shapes with what admission decided, together with the ConfigMaps and Secrets
+// to which the pods refer. A reference that does not exist is waited for a few times, then the
+// attempt is refused.
+//
+// Of one member at most kUnderWay Ensures are under way; the others wait in its EnsureQueue without
+// a deadline, so a member that takes five a second is in time with all of them. Releases go before
+// creations. Removals and acknowledgements need no manifest and do not pass here.
+//
+// The release of an object that is created suspended follows soon after its creation, as a rule. It
+// is rendered together with the creation and kept, so that the manifest is read once.
 #include <algorithm>
 
 #include "schedd/dispatch/impl.h"
@@ -10,12 +19,15 @@
 namespace muster::dispatch {
 namespace {
 
-constexpr std::size_t kManifestsAtOnce = 256;  // some hundred kilobytes in memory
-// Of one member: enough for all its connections, and few enough that a slow one (five a second)
-// is done with the last before the backend's deadline for it.
+// Some hundred kilobytes in memory.
+constexpr std::size_t kManifestsAtOnce = 256;
+// Ensures of one member under way: enough for all its connections, and few enough that a slow
+// member (five a second) finishes the last before the backend's deadline for it.
 constexpr std::size_t kUnderWay = 64;
-constexpr std::size_t kReadyReleases = 1024;  // some megabytes
-constexpr int kReferenceTries = 5;  // a ConfigMap applied just after its job is still waited for
+// Releases kept ready: some megabytes.
+constexpr std::size_t kReadyReleases = 1024;
+// A ConfigMap that is applied just after its job is still waited for.
+constexpr int kReferenceTries = 5;
 
 ManifestText ToText(const shapes::RenderedObject& object) {
   return {object.api_version, object.kind, object.ns, object.name, WriteJson(object.manifest)};
@@ -25,11 +37,12 @@ Error NotServed() { return Unavailable("it is not served by this daemon"); }
 
 }  // namespace
 
-// True if there are more to be started at once.
+// Takes Ensures from the queues of all members and starts them. True if more can be started at
+// once.
 bool Dispatcher::Impl::StartEnsures() {
   std::vector<EnsureTask> batch;
   for (auto& [cluster, out] : outgoing) {
-    // Creations are begun some at a time, so that their manifests are one read.
+    // Creations start when half of the calls have ended, so that one read brings many manifests.
     const bool create = out.under_way <= kUnderWay / 2;
     while (out.under_way < kUnderWay && batch.size() < kManifestsAtOnce) {
       auto& queue = !out.to_release.empty() || !create ? out.to_release : out.to_create;
@@ -49,7 +62,7 @@ bool Dispatcher::Impl::StartEnsures() {
     for (std::size_t i = 0; i < batch.size(); ++i) {
       Backend* const backend = Serving(batch[i].key.cluster);
       if (backend == nullptr) {
-        tasks.PushAlways(EnsureDone{batch[i].key, NotServed()});
+        tasks.PushAlways(EnsureOutcome{batch[i].key, NotServed()});
         continue;
       }
       Send(batch[i], *backend,
@@ -60,10 +73,11 @@ bool Dispatcher::Impl::StartEnsures() {
   return batch.size() >= kManifestsAtOnce;
 }
 
+// Sends a release that is ready; any other Ensure is left to be rendered.
 void Dispatcher::Impl::Begin(EnsureTask task, std::vector<EnsureTask>* to_render) {
   Backend* const backend = Serving(task.key.cluster);
   if (backend == nullptr) {
-    tasks.PushAlways(EnsureDone{task.key, NotServed()});
+    tasks.PushAlways(EnsureOutcome{task.key, NotServed()});
   } else if (auto order = TakeReady(task)) {
     Send(task, *backend, std::move(*order));
   } else {
@@ -71,16 +85,15 @@ void Dispatcher::Impl::Begin(EnsureTask task, std::vector<EnsureTask>* to_render
   }
 }
 
-void Dispatcher::Impl::Send(const EnsureTask& task, Backend& backend,
-                            Result<DispatchOrder> order) {
+void Dispatcher::Impl::Send(const EnsureTask& task, Backend& backend, Result<DispatchOrder> order) {
   const DispatchKey& key = task.key;
   if (!order.ok()) {
-    tasks.PushAlways(EnsureDone{key, order.error()});
+    tasks.PushAlways(EnsureOutcome{key, order.error()});
     return;
   }
-  // Reading its manifest may have taken long.
+  // Reading the manifest may have taken longer than the lead.
   if (!task.permit.Holds()) {
-    tasks.PushAlways(EnsureDone{key, NotLeading()});
+    tasks.PushAlways(EnsureOutcome{key, NotLeading()});
     return;
   }
   order->permit = task.permit;
@@ -89,7 +102,7 @@ void Dispatcher::Impl::Send(const EnsureTask& task, Backend& backend,
     listing->second.unsure.insert(key);
   }
   backend.Ensure(*order, [self = shared_from_this(), key](Result<RemoteRef> outcome) {
-    self->tasks.PushAlways(EnsureDone{key, std::move(outcome)});
+    self->tasks.PushAlways(EnsureOutcome{key, std::move(outcome)});
   });
 }
 
@@ -97,9 +110,10 @@ Result<DispatchOrder> Dispatcher::Impl::MakeOrder(const EnsureTask& task,
                                                   const std::string& manifest,
                                                   const WorldView& world, const Backend& backend) {
   const auto parsed = ParseJson(manifest);
-  // A stored manifest was valid once: another try would not change this.
+  // The stored manifest was valid once, so another try would fail in the same way.
   if (!parsed.ok()) return Error{Code::kInvalidArgument, "its stored manifest cannot be read"};
-  // What has a uid on record is released; what has none may not run before it has one.
+  // An attempt with a uid on record is released. An attempt without one must not run before its uid
+  // is recorded, so it is created suspended where the member can.
   const bool suspended = task.expected_uid.empty() && (backend.CreatesSuspended(task.key.cluster) ||
                                                        IsRunByMemberQueue(*task.job));
   auto order = Rendered(task, *parsed, world, suspended);
@@ -107,6 +121,7 @@ Result<DispatchOrder> Dispatcher::Impl::MakeOrder(const EnsureTask& task,
   return order;
 }
 
+// The order that the backend carries out: object, dependents, and the fields that mark it as ours.
 Result<DispatchOrder> Dispatcher::Impl::Rendered(const EnsureTask& task,
                                                  const json::value& manifest,
                                                  const WorldView& world, bool suspended) const {
@@ -132,7 +147,8 @@ Result<DispatchOrder> Dispatcher::Impl::Rendered(const EnsureTask& task,
   return order;
 }
 
-// The release of what is being made follows in a moment, as a rule.
+// Renders the release of an object that is created now; the oldest ones are dropped beyond
+// kReadyReleases.
 void Dispatcher::Impl::KeepReady(const EnsureTask& task, const json::value& manifest,
                                  const WorldView& world) {
   auto release = Rendered(task, manifest, world, false);
@@ -145,8 +161,8 @@ void Dispatcher::Impl::KeepReady(const EnsureTask& task, const json::value& mani
   }
 }
 
-// Nothing if it must be rendered: it was made by an earlier daemon or long ago, or the job has
-// another size or admission by now.
+// nullopt if the release must be rendered: the object was created by an earlier daemon or long ago,
+// or the job's size or admission has changed since.
 std::optional<DispatchOrder> Dispatcher::Impl::TakeReady(const EnsureTask& task) {
   if (task.expected_uid.empty()) return std::nullopt;
   const auto found = ready_releases.find(task.key);
@@ -162,6 +178,8 @@ std::optional<DispatchOrder> Dispatcher::Impl::TakeReady(const EnsureTask& task)
   return order;
 }
 
+// Adds the ConfigMaps and Secrets. A missing one is kUnavailable, so that the engine tries again,
+// and kFailedPrecondition after kReferenceTries failures.
 Status Dispatcher::Impl::AddReferences(const JobRecord& job, const json::value& manifest,
                                        const WorldView& world, DispatchOrder* order) const {
   for (const shapes::ObjectReference& reference : shapes::ReferencedObjects(job, manifest)) {

@@ -1,25 +1,22 @@
-// Recovery: at start and after every failed write, everything optimistic is dropped and the world
-// is read again from the store, recomputed, compared, and its attempts are driven on from the state
-// their rows are in.
+// A recovery takes the lead (a new epoch, which fences every earlier one), reads the store, and
+// puts each owner back into the state that its rows imply. Then every attempt goes on from its row:
+// what was decided is ordered again, what may run is looked for in its member's list, what was
+// being removed is removed.
+#include "schedd/engine/recovery.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "schedd/base/limits.h"
-#include "schedd/engine/leaving_impl.h"
-#include "schedd/engine/remote_objects.h"
-#include "schedd/engine/stand_ins_impl.h"
-#include "schedd/shapes/config/queue_objects.h"
+#include "schedd/engine/context/object_names.h"
+#include "schedd/engine/live/remote_objects.h"
 #include "schedd/telemetry/log.h"
-#include "schedd/text/json.h"
 
 namespace muster {
 namespace {
 
-constexpr std::chrono::milliseconds kLeadWait{
-    1000};  // one try; between tries the loop stays responsive
-// A member that has not said what it has by then is not waited for.
-constexpr std::int64_t kListsWithinNs = 10 * kNanosPerSecond;
+// One try; between tries the loop stays responsive.
+constexpr std::chrono::milliseconds kLeadWait{1000};
 constexpr std::int64_t kBackoffMs = 50;
 constexpr std::int64_t kBackoffMaxMs = 2000;
 
@@ -30,158 +27,103 @@ std::int64_t Backoff(int failures, Random& random) {
          kNanosPerMilli;
 }
 
-void TakeRows(std::vector<SetAsideObject> set_aside, const std::vector<WorkPtr>& works,
-              const std::vector<SnapshotPtr>& snapshots, LiveState* live) {
-  for (SetAsideObject& object : set_aside) {
-    live->set_aside[{object.cluster, object.remote_uid}] = std::move(object);
-  }
-  for (const WorkPtr& work : works) live->works.works.insert_or_assign(KeyOf(*work), work);
-  for (const SnapshotPtr& one : snapshots) {
-    live->works.snapshots.insert_or_assign(KeyOf(*one), one);
-  }
-}
-
-void TakeDispatches(std::vector<DispatchRow> rows, LiveState* live) {
-  for (DispatchRow& row : rows) {
-    if (row.state == DispatchState::kGone) continue;
-    live->names[NameHash(row)] = row.key;
-    live->dispatches[row.key] = std::move(row);
-  }
-}
-
-// Whoever led in between may have been stopped since: what he may still send in his term comes
-// before anything of ours.
+// Another daemon that led in between may have been stopped since: the orders that it may still send
+// in its term come before any of ours.
 void BeginTerm(const EngineOptions& options, Epoch before, const Lease& lease, Monotonic asked,
                Monotonic led) {
   if (options.lead == nullptr) return;
-  const bool nobody_between = before.value == 0
-                                  ? options.sole_leader || lease.epoch.value == 1
-                                  : lease.epoch.value == before.value + 1;
-  options.lead->Begin(lease.epoch, asked,
-                      nobody_between ? led : led + options.lead->length_ns());
+  const bool nobody_between = before.value == 0 ? options.sole_leader || lease.epoch.value == 1
+                                                : lease.epoch.value == before.value + 1;
+  options.lead->Begin(lease.epoch, asked, nobody_between ? led : led + options.lead->length_ns());
 }
 
 }  // namespace
 
-bool Engine::Impl::Recover() {
-  const auto fail = [this](const char* step, const Error& error) {
-    Log(LogLevel::kWarning, "engine", "recovery_waits",
-        {{"reason", step}, {"err", error.detail}, {"attempt", std::int64_t{recovery_failures}}});
-    not_ready_reason = std::string(step) + ": " + error.detail;
-    next_recovery = clock.Now() + Backoff(recovery_failures++, random);
-    dirty = true;
-    return false;
-  };
-  const Epoch before = epoch;
-  const Monotonic asked = clock.Now();
-  const auto lease = store.Lead(options.holder, kLeadWait);
-  if (!lease.ok()) return fail("waiting for leadership", lease.error());
-  epoch = lease->epoch;
-  BeginTerm(options, before, *lease, asked, clock.Now());
-  const WallTime since{SaturatingSub(clock.WallNow().us, MillisToMicros(options.finished_kept_ms))};
-  auto loaded = store.Load(epoch, since);
-  if (!loaded.ok()) return fail("reading the database", loaded.error());
-  pending_news.Clear();
+const std::string& Recovery::Problem() const {
+  return problem_.empty() ? owners_.commits.failure() : problem_;
+}
+
+bool Recovery::Fail(const char* step, const Error& error) {
+  Log(LogLevel::kWarning, "engine", "recovery_waits",
+      {{"reason", step}, {"err", error.detail}, {"attempt", std::int64_t{failures_}}});
+  problem_ = std::string(step) + ": " + error.detail;
+  next_try_ = owners_.context.clock.Now() + Backoff(failures_++, owners_.context.random);
+  owners_.commits.MarkChanged();
+  return false;
+}
+
+bool Recovery::Try() {
+  EngineContext& context = owners_.context;
+  const Epoch before = owners_.commits.epoch();
+  const Monotonic asked = context.clock.Now();
+  const auto lease = context.store.Lead(context.options.holder, kLeadWait);
+  if (!lease.ok()) return Fail("waiting for leadership", lease.error());
+  owners_.commits.BeginEpoch(lease->epoch);
+  BeginTerm(context.options, before, *lease, asked, context.clock.Now());
+  const WallTime since{
+      SaturatingSub(context.clock.WallNow().us, MillisToMicros(context.options.finished_kept_ms))};
+  auto loaded = context.store.Load(lease->epoch, since);
+  if (!loaded.ok()) return Fail("reading the database", loaded.error());
   Rebuild(std::move(loaded).value());
-  recovery_failures = 0;
-  heard_at = clock.Now();
-  store_failed = false;
-  ready = true;
-  dirty = true;
+  failures_ = 0;
+  problem_.clear();
+  owners_.commits.Resume();
   Redrive();
   Log(LogLevel::kInfo, "engine", "recovered",
-      {{"epoch", epoch.value},
-       {"jobs", static_cast<std::int64_t>(live.jobs.size())},
-       {"pending", static_cast<std::int64_t>(live.pending.size())}});
+      {{"epoch", lease->epoch.value},
+       {"jobs", static_cast<std::int64_t>(owners_.jobs.all().size())},
+       {"pending", static_cast<std::int64_t>(owners_.waiting.queues().size())}});
   return true;
 }
 
-void Engine::Impl::Rebuild(Loaded loaded) {
-  live = LiveState{};
-  committed = CommittedState{};
-  tx = Transaction{};
-  configs_in_flight = 0;
-  reports.clear();
-  lazy.clear();
-  stand_ins->Clear();
-  verdicts.clear();
-  to_sweep.clear();
-  to_recheck.clear();
-  waits_for_room.clear();
-  released.clear();
-  forgotten.clear();
-  finished_after.clear();
-  if (options.settings->retain_finished_s) {
-    finished_after = {
-        {JobState::kSucceeded, {}}, {JobState::kFailed, {}}, {JobState::kCancelled, {}}};
-  }
-  ttls.clear();
-  retirements.clear();
-  live.last_job_id = loaded.last_job_id;
-  live.last_seq = committed.last_seq = loaded.last_seq;
-  next_forgetting = clock.Now() + limits::kForgetKeysEveryMs * kNanosPerMilli;
-  RebuildObjects(loaded.objects);
-  const core::QuotaTreePtr tree = core::QuotaTree::Build(*live.config);
-  live.planned = committed.ledger = Ledger(tree, options.settings);
-  live.holders = core::Holders(tree);
-  alarms.clear();
-  alarm_of.clear();
-  unready.clear();
-  waits_for_pods = false;
-  second_passes = {};
-  openings.clear();
-  placed_jobs.Clear();
-  placed_jobs.Configure(live.config, live.jobs);
-  forest_known = false;
-  fair = FairUseTracker(options.settings);
-  fair.Restore(loaded.fair_use);
-  next_fair_sample = clock.Now();
-  live.pending.Configure(live.config, tree, options.settings);
-  for (const JobPtr& job : loaded.jobs) {
-    committed.jobs.Put(job);
-    if (IsTerminal(job->state)) ScheduleRetirement(*job);
-    Enter(job);
-  }
-  committed.ledger = live.planned;
-  TakeDispatches(std::move(loaded.dispatches), &live);
-  TakeRows(std::move(loaded.set_aside), loaded.works, loaded.snapshots, &live);
-  committed.set_aside = std::make_shared<const SetAside>(live.set_aside);
-  committed.works = std::make_shared<const WorkTable>(live.works);
-  strays.clear();
-  stray_lists.clear();
-  held_ends.Clear();
-  unlisted.clear();
-  lists_due = clock.Now() + kListsWithinNs;
-  leaving->Configure();
+void Recovery::Rebuild(StoredWorld loaded) {
+  auto [config, objects] = Configuration::Read(loaded.objects, loaded.last_seq);
+  owners_.config.Set(std::move(config), std::move(objects));
+  const core::QuotaTreePtr tree = core::QuotaTree::Build(*owners_.config.view());
+  owners_.waiting.Reset(tree);
+  owners_.jobs.Reset(tree, loaded.fair_use);
+  owners_.alarms.Reset();
+  owners_.stand_ins.Reset();
+  owners_.checks.Clear();
+  owners_.submissions.Reset(loaded.last_job_id);
+  owners_.retention.Reset();
+  owners_.machines.Reset();
+  owners_.decider.Reset();
+  CommittedState committed = ReadJobs(loaded);
+  owners_.rows.Reset(std::move(loaded.dispatches));
+  owners_.orphans.Reset(std::move(loaded.set_aside));
+  owners_.works.Reset(loaded.works, loaded.snapshots);
+  committed.set_aside = std::make_shared<const SetAsideObjects>(owners_.orphans.set_aside());
+  committed.works = std::make_shared<const WorkTable>(owners_.works.table());
+  owners_.commits.Reset(std::move(committed), loaded.last_seq);
+  owners_.leaving.Configure();
   CorrectUsage(loaded.usage);
 }
 
-void Engine::Impl::RebuildObjects(const std::vector<ObjectPtr>& objects) {
-  auto config = std::make_shared<ConfigView>();
-  auto table = std::make_shared<ObjectTable>();
-  for (const ObjectPtr& object : objects) {
-    table->insert_or_assign({object->kind, object->ns, object->name}, object);
-    const auto manifest = ParseJson(object->manifest);
-    const Status applied = manifest.ok() ? shapes::ApplyTo(config.get(), object->kind, *manifest)
-                                         : Status(manifest.error());
-    if (!applied.ok()) {
-      Log(LogLevel::kError, "engine", "stored_object_unreadable",
-          {{"reason", ObjectName(*object)}, {"err", applied.error().detail}});
-    }
+// The jobs enter the live world, and the committed one is equal to it.
+CommittedState Recovery::ReadJobs(const StoredWorld& loaded) {
+  CommittedState committed;
+  committed.config = owners_.config.view();
+  committed.objects = owners_.config.objects();
+  for (const JobPtr& job : loaded.jobs) {
+    committed.jobs.Put(job);
+    if (IsTerminal(job->state)) owners_.retention.Schedule(*job);
+    owners_.jobs.Enter(job);
   }
-  config->version = live.last_seq;
-  live.config = committed.config = std::move(config);
-  live.objects = committed.objects = std::move(table);
+  committed.ledger = owners_.jobs.planned();
+  return committed;
 }
 
-void Engine::Impl::CorrectUsage(const std::vector<UsageRow>& stored) {
+// Rows of amounts are a record for others; what counts is computed from the jobs. A row that
+// differs tells of a fault, and is written anew.
+void Recovery::CorrectUsage(const std::vector<UsageRow>& stored) {
   std::map<UsagePair, std::int64_t> rows;
   for (const UsageRow& row : stored)
     rows[{row.cluster_queue, row.flavor, row.resource}] = row.amount;
-  const core::Usage& usage = live.planned.usage();
+  const core::Usage& usage = owners_.jobs.planned().usage();
   const core::QuotaTree& tree = usage.tree();
   Transaction touched;
-  for (const JobPtr& job : HoldersOf(committed.jobs)) {
+  for (const JobPtr& job : HoldersOf(owners_.commits.committed().jobs)) {
     if (job->admission != nullptr) touched.Touch(*job->admission);
   }
   for (const auto& [pair, amount] : rows) touched.usage.insert(pair);
@@ -194,109 +136,80 @@ void Engine::Impl::CorrectUsage(const std::vector<UsageRow>& stored) {
     const std::int64_t was = row == rows.end() ? 0 : row->second;
     if (was == actual) continue;
     Log(LogLevel::kError, "engine", "usage_corrected", {{"queue", queue}, {"reason", resource}});
-    metrics.corrections.Add();
-    tx.usage.insert(pair);
+    owners_.context.metrics.corrections.Add();
+    owners_.commits.tx().usage.insert(pair);
   }
 }
 
-// Every attempt goes on from its row: what was decided is asked for again, what may run is looked
-// for, what was being removed is removed.
-void Engine::Impl::Redrive() {
-  std::vector<DispatchKey> keys;
-  std::set<std::string> clusters;
-  for (const auto& [name, member] : live.config->member_clusters) {
-    clusters.insert(name);
+void Recovery::Redrive() {
+  std::set<std::string> to_list, unlisted;
+  for (const auto& [name, member] : owners_.config.view()->member_clusters) {
+    to_list.insert(name);
     if (member.backend == "kubernetes") unlisted.insert(name);
   }
-  for (const auto& [key, row] : live.dispatches) keys.push_back(key);
-  for (const DispatchKey& key : keys) {
-    const DispatchRow row = live.dispatches.at(key);
-    const auto job = live.jobs.find(row.job);
-    if (job == live.jobs.end()) {
-      forgotten.push_back(row.job);
-    } else if (IsLive(row.state) &&
-               (!IsDispatched(job->second->state) || CurrentKey(*job->second) != key)) {
-      StepRow(key, dispatch::RevokeRequested{true}, nullptr);
-      metrics.corrections.Add();
-      continue;
-    }
-    const dispatch::StepResult result = dispatch::Step(row, dispatch::Recovered{});
-    if (result.action == dispatch::Action::kList) {
-      clusters.insert(key.cluster);
-    } else if (result.action != dispatch::Action::kNone) {
-      tx.orders.push_back({result.action, key, job == live.jobs.end() ? nullptr : job->second,
-                           row.remote_uid, ObjectOf(row)});
-    }
+  owners_.reports.Reset(std::move(unlisted));
+  std::vector<DispatchKey> keys;
+  for (const auto& [key, row] : owners_.rows.all()) keys.push_back(key);
+  for (const DispatchKey& key : keys) RedriveRow(key, &to_list);
+  for (const std::string& cluster : to_list) owners_.commits.OrderList(cluster);
+  for (const JobPtr& job : HoldersOf(owners_.commits.committed().jobs)) {
+    if (IsDispatched(job->state)) RedriveHolder(job);
   }
-  for (const std::string& cluster : clusters) {
-    tx.orders.push_back({dispatch::Action::kList, DispatchKey{{}, 0, cluster}});
+  owners_.lost_members.Restore();
+  CleanUpDeleted();
+  owners_.configuration.DrainStopped();
+  owners_.node_failures.Check();
+  owners_.checks.RecheckAfterRecovery();
+}
+
+void Recovery::RedriveRow(const DispatchKey& key, std::set<std::string>* to_list) {
+  const DispatchRow row = *owners_.rows.Find(key);
+  const JobPtr job = owners_.jobs.Find(row.job);
+  if (job == nullptr) {
+    owners_.retention.AddForgotten(row.job);
+  } else if (IsLive(row.state) && (!IsDispatched(job->state) || CurrentKey(*job) != key)) {
+    owners_.attempts.Step(key, dispatch::RevokeRequested{true}, nullptr);
+    owners_.context.metrics.corrections.Add();
+    return;
   }
-  for (const JobPtr& job : HoldersOf(committed.jobs)) {
-    if (!IsDispatched(job->state)) continue;
-    const auto row = live.dispatches.find(CurrentKey(*job));
-    if (row != live.dispatches.end() && IsLive(row->second.state)) {
-      if (job->admission_state != nullptr && job->admission_state->scale)
-        stand_ins->ResizeWhenDurable(*job);
-      continue;
-    }
-    Log(LogLevel::kError, "engine", "attempt_without_row", {{"job", job->id.value}});
-    metrics.corrections.Add();
-    if (!MayRequeue(*job)) {
-      EndJob(job, JobEvent::kFail, Reason::kLost, "Its attempt had no record", nullptr);
-      continue;
-    }
-    if (changes::IsRequeuing(*job)) {
-      RequeueStopped(job);
-      continue;
-    }
-    EvictFor(job, Reason::kRequeued,
-             {std::string(ReasonName(Reason::kRequeued)), "", "Its attempt had no record"});
+  const dispatch::StepResult result = dispatch::Step(row, dispatch::Recovered{});
+  if (result.action == dispatch::Action::kList) {
+    to_list->insert(key.cluster);
+  } else if (result.action != dispatch::Action::kNone) {
+    owners_.commits.tx().orders.push_back({result.action, key, job, row.remote_uid, ObjectOf(row)});
   }
-  RestoreLost();
-  std::vector<std::string> told;
-  for (const auto& [cluster, one] : facts) told.push_back(cluster);
-  for (const std::string& cluster : told) LoseRecreated(cluster);
+}
+
+// A job that runs must have a live row. One without is a fault: it is tried again if it may be.
+void Recovery::RedriveHolder(const JobPtr& job) {
+  const DispatchRow* row = owners_.rows.Find(CurrentKey(*job));
+  if (row != nullptr && IsLive(row->state)) {
+    if (job->admission_state != nullptr && job->admission_state->scale)
+      owners_.stand_ins.ResizeWhenDurable(*job);
+    return;
+  }
+  Log(LogLevel::kError, "engine", "attempt_without_row", {{"job", job->id.value}});
+  owners_.context.metrics.corrections.Add();
+  Attempts& attempts = owners_.attempts;
+  if (!MayRequeue(*job)) {
+    attempts.End(job, JobEvent::kFail, Reason::kLost, "Its attempt had no record", nullptr);
+  } else if (changes::IsRequeuing(*job)) {
+    attempts.RequeueStopped(job);
+  } else {
+    attempts.EvictFor(
+        job, Reason::kRequeued,
+        {std::string(ReasonName(Reason::kRequeued)), "", "Its attempt had no record"});
+  }
+}
+
+// Deletions that were under way go on.
+void Recovery::CleanUpDeleted() {
   std::vector<JobPtr> doomed;
-  committed.jobs.ForEach(JobId{}, [&](const JobPtr& job) {
+  owners_.commits.committed().jobs.ForEach(JobId{}, [&](const JobPtr& job) {
     if (job->deletion_requested && IsTerminal(job->state)) doomed.push_back(job);
     return true;
   });
-  for (const JobPtr& job : doomed) CleanUp(job);
-  DrainStopped();
-  CheckMachines();
-  RecheckAfterRecovery();
-}
-
-void Engine::Impl::RefuseWhileNotReady(Command& command) {
-  if (auto* seen = std::get_if<FactsCommand>(&command)) {
-    TakeFacts(std::move(seen->facts));  // recovery lists every member
-    dirty = true;
-    return;
-  }
-  // Reports on attempts have nobody to answer and are dropped: recovery lists every member.
-  std::visit(
-      [this](auto& one) {
-        if constexpr (requires { one.done; }) {
-          answers.push_back(
-              [done = std::move(one.done), error = Unavailable("not ready: " + not_ready_reason)] {
-                done(error);
-              });
-        }
-      },
-      command);
-}
-
-// Answers what was decided but never sent.
-void Engine::Impl::FailWaiting(const Error& error) {
-  for (auto& group : gathering.groups) {
-    answers.push_back([done = std::move(group.done), error] { done(error); });
-    inflight_submissions -= group.count;
-  }
-  gathering = AcceptBatch{};
-  for (Waiter& waiter : tx.waiters) {
-    answers.push_back([waiter = std::move(waiter), error] { waiter(&error); });
-  }
-  tx = Transaction{};
+  for (const JobPtr& job : doomed) owners_.attempts.CleanUp(job);
 }
 
 }  // namespace muster

@@ -6,6 +6,7 @@
 #include "schedd/base/limits.h"
 #include "schedd/core/preempt/eviction_pace.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/eviction_lifecycle.h"
 #include "schedd/model/scale_lifecycle.h"
 
 namespace muster::changes {
@@ -61,7 +62,7 @@ bool TakeMessage(JobRecord* job, const std::string& seen) {
   if (IsTrue(*job, "Evicted") || IsCancelling(*job)) return false;
   const bool admitted = job->state == JobState::kAdmitted;
   const std::string text = !seen.empty() || !admitted ? seen : AdmittedText(*job);
-  const Reason reason = !admitted       ? Reason::kRunning
+  const Reason reason = !admitted      ? Reason::kRunning
                         : seen.empty() ? Reason::kAdmitted
                                        : Reason::kStarting;
   if (job->message == text && job->reason == reason) return false;
@@ -327,6 +328,18 @@ Draft BackToPending(const JobRecord& job, WallTime not_before, const AdmissionSe
   if (draft->reason == Reason::kBackoff && again_at && *again_at > now)
     draft->message += "; it is not tried again before " + FormatRfc3339(*again_at);
   return draft;
+}
+
+Draft Requeued(const JobRecord& job, std::string_view reason, const std::string& message,
+               WallTime now) {
+  auto draft = std::make_shared<JobRecord>(job);
+  MarkRequeued(draft.get(), reason, message, now);
+  SayWhyItWaits(draft.get());
+  return draft;
+}
+
+Draft BackoffFinished(const JobRecord& job, WallTime now) {
+  return Requeued(job, "BackoffFinished", kBackoffText, now);
 }
 
 Draft Stopping(const JobRecord& job, Reason reason, const std::string& message) {

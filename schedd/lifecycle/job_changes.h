@@ -49,6 +49,11 @@ Draft Ended(const JobRecord& job, JobEvent how, Reason reason, const std::string
 /// nothing else keeps it from being tried, it waits until `not_before`.
 Draft BackToPending(const JobRecord& job, WallTime not_before, const AdmissionSettings& settings,
                     WallTime now);
+/// What kept a waiting job from being tried is over.
+Draft Requeued(const JobRecord& job, std::string_view reason, const std::string& message,
+               WallTime now);
+/// The same of its back-off.
+Draft BackoffFinished(const JobRecord& job, WallTime now);
 /// An attempt is being ended on its member: why, until it is proven gone.
 Draft Stopping(const JobRecord& job, Reason reason, const std::string& message);
 /// Its attempt cannot go on, or not be ended, because of its member: `why` after the member's name.

@@ -1,3 +1,5 @@
+// The table of gates: Kueue's name of each and the member of AdmissionSettings that it switches. A
+// gate of Kueue on which no decision of Muster depends is not listed.
 #include "schedd/model/admission_gates.h"
 
 #include <array>

@@ -1,3 +1,8 @@
+// Conditions, admission checks and reservation of a workload, with Kueue's reasons and sentences.
+// The record is the caller's own copy; conditions and the admission state in it are shared with
+// other records, so each change makes a new list or state (SetCondition, ChangeState).
+//
+// The functions that take the admission away again are in eviction_lifecycle.cc.
 #include "schedd/model/admission_lifecycle.h"
 
 #include <algorithm>
@@ -15,6 +20,7 @@ bool Lists(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// True if some pod set has some resource of one of the flavors.
 bool UsesFlavor(const Admission& admission, const std::vector<std::string>& flavors) {
   for (const auto& pod_set : admission.pod_sets) {
     for (const auto& [resource, flavor] : pod_set.flavors) {
@@ -24,7 +30,7 @@ bool UsesFlavor(const Admission& admission, const std::vector<std::string>& flav
   return false;
 }
 
-// A condition that told of an earlier end no longer does.
+// Sets a condition that told of an earlier end to False: "Previously: ...".
 void TurnOff(JobRecord* job, std::string_view type, WallTime now) {
   const Condition* condition = FindCondition(*job, type);
   if (condition == nullptr || !condition->status) return;
@@ -34,6 +40,7 @@ void TurnOff(JobRecord* job, std::string_view type, WallTime now) {
 
 }  // namespace
 
+// A change of reason or message alone does not move the transition time.
 void SetCondition(JobRecord* job, std::string_view type, bool status, std::string_view reason,
                   std::string_view message, WallTime now) {
   auto list = job->conditions == nullptr
@@ -52,11 +59,13 @@ void SetCondition(JobRecord* job, std::string_view type, bool status, std::strin
   job->conditions = std::move(list);
 }
 
+// Records without a state share one empty state.
 const AdmissionState& StateOf(const JobRecord& job) {
   static const AdmissionState kNone;
   return job.admission_state ? *job.admission_state : kNone;
 }
 
+// Without the gate Kueue has only "Waiting" (for other jobs' pods to be ready) and "Pending".
 std::string_view WaitingReasonName(Reason reason, const AdmissionSettings& settings) {
   if (settings.unadmitted_observability) return ReasonName(reason);
   return reason == Reason::kWaitingForPodsReady ? "Waiting" : "Pending";
@@ -81,6 +90,7 @@ void MarkWaiting(JobRecord* job, Reason reason, const std::string& message,
   }
 }
 
+// Nominations of members belong to the reservation, so they end with it.
 void ReleaseQuota(JobRecord* job, Reason reason, const std::string& message,
                   const AdmissionSettings& settings, WallTime now) {
   MarkWaiting(job, reason, message, settings, now);
@@ -89,6 +99,7 @@ void ReleaseQuota(JobRecord* job, Reason reason, const std::string& message,
     ChangeState(job, [](AdmissionState* state) { state->nominated.clear(); });
 }
 
+// The first reason that holds wins: no reservation, then checks, then topology requests.
 bool SyncAdmitted(JobRecord* job, const AdmissionSettings& settings, WallTime now) {
   const Condition* before = FindCondition(*job, kAdmitted);
   const bool reserved = IsTrue(*job, kQuotaReserved);
@@ -119,6 +130,7 @@ bool SyncAdmitted(JobRecord* job, const AdmissionSettings& settings, WallTime no
   return true;
 }
 
+// A queue with a dispatch mode also has Muster's own check muster.io/member-queues.
 std::vector<std::string> RequiredChecks(const ClusterQueue& queue, const Admission* admission) {
   std::vector<std::string> names;
   for (const auto& rule : queue.admission_checks) {
@@ -128,14 +140,6 @@ std::vector<std::string> RequiredChecks(const ClusterQueue& queue, const Admissi
   }
   if (queue.dispatch.mode != DispatchMode::kDirect) names.emplace_back(kMemberQueuesCheck);
   return names;
-}
-
-bool HasAllChecks(const JobRecord& job, const std::vector<std::string>& names) {
-  const auto& checks = StateOf(job).checks;
-  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-    return std::any_of(checks.begin(), checks.end(),
-                       [&](const AdmissionCheckStatus& check) { return check.name == name; });
-  });
 }
 
 bool SyncChecks(JobRecord* job, const std::vector<std::string>& names, WallTime now) {
@@ -179,6 +183,7 @@ bool TopologyIsPending(const JobRecord& job) {
   });
 }
 
+// The lowest level of a domain is the host name.
 bool StandsOnUnhealthyNode(const JobRecord& job, const TopologyAssignment& topology) {
   const auto& unhealthy = StateOf(job).unhealthy_nodes;
   return std::any_of(topology.domains.begin(), topology.domains.end(), [&](const auto& domain) {
@@ -194,6 +199,7 @@ bool HasPodsOnUnhealthyNode(const JobRecord& job) {
   });
 }
 
+// Unhealthy nodes come first: such a job is admitted already.
 bool NeedsSecondPass(const JobRecord& job) {
   if (IsTerminal(job.state) || IsTrue(job, "Finished") || IsTrue(job, kEvicted)) return false;
   if (!IsTrue(job, kQuotaReserved) || job.admission == nullptr) return false;

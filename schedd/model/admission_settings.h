@@ -1,5 +1,5 @@
-// AdmissionSettings: the switches that change decisions, with Kueue's defaults (rule A2).
-// One immutable value per daemon; the configuration file's `admission:` section sets it.
+// AdmissionSettings: the switches that change decisions, with Kueue's defaults (rule A2). One
+// immutable value per daemon; the section `admission:` of the configuration file sets it.
 #pragma once
 
 #include <cstdint>
@@ -19,38 +19,47 @@ enum class FairStrategy : std::uint8_t { kLessThanOrEqualToFinalShare, kLessThan
 /// One of resources.transformations (KEP-2937).
 struct ResourceTransformation {
   std::string input;
-  bool replace = false;     // strategy Replace; false: Retain
-  std::string multiply_by;  // "": none
-  /// Amount of each output per unit of input. A unit of input is its base unit as people write it:
-  /// one core, one byte, one device. Outputs are in model units (cpu in thousandths).
+  /// Strategy Replace; false: Retain.
+  bool replace = false;
+  /// "": none.
+  std::string multiply_by;
+  /// (resource, quantity text): the amount of each output per unit of input. A unit of input is its
+  /// base unit as people write it: one core, one byte, one device. Outputs are in model units (cpu
+  /// in thousandths).
   std::vector<std::pair<std::string, std::string>> outputs;  // resource, quantity text
 };
 
 struct WaitForPodsReady {
   bool enabled = true;
   std::int64_t timeout_s = 30 * 60;
-  std::optional<std::int64_t> recovery_timeout_s;  // absent: timeout_s; 0: off
+  /// Absent: timeout_s; 0: off.
+  std::optional<std::int64_t> recovery_timeout_s;
   bool block_admission = false;
-  bool requeue_by_eviction_time = true;  // requeuingStrategy.timestamp; false: Creation
+  /// requeuingStrategy.timestamp Eviction; false: Creation.
+  bool requeue_by_eviction_time = true;
   std::int64_t backoff_base_s = 60;
   std::int64_t backoff_max_s = 3600;
-  std::optional<std::int32_t> backoff_limit;  // absent: for ever
+  /// Absent: without end.
+  std::optional<std::int32_t> backoff_limit;
 };
 
 struct AdmissionFairSharing {
   std::int64_t half_life_s = 0;
   std::int64_t sampling_interval_s = 5 * 60;
-  std::vector<std::pair<std::string, double>> resource_weights;  // others weigh 1
+  /// Resources that are not listed weigh 1.
+  std::vector<std::pair<std::string, double>> resource_weights;
 };
 
 struct AdmissionSettings {
-  /// nullopt: fair sharing off. Order matters; Kueue's default is both, final share first.
+  /// nullopt: fair sharing is off. The order matters; Kueue's default is both, the final share
+  /// first.
   std::optional<std::vector<FairStrategy>> fair_sharing;
   std::optional<AdmissionFairSharing> admission_fair_sharing;
   WaitForPodsReady pods_ready;
   std::vector<std::string> excluded_resource_prefixes;
   std::vector<ResourceTransformation> transformations;
-  bool ignore_undeclared = false;  // quotaCheckStrategy: IgnoreUndeclared
+  /// quotaCheckStrategy IgnoreUndeclared.
+  bool ignore_undeclared = false;
   std::optional<std::int64_t> retain_finished_s, retain_deactivated_s;
 
   // Gates, by Kueue's names.

@@ -18,7 +18,7 @@ namespace muster {
 enum class CheckState : std::uint8_t { kPending = 1, kReady = 2, kRetry = 3, kRejected = 4 };
 std::string_view CheckStateName(CheckState state);
 
-/// What a check adds to the pods of one pod set when the workload starts.
+/// What an admission check adds to the pods of one pod set when the workload starts.
 struct PodSetUpdate {
   std::string pod_set;
   LabelMap labels, annotations, node_selector;
@@ -44,20 +44,21 @@ struct PreemptionGate {
   bool operator==(const PreemptionGate&) const = default;
 };
 
-/// Pods that have finished and gave their quota back (KEP-78).
+/// Pods that have finished and gave back their quota (KEP-78).
 struct ReclaimablePods {
   std::string pod_set;
   std::int32_t count = 0;
   bool operator==(const ReclaimablePods&) const = default;
 };
 
+/// How often a workload was evicted for a reason and cause.
 struct EvictionCount {
   std::string reason, cause;
   std::int32_t count = 0;
   bool operator==(const EvictionCount&) const = default;
 };
 
-/// A member where an attempt did not start: avoided for a while (rule P16).
+/// A member on which an attempt failed to start; avoided for a while (rule P16).
 struct AvoidedCluster {
   std::string cluster;
   WallTime until;
@@ -66,13 +67,14 @@ struct AvoidedCluster {
 
 struct AdmissionState {
   bool active = true;                  // spec.active; false: deactivated
-  std::string deactivation_cause;      // why Muster deactivated it; "": it did not
+  std::string deactivation_cause;      // why Muster deactivated the workload; "": it did not
   std::int32_t requeue_count = 0;      // status.requeueState.count
   std::optional<WallTime> requeue_at;  // status.requeueState.requeueAt
   std::vector<AdmissionCheckStatus> checks;
   std::vector<ReclaimablePods> reclaimable;
   std::vector<std::string> unhealthy_nodes;
-  bool owned_by_pod = false;  // its one owner is a Pod: it cannot move to another machine
+  /// Its one owner is a Pod, so it cannot move to another machine.
+  bool owned_by_pod = false;
   std::vector<PreemptionGate> preemption_gates;
   std::string admission_gated_by;     // annotation kueue.x-k8s.io/admission-gated-by
   std::int64_t past_execution_s = 0;  // accumulatedPastExecutionTimeSeconds
@@ -80,12 +82,15 @@ struct AdmissionState {
   std::string replaces_slice;     // elastic: "namespace/name" of the slice it replaces
   std::string concurrent_parent;  // "namespace/name" of its parent workload
   std::optional<std::vector<std::string>> allowed_flavors;  // KEP-8691 variants
-  /// What its pods ask for breaks a limit or LimitRange: the sentence that Misconfigured shows, ""
-  /// if nothing is wrong (rules A5, A19).
+  /// The sentence that Misconfigured shows because the pods' requests break a limit or a
+  /// LimitRange; "" if nothing is wrong (rules A5, A19).
   std::string resource_problem;
-  std::optional<ElasticScale> scale;    // elastic: of a job whose size was changed
-  std::vector<AvoidedCluster> avoided;  // by name
-  std::vector<std::string> nominated;   // members that are asked to admit it, the best first
+  /// Of an elastic job whose size was changed.
+  std::optional<ElasticScale> scale;
+  /// By name.
+  std::vector<AvoidedCluster> avoided;
+  /// Members that are asked to admit it, the best first.
+  std::vector<std::string> nominated;
   bool operator==(const AdmissionState&) const = default;
 };
 using AdmissionStatePtr = std::shared_ptr<const AdmissionState>;

@@ -12,20 +12,20 @@ struct CountOrPercent {
   bool percent = false;
   bool operator==(const CountOrPercent&) const = default;
 };
-/// How many that is of `all`.
+/// The number that `part` is of `all` members.
 inline std::int64_t CountOf(CountOrPercent part, std::int64_t all) {
   return part.percent ? (all * part.value + 99) / 100 : part.value;
 }
 
 struct RollingUpdate {
   CountOrPercent max_unavailable{25, true}, max_surge{25, true};
-  /// After that long an object that cannot tell whether it is available counts as it.
+  /// An object whose kind cannot tell whether it is available counts as available after this long.
   std::int64_t unavailable_period_s = 60;
   bool operator==(const RollingUpdate&) const = default;
 };
 
 enum class ApplyType : std::uint8_t { kClientSide, kServerSide, kReportDiff };
-/// Of an object that was there before.
+/// Whether an object that existed before is taken over.
 enum class TakeOver : std::uint8_t { kAlways, kIfNoDiff, kNever };
 
 struct ApplyStrategy {

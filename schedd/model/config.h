@@ -16,8 +16,8 @@ struct ConfigView {
   std::map<std::string, Namespace> namespaces;
   std::map<std::string, ResourceFlavor> flavors;
   std::map<std::string, ClusterQueue> cluster_queues;
-  std::map<std::string, Cohort>
-      cohorts;  // declared ones; a cohort named by a queue exists implicitly
+  /// Declared ones; a cohort that a queue names exists without being declared.
+  std::map<std::string, Cohort> cohorts;
   std::map<std::pair<std::string, std::string>, LocalQueue> local_queues;  // (namespace, name)
   std::map<std::string, WorkloadPriorityClass> priority_classes;
   std::map<std::string, MemberCluster> member_clusters;
@@ -26,10 +26,10 @@ struct ConfigView {
   std::map<std::pair<std::string, std::string>, LimitRange> limit_ranges;  // (namespace, name)
   std::map<std::string, RuntimeClass> runtime_classes;
   std::shared_ptr<const PlacementTable> placements = std::make_shared<const PlacementTable>();
-  // By (namespace, name); "" for those of a ClusterResourcePlacement.
+  // By (namespace, name); the namespace is "" for those of a ClusterResourcePlacement.
   std::map<std::pair<std::string, std::string>, DisruptionBudget> disruption_budgets;
   std::map<std::pair<std::string, std::string>, PlacementEviction> placement_evictions;
-  // By (namespace, name); "" for the cluster-scoped kind of each.
+  // By (namespace, name); the namespace is "" for the cluster-scoped kind of each.
   std::map<std::pair<std::string, std::string>, ResourceOverride> overrides;
   std::map<std::pair<std::string, std::string>, ResourceEnvelope> envelopes;
   std::int64_t version = 0;  // grows with every change

@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// Rule D4. Values are stored: never renumber.
+/// The states of rule D4. Values are stored: never renumber.
 enum class DispatchState : std::uint8_t {
   kIntent = 1,   // decided; only this state permits a create
   kCreated = 2,  // the object exists, suspended; its UID is recorded
@@ -29,14 +29,13 @@ enum class DispatchState : std::uint8_t {
   kLost = 12,      // confirmed missing
   kQuarantined = 13,
 };
-std::string_view DispatchStateName(DispatchState state);
 /// True while the attempt may have running pods: at most one such row per job.
 inline bool IsLive(DispatchState state) {
   return state != DispatchState::kTerminal && state != DispatchState::kCleaning &&
          state != DispatchState::kGone && state != DispatchState::kLost;
 }
 
-/// Identifies one execution on one member. The backend's idempotency key.
+/// Identifies one execution on one member. Calls of a backend are idempotent by it.
 struct DispatchKey {
   Uid job_uid;
   std::int32_t attempt = 0;
@@ -44,17 +43,20 @@ struct DispatchKey {
   auto operator<=>(const DispatchKey&) const = default;
 };
 
+/// One attempt on one member, as it is stored.
 struct DispatchRow {
   DispatchKey key;
   JobId job;
-  std::string incarnation;  // of the member, "" if unknown
+  /// Of the member; "" if unknown.
+  std::string incarnation;
   std::string object_kind, ns, name;
   std::string remote_uid;  // "" until recorded
   DispatchState state = DispatchState::kIntent;
-  std::string detail;  // why, for the side states
+  /// Why, in the side states.
+  std::string detail;
 };
 
-/// How far the attempt has come on the member.
+/// How far the attempt has come on its member.
 enum class RemotePhase : std::uint8_t {
   kSuspended,
   kPending,
@@ -64,32 +66,39 @@ enum class RemotePhase : std::uint8_t {
   kMissing,
 };
 
-/// The object of an attempt as its member knows it: a batch script's is a Job.
+/// The object of an attempt as its member knows it; that of a batch script is a Job.
 struct RemoteObject {
   std::string api_version, kind, ns, name;
   bool operator==(const RemoteObject&) const = default;
 };
 
-/// What a member reported about one attempt. Observations of one key arrive in order.
+/// One report of a member about one attempt. Observations of one key arrive in order.
 struct Observation {
   DispatchKey key;
   std::string remote_uid;
-  RemoteObject object;      // empty where a member has no objects to address
+  /// Empty where a member has no addressable objects.
+  RemoteObject object;
   std::string incarnation;  // of the member, "" if it has none
-  /// The member keeps the object until it hears that the result is recorded (Backend::Acknowledge).
+  /// The member keeps the object until it is told that the result is recorded
+  /// (Backend::Acknowledge).
   bool held = false;
-  bool deleting = false;      // somebody has asked the member to delete it
-  std::int64_t sequence = 0;  // DispatchOrder::sequence, as the object has it; 0 if it has none
-  WallTime observed_at;       // when the member's word arrived
+  /// The deletion of the object was requested on the member.
+  bool deleting = false;
+  /// DispatchOrder::sequence as the object has it; 0 if it has none.
+  std::int64_t sequence = 0;
+  /// When the report arrived.
+  WallTime observed_at;
   RemotePhase phase = RemotePhase::kPending;
   std::int32_t ready_pods = 0, active_pods = 0, succeeded_pods = 0, failed_pods = 0;
   WallTime start_time, end_time;
-  std::optional<std::int32_t> exit_code;  // of the first failing container, or 0
+  /// Of the first failing container, or 0.
+  std::optional<std::int32_t> exit_code;
   std::int32_t exit_signal = 0;
-  Reason reason = Reason::kNone;  // why it failed
+  /// Why it failed.
+  Reason reason = Reason::kNone;
   std::string message;
-  /// Pods that will not run any more, by pod set, as the kind counts them (rule
-  /// A10): their quota may go to others while the rest runs. Those without are left out.
+  /// Pods that will not run any more, by pod set, as the kind counts them (rule A10): their quota
+  /// may go to other jobs while the rest runs. Pod sets without such pods are left out.
   std::vector<ReclaimablePods> reclaimable;
 };
 

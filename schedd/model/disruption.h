@@ -1,5 +1,5 @@
-// Leaving a member: what an eviction object asks for and what a disruption budget keeps running
-// (rules P30, P31). Plain values.
+// Disruption of placements: what an eviction object asks for, and what a disruption budget keeps
+// running (rules P30, P31). Plain values.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,14 @@ struct DisruptionLimit {
   bool operator==(const DisruptionLimit&) const = default;
 };
 
-/// ClusterResourcePlacementDisruptionBudget and ResourcePlacementDisruptionBudget: has the name
-/// (and namespace) of the placement that it protects: its running jobs, and the members that have
-/// its configuration objects.
+/// ClusterResourcePlacementDisruptionBudget and ResourcePlacementDisruptionBudget. It has the name
+/// (and namespace) of the placement that it protects: the placement's running jobs, and the members
+/// that have its configuration objects.
 struct DisruptionBudget {
   std::string ns;  // "": of a ClusterResourcePlacement
   std::string name;
-  std::optional<DisruptionLimit> max_unavailable, min_available;  // one of them
+  /// One of them is set.
+  std::optional<DisruptionLimit> max_unavailable, min_available;
   bool operator==(const DisruptionBudget&) const = default;
 };
 
@@ -33,8 +34,9 @@ struct PlacementEviction {
   std::string ns;  // "": of a ClusterResourcePlacement
   std::string name;
   std::string placement, cluster;
-  bool over = false;  // its status says what became of it
-  /// When it was carried out; unset: it was not. What the member was picked for until then goes.
+  /// Its status says what became of it.
+  bool over = false;
+  /// When it was carried out; unset: it was not. Picks of the member before this time end.
   WallTime executed_at;
 };
 

@@ -10,10 +10,12 @@
 namespace muster {
 
 struct Event {
-  std::int64_t seq = 0;  // the number; strictly growing in commit order
+  /// The number; strictly growing in commit order.
+  std::int64_t seq = 0;
   WallTime time;
-  std::string type;    // JobAccepted, JobAdmitted, JobStarted, ..., ObjectApplied, ObjectDeleted
-  JobId job;           // 0 for objects
+  std::string type;  // JobAccepted, JobAdmitted, JobStarted, ..., ObjectApplied, ObjectDeleted
+  /// 0 for events of objects.
+  JobId job;
   std::string object;  // "clusterqueue/team-a" or "job/default/train"
   std::string reason, message;
 };

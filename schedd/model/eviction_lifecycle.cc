@@ -1,4 +1,8 @@
-// The half of admission_lifecycle.h that takes quota away again.
+// Evictions, deactivations and time limits of a workload. Sentences are Kueue's word for word,
+// because users and tools read them; reasons are those of rule A59. An eviction that is marked
+// while another one is under way replaces reason and message, but is not counted again.
+#include "schedd/model/eviction_lifecycle.h"
+
 #include <algorithm>
 
 #include "schedd/base/quantity.h"
@@ -9,7 +13,7 @@ namespace {
 
 constexpr std::string_view kDeactivated = "Deactivated";
 
-// "AdmissionCheck" or "AdmissionChecks", then each with its message.
+// "AdmissionCheck" or "AdmissionChecks", then each check in this state with its message.
 std::string ChecksText(const JobRecord& job, CheckState state) {
   std::string list;
   std::size_t count = 0;
@@ -22,7 +26,7 @@ std::string ChecksText(const JobRecord& job, CheckState state) {
          std::string(CheckStateName(state)) + " state: " + list;
 }
 
-// "1m30s", as durations read in Kueue's sentences.
+// "1m30s": a duration as Kueue's sentences write it.
 std::string DurationText(std::int64_t seconds) {
   const std::int64_t hours = seconds / 3600;
   const std::int64_t minutes = seconds / 60 % 60;
@@ -32,7 +36,7 @@ std::string DurationText(std::int64_t seconds) {
   return text + std::to_string(seconds % 60) + "s";
 }
 
-// What each cause of a deactivation is called in its sentence.
+// The words for the cause of a deactivation in its sentence.
 std::string_view CauseText(std::string_view cause) {
   if (cause == ReasonName(Reason::kRequeuingLimitExceeded)) {
     return " due to exceeding the maximum number of re-queuing retries";
@@ -43,12 +47,11 @@ std::string_view CauseText(std::string_view cause) {
   return "";
 }
 
-WallTime After(WallTime from, std::int64_t seconds) {
-  return from.PlusSeconds(seconds);
-}
+WallTime After(WallTime from, std::int64_t seconds) { return from.PlusSeconds(seconds); }
 
 }  // namespace
 
+// The updates of a check belong to one reservation, so they are dropped with its state.
 void MarkEvicted(JobRecord* job, const EvictionNote& note, WallTime now) {
   const bool again = IsTrue(*job, "Evicted");
   SetCondition(job, "Evicted", true, note.reason, note.message, now);
@@ -84,6 +87,8 @@ void MarkPreemptionGated(JobRecord* job, WallTime now) {
                "Workload requires preemption, but it's gated", now);
 }
 
+// Evictions for another job's or the administrator's sake are requeued at once; those for the job's
+// own failure (pods not ready, a check) wait.
 void ReturnToQueue(JobRecord* job, const AdmissionSettings& settings, WallTime now) {
   const Condition* evicted = FindCondition(*job, "Evicted");
   const std::string reason = evicted == nullptr ? std::string() : evicted->reason;
@@ -98,6 +103,7 @@ void ReturnToQueue(JobRecord* job, const AdmissionSettings& settings, WallTime n
   SetCondition(job, "Requeued", at_once, reason, message, now);
 }
 
+// A job that a user reactivates starts with a new count of tries.
 void MarkRequeued(JobRecord* job, std::string_view reason, const std::string& message,
                   WallTime now) {
   SetCondition(job, "Requeued", true, reason, message, now);
@@ -115,6 +121,7 @@ std::optional<EvictionNote> RetryEviction(const JobRecord& job) {
                       "Evicted due to " + ChecksText(job, CheckState::kRetry)};
 }
 
+// Each check counts from its own transition; the latest of these times is the answer.
 std::optional<WallTime> RetryAt(const JobRecord& job) {
   std::optional<WallTime> latest;
   for (const auto& check : StateOf(job).checks) {
@@ -141,12 +148,14 @@ EvictionNote DeactivationEviction(const JobRecord& job) {
   return note;
 }
 
+// Several causes may delay a job; the latest time counts.
 void DelayRequeue(JobRecord* job, WallTime until) {
   const auto& at = StateOf(*job).requeue_at;
   if (at && *at >= until) return;
   ChangeState(job, [&](AdmissionState* state) { state->requeue_at = until; });
 }
 
+// Earlier attempts have used up a part of the limit.
 std::optional<WallTime> ExecutionDeadline(const JobRecord& job) {
   const Condition* admitted = FindCondition(job, "Admitted");
   if (job.max_execution_s <= 0 || admitted == nullptr || !admitted->status) return std::nullopt;
@@ -154,6 +163,7 @@ std::optional<WallTime> ExecutionDeadline(const JobRecord& job) {
   return After(admitted->last_transition, std::max<std::int64_t>(0, left));
 }
 
+// Counted from the admission, or from when the pods stopped being ready.
 std::optional<PodsReadyDeadline> PodsReadyBy(const JobRecord& job,
                                              const WaitForPodsReady& settings) {
   const Condition* admitted = FindCondition(job, "Admitted");
@@ -170,6 +180,7 @@ std::optional<PodsReadyDeadline> PodsReadyBy(const JobRecord& job,
   return PodsReadyDeadline{After(admitted->last_transition, settings.timeout_s), "WaitForStart"};
 }
 
+// The try is counted before the limit is compared.
 EvictionNote PodsReadyEviction(JobRecord* job, const WaitForPodsReady& settings,
                                const PodsReadyDeadline& deadline, std::int64_t backoff_us,
                                WallTime now) {

@@ -1,3 +1,5 @@
+// Names of states and shapes, and the two values by which jobs are ordered: effective priority and
+// queue time.
 #include "schedd/model/job.h"
 
 #include <array>
@@ -8,6 +10,7 @@
 namespace muster {
 namespace {
 
+// Pending stands before Reserved, so that JobStateOf("Pending") finds kPending.
 constexpr std::array<std::pair<JobState, std::string_view>, 8> kStates = {{
     {JobState::kHeld, "Held"},
     {JobState::kPending, "Pending"},
@@ -38,6 +41,10 @@ std::int64_t EffectivePriority(const JobRecord& job, const AdmissionSettings& se
   return settings.priority_boost ? SaturatingAdd(job.priority, job.priority_boost) : job.priority;
 }
 
+// The time of submission, unless an eviction moved the job behind: one because its pods were not
+// ready or for an admission check counts from the eviction. With the gate
+// PrioritySortingWithinCohort off, a job that was preempted to reclaim borrowed quota stands a
+// millisecond behind its preemption, as in Kueue.
 WallTime QueueTime(const JobRecord& job, const AdmissionSettings& settings) {
   if (job.conditions == nullptr) return job.submit_time;
   if (const Condition* evicted = FindCondition(job, "Evicted"); evicted && evicted->status) {
@@ -58,28 +65,6 @@ WallTime QueueTime(const JobRecord& job, const AdmissionSettings& settings) {
 }
 
 bool MayRequeue(const JobRecord& job) { return job.batch == nullptr || job.batch->requeue; }
-
-std::string_view ShapeKindName(ShapeKind kind) {
-  switch (kind) {
-    case ShapeKind::kJob:
-      return "Job";
-    case ShapeKind::kJobSet:
-      return "JobSet";
-    case ShapeKind::kRayJob:
-      return "RayJob";
-    case ShapeKind::kRayCluster:
-      return "RayCluster";
-    case ShapeKind::kPyTorchJob:
-      return "PyTorchJob";
-    case ShapeKind::kLeaderWorkerSet:
-      return "LeaderWorkerSet";
-    case ShapeKind::kBatchScript:
-      return "BatchScript";
-    case ShapeKind::kWorkload:
-      return "Workload";
-  }
-  return "";
-}
 
 std::string_view JobStateName(JobState state) {
   for (const auto& [value, name] : kStates) {

@@ -15,30 +15,16 @@
 #include "schedd/model/admission_state.h"
 #include "schedd/model/placement.h"
 #include "schedd/model/reason.h"
+#include "schedd/model/shape_kind.h"
 #include "schedd/model/workload.h"
 
 namespace muster {
-
-/// The job shapes that Muster accepts. Values are stored: never renumber.
-enum class ShapeKind : std::uint8_t {
-  kJob = 1,
-  kJobSet = 2,
-  kRayJob = 3,
-  kRayCluster = 4,
-  kPyTorchJob = 5,
-  kLeaderWorkerSet = 6,
-  kBatchScript = 7,
-  kWorkload = 8,
-};
-
-/// "Job", "RayJob", ...; a batch script's is "BatchScript".
-std::string_view ShapeKindName(ShapeKind kind);
 
 /// The user-visible states (rule C1). Values are stored: never renumber.
 enum class JobState : std::uint8_t {
   kHeld = 1,
   kPending = 2,
-  kAdmitted = 3,  // quota reserved and placed; being dispatched or starting
+  kAdmitted = 3,  // quota is reserved and a member chosen; being dispatched or starting
   kRunning = 4,
   kSucceeded = 5,
   kFailed = 6,
@@ -46,7 +32,7 @@ enum class JobState : std::uint8_t {
   kReserved = 8,  // quota reserved; its admission checks are not all ready; users see "Pending"
 };
 
-/// kReserved reads "Pending" too; the inverse of "Pending" is kPending.
+/// The name that users see. kReserved reads "Pending" too; the inverse of "Pending" is kPending.
 std::string_view JobStateName(JobState state);
 std::optional<JobState> JobStateOf(std::string_view name);
 inline bool IsTerminal(JobState state) {
@@ -69,7 +55,7 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
-/// What only a batch script has (sbatch's options; rule B6). All optional.
+/// The fields that only a batch script has (sbatch's options; rule B6). All optional.
 struct BatchDetails {
   JobId array_job_id;  // 0: not an array
   std::int32_t array_task_id = -1;
@@ -77,18 +63,20 @@ struct BatchDetails {
   std::string work_dir, command, std_out, std_err, comment;
   std::int32_t nodes = 1, tasks = 1, cpus_per_task = 1;
   std::int64_t mem_per_node_mb = 0;
-  std::string gres;     // "gpu:2"
-  bool requeue = true;  // false: one attempt only; what stops it ends it
+  /// "gpu:2".
+  std::string gres;
+  /// False: there is one attempt only, and an eviction ends the job.
+  bool requeue = true;
 };
 
 struct JobRecord;
 /// spec.priority, plus the boost where the gate PriorityBoost lets it count (rule A7).
 std::int64_t EffectivePriority(const JobRecord& job, const AdmissionSettings& settings);
-/// The place in time that orders equal priorities (rule A8).
+/// The time that orders jobs of equal priority (rule A8).
 WallTime QueueTime(const JobRecord& job, const AdmissionSettings& settings);
 /// Null if the job has no such condition.
 const Condition* FindCondition(const JobRecord& job, std::string_view type);
-/// True if the condition is there and True.
+/// True if the job has the condition and it is True.
 bool IsTrue(const JobRecord& job, std::string_view type);
 /// False for a batch script submitted with --no-requeue.
 bool MayRequeue(const JobRecord& job);
@@ -98,8 +86,10 @@ struct JobRecord {
   // Identity, fixed at acceptance.
   JobId id;
   Uid uid;
-  std::string name;  // DNS-1123; unique per (namespace, shape's kind) while the object exists
-  std::string display_name;  // a batch script's --job-name, free text; otherwise equal to name
+  /// DNS-1123; unique per (namespace, shape's kind) while the object exists.
+  std::string name;
+  /// A batch script's --job-name, free text; otherwise equal to name.
+  std::string display_name;
   std::string ns;
   std::string user;
   ShapeKind shape = ShapeKind::kJob;
@@ -111,29 +101,39 @@ struct JobRecord {
   std::int64_t max_execution_s = 0;  // maximumExecutionTimeSeconds; 0: none
   bool elastic = false;              // annotation kueue.x-k8s.io/elastic-job
   PodSetsPtr pod_sets;
-  std::int64_t time_limit_s = 0;           // 0: none declared
-  std::int64_t ttl_after_finished_s = -1;  // -1: keep until deleted
+  std::int64_t time_limit_s = 0;  // 0: none declared
+  /// -1: kept until it is deleted.
+  std::int64_t ttl_after_finished_s = -1;
   WallTime submit_time;
-  std::shared_ptr<const BatchDetails> batch;  // null unless a batch script
-  JobPlacementPtr placement;                  // null: nothing to say
+  /// Null unless it is a batch script.
+  std::shared_ptr<const BatchDetails> batch;
+  /// Null if the job says nothing of its placement.
+  JobPlacementPtr placement;
 
   // State; one owner: the engine.
   JobState state = JobState::kPending;
-  bool suspended_by_user = false;   // Held
-  bool deletion_requested = false;  // DELETE seen: the object goes once it has ended
+  /// Held.
+  bool suspended_by_user = false;
+  /// DELETE was received: the object ends when the job has ended.
+  bool deletion_requested = false;
   Reason reason = Reason::kNone;
   std::string message;
-  std::string cluster;       // member cluster of the current attempt
+  /// The member cluster of the current attempt.
+  std::string cluster;
   std::int32_t attempt = 0;  // 0: none yet
-  AdmissionPtr admission;    // set while it holds quota
+  /// Set while the job holds quota.
+  AdmissionPtr admission;
   WallTime admit_time, start_time, end_time;
   std::optional<std::int32_t> exit_code;
   std::int32_t exit_signal = 0;
   std::int32_t requeues = 0;
   std::shared_ptr<const std::vector<Condition>> conditions;  // null: none
-  AdmissionStatePtr admission_state;                         // null: nothing of it
-  std::int64_t accept_seq = 0;        // event number of its acceptance; orders equal submit times
-  std::int64_t resource_version = 0;  // event number of its last change
+  /// Null if all of it has its default.
+  AdmissionStatePtr admission_state;
+  /// Event number of its acceptance; orders equal submit times.
+  std::int64_t accept_seq = 0;
+  /// Event number of its last change.
+  std::int64_t resource_version = 0;
   std::int32_t ready_pods = 0, succeeded_pods = 0, failed_pods = 0;
 };
 using JobPtr = std::shared_ptr<const JobRecord>;
@@ -144,7 +144,8 @@ struct AttemptRecord {
   std::int32_t attempt = 0;
   std::string cluster;
   WallTime admit_time, start_time, end_time;
-  JobState outcome = JobState::kFailed;  // or kPending when it was requeued
+  /// kPending if the job was requeued.
+  JobState outcome = JobState::kFailed;
   Reason reason = Reason::kNone;
   std::string message;
   std::optional<std::int32_t> exit_code;

@@ -1,4 +1,4 @@
-// What Muster calls the ends that a batch/v1 Job's Failed condition names. Pure.
+// The reasons by which Muster records the ends that a batch/v1 Job's Failed condition names. Pure.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace muster {
 
-/// The closest reason of ours: of "BackoffLimitExceeded", "DeadlineExceeded", ...; kFailed of what
-/// it does not know.
+/// The closest of Muster's reasons to "BackoffLimitExceeded", "DeadlineExceeded" and so on; kFailed
+/// for a reason that is not known here.
 Reason ReasonOfJobEnd(std::string_view end_reason);
 
 }  // namespace muster

@@ -1,3 +1,5 @@
+// The transition table. Next searches it from the top; a pair of state and event that is not in it
+// is refused. Terminal states have no row, so they absorb every event.
 #include "schedd/model/lifecycle.h"
 
 namespace muster {
@@ -14,7 +16,7 @@ constexpr Transition kTransitions[] = {
     // A draft enters the queue, or waits on hold from the start.
     {JobState::kPending, JobEvent::kAccept, JobState::kPending},
     {JobState::kHeld, JobEvent::kAccept, JobState::kHeld},
-    // Hold and release say the same thing when said twice.
+    // Hold and release may be repeated.
     {JobState::kPending, JobEvent::kHold, JobState::kHeld},
     {JobState::kHeld, JobEvent::kHold, JobState::kHeld},
     {JobState::kHeld, JobEvent::kRelease, JobState::kPending},
@@ -26,10 +28,10 @@ constexpr Transition kTransitions[] = {
     {JobState::kReserved, JobEvent::kCancel, JobState::kCancelled},
     {JobState::kReserved, JobEvent::kRequeue, JobState::kPending},
     {JobState::kReserved, JobEvent::kEvict, JobState::kPending},
-    // What a check adds contradicts the pods (rule A49).
+    // The updates of an admission check contradict the pods (rule A49).
     {JobState::kReserved, JobEvent::kFail, JobState::kFailed},
     {JobState::kAdmitted, JobEvent::kStart, JobState::kRunning},
-    // A short job may end before anybody saw it run.
+    // A short job may end before a report shows it running.
     {JobState::kAdmitted, JobEvent::kSucceed, JobState::kSucceeded},
     {JobState::kRunning, JobEvent::kSucceed, JobState::kSucceeded},
     {JobState::kAdmitted, JobEvent::kFail, JobState::kFailed},
@@ -38,7 +40,7 @@ constexpr Transition kTransitions[] = {
     {JobState::kPending, JobEvent::kCancel, JobState::kCancelled},
     {JobState::kAdmitted, JobEvent::kCancel, JobState::kCancelled},
     {JobState::kRunning, JobEvent::kCancel, JobState::kCancelled},
-    // Requeue is asked for, eviction is done to it; both start a further attempt.
+    // A user requeues a job, Muster evicts one; both lead to a further attempt.
     {JobState::kAdmitted, JobEvent::kRequeue, JobState::kPending},
     {JobState::kRunning, JobEvent::kRequeue, JobState::kPending},
     {JobState::kAdmitted, JobEvent::kEvict, JobState::kPending},

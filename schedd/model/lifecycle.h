@@ -1,4 +1,5 @@
-// The only transition table of jobs: which state may follow which, and why.
+// The only transition table of jobs: which event may follow in which state, and which state it
+// leads to.
 #pragma once
 
 #include "schedd/model/job.h"

@@ -1,5 +1,5 @@
-// MemberCluster: what is declared and observed of a cluster that executes jobs: its machines, what
-// is free on them, its properties (rules P5, P6). Plain values.
+// MemberCluster: a cluster that executes jobs, as declared and as observed: its machines, the room
+// on them, its properties (rules P5, P6). Plain values.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,25 @@ struct Node {
   LabelMap labels;
   std::vector<Taint> taints;
   ResourceList allocatable;
-  ResourceList used_by_others;  // by running pods that admission did not place
+  /// Requests of running pods that admission did not place.
+  ResourceList used_by_others;
   bool ready = true;
   bool unschedulable = false;
 };
 
-/// Machines of a member that are alike: same labels but for their names, same taints, same room.
+/// Machines of a member that are alike: the same labels except for their names, the same taints,
+/// the same room.
 struct MachineGroup {
-  LabelMap labels;            // without kubernetes.io/hostname
-  std::vector<Taint> taints;  // that repel
-  ResourceList free;          // of each, with all pods that are bound to it taken off
+  /// Without kubernetes.io/hostname.
+  LabelMap labels;
+  /// Those that repel pods.
+  std::vector<Taint> taints;
+  /// Of each machine, minus the requests of all pods that are bound to it.
+  ResourceList free;
   std::int32_t count = 0;
   bool operator==(const MachineGroup&) const = default;
 };
-/// Ready ones that take pods; the larger free cpu first.
+/// Of machines that are ready and take pods; those with more free cpu first.
 using MachineGroups = std::vector<MachineGroup>;
 
 /// What is known of one member cluster: declared or observed.
@@ -42,27 +47,41 @@ struct MemberCluster {
   std::string backend;  // "local", "simulated" or "kubernetes"
   LabelMap labels;
   std::vector<Taint> taints;
-  std::vector<WallTime> tainted_at;  // of each taint; unset: not known
-  bool any_flavor =
-      false;  // local members: a flavor's label key that the member does not declare matches
+  /// Of each taint; unset: not known.
+  std::vector<WallTime> tainted_at;
+  /// Of local members: a label key of a flavor that the member does not declare matches.
+  bool any_flavor = false;
   ResourceList allocatable;
-  ResourceList capacity;              // of all machines, ready or not; empty: as allocatable
-  ResourceList used_by_others;        // requests of running pods that are not Muster's
-  std::int32_t node_count = -1;       // machines, ready or not; -1: not told
-  std::string version;                // of Kubernetes, "v1.34.1"; "": not told
-  MemberProperties properties;        // declared ones
-  std::vector<std::string> datasets;  // annotation muster.io/datasets: what is stored near it
-  /// Kinds of jobs that it serves ("Job", "RayJob", ...), by name; null: not told, all of them.
+  /// Of all machines, ready or not; empty: as allocatable.
+  ResourceList capacity;
+  /// Requests of running pods that are not Muster's.
+  ResourceList used_by_others;
+  /// Machines, ready or not; -1: not reported.
+  std::int32_t node_count = -1;
+  /// Of Kubernetes, "v1.34.1"; "": not reported.
+  std::string version;
+  /// Declared ones.
+  MemberProperties properties;
+  /// Annotation muster.io/datasets: data that is stored near it.
+  std::vector<std::string> datasets;
+  /// Kinds of jobs that it serves ("Job", "RayJob", ...), by name; null: not reported, all of them.
   std::shared_ptr<const std::vector<std::string>> kinds;
-  std::vector<Node> nodes;  // by name; empty: nothing is known of its machines
-  std::shared_ptr<const MachineGroups> machines;  // null: not told
-  std::int64_t heartbeat_s = 60;  // spec.heartbeatPeriodSeconds: it is asked that often how it is
+  /// By name; empty: nothing is known of its machines.
+  std::vector<Node> nodes;
+  /// Null: not reported.
+  std::shared_ptr<const MachineGroups> machines;
+  /// spec.heartbeatPeriodSeconds: how often its state is asked for.
+  std::int64_t heartbeat_s = 60;
   bool healthy = true;
   bool cordoned = false;
-  bool draining = false;      // its jobs are sent elsewhere; it is cordoned too
-  bool drain_forced = false;  // with those that may not be requeued
-  std::string message;        // why it is not healthy, else what it tells of itself; "" if nothing
-  WallTime observed_at;       // when it last answered; unset: not told
+  /// Its jobs are evicted; it is cordoned too.
+  bool draining = false;
+  /// Also those that may not be requeued.
+  bool drain_forced = false;
+  /// Why it is not healthy, else what it reports of itself; "": nothing.
+  std::string message;
+  /// When it last answered; unset: not since the start.
+  WallTime observed_at;
 };
 
 }  // namespace muster

@@ -1,5 +1,5 @@
-// The marks that Muster puts on objects of member clusters
-// (rule D6). One list for what renders objects and what reads them back. Plain values.
+// The marks that Muster puts on objects of member clusters (rule D6): one list for the code that
+// renders objects and the code that reads them back. Plain values.
 #pragma once
 
 #include <string_view>
@@ -10,20 +10,21 @@ namespace muster {
 inline constexpr std::string_view kInstanceLabel = "muster.io/instance";
 inline constexpr std::string_view kJobUidLabel = "muster.io/job-uid";
 inline constexpr std::string_view kAttemptLabel = "muster.io/attempt";
-/// Of pods only: the pod set they belong to.
+/// Of pods only: the pod set to which they belong.
 inline constexpr std::string_view kPodSetLabel = "muster.io/pod-set";
 
 /// Of the object: DispatchOrder::sequence.
 inline constexpr std::string_view kSequenceAnnotation = "muster.io/dispatch-sequence";
-/// Of the object: "true" since it was released; what is suspended after that, somebody else did.
+/// Of the object: "true" since its release. If it is suspended after that, Muster did not do it.
 inline constexpr std::string_view kReleasedAnnotation = "muster.io/released";
-/// Keeps the object until its result is on record (Backend::Acknowledge).
+/// Keeps the object until its result is recorded (Backend::Acknowledge).
 inline constexpr std::string_view kRecordFinalizer = "muster.io/record";
 
-/// Names an image, in the annotations of a LocalQueue or a ClusterQueue: what batch scripts of that
-/// queue run in where a member needs images.
+/// Annotation of a LocalQueue or a ClusterQueue: the image in which batch scripts of that queue run
+/// on members that need images.
 inline constexpr std::string_view kDefaultImageAnnotation = "muster.io/default-image";
-/// The image of containers that need none: a member that has images cannot run it.
+/// The image of containers that run without one, on the host; a member that needs images cannot run
+/// them.
 inline constexpr std::string_view kHostImage = "muster.io/host";
 
 }  // namespace muster

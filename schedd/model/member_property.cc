@@ -1,3 +1,6 @@
+// Names of resource properties are taken apart at their first '-': the measure in front of it, the
+// resource behind it. Amounts are 128-bit billionths; RealOf turns one into the real number that
+// scores are computed with.
 #include "schedd/model/member_property.h"
 
 #include <array>
@@ -7,6 +10,7 @@ namespace muster {
 namespace {
 
 constexpr PropertyAmount kBillion = 1'000'000'000;
+// Every integer up to it is exact in a double.
 constexpr PropertyAmount kExactReal = PropertyAmount{1} << 53;
 
 constexpr std::array<std::pair<std::string_view, ResourceMeasure>, 3> kMeasures = {{
@@ -19,7 +23,8 @@ constexpr std::array<std::pair<std::string_view, ResourceMeasure>, 3> kMeasures 
 
 double RealOf(PropertyAmount amount) {
   const bool exact = -kExactReal <= amount && amount <= kExactReal;
-  if (exact) return static_cast<double>(amount) / 1e9;  // rounds once
+  // One division rounds once; a larger amount is divided in two parts.
+  if (exact) return static_cast<double>(amount) / 1e9;
   return static_cast<double>(amount / kBillion) + static_cast<double>(amount % kBillion) / 1e9;
 }
 
@@ -49,6 +54,7 @@ std::string_view PropertyOperatorName(PropertyOperator op) {
   return "";
 }
 
+// Nothing is written to *property if the name is none.
 bool ReadResourceProperty(std::string_view name, ResourceProperty* property) {
   if (!name.starts_with(kResourcePropertyPrefix)) return false;
   name.remove_prefix(kResourcePropertyPrefix.size());

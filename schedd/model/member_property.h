@@ -1,5 +1,5 @@
-// Properties of member clusters: what a placement may ask for and sort by (rule P6). A
-// value is a Kubernetes quantity, exact in billionths, or a text. Plain values.
+// Properties of member clusters, which placements may select and sort by (rule P6). A value is a
+// Kubernetes quantity, exact in billionths, or a text. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace muster {
 /// A quantity in billionths of its unit (ParseBillionths).
 using PropertyAmount = __int128;
 
-/// The amount as the 64-bit real number that scores are computed with: whole units exactly.
+/// The amount as the 64-bit real number with which scores are computed; whole units are exact.
 double RealOf(PropertyAmount amount);
 
-/// The six operators of KubeFleet's property selectors; In, NotIn, Exists, DoesNotExist are
-/// Muster's, for texts.
+/// The six operators of KubeFleet's property selectors; In, NotIn, Exists and DoesNotExist are
+/// Muster's own, for texts.
 enum class PropertyOperator : std::uint8_t {
   kGt,
   kGe,
@@ -37,31 +37,36 @@ std::string_view PropertyOperatorName(PropertyOperator op);
 struct PropertyExpression {
   std::string name;
   PropertyOperator op = PropertyOperator::kEq;
-  PropertyAmount amount = 0;        // of the six
-  std::vector<std::string> values;  // as written; what kIn and kNotIn compare
+  /// Of the six operators of KubeFleet.
+  PropertyAmount amount = 0;
+  /// As written; compared by kIn and kNotIn.
+  std::vector<std::string> values;
   bool operator==(const PropertyExpression&) const = default;
 };
 
-/// Names that Muster computes itself, from the facts of a member.
+/// Properties that Muster computes itself, from reports of a member.
 inline constexpr std::string_view kNodeCountProperty = "kubernetes-fleet.io/node-count";
 inline constexpr std::string_view kVersionProperty = "k8s.io/k8s-version";
 /// resources.kubernetes-fleet.io/{total,allocatable,available}-RESOURCE, any resource.
 inline constexpr std::string_view kResourcePropertyPrefix = "resources.kubernetes-fleet.io/";
 
 enum class ResourceMeasure : std::uint8_t { kTotal, kAllocatable, kAvailable };
-/// A resource property, taken apart at the first '-': "nvidia.com/gpu" and "ephemeral-storage" are
-/// resources as any other (KubeFleet refuses both, rule P6).
+/// The name of a resource property, taken apart at its first '-': "nvidia.com/gpu" and
+/// "ephemeral-storage" are resources like any other (KubeFleet refuses both, rule P6).
 struct ResourceProperty {
   ResourceMeasure measure = ResourceMeasure::kTotal;
-  std::string_view resource;  // into the name that was given
+  /// Points into the given name.
+  std::string_view resource;
 };
-/// False if `name` is none.
+/// False if `name` is not the name of a resource property.
 bool ReadResourceProperty(std::string_view name, ResourceProperty* property);
 
-/// What is declared of a member beyond its facts: annotation muster.io/properties, costs.
+/// Properties that are declared of a member: annotation muster.io/properties, costs.
 struct MemberProperties {
-  std::map<std::string, PropertyAmount> amounts;  // of those that are quantities
-  std::map<std::string, std::string> texts;       // of all, as written
+  /// Of those that are quantities.
+  std::map<std::string, PropertyAmount> amounts;
+  /// Of all, as written.
+  std::map<std::string, std::string> texts;
   bool operator==(const MemberProperties&) const = default;
 };
 

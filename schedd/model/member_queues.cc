@@ -1,3 +1,5 @@
+// All that a record says of members' queues is in its check muster.io/member-queues: pending while
+// a member is asked, ready when one has admitted the job.
 #include "schedd/model/member_queues.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Jobs that a member cluster's own queue admits: what their records say of it (rule P34).
-// Pure.
+// Jobs that a member cluster's own queue admits: what their records say (rule P34). Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +11,30 @@
 namespace muster {
 
 /// The admission check that a job of a ClusterQueue with a dispatch mode passes when a member has
-/// admitted it. Muster's own: nobody else answers it, and no AdmissionCheck can have the name.
+/// admitted it. It is Muster's own: no other controller answers it, and no AdmissionCheck can have
+/// the name.
 inline constexpr std::string_view kMemberQueuesCheck = "muster.io/member-queues";
 
 /// Kueue's labels of a job that its queue manages.
 inline constexpr std::string_view kQueueNameLabel = "kueue.x-k8s.io/queue-name";
 inline constexpr std::string_view kPrebuiltWorkloadLabel = "kueue.x-k8s.io/prebuilt-workload-name";
-/// And of a Workload that another cluster's scheduler made: which one.
+/// Kueue's label of a Workload that another cluster's scheduler made: which one.
 inline constexpr std::string_view kOriginLabel = "kueue.x-k8s.io/multikueue-origin";
 
 /// Null if the job has no such check.
 const AdmissionCheckStatus* MemberQueuesCheck(const JobRecord& job);
 
-/// True while it holds quota and waits for a member to admit it: there is no attempt of it yet.
+/// True while the job holds quota and waits for a member to admit it; it has no attempt yet.
 bool AsksMembers(const JobRecord& job);
 
-/// True if the job has no other check, or all others are ready: what they add to the pods is known.
+/// True if all other checks of the job are ready, so that what they add to the pods is known.
 bool OtherChecksReady(const JobRecord& job);
 
-/// True while its attempt is on a member whose own queue has admitted it, and lets it run.
+/// True while the job's attempt is on a member whose own queue has admitted it.
 bool IsRunByMemberQueue(const JobRecord& job);
 
-/// The attempt that it waits for, or that runs: copies on members belong to it.
+/// The attempt to which copies on members belong: the next one while the job waits, else the
+/// current one.
 std::int32_t AttemptOfCopies(const JobRecord& job);
 
 /// The name of the Workload that stands for an attempt in members' queues.

@@ -1,5 +1,5 @@
-// What is changed of configuration objects on their way to members, and what is carried to them
-// without having a meaning here: overrides and envelopes (rules P28, P29). Plain values.
+// Overrides, which change configuration objects for single members, and envelopes, which hold
+// objects that have no meaning for Muster itself (rules P28, P29). Plain values.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,16 @@ enum class PatchOp : std::uint8_t { kAdd, kRemove, kReplace };
 struct JsonPatch {
   PatchOp op = PatchOp::kAdd;
   std::string path;
-  std::string value;  // JSON text, variables and all; "" for kRemove
+  /// JSON text with variables; "" for kRemove.
+  std::string value;
   bool operator==(const JsonPatch&) const = default;
 };
 
 struct OverrideRule {
-  /// Labels of members, one term of which must match; empty: every member; nullopt: none.
+  /// Selectors of members, one of which must match; empty: every member; nullopt: none.
   std::optional<std::vector<LabelSelector>> clusters;
-  bool remove = false;  // overrideType Delete: the object is not for these members
+  /// overrideType Delete: these members do not get the object.
+  bool remove = false;
   std::vector<JsonPatch> patches;
   bool operator==(const OverrideRule&) const = default;
 };
@@ -34,10 +36,14 @@ struct OverrideRule {
 struct ResourceOverride {
   std::string ns;  // "": a ClusterResourceOverride
   std::string name;
-  std::string placement;               // the one that it is for; "": every one
-  bool placement_of_cluster = false;   // `placement` is a ClusterResourcePlacement
-  std::vector<ResourceRef> resources;  // by name; of a Namespace: with all that lies in it
-  std::vector<OverrideRule> rules;     // the last one that says something counts
+  /// The placement that it is for; "": every placement.
+  std::string placement;
+  /// `placement` is a ClusterResourcePlacement.
+  bool placement_of_cluster = false;
+  /// By name; a Namespace stands for all objects in it too.
+  std::vector<ResourceRef> resources;
+  /// Applied in order.
+  std::vector<OverrideRule> rules;
   bool operator==(const ResourceOverride&) const = default;
 };
 

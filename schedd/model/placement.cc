@@ -1,14 +1,18 @@
+// PlacementTable finds the placements for a job without looking at all of them. Three indexes are
+// kept beside the table: placements by the object that they name, ResourcePlacements by namespace
+// if they select by labels or a whole kind, and placements with spread constraints.
 #include "schedd/model/placement.h"
 
 namespace muster {
 namespace {
 
-// A ClusterResourcePlacement is found by the namespaces that it selects; what else it selects lies
-// in them.
+// A ClusterResourcePlacement is found by the namespaces that it selects; its other selectors select
+// objects in these.
 bool IsIndexed(const Placement& placement, const ResourceSelector& selector) {
   return !placement.ns.empty() || (selector.group.empty() && selector.kind == "Namespace");
 }
 
+// The key of an object in by_target_.
 PlacementTable::Target TargetOf(const std::string& ns, const std::string& group,
                                 const std::string& kind, const std::string& name) {
   return {ns, group + "/" + kind, name};
@@ -37,6 +41,7 @@ std::string MentionOf(const Placement& placement) {
   return "ResourcePlacement " + placement.ns + "/" + placement.name;
 }
 
+// Sets are copied and put back, because values in a SharedMap are shared with other versions.
 void PlacementTable::Put(PlacementPtr placement) {
   Erase(placement->ns, placement->name);
   for (const ResourceSelector& selector : placement->selectors) {
@@ -57,6 +62,7 @@ void PlacementTable::Put(PlacementPtr placement) {
   all_.insert_or_assign(std::move(key), std::move(placement));
 }
 
+// The reverse of Put: each index loses the name, and an empty entry goes.
 void PlacementTable::Erase(const std::string& ns, const std::string& name) {
   const PlacementPtr gone = Find(ns, name);
   if (gone == nullptr) return;

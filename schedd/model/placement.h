@@ -1,5 +1,5 @@
-// Placement: ClusterResourcePlacement and ResourcePlacement, typed (rules P2 to P10),
-// and what a job says about its own placement. Plain values.
+// Placement: ClusterResourcePlacement and ResourcePlacement, typed (rules P2 to P10), and the
+// wishes of a job about its own placement. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ enum class PlacementType : std::uint8_t { kPickAll, kPickFixed, kPickN };
 /// "PickAll", ...
 std::string_view PlacementTypeName(PlacementType type);
 
-/// A term of requiredDuringSchedulingIgnoredDuringExecution: all of it must match. An empty one
-/// matches every member.
+/// A term of requiredDuringSchedulingIgnoredDuringExecution: all of its parts must match. An empty
+/// term matches every member.
 struct ClusterSelectorTerm {
   LabelSelector labels;
   std::vector<PropertyExpression> properties;
@@ -33,7 +33,8 @@ struct ClusterSelectorTerm {
 
 struct PropertySorter {
   std::string name;
-  bool descending = true;  // sortOrder: the larger value is the better
+  /// sortOrder: the larger value is better.
+  bool descending = true;
   bool operator==(const PropertySorter&) const = default;
 };
 
@@ -47,32 +48,43 @@ struct PreferredClusterTerm {
 
 struct ClusterSpread {
   std::int32_t max_skew = 1;
-  std::string topology_key;      // a label of members
-  bool schedule_anyway = false;  // whenUnsatisfiable; false: DoNotSchedule
+  /// A label of members.
+  std::string topology_key;
+  /// whenUnsatisfiable ScheduleAnyway; false: DoNotSchedule.
+  bool schedule_anyway = false;
   bool operator==(const ClusterSpread&) const = default;
 };
 
-/// Annotation muster.io/cluster-groups: members in order of preference. One group is tried before
-/// the next is; the next when the job has waited `wait_s` for room in all before it.
+/// Annotation muster.io/cluster-groups: members in order of preference. The next group is tried too
+/// when the job has waited `wait_s` for room in all groups before it.
 struct ClusterGroup {
   std::string name;
-  std::vector<std::string> clusters;    // by name; empty: by labels
-  std::optional<LabelSelector> labels;  // nullopt: by name
-  std::int64_t wait_s = 0;              // before the next group is tried too
+  /// By name; empty: the group is given by labels.
+  std::vector<std::string> clusters;
+  std::optional<LabelSelector> labels;  // nullopt: the group is given by names
+  std::int64_t wait_s = 0;
   bool operator==(const ClusterGroup&) const = default;
 };
 
 struct PlacementPolicy {
   PlacementType type = PlacementType::kPickAll;
-  std::vector<std::string> cluster_names;       // of PickFixed
-  std::int32_t number_of_clusters = 1;          // of PickN; 0: nowhere
-  std::vector<ClusterSelectorTerm> required;    // one of them; empty: every member
-  std::vector<PreferredClusterTerm> preferred;  // of PickN
-  std::vector<ClusterSpread> spread;            // of PickN
+  /// Of PickFixed.
+  std::vector<std::string> cluster_names;
+  /// Of PickN; 0: no member.
+  std::int32_t number_of_clusters = 1;
+  /// One of them must match; empty: every member.
+  std::vector<ClusterSelectorTerm> required;
+  /// Of PickN.
+  std::vector<PreferredClusterTerm> preferred;
+  /// Of PickN.
+  std::vector<ClusterSpread> spread;
   std::vector<Toleration> tolerations;
-  std::vector<ClusterGroup> groups;  // empty: all members are one
-  bool kubefleet_tie_break = false;  // muster.io/tie-break: the larger name, as KubeFleet does
-  bool score_over_feasible = false;  // muster.io/score-over: extremes over feasible members only
+  /// Empty: all members are one group.
+  std::vector<ClusterGroup> groups;
+  /// muster.io/tie-break: of equal scores the larger name wins, as in KubeFleet.
+  bool kubefleet_tie_break = false;
+  /// muster.io/score-over: extremes are taken over feasible members only.
+  bool score_over_feasible = false;
   bool operator==(const PlacementPolicy&) const = default;
 };
 
@@ -87,8 +99,10 @@ bool IsReservedNamespace(std::string_view ns);
 
 struct ResourceSelector {
   std::string group, version, kind;
-  std::string name;                     // "": by labels, or all
-  std::optional<LabelSelector> labels;  // nullopt: by name, or all
+  /// "": selected by labels, or all objects of the kind.
+  std::string name;
+  /// nullopt: selected by name, or all objects of the kind.
+  std::optional<LabelSelector> labels;
   SelectionScope scope = SelectionScope::kNamespaceWithResources;
   bool operator==(const ResourceSelector&) const = default;
 };
@@ -98,12 +112,15 @@ struct Placement {
   std::string name;
   std::vector<ResourceSelector> selectors;
   PlacementPolicy policy;
-  bool has_policy = false;  // spec.policy is given: it may not be taken away again
-  // Of configuration objects that it selects; a job is made once and never applied again.
+  /// spec.policy is given; it may not be taken away again.
+  bool has_policy = false;
+  // For configuration objects; a job is created once and never applied again.
   RollingUpdate rollout;
   ApplyStrategy apply;
-  bool abandon = false;  // deleteStrategy Abandon: objects stay when the placement goes
-  std::int32_t revision_history_limit = 10;  // snapshots kept
+  /// deleteStrategy Abandon: objects stay on members when the placement goes.
+  bool abandon = false;
+  /// Snapshots kept.
+  std::int32_t revision_history_limit = 10;
   bool operator==(const Placement&) const = default;
 };
 using PlacementPtr = std::shared_ptr<const Placement>;
@@ -111,39 +128,47 @@ using PlacementPtr = std::shared_ptr<const Placement>;
 /// "ResourcePlacement ml/train" or "ClusterResourcePlacement gpu".
 std::string MentionOf(const Placement& placement);
 
-/// What a job says about its placement, and what placements may ask about it. Fixed at acceptance;
-/// null in a job that has none of it.
+/// The wishes of a job about its placement, and what placements may select it by. Fixed at
+/// acceptance; null in a job without any of it.
 struct JobPlacement {
-  LabelMap labels;        // of its manifest; kept only if some placement could ask for them
-  std::string placement;  // annotation muster.io/placement: the placement that it goes by
-  std::string cluster;    // annotation muster.io/cluster: the one member that it may run on
-  std::vector<std::string> datasets;  // annotation muster.io/datasets
-  bool datasets_required = false;     // annotation muster.io/datasets-required
-  bool checkpointable = false;        // annotation muster.io/checkpointable: it may be moved
+  /// Of its manifest; kept only if some placement could select by them.
+  LabelMap labels;
+  /// Annotation muster.io/placement: the placement that governs it.
+  std::string placement;
+  /// Annotation muster.io/cluster: the one member on which it may run.
+  std::string cluster;
+  /// Annotation muster.io/datasets.
+  std::vector<std::string> datasets;
+  /// Annotation muster.io/datasets-required.
+  bool datasets_required = false;
+  /// Annotation muster.io/checkpointable: a running job may be moved.
+  bool checkpointable = false;
   bool operator==(const JobPlacement&) const = default;
 };
 using JobPlacementPtr = std::shared_ptr<const JobPlacement>;
 
-/// All placements, with the way from a job to the one that governs it. A value; a copy costs little
-/// (SharedMap).
+/// All placements, with indexes from a job to the placement that governs it. A value; a copy costs
+/// little (SharedMap).
 class PlacementTable {
  public:
-  using Key = std::pair<std::string, std::string>;                   // namespace ("": CRP), name
-  using Target = std::tuple<std::string, std::string, std::string>;  // namespace, kind, name
+  /// Namespace ("": a ClusterResourcePlacement) and name.
+  using Key = std::pair<std::string, std::string>;
+  /// Namespace, kind, name.
+  using Target = std::tuple<std::string, std::string, std::string>;
 
   void Put(PlacementPtr placement);
   void Erase(const std::string& ns, const std::string& name);
-  /// Null if there is none.
+  /// Null if there is no such placement.
   PlacementPtr Find(const std::string& ns, const std::string& name) const;
   const SharedMap<Key, PlacementPtr>& all() const { return all_; }
-  /// Those with spread constraints, by key.
+  /// Placements with spread constraints, by key.
   std::vector<PlacementPtr> Spreading() const;
 
-  /// ResourcePlacements that name this object, by name. With namespace "" and kind Namespace: the
-  /// ClusterResourcePlacements that name this namespace.
+  /// The ResourcePlacements that name this object, by name. With namespace "" and kind Namespace:
+  /// the ClusterResourcePlacements that name this namespace.
   std::vector<PlacementPtr> Naming(const std::string& ns, const std::string& group,
                                    const std::string& kind, const std::string& name) const;
-  /// ResourcePlacements of the namespace that select by labels or a whole kind, by name.
+  /// The ResourcePlacements of the namespace that select by labels or a whole kind, by name.
   std::vector<PlacementPtr> Selecting(const std::string& ns) const;
 
  private:

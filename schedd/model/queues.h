@@ -47,7 +47,8 @@ enum class ObjectKind : std::uint8_t {
   kResourceEnvelope = 23,
 };
 
-/// A configuration object as stored: Kubernetes-shaped, whatever frontend it came through.
+/// A configuration object as it is stored: shaped as in Kubernetes, whichever frontend it came
+/// through.
 struct StoredObject {
   ObjectKind kind = ObjectKind::kNamespace;
   std::string ns;  // "" for cluster-scoped kinds
@@ -82,14 +83,14 @@ struct ResourceGroup {
 enum class QueueingStrategy : std::uint8_t { kBestEffortFifo, kStrictFifo };
 enum class StopPolicy : std::uint8_t { kNone, kHold, kHoldAndDrain };
 enum class FungibilityPolicy : std::uint8_t { kMayStopSearch, kTryNextFlavor };
-/// flavorFungibility.preference; the API comment has the two the wrong way round, this is the
-/// code's meaning (rule A30).
+/// flavorFungibility.preference. The comment in Kueue's API describes the two the wrong way round;
+/// this is the code's meaning (rule A30).
 enum class FungibilityPreference : std::uint8_t {
   kBorrowingOverPreemption,
   kPreemptionOverBorrowing
 };
 
-/// Whom a queue may evict (rule A35).
+/// Which workloads a queue may evict (rule A35).
 enum class PreemptionPolicy : std::uint8_t {
   kNever,
   kLowerPriority,
@@ -118,13 +119,12 @@ struct ConcurrentAdmissionPolicy {
   bool operator==(const ConcurrentAdmissionPolicy&) const = default;
 };
 
-/// What becomes of attempts whose member does not answer
-/// (rule D16).
+/// What happens to attempts whose member does not answer (rule D16).
 enum class ClusterLostPolicy : std::uint8_t {
-  kWait,          // until it answers
+  kWait,          // the job waits until the member answers
   kFail,          // the job fails
-  kAfterTimeout,  // runs again elsewhere after a while; that both run is accepted
-  kAfterFence,    // runs again elsewhere when an administrator says that nothing runs there
+  kAfterTimeout,  // the job runs again elsewhere after a while; both attempts may run then
+  kAfterFence,    // the same when an administrator confirms that nothing runs on the member
 };
 
 /// Annotation muster.io/on-cluster-lost of a ClusterQueue.
@@ -137,9 +137,9 @@ struct OnClusterLost {
 /// How the member of an admitted workload is found (rule P33).
 enum class DispatchMode : std::uint8_t {
   kDirect,       // Muster decides
-  kAllAtOnce,    // every member with a queue of its own is asked; the first to admit gets it
-  kIncremental,  // some are asked, and more of them after a while
-  kExternal,     // those are asked that a controller nominates
+  kAllAtOnce,    // all members with a queue of their own are asked; the first to admit gets the job
+  kIncremental,  // some members are asked, and more of them after a while
+  kExternal,     // a controller nominates the members that are asked
 };
 /// "Direct", ...
 std::string_view DispatchModeName(DispatchMode mode);
@@ -148,12 +148,12 @@ std::string_view DispatchModeName(DispatchMode mode);
 struct MemberDispatch {
   DispatchMode mode = DispatchMode::kDirect;
   std::int32_t step = 3;       // of kIncremental: members asked at a time
-  std::int64_t every_s = 300;  // and how long the next are waited with
+  std::int64_t every_s = 300;  // of kIncremental: the time before more members are asked
   bool operator==(const MemberDispatch&) const = default;
 };
 
-/// Annotations muster.io/rebalance, -gain and -every of a ClusterQueue: running jobs that say that
-/// they may be moved go to a member that their placement scores higher.
+/// Annotations muster.io/rebalance, -gain and -every of a ClusterQueue: running jobs that may be
+/// moved go to a member that their placement scores higher.
 struct Rebalance {
   bool on = false;
   std::int32_t gain = 10;      // points that a move must bring

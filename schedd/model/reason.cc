@@ -1,3 +1,4 @@
+// The name of each reason. The last entry gives kNone the name "".
 #include "schedd/model/reason.h"
 
 #include <array>

@@ -1,5 +1,6 @@
 // The closed set of reasons that Muster gives for a state, with Kueue's names where Kueue has one
-// (rule A59) and ours elsewhere. Local members store the numbers: add at the end.
+// (rule A59) and Muster's own elsewhere. Local members store the numbers: new reasons go to the
+// end.
 #pragma once
 
 #include <string_view>
@@ -23,8 +24,8 @@ enum class Reason : std::uint16_t {
   kMisconfigured,
   kSuspended,
   // Waiting for a member cluster.
-  kNoMemberCluster,     // no member could ever hold it
-  kWaitingForCapacity,  // members could hold it, none has the room now
+  kNoMemberCluster,     // no member could ever hold the job
+  kWaitingForCapacity,  // a member could hold the job, but none has the room now
   // Gates.
   kHeldByUser,
   kBackoff,
@@ -45,7 +46,7 @@ enum class Reason : std::uint16_t {
   kRequeued,
   kClusterQueueStopped,
   kLocalQueueStopped,
-  // Evictions and what preempted (Evicted, Preempted: rules A37, A50).
+  // Evictions, and why a job was preempted (Evicted, Preempted: rules A37, A50).
   kPreempted,
   kInClusterQueue,
   kInCohortReclamation,
@@ -58,18 +59,18 @@ enum class Reason : std::uint16_t {
   kRequeuingLimitExceeded,
   kMaximumExecutionTimeExceeded,
   kWorkloadSliceReplaced,
-  // What ended an attempt from outside.
-  kEvictedOnMember,  // the member took its pods away: eviction, preemption or deletion there
+  // An end of an attempt that came from its member.
+  kEvictedOnMember,  // the member removed its pods: eviction, preemption or deletion there
   // Evictions off a member (rules P30, P32).
   kClusterDrained,
   kClusterTainted,
   kPlacementEviction,  // an eviction object of its placement
   kRebalanced,         // to a member that its placement scores higher
-  kMemberEvicted,      // the member's own queue took it back (dispatch modes)
-  // An end of its own, whatever else is said of it.
+  kMemberEvicted,      // the member's own queue took the job back (dispatch modes)
+  // An end that takes the place of any other reason for the same end.
   kOutOfMemory,  // a process of the attempt was killed for want of memory
   // Progress, again.
-  kStarting,  // its member has it and tells why it does not run yet
+  kStarting,  // its member has the attempt and says why it does not run yet
 };
 
 /// CamelCase name ("WaitingForQuota"); "" for kNone.

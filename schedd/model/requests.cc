@@ -1,3 +1,9 @@
+// Transformations are computed in 128-bit trillionths, so that outputs of several inputs are summed
+// without rounding and rounded up once. Additions and multiplications saturate: an amount beyond
+// the range stays at its end and becomes "unlimited".
+//
+// Excluded resources are dropped first; then each transformed input adds its outputs; with strategy
+// Retain the input stays too.
 #include "schedd/model/requests.h"
 
 #include <algorithm>
@@ -12,9 +18,10 @@ namespace {
 using Wide = __int128;
 constexpr Wide kMost = std::numeric_limits<Wide>::max();
 constexpr Wide kThousand = 1000;
-// Sums are kept in trillionths of a unit: thousandths of an amount times billionths of a factor.
+// Sums are in trillionths of a unit: thousandths of an amount times billionths of a factor.
 constexpr Wide kTrillion = kThousand * kThousand * kThousand * kThousand;
 
+// Saturates at both ends.
 Wide Times(Wide a, Wide b) {
   Wide product = 0;
   if (!__builtin_mul_overflow(a, b, &product)) return product;
@@ -27,12 +34,12 @@ Wide Plus(Wide a, Wide b) {
   return a > 0 ? kMost : -kMost;
 }
 
-// An amount in thousandths of the unit that people write.
+// An amount in thousandths of the unit that people write (cores, bytes, devices).
 Wide Milli(const ResourceAmount& entry) {
   return Times(entry.amount, IsMilliResource(entry.resource) ? 1 : kThousand);
 }
 
-// Trillionths to an amount of `resource`: rounded up, within 0 and "unlimited".
+// Trillionths to an amount of `resource`: rounded up, between 0 and kUnlimited.
 std::int64_t ToAmount(std::string_view resource, Wide trillionths) {
   if (trillionths <= 0) return 0;
   const Wide step = IsMilliResource(resource) ? kTrillion / kThousand : kTrillion;
@@ -47,6 +54,7 @@ const ResourceAmount* Find(const ResourceList& list, std::string_view resource) 
   return nullptr;
 }
 
+// A resource has at most one transformation.
 const ResourceTransformation* RuleFor(const AdmissionSettings& settings,
                                       std::string_view resource) {
   for (const auto& rule : settings.transformations) {
@@ -55,6 +63,8 @@ const ResourceTransformation* RuleFor(const AdmissionSettings& settings,
   return nullptr;
 }
 
+// Adds the outputs of one input. With multiplyBy the input is multiplied by the requested amount of
+// that resource; if the pod requests none of it, the input counts once.
 void AddOutputs(const ResourceTransformation& rule, const ResourceAmount& input,
                 const ResourceList& all, std::map<std::string, Wide>* sums) {
   Wide quantity = Milli(input);
@@ -69,14 +79,15 @@ void AddOutputs(const ResourceTransformation& rule, const ResourceAmount& input,
   }
 }
 
+// The request after all transformations, sorted by resource because `sums` is.
 ResourceList Transformed(const ResourceList& list, const AdmissionSettings& settings) {
   std::map<std::string, Wide> sums;
   for (const auto& entry : list) {
     if (const auto* rule = RuleFor(settings, entry.resource); rule != nullptr)
       AddOutputs(*rule, entry, list, &sums);
   }
-  // An allowance that is larger than the other outputs takes nothing off what the pod asks for
-  // under the output's name itself.
+  // Outputs may be negative (an allowance). Their sum never reduces what the pod requests under the
+  // output's own name.
   for (auto& [resource, sum] : sums) sum = std::max<Wide>(sum, 0);
   for (const auto& entry : list) {
     const ResourceTransformation* rule = RuleFor(settings, entry.resource);
@@ -103,8 +114,8 @@ const PodSet* FindPodSet(const JobRecord& job, const std::string& name) {
   return nullptr;
 }
 
-// Pods of an admitted pod set that still count. With more left than admitted it runs with fewer
-// pods than it declared.
+// Pods of an admitted pod set that still count. If more pods are left than were admitted, the job
+// runs with fewer pods than it declares, and only the admitted ones count.
 std::int32_t PodsCharged(const JobRecord& job, const PodSetAssignment& reserved,
                          const AdmissionSettings& settings) {
   const PodSet* pod_set = FindPodSet(job, reserved.name);
@@ -140,6 +151,7 @@ std::int32_t PodsLeft(const JobRecord& job, const PodSet& pod_set,
   return pod_set.count;
 }
 
+// A copy is made only if some pod set counts with fewer pods than were admitted.
 AdmissionPtr ChargedAdmission(const JobRecord& job, const AdmissionSettings& settings) {
   if (job.admission == nullptr || job.pod_sets == nullptr) return job.admission;
   std::shared_ptr<Admission> charged;

@@ -1,4 +1,4 @@
-// ResourceRef: an object of Kubernetes by name, whatever its kind. A plain value.
+// ResourceRef: the name of a Kubernetes object of any kind. A plain value.
 #pragma once
 
 #include <compare>

@@ -1,3 +1,5 @@
+// Operations on a ResourceList, a sorted vector: a handful of resources is found faster in it than
+// in a map.
 #include "schedd/model/resources.h"
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 namespace muster {
 namespace {
 
+// The first entry whose name is not below `resource`.
 template <class List>
 auto Position(List& list, std::string_view resource) {
   return std::lower_bound(

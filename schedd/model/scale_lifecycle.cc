@@ -1,3 +1,8 @@
+// An elastic job that holds quota and grows gets a second workload slice, which waits in the queue
+// like a job (SliceRecord) while the first one runs. When the slice is admitted, TakeOverSlice
+// makes it the job's own, and the old slice is Finished. All other changes of size take effect in
+// the record at once (ChangeSize). Every change goes through ChangeScale, which keeps the pod set's
+// count equal to the scale.
 #include "schedd/model/scale_lifecycle.h"
 
 #include <algorithm>
@@ -10,7 +15,7 @@
 namespace muster {
 namespace {
 
-// Changes the scale, which begins with the size that the job was submitted with.
+// Changes the scale; the first change begins with the size that the job was submitted with.
 template <class Change>
 void ChangeScale(JobRecord* job, const JobSize& submitted, const Change& change) {
   ChangeState(job, [&](AdmissionState* state) {
@@ -20,7 +25,7 @@ void ChangeScale(JobRecord* job, const JobSize& submitted, const Change& change)
   TakeScaledPods(job);
 }
 
-// What is reserved for fewer pods than before: the same flavors, the places from the front
+// The admission for fewer pods than before: the same flavors, and the first of the assigned domains
 // (rule A48).
 AdmissionPtr Shrunk(const Admission& admission, std::int32_t pods) {
   auto less = std::make_shared<Admission>(admission);
@@ -74,7 +79,7 @@ void ChangeSize(JobRecord* job, const JobSize& submitted, const JobSize& size) {
 void WantSlice(JobRecord* job, const JobSize& submitted, PendingSlice slice) {
   ChangeScale(job, submitted, [&](ElasticScale* scale) {
     ++scale->generation;
-    // One that waits already keeps its place in the queue.
+    // A slice that waits already keeps its uid and its place in the queue.
     if (scale->pending) {
       scale->pending->size = slice.size;
       scale->pending->reason = slice.reason;
@@ -114,6 +119,8 @@ void EndSlices(JobRecord* job) {
   });
 }
 
+// The slice starts without the history of the job: no conditions, no attempt, its own time in the
+// queue. It must get the ClusterQueue in which the job holds quota.
 JobRecord SliceRecord(const JobRecord& job, JobId id) {
   const ElasticScale* scale = ScaleOf(job);
   MUSTER_CHECK(scale != nullptr && scale->pending.has_value());

@@ -1,3 +1,6 @@
+// Matching of labels, taints and tolerations, rule by rule as in Kubernetes (k8s.io/apimachinery
+// labels, component-helpers nodeaffinity). Operators are compared as texts, because they come from
+// manifests.
 #include "schedd/model/scheduling.h"
 
 #include <algorithm>
@@ -6,6 +9,7 @@
 namespace muster {
 namespace {
 
+// A whole text as an integer; nullopt for anything else.
 std::optional<std::int64_t> Integer(const std::string& text) {
   std::int64_t value = 0;
   const char* end = text.data() + text.size();
@@ -25,6 +29,8 @@ bool Compares(const Requirement& requirement, const std::string& label, bool gre
 
 }  // namespace
 
+// An empty effect or key matches all; an empty operator means Equal; any other operator matches
+// nothing.
 bool Tolerates(const Toleration& toleration, const Taint& taint) {
   if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
   if (!toleration.key.empty() && toleration.key != taint.key) return false;
@@ -46,7 +52,8 @@ bool Matches(const Requirement& requirement, const LabelMap& labels) {
   if (requirement.op == "DoesNotExist") return !present;
   if (requirement.op == "Gt") return present && Compares(requirement, found->second, true);
   if (requirement.op == "Lt") return present && Compares(requirement, found->second, false);
-  return false;  // an operator that Kubernetes does not know matches nothing
+  // An operator that Kubernetes does not know matches nothing.
+  return false;
 }
 
 bool Matches(const LabelSelector& selector, const LabelMap& labels) {
@@ -59,7 +66,8 @@ bool Matches(const LabelSelector& selector, const LabelMap& labels) {
 }
 
 bool Matches(const NodeSelectorTerm& term, const LabelMap& labels) {
-  if (term.match_expressions.empty()) return false;  // Kubernetes: an empty term selects no object
+  // In Kubernetes an empty term selects no object.
+  if (term.match_expressions.empty()) return false;
   return std::all_of(term.match_expressions.begin(), term.match_expressions.end(),
                      [&](const Requirement& requirement) { return Matches(requirement, labels); });
 }

@@ -29,7 +29,7 @@ struct Requirement {
   bool operator==(const Requirement&) const = default;
 };
 
-/// metav1.LabelSelector: all must match; an empty one matches everything.
+/// metav1.LabelSelector: all parts must match; an empty selector matches everything.
 struct LabelSelector {
   LabelMap match_labels;
   std::vector<Requirement> match_expressions;
@@ -49,7 +49,7 @@ struct PreferredTerm {
   bool operator==(const PreferredTerm&) const = default;
 };
 
-/// What a pod template says about where it may run.
+/// The constraints of a pod template on where it may run.
 struct SchedulingConstraints {
   LabelMap node_selector;
   bool has_required_affinity = false;            // nodeAffinity.required present

@@ -1,6 +1,6 @@
-// SetAsideObject: an object on a member that carries Muster's labels and is not to be touched: a
-// copy, one that Muster did not make, or one that is ahead of the database (rules D13,
-// D14). A plain value.
+// SetAsideObject: an object on a member that carries Muster's labels and must not be touched: a
+// copy, an object that Muster did not make, or one that is ahead of the database (rules D13, D14).
+// A plain value.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace muster {
 
 /// Why an object is left alone. Values are stored: never renumber.
 enum class SetAsideReason : std::uint8_t {
-  kAhead = 1,    // of an attempt or a number that the database never gave out: it lost writes
-  kCopy = 2,     // its attempt is another object
+  kAhead = 1,  // of an attempt or number that the database never gave out: the database lost writes
+  kCopy = 2,   // the attempt that its labels name has another object
   kUnowned = 3,  // labelled as ours, but not made by Muster
 };
 /// "ahead of the database", "a copy", "not made by Muster".
@@ -24,11 +24,12 @@ std::string_view SetAsideReasonText(SetAsideReason reason);
 struct SetAsideObject {
   std::string cluster, remote_uid;
   RemoteObject object;
-  Uid job_uid;  // as its labels say
+  /// As its labels say.
+  Uid job_uid;
   std::int32_t attempt = 0;
   std::int64_t sequence = 0;
   SetAsideReason reason = SetAsideReason::kAhead;
-  /// An administrator has let collection go on: it is removed like any orphan.
+  /// An administrator has let the collection go on: the object is removed like any orphan.
   bool released = false;
   WallTime first_seen;
   bool operator==(const SetAsideObject&) const = default;

@@ -1,5 +1,5 @@
-// Topology aware scheduling (KEP-2724, rules A43, A44): what a pod set asks for and where admission
-// put it. Plain values.
+// Topology aware scheduling (KEP-2724, rules A43, A44): the topology request of a pod set, and the
+// domains that admission assigned to it. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,14 @@
 
 namespace muster {
 
-/// The node label whose value is one machine.
+/// The node label whose value names one machine.
 inline constexpr char kHostnameLabel[] = "kubernetes.io/hostname";
 
 /// The kind Topology: node labels from the widest level to the narrowest.
 struct Topology {
   std::string name;
-  std::vector<std::string> levels;  // node label keys; kubernetes.io/hostname only as the last
+  /// Node label keys; kubernetes.io/hostname only as the last.
+  std::vector<std::string> levels;
   bool operator==(const Topology&) const = default;
 };
 
@@ -27,27 +28,32 @@ struct TopologyLayer {
   bool operator==(const TopologyLayer&) const = default;
 };
 
-/// What a pod template's annotations kueue.x-k8s.io/podset-*-topology say. At most one of required,
+/// The annotations kueue.x-k8s.io/podset-*-topology of a pod template. At most one of required,
 /// preferred and unconstrained.
 struct TopologyRequest {
-  std::optional<std::string> required, preferred;  // a level's node label
+  /// The node label of a level.
+  std::optional<std::string> required, preferred;
   bool unconstrained = false;
-  std::string pod_set_group;                  // pod sets of one group are placed together; "": none
-  std::optional<std::string> slice_required;  // podset-slice-required-topology
+  /// Pod sets of one group are placed together; "": none.
+  std::string pod_set_group;
+  /// podset-slice-required-topology.
+  std::optional<std::string> slice_required;
   std::optional<std::int32_t> slice_size;
-  std::vector<TopologyLayer> slice_layers;  // at most 3, outermost first; instead of the two above
+  /// At most 3, outermost first; in place of the two fields above.
+  std::vector<TopologyLayer> slice_layers;
   bool operator==(const TopologyRequest&) const = default;
 };
 
-/// Some pods in one domain.
+/// A number of pods in one domain.
 struct TopologyDomain {
-  std::vector<std::string> values;  // one per level of the assignment
+  /// One for each level of the assignment.
+  std::vector<std::string> values;
   std::int32_t count = 0;
   bool operator==(const TopologyDomain&) const = default;
 };
 
-/// Where the pods of one pod set go: domains in the order of their values. With hostname as the
-/// lowest level only that level is listed.
+/// The domains of the pods of one pod set, in the order of their values. If hostname is the lowest
+/// level, only that level is listed.
 struct TopologyAssignment {
   std::vector<std::string> levels;
   std::vector<TopologyDomain> domains;

@@ -18,16 +18,18 @@ namespace muster {
 struct PodSet {
   std::string name;
   std::int32_t count = 0;
-  ResourceList requests;  // of one pod; effective request: max(init containers, sum of containers)
-                          // + overhead
+  /// Of one pod: its effective request, max(init containers, sum of containers) + overhead.
+  ResourceList requests;
   std::shared_ptr<const SchedulingConstraints> constraints;  // null: none
-  std::optional<std::int32_t> min_count =
-      std::nullopt;  // may be admitted with fewer pods (KEP-420)
-  std::shared_ptr<const TopologyRequest> topology = nullptr;  // null: asks for none (KEP-2724)
-  /// What one pod asks of its machine, before transformations and exclusions made quota of it
-  /// (topology placement counts this); null: the same as requests.
+  /// The pod set may be admitted with this many pods (KEP-420).
+  std::optional<std::int32_t> min_count = std::nullopt;
+  /// Null: no topology request (KEP-2724).
+  std::shared_ptr<const TopologyRequest> topology = nullptr;
+  /// The request of one pod before transformations and exclusions made quota of it; topology
+  /// placement counts it. Null: the same as requests.
   std::shared_ptr<const ResourceList> node_requests = nullptr;
-  bool operator==(const PodSet& other) const;  // by content
+  /// By content, also of what it points to.
+  bool operator==(const PodSet& other) const;
 };
 
 using PodSets = std::vector<PodSet>;
@@ -37,10 +39,14 @@ using PodSetsPtr = std::shared_ptr<const PodSets>;
 struct PodSetAssignment {
   std::string name;
   std::int32_t count = 0;
-  std::map<std::string, std::string> flavors;  // resource -> ResourceFlavor
-  ResourceList usage;                          // of all its pods
-  TopologyAssignmentPtr topology = nullptr;    // null: not placed on nodes by admission
-  bool topology_delayed = false;               // delayedTopologyRequest: Pending (rule A32)
+  /// From resource to ResourceFlavor.
+  std::map<std::string, std::string> flavors;
+  /// Of all its pods.
+  ResourceList usage;
+  /// Null: admission did not place it on nodes.
+  TopologyAssignmentPtr topology = nullptr;
+  /// delayedTopologyRequest Pending (rule A32).
+  bool topology_delayed = false;
   bool operator==(const PodSetAssignment& other) const;
 };
 

@@ -1,6 +1,6 @@
-// ElasticScale: how large an elastic job is, how large its user wants it, and the workload slices
-// on the way from one to the other (KEP-77, rule A55). Plain values, kept only by elastic jobs
-// whose size was changed after their submission.
+// ElasticScale: the size of an elastic job, the size that its user wants, and the workload slices
+// between the two (KEP-77, rule A55). Plain values, kept only by elastic jobs whose size was
+// changed after their submission.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,24 @@
 
 namespace muster {
 
-/// What a user may change of an elastic Job while it waits or runs.
+/// The fields of an elastic Job that a user may change while it waits or runs.
 struct JobSize {
   std::int32_t parallelism = 1;             // spec.parallelism
   std::optional<std::int32_t> completions;  // spec.completions; absent: none declared
-  /// Pods that these make: parallelism, but no more than completions.
+  /// The number of pods: parallelism, but no more than completions.
   std::int32_t pods() const {
     return completions && *completions < parallelism ? *completions : parallelism;
   }
   bool operator==(const JobSize&) const = default;
 };
 
-/// The larger slice that waits to take the place of the one that runs.
+/// The larger slice that waits to replace the running one.
 struct PendingSlice {
   Uid uid;
   JobSize size;
   WallTime since;
-  std::int64_t sequence = 0;  // event number of the wish; orders equal times
+  /// Event number of the change; orders equal times.
+  std::int64_t sequence = 0;
   Reason reason = Reason::kPendingEvaluation;
   std::string message;
   bool operator==(const PendingSlice&) const = default;
@@ -46,12 +47,16 @@ struct FinishedSlice {
 };
 
 struct ElasticScale {
-  std::int64_t generation = 1;  // metadata.generation: grows with every change of the wish
-  JobSize size;                 // of the slice that waits for quota or holds it
-  Uid slice;                    // its uid; unset: the job's own
+  /// metadata.generation: grows with every change that the user makes.
+  std::int64_t generation = 1;
+  /// Of the slice that waits for quota or holds it.
+  JobSize size;
+  /// Its uid; unset: that of the job.
+  Uid slice;
   std::optional<PendingSlice> pending;
-  std::vector<FinishedSlice> finished;  // the last limits::kFinishedSlices of them, oldest first
-  /// What the user asked for last.
+  /// The last limits::kFinishedSlices of them, oldest first.
+  std::vector<FinishedSlice> finished;
+  /// The size that the user asked for last.
   const JobSize& wanted() const { return pending ? pending->size : size; }
   bool operator==(const ElasticScale&) const = default;
 };

@@ -1,4 +1,4 @@
-// Nominator::Impl: one thread owns all state; callbacks only push into its queue.
+// Nominator::Impl: one thread owns all state; callbacks only push work into its queue.
 #pragma once
 
 #include <functional>
@@ -13,22 +13,29 @@
 
 namespace muster::nomination {
 
-/// What is under way about one copy, and what went wrong with it.
+/// The calls about one copy that are under way, and the failures of the last ones.
 struct CopyCalls {
   int under_way = 0;
-  std::uint64_t settled = 0;  // when the last one ended; only a list begun later tells of it
-  bool told = true;           // such a list is not needed
-  int failures = 0;           // in a row
-  Monotonic again{};          // not before
+  /// The tick at which the last call ended; only a list that began later shows its effect.
+  std::uint64_t settled = 0;
+  /// False while no such list has come.
+  bool told = true;
+  /// In a row.
+  int failures = 0;
+  /// No further call before this.
+  Monotonic again{};
 };
 
+/// What is known of one member, and what is under way at it.
 struct MemberLane {
   MemberQueueState state;
   bool listing = false;
   std::uint64_t list_began = 0;
   Monotonic next_list{};
-  std::map<std::string, CopyCalls> calls;  // by CopyId
-  std::size_t under_way = 0;               // calls but lists
+  /// By CopyId.
+  std::map<std::string, CopyCalls> calls;
+  /// Calls other than lists.
+  std::size_t under_way = 0;
 };
 
 struct Nominator::Impl : std::enable_shared_from_this<Impl> {
@@ -52,8 +59,7 @@ struct Nominator::Impl : std::enable_shared_from_this<Impl> {
   void EndCall(const std::string& cluster, const std::string& name, bool ensured,
                const Result<Done>& outcome);
   void Fail(MemberLane* lane, const std::string& name, bool ensured, const Error& error);
-  /// Runs `work` in the next Step.
-  /// A callback that does so, if this is still there.
+  /// A callback that runs `work` in the next Step, if this object still exists.
   template <class T>
   Callback<T> OnThread(std::function<void(Impl&, Result<T>)> work);
 
@@ -64,16 +70,22 @@ struct Nominator::Impl : std::enable_shared_from_this<Impl> {
   const Clock& clock;
   const NominatorOptions options;
 
-  /// What members and the engine have answered, to be done on this thread; never more than was
-  /// asked.
+  /// Answers of members and of the engine, handled on this thread. Bounded by the calls and
+  /// commands under way.
   BoundedQueue<std::function<void()>> arrived{limits::kInboxCommands};
 
-  // The thread's own.
-  std::map<std::string, MemberLane> lanes;  // members that can be asked for lists
-  std::set<std::string> watched;            // of them: their copies matter now
-  std::set<JobId> busy;                     // a command for it is under way
+  // All members below belong to the thread.
+  /// Members whose copies can be listed.
+  std::map<std::string, MemberLane> lanes;
+  /// Those of them whose copies matter now.
+  std::set<std::string> watched;
+  /// Jobs with a command under way.
+  std::set<JobId> busy;
+  /// Orders ends of calls and beginnings of lists.
   std::uint64_t ticks = 0;
+  /// The world that was planned on last.
   WorldViewPtr seen;
+  /// An answer has come since then.
   bool dirty = true;
   Monotonic next_look{};
   std::jthread thread;

@@ -1,3 +1,13 @@
+// The nominator's thread. Each round (Step) takes the answers that have arrived, starts lists of
+// members that are due (StartLists), and, if the world, an answer or time may have changed
+// something, plans (step/plan.h) and carries the plan out (CarryOut): commands to the engine, calls
+// that make and remove copies.
+//
+// A copy is `unsure` while a call about it is under way, or has ended after the last list began:
+// the list may not show its effect yet. The plan neither chooses such a copy nor misses it. Members
+// are listed every 2 s while their copies matter, else every minute. Nothing is remembered beyond
+// lists: after a restart each member is listed once, and copies that no job accounts for are
+// removed, whichever daemon made them.
 #include "schedd/nomination/nominator.h"
 
 #include <algorithm>
@@ -15,17 +25,22 @@ namespace muster::nomination {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{200};
-constexpr std::int64_t kLookAgainNs = kNanosPerSecond;  // time alone may change something
-// While no queue has a mode and no member a copy: a job that runs by one may be left of before.
+// Time alone may change the plan.
+constexpr std::int64_t kLookAgainNs = kNanosPerSecond;
+// While no queue has a dispatch mode and no member a copy, there may still be a job that an earlier
+// member queue runs.
 constexpr std::int64_t kQuietLookNs = 10 * kNanosPerSecond;
-constexpr std::size_t kCallsPerMember = 8;  // at once: jobs go before them
-constexpr std::size_t kCopiesAtOnce = 64;   // rendered together
+// Calls under way at one member: jobs have the other connections.
+constexpr std::size_t kCallsPerMember = 8;
+// Copies rendered together.
+constexpr std::size_t kCopiesAtOnce = 64;
 
+// The CopyId of the job's copies.
 std::string IdOf(const JobRecord& job) {
   return CopyId(job.ns, CopyName(job.uid, AttemptOfCopies(job)));
 }
 
-// What the member itself said, and would say again.
+// True if the member itself refused, and would refuse again.
 bool IsForGood(Code code) {
   switch (code) {
     case Code::kInvalidArgument:
@@ -38,12 +53,14 @@ bool IsForGood(Code code) {
   }
 }
 
+// True if the member's backend reports it as healthy.
 bool IsHealthy(const WorldView& world, const std::string& cluster) {
   for (const core::ClusterView& view : world.clusters)
     if (view.member.name == cluster) return view.member.healthy;
   return false;
 }
 
+// The pod sets of a job, from the object as the member's API server completed it.
 Result<std::vector<CopyPodSet>> PodSetsOf(const std::string& completed) {
   auto object = ParseJson(completed);
   if (!object.ok()) return InvalidArgument("the member's answer cannot be read");
@@ -66,6 +83,7 @@ Nominator::Impl::Impl(View view_in, Post post_in, Manifests manifests_in, Member
       clock(clock_in),
       options(std::move(options_in)) {}
 
+// `weak`: an answer that comes after the nominator is gone is dropped.
 template <class T>
 Callback<T> Nominator::Impl::OnThread(std::function<void(Impl&, Result<T>)> work) {
   return [weak = weak_from_this(), work = std::move(work)](Result<T> result) {
@@ -111,7 +129,8 @@ void Nominator::Impl::Step() {
   CarryOut(*world, PlanNominations(*world, states, busy, clock.WallNow()));
 }
 
-// A member that can have a queue stays one to be asked: it may get one.
+// A lane for each member that can run a queue, also if it has none now: it may get one. A lane
+// without its member stays until its calls have ended.
 void Nominator::Impl::SyncMembers(const WorldView& world) {
   std::erase_if(lanes, [&](const auto& lane) {
     return !world.config->member_clusters.contains(lane.first) && lane.second.under_way == 0 &&
@@ -121,6 +140,7 @@ void Nominator::Impl::SyncMembers(const WorldView& world) {
     if (!lanes.contains(name) && members.RunsQueue(name)) lanes[name];
 }
 
+// Starts the lists that are due; a member that is not healthy is not asked.
 void Nominator::Impl::StartLists(const WorldView& world) {
   const Monotonic now = clock.Now();
   const bool modes = AnyDispatchMode(*world.config);
@@ -128,10 +148,11 @@ void Nominator::Impl::StartLists(const WorldView& world) {
     if (!IsHealthy(world, cluster)) {
       if (lane.state.answers) dirty = true;
       lane.state.answers = false;
-      lane.next_list = {};  // at once when it is back
+      // The member is listed at once when it is back.
+      lane.next_list = {};
       continue;
     }
-    // Once after the start in any case: an earlier daemon may have left copies there.
+    // Each member is listed once after the start: an earlier daemon may have left copies there.
     const bool wanted = modes || !lane.state.copies.empty() || watched.contains(cluster) ||
                         lane.state.queue == MemberQueueState::Queue::kUnknown;
     if (lane.listing || !wanted || now < lane.next_list) continue;
@@ -139,11 +160,13 @@ void Nominator::Impl::StartLists(const WorldView& world) {
     lane.list_began = ++ticks;
     members.ListCopies(cluster, OnThread<std::vector<MemberCopy>>(
                                     [cluster](Impl& self, Result<std::vector<MemberCopy>> listed) {
-                                      self.TakeList(cluster, std::move(listed));
-                                    }));
+      self.TakeList(cluster, std::move(listed));
+    }));
   }
 }
 
+// The answer to a list. kFailedPrecondition means that the member runs no queue, kPermissionDenied
+// that its queue may not be asked; any other error that the member did not answer.
 void Nominator::Impl::TakeList(const std::string& cluster, Result<std::vector<MemberCopy>> listed) {
   const auto found = lanes.find(cluster);
   if (found == lanes.end()) return;
@@ -189,6 +212,8 @@ void Nominator::Impl::TakeList(const std::string& cluster, Result<std::vector<Me
   }
 }
 
+// Recomputes which copies are unsure. A refusal is forgotten after its wait, so that the copy is
+// tried again.
 void Nominator::Impl::RefreshUnsure() {
   const Monotonic now = clock.Now();
   for (auto& [cluster, lane] : lanes) {
@@ -202,6 +227,7 @@ void Nominator::Impl::RefreshUnsure() {
   }
 }
 
+// Sends the engine a command about a job, unless one is under way for it.
 template <class Cmd>
 void Nominator::Impl::Send(JobId job, Cmd command, const char* what) {
   if (!busy.insert(job).second) return;
@@ -209,7 +235,7 @@ void Nominator::Impl::Send(JobId job, Cmd command, const char* what) {
     self.busy.erase(job);
     self.dirty = true;
     if (outcome.ok()) return;
-    // The job has gone on in the meantime, or the daemon is recovering: the next look decides anew.
+    // The job has changed meanwhile, or the daemon is recovering: the next plan decides anew.
     Log(LogLevel::kDebug, "nomination", what,
         {{"job", job.value}, {"err", outcome.error().detail}});
   });
@@ -218,6 +244,7 @@ void Nominator::Impl::Send(JobId job, Cmd command, const char* what) {
   dirty = true;
 }
 
+// A member that is watched from now on is listed soon, also if its next list was a minute away.
 void Nominator::Impl::CarryOut(const WorldView& world, NominationPlan plan) {
   for (const std::string& cluster : plan.watched) {
     const auto lane = lanes.find(cluster);
@@ -242,6 +269,7 @@ void Nominator::Impl::CarryOut(const WorldView& world, NominationPlan plan) {
   MakeCopies(world, plan.copies);
 }
 
+// Makes copies as far as the members' calls allow; the others are in the next plan again.
 void Nominator::Impl::MakeCopies(const WorldView& world, const std::vector<CopyWish>& wishes) {
   std::vector<const CopyWish*> batch;
   std::vector<JobId> ids;
@@ -272,11 +300,13 @@ void Nominator::Impl::MakeCopies(const WorldView& world, const std::vector<CopyW
   }
 }
 
+// The order of one copy: the job's object as it will be when it is dispatched to that member,
+// suspended.
 Result<CopyOrder> Nominator::Impl::OrderOf(const WorldView& world, const CopyWish& wish,
                                            const std::string& manifest) const {
   const auto parsed = ParseJson(manifest);
   if (!parsed.ok()) return InvalidArgument("its stored manifest cannot be read");
-  JobRecord attempt = *wish.job;  // as it will be when it is dispatched there
+  JobRecord attempt = *wish.job;
   attempt.attempt = AttemptOfCopies(*wish.job);
   attempt.cluster = wish.cluster;
   attempt.state = JobState::kAdmitted;
@@ -295,6 +325,7 @@ Result<CopyOrder> Nominator::Impl::OrderOf(const WorldView& world, const CopyWis
   return order;
 }
 
+// Removes copies as far as the members' calls allow.
 void Nominator::Impl::RemoveCopies(const std::vector<CopyRemoval>& removals) {
   for (const CopyRemoval& removal : removals) {
     MemberLane& lane = lanes[removal.cluster];
@@ -309,6 +340,8 @@ void Nominator::Impl::RemoveCopies(const std::vector<CopyRemoval>& removals) {
   }
 }
 
+// A call that makes (`ensured`) or removes a copy has ended. After a success the member is listed
+// at once.
 void Nominator::Impl::EndCall(const std::string& cluster, const std::string& name, bool ensured,
                               const Result<Done>& outcome) {
   const auto found = lanes.find(cluster);
@@ -331,6 +364,7 @@ void Nominator::Impl::EndCall(const std::string& cluster, const std::string& nam
       {{"cluster", cluster}, {"reason", name}, {"err", outcome.error().detail}});
 }
 
+// The copy is not called again before retry_min_ms, doubled with each failure up to retry_max_ms.
 void Nominator::Impl::Fail(MemberLane* lane, const std::string& name, bool ensured,
                            const Error& error) {
   CopyCalls& calls = lane->calls[name];
@@ -338,7 +372,8 @@ void Nominator::Impl::Fail(MemberLane* lane, const std::string& name, bool ensur
   for (int i = 0; i < calls.failures && wait_ms < options.retry_max_ms; ++i) wait_ms *= 2;
   ++calls.failures;
   calls.again = clock.Now() + MillisToNanos(std::min(wait_ms, options.retry_max_ms));
-  // It may have been carried out, and another queue may have been put in its place.
+  // After an unknown outcome the copy may exist; a failed precondition may mean that the member no
+  // longer runs a queue. A list shows both.
   calls.told = error.code != Code::kUnknown;
   if (error.code == Code::kUnknown || error.code == Code::kFailedPrecondition) lane->next_list = {};
   if (ensured && error.code != Code::kUnknown)

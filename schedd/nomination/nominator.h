@@ -1,9 +1,9 @@
 // Nominator: asks members' own queues to admit the jobs of ClusterQueues with a dispatch mode, and
-// tells the engine who has (rule P34).
+// tells the engine which member has admitted a job (rule P34).
 //
-// Level-triggered: it looks at the published world and at the copies that members list, and does
-// what step/ says. All that it decides is the engine's to make durable first; it remembers nothing
-// that a restart could lose. Thread-safe; owns its thread between Start and Stop.
+// Level-triggered: it looks at the published world and at the copies that members list, and carries
+// out what step/ plans from them. The engine makes every decision durable first; the nominator
+// remembers nothing that a restart could lose. Thread-safe; owns its thread between Start and Stop.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,16 @@
 namespace muster::nomination {
 
 struct NominatorOptions {
-  std::string instance_id;             // of this Muster installation
-  std::string default_image;           // shapes::RenderOptions
-  std::int64_t list_ms = 2'000;        // between lists of a member whose copies matter
-  std::int64_t idle_list_ms = 60'000;  // and of the others: what is left there goes
-  std::int64_t retry_min_ms = 5'000, retry_max_ms = 60'000;  // of calls that failed, doubling
+  /// Of this Muster installation.
+  std::string instance_id;
+  /// Of shapes::RenderOptions.
+  std::string default_image;
+  /// Between lists of a member whose copies matter.
+  std::int64_t list_ms = 2'000;
+  /// Between lists of all other members, by which leftover copies are found.
+  std::int64_t idle_list_ms = 60'000;
+  /// The wait after a failed call; it doubles.
+  std::int64_t retry_min_ms = 5'000, retry_max_ms = 60'000;
 };
 
 class Nominator {
@@ -40,13 +45,14 @@ class Nominator {
 
   void Start();
   void Stop();
-  /// Takes what has arrived and begins what is due; what the thread does again and again. For tests
-  /// that have not started it.
+  /// One round: takes the answers that have arrived and begins what is due. The thread does this
+  /// again and again; tests call it without Start.
   void Step();
 
  private:
   struct Impl;
-  std::shared_ptr<Impl> impl_;  // shared with callbacks that are still to come
+  // Shared with callbacks that are still to come.
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace muster::nomination

@@ -1,3 +1,7 @@
+// Text that a member wrote is copied character by character. A character is kept if it is valid
+// UTF-8 (no overlong form, no surrogate, nothing above U+10FFFF) and no control character but line
+// end and tab; any other byte becomes '?'. So the text can be stored in PostgreSQL, sent as JSON
+// and shown on a terminal.
 #include "schedd/propagation/clean_text.h"
 
 #include <cstdint>
@@ -9,11 +13,13 @@ namespace {
 
 constexpr std::size_t kUidBytes = 256;
 
+// True if there is a UTF-8 continuation byte at `at`.
 bool Continues(std::string_view text, std::size_t at) {
   return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
 }
 
-// The length of the UTF-8 character at `at`; 0 if there is none, or one that is not to be shown.
+// The length of the UTF-8 character at `at`; 0 if the byte begins no valid character, or one that
+// may not be shown.
 std::size_t CharacterAt(std::string_view text, std::size_t at) {
   const auto first = static_cast<unsigned char>(text[at]);
   if (first < 0x80) return (first >= 0x20 && first != 0x7f) || first == '\n' || first == '\t';
@@ -47,7 +53,7 @@ std::string CleanText(std::string_view text, std::size_t most) {
 }
 
 void CleanTexts(ManifestStatus* status) {
-  // A backend says itself that it has cut something: there is room for that.
+  // A backend that has cut a value says so at its end: the limit here leaves room for that note.
   constexpr std::size_t kValueBytes = limits::kDifferenceBytes + 64;
   status->message = CleanText(status->message, kWaitsBytes);
   status->remote_uid = CleanText(status->remote_uid, kUidBytes);

@@ -1,5 +1,5 @@
-// Text that a member wrote, as it may be stored and shown: UTF-8 without control characters, and
-// not longer than it should be. Pure.
+// Cleans text that a member wrote, so that it may be stored and shown: UTF-8 without control
+// characters, of bounded length. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,14 @@
 
 namespace muster::propagation {
 
-inline constexpr std::size_t kWaitsBytes = 1024;  // of Work::waits, and of a manifest's message
+/// The longest Work::waits, and the longest message of a manifest.
+inline constexpr std::size_t kWaitsBytes = 1024;
 
-/// Bytes that are no UTF-8 and control characters but line ends and tabs become '?'; what is beyond
-/// `most` bytes is cut off between characters, and "..." says so.
+/// Replaces bytes that are no UTF-8, and control characters except line ends and tabs, by '?'. Text
+/// beyond `most` bytes is cut off between two characters, and "..." marks the cut.
 std::string CleanText(std::string_view text, std::size_t most);
 
-/// All texts of it that come from the member.
+/// Cleans all texts of a status that come from the member.
 void CleanTexts(ManifestStatus* status);
 
 }  // namespace muster::propagation

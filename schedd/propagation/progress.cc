@@ -1,3 +1,20 @@
+// The life of one Work on its member. Follow takes each new version of the row; Due says which
+// calls are due; Applied and Removed take their answers; Fold makes the row that records them.
+//
+// One Item per manifest of the row holds what the object should be (`wanted`, the hash of its
+// manifest, or "" if it should go), whether the member has answered for that, and when the object
+// is called again. Answers are kept in `latest_` until they are recorded, and in `recording_` while
+// a command with them is under way; StatusOf prefers the newest of the two to the row.
+//
+// Order, of a bound work: first each object that its revision lacks is asked to go, the last wave
+// first; then the objects are applied wave after wave. A wave begins when every object of the waves
+// before it has been tried: an object that failed, or that is still being deleted (a finalizer),
+// holds up nothing, because it may wait for what comes next. The objects of a leaving work go wave
+// by wave from the end, and each wave waits until the one after it is gone.
+//
+// When: an object that has changed is called at once; one that failed or is not available yet after
+// 5 seconds, then twice as long up to a minute; every other object every kObjectCheckS seconds,
+// spread out, and when its member reports a change or is back.
 #include "schedd/propagation/progress.h"
 
 #include <algorithm>
@@ -14,15 +31,19 @@ namespace {
 
 constexpr std::int64_t kBackoffNs = 5 * kNanosPerSecond, kBackoffMostNs = 60 * kNanosPerSecond;
 constexpr std::int64_t kCheckNs = limits::kObjectCheckS * kNanosPerSecond;
-// After that many calls without an answer the others do not wait for it any longer.
+// After this many calls without an answer the next wave does not wait for the object any longer.
 constexpr int kTriesInOrder = 3;
-constexpr std::string_view kOfMember = "member cluster ";  // what `waits` of ours begins with
+// Each text that this file writes into Work::waits begins with it. The rollout (step/rollout.cc)
+// leaves such texts alone.
+constexpr std::string_view kOfMember = "member cluster ";
 
+// 5 seconds, doubled with each failure in a row, at most a minute.
 std::int64_t BackoffNs(int failures) {
   return std::min(kBackoffMostNs, kBackoffNs << std::min(std::max(failures, 1) - 1, 10));
 }
 
-// It is not as it is to be, and may become so without anybody's doing.
+// True if the object is not as it should be and another try may succeed without a change of the
+// row.
 bool Failed(ManifestResult result) {
   switch (result) {
     case ManifestResult::kPending:
@@ -36,6 +57,7 @@ bool Failed(ManifestResult result) {
   }
 }
 
+// True for an object that is applied but whose availability may still change by itself.
 bool BecomesAvailable(const ManifestStatus& status) {
   return status.result == ManifestResult::kApplied &&
          (status.availability == ManifestAvailability::kNotYet ||
@@ -47,7 +69,8 @@ bool WasReported(ManifestResult result) {
          result == ManifestResult::kFoundDiffInDegradedMode;
 }
 
-// What the caller of MemberObjects adds to an outcome.
+// Completes the status of an answer with what the row adds: the object's name, the times since when
+// the result and the differences hold, and the bounds of what is stored.
 ManifestStatus Recordable(ManifestStatus status, const ObjectOrder& order, WallTime wall) {
   const ManifestStatus& before = order.before;
   status.ref = order.ref;
@@ -63,7 +86,8 @@ ManifestStatus Recordable(ManifestStatus status, const ObjectOrder& order, WallT
   return status;
 }
 
-// An answer that is not about what is wanted by now: what is there is known, but not as a result.
+// An answer may be about a manifest that is no longer wanted. Then what it says of the object is
+// kept, but its result becomes Pending, unless the object already has the wanted manifest.
 void SetPendingUnless(const std::string& wanted, ManifestStatus* status,
                       const ManifestStatus& recorded) {
   if (!wanted.empty() && status->applied == wanted) return;
@@ -72,6 +96,7 @@ void SetPendingUnless(const std::string& wanted, ManifestStatus* status,
   if (recorded.since.set()) status->since = recorded.since;
 }
 
+// A status that says nothing but which object it is of.
 ManifestStatus Untried(const ManifestStatus& manifest) {
   ManifestStatus status;
   status.ref = manifest.ref;
@@ -86,7 +111,8 @@ ObjectId IdOf(const ResourceRef& ref) { return {ref.group, ref.kind, ref.ns, ref
 void WorkProgress::Follow(const WorkPtr& row, const WorldView& world, const MemberState& member,
                           Monotonic now, RenderedShelf* shelf) {
   const bool back = row_ != nullptr && member_.heard && !member_.reachable() && member.reachable();
-  next_ = row_ == nullptr ? now : std::min(next_, now);  // whoever waits keeps its place
+  // A work that already waits for a call keeps its place in the order of waiting works.
+  next_ = row_ == nullptr ? now : std::min(next_, now);
   row_ = row;
   member_ = member;
   touched_ = true;
@@ -96,8 +122,10 @@ void WorkProgress::Follow(const WorkPtr& row, const WorldView& world, const Memb
   if (back) Stir(now);
 }
 
-// A row that was bound before an override was changed is not rendered anew until it is its turn:
-// what it was rendered to is kept in memory, and lost by a restart.
+// Takes the rendered manifests from `shelf`, or makes them. If the result does not have the hash of
+// the row (an override was changed, and the rollout has not come to this member), there is none:
+// the manifests that the row was made with were in memory only, and a restart loses them. Then
+// nothing on the member is corrected or removed until the rollout comes to it.
 void WorkProgress::Render(const WorldView& world, RenderedShelf* shelf) {
   if (row_->state != WorkState::kBound || !row_->override_error.empty()) {
     rendered_ = nullptr;
@@ -106,7 +134,7 @@ void WorkProgress::Render(const WorldView& world, RenderedShelf* shelf) {
   }
   if (rendered_ != nullptr && rendered_->hash == row_->rendered) return;
   rendered_by_id_.clear();
-  std::weak_ptr<const Rendered>& shared = (*shelf)[row_->rendered];
+  std::weak_ptr<const RenderedSnapshot>& shared = (*shelf)[row_->rendered];
   rendered_ = shared.lock();
   if (rendered_ == nullptr) shared = rendered_ = Made(world);
   if (rendered_ == nullptr) return;
@@ -114,14 +142,15 @@ void WorkProgress::Render(const WorldView& world, RenderedShelf* shelf) {
     rendered_by_id_[IdOf(object.ref)] = &object;
 }
 
-// Null: it is something else by now.
-std::shared_ptr<const Rendered> WorkProgress::Made(const WorldView& world) const {
+// Null if the snapshot or the member is gone, or if overrides now give another result than the
+// row's.
+std::shared_ptr<const RenderedSnapshot> WorkProgress::Made(const WorldView& world) const {
   const auto snapshot = world.works->snapshots.find({row_->ns, row_->placement, row_->snapshot});
   const auto member =
       std::find_if(world.clusters.begin(), world.clusters.end(),
                    [&](const core::ClusterView& one) { return one.member.name == row_->cluster; });
   if (snapshot == world.works->snapshots.end() || member == world.clusters.end()) return nullptr;
-  auto made = std::make_shared<Rendered>(
+  auto made = std::make_shared<RenderedSnapshot>(
       propagation::Render(*world.config, *snapshot->second, member->member));
   if (!made->error.empty() || made->hash != row_->rendered) return nullptr;
   return made;
@@ -132,6 +161,8 @@ const RenderedObject* WorkProgress::RenderedOf(const ObjectId& id) const {
   return found == rendered_by_id_.end() ? nullptr : found->second;
 }
 
+// Makes one Item for each manifest of the row. An object whose wanted manifest or strategy has
+// changed starts anew and is due now; all others keep their state.
 void WorkProgress::Want(const WorldView& world, Monotonic now) {
   const PlacementPtr placement = world.config->placements == nullptr
                                      ? nullptr
@@ -151,7 +182,7 @@ void WorkProgress::Want(const WorldView& world, Monotonic now) {
       Item& item = items[id];
       item.wanted = wanted;
       item.strategy = strategy_;
-      // Looks at what is well are spread out.
+      // Regular looks at objects that are well are spread over the whole period.
       item.tried = !wanted.empty() && manifest.applied == wanted &&
                    manifest.result == ManifestResult::kApplied;
       item.next = item.tried && !BecomesAvailable(manifest) ? now + kCheckNs * at / count : now;
@@ -184,6 +215,7 @@ const ManifestStatus& WorkProgress::StatusOf(const ObjectId& id,
   return recorded;
 }
 
+// If more calls are due than `most`, the work stays due at once.
 std::vector<ObjectCall> WorkProgress::Due(Monotonic now, std::size_t most,
                                           const std::function<bool(const ObjectId&)>& busy) {
   std::vector<ObjectCall> calls;
@@ -191,7 +223,7 @@ std::vector<ObjectCall> WorkProgress::Due(Monotonic now, std::size_t most,
   const bool bound = row_->state == WorkState::kBound && rendered_ != nullptr && has_strategy_;
   if (!member_.reachable() || !(bound || row_->state == WorkState::kLeaving)) return calls;
   AddRemovals(now, most, busy, &calls);
-  // Before anything is applied, what the snapshot lacks has been told to go.
+  // Nothing is applied before each object that the snapshot lacks has been asked to go.
   const bool asked = std::all_of(items_.begin(), items_.end(), [](const auto& one) {
     return !one.second.wanted.empty() || one.second.tried || one.second.gone;
   });
@@ -211,6 +243,8 @@ void WorkProgress::SetNext(Monotonic now) {
   }
 }
 
+// True if the object may be called now: it is not gone, it is due, and no other call for it is
+// under way.
 bool WorkProgress::Offer(const ObjectId& id, Monotonic now,
                          const std::function<bool(const ObjectId&)>& busy) const {
   const Item& item = items_.at(id);
@@ -229,9 +263,10 @@ ObjectCall WorkProgress::RemovalOf(const ManifestStatus& manifest) const {
   return call;
 }
 
-// The last wave goes first. What leaves the member altogether goes wave after wave; of what a
-// revision lacks each is only asked in that order: something that cannot go before others are
-// changed must not keep those from being changed.
+// Adds the removals that are due, the last wave first. Objects of a leaving work wait until those
+// of later waves are gone, or the member has refused to remove them. Objects that a new revision
+// lacks wait only until those of later waves have been asked once: an object that cannot go before
+// another one is changed must not keep that change from being applied.
 void WorkProgress::AddRemovals(Monotonic now, std::size_t most,
                                const std::function<bool(const ObjectId&)>& busy,
                                std::vector<ObjectCall>* calls) {
@@ -254,8 +289,8 @@ void WorkProgress::AddRemovals(Monotonic now, std::size_t most,
   }
 }
 
-// A wave begins when each object of those before has been tried; those that failed hold up nothing.
-// What has not been tried comes before what is only looked at again.
+// Adds the calls that apply objects. A wave begins when each object of the earlier waves has been
+// tried. Objects that have not been tried come before regular looks at objects that have.
 void WorkProgress::AddApplies(Monotonic now, std::size_t most,
                               const std::function<bool(const ObjectId&)>& busy,
                               std::vector<ObjectCall>* calls) {
@@ -272,7 +307,8 @@ void WorkProgress::AddApplies(Monotonic now, std::size_t most,
       if (calls->size() >= most) return;
       const ObjectId id = IdOf(object.ref);
       const auto found = recorded.find(id);
-      if (found == recorded.end()) continue;  // not on record: never without that
+      // An object that the row does not list is never written.
+      if (found == recorded.end()) continue;
       const Item& item = items_.at(id);
       if (item.tried != again || !Offer(id, now, busy)) continue;
       if (!again && WaveOf(object.ref) > first) continue;
@@ -303,7 +339,8 @@ void WorkProgress::Applied(const ObjectCall& call, const Result<ObjectOutcome>& 
     ManifestStatus& status = latest_[call.id] = Recordable(answer->status, call.order, wall);
     if (item.wanted != call.order.hash) SetPendingUnless(item.wanted, &status, call.order.before);
   }
-  // It was asked for something that it is not to be any more: what it is to be is due.
+  // The call was for a manifest or strategy that is no longer wanted; the wanted one is due
+  // already.
   if (item.wanted != call.order.hash || item.strategy != call.order.strategy) return;
   if (!answer.ok()) {
     item.trouble = "did not answer: " + answer.error().detail;
@@ -322,6 +359,9 @@ void WorkProgress::Applied(const ObjectCall& call, const Result<ObjectOutcome>& 
   }
 }
 
+// An answer of true means that the object is gone, false that its deletion is under way (a
+// finalizer). A code other than kUnavailable and kUnknown means that the member refuses the
+// removal.
 void WorkProgress::Removed(const ObjectCall& call, const Result<bool>& answer, Monotonic now) {
   touched_ = true;
   next_ = std::min(next_, now);
@@ -348,6 +388,8 @@ void WorkProgress::Removed(const ObjectCall& call, const Result<bool>& answer, M
   }
 }
 
+// The sentence for Work::waits: the first trouble on the member, or "". While the member is not
+// known yet, the row's text stays.
 std::string WorkProgress::Waits() const {
   if (!member_.known || !member_.heard) return row_->waits;
   std::string why;
@@ -367,6 +409,7 @@ std::string WorkProgress::Waits() const {
   return CleanText(std::string(kOfMember) + row_->cluster + " " + why, kWaitsBytes);
 }
 
+// True if the member has exactly the rendered objects, each applied (under ReportDiff: reported).
 bool WorkProgress::IsSynced(const Work& work) const {
   if (rendered_ == nullptr || work.manifests.size() != rendered_->objects.size()) return false;
   return std::all_of(work.manifests.begin(), work.manifests.end(), [&](const auto& status) {
@@ -404,7 +447,8 @@ void WorkProgress::Recording() {
 void WorkProgress::Recorded() { recording_.clear(); }
 
 void WorkProgress::NotRecorded() {
-  latest_.merge(recording_);  // what came meanwhile is newer
+  // Answers that came meanwhile are newer, and merge() keeps them.
+  latest_.merge(recording_);
   recording_.clear();
   touched_ = true;
 }

@@ -1,5 +1,5 @@
-// WorkProgress: how far one work is on its member, beside what its row says: what is to be called
-// now, in which order, and what the answers make of the row. No thread, no clock of its own.
+// WorkProgress: how far one Work has come on its member, beyond what its row says: which calls are
+// due now and in which order, and how the answers change the row. No thread, no clock of its own.
 #pragma once
 
 #include <functional>
@@ -14,16 +14,20 @@
 
 namespace muster::propagation {
 
-/// An object of a member in whatever version of its kind: group, kind, namespace, name.
+/// An object of a member, whatever the version of its kind: group, kind, namespace, name.
 using ObjectId = std::tuple<std::string, std::string, std::string, std::string>;
 ObjectId IdOf(const ResourceRef& ref);
 
 /// The member as the propagator sees it.
 struct MemberState {
-  bool known = false;    // it is configured
-  bool heard = false;    // it is known how it is: not right after a start
-  bool answers = false;  // it is healthy
-  bool takes = false;    // it has an API of objects
+  /// It is configured.
+  bool known = false;
+  /// Its health is known; false right after a start.
+  bool heard = false;
+  /// It is healthy.
+  bool answers = false;
+  /// It takes configuration objects.
+  bool takes = false;
   bool operator==(const MemberState&) const = default;
   bool reachable() const { return known && heard && answers && takes; }
 };
@@ -36,36 +40,37 @@ struct ObjectCall {
   ObjectRemoval removal;  // if `remove`
 };
 
-/// By Rendered::hash, which says all of it: members that get the same share one.
-using RenderedShelf = std::map<std::string, std::weak_ptr<const Rendered>>;
+/// Rendered snapshots by their hash, which covers all of their content: works that have the same
+/// one share it.
+using RenderedShelf = std::map<std::string, std::weak_ptr<const RenderedSnapshot>>;
 
-/// Of one work. Not thread-safe.
+/// The progress of one work. Not thread-safe.
 class WorkProgress {
  public:
-  /// Takes the row as it is now. What is rendered is made again only if the row says that it is
-  /// something else, and no other work has it on `shelf`.
+  /// Takes the row as it is now. The manifests are rendered again only if the row's hash has
+  /// changed and `shelf` has none of that hash.
   void Follow(const WorkPtr& row, const WorldView& world, const MemberState& member, Monotonic now,
               RenderedShelf* shelf);
-  /// The member may be other than it was: everything is looked at again.
+  /// The member may have changed its objects: all of them are looked at again.
   void Stir(Monotonic now);
 
-  /// At most `most` calls that are due, in order; never one whose object is `busy`. Removals come
+  /// At most `most` calls that are due, in order; none for an object that is `busy`. Removals come
   /// first, then one wave after the other.
   std::vector<ObjectCall> Due(Monotonic now, std::size_t most,
                               const std::function<bool(const ObjectId&)>& busy);
-  /// When Due may have something again; before that only an answer or Follow changes that.
+  /// When Due may give calls again; only an answer or Follow can make it earlier.
   Monotonic next() const { return next_; }
 
-  /// Answers to calls of Due.
+  /// Take the answers to calls of Due.
   void Applied(const ObjectCall& call, const Result<ObjectOutcome>& answer, Monotonic now,
                WallTime wall);
   void Removed(const ObjectCall& call, const Result<bool>& answer, Monotonic now);
 
-  /// There may be something to record.
+  /// True if there may be something to record.
   bool touched() const { return touched_; }
   /// The row with all answers; equal to the row if there is nothing to record.
   Work Fold(WallTime wall) const;
-  /// What Fold gave is on its way to the store; then either of the two.
+  /// The result of Fold is on its way to the store; then one of the two others must follow.
   void Recording();
   void Recorded();
   void NotRecorded();
@@ -75,18 +80,24 @@ class WorkProgress {
 
  private:
   struct Item {
-    std::string wanted;  // hash of the manifest that it is to have; "": it is to go
+    // Hash of the manifest that the object should have; "": the object should go.
+    std::string wanted;
     ApplyStrategy strategy;
-    bool tried = false;  // the member has answered for `wanted` and `strategy`
+    // The member has answered for `wanted` and `strategy`.
+    bool tried = false;
     bool gone = false;
-    bool refused = false;  // the member does not let it be removed
-    int failures = 0;      // in a row
-    Monotonic next;        // it is called again then
-    std::string trouble;   // what the member says, or that it says nothing; "": it is well
+    // The member does not let it be removed.
+    bool refused = false;
+    // In a row.
+    int failures = 0;
+    // When the object is called again.
+    Monotonic next;
+    // What the member says is wrong, or that it does not answer; "": nothing.
+    std::string trouble;
   };
 
   void Render(const WorldView& world, RenderedShelf* shelf);
-  std::shared_ptr<const Rendered> Made(const WorldView& world) const;
+  std::shared_ptr<const RenderedSnapshot> Made(const WorldView& world) const;
   void Want(const WorldView& world, Monotonic now);
   const RenderedObject* RenderedOf(const ObjectId& id) const;
   const ManifestStatus& StatusOf(const ObjectId& id, const ManifestStatus& recorded) const;
@@ -104,10 +115,14 @@ class WorkProgress {
 
   WorkPtr row_;
   MemberState member_;
-  ConfigPtr config_;                          // that was followed last
-  std::shared_ptr<const Rendered> rendered_;  // of row_->rendered; null: not known
+  // The configuration that Follow saw last.
+  ConfigPtr config_;
+  // What row_->rendered is the hash of; null: not known.
+  std::shared_ptr<const RenderedSnapshot> rendered_;
   std::map<ObjectId, const RenderedObject*> rendered_by_id_;
-  std::map<ObjectId, Item> items_;  // of everything in row_->manifests
+  // One for each of row_->manifests.
+  std::map<ObjectId, Item> items_;
+  // Answers that are not recorded yet, and those that a command under way records.
   std::map<ObjectId, ManifestStatus> latest_, recording_;
   bool has_strategy_ = false;
   ApplyStrategy strategy_;

@@ -1,3 +1,14 @@
+// The propagator's thread. Each round (Step) takes the answers that have arrived and then compares
+// the published world with what it knows:
+//
+// 1. LookAtMembers and FollowWorks take the new state of members and rows.
+// 2. RecordPlan or RecordAnswers sends the engine one command, in turns and one at a time; the rows
+//    are written again as a whole, so answers are collected for a while first.
+// 3. SendDue sends the calls that are due to members.
+//
+// Nothing is sent to a member before the row that lists the object is durable, because Due only
+// looks at rows of the published (committed) world. While the database is away nothing is done:
+// another daemon may lead.
 #include "schedd/propagation/propagator.h"
 
 #include <algorithm>
@@ -10,27 +21,34 @@ namespace muster::propagation {
 namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{200};
-constexpr std::int64_t kPlanEveryNs = 200 * kNanosPerMilli;  // at most, while the world changes
-constexpr std::int64_t kReplanNs = 10 * kNanosPerSecond;     // members' facts may matter too
-// Answers wait for company, the longer the more is written along with them: rows are written whole.
+// The shortest time between two plans while the world changes.
+constexpr std::int64_t kPlanEveryNs = 200 * kNanosPerMilli;
+// The longest time between two plans: the plan also depends on facts of members that change
+// quietly.
+constexpr std::int64_t kReplanNs = 10 * kNanosPerSecond;
+// Answers are collected before they are recorded, for longer where more rows are written along.
 constexpr std::int64_t kGatherNs = 100 * kNanosPerMilli;
 constexpr std::int64_t kGatherPerObjectNs = kNanosPerMilli / 10;
+// After a command failed, the next one waits this long.
 constexpr std::int64_t kRecordAgainNs = kNanosPerSecond;
-// News of a member count at most that often, and less often where there is much to look at.
+// Reports of changes on a member are followed at most this often, and less often where there are
+// many objects to look at.
 constexpr std::int64_t kListenEveryNs = 2 * kNanosPerSecond;
 constexpr std::int64_t kListenPerObjectNs = 20 * kNanosPerMilli;
 
-// A commit of that much holds up those of jobs for a moment only.
+// The most that one command records: a larger commit would hold up the commits of jobs.
 constexpr std::size_t kRecordObjects = 40'000;
 constexpr std::size_t kRecordBytes = 16 << 20;
 
+// What recording a row costs, counted in manifests and differences.
 std::size_t WeightOf(const Work& work) {
   std::size_t weight = 1 + work.manifests.size();
   for (const ManifestStatus& manifest : work.manifests) weight += manifest.differences.size();
   return weight;
 }
 
-// True if something of it is left to the next plan, which asks for it again.
+// Cuts a plan to what one commit may record. True if something was left out; the next plan has it
+// again.
 bool Shorten(WorkPlan* plan) {
   std::size_t bytes = 0, snapshots = 0;
   while (snapshots < plan->snapshots.size() && bytes <= kRecordBytes) {
@@ -39,14 +57,15 @@ bool Shorten(WorkPlan* plan) {
     ++snapshots;
   }
   std::size_t weight = 0, works = 0;
-  // Rows may be about any of the snapshots.
+  // Rows may refer to any of the snapshots, so rows are recorded after all snapshots.
   const bool has_all = snapshots == plan->snapshots.size();
   while (has_all && works < plan->works.size() && weight <= kRecordObjects)
     weight += WeightOf(*plan->works[works++]);
   if (has_all && works == plan->works.size()) return false;
   plan->snapshots.resize(snapshots);
   plan->works.resize(works);
-  plan->ended_snapshots.clear();  // rows that are left out may still be about them
+  // Rows that are left out may still refer to them.
+  plan->ended_snapshots.clear();
   return true;
 }
 
@@ -59,6 +78,7 @@ bool IsWell(ManifestResult result) {
   return result == ManifestResult::kApplied || result == ManifestResult::kNoDiffFound;
 }
 
+// For std::visit: one lambda for each alternative.
 template <class... F>
 struct Overloads : F... {
   using F::operator()...;
@@ -77,11 +97,11 @@ Propagator::Propagator(std::function<WorldViewPtr()> view, std::function<bool(Co
       clock_(clock),
       metrics_(metrics),
       options_(std::move(options)),
-      // Bounded by the calls under way and by what listeners say.
+      // Answers use PushAlways and are bounded by the calls under way; reports of members use Push.
       events_(std::make_shared<BoundedQueue<Event>>(limits::kInboxCommands)) {
   members_.Listen([events = events_](const std::string& cluster) {
-    // When it is full the periodic look finds it.
-    static_cast<void>(events->Push(Changed{cluster}));
+    // If the queue is full the report is dropped; the regular look finds the change.
+    static_cast<void>(events->Push(MemberChange{cluster}));
   });
 }
 
@@ -102,18 +122,18 @@ void Propagator::Step(std::chrono::nanoseconds wait) {
   events_->PopAll(&arrived, wait);
   for (Event& event : arrived) {
     std::visit(Overloads{[this](Answer& one) { Handle(std::move(one)); },
-                         [this](Changed& one) { Handle(one); }, [this](Noted& one) { Handle(one); },
-                         [](Wake&) {}},
+                         [this](MemberChange& one) { Handle(one); },
+                         [this](RecordOutcome& one) { Handle(one); }, [](Wake&) {}},
                event);
   }
   const WorldViewPtr world = view_();
-  // While the database is away another daemon may lead: nothing is done.
+  // While the database is away another daemon may lead, so nothing is done.
   if (world == nullptr || !world->ready) return;
   LookAtMembers(*world);
   FollowWorks(*world);
   StirChanged();
   if (!recording_ && clock_.Now() >= record_at_) {
-    // In turns, so that neither waits for ever.
+    // Plans and answers take turns, so that neither waits for ever.
     const bool recorded = planned_last_ ? RecordAnswers() || RecordPlan(*world)
                                         : RecordPlan(*world) || RecordAnswers();
     static_cast<void>(recorded);
@@ -121,6 +141,8 @@ void Propagator::Step(std::chrono::nanoseconds wait) {
   SendDue();
 }
 
+// A member that is gone from the configuration stays in fleet_ as not known until its calls have
+// ended.
 void Propagator::LookAtMembers(const WorldView& world) {
   std::map<std::string, MemberState> states;
   for (const core::ClusterView& one : world.clusters) {
@@ -141,6 +163,8 @@ void Propagator::LookAtMembers(const WorldView& world) {
                 [](const auto& one) { return !one.second.state.known && one.second.calls == 0; });
 }
 
+// Rows that are new get a WorkProgress, rows that are gone lose theirs. All rows are followed again
+// if the configuration or a member has changed, otherwise only those that differ.
 void Propagator::FollowWorks(const WorldView& world) {
   if (world.works == table_ && world.config == config_ && !members_changed_) return;
   const Monotonic now = clock_.Now();
@@ -163,11 +187,13 @@ void Propagator::FollowWorks(const WorldView& world) {
   CountWorks(world);
 }
 
-void Propagator::Handle(const Changed& changed) {
+// A member has reported that its objects changed; StirChanged follows it up.
+void Propagator::Handle(const MemberChange& changed) {
   const auto member = fleet_.find(changed.cluster);
   if (member != fleet_.end()) member->second.changed = true;
 }
 
+// All objects on members with a report are looked at again, at a bounded rate.
 void Propagator::StirChanged() {
   const Monotonic now = clock_.Now();
   for (auto& [name, member] : fleet_) {
@@ -183,6 +209,7 @@ void Propagator::StirChanged() {
   }
 }
 
+// The answer of a member to a call of Send.
 void Propagator::Handle(Answer answer) {
   const std::string& cluster = std::get<2>(answer.work);
   busy_.erase({cluster, answer.call.id});
@@ -198,7 +225,8 @@ void Propagator::Handle(Answer answer) {
   }
 }
 
-void Propagator::Handle(const Noted& noted) {
+// The engine has recorded a command, or could not.
+void Propagator::Handle(const RecordOutcome& noted) {
   recording_ = false;
   if (!noted.outcome.ok()) record_at_ = clock_.Now() + kRecordAgainNs;
   if (noted.plan && !noted.outcome.ok()) plan_due_ = true;
@@ -213,6 +241,8 @@ void Propagator::Handle(const Noted& noted) {
   }
 }
 
+// Sends one command with the rows that have new answers. Rows of a large backlog take turns,
+// starting after the row that was recorded last. True if a command was sent.
 bool Propagator::RecordAnswers() {
   const Monotonic now = clock_.Now();
   std::int64_t touched = 0;
@@ -230,16 +260,16 @@ bool Propagator::RecordAnswers() {
   if (now - gathers_since_ < kGatherNs + kGatherPerObjectNs * touched) return false;
   gathering_ = false;
   RecordWorksCommand command;
-  Noted noted;
+  RecordOutcome noted;
   std::size_t weight = 0;
-  // In turns, if it is too much for one command.
   auto at = works_.upper_bound(recorded_last_);
   for (std::size_t i = 0; i < works_.size(); ++i, ++at) {
     if (at == works_.end()) at = works_.begin();
     auto& [key, progress] = *at;
     if (!progress.touched()) continue;
     if (weight > kRecordObjects) {
-      gathering_ = true;  // what is left has waited
+      // The rows that are left have waited already: they are recorded next, without another wait.
+      gathering_ = true;
       break;
     }
     Work work = progress.Fold(clock_.WallNow());
@@ -258,6 +288,8 @@ bool Propagator::RecordAnswers() {
   return Record(std::move(command), std::move(noted));
 }
 
+// Plans (step/plan.h) if the world has changed or time may have changed something, and sends one
+// command with the difference. True if a command was sent.
 bool Propagator::RecordPlan(const WorldView& world) {
   const Monotonic now = clock_.Now();
   const bool changed = world.objects != planned_objects_ || world.works != planned_works_ ||
@@ -282,13 +314,14 @@ bool Propagator::RecordPlan(const WorldView& world) {
   command.ended_works = std::move(plan.ended_works);
   command.snapshots = std::move(plan.snapshots);
   command.ended_snapshots = std::move(plan.ended_snapshots);
-  Noted noted;
+  RecordOutcome noted;
   noted.plan = true;
   return Record(std::move(command), std::move(noted));
 }
 
-bool Propagator::Record(RecordWorksCommand command, Noted noted) {
-  auto shared = std::make_shared<Noted>(noted);
+// False if the engine's inbox is full; the same is tried again later.
+bool Propagator::Record(RecordWorksCommand command, RecordOutcome noted) {
+  auto shared = std::make_shared<RecordOutcome>(noted);
   command.done = [events = events_, shared](Status outcome) {
     shared->outcome = std::move(outcome);
     events->PushAlways(std::move(*shared));
@@ -300,10 +333,11 @@ bool Propagator::Record(RecordWorksCommand command, Noted noted) {
   return false;
 }
 
+// Sends the calls that are due, at most kObjectCallsPerMember under way at one member and one for
+// each object, whichever placement it is for. The work that has waited longest comes first: on a
+// slow member regular looks would otherwise leave no call for new objects.
 void Propagator::SendDue() {
   const Monotonic now = clock_.Now();
-  // Who has waited longest comes first: where a member is slow, looks at what is well would leave
-  // no call for what is new.
   std::vector<std::pair<Monotonic, std::map<WorkKey, WorkProgress>::iterator>> due;
   for (auto work = works_.begin(); work != works_.end(); ++work) {
     if (now < work->second.next()) continue;
@@ -328,14 +362,15 @@ void Propagator::SendDue() {
   }
 }
 
-// Told once, also if whoever was asked forgets about it: the object would be busy for ever.
-class Propagator::Asked {
+// Gives the answer of one call to the thread exactly once. If the backend drops the callback
+// without calling it, the destructor answers; else the object would count as busy for ever.
+class Propagator::PendingCall {
  public:
-  Asked(std::shared_ptr<BoundedQueue<Event>> events, Answer answer)
+  PendingCall(std::shared_ptr<BoundedQueue<Event>> events, Answer answer)
       : events_(std::move(events)), answer_(std::move(answer)) {}
-  Asked(const Asked&) = delete;
-  Asked& operator=(const Asked&) = delete;
-  ~Asked() {
+  PendingCall(const PendingCall&) = delete;
+  PendingCall& operator=(const PendingCall&) = delete;
+  ~PendingCall() {
     if (told_) return;
     const Error error = Unavailable("the call was given up");
     if (answer_.call.remove) {
@@ -358,7 +393,8 @@ class Propagator::Asked {
 };
 
 void Propagator::Send(const WorkKey& work, const ObjectCall& call) {
-  const auto asked = std::make_shared<Asked>(events_, Answer{work, call, Result<bool>(false)});
+  const auto asked =
+      std::make_shared<PendingCall>(events_, Answer{work, call, Result<bool>(false)});
   const auto tell = [asked](const auto& outcome) { asked->Tell(outcome); };
   if (call.remove) {
     members_.Remove(call.removal, tell);
@@ -367,13 +403,14 @@ void Propagator::Send(const WorkKey& work, const ObjectCall& call) {
   }
 }
 
+// Logs and counts an answer; an object that stays as it was is not logged.
 void Propagator::Report(const Answer& answer) {
   const std::string& cluster = std::get<2>(answer.work);
   const std::string placement = OwnerOf(answer.work);
   const ResourceRef& ref = answer.call.remove ? answer.call.removal.ref : answer.call.order.ref;
   const std::string object = MentionOf(ref);
-  const auto log = [&](LogLevel level, const char* event, std::string_view reason,
-                       std::string_view why) {
+  const auto log =
+      [&](LogLevel level, const char* event, std::string_view reason, std::string_view why) {
     Log(level, "propagation", event,
         {{"cluster", cluster},
          {"placement", placement},

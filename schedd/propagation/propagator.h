@@ -1,8 +1,9 @@
-// Propagator: brings configuration objects to members (rules P20 to P24). Level-triggered:
-// it looks at the world, records what is to be (PlanWorks), and carries out what is on record.
+// Propagator: brings configuration objects to members (rules P20 to P24). It is level-triggered: it
+// looks at the world, has the engine record which objects should be where (PlanWorks), and carries
+// out what is recorded.
 //
-// Everything that may come to be on a member is durable before it is written there, so whoever
-// starts after a crash goes on from the rows alone. A member that does not answer is left alone.
+// Every object that may come to be on a member is durable before it is written there, so after a
+// crash the next daemon goes on from the rows alone. A member that does not answer is sent nothing.
 #pragma once
 
 #include <deque>
@@ -27,7 +28,7 @@
 namespace muster::propagation {
 
 struct PropagatorOptions {
-  /// PlanWorks, but in tests.
+  /// Tests put another planner in place of PlanWorks.
   std::function<WorkPlan(const WorldView&, const std::function<bool(const std::string&)>&,
                          WallTime)>
       plan = PlanWorks;
@@ -35,8 +36,9 @@ struct PropagatorOptions {
 
 class Propagator {
  public:
-  /// `view` is the engine's, `post` hands it commands (false: full, tried again). All outlive the
-  /// thread; answers of `members` may come later than that.
+  /// `view` reads the engine's world, `post` hands the engine commands (false: its inbox is full,
+  /// and the command is tried again). All must outlive the thread; answers of `members` may come
+  /// later.
   Propagator(std::function<WorldViewPtr()> view, std::function<bool(Command)> post,
              MemberObjects& members, const Clock& clock, Metrics& metrics,
              PropagatorOptions options = {});
@@ -46,43 +48,51 @@ class Propagator {
   void Stop();
 
   /// One round of the thread: waits up to `wait` for an answer, then looks, records and sends what
-  /// is due. For tests without Start.
+  /// is due. Public for tests, which do not call Start.
   void Step(std::chrono::nanoseconds wait = std::chrono::nanoseconds(0));
 
  private:
+  // What a member answered to one call.
   struct Answer {
     WorkKey work;
     ObjectCall call;
     std::variant<Result<ObjectOutcome>, Result<bool>> outcome;
   };
-  struct Changed {
+  // A member reports that its objects may have changed.
+  struct MemberChange {
     std::string cluster;
   };
-  struct Noted {
-    bool plan = false;  // what was recorded: a plan, or else answers
+  // What came of a command to the engine.
+  struct RecordOutcome {
+    // True for a plan, false for answers.
+    bool plan = false;
     std::vector<WorkKey> works;
     Status outcome = Done{};
   };
+  // Ends the wait of a thread that is to stop.
   struct Wake {};
-  class Asked;
-  using Event = std::variant<Answer, Changed, Noted, Wake>;
+  class PendingCall;
+  using Event = std::variant<Answer, MemberChange, RecordOutcome, Wake>;
   using BusyKey = std::pair<std::string, ObjectId>;  // cluster, object
   struct Member {
     MemberState state;
-    std::size_t calls = 0;  // under way
-    bool changed = false;   // its objects may have changed
-    Monotonic listens_at;   // such news count again from then on
+    // Under way.
+    std::size_t calls = 0;
+    // It has reported that its objects may have changed.
+    bool changed = false;
+    // Such a report is followed up only after this.
+    Monotonic listens_at;
   };
 
   void Handle(Answer answer);
-  void Handle(const Changed& changed);
-  void Handle(const Noted& noted);
+  void Handle(const MemberChange& changed);
+  void Handle(const RecordOutcome& noted);
   void LookAtMembers(const WorldView& world);
   void FollowWorks(const WorldView& world);
   void StirChanged();
   bool RecordAnswers();
   bool RecordPlan(const WorldView& world);
-  bool Record(RecordWorksCommand command, Noted noted);
+  bool Record(RecordWorksCommand command, RecordOutcome noted);
   void SendDue();
   void Send(const WorkKey& work, const ObjectCall& call);
   void Report(const Answer& answer);
@@ -94,25 +104,35 @@ class Propagator {
   const Clock& clock_;
   Metrics& metrics_;
   const PropagatorOptions options_;
-  const std::shared_ptr<BoundedQueue<Event>> events_;  // shared with answers still to come
+  // Shared with answers that are still to come.
+  const std::shared_ptr<BoundedQueue<Event>> events_;
 
   std::map<WorkKey, WorkProgress> works_;
   RenderedShelf shelf_;
-  std::map<std::string, Member> fleet_;  // configured ones, and those with calls under way
+  // Members that are configured, and members with calls under way.
+  std::map<std::string, Member> fleet_;
   std::set<BusyKey> busy_;
   bool members_changed_ = false;
-  std::shared_ptr<const WorkTable> table_;  // that was followed last
+  // The rows that FollowWorks saw last.
+  std::shared_ptr<const WorkTable> table_;
   ConfigPtr config_;
-  bool recording_ = false;  // a command is under way
-  Monotonic record_at_;     // not before: the last one failed
-  bool gathering_ = false;  // answers wait to be recorded
+  // A command to the engine is under way.
+  bool recording_ = false;
+  // No command before this: the last one failed.
+  Monotonic record_at_;
+  // Answers wait to be recorded, since gathers_since_.
+  bool gathering_ = false;
   Monotonic gathers_since_;
-  WorkKey recorded_last_;  // whose turn it was
+  // The row at which the last command of answers ended.
+  WorkKey recorded_last_;
   bool planned_last_ = false;
   bool plan_due_ = true;
-  Monotonic plan_at_;  // not before
+  // No plan before this.
+  Monotonic plan_at_;
+  // When time alone may change the plan; unset: never.
   WallTime again_at_;
-  Monotonic replan_at_;  // even if nothing has changed
+  // A plan after this even if nothing has changed.
+  Monotonic replan_at_;
   std::shared_ptr<const ObjectTable> planned_objects_;
   std::shared_ptr<const WorkTable> planned_works_;
   ConfigPtr planned_config_;

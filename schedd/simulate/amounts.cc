@@ -1,3 +1,7 @@
+// Keeps usage, holders, machines and members' room up to date job by job: Charge subtracts what a
+// job holds and remembers it, GiveBack adds exactly that again. So the sums never drift, and a
+// snapshot costs no recomputation. Members declare their machines in the configuration; the room of
+// a member is its allocatable amount minus what other pods use there.
 #include "schedd/simulate/amounts.h"
 
 #include "schedd/base/quantity.h"
@@ -27,6 +31,7 @@ Amounts::Amounts(ConfigPtr config, AdmissionSettingsPtr settings)
   if (forest_ != nullptr) machines_ = core::TopologyUsage(forest_);
 }
 
+// A record with the same admission changes only the holder (its conditions, its priority).
 void Amounts::Put(const JobPtr& job) {
   const auto [entry, fresh] = held_.try_emplace(job->id);
   if (fresh || entry->second.admission != job->admission) {
@@ -44,7 +49,9 @@ void Amounts::Erase(JobId id) {
   holders_.Erase(id);
 }
 
-void Amounts::Charge(const JobRecord& job, Held* held) {
+// Quota is charged without the pods that were given back; machines and room with all pods of the
+// admission.
+void Amounts::Charge(const JobRecord& job, HeldAmounts* held) {
   held->admission = job.admission;
   held->charged = ChargedAdmission(job, *settings_);
   usage_.Add(*held->charged);
@@ -60,12 +67,14 @@ void Amounts::Charge(const JobRecord& job, Held* held) {
   AddRoom(held->member, held->room, -1);
 }
 
-void Amounts::GiveBack(const Held& held) {
+// Exactly what Charge took, in the same three places.
+void Amounts::GiveBack(const HeldAmounts& held) {
   usage_.Remove(*held.charged);
   if (forest_ != nullptr) machines_.Release(held.machines);
   if (!held.room.empty()) AddRoom(held.member, held.room, +1);
 }
 
+// `sign` is -1 or +1. A resource that the member does not list is not counted.
 void Amounts::AddRoom(std::size_t member, const ResourceList& amounts, int sign) {
   ResourceList& free = clusters_[member].free;
   for (const ResourceAmount& one : amounts) {
@@ -75,6 +84,7 @@ void Amounts::AddRoom(std::size_t member, const ResourceList& amounts, int sign)
   }
 }
 
+// The holders are given as a pointer without ownership.
 void Amounts::Fill(core::Snapshot* snapshot) const {
   snapshot->config = config_;
   snapshot->settings = settings_;

@@ -15,10 +15,10 @@ class Amounts {
  public:
   Amounts(ConfigPtr config, AdmissionSettingsPtr settings);
 
-  /// The newest record of a job that holds quota: charges what it has not yet, gives back what it
-  /// has no more, and keeps its standing as a victim.
+  /// Takes the newest record of a job that holds quota: charges what is new, gives back what the
+  /// job no longer holds, and updates its entry among the possible victims.
   void Put(const JobPtr& job);
-  /// It holds nothing any more; no-op if it did not.
+  /// The job holds nothing any more; no effect if it did not.
   void Erase(JobId id);
   bool Holds(JobId id) const { return held_.contains(id); }
 
@@ -28,25 +28,29 @@ class Amounts {
   const core::QuotaTreePtr& tree() const { return usage_.tree_ptr(); }
 
  private:
-  struct Held {
+  // What was charged for one job, so that the same is given back.
+  struct HeldAmounts {
     AdmissionPtr admission, charged;
     core::TopologyCharges machines;
     ResourceList room;
     std::size_t member = 0;
   };
-  void Charge(const JobRecord& job, Held* held);
-  void GiveBack(const Held& held);
+  void Charge(const JobRecord& job, HeldAmounts* held);
+  void GiveBack(const HeldAmounts& held);
   void AddRoom(std::size_t member, const ResourceList& amounts, int sign);
 
   ConfigPtr config_;
   AdmissionSettingsPtr settings_;
   core::Usage usage_;
   core::Holders holders_;
-  core::TopologyForestPtr forest_;  // null: no machines
+  // Null: there are no machines.
+  core::TopologyForestPtr forest_;
   core::TopologyUsage machines_;
-  std::vector<core::ClusterView> clusters_;  // in name order
+  // Sorted by name.
+  std::vector<core::ClusterView> clusters_;
   std::map<std::string, std::size_t> cluster_of_;
-  std::unordered_map<JobId, Held> held_;  // looked up, never iterated
+  // Looked up, never iterated: its order would differ between runs.
+  std::unordered_map<JobId, HeldAmounts> held_;
 };
 
 }  // namespace muster::simulate

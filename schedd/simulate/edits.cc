@@ -1,3 +1,6 @@
+// An edit is split at its first '/', its first ':' and its last '=' into kind, name, place and
+// amount. The place names a quota (FLAVOR/RESOURCE, perhaps with .borrowingLimit or .lendingLimit)
+// or a resource of a member. The configuration is copied, changed and put in place of the old one.
 #include "schedd/simulate/edits.h"
 
 #include <algorithm>
@@ -11,13 +14,15 @@
 namespace muster::simulate {
 namespace {
 
+// What an error says about the form of an edit.
 constexpr const char* kForm =
     "an edit reads clusterqueue/NAME:FLAVOR/RESOURCE=AMOUNT, cohort/NAME:FLAVOR/RESOURCE=AMOUNT or "
     "membercluster/NAME:RESOURCE=AMOUNT";
 
+// Which amount of a quota is edited.
 enum class Part : std::uint8_t { kNominal, kBorrowing, kLending };
 
-/// The words of an edit.
+// The parts of an edit.
 struct Words {
   std::string whole, kind, name, place, amount;
   Part part = Part::kNominal;
@@ -27,9 +32,11 @@ Error Wrong(const Words& words, const std::string& what) {
   return InvalidArgument("\"" + words.whole + "\": " + what);
 }
 
+// nullopt if the edit does not have the form.
 std::optional<Words> Split(std::string_view edit) {
   Words words;
   words.whole = std::string(edit);
+  // The amount is behind the last '=', because names of resources may contain a '/' but no '='.
   const auto slash = edit.find('/');
   const auto colon = edit.find(':');
   const auto equals = edit.rfind('=');
@@ -53,6 +60,7 @@ std::optional<Words> Split(std::string_view edit) {
   return words;
 }
 
+// The amount after the edit: the given one, or `before` changed by "+8" or "-8".
 Result<std::int64_t> Changed(const Words& words, const std::string& resource, std::int64_t before) {
   const bool grows = words.amount.starts_with('+');
   const bool shrinks = words.amount.starts_with('-');
@@ -67,6 +75,7 @@ Result<std::int64_t> Changed(const Words& words, const std::string& resource, st
   return after;
 }
 
+// A limit may be absent; then only an absolute amount makes sense.
 Status EditLimit(const Words& words, const std::string& resource,
                  std::optional<std::int64_t>* limit) {
   if (words.amount == "none") {
@@ -81,6 +90,7 @@ Status EditLimit(const Words& words, const std::string& resource,
   return Done{};
 }
 
+// Finds the quota of the place among all groups and flavors; the first match is edited.
 Status EditQuota(const Words& words, std::vector<ResourceGroup>* groups) {
   for (ResourceGroup& group : *groups) {
     for (FlavorQuotas& flavor : group.flavors) {
@@ -100,6 +110,7 @@ Status EditQuota(const Words& words, std::vector<ResourceGroup>* groups) {
                           "\" (FLAVOR/RESOURCE)");
 }
 
+// The amounts of a member with machines follow from its machines.
 Status EditMember(const Words& words, MemberCluster* member) {
   if (words.part != Part::kNominal) return Wrong(words, kForm);
   if (!member->nodes.empty())
@@ -119,6 +130,7 @@ auto* FindIn(Objects* objects, const std::string& name) {
 
 }  // namespace
 
+// Nothing changes if the edit is wrong.
 Status ApplyEdit(std::string_view edit, Scenario* scenario) {
   const std::optional<Words> words = Split(edit);
   if (!words) return InvalidArgument("\"" + std::string(edit) + "\": " + kForm);

@@ -9,12 +9,12 @@
 namespace muster::simulate {
 
 /// Applies one edit to the scenario's configuration:
-///   clusterqueue/NAME:FLAVOR/RESOURCE=AMOUNT    the nominal quota; "+8" and "-8" change it by that
-///   clusterqueue/NAME:FLAVOR/RESOURCE.borrowingLimit=AMOUNT      or lendingLimit; "none": no limit
-///   cohort/NAME:FLAVOR/RESOURCE...=AMOUNT       the same of a cohort's own quota
-///   membercluster/NAME:RESOURCE=AMOUNT          what a member that declares no machines has
-/// Errors (kInvalidArgument): what the edit names is not there; the amount is none, or ends below
-/// 0.
+///   clusterqueue/NAME:FLAVOR/RESOURCE=AMOUNT   the nominal quota; "+8" and "-8" change it by 8
+///   clusterqueue/NAME:FLAVOR/RESOURCE.borrowingLimit=AMOUNT   or lendingLimit; "none": no limit
+///   cohort/NAME:FLAVOR/RESOURCE...=AMOUNT      the same of a cohort's own quota
+///   membercluster/NAME:RESOURCE=AMOUNT         the capacity of a member without declared machines
+/// Errors (kInvalidArgument): the object or quota that the edit names does not exist; the amount is
+/// no quantity, or the result is below 0.
 Status ApplyEdit(std::string_view edit, Scenario* scenario);
 
 }  // namespace muster::simulate

@@ -4,9 +4,9 @@
 
 namespace muster::simulate {
 
-Played Play(const Scenario& scenario, const RunOptions& options, const DecisionSink& sink) {
+PlayResult Play(const Scenario& scenario, const RunOptions& options, const DecisionSink& sink) {
   SummaryBuilder builder(scenario, options.start);
-  Played played;
+  PlayResult played;
   played.outcome = Run(scenario, options, [&](const Decision& decision) {
     builder.Note(decision);
     if (sink) sink(decision);

@@ -10,15 +10,16 @@
 
 namespace muster::simulate {
 
-struct Played {
+/// What a run came to.
+struct PlayResult {
   RunOutcome outcome;
   Summary summary;
 };
 
-/// Runs the scenario; `sink` (may be empty) is told every decision.
-Played Play(const Scenario& scenario, const RunOptions& options, const DecisionSink& sink);
+/// Runs the scenario; `sink` (may be empty) gets every decision.
+PlayResult Play(const Scenario& scenario, const RunOptions& options, const DecisionSink& sink);
 
-/// The scenario with all edits applied in order (edits.h). Errors: those of the first bad one.
+/// The scenario with all edits applied in order (edits.h). The error is that of the first bad edit.
 Result<Scenario> Edited(Scenario scenario, const std::vector<std::string>& edits);
 
 }  // namespace muster::simulate

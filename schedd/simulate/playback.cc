@@ -1,3 +1,15 @@
+// Playback, the half about time: events, the clock, and what becomes of jobs when something
+// happens. playback_plan.cc has the half about decisions.
+//
+// Events stand in a queue ordered by time; at the same time ends and releases come before arrivals,
+// so that arriving jobs see what is free. Play repeats: if a queue has a workload to try, decide;
+// else jump to the next event. The clock moves in Advance alone, so everything between two calls of
+// it happens at one instant. What happens at one instant is collected (released_, entering_) and
+// told to the queues together, as the engine does after a commit.
+//
+// An evicted job loses what it had run: its next attempt takes the whole run time again. Its pods
+// are gone after options.stop_us; evictions in a row back off as in the daemon. A job that may not
+// be requeued (`--no-requeue`) ends.
 #include "schedd/simulate/playback.h"
 
 #include <algorithm>
@@ -6,25 +18,19 @@
 #include "schedd/base/check.h"
 #include "schedd/base/quantity.h"
 #include "schedd/core/queue/queue_entry.h"
+#include "schedd/lifecycle/job_changes.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/eviction_lifecycle.h"
 
 namespace muster::simulate {
 namespace {
 
 WallTime After(WallTime from, std::int64_t us) { return from.Plus(us); }
 
-// An unset time is "never".
+// The earlier of two times; an unset time means "never".
 WallTime Earlier(WallTime a, WallTime b) {
   if (!a.set() || !b.set()) return a.set() ? a : b;
   return std::min(a, b);
-}
-
-std::shared_ptr<JobRecord> Follow(const JobRecord& job, JobEvent event) {
-  const auto next = Next(job.state, event);
-  MUSTER_CHECK(next.has_value());
-  auto draft = std::make_shared<JobRecord>(job);
-  draft->state = *next;
-  return draft;
 }
 
 }  // namespace
@@ -39,15 +45,18 @@ Playback::Playback(const Scenario& scenario, const RunOptions& options, const De
       sink_(sink),
       now_(options.start),
       amounts_(scenario.config, scenario.settings),
-      fair_(scenario.config, scenario.settings, &pending_) {
+      fair_(scenario.settings) {
   MUSTER_CHECK(options.start.set());
   outcome_.last = options.start;
   pending_.Configure(scenario.config, amounts_.tree(), scenario.settings);
-  if (fair_.on()) next_sample_ = After(now_, fair_.interval_us());
+  fair_.Configure(*scenario.config, now_);
+  if (fair_.on()) next_sample_ = After(now_, SecondsToMicros(fair_.interval_s()));
   actors_.reserve(scenario.jobs.size());
   for (const SimJob& sim : scenario.jobs) Load(sim);
 }
 
+// A job that holds quota at the start goes on running where it is, is on its way out, or gets its
+// checks; every other job arrives.
 void Playback::Load(const SimJob& sim) {
   const auto [entry, fresh] = actors_.try_emplace(sim.job->id);
   MUSTER_CHECK(fresh);
@@ -60,6 +69,7 @@ void Playback::Load(const SimJob& sim) {
   }
   actor.arrived = true;
   amounts_.Put(sim.job);
+  fair_.Adopt(*scenario_.config, *sim.job);
   if (IsTrue(*sim.job, "Evicted")) {
     events_.push({After(now_, options_.stop_us), EventKind::kGone, sim.job->id, 0});
   } else if (sim.job->state == JobState::kReserved) {
@@ -67,7 +77,6 @@ void Playback::Load(const SimJob& sim) {
     PassChecks(draft.get());
     Start(&actor, std::move(draft));
   } else {
-    fair_.OnAdmitted(*sim.job, now_);
     actor.done_at = After(now_, sim.run_us);
     events_.push({EndOf(actor), EventKind::kEnd, sim.job->id, sim.job->attempt});
   }
@@ -87,6 +96,7 @@ RunOutcome Playback::Play() {
   return std::move(outcome_);
 }
 
+// False if the run must end, by its limit of cycles or by the caller's wish.
 bool Playback::GoesOn() {
   if (options_.max_cycles > 0 && outcome_.cycles >= options_.max_cycles) {
     outcome_.end = RunEnd::kCycles;
@@ -103,11 +113,12 @@ WallTime Playback::NextEvent() const {
   return Earlier(events_.empty() ? WallTime{} : events_.top().at, second_passes_.NextDue());
 }
 
-// To the next thing that happens; false if there is none before the end.
+// Moves the clock to the next event, second pass or sample of fair sharing. False if nothing is
+// left to happen before the end of the run.
 bool Playback::Advance() {
   WallTime next = NextEvent();
   if (!next.set()) return false;
-  // Nothing but second passes is left, and each has failed on the state as it is.
+  // Only second passes are left, and each of them has failed on the present state.
   if (events_.empty() && failed_passes_ >= second_passes_.size()) return false;
   if (fair_.on() && next_sample_ < next) next = next_sample_;
   if (options_.until && next > *options_.until) {
@@ -117,13 +128,14 @@ bool Playback::Advance() {
   }
   now_ = std::max(now_, next);
   if (fair_.on() && next_sample_ <= now_) {
-    fair_.Sample(now_);
-    next_sample_ = After(now_, fair_.interval_us());
+    fair_.Sample(*scenario_.config, now_);
+    next_sample_ = After(now_, SecondsToMicros(fair_.interval_s()));
   }
   HandleDue();
   return true;
 }
 
+// Handles all events up to now, then tells the queues of them.
 void Playback::HandleDue() {
   while (!events_.empty() && events_.top().at <= now_) {
     const Event event = events_.top();
@@ -133,6 +145,7 @@ void Playback::HandleDue() {
   TellQueues();
 }
 
+// An end belongs to one attempt: it is void if the job was evicted or started anew meanwhile.
 void Playback::Handle(const Event& event) {
   Actor* actor = Find(event.job);
   switch (event.kind) {
@@ -147,9 +160,7 @@ void Playback::Handle(const Event& event) {
       return;
     case EventKind::kRequeue: {
       if (actor->job->state != JobState::kPending || IsTrue(*actor->job, "Requeued")) return;
-      auto draft = std::make_shared<JobRecord>(*actor->job);
-      MarkRequeued(draft.get(), "BackoffFinished", "The workload backoff was finished", now_);
-      actor->job = std::move(draft);
+      actor->job = changes::BackoffFinished(*actor->job, now_);
       entering_.push_back(actor->job);
       return;
     }
@@ -160,6 +171,8 @@ void Playback::Handle(const Event& event) {
   }
 }
 
+// The job waits in its queue from now on, unless it is held, gated or deactivated. A back-off ends
+// with an event of its own.
 void Playback::Enter(const JobPtr& job) {
   if (core::EntryGate(*job)) return;
   entering_.push_back(job);
@@ -168,7 +181,8 @@ void Playback::Enter(const JobPtr& job) {
     events_.push({*requeue_at, EventKind::kRequeue, job->id, 0});
 }
 
-// What the queues must hear of all that happened at one instant.
+// Tells the queues what was released and which jobs enter, once for all that happened at one
+// instant.
 void Playback::TellQueues() {
   if (released_.empty() && entering_.empty()) return;
   outcome_.last = now_;
@@ -186,7 +200,8 @@ void Playback::TellQueues() {
   entering_.clear();
 }
 
-// The first of its work's end, its time limit and its maximum execution time.
+// The earliest of the end of its work, its time limit and its maximum execution time; not before
+// now.
 WallTime Playback::EndOf(const Actor& actor) const {
   WallTime end = actor.done_at;
   const JobRecord& job = *actor.job;
@@ -198,6 +213,8 @@ WallTime Playback::EndOf(const Actor& actor) const {
   return std::max(end, now_);
 }
 
+// What ends a running job now: its work, its maximum execution time (which deactivates it) or its
+// time limit (by which it fails).
 void Playback::End(Actor* actor) {
   if (actor->done_at <= now_) {
     Finish(actor, JobEvent::kSucceed, Reason::kSucceeded, DecisionKind::kFinished);
@@ -213,43 +230,36 @@ void Playback::End(Actor* actor) {
 
 void Playback::Finish(Actor* actor, JobEvent how, Reason reason, DecisionKind kind) {
   const JobPtr before = actor->job;
-  auto draft = Follow(*before, how);
-  draft->end_time = now_;
-  draft->admission = nullptr;
-  draft->reason = reason;
-  actor->job = std::move(draft);
+  actor->job = changes::Ended(*before, how, reason, before->message, nullptr, now_);
   ++outcome_.finished;
-  Release(*before);
+  Release(*before, *actor->job);
   Tell(kind, actor->job, nullptr, before->admission, "");
 }
 
-void Playback::Release(const JobRecord& job) {
-  amounts_.Erase(job.id);
-  second_passes_.Erase(job.id);
-  fair_.OnReleased(job);
-  released_.push_back(job.admission->cluster_queue);
+// It gives its quota back.
+void Playback::Release(const JobRecord& before, const JobRecord& after) {
+  amounts_.Erase(before.id);
+  second_passes_.Erase(before.id);
+  fair_.Move(*scenario_.config, before, after, now_);
+  released_.push_back(before.admission->cluster_queue);
 }
 
-// Second step of an eviction: it waits again, or is over for good.
+// The second step of an eviction: the pods are gone. The job waits again, or is over for good.
 void Playback::Gone(Actor* actor) {
   const JobPtr before = actor->job;
-  if (!MayRequeue(*before)) {
+  if (changes::IsCancelling(*before)) {
     Finish(actor, JobEvent::kCancel, Reason::kCancelled, DecisionKind::kFinished);
     return;
   }
-  auto draft = Follow(*before, JobEvent::kEvict);
-  ReturnToQueue(draft.get(), *scenario_.settings, now_);
-  core::HoldBack(draft.get(), eviction_pace_.Note(before->id, now_), now_);
-  draft->cluster.clear();
-  draft->admit_time = draft->start_time = {};
-  draft->requeues += 1;
-  actor->job = std::move(draft);
-  Release(*before);
+  const WallTime not_before = eviction_pace_.Note(before->id, now_);
+  actor->job = changes::BackToPending(*before, not_before, *scenario_.settings, now_);
+  Release(*before, *actor->job);
   if (!StateOf(*actor->job).active) return;
   Tell(DecisionKind::kRequeued, actor->job, nullptr, before->admission, "");
   Enter(actor->job);
 }
 
+// Reports a decision. Each one is a change after which failed second passes may succeed.
 void Playback::Tell(DecisionKind kind, const JobPtr& job, JobPtr by, AdmissionPtr held,
                     const std::string& message) {
   outcome_.last = now_;
@@ -263,7 +273,9 @@ Playback::Actor* Playback::Find(JobId id) {
   return &found->second;
 }
 
-// What was found of one that waits is true of all that no rule can tell apart from it.
+// The queues try one workload of a class for all that no rule can tell apart, so the reason found
+// for one is given to the others of its class. Then the jobs that still hold quota or wait are
+// listed by id.
 void Playback::Summarize() {
   for (const SimJob& sim : scenario_.jobs) {
     const Actor& actor = *Find(sim.job->id);

@@ -2,12 +2,16 @@
 #include <algorithm>
 
 #include "schedd/base/check.h"
+#include "schedd/lifecycle/admissions.h"
+#include "schedd/lifecycle/evictions.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/eviction_lifecycle.h"
 #include "schedd/simulate/playback.h"
 
 namespace muster::simulate {
 
-bool Playback::MayDecide() const {
+bool Playback::MayDecide() {
+  fair_.TellOrder(*scenario_.config, &pending_);
   const WallTime due = second_passes_.NextDue();
   return pending_.HasActive() || (due.set() && due <= now_);
 }
@@ -16,7 +20,7 @@ core::Snapshot Playback::MakeSnapshot() {
   core::Snapshot snapshot;
   amounts_.Fill(&snapshot);
   snapshot.second_pass = second_passes_.TakeDue(now_);
-  snapshot.local_usages = fair_.Usages();
+  snapshot.local_usages = fair_.Usages(*scenario_.config);
   snapshot.now = now_;
   snapshot.cycle = decided_cycles_;
   return snapshot;
@@ -44,34 +48,26 @@ void Playback::DecideOnce() {
 }
 
 void Playback::CarryOut(const core::Plan& plan) {
-  for (const core::Admit& admit : plan.admits) Admit(admit);
+  for (const core::PlannedAdmission& admit : plan.admits) Admit(admit);
   for (const core::Eviction& eviction : plan.evictions) Evict(eviction);
-  for (const core::NotAdmitted& waiting : plan.not_admitted) NoteWaiting(waiting);
+  for (const core::UnadmittedWorkload& waiting : plan.not_admitted) NoteWaiting(waiting);
 }
 
-void Playback::Admit(const core::Admit& admit) {
+void Playback::Admit(const core::PlannedAdmission& admit) {
   Actor* actor = Find(admit.job->id);
   const JobPtr before = actor->job;
-  auto draft = std::make_shared<JobRecord>(*before);
   if (admit.second_pass) {
-    draft->admission = admit.admission;
-    ChangeState(draft.get(), [](AdmissionState* state) { state->unhealthy_nodes.clear(); });
     second_passes_.Erase(before->id);
-  } else {
-    if (admit.replaced != nullptr) {
-      Finish(Find(admit.replaced->id), JobEvent::kSucceed, Reason::kWorkloadSliceReplaced,
-             DecisionKind::kFinished);
-    }
-    const auto reserved = Next(draft->state, JobEvent::kReserve);
-    MUSTER_CHECK(reserved.has_value());
-    draft->state = *reserved;
-    draft->cluster = admit.cluster;
-    ReserveQuota(draft.get(), admit.admission, now_);
-    fair_.OnReserved(*draft);
-    const ClusterQueue& queue = scenario_.config->cluster_queues.at(admit.admission->cluster_queue);
-    SyncChecks(draft.get(), RequiredChecks(queue, admit.admission.get()), now_);
-    PassChecks(draft.get());
+    Start(actor, changes::Completed(*before, admit));
+    return;
   }
+  if (admit.replaced != nullptr) {
+    Finish(Find(admit.replaced->id), JobEvent::kSucceed, Reason::kWorkloadSliceReplaced,
+           DecisionKind::kFinished);
+  }
+  const ClusterQueue& queue = scenario_.config->cluster_queues.at(admit.admission->cluster_queue);
+  changes::Draft draft = changes::Reserved(*before, admit, queue, *scenario_.settings, now_);
+  PassChecks(draft.get());
   Start(actor, std::move(draft));
 }
 
@@ -83,31 +79,20 @@ void Playback::PassChecks(JobRecord* job) const {
   });
 }
 
-// It holds quota; it runs unless something of its placement is open.
-void Playback::Start(Actor* actor, std::shared_ptr<JobRecord> draft) {
-  const bool runs_already = IsDispatched(draft->state);
-  SyncAdmitted(draft.get(), *scenario_.settings, now_);
-  const bool admitted = IsTrue(*draft, "Admitted");
-  if (admitted && !runs_already) {
-    for (const JobEvent event : {JobEvent::kAdmit, JobEvent::kStart}) {
-      const auto next = Next(draft->state, event);
-      MUSTER_CHECK(next.has_value());
-      draft->state = *next;
-    }
-    draft->attempt += 1;
-    draft->admit_time = draft->start_time = now_;
-    draft->reason = Reason::kRunning;
-    draft->message.clear();
-  }
+// It holds quota; it runs, all its pods at once, unless something of its placement is open.
+void Playback::Start(Actor* actor, changes::Draft draft) {
+  const JobPtr before = actor->job;
+  const bool starts = changes::GoOn(draft.get(), *scenario_.settings, now_);
+  if (starts) draft = changes::Started(*draft, Observation{}, now_);
   actor->job = std::move(draft);
   amounts_.Put(actor->job);
   if (NeedsSecondPass(*actor->job)) second_passes_.Offer(actor->job, now_);
-  if (!admitted) {
+  fair_.Move(*scenario_.config, *before, *actor->job, now_);
+  if (!IsDispatched(actor->job->state)) {
     Tell(DecisionKind::kReserved, actor->job, nullptr, actor->job->admission, "");
     return;
   }
-  if (runs_already) return;
-  fair_.OnAdmitted(*actor->job, now_);
+  if (!starts) return;
   actor->done_at = {SaturatingAdd(now_.us, actor->run_us)};
   events_.push({EndOf(*actor), EventKind::kEnd, actor->job->id, actor->job->attempt});
   ++outcome_.admissions;
@@ -119,20 +104,11 @@ void Playback::Evict(const core::Eviction& eviction) {
   if (!HoldsQuota(actor->job->state) || IsTrue(*actor->job, "Evicted")) return;
   std::string uid;
   if (eviction.preemptor != nullptr) uid = eviction.preemptor->uid.ToString();
-  const std::string message = core::EvictionMessage(eviction, uid, uid);
-  auto marked = std::make_shared<JobRecord>(*actor->job);
-  if (eviction.reason == Reason::kPreempted) {
-    MarkPreempted(marked.get(), eviction.preemption_reason, message, now_);
-    ++outcome_.preemptions;
-  } else {
-    MarkEvicted(marked.get(), {std::string(ReasonName(eviction.reason)), "", message}, now_);
-  }
-  marked->reason = eviction.reason;
-  marked->message = message;
-  Stop(actor, std::move(marked), eviction.preemptor);
+  if (eviction.reason == Reason::kPreempted) ++outcome_.preemptions;
+  Stop(actor, changes::Evicted(*actor->job, eviction, uid, uid, now_), eviction.preemptor);
 }
 
-void Playback::Stop(Actor* actor, std::shared_ptr<JobRecord> marked, const JobPtr& by) {
+void Playback::Stop(Actor* actor, changes::Draft marked, const JobPtr& by) {
   actor->job = std::move(marked);
   ++outcome_.evictions;
   amounts_.Put(actor->job);
@@ -143,19 +119,11 @@ void Playback::Stop(Actor* actor, std::shared_ptr<JobRecord> marked, const JobPt
 }
 
 void Playback::Deactivate(Actor* actor) {
-  auto marked = std::make_shared<JobRecord>(*actor->job);
-  ChangeState(marked.get(), [](AdmissionState* state) {
-    state->active = false;
-    state->deactivation_cause = ReasonName(Reason::kMaximumExecutionTimeExceeded);
-    state->past_execution_s = 0;
-  });
-  MarkEvicted(marked.get(), DeactivationEviction(*marked), now_);
-  marked->reason = Reason::kDeactivated;
-  marked->message = FindCondition(*marked, "Evicted")->message;
-  Stop(actor, std::move(marked), nullptr);
+  const std::string cause(ReasonName(Reason::kMaximumExecutionTimeExceeded));
+  Stop(actor, changes::Deactivated(*actor->job, cause, now_), nullptr);
 }
 
-void Playback::NoteWaiting(const core::NotAdmitted& waiting) {
+void Playback::NoteWaiting(const core::UnadmittedWorkload& waiting) {
   Actor* actor = Find(waiting.job->id);
   if (waiting.second_pass) {
     ++failed_passes_;
@@ -164,11 +132,8 @@ void Playback::NoteWaiting(const core::NotAdmitted& waiting) {
   }
   if (waiting.reason == Reason::kWaitingForCapacity)
     waits_for_room_.insert(actor->job->cluster_queue);
-  if (actor->job->reason == waiting.reason && actor->job->message == waiting.message) return;
-  auto draft = std::make_shared<JobRecord>(*actor->job);
-  draft->reason = waiting.reason;
-  draft->message = waiting.message;
-  actor->job = std::move(draft);
+  changes::Draft draft = changes::Waiting(*actor->job, waiting, *scenario_.settings, now_);
+  if (draft != nullptr) actor->job = std::move(draft);
 }
 
 }  // namespace muster::simulate

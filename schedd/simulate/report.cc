@@ -1,3 +1,5 @@
+// Decisions and summaries as JSON objects and as lines. Times are relative to the start of the run,
+// rounded down to milliseconds; amounts are written as Kubernetes quantities.
 #include "schedd/simulate/report.h"
 
 #include <map>
@@ -8,13 +10,15 @@
 namespace muster::simulate {
 namespace {
 
-constexpr std::int64_t kMicrosPerMilli = 1000;
+// Columns of a line: the time right-aligned, the decision left-aligned.
 constexpr std::size_t kTimeWidth = 14, kNameWidth = 11;
 
 double Seconds(std::int64_t us) {
-  return static_cast<double>(us / kMicrosPerMilli) / 1000;  // to the millisecond
+  // Rounded down to the millisecond.
+  return static_cast<double>(us / kMicrosPerMilli) / 1000;
 }
 
+// Why the run ended, as in the field "end".
 const char* EndName(RunEnd end) {
   switch (end) {
     case RunEnd::kIdle:
@@ -31,13 +35,14 @@ const char* EndName(RunEnd end) {
 
 std::string NameOf(const JobRecord& job) { return job.ns + "/" + job.name; }
 
+// An eviction by preemption reads "Preempted".
 std::string_view NameOf(const Decision& decision) {
   const bool preempted =
       decision.kind == DecisionKind::kEvicted && IsTrue(*decision.job, "Preempted");
   return preempted ? "Preempted" : DecisionName(decision.kind);
 }
 
-/// What an admission holds, by flavor and resource.
+// The amounts of an admission by (flavor, resource), summed over its pod sets.
 std::map<std::pair<std::string, std::string>, std::int64_t> HeldBy(const Admission& admission) {
   std::map<std::pair<std::string, std::string>, std::int64_t> held;
   for (const PodSetAssignment& pod_set : admission.pod_sets) {
@@ -49,10 +54,12 @@ std::map<std::pair<std::string, std::string>, std::int64_t> HeldBy(const Admissi
   return held;
 }
 
+// True for decisions that give quota.
 bool Starts(DecisionKind kind) {
   return kind == DecisionKind::kAdmitted || kind == DecisionKind::kReserved;
 }
 
+// Fills with blanks up to `width`; a longer text stays.
 std::string Padded(std::string text, std::size_t width) {
   if (text.size() < width) text.resize(width, ' ');
   return text;
@@ -60,6 +67,7 @@ std::string Padded(std::string text, std::size_t width) {
 
 }  // namespace
 
+// 1000 is added so that the milliseconds keep their leading zeros.
 std::string SecondsText(std::int64_t us) {
   const std::int64_t ms = us / kMicrosPerMilli;
   std::string text = std::to_string(ms / 1000);
@@ -69,6 +77,7 @@ std::string SecondsText(std::int64_t us) {
   return text + "s";
 }
 
+// Fields that a decision does not have are left out.
 json::object DecisionJson(const Decision& decision, WallTime start) {
   const JobRecord& job = *decision.job;
   json::object out{{"at", Seconds(decision.at.us - start.us)},
@@ -96,6 +105,7 @@ json::object DecisionJson(const Decision& decision, WallTime start) {
   return out;
 }
 
+// "at  decision  job (id)  queue", then what it got, for whom it was evicted, or why.
 std::string DecisionLine(const Decision& decision, WallTime start) {
   const JobRecord& job = *decision.job;
   std::string at = SecondsText(decision.at.us - start.us);
@@ -122,6 +132,7 @@ std::string DecisionLine(const Decision& decision, WallTime start) {
   return line;
 }
 
+// `permille` has one decimal of a percent.
 json::object SummaryJson(const Summary& summary) {
   json::array waits, uses;
   for (const WaitFigures& one : summary.waits) {

@@ -14,9 +14,10 @@ namespace muster::simulate {
 json::object DecisionJson(const Decision& decision, WallTime start);
 /// "      12.500s  Admitted   team-a/train (3)  team-a: gpu a100 8  after 2.5s", without line end.
 std::string DecisionLine(const Decision& decision, WallTime start);
-/// Every figure of a summary; times in seconds, amounts as quantities, use in percent of nominal.
+/// All figures of a summary; times in seconds, amounts as quantities, use in percent of nominal
+/// quota.
 json::object SummaryJson(const Summary& summary);
-/// What still waits at the end, with the reason: {"job": ..., "reason": ..., "message": ...}.
+/// A job that still waits at the end, with the reason: {"job": ..., "reason": ..., "message": ...}.
 json::object WaitingJson(const JobRecord& job);
 
 /// "12.5s": seconds with up to three decimals.

@@ -1,10 +1,15 @@
+// Reads a scenario from documents in two passes: first configuration objects, in the order of
+// shapes::Kinds(), so that an object finds the ones it refers to whatever their order in the file;
+// then jobs, through the same parser and the same resolution of namespace, queue and requests as
+// the daemon. Jobs are read only if all objects are right. Finally jobs are numbered in the order
+// of their arrival.
 #include "schedd/simulate/scenario.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "schedd/shapes/batch/batch_script.h"
+#include "schedd/shapes/batch/batch_manifest.h"
 #include "schedd/shapes/config/queue_objects.h"
 #include "schedd/shapes/kinds/preparation.h"
 #include "schedd/shapes/kinds/queue_choice.h"
@@ -14,9 +19,7 @@
 namespace muster::simulate {
 namespace {
 
-constexpr std::int64_t kMicrosPerMilli = 1000;
-
-/// A failure of one document, its fields below documents[i].
+// Adds the errors of one document, with their fields below documents[i].
 void AddErrors(std::size_t document, const Error& error, std::vector<FieldError>* errors) {
   const std::string prefix = "documents[" + std::to_string(document) + "]";
   if (error.fields.empty()) errors->push_back({prefix, error.detail});
@@ -24,6 +27,7 @@ void AddErrors(std::size_t document, const Error& error, std::vector<FieldError>
     errors->push_back({prefix + (one.field.empty() ? "" : "." + one.field), one.message});
 }
 
+// One error with all fields; its text is that of the first.
 Error Refused(std::vector<FieldError> errors) {
   Error error = InvalidArgument(errors.front().field + ": " + errors.front().message);
   error.fields = std::move(errors);
@@ -34,6 +38,8 @@ std::string AnnotationPath(std::string_view key) {
   return "metadata.annotations[" + std::string(key) + "]";
 }
 
+// The duration in an annotation of a job. `otherwise` is the value for jobs without it, which
+// `flag` gives.
 Result<std::int64_t> MicrosOf(const json::value& manifest, std::string_view key,
                               std::optional<std::int64_t> otherwise, const char* flag) {
   const json::value* text = FindValue(manifest, {"metadata", "annotations", key});
@@ -50,6 +56,7 @@ Result<std::int64_t> MicrosOf(const json::value& manifest, std::string_view key,
   return InvalidField(AnnotationPath(key), "must be a duration such as \"90s\" or \"1h30m\"");
 }
 
+// Reads one set of documents; one use per object.
 class Reader {
  public:
   explicit Reader(const ReadOptions& options)
@@ -59,6 +66,7 @@ class Reader {
     scenario_.settings = options.settings;
   }
 
+  // Objects first, then jobs.
   Result<Scenario> Read(std::span<const json::value> documents) {
     ReadObjects(documents);
     for (std::size_t i = 0; i < documents.size() && errors_.empty(); ++i) {
@@ -75,6 +83,7 @@ class Reader {
     if (!status.ok()) AddErrors(document, status.error(), &errors_);
   }
 
+  // Reads all configuration objects. Each is applied in the order of kinds, not of documents.
   void ReadObjects(std::span<const json::value> documents) {
     std::vector<std::pair<std::size_t, shapes::ParsedObject>> objects;
     for (std::size_t i = 0; i < documents.size(); ++i) {
@@ -87,22 +96,23 @@ class Reader {
       objects.emplace_back(i, std::move(*parsed));
     }
     NameSpace(options_.ns.empty() ? "default" : options_.ns);
-    for (const shapes::KindInfo& kind : shapes::Kinds()) {
+    for (const shapes::KindInfo* kind : shapes::Kinds()) {
       for (auto& [i, object] : objects) {
-        if (object.kind != kind.kind) continue;
-        if (kind.namespaced && object.ns.empty()) Settle(&object);
-        if (kind.namespaced) NameSpace(object.ns);
+        if (object.kind != kind->kind) continue;
+        if (kind->namespaced && object.ns.empty()) Settle(&object);
+        if (kind->namespaced) NameSpace(object.ns);
         Note(i, shapes::ApplyTo(config_.get(), object.kind, object.manifest));
       }
     }
   }
 
-  // The namespace of a document that names none.
+  // Puts a document that names no namespace into the default one.
   void Settle(shapes::ParsedObject* object) const {
     object->ns = options_.ns.empty() ? "default" : options_.ns;
     object->manifest.get_object()["metadata"].get_object()["namespace"] = object->ns;
   }
 
+  // A namespace that is named and not declared exists.
   void NameSpace(const std::string& name) {
     if (config_->namespaces.contains(name)) return;
     const json::value manifest = {
@@ -111,6 +121,7 @@ class Reader {
     if (!made.ok()) errors_.push_back({"metadata.namespace", made.error().detail});
   }
 
+  // Reads one job: its two annotations, then the job itself.
   Status ReadJob(const json::value& document) {
     const Result<std::int64_t> arrival =
         MicrosOf(document, kArrivalKey, options_.arrival_us, "--arrival");
@@ -123,6 +134,7 @@ class Reader {
     return Accept(&*parsed, *arrival, *run);
   }
 
+  // Makes the record that the daemon would make of the job, but for its number.
   Status Accept(shapes::ParsedJob* parsed, std::int64_t arrival_us, std::int64_t run_us) {
     const Result<std::string> ns = shapes::ResolveNamespace(*config_, options_.ns, parsed->ns);
     if (!ns.ok()) return ns.error();
@@ -154,7 +166,7 @@ class Reader {
     return AddTasks(std::move(job), arrival_us, run_us);
   }
 
-  // One job, or one for each task of an array script.
+  // Adds one job, or one for each task of an array script.
   Status AddTasks(JobRecord job, std::int64_t arrival_us, std::int64_t run_us) {
     std::vector<std::int32_t> tasks = {-1};
     if (job.batch != nullptr && !job.batch->array_spec.empty()) {
@@ -186,6 +198,7 @@ Result<Scenario> ReadScenario(std::span<const json::value> documents, const Read
   return Reader(options).Read(documents);
 }
 
+// Times of a scenario count from kClockStart.
 void AddJob(JobRecord job, std::int64_t arrival_us, std::int64_t run_us, Scenario* scenario) {
   const WallTime arrival = kClockStart.Plus(arrival_us);
   job.submit_time = arrival;
@@ -193,6 +206,7 @@ void AddJob(JobRecord job, std::int64_t arrival_us, std::int64_t run_us, Scenari
   scenario->jobs.push_back({std::make_shared<const JobRecord>(std::move(job)), arrival, run_us});
 }
 
+// The sort is stable: jobs that arrive together keep the order of documents or lines.
 void NumberByArrival(Scenario* scenario) {
   std::stable_sort(scenario->jobs.begin(), scenario->jobs.end(),
                    [](const SimJob& a, const SimJob& b) { return a.arrival < b.arrival; });
@@ -201,7 +215,7 @@ void NumberByArrival(Scenario* scenario) {
     auto job = std::make_shared<JobRecord>(*sim.job);
     job->id = JobId{++number};
     job->accept_seq = number;
-    // Ties that Kueue leaves to a uid are left to the number here.
+    // Where Kueue breaks a tie by uid, the number decides here.
     job->uid = Uid{0x5113'0000'0000'4000ULL, static_cast<std::uint64_t>(number)};
     if (job->name.empty()) job->name = job->display_name = "job-" + std::to_string(number);
     sim.job = std::move(job);

@@ -1,10 +1,10 @@
 // Simulation: a whole run of a scheduler on a virtual clock, through the same Decide and
 // PendingQueues as the daemon, without store, members or threads. Pure: equal scenarios give equal
-// runs; time is what the scenario says.
+// runs; all times come from the scenario.
 //
-// What stands in for the rest of the world: an admitted job starts at once, all its pods are ready,
-// and it ends after its own run time; one that was evicted starts from the beginning; admission
-// checks are ready when they are asked for; no machine fails.
+// The rest of the world is replaced by simple rules: an admitted job starts at once, all its pods
+// are ready, and it ends after its own run time; an evicted job starts from the beginning;
+// admission checks are ready as soon as they are asked for; no machine fails.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,13 @@ namespace muster::simulate {
 
 /// One job of a scenario.
 struct SimJob {
-  /// As accepted, with an id that no other has. One that holds quota (state and admission say so)
-  /// goes on running where it is. One that is on hold, gated or deactivated never starts.
+  /// As accepted, with an id of its own. A job that holds quota (state and admission say so) goes
+  /// on running where it is. A job that is held, gated or deactivated never starts.
   JobPtr job;
-  WallTime arrival;         // it enters its queue then, or at the start if that is later
-  std::int64_t run_us = 0;  // from each start; of a running one: what is left from the start
+  /// When it enters its queue; at the start if that is later.
+  WallTime arrival;
+  /// From each start; of a running job: what is left at the start of the run.
+  std::int64_t run_us = 0;
 };
 
 struct Scenario {
@@ -39,9 +41,9 @@ struct Scenario {
 
 enum class DecisionKind : std::uint8_t {
   kAdmitted,     // it starts
-  kReserved,     // quota reserved, its second pass is still to come
-  kEvicted,      // it has to stop: preempted (`by` is set) or for another reason
-  kRequeued,     // its pods are gone, it waits again
+  kReserved,     // quota is reserved; the second pass is still to come
+  kEvicted,      // it must stop: preempted (`by` is set) or for another reason
+  kRequeued,     // its pods are gone; it waits again
   kFinished,     // its run time is over
   kTimedOut,     // its time limit is over: it has failed
   kDeactivated,  // its maximum execution time is over: nothing starts it again
@@ -52,15 +54,19 @@ std::string_view DecisionName(DecisionKind kind);
 struct Decision {
   WallTime at;
   DecisionKind kind = DecisionKind::kAdmitted;
-  JobPtr job;           // its record after the decision
-  JobPtr by;            // whom it was evicted for; null: nobody
-  AdmissionPtr held;    // what it got, or what it gives back
-  std::string message;  // of an eviction: the sentence that its owner reads
+  /// Its record after the decision.
+  JobPtr job;
+  /// The preemptor of an evicted job; null: none.
+  JobPtr by;
+  /// What it gets, or what it gives back.
+  AdmissionPtr held;
+  /// Of an eviction: the sentence that the job's owner reads.
+  std::string message;
 };
-/// Called in the order of time; the reference is good during the call.
+/// Called in the order of time; the reference is valid during the call.
 using DecisionSink = std::function<void(const Decision&)>;
 
-/// Told before and after every call of Decide and of PendingQueues, for those who measure them.
+/// Called before and after every call of Decide and of PendingQueues, for benchmarks.
 class DecisionTimer {
  public:
   virtual ~DecisionTimer() = default;
@@ -69,33 +75,42 @@ class DecisionTimer {
 };
 
 struct RunOptions {
-  WallTime start;                 // of the virtual clock; must be set
-  std::optional<WallTime> until;  // stops then, whatever still runs
-  std::int64_t stop_us = 0;       // what the pods of an evicted job take to be gone
-  std::uint64_t seed = 0;         // for ties between member clusters
+  /// Of the virtual clock; must be set.
+  WallTime start;
+  /// The run stops then, whatever still runs.
+  std::optional<WallTime> until;
+  /// How long the pods of an evicted job take to end.
+  std::int64_t stop_us = 0;
+  /// For ties between member clusters.
+  std::uint64_t seed = 0;
   core::CycleBudget budget;
-  std::size_t max_cycles = 0;        // calls of Decide; 0: no limit
-  std::function<bool()> keep_going;  // asked between cycles; unset: always
-  DecisionTimer* timer = nullptr;    // not owned
+  /// Calls of Decide; 0: no limit.
+  std::size_t max_cycles = 0;
+  /// Asked between cycles; unset: always goes on.
+  std::function<bool()> keep_going;
+  /// Not owned.
+  DecisionTimer* timer = nullptr;
 };
 
 /// Why a run ended.
 enum class RunEnd : std::uint8_t {
-  kIdle,     // nothing is left that could happen
-  kUntil,    // the time was over
-  kCycles,   // max_cycles
-  kStopped,  // keep_going said no
+  kIdle,     // nothing is left to happen
+  kUntil,    // RunOptions::until is reached
+  kCycles,   // RunOptions::max_cycles is reached
+  kStopped,  // RunOptions::keep_going returned false
 };
 
 struct RunOutcome {
   RunEnd end = RunEnd::kIdle;
-  WallTime last;  // of the last thing that happened
+  /// The time of the last thing that happened.
+  WallTime last;
   std::size_t cycles = 0, rounds = 0, heads = 0;
   std::size_t admissions = 0, evictions = 0, preemptions = 0, finished = 0;
-  /// Neither ended nor holding quota, in id order; their records say why they wait. Those that had
-  /// not arrived yet are not among them.
+  /// Jobs that have arrived and neither ended nor hold quota, in id order; their records say why
+  /// they wait.
   std::vector<JobPtr> waiting;
-  std::vector<JobPtr> holding;  // still running (or on their way out), in id order
+  /// Jobs that still run, or are on their way out, in id order.
+  std::vector<JobPtr> holding;
 };
 
 /// Plays the scenario to its end. `sink` may be empty. CHECKs that job ids differ and that the

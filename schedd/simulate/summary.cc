@@ -1,3 +1,7 @@
+// The figures of a run, from its decisions in the order of time. For each job it keeps since when
+// it holds which admission; when that ends, amount times duration is added to the sum of its
+// (queue, flavor, resource), in 128 bits. Divided by the makespan, that sum is the average that the
+// queue held.
 #include "schedd/simulate/summary.h"
 
 #include <algorithm>
@@ -7,7 +11,8 @@
 namespace muster::simulate {
 namespace {
 
-// The value that at least `percent` of the sorted ones do not exceed.
+// The percentile by nearest rank: the smallest of the sorted values that at least `percent` of them
+// do not exceed.
 std::int64_t NearestRank(const std::vector<std::int64_t>& sorted, std::size_t percent) {
   if (sorted.empty()) return 0;
   const std::size_t rank = (sorted.size() * percent + 99) / 100;
@@ -16,11 +21,12 @@ std::int64_t NearestRank(const std::vector<std::int64_t>& sorted, std::size_t pe
 
 }  // namespace
 
+// Jobs that hold quota at the start count as arrived and started at the start.
 SummaryBuilder::SummaryBuilder(const Scenario& scenario, WallTime start) : scenario_(scenario) {
   summary_.jobs = scenario.jobs.size();
   seen_.reserve(scenario.jobs.size());
   for (const SimJob& sim : scenario.jobs) {
-    Seen& seen = seen_[sim.job->id];
+    JobHistory& seen = seen_[sim.job->id];
     const bool holds = HoldsQuota(sim.job->state) && sim.job->admission != nullptr;
     seen.arrival = holds ? start : std::max(sim.arrival, start);
     if (!first_arrival_.set() || seen.arrival < first_arrival_) first_arrival_ = seen.arrival;
@@ -30,15 +36,17 @@ SummaryBuilder::SummaryBuilder(const Scenario& scenario, WallTime start) : scena
   }
 }
 
+// A second pass may replace the admission; the old one is released first.
 void SummaryBuilder::Hold(JobId id, const AdmissionPtr& held, WallTime at) {
-  Seen& seen = seen_.at(id);
+  JobHistory& seen = seen_.at(id);
   if (seen.held == held) return;
   Release(&seen, at);
   seen.held = held;
   seen.since = at;
 }
 
-void SummaryBuilder::Release(Seen* seen, WallTime at) {
+// Adds what the job held since `since` to the sums.
+void SummaryBuilder::Release(JobHistory* seen, WallTime at) {
   if (seen->held == nullptr) return;
   const std::int64_t us = at.us - seen->since.us;
   for (const PodSetAssignment& pod_set : seen->held->pod_sets) {
@@ -50,8 +58,9 @@ void SummaryBuilder::Release(Seen* seen, WallTime at) {
   seen->held.reset();
 }
 
+// The run time that an eviction throws away is counted from the start of the attempt.
 void SummaryBuilder::Note(const Decision& decision) {
-  Seen& seen = seen_.at(decision.job->id);
+  JobHistory& seen = seen_.at(decision.job->id);
   switch (decision.kind) {
     case DecisionKind::kAdmitted:
       ++summary_.starts;
@@ -82,7 +91,9 @@ void SummaryBuilder::Note(const Decision& decision) {
   Release(&seen, decision.at);
 }
 
+// Jobs that never started count, but add nothing to means and percentiles.
 std::vector<WaitFigures> SummaryBuilder::Waits() const {
+  // All jobs of one priority class.
   struct Class {
     std::int32_t priority = 0;
     WaitFigures figures;
@@ -93,7 +104,7 @@ std::vector<WaitFigures> SummaryBuilder::Waits() const {
     Class& of = classes[sim.job->priority_class];
     of.priority = sim.job->priority;
     of.figures.priority_class = sim.job->priority_class;
-    const Seen& seen = seen_.at(sim.job->id);
+    const JobHistory& seen = seen_.at(sim.job->id);
     if (seen.first_start.set()) {
       of.waits.push_back(seen.first_start.us - seen.arrival.us);
     } else {
@@ -120,6 +131,7 @@ std::vector<WaitFigures> SummaryBuilder::Waits() const {
   return out;
 }
 
+// One entry for each quota that a ClusterQueue declares, also if nothing was held of it.
 std::vector<UseFigures> SummaryBuilder::Uses() const {
   std::vector<UseFigures> uses;
   for (const auto& [name, queue] : scenario_.config->cluster_queues) {
@@ -130,6 +142,7 @@ std::vector<UseFigures> SummaryBuilder::Uses() const {
           nominal[{name, flavor.flavor, resource}] = quota.nominal;
       }
     }
+    // `held` is an average over the makespan, so it is amount times time divided by time.
     for (const auto& [pair, amount] : nominal) {
       UseFigures use{name, std::get<1>(pair), std::get<2>(pair), amount, 0, 0};
       const auto held = amount_us_.find(pair);
@@ -146,9 +159,11 @@ std::vector<UseFigures> SummaryBuilder::Uses() const {
   return uses;
 }
 
+// What is still held at the end is counted up to the last event. Deactivated jobs do not count as
+// waiting.
 Summary SummaryBuilder::Finish(const RunOutcome& outcome) {
   for (const JobPtr& job : outcome.holding) {
-    Seen& seen = seen_.at(job->id);
+    JobHistory& seen = seen_.at(job->id);
     if (seen.held != nullptr) Release(&seen, outcome.last);
   }
   summary_.end = outcome.end;

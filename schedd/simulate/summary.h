@@ -1,4 +1,4 @@
-// Summary: what a run came to, in figures. Pure.
+// Summary: the figures of a run. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,55 +12,66 @@
 
 namespace muster::simulate {
 
-/// From arrival to the first start, microseconds; percentiles are the nearest rank.
+/// Waits from arrival to the first start, in microseconds; percentiles by nearest rank.
 struct WaitFigures {
-  std::string priority_class;  // "" for jobs without one
+  /// "" for jobs without one.
+  std::string priority_class;
   std::size_t started = 0, never_started = 0;
   std::int64_t mean_us = 0, median_us = 0, p95_us = 0, max_us = 0;
 };
 
-/// Quota of one (flavor, resource) that the jobs of a ClusterQueue held, over the makespan.
+/// How much quota of one (flavor, resource) the jobs of a ClusterQueue held, over the makespan.
 struct UseFigures {
   std::string cluster_queue, flavor, resource;
   std::int64_t nominal = 0;
-  std::int64_t held = 0;      // on average
-  std::int64_t permille = 0;  // of nominal; above 1000: it borrowed; 0 if nominal is 0
+  /// On average.
+  std::int64_t held = 0;
+  /// Of the nominal quota; above 1000 if the queue borrowed; 0 if nominal is 0.
+  std::int64_t permille = 0;
 };
 
 struct Summary {
-  std::int64_t makespan_us = 0;  // from the first arrival to the last event
+  /// From the first arrival to the last event.
+  std::int64_t makespan_us = 0;
   std::size_t jobs = 0, finished = 0, timed_out = 0, deactivated = 0, running = 0, waiting = 0;
   std::size_t not_arrived = 0;
   std::size_t starts = 0, evictions = 0, preemptions = 0;
-  std::int64_t lost_us = 0;  // run time that evictions threw away, summed over jobs
+  /// Run time that evictions threw away, summed over all jobs.
+  std::int64_t lost_us = 0;
   RunEnd end = RunEnd::kIdle;
-  std::vector<WaitFigures> waits;  // highest priority first, then by name
-  std::vector<UseFigures> uses;    // by queue, flavor, resource
+  /// Highest priority first, then by name.
+  std::vector<WaitFigures> waits;
+  /// By queue, flavor and resource.
+  std::vector<UseFigures> uses;
 };
 
-/// Told every decision of one run. Not thread-safe; the scenario must outlive it.
+/// Takes every decision of one run. Not thread-safe; the scenario must outlive it.
 class SummaryBuilder {
  public:
   explicit SummaryBuilder(const Scenario& scenario, WallTime start);
   void Note(const Decision& decision);
-  /// Once, at the end.
+  /// Called once, at the end.
   Summary Finish(const RunOutcome& outcome);
 
  private:
-  struct Seen {
-    WallTime arrival, first_start, since, started;  // since: it holds quota
+  struct JobHistory {
+    // `since`: when it got `held`; `started`: when its present attempt started.
+    WallTime arrival, first_start, since, started;
     AdmissionPtr held;
   };
-  using Pair = std::tuple<std::string, std::string, std::string>;  // queue, flavor, resource
+  // Queue, flavor, resource.
+  using Pair = std::tuple<std::string, std::string, std::string>;
   void Hold(JobId id, const AdmissionPtr& held, WallTime at);
-  void Release(Seen* seen, WallTime at);
+  void Release(JobHistory* seen, WallTime at);
   std::vector<WaitFigures> Waits() const;
   std::vector<UseFigures> Uses() const;
 
   const Scenario& scenario_;
   WallTime first_arrival_;
   Summary summary_;
-  std::unordered_map<JobId, Seen> seen_;  // looked up, never iterated
+  // Looked up, never iterated.
+  std::unordered_map<JobId, JobHistory> seen_;
+  // Amount times microseconds that it was held.
   std::map<Pair, __int128> amount_us_;
 };
 

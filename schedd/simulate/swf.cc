@@ -1,3 +1,7 @@
+// Reads the Standard Workload Format line by line and makes a job of each line that ran: a gang of
+// one pod for each processor, with the run time of the trace. The README of this room says what
+// each of the 18 fields becomes. Times are bounded by a century, so that sums of them never
+// overflow.
 #include "schedd/simulate/swf.h"
 
 #include <algorithm>
@@ -13,13 +17,15 @@ namespace {
 
 constexpr std::size_t kFields = 18;
 constexpr std::int64_t kBytesPerKb = 1024;
-constexpr std::int64_t kMostSeconds = 100LL * 365 * 86'400;  // a century
+// A century.
+constexpr std::int64_t kMostSeconds = 100LL * 365 * 86'400;
 
+// Values of the status: 2 to 4 are parts of an execution that has a line of its own.
 constexpr std::int64_t kFailedPart = 2, kLastFailedPart = 4, kCancelled = 5;
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-// The whole part of a number; false if the word is none.
+// The whole part of a number; false if the word is no number.
 bool ReadNumber(std::string_view word, std::int64_t* out) {
   const char* end = word.data() + word.size();
   const auto [stop, error] = std::from_chars(word.data(), end, *out);
@@ -33,6 +39,7 @@ Error BadLine(std::size_t line, const std::string& what) {
   return InvalidArgument("line " + std::to_string(line) + " of the trace: " + what);
 }
 
+// Fields 3, 6, 14, 17 and 18 are checked to be numbers and not used.
 Result<SwfJob> ReadLine(std::string_view text, std::size_t line) {
   std::array<std::int64_t, kFields> field{};
   std::size_t count = 0;
@@ -68,6 +75,7 @@ Result<SwfJob> ReadLine(std::string_view text, std::size_t line) {
   return job;
 }
 
+// The number of a job by which its queue is found; -1 if there is none.
 std::int64_t NumberBy(const SwfJob& job, SwfRules::By by) {
   switch (by) {
     case SwfRules::By::kNothing:
@@ -84,10 +92,12 @@ std::int64_t NumberBy(const SwfJob& job, SwfRules::By by) {
   return -1;
 }
 
+// Converts one trace; one use per object.
 class Converter {
  public:
   Converter(const SwfRules& rules, Scenario* scenario) : rules_(rules), scenario_(*scenario) {}
 
+  // Arrivals count from the first submission, also if that job is left out.
   Result<SwfCounts> Run(const std::vector<SwfJob>& trace) {
     std::int64_t first = kMostSeconds;
     for (const SwfJob& job : trace) first = std::min(first, job.submit);
@@ -100,6 +110,7 @@ class Converter {
   }
 
  private:
+  // Requested processors if known, else used ones; with rules_.used_processors the other way round.
   std::int64_t ProcessorsOf(const SwfJob& job) const {
     const std::int64_t wanted =
         rules_.used_processors ? job.used_processors : job.requested_processors;
@@ -108,6 +119,7 @@ class Converter {
     return wanted > 0 ? wanted : other;
   }
 
+  // Adds one job, or counts why it is left out.
   Status Take(const SwfJob& job, std::int64_t first) {
     if (job.status >= kFailedPart && job.status <= kLastFailedPart) {
       ++counts_.partial;
@@ -139,6 +151,7 @@ class Converter {
     return Done{};
   }
 
+  // The job as the daemon would have accepted it.
   Result<JobRecord> RecordOf(const SwfJob& job, std::int64_t processors) {
     const Result<const LocalQueue*> queue = QueueOf(job);
     if (!queue.ok()) return queue.error();
@@ -158,7 +171,8 @@ class Converter {
     return record;
   }
 
-  // Jobs that ask for the same share their pod sets.
+  // The pod sets of a job. Jobs that request the same share them, which saves most of a trace's
+  // memory.
   PodSetsPtr PodsOf(const SwfJob& job, std::int64_t processors) {
     std::int64_t memory = 0;
     if (rules_.memory)
@@ -175,6 +189,7 @@ class Converter {
     return known;
   }
 
+  // The LocalQueue that the rules give to the job: by its number, else the queue for all others.
   Result<const LocalQueue*> QueueOf(const SwfJob& job) const {
     const std::int64_t number = NumberBy(job, rules_.by);
     const auto mapped = rules_.queue_of.find(number);
@@ -197,11 +212,13 @@ class Converter {
   const SwfRules& rules_;
   Scenario& scenario_;
   SwfCounts counts_;
-  std::map<std::pair<std::int64_t, std::int64_t>, PodSetsPtr> pods_;  // by processors, memory
+  // By processors and memory.
+  std::map<std::pair<std::int64_t, std::int64_t>, PodSetsPtr> pods_;
 };
 
 }  // namespace
 
+// Comments and empty lines count as lines, so that an error names the line of the file.
 Result<std::vector<SwfJob>> ParseSwf(std::string_view text) {
   std::vector<SwfJob> jobs;
   std::size_t line = 0;
@@ -220,6 +237,7 @@ Result<std::vector<SwfJob>> ParseSwf(std::string_view text) {
   return jobs;
 }
 
+// The whole text must be a number.
 std::optional<std::int64_t> SwfNumberOf(std::string_view text) {
   std::int64_t number = 0;
   const char* end = text.data() + text.size();

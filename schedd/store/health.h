@@ -1,8 +1,9 @@
-// StoreHealth: whether a write can be made durable now, as the store's writer sees it. The writer
-// notes what it waits for; /readyz asks from any thread, without a lock that the writer holds while
-// it waits.
+// StoreHealth: whether a write can be made durable now, as the writer thread of the store sees it.
+// The writer records here that it waits for an answer and that its session is gone; /readyz asks
+// from any thread. The lock is held for a moment only, never during a wait for the database, so the
+// question is answered at once even when the database hangs.
 //
-// Thread-safe. Owned by whoever opens the store; outlives it.
+// Thread-safe. Owned by the caller that opens the store; outlives the store.
 #pragma once
 
 #include <chrono>
@@ -16,29 +17,29 @@ class StoreHealth {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// The writer waits for the answer to what was sent at `since`.
+  /// The writer waits for the answer to a group that was sent at `since`.
   void Waits(Clock::time_point since) {
     const std::lock_guard lock(mutex_);
     waits_since_ = since;
   }
-  /// It waits for no answer.
+  /// The writer waits for no answer.
   void Rests() {
     const std::lock_guard lock(mutex_);
     waits_since_.reset();
   }
-  /// The session that writes is gone, and why.
+  /// The session that writes is gone; `why` is a sentence for the administrator.
   void Lost(std::string why) {
     const std::lock_guard lock(mutex_);
     lost_ = std::move(why);
   }
-  /// It leads, by a write that is durable.
+  /// The writer's session leads: its new epoch is durable.
   void Leads() {
     const std::lock_guard lock(mutex_);
     lost_.clear();
   }
 
-  /// What keeps the database from making a write durable at `now`; empty: nothing that is known of.
-  /// A wait counts when it has lasted for `within`.
+  /// Why the database cannot make a write durable at `now`; "" if no reason is known. A wait counts
+  /// as a problem when it has lasted for `within`.
   std::string Problem(Clock::time_point now, std::chrono::milliseconds within) const {
     const std::lock_guard lock(mutex_);
     if (!lost_.empty()) return lost_;

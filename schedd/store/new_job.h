@@ -1,4 +1,4 @@
-// What every store asks of a job before it accepts it.
+// The checks that every store makes on a job before it accepts it.
 #pragma once
 
 #include "schedd/base/result.h"
@@ -6,7 +6,7 @@
 
 namespace muster {
 
-/// kInvalidArgument unless it has a number and a uid and waits.
+/// kInvalidArgument unless the job has an id and a uid and its state is Pending or Held.
 Status CheckNewJob(const NewJob& job);
 
 }  // namespace muster

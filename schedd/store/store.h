@@ -1,11 +1,14 @@
-// Store: PostgreSQL as the engine sees it. One writer, fenced by its epoch; readers beside it.
+// Store: the interface of the database as the engine sees it. One writer, fenced by the epoch of
+// its leadership; any number of readers beside it.
 //
-// Thread-safe. Accept and Commit are taken in call order by one writer that groups what has arrived
-// into one transaction (group commit); `done` runs on the writer's thread, after the commit, in
-// call order, and must only post. Every mutating call fails with kAborted if the epoch is not the
-// leader's, with kUnavailable if the database is away (nothing was written) and with kUnknown if it
-// went away during COMMIT. A transaction that fails as a group is tried again item by item, so one
-// bad item harms no other.
+// Thread-safe. One writer thread takes the calls of Accept and Commit in call order and groups the
+// calls that have arrived into one transaction (group commit). It runs each `done` after the
+// commit, in call order; a `done` must only post a message and return.
+//
+// Every mutating call fails with kAborted if its epoch is not the leader's, with kUnavailable if
+// the database cannot be reached (nothing was written), and with kUnknown if the connection was
+// lost during COMMIT and the outcome could not be found out. A group that fails is written again in
+// halves until the item at fault stands alone, so one bad item harms no other.
 #pragma once
 
 #include <chrono>
@@ -26,18 +29,22 @@
 
 namespace muster {
 
+/// Leadership of the database, which lasts until another daemon calls Lead or the writer's session
+/// ends.
 struct Lease {
   Epoch epoch;
 };
 
-/// A client's retry token: the same (scope, key) gives the same job until it is forgotten.
+/// A client's retry token: a repeated (scope, key) gives the same job until the key is forgotten
+/// (PlanCommit::forget_keys_before).
 struct IdempotencyKey {
   std::string scope;  // user and namespace
   std::string key;
-  std::uint64_t fingerprint = 0;  // of the request; another request under the same key is refused
+  /// Of the request. Another request under the same key is refused.
+  std::uint64_t fingerprint = 0;
 };
 
-/// A job to be made durable. Identity, ids and event numbers are already assigned by the engine.
+/// A job to be made durable. The engine has assigned its id, its uid and its event number.
 struct NewJob {
   JobPtr record;
   std::string manifest;  // JSON text
@@ -45,17 +52,20 @@ struct NewJob {
 };
 
 /// The answer to one NewJob.
-struct Accepted {
-  JobId id;               // of the job that now exists under the key: the new one, or the first one
-  bool replayed = false;  // an earlier request with the same key made it; nothing was written
+struct AcceptedJob {
+  /// The new job, or the earlier job that holds the same idempotency key.
+  JobId id;
+  /// An earlier request with the same key made the job; this request wrote nothing.
+  bool replayed = false;
 };
 
+/// Quota that admitted jobs of one ClusterQueue use of one resource in one flavor.
 struct UsageRow {
   std::string cluster_queue, flavor, resource;
   std::int64_t amount = 0;
 };
 
-/// What a LocalQueue has used lately (admission fair sharing; core::FairLedger::History).
+/// The recent consumption of a LocalQueue (admission fair sharing; core::FairLedger::History).
 struct FairUseRow {
   std::string ns, local_queue;
   ResourceList consumed;  // in thousandths of the base unit
@@ -63,54 +73,68 @@ struct FairUseRow {
   bool remove = false;  // the queue is gone
 };
 
+/// A configuration object to be stored or, with `remove`, to be deleted.
 struct ObjectWrite {
   ObjectPtr object;
   bool remove = false;
 };
 
+/// One line of the audit log: who changed which object, and how.
 struct AuditRow {
   WallTime time;
   std::string user, method, verb, object, detail;
 };
 
+/// An object on a member cluster that Muster leaves alone.
 struct SetAsideWrite {
   SetAsideObject object;
-  bool remove = false;  // it is gone from its member
+  bool remove = false;  // the object is gone from its member cluster
 };
 
-/// Everything one step of the engine changes, in one transaction.
+/// Everything that one step of the engine changes, written in one transaction.
 struct PlanCommit {
-  std::vector<JobPtr> jobs;             // state rows, whole
-  std::vector<JobId> deleted_jobs;      // their objects end (deleted_at); history stays
-  std::vector<UsageRow> usage;          // absolute amounts of the pairs that changed
-  std::vector<DispatchRow> dispatches;  // upserted by key
-  std::vector<AttemptRecord>
-      attempts;  // upserted by (job, attempt); end_time set: closed for accounting
+  /// The whole state row of each job.
+  std::vector<JobPtr> jobs;
+  /// Jobs whose API objects end (deleted_at). Their history stays.
+  std::vector<JobId> deleted_jobs;
+  /// Absolute amounts of the (ClusterQueue, flavor, resource) triples that changed.
+  std::vector<UsageRow> usage;
+  /// Upserted by (job uid, attempt).
+  std::vector<DispatchRow> dispatches;
+  // Upserted by (job, attempt). A row with an end_time is closed: later writes do not change it.
+  std::vector<AttemptRecord> attempts;
   std::vector<ObjectWrite> objects;
   std::vector<Event> events;
   std::vector<AuditRow> audit;
-  std::vector<FairUseRow> fair_use;      // upserted by queue
-  std::vector<SetAsideWrite> set_aside;  // upserted by (cluster, remote_uid)
-  std::vector<WorkPtr> works;            // upserted by KeyOf
+  /// Upserted by (namespace, LocalQueue).
+  std::vector<FairUseRow> fair_use;
+  /// Upserted by (cluster, remote_uid).
+  std::vector<SetAsideWrite> set_aside;
+  /// Upserted by KeyOf; ended_works are deleted.
+  std::vector<WorkPtr> works;
   std::vector<WorkKey> ended_works;
-  std::vector<SnapshotPtr> snapshots;  // never change; ended ones go
+  /// Snapshots never change; ended_snapshots are deleted.
+  std::vector<SnapshotPtr> snapshots;
   std::vector<SnapshotKey> ended_snapshots;
-  std::vector<JobPtr> respecified;  // those of `jobs` whose pod sets are not those of acceptance
-  /// Set: idempotency keys whose jobs were submitted before it are forgotten, the oldest first, at
-  /// most limits::kForgottenKeys of them; their jobs stay.
+  /// Those jobs of `jobs` whose pod sets differ from the pod sets at acceptance.
+  std::vector<JobPtr> respecified;
+  /// If set, the idempotency keys of jobs that were submitted before this time are forgotten, the
+  /// oldest first and at most limits::kForgottenKeys of them. The jobs stay.
   WallTime forget_keys_before;
 };
 
+/// The answer to one PlanCommit: the highest event number that is durable.
 struct CommitVersion {
   std::int64_t last_seq = 0;
 };
 
-/// What recovery starts from: one consistent read.
-struct Loaded {
-  std::vector<JobPtr> jobs;  // not terminal, plus terminal ones younger than the kept window
+/// Everything that recovery starts from: one consistent read of the database.
+struct StoredWorld {
+  /// Jobs that are not terminal, and terminal jobs that ended within the kept window.
+  std::vector<JobPtr> jobs;
   std::vector<ObjectPtr> objects;
   std::vector<UsageRow> usage;
-  std::vector<DispatchRow> dispatches;  // not Gone
+  std::vector<DispatchRow> dispatches;  // all that are not Gone
   std::vector<FairUseRow> fair_use;
   std::vector<SetAsideObject> set_aside;
   std::vector<WorkPtr> works;
@@ -119,44 +143,55 @@ struct Loaded {
   std::int64_t last_seq = 0;
 };
 
+/// The filter of ReadJobs. Every field that is set must match.
 struct JobQuery {
   std::string ns, queue, user;  // "" = any
-  std::string name;             // "" = any; an object's, or the one that a batch script was given
+  std::string name;             // "" = any; matches metadata.name or a script's --job-name
   std::optional<JobState> state;
   std::optional<ShapeKind> shape;
   bool include_deleted = false;
-  JobId after;  // exclusive
+  JobId after;  // only jobs with a higher id: the last one of the page before
   std::size_t limit = 1000;
-  WallTime ended_since;  // unset: any
+  WallTime ended_since;  // unset: any, also jobs that have not ended
 };
 
 class Store {
  public:
   virtual ~Store() = default;
 
-  /// Takes leadership: waits up to `wait` for another holder's session to end, then starts a new
-  /// epoch.
+  /// Takes leadership: waits up to `wait` for the session of another leader to end, then starts a
+  /// new epoch. kUnavailable, with the holder's name, if another daemon still leads after that.
   virtual Result<Lease> Lead(const std::string& holder, std::chrono::milliseconds wait) = 0;
-  virtual Result<Loaded> Load(Epoch epoch, WallTime finished_since) = 0;
-  /// Per item: Accepted, or kAlreadyExists for a taken name, or kInvalidArgument for a key used by
-  /// another request.
+  /// Reads everything that recovery needs. `finished_since`: terminal jobs that ended before it are
+  /// left out. kAborted if `epoch` no longer leads.
+  virtual Result<StoredWorld> Load(Epoch epoch, WallTime finished_since) = 0;
+  /// Answers each job on its own: AcceptedJob, kAlreadyExists for a taken name, or kInvalidArgument
+  /// for a key that another request used.
   virtual void Accept(Epoch epoch, std::vector<NewJob> batch,
-                      Callback<std::vector<Result<Accepted>>> done) = 0;
+                      Callback<std::vector<Result<AcceptedJob>>> done) = 0;
+  /// Writes one PlanCommit. After a failed one, every later write of the same epoch fails with
+  /// kAborted until Lead: a later commit may depend on what the failed one gives back.
   virtual void Commit(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done) = 0;
 
-  // Reads: blocking, from any thread, on connections of their own.
-  virtual Result<std::vector<std::string>> ReadManifests(
-      const std::vector<JobId>& ids) = 0;                                   // in order
-  virtual Result<std::vector<JobPtr>> ReadJobs(const JobQuery& query) = 0;  // by id
+  // Reads. They block, may be called from any thread and use connections of their own.
+
+  /// The manifests in the order of `ids`; kNotFound if one of the jobs does not exist.
+  virtual Result<std::vector<std::string>> ReadManifests(const std::vector<JobId>& ids) = 0;
+  /// In the order of the ids.
+  virtual Result<std::vector<JobPtr>> ReadJobs(const JobQuery& query) = 0;
   virtual Result<JobPtr> ReadJob(JobId id) = 0;
+  /// The job that is not deleted and has this name.
   virtual Result<JobId> FindJob(const std::string& ns, ShapeKind shape,
-                                const std::string& name) = 0;  // not deleted
+                                const std::string& name) = 0;
   virtual Result<JobId> FindJob(Uid uid) = 0;
+  /// Events with a number above `since`, of one job or, with job 0, of all.
   virtual Result<std::vector<Event>> ReadEvents(std::int64_t since, JobId job,
-                                                std::size_t limit) = 0;  // job 0: all
+                                                std::size_t limit) = 0;
   virtual Result<std::vector<AttemptRecord>> ReadAttempts(const std::vector<JobId>& ids) = 0;
+  /// The newest rows first.
   virtual Result<std::vector<AuditRow>> ReadAudit(std::size_t limit) = 0;
-  /// UUID of this installation, made by the first migration; stamped on objects that members hold.
+  /// The UUID of this installation, which the first migration makes. Objects on member clusters
+  /// carry it.
   virtual Result<std::string> InstanceId() = 0;
   /// A round trip to the database.
   virtual Status Ping() = 0;

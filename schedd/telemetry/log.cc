@@ -1,3 +1,7 @@
+// JSON lines through spdlog. Log builds a Boost.JSON object of component, event and fields; the
+// logger's pattern puts time and level in front of it. An asynchronous logger with one thread
+// writes the lines; if its queue is full the oldest lines are dropped, so a slow terminal or disk
+// never delays the engine.
 #include "schedd/telemetry/log.h"
 
 #include <spdlog/async.h>
@@ -12,8 +16,8 @@ namespace muster {
 namespace {
 
 constexpr const char* kLoggerName = "muster";
-constexpr std::size_t kQueuedLines =
-    8192;  // beyond it the oldest lines go: logging never blocks the engine
+// Lines that wait for the writer; beyond it the oldest are dropped.
+constexpr std::size_t kQueuedLines = 8192;
 
 spdlog::level::level_enum SpdLevel(LogLevel level) {
   switch (level) {
@@ -29,6 +33,7 @@ spdlog::level::level_enum SpdLevel(LogLevel level) {
   return spdlog::level::info;
 }
 
+// Text as a JSON string; numbers and booleans as such.
 boost::json::value ValueOf(const LogField& field) {
   return std::visit(
       [](const auto& value) -> boost::json::value {
@@ -59,7 +64,8 @@ Status InitLog(LogLevel level, const std::string& path) {
   }
   auto logger = std::make_shared<spdlog::async_logger>(
       kLoggerName, sink, spdlog::thread_pool(), spdlog::async_overflow_policy::overrun_oldest);
-  // The message is a JSON object without its opening brace: time and level are the logger's own.
+  // The pattern writes the opening brace, time and level; the message is the rest of the JSON
+  // object.
   logger->set_pattern(R"({"ts":"%Y-%m-%dT%H:%M:%S.%fZ","level":"%l",%v)",
                       spdlog::pattern_time_type::utc);
   logger->set_level(SpdLevel(level));
@@ -68,6 +74,7 @@ Status InitLog(LogLevel level, const std::string& path) {
   return Done{};
 }
 
+// A level that is off costs no formatting. Before InitLog nothing is logged.
 void Log(LogLevel level, std::string_view component, std::string_view event,
          std::initializer_list<LogField> fields) {
   const auto logger = spdlog::get(kLoggerName);
@@ -80,6 +87,7 @@ void Log(LogLevel level, std::string_view component, std::string_view event,
   logger->log(SpdLevel(level), "{}", std::string_view(text).substr(1));
 }
 
+// Called before the process exits, when the queue may still have lines.
 void FlushLog() {
   if (const auto logger = spdlog::get(kLoggerName)) logger->flush();
 }

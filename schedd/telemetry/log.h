@@ -1,7 +1,7 @@
-// Structured logs: one JSON object a line on stderr or a file.
+// Structured logs: one JSON object a line, on stderr or in a file.
 //
-// Thread-safe. Keys are fixed: ts level component event plus the fields given; `event` is a stable
-// snake_case verb phrase. User text is always a JSON value. Never logs secrets: callers pass none.
+// Thread-safe. Keys are fixed: ts level component event plus the given fields; `event` is a stable
+// snake_case verb phrase. User text is always a JSON value. Callers must not pass secrets.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ struct LogField {
   std::variant<std::string_view, std::int64_t, double, bool> value;
 };
 
-/// Where and what to log; called once at start. `path` empty: stderr. Error (kFailedPrecondition):
-/// the file cannot be written; then nothing is logged.
+/// Sets level and destination; called once at start. An empty `path` means stderr. Error
+/// (kFailedPrecondition): the file cannot be written; then nothing is logged.
 [[nodiscard]] Status InitLog(LogLevel level, const std::string& path);
 
 /// Writes one line if `level` is enabled.
 void Log(LogLevel level, std::string_view component, std::string_view event,
          std::initializer_list<LogField> fields = {});
 
-/// Flushes what is buffered.
+/// Has the writer flush all lines that are queued.
 void FlushLog();
 
 }  // namespace muster

@@ -1,3 +1,7 @@
+// Metrics on prometheus-cpp's registry. Its types are hidden behind Counter, Gauge and Histogram,
+// so that no other room needs its headers. Handles are kept by (name, labels), so asking twice
+// gives the same handle. Expose renders the registry, then the samples of the collectors, which are
+// called without the lock because they may be slow or use metrics themselves.
 #include "schedd/telemetry/metrics.h"
 
 #include <prometheus/counter.h>
@@ -12,6 +16,7 @@
 namespace muster {
 namespace {
 
+// Adapters of prometheus-cpp's types.
 class PromCounter final : public Counter {
  public:
   explicit PromCounter(prometheus::Counter& counter) : counter_(counter) {}
@@ -39,7 +44,7 @@ class PromHistogram final : public Histogram {
   prometheus::Histogram& histogram_;
 };
 
-// One family per metric name, in order of first appearance.
+// The samples of collectors as gauges, one family for each name, sorted by name.
 std::vector<prometheus::MetricFamily> Families(const std::vector<Sample>& samples) {
   std::map<std::string, prometheus::MetricFamily> by_name;
   for (const auto& sample : samples) {
@@ -59,7 +64,7 @@ std::vector<prometheus::MetricFamily> Families(const std::vector<Sample>& sample
 
 }  // namespace
 
-// Handles are kept by (name, labels): asking twice gives the same one.
+// The registry, and the handles that were given out.
 struct Metrics::Impl {
   mutable std::mutex mutex;
   prometheus::Registry registry{prometheus::Registry::InsertBehavior::Merge};
@@ -72,6 +77,7 @@ struct Metrics::Impl {
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
 Metrics::~Metrics() = default;
 
+// Insert behaviour Merge: the same name with other labels joins the family that exists.
 Counter& Metrics::GetCounter(const std::string& name, const std::string& help,
                              const Labels& labels) {
   std::lock_guard lock(impl_->mutex);
@@ -109,6 +115,7 @@ void Metrics::AddCollector(std::function<std::vector<Sample>()> collect) {
   impl_->collectors.push_back(std::move(collect));
 }
 
+// Called by each scrape, on the thread of its request.
 std::string Metrics::Expose() const {
   std::vector<std::function<std::vector<Sample>()>> collectors;
   {
@@ -120,6 +127,7 @@ std::string Metrics::Expose() const {
     auto more = collect();
     samples.insert(samples.end(), more.begin(), more.end());
   }
+  // Collectors' families come after those of the registry.
   auto families = impl_->registry.Collect();
   for (auto& family : Families(samples)) families.push_back(std::move(family));
   return prometheus::TextSerializer().Serialize(families);

@@ -1,7 +1,7 @@
-// Metrics registry and Prometheus text (prometheus-cpp core). Names: rule A62.
+// The metrics registry and the Prometheus text (prometheus-cpp core). Names: rule A62.
 //
-// Thread-safe. Handles live as long as the registry. Labels are bounded: queue, cluster, reason,
-// result, method; never a job, user text or path.
+// Thread-safe. Handles live as long as the registry. Values of labels are bounded: queue, cluster,
+// reason, result, method; never a job, user text or path.
 #pragma once
 
 #include <functional>
@@ -49,7 +49,7 @@ class Metrics {
   Gauge& GetGauge(const std::string& name, const std::string& help, const Labels& labels = {});
   Histogram& GetHistogram(const std::string& name, const std::string& help,
                           const std::vector<double>& buckets, const Labels& labels = {});
-  /// `collect` runs at each scrape and returns gauges (queue depths, usage); must be thread-safe
+  /// `collect` runs at each scrape and returns gauges (queue depths, usage); it must be thread-safe
   /// and quick.
   void AddCollector(std::function<std::vector<Sample>()> collect);
   /// The Prometheus text exposition.

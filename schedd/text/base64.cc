@@ -5,6 +5,7 @@
 namespace muster {
 namespace {
 
+// The alphabet of RFC 4648, section 4.
 constexpr std::string_view kAlphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -15,6 +16,7 @@ std::string EncodeBase64(std::string_view bytes) {
   out.reserve((bytes.size() + 2) / 3 * 4);
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     std::uint32_t group = 0;
+    // Three bytes make four digits; a last group of n bytes makes n + 1 digits and padding.
     const std::size_t n = bytes.size() - i < 3 ? bytes.size() - i : 3;
     for (std::size_t k = 0; k < 3; ++k) {
       group = (group << 8) | (k < n ? static_cast<unsigned char>(bytes[i + k]) : 0U);
@@ -46,6 +48,7 @@ std::optional<std::string> DecodeBase64(std::string_view text) {
     group = 0;
     digits = 0;
   }
+  // Each padding digit stands for a byte that is not there.
   if (digits != 0 || padding > 2) return std::nullopt;
   for (; padding > 0; --padding) out.pop_back();
   return out;

@@ -11,8 +11,7 @@ namespace muster {
 
 std::string EncodeBase64(std::string_view bytes);
 
-/// The bytes; nullopt if the text is not base64. Line breaks inside are skipped, as Go's decoder
-/// does.
+/// The bytes; nullopt if the text is not base64. Line breaks in it are skipped, as in Go's decoder.
 std::optional<std::string> DecodeBase64(std::string_view text);
 
 }  // namespace muster

@@ -1,4 +1,8 @@
-// Documents of either language in one text.
+// Documents of JSON and YAML in one text. If the text begins as JSON it is cut at lines that are
+// "---", and each part is parsed by the language in which it begins; else the whole text goes to
+// the YAML parser, which cuts documents itself and counts lines from the beginning of the text.
+#include "schedd/text/documents.h"
+
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -9,13 +13,14 @@
 namespace muster {
 namespace {
 
+// JSON of the daemon is an object or a list; a bare JSON scalar is YAML too.
 bool LooksLikeJson(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && (text[first] == '{' || text[first] == '[');
 }
 
-/// The documents between lines that are "---". No such line can be inside of JSON, whose strings
-/// hold no line ends.
+// The documents between lines that are "---". Such a line cannot be inside a JSON document, because
+// JSON strings hold no line ends.
 std::vector<std::string_view> CutAtSeparators(std::string_view text) {
   std::vector<std::string_view> parts;
   std::size_t begin = 0;
@@ -34,6 +39,7 @@ std::vector<std::string_view> CutAtSeparators(std::string_view text) {
   return parts;
 }
 
+// One part; a part in YAML may hold several documents.
 Result<std::vector<json::value>> ParsePart(std::string_view text, ParseBudget* budget) {
   if (!LooksLikeJson(text)) return ParseYaml(text, budget);
   if (!budget->TakeDocument()) return budget->Refusal();
@@ -47,7 +53,6 @@ Result<std::vector<json::value>> ParsePart(std::string_view text, ParseBudget* b
 }  // namespace
 
 Result<std::vector<json::value>> ParseDocuments(std::string_view text, ParseBudget* budget) {
-  // YAML cuts itself, and counts lines from the beginning.
   if (!LooksLikeJson(text)) return ParseYaml(text, budget);
   const std::vector<std::string_view> parts = CutAtSeparators(text);
   std::vector<json::value> out;
@@ -55,6 +60,7 @@ Result<std::vector<json::value>> ParseDocuments(std::string_view text, ParseBudg
     if (parts[i].find_first_not_of(" \t\r\n") == std::string_view::npos) continue;
     Result<std::vector<json::value>> read = ParsePart(parts[i], budget);
     if (!read.ok()) {
+      // The number counts parts, as the author sees them between the separators.
       Error error = read.error();
       if (parts.size() > 1)
         error.detail = "document " + std::to_string(i + 1) + ": " + error.detail;

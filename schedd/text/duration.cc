@@ -1,3 +1,4 @@
+// Pairs of a number and a unit, added up. A bare number is in seconds, but only if it is alone.
 #include "schedd/text/duration.h"
 
 namespace muster {
@@ -37,7 +38,8 @@ std::optional<std::int64_t> ParseDurationMs(std::string_view text) {
       }
       text.remove_prefix(1);
     } else if (any) {
-      return std::nullopt;  // "1h30": thirty of what?
+      // "1h30": the unit of 30 is not clear.
+      return std::nullopt;
     }
     if (number > kTenYearsMs / unit) return std::nullopt;
     total += number * unit;

@@ -3,6 +3,7 @@
 namespace muster {
 namespace {
 
+// Digits only, at most 9 of them.
 std::optional<std::int64_t> ReadIndex(std::string_view text) {
   if (text.empty() || text.size() > 9) return std::nullopt;
   std::int64_t number = 0;
@@ -26,6 +27,7 @@ std::optional<std::int64_t> CountIndexes(std::string_view text, std::int64_t com
     const auto end = dash == std::string_view::npos ? first : ReadIndex(interval.substr(dash + 1));
     if (!first || !end || *first <= last || *end < *first || *end >= completions)
       return std::nullopt;
+    // Kubernetes writes a single index without a dash.
     if (dash != std::string_view::npos && *end == *first) return std::nullopt;
     count += *end - *first + 1;
     last = *end;

@@ -7,7 +7,7 @@
 
 namespace muster {
 
-/// "0,2-4" within [0, completions), ascending: how many indexes, or nullopt if malformed.
+/// How many indexes "0,2-4" names; nullopt unless they are ascending and within [0, completions).
 std::optional<std::int64_t> CountIndexes(std::string_view text, std::int64_t completions);
 
 }  // namespace muster

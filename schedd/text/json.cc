@@ -1,3 +1,13 @@
+// Strict JSON on Boost.JSON's event parser, and writers of our own.
+//
+// Reading: StrictHandler builds the value on Boost's stack and refuses what Boost lets pass: NUL in
+// a string, integers beyond 64 bits, numbers beyond a double. Boost lets the last of two equal keys
+// win; the handler only counts keys, and if the value has fewer, a second parse (DuplicateFinder)
+// finds the repeated key and its path. So documents without duplicates pay nothing for the check.
+//
+// Writing: strings are copied in runs; eight bytes at a time are checked for characters that need
+// an escape. Doubles are written by std::to_chars, the shortest text that reads back as the same
+// number.
 #include "schedd/text/json.h"
 
 #include <algorithm>
@@ -19,28 +29,30 @@ namespace {
 using boost::json::error_code;
 using boost::json::string_view;
 
-// Builds the value on Boost's own stack and watches for what Boost lets pass. It only counts keys:
-// an object that lost one to a duplicate is searched for afterwards, so that good input pays
-// nothing.
+// Builds the value, refuses what Boost lets pass, and counts keys and values. One use per document.
 struct StrictHandler {
   static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
   static constexpr std::size_t max_array_size = static_cast<std::size_t>(-1);
   static constexpr std::size_t max_key_size = static_cast<std::size_t>(-1);
   static constexpr std::size_t max_string_size = static_cast<std::size_t>(-1);
 
-  unsigned char first_values[8192];  // the stack's, before it asks for more
+  // The stack's first block, before it allocates.
+  unsigned char first_values[8192];
   boost::json::value_stack stack{{}, first_values, sizeof first_values};
   std::size_t keys = 0;
   const char* refusal = nullptr;
-  ParseBudget* budget = nullptr;  // null: no bound
+  // Null: no bound.
+  ParseBudget* budget = nullptr;
   bool over_budget = false;
 
+  // Takes values from the budget. A false return of any handler function ends the parse.
   bool Count(std::size_t values, error_code& ec) {
     if (budget == nullptr || budget->TakeValues(values)) return true;
     over_budget = true;
     ec = boost::json::error::syntax;
     return false;
   }
+  // Ends the parse with a reason of our own.
   bool Refuse(const char* why, error_code& ec) {
     refusal = why;
     ec = boost::json::error::syntax;
@@ -93,11 +105,13 @@ struct StrictHandler {
     stack.push_uint64(u);
     return Count(1, ec);
   }
+  // Boost calls it also for integers that do not fit in 64 bits.
   bool on_double(double, string_view text, error_code& ec) {
     if (text.find_first_of(".eE") == string_view::npos) {
       return Refuse("an integer is beyond 64 bits (quote it to keep it as a string)", ec);
     }
-    double exact = 0;  // Boost's own may be off by the last bit
+    // The number that Boost has computed may be off by the last bit.
+    double exact = 0;
     if (std::from_chars(text.data(), text.data() + text.size(), exact).ec != std::errc()) {
       return Refuse("a number is beyond the range of a double", ec);
     }
@@ -116,6 +130,7 @@ struct StrictHandler {
   bool on_comment(string_view, error_code&) { return true; }
 };
 
+// Line and column, both from 1; the column is in bytes.
 std::string Position(std::string_view text, std::size_t at) {
   const std::string_view before = text.substr(0, std::min(at, text.size()));
   const auto lines = std::count(before.begin(), before.end(), '\n');
@@ -125,6 +140,7 @@ std::string Position(std::string_view text, std::size_t at) {
          std::to_string(before.size() - line_start + 1);
 }
 
+// All keys of a value; fewer than were read if a key was given twice.
 std::size_t CountKeys(const json::value& value) {
   std::size_t n = 0;
   if (const auto* object = value.if_object()) {
@@ -136,20 +152,24 @@ std::size_t CountKeys(const json::value& value) {
   return n;
 }
 
-// Second pass over text known to be good JSON with a repeated key somewhere: finds the first one's
-// path.
+// Second parse of a text that is good JSON with a repeated key somewhere: finds the path of the
+// first one.
 struct DuplicateFinder : StrictHandler {
+  // An object or array that is open.
   struct Frame {
     std::set<std::string> keys;
     std::string key;
-    std::int64_t index = -1;  // of an array
+    // Of an array: the item that comes next; -1 for an object.
+    std::int64_t index = -1;
   };
   std::vector<Frame> frames;
   std::string partial, found;
 
+  // A value has ended: in an array the next one follows.
   void Advance() {
     if (!frames.empty() && frames.back().index >= 0) ++frames.back().index;
   }
+  // The path of a key of the innermost object: "spec.containers[0].name".
   std::string PathTo(const std::string& key) const {
     std::string path;
     for (std::size_t i = 0; i + 1 < frames.size(); ++i) {
@@ -206,12 +226,14 @@ struct DuplicateFinder : StrictHandler {
   bool on_null(error_code&) { return Scalar(); }
 };
 
+// All other options keep Boost's strict defaults.
 boost::json::parse_options Options() {
   boost::json::parse_options options;
   options.max_depth = limits::kJsonDepth;
   return options;
 }
 
+// The error with the path of the repeated key.
 Error DuplicateKey(std::string_view text) {
   boost::json::basic_parser<DuplicateFinder> parser(Options());
   error_code ec;
@@ -222,6 +244,7 @@ Error DuplicateKey(std::string_view text) {
   return error;
 }
 
+// What is wrong, without the place.
 std::string Message(const StrictHandler& handler, const error_code& ec) {
   if (handler.refusal != nullptr) return handler.refusal;
   if (ec == boost::json::error::too_deep) {
@@ -235,6 +258,7 @@ constexpr char kHex[] = "0123456789abcdef";
 
 bool NeedsEscape(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; }
 
+// Short escapes where JSON has them, else \u00XX.
 void AppendEscaped(char c, std::string* out) {
   switch (c) {
     case '"':
@@ -267,11 +291,12 @@ void AppendEscaped(char c, std::string* out) {
   out->push_back(kHex[byte & 15]);
 }
 
+// A one, and the top bit, in each of eight bytes.
 constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
 constexpr std::uint64_t kTops = 0x8080808080808080ULL;
 
-/// True if one of eight bytes may need an escape: below 0x20, a quote or a backslash (never false
-/// wrongly).
+// True if one of eight bytes may need an escape: below 0x20, a quote or a backslash. May be true
+// without need, never false wrongly: (x - 1) & ~x has the top bit set where the byte x is 0.
 bool EightMayNeedEscape(std::uint64_t bytes) {
   const std::uint64_t quote = bytes ^ (kOnes * '"');
   const std::uint64_t backslash = bytes ^ (kOnes * '\\');
@@ -280,7 +305,8 @@ bool EightMayNeedEscape(std::uint64_t bytes) {
          kTops;
 }
 
-/// The first position from `at` on whose character needs an escape; the size if none does.
+// The first position from `at` on whose character needs an escape; the size of the text if there is
+// none.
 std::size_t NextEscape(std::string_view text, std::size_t at) {
   for (; at + 8 <= text.size(); at += 8) {
     std::uint64_t bytes = 0;
@@ -291,6 +317,7 @@ std::size_t NextEscape(std::string_view text, std::size_t at) {
   return at;
 }
 
+// 40 bytes are enough for any 64-bit number and any double.
 template <class Number>
 void AppendNumber(std::string* out, Number number) {
   std::array<char, 40> buffer;
@@ -298,14 +325,15 @@ void AppendNumber(std::string* out, Number number) {
   out->append(buffer.data(), end);
 }
 
+// The shortest text that reads back as the same number.
 void AppendDouble(std::string* out, double number) {
   const std::size_t from = out->size();
   AppendNumber(out, number);
-  // A whole number stays a fraction in the text, so that its type survives.
+  // A whole number gets ".0", so that it reads back as a double.
   if (out->find_first_of(".en", from) == std::string::npos) out->append(".0");
 }
 
-// indent < 0: compact.
+// `indent` is the level of the value; below 0 the text is compact.
 void Append(std::string* out, const json::value& value, int indent) {
   const auto line = [&](int level) {
     if (indent < 0) return;
@@ -369,9 +397,11 @@ Result<json::value> ParseJson(std::string_view text, ParseBudget* budget) {
   auto& handler = parser.handler();
   handler.budget = budget;
   error_code ec;
-  // All values of a document live and die together: one block, not an allocation each.
+  // All values of a document are freed together, so they share blocks instead of an allocation
+  // each.
   handler.stack.reset(boost::json::make_shared_resource<boost::json::monotonic_resource>(
       std::clamp<std::size_t>(text.size() * 4, 1 << 10, 64 << 10)));
+  // write_some stops behind the first value, so that trailing text can be reported with its place.
   std::size_t used = parser.write_some(false, text.data(), text.size(), ec);
   if (!ec && used < text.size()) {
     return InvalidArgument("JSON: text after the end of the document at " + Position(text, used));

@@ -14,15 +14,19 @@ namespace muster {
 
 namespace json = boost::json;
 
-/// Parses one JSON document. Refuses: syntax errors (with line and column), depth over
-/// limits::kJsonDepth, a key twice in one object (named with its path), trailing bytes, NUL in a
-/// string.
-Result<json::value> ParseJson(std::string_view text);
+class ParseBudget;
 
-/// Compact text of a value; members stay in their order.
+/// Parses one JSON document. Refuses: syntax errors (with line and column), depth over
+/// limits::kJsonDepth, a key that is given twice in one object (named with its path), trailing
+/// bytes, NUL in a string, integers beyond 64 bits.
+Result<json::value> ParseJson(std::string_view text);
+/// The same, within what is left of `budget` (null: no bound but depth).
+Result<json::value> ParseJson(std::string_view text, ParseBudget* budget);
+
+/// Compact text of a value; members keep their order.
 std::string WriteJson(const json::value& value);
 
-/// Appends a quoted and escaped string. `text` is UTF-8 (everything that ParseJson took is).
+/// Appends a quoted and escaped string. `text` must be UTF-8, as all text from ParseJson is.
 void AppendJsonString(std::string_view text, std::string* out);
 
 /// Indented text (two spaces), for people.

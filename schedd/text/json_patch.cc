@@ -1,3 +1,6 @@
+// Add, replace and remove of RFC 6902. The path is split at its last '/': Boost finds the parent,
+// and the last token is resolved here, because it may name a member that does not exist yet or the
+// end of a list ("-").
 #include "schedd/text/json_patch.h"
 
 #include <charconv>
@@ -10,7 +13,7 @@ namespace {
 
 enum class Op : std::uint8_t { kAdd, kRemove, kReplace };
 
-// One part of a JSON pointer as it was before it was escaped.
+// A token of a JSON pointer without its escapes: "~1" is '/', "~0" is '~'.
 std::string Unescaped(std::string_view token) {
   std::string text;
   for (std::size_t i = 0; i < token.size(); ++i) {
@@ -24,7 +27,7 @@ std::string Unescaped(std::string_view token) {
   return text;
 }
 
-// The position that a pointer gives in an array; its size for "-"; nullopt if it is none.
+// The position in a list that a token names; the list's size for "-"; nullopt if it is no position.
 std::optional<std::size_t> PositionOf(std::string_view token, std::size_t size) {
   if (token == "-") return size;
   if (token.size() > 1 && token.front() == '0') return std::nullopt;
@@ -34,10 +37,12 @@ std::optional<std::size_t> PositionOf(std::string_view token, std::size_t size) 
   return position;
 }
 
+// `value` is ignored for a removal.
 std::string PatchObject(Op op, const std::string& key, json::value value, json::object* object) {
   if (op != Op::kAdd && !object->contains(key)) return "there is nothing at the path";
   if (op == Op::kRemove) {
-    json::object left;  // erase() would change the order
+    // erase() would change the order of the other members.
+    json::object left;
     for (auto& [name, item] : *object) {
       if (name != key) left.emplace(name, std::move(item));
     }
@@ -48,6 +53,7 @@ std::string PatchObject(Op op, const std::string& key, json::value value, json::
   return "";
 }
 
+// Add may name the position behind the last entry; replace and remove may not.
 std::string PatchArray(Op op, std::string_view token, json::value value, json::array* array) {
   const auto position = PositionOf(token, array->size());
   const bool add = op == Op::kAdd;
@@ -65,6 +71,7 @@ std::string PatchArray(Op op, std::string_view token, json::value value, json::a
   return "";
 }
 
+// Returns "" or why the operation cannot be applied.
 std::string Apply(Op op, std::string_view path, json::value value, json::value* document) {
   const std::size_t last = path.rfind('/');
   if (last == std::string_view::npos) return "the path does not start with /";

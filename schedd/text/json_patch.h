@@ -1,5 +1,5 @@
-// The operations of JSON Patch (RFC 6902) that change a document: REST's PATCH and overrides are
-// made of them. Pure functions, thread-safe.
+// The operations of JSON Patch (RFC 6902) that change a document: REST's PATCH and overrides
+// consist of them. Pure functions, thread-safe.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace muster {
 
-/// Each gives "" or why it cannot be: "there is nothing at the path". The document is as it was
-/// then. `path` is a JSON pointer (RFC 6901) to a part of the document; members stay in their
-/// order.
+/// Each returns "" or why it cannot be applied, such as "there is nothing at the path"; the
+/// document is then unchanged. `path` is a JSON pointer (RFC 6901) to a part of the document;
+/// members keep their order.
 std::string AddAt(std::string_view path, json::value value, json::value* document);
 std::string ReplaceAt(std::string_view path, json::value value, json::value* document);
 std::string RemoveAt(std::string_view path, json::value* document);

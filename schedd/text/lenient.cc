@@ -1,14 +1,19 @@
+// One search, FindValue, walks from the root along the keys; the others look at the type of what it
+// finds. A path stops at the first value that is no object.
 #include "schedd/text/lenient.h"
 
 namespace muster {
 namespace {
 
+// Null if there is no object, or no such member.
 const json::value* MemberOf(const json::object* object, std::string_view key) {
   return object == nullptr ? nullptr : object->if_contains(key);
 }
 
 }  // namespace
 
+// A path of one key needs no list of keys, and one with dots is split as it is followed: neither
+// allocates.
 const json::value* FindValue(JsonRoot root, const JsonPath& path) {
   if (path.form_ == JsonPath::Form::kOneKey) return MemberOf(root.object(), path.text_);
   if (path.form_ == JsonPath::Form::kKeys) {
@@ -38,6 +43,7 @@ const json::string* FindText(JsonRoot root, const JsonPath& path) {
   return found == nullptr ? nullptr : found->if_string();
 }
 
+// The empty object is shared by all callers and never changed.
 const json::object& ObjectOrEmpty(JsonRoot root, const JsonPath& path) {
   static const json::object empty;
   const json::object* found = FindObject(root, path);
@@ -57,6 +63,7 @@ std::string_view ViewAt(JsonRoot root, const JsonPath& path) {
   return found == nullptr ? std::string_view() : std::string_view(*found);
 }
 
+// The parser makes int64 of every integer that fits, so a uint64 is beyond 63 bits.
 std::optional<std::int64_t> IntegerAt(JsonRoot root, const JsonPath& path) {
   const json::value* found = FindValue(root, path);
   const std::int64_t* number = found == nullptr ? nullptr : found->if_int64();
@@ -76,6 +83,11 @@ json::value* MutableMember(json::value* value, std::string_view key) {
 json::object* MutableObject(json::object* object, std::string_view key) {
   json::value* member = object == nullptr ? nullptr : object->if_contains(key);
   return member == nullptr ? nullptr : member->if_object();
+}
+
+json::object& MakeObjectAt(json::object& parent, std::string_view key) {
+  json::value& value = parent[key];
+  return value.is_object() ? value.get_object() : value.emplace_object();
 }
 
 }  // namespace muster

@@ -1,8 +1,9 @@
-// Reading members of JSON leniently: a member that is absent and one of another type than asked for
-// are the same, and the caller has a default for both. Where another type is an error that a user
-// is to be told of, shapes::Field reads; what a member cluster says, k8s::Reader.
+// Reads members of JSON leniently: an absent member and a member of another type are the same, and
+// the caller has a default for both. Where a wrong type must be reported to a user, shapes::Field
+// reads; for answers of a member cluster, k8s::Reader.
 //
-// Pure functions, thread-safe. What is found is a part of the value read and lives as long.
+// Pure functions, thread-safe. A result is a part of the value that was read, and lives as long as
+// it.
 #pragma once
 
 #include <boost/json.hpp>
@@ -17,8 +18,8 @@ namespace muster {
 
 namespace json = boost::json;
 
-/// Where a path begins: a value, an object, or nothing (null), in which nothing is found. Made for
-/// the call, not to be kept.
+/// Where a path begins: a value, an object, or null, in which nothing is found. Made for one call,
+/// not to be kept.
 class JsonRoot {
  public:
   // NOLINTBEGIN: implicit by intent
@@ -29,9 +30,9 @@ class JsonRoot {
   JsonRoot(const json::object* object) : object_(object) {}
   // NOLINTEND
 
-  /// Null for nothing, and where the root was given as an object.
+  /// Null for a null root, and for a root that was given as an object.
   const json::value* value() const { return value_; }
-  /// Null if it is none.
+  /// Null if the root is no object.
   const json::object* object() const { return object_; }
 
  private:
@@ -39,9 +40,9 @@ class JsonRoot {
   const json::object* object_ = nullptr;
 };
 
-/// The keys from the root to what is asked for: "kind", {"metadata", "name"}, or
-/// JsonPath::Dotted("metadata.name") where it stands in a table. Objects alone are gone through,
-/// not lists. One without keys names the root itself. Made for the call, not to be kept.
+/// The keys from the root to a member: "kind", {"metadata", "name"}, or
+/// JsonPath::Dotted("metadata.name") where the path stands in a table. A path goes through objects,
+/// not through lists. A path without keys names the root itself. Made for one call, not to be kept.
 class JsonPath {
  public:
   // NOLINTBEGIN: implicit by intent
@@ -58,13 +59,14 @@ class JsonPath {
   enum class Form { kOneKey, kKeys, kDotted };
   JsonPath(std::string_view text, Form form) : text_(text), form_(form) {}
 
-  std::string_view text_;  // the key, or keys with dots
+  // The key, or the keys with dots between them.
+  std::string_view text_;
   std::initializer_list<std::string_view> keys_;
   Form form_;
 };
 
-/// What is at the path, of any type, null too; a null pointer if it is absent or something on the
-/// way is no object.
+/// The value at the path, of any type including null; a null pointer if it is absent or if a value
+/// on the way is no object.
 const json::value* FindValue(JsonRoot root, const JsonPath& path);
 /// The object at the path; a null pointer if it is absent or of another type.
 const json::object* FindObject(JsonRoot root, const JsonPath& path);
@@ -73,26 +75,29 @@ const json::array* FindArray(JsonRoot root, const JsonPath& path);
 /// The string at the path; a null pointer if it is absent or of another type.
 const json::string* FindText(JsonRoot root, const JsonPath& path);
 
-/// The object at the path (the root itself without one); an object without members, which lives for
-/// ever, if it is absent or of another type.
+/// The object at the path (without keys the root itself); if it is absent or of another type, an
+/// object without members, which lives for ever.
 const json::object& ObjectOrEmpty(JsonRoot root, const JsonPath& path = {});
-/// The list at the path; an empty one, which lives for ever, if it is absent or of another type.
+/// The list at the path; if it is absent or of another type, an empty list, which lives for ever.
 const json::array& ArrayOrEmpty(JsonRoot root, const JsonPath& path);
 
 /// The string at the path; "" if it is absent or of another type (a number is not spelt out).
 std::string TextAt(JsonRoot root, const JsonPath& path);
 /// The same without a copy.
 std::string_view ViewAt(JsonRoot root, const JsonPath& path);
-/// The integer at the path; nothing if it is absent, of another type (also 1.0 and "1"), beyond 63
-/// bits, or a value that code made of an unsigned number: what is parsed is never so.
+/// The integer at the path; nullopt if it is absent, of another type (also 1.0 and "1"), beyond 63
+/// bits, or an unsigned number that code has made (a parsed number is never one).
 std::optional<std::int64_t> IntegerAt(JsonRoot root, const JsonPath& path);
-/// Whether `true` is at the path; false if it is absent or of another type (also "true").
+/// True if `true` is at the path; false if it is absent or of another type (also "true").
 bool FlagAt(JsonRoot root, const JsonPath& path);
 
-/// A member to be changed; a null pointer if it is absent, or `value` is no object or null.
+/// A member to change; a null pointer if it is absent, or if `value` is null or no object.
 json::value* MutableMember(json::value* value, std::string_view key);
-/// A member that is an object, to be changed; a null pointer if it is absent or of another type, or
+/// A member that is an object, to change; a null pointer if it is absent or of another type, or if
 /// `object` is null.
 json::object* MutableObject(json::object* object, std::string_view key);
+/// parent[key] as an object, to be changed: an empty one is made where the member is absent or of
+/// another type, whose value is lost.
+json::object& MakeObjectAt(json::object& parent, std::string_view key);
 
 }  // namespace muster

@@ -1,3 +1,7 @@
+// Counters of one request, and one atomic counter of all requests. A request takes from the shared
+// counter in steps of kPoolStep, so that counting values costs almost nothing, and gives everything
+// back when it is destroyed. Its first kValuesUncounted values are free, so small requests never
+// wait for large ones.
 #include "schedd/text/parse_budget.h"
 
 #include <atomic>
@@ -9,10 +13,15 @@
 namespace muster {
 namespace {
 
-constexpr std::int64_t kRetryMs = 1000;    // a large request is read within a fraction of a second
-constexpr std::size_t kPoolStep = 4096;    // taken at once, so that counting costs nothing
+// A large request is read within a fraction of a second.
+constexpr std::int64_t kRetryMs = 1000;
+// Values taken from the pool at a time.
+constexpr std::size_t kPoolStep = 4096;
+// Values that all budgets of the process have taken from the pool.
 std::atomic<std::size_t> values_in_reading{0};
 
+// Adds first and takes back if it was too much: two requests at the limit may both be refused, but
+// never both admitted.
 bool TakeFromPool(std::size_t values) {
   if (values_in_reading.fetch_add(values) + values <= limits::kValuesInReading) return true;
   values_in_reading.fetch_sub(values);
@@ -44,6 +53,7 @@ bool ParseBudget::TakeValues(std::size_t values) {
     return false;
   }
   values_ += values;
+  // What was taken stays taken after a refusal: the destructor gives it back.
   while (shared_ && values_ > limits::kValuesUncounted + pooled_) {
     if (!TakeFromPool(kPoolStep)) {
       over_ = Limit::kBusy;

@@ -1,4 +1,4 @@
-// How text becomes part of a URL (RFC 3986). Pure function.
+// Percent-encoding of text in a URL (RFC 3986). Pure function.
 #pragma once
 
 #include <string>

@@ -1,3 +1,10 @@
+// YAML to JSON values, by recursive descent over libyaml's events. libyaml checks the syntax; this
+// file resolves types (yaml_scalar.h), copies what aliases name, merges `<<`, and refuses keys that
+// are given twice, tags of other types and NUL.
+//
+// Memory is bounded before it is used: every node, every copy that an alias makes and every copy
+// that an anchor keeps is taken from the budget first, so a small text of nested aliases cannot
+// grow without limit. The depth limit bounds the recursion, also through aliases (Fits).
 #include "schedd/text/yaml.h"
 
 #include <yaml.h>
@@ -16,6 +23,7 @@
 namespace muster {
 namespace {
 
+// An event of libyaml, deleted when it goes out of scope.
 struct Event {
   yaml_event_t raw{};
   bool set = false;
@@ -29,6 +37,7 @@ struct Event {
   }
 };
 
+// libyaml's text is UTF-8 in unsigned bytes.
 std::string_view Text(const yaml_char_t* text, std::size_t size) {
   return {reinterpret_cast<const char*>(text), size};
 }
@@ -36,13 +45,13 @@ std::string_view Text(const yaml_char_t* text) {
   return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
 }
 
-// What an anchor stands for, and what a copy of it costs.
-struct Anchored {
+// The value that an anchor names, and what a copy of it costs.
+struct AnchoredValue {
   json::value value;
   std::size_t nodes = 0, bytes = 0;
 };
 
-// One stream. Recursive over nodes; the depth limit bounds the recursion. The first error wins.
+// Reads one stream. The first error wins, and ends the reading.
 class Reader {
  public:
   Reader(std::string_view text, ParseBudget* budget) : budget_(*budget) {
@@ -55,6 +64,7 @@ class Reader {
   Reader& operator=(const Reader&) = delete;
   ~Reader() { yaml_parser_delete(&parser_); }
 
+  // All documents of the stream. A document that is null (empty, or comments only) is left out.
   Result<std::vector<json::value>> Read() {
     std::vector<json::value> documents;
     Event event;
@@ -76,6 +86,7 @@ class Reader {
   }
 
  private:
+  // Always false, so that a caller can return it.
   bool Fail(std::string where, std::string what) {
     if (!error_) {
       const int number = std::max(document_, 1);
@@ -91,6 +102,7 @@ class Reader {
            std::to_string(mark.column + 1);
   }
 
+  // The next event; false at an error of the syntax, or after any error.
   bool Next(Event* event) {
     event->Clear();
     if (error_) return false;
@@ -103,13 +115,13 @@ class Reader {
     if (parser_.context != nullptr) what = std::string(parser_.context) + ", " + what;
     if (parser_.error == YAML_MEMORY_ERROR) what = "out of memory";
     if (parser_.error == YAML_READER_ERROR) {
-      // Outside a document the reader has no mark, only an offset.
+      // For bytes that cannot be decoded libyaml gives an offset instead of a mark.
       return Fail(", byte " + std::to_string(parser_.problem_offset), what);
     }
     return Fail(Where(mark), what);
   }
 
-  // The budget is used up: its words, at this place.
+  // The budget is used up: its error, at this place.
   bool Refused(const Event& event) {
     const bool first = !error_;
     const Error refusal = budget_.Refusal();
@@ -121,27 +133,29 @@ class Reader {
     return false;
   }
 
+  // Counts one node.
   bool Count(const Event& event) {
     ++nodes_;
     return budget_.TakeValues(1) || Refused(event);
   }
 
-  // A copy of what an anchor stands for.
-  bool CountCopy(const Event& event, const Anchored& anchored) {
+  // Counts the copy that an alias makes.
+  bool CountCopy(const Event& event, const AnchoredValue& anchored) {
     nodes_ += anchored.nodes;
     return budget_.TakeCopy(anchored.nodes, anchored.bytes) || Refused(event);
   }
 
-  // Keeps a copy for the aliases to come, which costs as much as theirs.
+  // Keeps a copy of an anchored value for aliases that follow; it costs as much as theirs.
   bool Keep(const Event& event, const std::string& name, const json::value& value,
             std::size_t nodes) {
-    Anchored anchored{nullptr, nodes, TextBytes(value)};
+    AnchoredValue anchored{nullptr, nodes, TextBytes(value)};
     if (!budget_.TakeCopy(anchored.nodes, anchored.bytes)) return Refused(event);
     anchored.value = value;
     anchors_[name] = std::move(anchored);
     return true;
   }
 
+  // Any value. The anchor is kept after the value is complete, so an alias inside it finds nothing.
   bool Node(const Event& event, int depth, json::value* out) {
     if (depth > limits::kJsonDepth) {
       return Fail(event, "nested deeper than " + std::to_string(limits::kJsonDepth) + " levels");
@@ -172,7 +186,7 @@ class Reader {
     return read && (anchor.empty() || Keep(event, anchor, *out, nodes_ - nodes_before));
   }
 
-  // The bytes of strings a copy would make.
+  // The bytes of keys and strings that a copy would make.
   static std::size_t TextBytes(const json::value& value) {
     if (const auto* text = value.if_string()) return text->size();
     std::size_t bytes = 0;
@@ -184,6 +198,7 @@ class Reader {
     return bytes;
   }
 
+  // The levels of collections in a value.
   static int Depth(const json::value& value) {
     int deepest = 0;
     if (const auto* array = value.if_array()) {
@@ -194,6 +209,7 @@ class Reader {
     return deepest;
   }
 
+  // Anchors of earlier documents do not count: Read clears them.
   bool Alias(const Event& event, json::value* out) {
     const std::string name(Text(event.raw.data.alias.anchor));
     const auto found = anchors_.find(name);
@@ -205,11 +221,13 @@ class Reader {
     return true;
   }
 
+  // A collection may have no tag but its own.
   bool Tag(const Event& event, std::string_view tag, std::string_view wanted) {
     if (tag.empty() || tag == "!" || tag == wanted) return true;
     return Fail(event, "the tag " + Quoted(tag) + " is not supported");
   }
 
+  // Quoted and block scalars are strings; a plain one is resolved.
   bool Scalar(const Event& event, json::value* out) {
     const auto& scalar = event.raw.data.scalar;
     const std::string_view text = Text(scalar.value, scalar.length);
@@ -221,6 +239,7 @@ class Reader {
     return true;
   }
 
+  // Reads items up to the end of the sequence.
   bool Sequence(int depth, json::value* out) {
     auto& array = out->emplace_array();
     Event event;
@@ -235,12 +254,13 @@ class Reader {
   }
 
   static bool event_is_alias(const Event& event) { return event.raw.type == YAML_ALIAS_EVENT; }
+  // An alias brings a whole tree, so its depth is checked afterwards.
   bool Fits(const Event& event, int depth, const json::value& value) {
     if (depth + Depth(value) <= limits::kJsonDepth) return true;
     return Fail(event, "nested deeper than " + std::to_string(limits::kJsonDepth) + " levels");
   }
 
-  // A key's text; a plain `<<` is the merge key.
+  // Reads a key as text: a number or boolean as it was written. Sets *merge for a plain `<<`.
   bool Key(const Event& event, std::string* key, bool* merge) {
     json::value value;
     if (event.raw.type == YAML_ALIAS_EVENT) {
@@ -259,6 +279,7 @@ class Reader {
     return true;
   }
 
+  // Merged members are added at the end, and only where the mapping has no member of that key.
   bool Mapping(int depth, json::value* out) {
     auto& object = out->emplace_object();
     std::vector<json::object> merges;
@@ -266,8 +287,7 @@ class Reader {
     while (Next(&event)) {
       if (event.raw.type == YAML_MAPPING_END_EVENT) {
         for (auto& merged : merges) {
-          for (auto& member : merged)
-            object.emplace(member.key(), std::move(member.value()));  // keeps what is there
+          for (auto& member : merged) object.emplace(member.key(), std::move(member.value()));
         }
         return true;
       }
@@ -290,7 +310,7 @@ class Reader {
     return false;
   }
 
-  // Takes what is merged: it is a copy already.
+  // Takes one mapping or a list of mappings. `value` is a copy already, so it is moved.
   bool Merge(const std::string& where, json::value* value, std::vector<json::object>* merges) {
     if (json::object* one = value->if_object()) {
       merges->push_back(std::move(*one));
@@ -308,14 +328,16 @@ class Reader {
 
   yaml_parser_t parser_{};
   int document_ = 0;
-  std::size_t nodes_ = 0;  // of this document so far, copies included
+  // Of this document so far, copies included.
+  std::size_t nodes_ = 0;
   ParseBudget& budget_;
-  std::map<std::string, Anchored> anchors_;
+  std::map<std::string, AnchoredValue> anchors_;
   std::optional<Error> error_;
 };
 
 }  // namespace
 
+// A byte order mark at the beginning is skipped.
 Result<std::vector<json::value>> ParseYaml(std::string_view text, ParseBudget* budget) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());

@@ -1,3 +1,6 @@
+// The regular expressions of the YAML 1.2 core schema (section 10.3.2), written as code. A plain
+// scalar is tried as null, boolean, integer, float, infinity; any other text is a string. Beyond
+// the schema, integers keep 64 bits and are refused above, because JSON readers would round them.
 #include "schedd/text/yaml_scalar.h"
 
 #include <algorithm>
@@ -16,17 +19,19 @@ bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> word
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
+// The words of the core schema, in its three spellings.
 bool IsNull(std::string_view text) { return IsOneOf(text, {"", "~", "null", "Null", "NULL"}); }
 bool IsTrue(std::string_view text) { return IsOneOf(text, {"true", "True", "TRUE"}); }
 bool IsFalse(std::string_view text) { return IsOneOf(text, {"false", "False", "FALSE"}); }
 
+// ".inf" with a sign or without.
 bool IsInfinity(std::string_view text) {
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
   return IsOneOf(text, {".inf", ".Inf", ".INF"});
 }
 bool IsNan(std::string_view text) { return IsOneOf(text, {".nan", ".NaN", ".NAN"}); }
 
-// [-+]?digits, 0o17 or 0x1F.
+// [-+]?[0-9]+, 0o[0-7]+ or 0x[0-9a-fA-F]+.
 bool IsInteger(std::string_view text) {
   if (text.starts_with("0o")) {
     return text.size() > 2 &&
@@ -41,7 +46,7 @@ bool IsInteger(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
 }
 
-// [-+]?(.5 | 5. | 5.5)([eE][-+]?digits)?
+// [-+]?(.5 | 5. | 5.5)([eE][-+]?[0-9]+)?; also whole numbers, which IsInteger takes first.
 bool IsFloat(std::string_view text) {
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
   std::size_t at = 0;
@@ -62,6 +67,7 @@ bool IsFloat(std::string_view text) {
   return at == text.size();
 }
 
+// nullopt if the number does not fit.
 template <class Integer>
 std::optional<Integer> Read(std::string_view text, int base) {
   Integer number = 0;
@@ -70,6 +76,7 @@ std::optional<Integer> Read(std::string_view text, int base) {
   return number;
 }
 
+// int64, else uint64; std::from_chars takes no '+' and no prefix.
 Result<json::value> ReadInteger(std::string_view text) {
   std::string_view digits = text;
   int base = 10;
@@ -82,6 +89,7 @@ Result<json::value> ReadInteger(std::string_view text) {
                          " is beyond 64 bits (quote it to keep it as a string)");
 }
 
+// std::from_chars takes no '+'.
 Result<json::value> ReadFloat(std::string_view text) {
   std::string_view digits = text;
   if (digits.starts_with('+')) digits.remove_prefix(1);
@@ -94,6 +102,7 @@ Result<json::value> ReadFloat(std::string_view text) {
   return json::value(number);
 }
 
+// The order matters only for texts that two of the expressions match.
 Result<json::value> ResolvePlain(std::string_view text) {
   if (IsNull(text)) return json::value(nullptr);
   if (IsTrue(text)) return json::value(true);
@@ -109,6 +118,7 @@ Result<json::value> ResolvePlain(std::string_view text) {
 
 }  // namespace
 
+// A tag that contradicts the text is refused; "!" makes any scalar a string.
 Result<json::value> Resolve(std::string_view text, std::string_view tag, bool plain) {
   constexpr std::string_view kCore = "tag:yaml.org,2002:";
   if (tag.empty()) return plain ? ResolvePlain(text) : json::value(json::string(text));
@@ -130,6 +140,7 @@ Result<json::value> Resolve(std::string_view text, std::string_view tag, bool pl
   return InvalidArgument("the tag !!" + std::string(tag) + " is not supported");
 }
 
+// Stricter than YAML: text with indicators that are harmless in some places is quoted too.
 bool IsPlainString(std::string_view text) {
   if (text.empty() || text.front() == ' ' || text.back() == ' ') return false;
   constexpr std::string_view kIndicators = "-?:,[]{}#&*!|>'\"%@`=<";
@@ -146,7 +157,7 @@ bool IsPlainString(std::string_view text) {
       IsInfinity(text) || IsNan(text)) {
     return false;
   }
-  // What a YAML 1.1 reader would take for a boolean is quoted for its sake.
+  // Words that a YAML 1.1 reader takes for booleans are quoted.
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });

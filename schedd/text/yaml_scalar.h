@@ -1,6 +1,7 @@
-// How a YAML scalar gets its type: the YAML 1.2 core schema, by which `yes`, `on` and `1:30` are
-// strings. Kubernetes' own decoders still read `yes` and `on` as booleans in places; manifests that
-// rely on it are refused later, where a boolean is wanted and a string is found, never misread.
+// The type of a YAML scalar by the YAML 1.2 core schema, in which `yes`, `on` and `1:30` are
+// strings. Kubernetes' own decoders still read `yes` and `on` as booleans in places. A manifest
+// that relies on it is refused later, where a boolean is wanted and a string is found; it is never
+// misread.
 //
 // Pure functions, thread-safe.
 #pragma once

@@ -1,15 +1,19 @@
-// Writing YAML: block style, strings as people write them where that reads back the same.
+// Writes YAML in block style, as kubectl does: lists are not indented below their key. A string is
+// written plain if it reads back as the same string, as a literal block (`|`) if it has several
+// lines and needs no escape, else in double quotes with escapes.
+#include "schedd/text/yaml_write.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 
-#include "schedd/text/yaml.h"
 #include "schedd/text/yaml_scalar.h"
 
 namespace muster {
 namespace {
 
-// Reads one UTF-8 sequence; the text is known to be valid where it came through a parser.
+// Reads one UTF-8 sequence at *at and moves *at behind it. Text that came through a parser is
+// valid.
 std::uint32_t CodePoint(std::string_view text, std::size_t* at) {
   const auto byte = [&](std::size_t i) {
     return i < text.size() ? static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])) : 0U;
@@ -24,7 +28,7 @@ std::uint32_t CodePoint(std::string_view text, std::size_t* at) {
   return point;
 }
 
-// What YAML calls printable, without the line separators that fold inside quotes.
+// The characters that YAML calls printable, without the line separators that fold inside quotes.
 bool IsPrintable(std::uint32_t point) {
   if (point < 0x20 || point == 0x7f) return false;
   if (point >= 0x80 && point < 0xa0) return false;
@@ -32,8 +36,9 @@ bool IsPrintable(std::uint32_t point) {
          point != 0xffff;
 }
 
+// Double quotes, the only style with escapes.
 void AppendQuoted(std::string* out, std::string_view text) {
-  constexpr char kHex[] = "0123456789abcdef";
+  constexpr char kHexDigits[] = "0123456789abcdef";
   out->push_back('"');
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t from = at;
@@ -49,13 +54,15 @@ void AppendQuoted(std::string* out, std::string_view text) {
       out->append(text.substr(from, at - from));
     } else {
       out->append("\\u");
-      for (int shift = 12; shift >= 0; shift -= 4) out->push_back(kHex[(point >> shift) & 15]);
+      for (int shift = 12; shift >= 0; shift -= 4)
+        out->push_back(kHexDigits[(point >> shift) & 15]);
     }
   }
   out->push_back('"');
 }
 
-// True if a literal block (`|`) can hold it: several lines, nothing that needs an escape.
+// True if a literal block can hold the text. A first line that begins with a blank would need an
+// indentation indicator, so such a text is quoted.
 bool IsBlock(std::string_view text) {
   if (text.find('\n') == std::string_view::npos || text.front() == ' ' || text.front() == '\n')
     return false;
@@ -67,6 +74,7 @@ bool IsBlock(std::string_view text) {
   return true;
 }
 
+// "|-" drops the last line end, "|+" keeps all of several, "|" keeps one.
 void AppendBlock(std::string* out, std::string_view text, std::size_t indent) {
   out->push_back('|');
   if (!text.ends_with('\n')) {
@@ -84,6 +92,7 @@ void AppendBlock(std::string* out, std::string_view text, std::size_t indent) {
   }
 }
 
+// A key is never written as a block.
 void AppendText(std::string* out, std::string_view text, std::size_t indent, bool is_key) {
   if (yaml::IsPlainString(text)) {
     out->append(text);
@@ -94,7 +103,8 @@ void AppendText(std::string* out, std::string_view text, std::size_t indent, boo
   }
 }
 
-void AppendDouble(std::string* out, double number) {
+// A whole number gets ".0", so that it reads back as a double.
+void AppendYamlDouble(std::string* out, double number) {
   std::array<char, 40> buffer;
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr;
   const std::string_view text(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
@@ -102,11 +112,13 @@ void AppendDouble(std::string* out, double number) {
   if (text.find_first_of(".e") == std::string_view::npos) out->append(".0");
 }
 
+// Written as {} or [] on the line of its key.
 bool IsEmptyCollection(const json::value& value) {
   return (value.is_object() && value.get_object().empty()) ||
          (value.is_array() && value.get_array().empty());
 }
 
+// Scalars and empty collections.
 void AppendScalar(std::string* out, const json::value& value, std::size_t indent) {
   switch (value.kind()) {
     case json::kind::null:
@@ -122,7 +134,7 @@ void AppendScalar(std::string* out, const json::value& value, std::size_t indent
       out->append(std::to_string(value.get_uint64()));
       return;
     case json::kind::double_:
-      AppendDouble(out, value.get_double());
+      AppendYamlDouble(out, value.get_double());
       return;
     case json::kind::string:
       AppendText(out, value.get_string(), indent, false);
@@ -139,7 +151,8 @@ void AppendScalar(std::string* out, const json::value& value, std::size_t indent
 // Writes `value` at `indent`; the cursor already stands at that column of a fresh line.
 void AppendNode(std::string* out, const json::value& value, std::size_t indent);
 
-// The value after "key:" or "-": on the same line if it is a scalar, below it if it is not.
+// The value behind "key:" or "-": a scalar on the same line, a collection below, but inside a list
+// it begins on the same line: "- key: ..." and "- - item".
 void AppendValue(std::string* out, const json::value& value, std::size_t indent, bool in_sequence) {
   const bool collection = (value.is_object() || value.is_array()) && !IsEmptyCollection(value);
   if (!collection) {
@@ -148,14 +161,13 @@ void AppendValue(std::string* out, const json::value& value, std::size_t indent,
     out->push_back('\n');
     return;
   }
-  if (in_sequence) {  // "- key: ..." and "- - item"
+  if (in_sequence) {
     out->push_back(' ');
     AppendNode(out, value, indent + 2);
     return;
   }
   out->push_back('\n');
-  const std::size_t inner =
-      value.is_array() ? indent : indent + 2;  // kubectl does not indent lists
+  const std::size_t inner = value.is_array() ? indent : indent + 2;
   out->append(inner, ' ');
   AppendNode(out, value, inner);
 }

@@ -1,6 +1,6 @@
-// Command: everything that can be asked of the engine; a closed variant, without a side door.
-// Callbacks run on the engine thread after the commit and after the change is visible in View();
-// they must be quick and must not block.
+// Command: everything that can be asked of the engine, as a closed variant; there is no other way
+// to change its state. Callbacks run on the engine thread after the commit and after the change is
+// visible in View(); they must be quick and must not block.
 #pragma once
 
 #include <optional>
@@ -20,17 +20,20 @@ struct Actor {
   std::string user, method;  // method: "loopback", later "jwt", "mtls"
 };
 
-/// A validated submission; the engine gives it id, event number and times, and to one without a
-/// name (a batch script) the name `job-<id>`, which its manifest does not carry.
+/// A validated submission. The engine gives it id, event number and times. A submission without a
+/// name (a batch script) gets the name `job-<id>`, which its manifest does not carry.
 struct Submission {
-  std::shared_ptr<JobRecord> draft;  // all but id, accept_seq, resource_version, submit_time, state
+  /// All fields but id, accept_seq, resource_version, submit_time and state.
+  std::shared_ptr<JobRecord> draft;
   std::string manifest;
   std::optional<IdempotencyKey> idempotency;
-  std::int64_t config_version = 0;  // of the configuration that its draft was made by
-  /// Tasks of one array share the id of the first submission of the command when set.
+  /// Of the configuration by which the draft was made.
+  std::int64_t config_version = 0;
+  /// If set, the tasks of one array share the id of the command's first submission.
   bool array_task = false;
 };
-struct Submitted {
+/// `replayed`: the job was there already, under the same idempotency key.
+struct SubmittedJob {
   JobPtr job;
   bool replayed = false;
 };
@@ -38,32 +41,34 @@ struct Submitted {
 struct SubmitCommand {
   Actor actor;
   std::vector<Submission> jobs;
-  Callback<std::vector<Result<Submitted>>> done;
+  Callback<std::vector<Result<SubmittedJob>>> done;
 };
 
 enum class JobVerb : std::uint8_t { kCancel, kHold, kRelease, kRequeue, kDelete };
 
-/// kDelete cancels what runs and ends the object (frees its name) once it has ended.
+/// kDelete cancels a running job and, once it has ended, ends its object, so that the name is free.
 struct JobCommand {
   Actor actor;
   JobVerb verb = JobVerb::kCancel;
   JobId id;
-  Callback<JobPtr> done;  // kNotFound; kFailedPrecondition if its state does not allow it
+  /// kNotFound; kFailedPrecondition if the job's state does not allow the verb.
+  Callback<JobPtr> done;
 };
 
-/// All or none. Fields of the error name the change's index as `documents[i]`.
+/// All changes or none. Fields of an error name the change's index as `documents[i]`.
 struct ApplyCommand {
   Actor actor;
   std::vector<ObjectChange> changes;
   bool dry_run = false;
-  Callback<std::vector<ObjectApplied>> done;
+  Callback<std::vector<AppliedObject>> done;
 };
 
 /// What an edit of a queue would do at once, and once its victims are gone: for `quota set
 /// --dry-run`.
 struct EditEffect {
   std::vector<JobPtr> would_admit;
-  std::vector<JobPtr> would_preempt;  // the victims of what cannot be admitted otherwise
+  /// Victims of jobs that cannot be admitted otherwise.
+  std::vector<JobPtr> would_preempt;
 };
 /// Decides on the world as it would be after `changes`, and changes nothing.
 struct PreviewCommand {
@@ -85,22 +90,23 @@ struct EnsuredCommand {
 /// Outcome of Backend::Remove.
 struct RemovedCommand {
   DispatchKey key;
-  Result<Removed> outcome;
+  Result<RemovalResult> outcome;
 };
 /// Outcome of Backend::Confirm.
 struct ConfirmedCommand {
   DispatchKey key;
-  std::string uid;  // that was asked for
+  std::string uid;  // of the object that was asked for
   Result<Presence> outcome;
 };
-/// A complete list of one cluster: what is live in the database and missing here is asked for.
+/// A complete list of one cluster: attempts that are live in the database and missing here are
+/// asked for by name and uid.
 struct ListedCommand {
   std::string cluster;
   std::vector<Observation> observations;
   /// Attempts whose Ensure was under way while the list was taken: their absence proves nothing.
   std::vector<DispatchKey> unsure;
 };
-/// Member clusters declared by flags at start; put like any object.
+/// Cordons or uncordons a member: a cordoned member gets no new job.
 struct CordonCommand {
   Actor actor;
   std::string cluster;
@@ -110,15 +116,15 @@ struct CordonCommand {
 
 /// How far a member is drained: its jobs that hold quota.
 struct DrainProgress {
-  std::size_t evicting = 0;          // on their way out
+  std::size_t evicting = 0;          // being evicted
   std::size_t blocked = 0;           // kept by a disruption budget for now
-  std::size_t waiting = 0;           // their end, or their member's answer, is waited for
-  std::vector<std::string> reasons;  // of the first of those that stay
+  std::size_t waiting = 0;           // their own end, or their member's answer, is waited for
+  std::vector<std::string> reasons;  // why the first of the blocked and waiting jobs stay
 };
 
-/// Cordons a member and sends its jobs elsewhere, as fast as disruption budgets allow, until it is
-/// uncordoned. Jobs that may not be requeued are waited for unless it is forced. Asked again, it
-/// answers with what is left.
+/// Cordons a member and evicts its jobs, as fast as disruption budgets allow, until it is
+/// uncordoned. Jobs that may not be requeued are waited for unless `force` is set. A repeated
+/// command answers with what is left.
 struct DrainCommand {
   Actor actor;
   std::string cluster;
@@ -126,45 +132,48 @@ struct DrainCommand {
   Callback<DrainProgress> done;
 };
 
-/// Nothing runs any more on a member that does not answer: an administrator has seen to it. Its
-/// attempts are given up where their queue's policy waits for that (rule D16).
-/// kFailedPrecondition while the member answers; answers with how many attempts were given up.
+/// An administrator confirms that nothing runs any more on a member that does not answer. Its
+/// attempts are given up where their queue's policy waits for that (rule D16). kFailedPrecondition
+/// while the member answers; the answer is how many attempts were given up.
 struct FenceCommand {
   Actor actor;
   std::string cluster;
   Callback<std::size_t> done;
-  bool whatever_policy = false;  // also what its queue would wait for: the member is to go
+  /// Also gives up attempts whose queue's policy would wait: the member is to be removed.
+  bool whatever_policy = false;
 };
 
-/// Lets the collection of orphans on a member go on after objects were found there that are ahead
-/// of the database; they are removed like any orphan. Answers with how many objects that concerns.
+/// Lets the collection of orphans on a member go on after objects ahead of the database were found
+/// there; they are then removed like any orphan. The answer is how many objects that concerns.
 struct CollectCommand {
   Actor actor;
   std::string cluster;
   Callback<std::size_t> done;
 };
 
-/// What a new manifest under the name of a job changes of it; absent fields stay. kAborted for a
-/// stale version; kFailedPrecondition or kInvalidArgument, with a sentence, for what may not
-/// change.
+/// The changes that a new manifest under the name of a job makes; absent fields stay. kAborted for
+/// a stale version; kFailedPrecondition or kInvalidArgument, with a sentence, for a field that may
+/// not change.
 struct ReplaceJobCommand {
   Actor actor;
   JobId job;
-  /// Of an elastic job: a smaller size takes effect at once, a larger one when it has quota
+  /// The size of an elastic job: a smaller one takes effect at once, a larger one when it has quota
   /// (KEP-77).
   std::optional<JobSize> size;
-  JobSize submitted;  // as its manifest had it; counts until the size is changed first
-  /// The gates that are left; "": none keeps it out of its queue any more (KEP-6915).
+  /// The size in the job's manifest; it counts until the size is changed first.
+  JobSize submitted;
+  /// The gates that are left; "": no gate keeps the job out of its queue any more (KEP-6915).
   std::optional<std::string> admission_gated_by;
-  std::int64_t expected_resource_version = 0;  // 0: any
-  bool dry_run = false;                        // whether it would be taken; changes nothing
+  /// 0: any; otherwise kAborted if stale.
+  std::int64_t expected_resource_version = 0;
+  bool dry_run = false;  // only says whether the change would be accepted
   Callback<JobPtr> done;
 };
 
-/// What the controllers of admission checks say of one job: status.admissionChecks[] (rule
-/// A49); all or none. Of each: name, state, message, requeue_after_s (of kRetry: not tried again
-/// before) and updates (what its pods get when it starts). Refused with kFailedPrecondition unless
-/// the job holds quota and waits for these checks.
+/// What the controllers of admission checks say of one job: status.admissionChecks[] (rule A49);
+/// all entries or none. Of each entry: name, state, message, requeue_after_s (of kRetry: the job is
+/// not tried again before) and updates (what its pods get when it starts). kFailedPrecondition
+/// unless the job holds quota and waits for these checks.
 struct SetCheckStatusCommand {
   Actor actor;
   JobId job;
@@ -173,31 +182,34 @@ struct SetCheckStatusCommand {
   Callback<JobPtr> done;
 };
 
-/// The condition Active of an AdmissionCheck object, which its controller writes.
+/// Sets the condition Active of an AdmissionCheck object, which its controller writes.
 struct SetCheckActiveCommand {
   Actor actor;
   std::string check;
   bool active = false;
   std::string reason, message;
   std::int64_t expected_resource_version = 0;  // 0: any; otherwise kAborted if stale
-  Callback<ObjectPtr> done;                    // the object with its status; kNotFound
+  /// The object with its status; kNotFound.
+  Callback<ObjectPtr> done;
 };
 
 /// Changes of a job's spec after its submission; absent fields stay. kFailedPrecondition once it
-/// has ended, kInvalidArgument naming the field for what does not exist.
+/// has ended; kInvalidArgument, naming the field, for an object that does not exist.
 struct ChangeJobCommand {
   Actor actor;
   JobId job;
-  std::optional<bool> active;                 // false: evicted and not tried; true: tried again
-  std::optional<std::string> priority_class;  // a WorkloadPriorityClass; sets the priority too
+  /// False: the job is evicted and not tried again; true: it is tried again.
+  std::optional<bool> active;
+  /// A WorkloadPriorityClass; it sets the priority too.
+  std::optional<std::string> priority_class;
   std::optional<std::int32_t> priority_boost;
-  std::optional<std::vector<ReclaimablePods>> reclaimable;  // never fewer than before, by pod set
+  std::optional<std::vector<ReclaimablePods>> reclaimable;  // by pod set; never fewer than before
   std::int64_t expected_resource_version = 0;               // 0: any; otherwise kAborted if stale
   Callback<JobPtr> done;
 };
 
-/// Rows of configuration objects on members, as they are to be from now on. Their one author is
-/// schedd/propagation; nothing is decided here.
+/// Rows of configuration objects on members, as they will be from now on. Their one author is
+/// schedd/propagation; the engine only records them.
 struct RecordWorksCommand {
   std::vector<WorkPtr> works;
   std::vector<WorkKey> ended_works;
@@ -206,17 +218,20 @@ struct RecordWorksCommand {
   Callback<Done> done;
 };
 
-/// Members that are asked to admit a job of a queue with a dispatch mode, in order; they replace
-/// those that were asked. kFailedPrecondition unless it holds quota and waits for them.
+/// The members that are asked to admit a job of a queue with a dispatch mode, in order; they
+/// replace those that were asked before. kFailedPrecondition unless the job holds quota and waits
+/// for a member.
 struct NominateCommand {
   Actor actor;
   JobId job;
-  std::int32_t attempt = 0;  // it is for; -1: whichever
+  /// The attempt that it is for; -1: whichever.
+  std::int32_t attempt = 0;
   std::vector<std::string> clusters;
   Callback<JobPtr> done;
 };
 
-/// One of them has admitted it: the job goes there. kFailedPrecondition if it is not waited for.
+/// A nominated member has admitted the job: the job goes there. kFailedPrecondition if the job does
+/// not wait for a member.
 struct ChooseMemberCommand {
   JobId job;
   std::int32_t attempt = 0;

@@ -1,3 +1,6 @@
+// Jobs by id, in chunks of kChunk consecutive ids. The table is a vector of pointers to chunks,
+// sorted by chunk number. A copy shares the chunks; Seal marks them as shared, and the first edit
+// of a chunk after that clones it (Owned), so published copies never change.
 #include "schedd/world/job_table.h"
 
 #include <algorithm>
@@ -9,13 +12,14 @@
 namespace muster {
 
 std::vector<JobTable::Slot>::iterator JobTable::SlotOf(std::int64_t number) {
-  // New jobs come in id order, so the last chunk is asked for most.
+  // New jobs have the highest ids, so most edits are in the last chunk.
   if (!slots_.empty() && slots_.back().number == number) return std::prev(slots_.end());
   return std::lower_bound(
       slots_.begin(), slots_.end(), number,
       [](const Slot& slot, std::int64_t wanted) { return slot.number < wanted; });
 }
 
+// The chunk, cloned if a published copy may share it.
 JobTable::Chunk& JobTable::Owned(Slot& slot) {
   if (!slot.owned) {
     slot.chunk = std::make_shared<Chunk>(*slot.chunk);
@@ -24,6 +28,7 @@ JobTable::Chunk& JobTable::Owned(Slot& slot) {
   return *slot.chunk;
 }
 
+// A binary search over the chunks, then an index into the chunk.
 JobPtr JobTable::Find(JobId id) const {
   const std::int64_t number = id.value / kChunk;
   const auto slot =
@@ -33,6 +38,7 @@ JobPtr JobTable::Find(JobId id) const {
   return slot->chunk->jobs[static_cast<std::size_t>(id.value % kChunk)];
 }
 
+// Chunks that end before `after` are skipped as a whole.
 void JobTable::ForEach(JobId after, const std::function<bool(const JobPtr&)>& visit) const {
   const std::int64_t first = after.value + 1;
   for (const Slot& slot : slots_) {
@@ -43,6 +49,7 @@ void JobTable::ForEach(JobId after, const std::function<bool(const JobPtr&)>& vi
   }
 }
 
+// A job that is there already is replaced.
 void JobTable::Put(JobPtr job) {
   const std::int64_t number = job->id.value / kChunk;
   auto slot = SlotOf(number);
@@ -58,6 +65,7 @@ void JobTable::Put(JobPtr job) {
   place = std::move(job);
 }
 
+// A chunk without jobs is dropped.
 void JobTable::Erase(JobId id) {
   const std::int64_t number = id.value / kChunk;
   const auto slot = SlotOf(number);
@@ -69,6 +77,7 @@ void JobTable::Erase(JobId id) {
   if (--chunk.used == 0) slots_.erase(slot);
 }
 
+// Costs one flag per chunk; nothing is copied before the next edit.
 void JobTable::Seal() {
   for (Slot& slot : slots_) slot.owned = false;
 }

@@ -1,4 +1,4 @@
-// JobTable: jobs by id, in a form that a reader's copy shares with the writer.
+// JobTable: jobs by id, in a form in which readers' copies share their content with the writer's.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@ namespace muster {
 class JobTable {
  public:
   static constexpr std::int64_t kChunk = 256;
-  JobPtr Find(JobId id) const;  // null if absent
+  /// Null if absent.
+  JobPtr Find(JobId id) const;
   /// Calls `visit` in id order for ids > after, until it returns false.
   void ForEach(JobId after, const std::function<bool(const JobPtr&)>& visit) const;
   std::size_t size() const { return size_; }
@@ -33,13 +34,16 @@ class JobTable {
     std::int32_t used = 0;
   };
   struct Slot {
-    std::int64_t number = 0;  // id / kChunk
+    // id / kChunk.
+    std::int64_t number = 0;
     std::shared_ptr<Chunk> chunk;
-    bool owned = false;  // by the writer since the last Seal
+    // Edited by the writer since the last Seal, so no published copy shares it.
+    bool owned = false;
   };
   std::vector<Slot>::iterator SlotOf(std::int64_t number);
   static Chunk& Owned(Slot& slot);
-  std::vector<Slot> slots_;  // by number
+  // Sorted by number.
+  std::vector<Slot> slots_;
   std::size_t size_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// ObjectChange: a change of one configuration object, and what came of it. Plain values.
+// ObjectChange: a change of one configuration object, and its outcome. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,22 @@ struct ObjectChange {
   std::string ns, name;
   std::string manifest;  // normalised JSON; "" to remove
   bool remove = false;
-  bool must_not_exist = false;                 // POST
-  bool must_exist = false;                     // PUT
-  std::int64_t expected_resource_version = 0;  // 0: any; otherwise kAborted if stale
+  /// POST.
+  bool must_not_exist = false;
+  /// PUT.
+  bool must_exist = false;
+  /// 0: any; otherwise kAborted if the stored version is another.
+  std::int64_t expected_resource_version = 0;
 };
 
 enum class ApplyOutcome : std::uint8_t { kCreated, kConfigured, kUnchanged, kDeleted };
 /// "created", ...
 std::string_view ApplyOutcomeName(ApplyOutcome outcome);
 
-struct ObjectApplied {
-  ObjectPtr object;  // after the change; the last state for kDeleted
+/// One change that was carried out.
+struct AppliedObject {
+  /// After the change; for kDeleted the last state.
+  ObjectPtr object;
   ApplyOutcome outcome = ApplyOutcome::kUnchanged;
 };
 

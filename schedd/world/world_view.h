@@ -1,6 +1,6 @@
 // WorldView: the last committed world, immutable. Readers (lists, explain, metrics) hold a
-// shared_ptr and never touch the engine. Publishing shares structure: only chunks of jobs that
-// changed are new.
+// shared_ptr and never touch the engine. A new version shares all chunks of jobs that did not
+// change.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,14 @@ namespace muster {
 using ObjectKey = std::tuple<ObjectKind, std::string, std::string>;  // kind, namespace, name
 using ObjectTable = SharedMap<ObjectKey, ObjectPtr>;
 
+/// Numbers of workloads of one ClusterQueue.
 struct QueueStats {
-  std::size_t active = 0, inadmissible = 0;  // pending: being tried, waiting for a change
-  std::size_t reserving = 0, admitted = 0;   // holding quota; those of them that were dispatched
-  std::size_t finished = 0;                  // ended and still in memory
+  /// Pending: tried in the next cycles, or parked until something changes.
+  std::size_t active = 0, inadmissible = 0;
+  /// Holding quota, and those of them that were dispatched.
+  std::size_t reserving = 0, admitted = 0;
+  /// Ended and still in memory.
+  std::size_t finished = 0;
 };
 
 /// What admission fair sharing knows of one LocalQueue (rules A42, A60).
@@ -36,24 +40,29 @@ struct FairUse {
 };
 using FairUses = std::map<std::pair<std::string, std::string>, FairUse>;  // by (namespace, name)
 
-/// What is left alone on members, by (cluster, uid).
-using SetAside = std::map<std::pair<std::string, std::string>, SetAsideObject>;
+/// Objects on members that are left alone, by (cluster, uid).
+using SetAsideObjects = std::map<std::pair<std::string, std::string>, SetAsideObject>;
 
 struct WorldView {
   ConfigPtr config;
   AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
   std::shared_ptr<const ObjectTable> objects;
-  JobTable jobs;  // live ones and those ended lately
+  /// Live jobs, and those that ended lately.
+  JobTable jobs;
   core::Usage usage;
   std::vector<core::ClusterView> clusters;
-  std::shared_ptr<const core::PlacedCounts> placed;  // null: no placement has spread constraints
-  std::map<std::string, QueueStats> queues;          // by ClusterQueue
-  std::shared_ptr<const FairUses> fair_uses;         // null: no admission fair sharing
-  std::shared_ptr<const SetAside> set_aside = std::make_shared<const SetAside>();
+  /// Null: no placement has spread constraints.
+  std::shared_ptr<const core::PlacedCounts> placed;
+  /// By ClusterQueue.
+  std::map<std::string, QueueStats> queues;
+  /// Null: no admission fair sharing.
+  std::shared_ptr<const FairUses> fair_uses;
+  std::shared_ptr<const SetAsideObjects> set_aside = std::make_shared<const SetAsideObjects>();
   std::shared_ptr<const WorkTable> works = std::make_shared<const WorkTable>();
   std::int64_t last_seq = 0;
   WallTime as_of;
-  bool ready = false;  // recovery done and leading
+  /// Recovery is done and this daemon leads.
+  bool ready = false;
   std::vector<std::string> not_ready_reasons;
 };
 using WorldViewPtr = std::shared_ptr<const WorldView>;

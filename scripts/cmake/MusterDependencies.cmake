@@ -1,4 +1,4 @@
-# Every third-party library, from Debian 12's own packages. ARCHITECTURE.md says why each was chosen.
+# All third-party libraries; every one is a package of Debian 12. ARCHITECTURE.md says why each was chosen.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(Boost 1.81 REQUIRED COMPONENTS json)

@@ -1,6 +1,6 @@
 # cmake --install, and a Debian package by CPack (cpack -G DEB in the build directory).
 install(TARGETS musterd muster_program muster-pod-supervisor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-# The Slurm names live apart from the others, so that PATH decides whether they shadow a real Slurm.
+# The Slurm-named commands have a directory of their own, so that the user's PATH decides whether they hide a real Slurm.
 install(TARGETS muster_slurm_program RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/muster/slurm)
 install(CODE "
   foreach(name sbatch squeue scancel sacct sinfo scontrol)

@@ -2,7 +2,7 @@
 
 find_program(MUSTER_CCACHE ccache)
 if(MUSTER_CCACHE)
-  # Paths relative to the checkout, so that a fresh clone elsewhere hits the same cache.
+  # ccache sees paths relative to the checkout, so a clone in another directory hits the same cache.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${MUSTER_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
@@ -12,15 +12,15 @@ if(MUSTER_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# Compiling the sources of a library by tens parses the headers once for all of them. Off in the
-# developer's preset, where one changed source is to be compiled alone.
-option(MUSTER_UNITY "Compile the libraries' sources by tens" ON)
+# Several sources are compiled together, so their headers are parsed once. The developer's preset
+# turns this off, because there one changed source should be compiled alone.
+option(MUSTER_UNITY "Compile sources in batches" ON)
 
-# muster_by_tens(<variable> <directory of the generated files> <sources to keep alone>...)
-# Replaces the sources in the variable by generated ones that include ten of them each. They name what
-# they include from the checkout's root, so that the compiler cache finds them in a clone elsewhere;
-# CMake's own UNITY_BUILD writes absolute paths.
-function(muster_by_tens variable directory)
+# muster_by_batches(<variable> <directory of the generated files> <batch size> <sources to keep alone>...)
+# Replaces the sources in the variable by generated sources that include so many of them each. The
+# includes are relative to the checkout's root, so that the compiler cache finds them in a clone in
+# another directory; CMake's own UNITY_BUILD writes absolute paths.
+function(muster_by_batches variable directory size)
   set(alone "")
   foreach(source ${ARGN})
     list(APPEND alone ${CMAKE_CURRENT_SOURCE_DIR}/${source})
@@ -32,15 +32,15 @@ function(muster_by_tens variable directory)
   set(out ${alone})
   set(number 0)
   while(together)
-    list(SUBLIST together 0 10 ten)
-    list(REMOVE_ITEM together ${ten})
+    list(SUBLIST together 0 ${size} batch)
+    list(REMOVE_ITEM together ${batch})
     set(text "")
-    foreach(source ${ten})
+    foreach(source ${batch})
       file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${source})
       string(APPEND text "#include \"${path}\"\n")
     endforeach()
-    file(CONFIGURE OUTPUT ${directory}/tens_${number}.cc CONTENT "${text}" @ONLY)
-    list(APPEND out ${directory}/tens_${number}.cc)
+    file(CONFIGURE OUTPUT ${directory}/batch_${number}.cc CONTENT "${text}" @ONLY)
+    list(APPEND out ${directory}/batch_${number}.cc)
     math(EXPR number "${number} + 1")
   endwhile()
   set(${variable} ${out} PARENT_SCOPE)
@@ -54,25 +54,25 @@ if(MUSTER_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 elseif(MUSTER_SANITIZE STREQUAL "thread")
-  # gcc warns of the fences in Asio, which ThreadSanitizer does not follow; data passes by locks here.
+  # gcc warns that ThreadSanitizer does not model the fences in Asio. Data that threads share is
+  # guarded by locks, which it does model.
   add_compile_options(-fsanitize=thread -Wno-tsan)
   add_link_options(-fsanitize=thread)
 endif()
 
-# muster_library(<name> [SINGLY] [ROOMS subdirectories...] [DEPS public libraries...] [PRIVATE_DEPS ...] [ALONE sources...])
+# muster_library(<name> [ROOMS subdirectories...] [DEPS public libraries...] [PRIVATE_DEPS ...] [ALONE sources...])
 # One static library from every .cc of the calling directory and of the subdirectories that ROOMS
-# names. ALONE: those whose private names are another's too, so that they cannot be compiled together
-# with it. SINGLY: all of them are so.
+# names. ALONE names sources that are compiled alone, because they cannot be joined with another.
 function(muster_library name)
-  cmake_parse_arguments(ARG "SINGLY" "" "ROOMS;DEPS;PRIVATE_DEPS;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "ROOMS;DEPS;PRIVATE_DEPS;ALONE" ${ARGN})
   set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   foreach(room ${ARG_ROOMS})
     list(APPEND patterns ${CMAKE_CURRENT_SOURCE_DIR}/${room}/*.cc)
   endforeach()
   file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   if(sources)
-    if(MUSTER_UNITY AND NOT ARG_SINGLY)
-      muster_by_tens(sources ${CMAKE_CURRENT_BINARY_DIR}/${name} ${ARG_ALONE})
+    if(MUSTER_UNITY)
+      muster_by_batches(sources ${CMAKE_CURRENT_BINARY_DIR}/${name} 20 ${ARG_ALONE})
     endif()
     add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PUBLIC muster_flags ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
@@ -82,26 +82,38 @@ function(muster_library name)
   endif()
 endfunction()
 
-# muster_program(<name> OUTPUT <binary name> [SUBDIR <below bin>] SOURCES ... DEPS ...)
+# One executable in the build directory's bin.
+# muster_program(<name> OUTPUT <binary name> [SUBDIR <below bin>] SOURCES ... DEPS ... [ALONE sources...] [SINGLY])
+# SINGLY: every source is compiled alone, because they have private helpers of equal names.
 function(muster_program name)
-  cmake_parse_arguments(ARG "" "OUTPUT;SUBDIR" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "SINGLY" "OUTPUT;SUBDIR" "SOURCES;DEPS;ALONE" ${ARGN})
+  list(LENGTH ARG_SOURCES count)
+  if(MUSTER_UNITY AND count GREATER 1 AND NOT ARG_SINGLY)
+    list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
+    muster_by_batches(ARG_SOURCES ${CMAKE_CURRENT_BINARY_DIR}/${name} 20 ${ARG_ALONE})
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE muster_flags ${ARG_DEPS})
   set_target_properties(${name} PROPERTIES OUTPUT_NAME ${ARG_OUTPUT}
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/${ARG_SUBDIR})
 endfunction()
 
-# muster_test(<name> LABEL <unit|property|contract|e2e|...> SOURCES ... DEPS ... [TIMEOUT s] [SERIAL] [ALONE sources...])
+# muster_test(<name> LABEL <unit|property|contract|e2e|...> SOURCES ... DEPS ... [TIMEOUT s] [SERIAL] [OPTIMIZED] [ALONE sources...])
 # One GoogleTest program, one ctest entry, labelled by kind so that `ctest -L unit` runs one kind alone.
+# Its own sources are not optimized, which halves their compilation; the libraries that it tests are.
+# OPTIMIZED: the test computes much by itself, as the oracle of the properties does.
 function(muster_test name)
-  cmake_parse_arguments(ARG "SERIAL;SINGLY" "LABEL;TIMEOUT" "SOURCES;DEPS;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;OPTIMIZED" "LABEL;TIMEOUT" "SOURCES;DEPS;ALONE" ${ARGN})
   list(LENGTH ARG_SOURCES count)
-  if(MUSTER_UNITY AND count GREATER 1 AND NOT ARG_SINGLY)
+  if(MUSTER_UNITY AND count GREATER 1)
     list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
-    muster_by_tens(ARG_SOURCES ${CMAKE_CURRENT_BINARY_DIR}/${name} ${ARG_ALONE})
+    muster_by_batches(ARG_SOURCES ${CMAKE_CURRENT_BINARY_DIR}/${name} 10 ${ARG_ALONE})
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE muster_flags ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  if(NOT ARG_OPTIMIZED)
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   if(NOT ARG_TIMEOUT)

@@ -1,5 +1,6 @@
-// Single cycles over a full house: what one costs in which nothing fits, by what waits and by what
-// changed; what a pending job takes of memory; and what a search for victims costs.
+// Benchmarks of single scheduling cycles in a FullHouse, where all quota is in use: what a cycle
+// costs in which nothing fits, as a function of how many jobs wait and of which queues are woken;
+// how much memory a pending job takes; and, in a CrowdedCohort, what a search for victims costs.
 #include <malloc.h>
 
 #include <algorithm>
@@ -15,13 +16,13 @@ namespace muster::bench {
 namespace {
 
 constexpr std::int64_t kCpu = 1000;
-constexpr std::int32_t kCohorts = 10, kQueues = 100;  // as in the large-scale load
-constexpr int kKinds = 4;                             // of jobs that differ, in each queue
+constexpr std::int32_t kCohorts = 10, kQueues = 100;  // as in Kueue's large-scale load
+constexpr int kKinds = 4;                             // different jobs in each queue
 
 std::string QueueName(std::int64_t number) { return "cq-" + std::to_string(number); }
 
 PodSetsPtr CpuOf(std::int64_t amount) {
-  return PodSetsOf({"", 0, 0, 0, 0, 1, amount, Wanted::kAnywhere, 0});
+  return PodSetsOf({"", 0, 0, 0, 0, 1, amount, RackRequest::kAnywhere, 0});
 }
 
 std::size_t ResidentBytes() {
@@ -33,7 +34,7 @@ std::size_t ResidentBytes() {
   return read == 2 ? resident * 4096 : 0;
 }
 
-/// Queues whose quota is all in use, and what waits for it.
+// 1,000 queues in 10 cohorts whose quota is all in use, and the jobs that wait for it.
 class FullHouse {
  public:
   FullHouse() : settings_(std::make_shared<const AdmissionSettings>()) {
@@ -53,7 +54,7 @@ class FullHouse {
     for (int kind = 0; kind < kKinds; ++kind) kinds_.push_back(CpuOf((kind + 1) * kCpu));
   }
 
-  /// `count` more pending jobs, dealt to the queues in turn, all of a priority that evicts nobody.
+  // Adds `count` pending jobs to the queues in turn. Their priority is too low to preempt.
   void Wait(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       const auto number = static_cast<std::int64_t>(waiting_ % (kCohorts * kQueues));
@@ -64,7 +65,8 @@ class FullHouse {
     }
   }
 
-  /// Quota of a queue "came free": its tree looks again, in vain.
+  // Reports that quota of a queue has become free, which wakes the queues of its cohort. In truth
+  // nothing is free.
   void Flush(std::int64_t queue) {
     pending_.NoteRelease(QueueName(queue));
     pending_.FlushTrees({QueueName(queue)}, Now());
@@ -75,7 +77,8 @@ class FullHouse {
     double seconds = 0;
     std::size_t heads = 0, cycles = 0;
   };
-  /// Decides until nothing is left to try; `rounds` 1: once, exactly one head of each queue.
+  // Decides until no queue has a job to try, or, if `single`, one cycle with one head of each
+  // queue.
   Result<Cost> Decide(bool single) {
     Cost cost;
     CpuTimer timer;
@@ -107,6 +110,7 @@ class FullHouse {
  private:
   static WallTime Now() { return kScenarioStart; }
 
+  // A job that uses the whole nominal quota of a queue.
   void Occupy(std::int32_t queue) {
     const std::string name = QueueName(queue);
     auto job = MakeJob(next_id_++, name, 50, CpuOf(20 * kCpu), Now());
@@ -137,14 +141,16 @@ class FullHouse {
   std::size_t waiting_ = 0;
 };
 
-struct NothingFits {
+// What was measured: one cycle with all queues woken, all cycles until every queue is parked again,
+// the cycles after one cohort is woken, and the arrival of one job.
+struct CycleCosts {
   double single_ms = 0, all_ms = 0, tree_ms = 0, arrival_us = 0;
   std::size_t all_heads = 0, tree_heads = 0;
 };
 
-Result<NothingFits> Measure(FullHouse* house, int runs) {
+Result<CycleCosts> Measure(FullHouse* house, int runs) {
   std::vector<double> single, all, tree, arrival;
-  NothingFits out;
+  CycleCosts out;
   for (int i = 0; i < std::max(runs, 5); ++i) {
     house->FlushAll();
     const auto one = house->Decide(true);
@@ -210,10 +216,10 @@ Result<std::vector<Figure>> BenchNothingFits(const BenchOptions& options) {
 
 namespace {
 
-constexpr std::int32_t kLenders = 100;           // queues of one cohort
-constexpr std::int64_t kBorrowersOfQueue = 100;  // running jobs in each
+constexpr std::int32_t kLenders = 100;           // queues of the cohort
+constexpr std::int64_t kBorrowersOfQueue = 100;  // running jobs of each queue
 
-/// One cohort in which 10,000 jobs run on borrowed quota, and a queue that has none in use.
+// One cohort in which 10,000 jobs run on borrowed quota, and a queue that uses none of its own.
 class CrowdedCohort {
  public:
   explicit CrowdedCohort(bool fair) {
@@ -254,7 +260,7 @@ class CrowdedCohort {
     }
   }
 
-  /// CPU seconds of one Decide whose head wants `cpu`; victims are counted into `victims`.
+  // CPU seconds of one Decide whose head wants `cpu`. Adds the number of victims to `victims`.
   double Search(std::int64_t cpu, std::int64_t id, std::size_t* victims) const {
     core::Snapshot snapshot;
     snapshot.config = config_;

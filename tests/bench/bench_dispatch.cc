@@ -1,3 +1,11 @@
+// Benchmark: from admission to release on members, beside a plain client that creates the same
+// objects.
+//
+// For each way of dispatching (two steps: a suspended create and a release; fast: one create) a run
+// does this. It submits jobs to a stopped queue, opens the queue, and measures from the first
+// admission in the database to the last release that the members' watches report. Then a plain
+// client creates the same objects under other names over as many connections: that is the ceiling.
+// Before the two-step run, 100 jobs are sent one after another to an idle daemon, for latencies.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -16,7 +24,7 @@ namespace muster::bench {
 namespace {
 
 constexpr double kPatience = 300;    // seconds
-constexpr int kConnections = 8;      // musterd's own default for a member
+constexpr int kConnections = 8;      // musterd's default for a member
 constexpr std::size_t kAlone = 100;  // jobs that are dispatched one after another
 
 std::string DispatchManifest(const std::string& name) { return MemberJob(name, "0s"); }
@@ -58,7 +66,7 @@ Status WaitFor(const Watches& watches, std::size_t (ReleaseWatch::*what)() const
   return Done{};
 }
 
-// The first admission of jobs with the prefix, microseconds since 1970.
+// The time of the first admission of jobs with the prefix, in microseconds since 1970.
 Result<std::int64_t> FirstAdmission(const Server& server, const std::string& prefix) {
   auto url = server.PostgresUrl();
   if (!url.ok()) return url.error();
@@ -71,11 +79,12 @@ Result<std::int64_t> FirstAdmission(const Server& server, const std::string& pre
 
 struct MusterRun {
   double rate = 0;
-  double cpu_ms = 0, postgres_ms = 0, own_ms = 0;  // CPU a job until the last release
-  std::string sample;                              // one of its objects
+  double cpu_ms = 0, postgres_ms = 0, own_ms = 0;  // CPU time for each job until the last release
+  std::string sample;                              // one of the Jobs on the member
 };
 
-// `jobs` jobs wait, then their queue opens: from the first admission to the last release.
+// Submits `jobs` jobs to a stopped queue and opens it; the rate is from the first admission to the
+// last release.
 Result<MusterRun> DispatchBacklog(const Server& server, const BenchMembers& members,
                                   const std::string& prefix, std::size_t jobs) {
   auto held = server.Call("POST", "/v1/apply", QueueManifests("1000000000", true));
@@ -105,7 +114,7 @@ Result<MusterRun> DispatchBacklog(const Server& server, const BenchMembers& memb
   return run;
 }
 
-// The same objects by plain clients, as many connections to each member.
+// The rate at which plain clients create the same objects, with as many connections to each member.
 Result<double> PlainRate(const BenchMembers& members, PlainOptions options) {
   const Watches watches = Watch(members, options.prefix);
   const std::size_t jobs = options.jobs, count = members.targets().size();
@@ -137,7 +146,7 @@ struct Latencies {
   std::vector<double> created, released;  // seconds since the admission
 };
 
-// Jobs that come one after another, each when the one before has been released.
+// Dispatches jobs one after another, each when the one before is released.
 Result<Latencies> DispatchAlone(const Server& server, const BenchMembers& members,
                                 const std::string& prefix) {
   const Watches watches = Watch(members, prefix);
@@ -171,7 +180,7 @@ Result<Latencies> DispatchAlone(const Server& server, const BenchMembers& member
 struct Kind {
   std::string name;  // "a real member"
   std::size_t jobs = 0;
-  double bar = 0;  // jobs/s; 0: none
+  double bar = 0;  // jobs/s; 0: no bar
   double ratio = 0;
 };
 
@@ -180,7 +189,7 @@ struct Samples {
   std::vector<double> created, released;
 };
 
-// One way of dispatching beside its ceilings, on members that hold what came before.
+// Measures one way of dispatching and its ceiling. The members keep the objects of earlier runs.
 Status RunOnce(const BenchOptions& options, const BenchMembers& members, const Kind& kind,
                const std::string& turn, bool fast, Samples* out) {
   Server server(options.bin_dir, members.Flags(fast));
@@ -270,7 +279,7 @@ Result<std::vector<Figure>> BenchDispatch(const BenchOptions& options) {
     if (!status.ok()) return status.error();
   }
   if (options.over != "fake") {
-    // A real member takes tens of jobs a second: a thirtieth of the backlog is long enough.
+    // A real member takes tens of jobs a second, so a thirtieth of the backlog is enough.
     const std::size_t jobs = std::max<std::size_t>(1, options.jobs / 30);
     const Status status =
         Measure(options, {"a real member", jobs, 0, 0.7}, BenchMembers::Real(1, 40), &figures);

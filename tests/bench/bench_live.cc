@@ -1,3 +1,5 @@
+// Benchmark: many jobs that run at the same time on 20 fake members; the daemon's memory, and how
+// long it needs after a kill -9 until it is steady.
 #include <chrono>
 #include <thread>
 
@@ -12,7 +14,8 @@ namespace {
 
 constexpr double kPatience = 900;  // seconds
 constexpr int kMembers = 20;
-constexpr int kSettle = 15;  // seconds: the allocator gives back what recovery needed
+// Seconds in which the allocator gives back the memory that recovery needed.
+constexpr int kSettle = 15;
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -46,7 +49,7 @@ Result<std::vector<Figure>> BenchLive(const BenchOptions& options) {
   status = WaitForMembers(server, kMembers);
   if (status.ok()) status = WaitForRunning(server, options.live, kPatience);
   if (!status.ok()) return status.error();
-  // The first new job is placed when recovery is over, and dispatched when members answer.
+  // The first new job is placed when recovery is over, and dispatched when its member answers.
   auto job = server.CallUntilTaken("POST", "/v1/namespaces/bench/jobs", Endless("after"));
   if (!job.ok()) return job.error();
   status = WaitForRunning(server, options.live + 1, kPatience);

@@ -1,4 +1,6 @@
-// One of Kueue's own loads, in real time, through a whole daemon with a member that only sleeps.
+// Benchmark: one of Kueue's loads in real time through a whole daemon, with a simulated member
+// whose jobs only sleep. Jobs are sent at their arrival times (load_sender.h); the run ends when no
+// job waits, starts or runs. The figures come from the jobs' own times and from the accounting.
 
 #include <algorithm>
 #include <chrono>
@@ -22,11 +24,11 @@ struct OneRun {
   double elapsed = 0;
   double late_p99 = 0;
   double daemon_cpu = 0, postgres_cpu = 0, generator_cpu = 0;
-  double memory = 0;                    // MB, the daemon's, at the end
-  double admissions = 0;                // with those after evictions
-  double lowest_use = 1;                // of a queue's nominal quota, over the whole time
-  double thrown_away = 0;               // cpu seconds of attempts that were evicted
-  std::map<std::string, double> waits;  // mean by class, seconds
+  double memory = 0;                    // MB of the daemon at the end
+  double admissions = 0;                // including those after evictions
+  double lowest_use = 1;                // the lowest use of a queue's nominal quota
+  double thrown_away = 0;               // CPU seconds of attempts that were evicted
+  std::map<std::string, double> waits;  // mean by class, in seconds
 };
 
 Result<bool> AnyIn(const Server& server, const char* state) {
@@ -36,7 +38,8 @@ Result<bool> AnyIn(const Server& server, const char* state) {
   return page->find("\"id\"") != std::string::npos;
 }
 
-// Until no job waits, starts or runs.
+// Waits until no job waits, starts or runs. The states are asked for twice, since a job may move
+// back while the others are asked for.
 Status WaitForEnd(const Server& server, double begin) {
   for (const char* state : {"Pending", "Admitted", "Running", "Pending", "Admitted", "Running"}) {
     for (;;) {
@@ -70,7 +73,7 @@ const JobClass* ClassOf(const ReferenceLoad& load, std::string_view job_name) {
   return one == load.classes.end() ? nullptr : &*one;
 }
 
-// What the jobs' own times say.
+// Reads waits, admissions and the end of the run from the jobs' own times.
 Status ReadJobs(const Server& server, const ReferenceLoad& load, OneRun* run) {
   auto page = server.Call("GET",
                           "/v1/jobs?namespace=bench&limit=200000&fields=name,clusterQueue,state,"
@@ -78,7 +81,7 @@ Status ReadJobs(const Server& server, const ReferenceLoad& load, OneRun* run) {
   if (!page.ok()) return page.error();
   const auto parsed = ParseJson(*page);
   if (!parsed.ok()) return parsed.error();
-  std::map<std::string, std::pair<double, double>> waits;  // sum, jobs
+  std::map<std::string, std::pair<double, double>> waits;  // sum, number of jobs
   std::map<std::string, double> used;
   for (const json::value& item : parsed->at("items").as_array()) {
     const json::object& job = item.as_object();
@@ -106,7 +109,7 @@ Status ReadJobs(const Server& server, const ReferenceLoad& load, OneRun* run) {
   return Done{};
 }
 
-// What attempts that did not succeed held, for how long.
+// Adds up what attempts that did not succeed have held, and for how long.
 Status ReadThrownAway(const Server& server, const ReferenceLoad& load, OneRun* run) {
   std::string token;
   do {

@@ -17,7 +17,7 @@ std::string FreshDirectory() {
   return mkdtemp(pattern.data());
 }
 
-// Standard output of a shell command; "" if it failed.
+// The standard output of a shell command; "" if it failed.
 std::string Output(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return "";

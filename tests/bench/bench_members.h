@@ -1,5 +1,5 @@
-// BenchMembers: Kubernetes members for a benchmark: fake ones in this process, or real clusters of
-// tests/kubebed. Ended with the benchmark.
+// BenchMembers: the Kubernetes members of a benchmark: fake ones in this process, or real clusters
+// of tests/kubebed. They end with the benchmark.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,12 @@ class BenchMembers {
  public:
   /// `count` fake members with `nodes` nodes each, on two threads.
   static Result<std::unique_ptr<BenchMembers>> Fake(int count, int nodes);
-  /// Real ones. Errors: the bed cannot be built or started.
+  /// Real clusters. Errors: kubebed cannot be built or started.
   static Result<std::unique_ptr<BenchMembers>> Real(int count, int nodes);
   virtual ~BenchMembers() = default;
 
   const std::vector<MemberTarget>& targets() const { return targets_; }
-  /// Flags that tell musterd of them; `fast`: one create instead of two steps.
+  /// The flags that make them members of musterd; `fast`: one create instead of two steps.
   std::vector<std::string> Flags(bool fast) const;
 
  protected:

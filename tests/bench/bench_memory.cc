@@ -1,5 +1,5 @@
-// What a pending job takes of the daemon's memory with every index counted: a musterd of its own is
-// given jobs that no quota serves, and its resident memory is read before and after.
+// Benchmark: the memory that a pending job takes in the daemon with all its indices. A musterd of
+// its own gets jobs that no quota can serve; its resident memory is read before and after.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kBatch = 1000;
 constexpr int kQuietSeconds = 12;  // jemalloc gives pages back after ten
 
-// Until the daemon has nothing to do any more: reasons are told to all jobs of a class, rows are
-// written.
+// Waits until the daemon has used hardly any CPU for some seconds: by then all jobs have their
+// reasons, and all rows are written.
 Status AwaitIdle(const Server& server) {
   int quiet = 0;
   double before = server.Cpu().daemon;
@@ -46,10 +46,11 @@ Result<std::vector<Figure>> BenchMemory(const BenchOptions& options) {
                 {"--simulated-cluster=sim,cpu=1000,memory=1000Ti,run-time-ms=1000"});
   auto started = server.Start();
   if (!started.ok()) return started.error();
-  // Less than one job wants: all wait with the sentence that says so.
+  // Less than one job needs, so all jobs wait with the reason that says so.
   auto applied = server.Call("POST", "/v1/apply", QueueManifests("500m", false));
   if (!applied.ok()) return applied.error();
-  Status status = SubmitPending(server, kBatch, "warm-");  // buffers and caches
+  // The first jobs fill buffers and caches, which must not count.
+  Status status = SubmitPending(server, kBatch, "warm-");
   if (status.ok()) status = AwaitIdle(server);
   if (!status.ok()) return status.error();
   const auto before = static_cast<double>(server.ResidentBytes());
@@ -59,7 +60,8 @@ Result<std::vector<Figure>> BenchMemory(const BenchOptions& options) {
   const auto after = static_cast<double>(server.ResidentBytes());
   const std::string count = std::to_string(options.big);
   const double bar =
-      options.big >= 1'000'000 ? 1.2 : 0;  // with fewer what the daemon itself takes counts
+      // With fewer jobs the daemon's own memory weighs too much.
+      options.big >= 1'000'000 ? 1.2 : 0;
   return std::vector<Figure>{
       {"daemon resident with " + count + " pending jobs", after / 1e6, "MB", 0, true,
        "without PostgreSQL"},

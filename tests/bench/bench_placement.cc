@@ -1,3 +1,7 @@
+// Benchmark: choosing a member for a job. MeasureDecisions (place_decision.h) times single
+// decisions; MeasureRate sends jobs to a daemon with many members, with a placement for each job,
+// with one for their namespace, and without; MeasureSpread says how evenly a burst of jobs is
+// spread over members of unequal size.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -15,11 +19,11 @@ namespace {
 
 constexpr double kPatience = 300;  // seconds
 constexpr std::size_t kSenders = 4;
-constexpr std::size_t kDocuments = 1000;  // in one request
+constexpr std::size_t kDocuments = 1000;  // of one request
 constexpr double kAppliedBar = 1000, kSpreadBar = 1.05;
-constexpr double kSpreadRoom = 1.2;  // times what the jobs need
+constexpr double kSpreadRoom = 1.2;  // times the room that the jobs need
 
-// What the guide says of its jobs.
+// The policy of the fleet guide.
 constexpr const char* kGuidePolicy =
     R"({"placementType":"PickN","numberOfClusters":1,"affinity":{"clusterAffinity":{)"
     R"("preferredDuringSchedulingIgnoredDuringExecution":[)"
@@ -41,7 +45,7 @@ std::string SpecOf(const std::string& selector, const std::string& policy) {
          R"("applyStrategy":{"whenToApply":"IfNotDrifted"}},"revisionHistoryLimit":15}})";
 }
 
-// Of one job.
+// A ResourcePlacement for one job.
 std::string OwnPlacement(const std::string& job) {
   return R"({"apiVersion":")" + std::string(kPlacementVersion) +
          R"(","kind":"ResourcePlacement","metadata":{"name":")" + job +
@@ -50,14 +54,14 @@ std::string OwnPlacement(const std::string& job) {
                 kGuidePolicy);
 }
 
-// Of namespace bench with its jobs.
+// A ClusterResourcePlacement for namespace bench with its jobs.
 std::string NamespacePlacement(const std::string& policy) {
   return R"({"apiVersion":")" + std::string(kPlacementVersion) +
          R"(","kind":"ClusterResourcePlacement","metadata":{"name":"bench"},)" +
          SpecOf(R"({"group":"","version":"v1","kind":"Namespace","name":"bench"})", policy);
 }
 
-// Cores of members with these weights that have `total` together.
+// The cores of members with these weights, `total` in all.
 std::vector<std::int64_t> Capacities(const std::vector<std::int64_t>& weights, double total) {
   const auto all = static_cast<double>(std::accumulate(weights.begin(), weights.end(), 0LL));
   std::vector<std::int64_t> cores;
@@ -66,7 +70,7 @@ std::vector<std::int64_t> Capacities(const std::vector<std::int64_t>& weights, d
   return cores;
 }
 
-// member-1, member-2, ...: nothing ends there.
+// Flags for member-1, member-2, and so on, whose jobs run for a day.
 std::vector<std::string> MemberFlags(const std::vector<std::int64_t>& cores) {
   std::vector<std::string> flags;
   for (std::size_t i = 0; i < cores.size(); ++i) {
@@ -91,7 +95,7 @@ std::size_t PartOf(std::size_t jobs, std::size_t sender) {
   return jobs / kSenders + (sender < jobs % kSenders ? 1 : 0);
 }
 
-// Sent by several clients at once; seconds until all run.
+// Sends the jobs by several clients at the same time; returns the seconds until all run.
 Result<double> SubmitAndWait(const Server& server, std::size_t jobs) {
   std::vector<Status> statuses(kSenders, Status(Done{}));
   const double begun = Now();
@@ -110,7 +114,7 @@ Result<double> SubmitAndWait(const Server& server, std::size_t jobs) {
   return Now() - begun;
 }
 
-// So many jobs say that a policy chose their member.
+// Checks in the database that a policy chose the members of exactly so many jobs.
 Status CheckGoverned(const Server& server, std::size_t jobs) {
   auto url = server.PostgresUrl();
   if (!url.ok()) return url.error();
@@ -122,7 +126,7 @@ Status CheckGoverned(const Server& server, std::size_t jobs) {
   return Internal((*rows)[0][0] + " jobs were placed by a policy, not " + std::to_string(jobs));
 }
 
-// A ResourcePlacement for each job, before the jobs; seconds.
+// Applies a ResourcePlacement for each job, before the jobs are sent; returns the seconds.
 Result<double> ApplyOwn(const Server& server, std::size_t jobs) {
   std::vector<std::string> bodies;
   std::size_t documents = 0;
@@ -141,7 +145,7 @@ Result<double> ApplyOwn(const Server& server, std::size_t jobs) {
   return Now() - begun;
 }
 
-// The same one by one, as kubectl does; a second.
+// Applies placements one by one, as kubectl does; returns the number in a second.
 Result<double> ApplyOneByOne(const Server& server, double seconds) {
   LoadOptions load;
   load.port = server.port();
@@ -159,7 +163,8 @@ Result<double> ApplyOneByOne(const Server& server, double seconds) {
 
 using Samples = std::map<std::string, std::vector<double>>;
 
-// All jobs over `members` unequal members that have three times the room; `by` is who governs them.
+// Sends all jobs to unequal members that have three times the room. `by` says which placement
+// governs the jobs: their "own", one of their "namespace", or "none".
 Status MeasureRate(const BenchOptions& options, const std::string& by, Samples* out) {
   std::vector<std::int64_t> weights;
   for (int i = 0; i < options.members; ++i) weights.push_back(1 + i * 7 % 10);
@@ -212,7 +217,8 @@ void AddRates(const BenchOptions& options, const Samples& samples, std::vector<F
   out->push_back({"  CPU of musterd a job", median("none cpu"), "ms", 0, true, ""});
 }
 
-// The largest part of the jobs that a member has over its part of the cores.
+// How uneven the jobs are spread: the largest of (a member's part of the jobs) / (its part of the
+// cores).
 double Excess(const std::vector<std::int64_t>& cores, const std::vector<std::int64_t>& jobs) {
   const auto sum = [](const std::vector<std::int64_t>& of) {
     return static_cast<double>(std::accumulate(of.begin(), of.end(), 0LL));
@@ -225,7 +231,7 @@ double Excess(const std::vector<std::int64_t>& cores, const std::vector<std::int
   return most;
 }
 
-// What a policy that always takes the member with the most free cores comes to.
+// The Excess of a policy that always takes the member with the most free cores.
 double ExcessOfLargest(const std::vector<std::int64_t>& cores, std::size_t jobs) {
   std::vector<std::int64_t> placed(cores.size());
   for (std::size_t job = 0; job < jobs; ++job) {
@@ -250,7 +256,7 @@ Result<std::vector<std::int64_t>> JobsByMember(const Server& server, std::size_t
   return jobs;
 }
 
-// All jobs at once onto members of 1:2:3:4.
+// Sends all jobs at once to members whose cores are as 1:2:3:4.
 Result<Figure> MeasureSpread(const BenchOptions& options, const std::string& name,
                              const std::string& policy) {
   const auto cores = Capacities({1, 2, 3, 4}, static_cast<double>(options.jobs) * kSpreadRoom);

@@ -1,3 +1,5 @@
+// Benchmark: squeue over a deep queue of pending jobs, single gets in the meantime, and the
+// daemon's memory.
 #include <sys/wait.h>
 
 #include <chrono>
@@ -23,7 +25,7 @@ Result<double> TimeSqueue(const Server& server, const std::string& arguments) {
   return Now() - begun;
 }
 
-// Latencies of single gets by one client, with a pause between them, while `busy` runs.
+// The latencies of single gets by one client, with a pause between them, while `busy` runs.
 std::vector<double> GetsDuring(const Server& server, const std::function<void()>& busy) {
   std::vector<double> seconds;
   std::jthread reader([&](std::stop_token stop) {

@@ -1,3 +1,5 @@
+// Benchmark: kills the daemon again and again under eight submitting clients, every other time
+// together with its PostgreSQL, and compares the list of jobs with the acknowledged submissions.
 #include <chrono>
 #include <map>
 #include <random>
@@ -12,7 +14,7 @@
 namespace muster::bench {
 namespace {
 
-// Every job of the namespace: how often each name stands in the list.
+// How often each name is in the list of the namespace's jobs.
 Result<std::map<std::string, int>> Names(const Server& server) {
   std::map<std::string, int> names;
   std::string token;
@@ -41,7 +43,8 @@ Result<std::vector<Figure>> BenchRecover(const BenchOptions& options) {
   if (!applied.ok()) return applied.error();
   std::set<std::string> acknowledged;
   std::vector<double> ready;
-  std::mt19937 random(20260101);  // the moments are random, the sequence of a run is not
+  // The moments of the kills are random, but the same in every run.
+  std::mt19937 random(20260101);
   for (int kill = 0; kill < options.kills; ++kill) {
     LoadResult load;
     {
@@ -51,8 +54,8 @@ Result<std::vector<Figure>> BenchRecover(const BenchOptions& options) {
         load_options.connections = 8;
         load_options.seconds = 30;
         load_options.remember = true;
-        load_options.make = [kill](std::size_t i, std::string* name, std::string* path,
-                                   std::string* body) {
+        load_options.make =
+            [kill](std::size_t i, std::string* name, std::string* path, std::string* body) {
           *name = "k" + std::to_string(kill) + "-" + std::to_string(i);
           *path = "/v1/namespaces/bench/jobs";
           *body = JobManifest(*name);
@@ -61,7 +64,8 @@ Result<std::vector<Figure>> BenchRecover(const BenchOptions& options) {
       });
       std::this_thread::sleep_for(
           std::chrono::milliseconds(200 + static_cast<int>(random() % 1000)));
-      server.Kill(kill % 2 == 0);  // every other time PostgreSQL is killed as well
+      // Every other time PostgreSQL is killed as well.
+      server.Kill(kill % 2 == 0);
     }
     acknowledged.insert(load.acknowledged.begin(), load.acknowledged.end());
     auto seconds = server.Start();

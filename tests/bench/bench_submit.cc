@@ -1,3 +1,5 @@
+// Benchmark: durable submission over REST, in batches and by sbatch processes, beside plain SQL
+// clients that insert the same rows into the same PostgreSQL.
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -11,7 +13,7 @@
 #include "tests/bench/server.h"
 #include "tests/bench/sql_ceiling.h"
 
-extern char** environ;  // NOLINT: what the spawned sbatch inherits
+extern char** environ;  // NOLINT: the environment of the spawned sbatch
 
 namespace muster::bench {
 namespace {
@@ -53,7 +55,7 @@ struct ProcessRate {
   double per_second = 0, cpu_ms = 0;
 };
 
-// sbatch as a process, one after another; CPU of the processes alone.
+// Runs sbatch processes one after another; their CPU time is that of the processes alone.
 Result<ProcessRate> RunSbatch(const Server& server, int count) {
   setenv("MUSTER_URL", server.url().c_str(), 1);
   setenv("MUSTER_NAMESPACE", "bench", 1);

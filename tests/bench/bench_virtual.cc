@@ -1,4 +1,4 @@
-// Kueue's own loads on the virtual clock: what decisions alone cost.
+// Benchmark: Kueue's loads on the virtual clock, which measures decisions alone.
 #include "schedd/simulate/simulator.h"
 #include "tests/bench/benchmarks.h"
 #include "tests/bench/cpu_timer.h"

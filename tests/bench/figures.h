@@ -1,4 +1,5 @@
-// Figures: what a benchmark prints, as a table or as JSON, each beside the ceiling of the same run.
+// Figures: the results of a benchmark, printed as a table or as JSON, each beside the ceiling of
+// the same run.
 #pragma once
 
 #include <string>
@@ -10,19 +11,19 @@ struct Figure {
   std::string name;
   double value = 0;
   std::string unit;
-  double bar = 0;  // 0: none
+  double bar = 0;  // 0: no bar
   bool bar_is_maximum = false;
-  std::string beside;  // what it is compared with, in words; "" if nothing
+  std::string beside;  // what it is compared with; "" if nothing
 };
 
-/// Latencies in seconds; sorts in place.
+/// The value below which this fraction of the samples lies. Sorts in place.
 double Percentile(std::vector<double>* samples, double fraction);
 double Median(std::vector<double> values);
 
-/// CPU seconds of this process so far, with all its threads.
+/// CPU seconds of this process so far, of all its threads.
 double OwnCpu();
 
-/// Prints everything with the machine it ran on; to stdout.
+/// Prints the figures and the machine to stdout.
 void Print(const std::string& benchmark, const std::vector<Figure>& figures, bool json);
 
 }  // namespace muster::bench

@@ -8,12 +8,12 @@
 
 namespace muster::bench {
 
-/// A connected socket without Nagle's delay; -1 if there is no connection.
+/// A connected socket without Nagle's delay; -1 if it cannot connect.
 int Dial(int port);
-/// Bytes of the whole answer at the start of `in`; 0 while it is incomplete.
+/// The size of the complete answer at the start of `in`; 0 while it is incomplete.
 std::size_t AnswerSize(const std::string& in);
 
-/// Not thread-safe; blocks.
+/// Blocking. Not thread-safe.
 class HttpClient {
  public:
   explicit HttpClient(int port) : port_(port) {}
@@ -21,8 +21,8 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  /// The body of the answer. Errors: status over 299, or the connection broke (the next call makes
-  /// a new one).
+  /// The body of the answer. Errors: a status over 299, or the connection broke; the next call
+  /// connects again.
   Result<std::string> Call(const std::string& method, const std::string& path,
                            const std::string& body = "");
 

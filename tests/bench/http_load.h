@@ -1,4 +1,5 @@
-// HttpLoad: N keep-alive connections, each sending its next request when the last was answered.
+// HttpLoad: N keep-alive connections, each of which sends its next request when the last one is
+// answered.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@ struct LoadResult {
   std::size_t answered = 0;  // 2xx
   std::size_t refused = 0;   // other answers
   double seconds = 0;
-  std::vector<double> latencies;          // of the 2xx, seconds
-  std::vector<std::string> acknowledged;  // request names answered 2xx, if `remember`
+  std::vector<double> latencies;          // seconds of each answer in 200..299
+  std::vector<std::string> acknowledged;  // names of requests that were answered 2xx, if `remember`
   std::string first_refusal;
   double rate() const { return seconds > 0 ? static_cast<double>(answered) / seconds : 0; }
 };
@@ -25,11 +26,11 @@ struct LoadOptions {
   double seconds = 0;
   bool remember = false;
   std::string method = "POST";
-  /// Path and body of request number `i`, and its name.
+  /// Sets the name, path and body of request number `i`.
   std::function<void(std::size_t i, std::string* name, std::string* path, std::string* body)> make;
 };
 
-/// One epoll thread; a connection that the server drops ends its part of the load.
+/// One epoll thread. A connection that the server closes sends no more requests.
 LoadResult RunLoad(const LoadOptions& options);
 
 }  // namespace muster::bench

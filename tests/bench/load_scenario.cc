@@ -19,15 +19,15 @@ std::string QueueName(std::int32_t cohort, std::int32_t queue) {
 std::shared_ptr<const TopologyRequest> TopologyOf(const JobClass& one) {
   auto request = std::make_shared<TopologyRequest>();
   switch (one.wanted) {
-    case Wanted::kAnywhere:
+    case RackRequest::kAnywhere:
       return nullptr;
-    case Wanted::kRackRequired:
+    case RackRequest::kRackRequired:
       request->required = kRack;
       break;
-    case Wanted::kRackPreferred:
+    case RackRequest::kRackPreferred:
       request->preferred = kRack;
       break;
-    case Wanted::kSlicesInRacks:
+    case RackRequest::kSlicesInRacks:
       request->slice_required = kRack;
       request->slice_size = one.slice_size;
       break;

@@ -1,4 +1,4 @@
-// Kueue's own loads as scenarios for the virtual clock, and a world of queues to fill.
+// Kueue's loads as scenarios for the virtual clock, and builders for a world of queues.
 #pragma once
 
 #include <memory>
@@ -9,20 +9,20 @@
 
 namespace muster::bench {
 
-/// What a job class asks for; shared by all its jobs.
+/// The pod sets of a job class; all its jobs share them.
 PodSetsPtr PodSetsOf(const JobClass& job_class);
-/// Queues, flavor, topology and machines of a load, without jobs.
+/// Queues, flavor, topology and machines of a load, without its jobs.
 std::shared_ptr<ConfigView> ConfigOf(const ReferenceLoad& load);
-/// All of it; the clock starts at kScenarioStart.
+/// The whole load; the clock starts at kScenarioStart.
 simulate::Scenario ScenarioOf(const ReferenceLoad& load);
 
 inline constexpr WallTime kScenarioStart{1'700'000'000 * kMicrosPerSecond};
 
-/// A ClusterQueue of one flavor "bench" and one resource cpu, with a LocalQueue of its name in
-/// namespace "bench".
+/// Adds a ClusterQueue with one flavor "bench" and one resource cpu, and a LocalQueue of its name
+/// in namespace "bench".
 void AddQueue(ConfigView* config, const std::string& name, const std::string& cohort,
               std::int64_t nominal, std::int64_t borrowing);
-/// A pending job that wants `cpu` thousandths.
+/// A pending job that needs `cpu` thousandths of a CPU.
 std::shared_ptr<JobRecord> MakeJob(std::int64_t id, const std::string& queue, std::int32_t priority,
                                    PodSetsPtr pod_sets, WallTime submitted);
 

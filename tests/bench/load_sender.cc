@@ -1,3 +1,6 @@
+// Sends the jobs of a load at their arrival times. The caller's thread sleeps until the next
+// arrival and queues a batch of all jobs that arrive at that instant (at most 250); four threads
+// with a connection each send the batches, so that a slow answer does not delay the next arrivals.
 #include "tests/bench/load_sender.h"
 
 #include <algorithm>
@@ -42,7 +45,7 @@ class Sender {
     changed_.notify_all();
   }
 
-  // One connection, until there is nothing more to send.
+  // Runs on the thread of one connection until no batch is left.
   void Run() {
     HttpClient client(port_);
     for (Batch batch; Next(&batch);) {
@@ -65,7 +68,7 @@ class Sender {
   }
 
  private:
-  // A problem of one job is within an answer of 200.
+  // Jobs of a batch are refused within an answer of 200; such a job has a "detail".
   static Status AllTaken(const std::string& answer) {
     const auto problem = answer.find(R"("detail":)");
     if (problem == std::string::npos) return Done{};
@@ -84,7 +87,7 @@ class Sender {
   const ReferenceLoad& load_;
   const int port_;
   const double begin_;
-  std::mutex mutex_;  // guards everything below
+  std::mutex mutex_;  // guards all members below
   std::condition_variable changed_;
   std::deque<Batch> batches_;
   bool ended_ = false;

@@ -1,5 +1,5 @@
-// LoadSender: sends jobs at their arrival times, as jobs:batch requests of all that is due, over a
-// few connections, so that a slow answer does not hold up the next arrivals.
+// Sends the jobs of a load at their arrival times: all jobs that are due in one jobs:batch request,
+// over several connections, so that a slow answer does not delay the next arrivals.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 namespace muster::bench {
 
 struct SendResult {
-  std::vector<double> lateness;  // of each job: answered that long after its arrival time, seconds
+  std::vector<double> lateness;  // of each job: seconds between its arrival time and its answer
 };
 
-/// Blocks until everything is answered. `begin` is the load's time zero on the steady clock, in
-/// seconds. Errors: a request, or one job of it, is refused.
+/// Blocks until every request is answered. `begin` is the load's time zero on the steady clock, in
+/// seconds. Errors: a request or a job in it is refused.
 Result<SendResult> SendLoad(const ReferenceLoad& load, int port, double begin);
 
-/// The steady clock, in seconds.
+/// The time of the steady clock, in seconds.
 double SteadySeconds();
 
 }  // namespace muster::bench

@@ -73,13 +73,13 @@ std::string TopologyAnnotations(const JobClass& one) {
   const std::string key = R"("kueue.x-k8s.io/podset-)";
   const std::string rack = std::string(R"(":")") + kRack + '"';
   switch (one.wanted) {
-    case Wanted::kAnywhere:
+    case RackRequest::kAnywhere:
       return "";
-    case Wanted::kRackRequired:
+    case RackRequest::kRackRequired:
       return key + "required-topology" + rack;
-    case Wanted::kRackPreferred:
+    case RackRequest::kRackPreferred:
       return key + "preferred-topology" + rack;
-    case Wanted::kSlicesInRacks:
+    case RackRequest::kSlicesInRacks:
       return key + "slice-required-topology" + rack + "," + key + R"(slice-size":")" +
              std::to_string(one.slice_size) + '"';
   }

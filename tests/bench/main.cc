@@ -1,4 +1,4 @@
-// muster-bench: submit, schedule, query, recover. Each prints its figures, the machine, and the
+// muster-bench: one subcommand for each benchmark. Each prints its figures, the machine, and the
 // ceiling or bar.
 #include <CLI/CLI.hpp>
 #include <cstdio>

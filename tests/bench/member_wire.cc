@@ -30,7 +30,7 @@ Error Broke(const char* what, const error_code& failed) {
   return Unavailable(std::string(what) + ": " + failed.message());
 }
 
-// Hands over whole lines and keeps the rest.
+// Hands over complete lines and keeps the rest.
 void Lines(std::string* pending, const std::function<void(std::string_view)>& line) {
   std::size_t begin = 0;
   for (auto end = pending->find('\n'); end != std::string::npos; end = pending->find('\n', begin)) {
@@ -51,7 +51,7 @@ Result<MemberTarget> LoadTarget(const std::string& kubeconfig) {
   return target;
 }
 
-// Either a plain socket or TLS over it.
+// A plain socket, or TLS over it.
 struct MemberWire::Connection {
   asio::io_context io;
   asio::ssl::context context{asio::ssl::context::tls_client};

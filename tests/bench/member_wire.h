@@ -1,6 +1,6 @@
-// MemberWire: a plain client of one member's API server: one keep-alive connection, one request at
-// a time. What muster-bench compares with, so it shares nothing with backends/k8s but the
-// kubeconfig.
+// MemberWire: a plain client of one member's API server with one keep-alive connection and one
+// request at a time. muster-bench compares Muster with it, so it shares nothing with backends/k8s
+// but the kubeconfig.
 #pragma once
 
 #include <functional>
@@ -19,10 +19,11 @@ struct MemberTarget {
   bool tls = false;
 };
 
-/// Reads a kubeconfig whose user has a token. kInvalidArgument or kNotFound with one sentence.
+/// Reads a kubeconfig whose user has a token. Errors (kInvalidArgument, kNotFound) have one
+/// sentence.
 Result<MemberTarget> LoadTarget(const std::string& kubeconfig);
 
-/// Not thread-safe, but for Abort; blocks.
+/// Blocking. Not thread-safe but for Abort.
 class MemberWire {
  public:
   explicit MemberWire(MemberTarget target);
@@ -30,14 +31,14 @@ class MemberWire {
   MemberWire(const MemberWire&) = delete;
   MemberWire& operator=(const MemberWire&) = delete;
 
-  /// The body of the answer. Errors: status over 299, or the connection broke (the next call makes
-  /// a new one).
+  /// The body of the answer. Errors: a status over 299, or the connection broke; the next call
+  /// connects again.
   Result<std::string> Call(const std::string& method, const std::string& path,
                            const std::string& body = "",
                            const std::string& content_type = "application/json");
-  /// Gives every line of the answer to `line` until the server ends it or Abort is called.
+  /// Gives each line of the answer to `line` until the server ends it or Abort is called.
   Status Follow(const std::string& path, const std::function<void(std::string_view)>& line);
-  /// Ends a Follow, and any call after it; from any thread.
+  /// Ends a Follow and any later call; from any thread.
   void Abort();
 
  private:
@@ -45,7 +46,7 @@ class MemberWire {
   Status Connect();
   void Disconnect();
   MemberTarget target_;
-  std::mutex mutex_;      // guards what follows against Abort
+  std::mutex mutex_;  // guards the members below against Abort
   bool aborted_ = false;
   std::unique_ptr<Connection> connection_;
 };

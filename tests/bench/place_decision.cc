@@ -1,3 +1,9 @@
+// Measures what it costs to choose a member for one job, without daemon and database.
+//
+// A Fleet has 100 unequal members, 1,000 ResourcePlacements with the policy of the fleet guide, and
+// room for 4,000 running jobs. Jobs arrive one after another; from the 4,001st on the oldest ends
+// for each new one, so the load stays the same. Each decision is timed twice: by the CPU time of
+// the thread, which the bar is for, and by the clock.
 #include "tests/bench/place_decision.h"
 
 #include <chrono>
@@ -15,16 +21,18 @@ namespace muster::bench {
 namespace {
 
 constexpr std::int64_t kDecisions = 20'000;
-constexpr std::int64_t kLive = 4'000;        // jobs that hold room; the oldest then ends
-constexpr std::int64_t kPlacements = 1'000;  // a job goes by each of them in turn
+// Jobs that hold room at the same time; then the oldest ends for each new one.
+constexpr std::int64_t kLive = 4'000;
+// The jobs use these placements in turn.
+constexpr std::int64_t kPlacements = 1'000;
 constexpr std::int64_t kMembers = 100;
 constexpr std::int64_t kCpu = 1000;
 constexpr std::int64_t kGi = std::int64_t{1} << 30;
 constexpr std::int64_t kMachineCpus = 64;
 constexpr const char* kQueue = "bench";
 
-// Members of 1 to 100 machines' worth of cpu, in no order, with memory in three proportions; their
-// machines are told, in three groups.
+// A member with the CPUs of 1 to 100 machines (in no order of size) and one of three proportions of
+// memory. It reports its machines in three groups.
 core::ClusterView MemberView(std::int64_t number) {
   const std::int64_t machines = 1 + number * 37 % kMembers;
   const std::int64_t memory_of_cpu = (2 + number % 3 * 2) * kGi;
@@ -52,7 +60,7 @@ core::ClusterView MemberView(std::int64_t number) {
   return view;
 }
 
-// A ResourcePlacement with the policy of the guide.
+// A ResourcePlacement for one job with the policy of the fleet guide.
 PlacementPtr GuidePlacement(const std::string& job) {
   ResourceSelector selector;
   selector.group = "batch";
@@ -74,10 +82,10 @@ PlacementPtr GuidePlacement(const std::string& job) {
 
 struct Costs {
   std::vector<double> cpu, wall;  // seconds of each decision
-  std::set<std::string> picked;   // members
+  std::set<std::string> picked;   // the members that got a job
 };
 
-/// A fleet on which jobs come and go one by one.
+// A fleet on which jobs start and end one by one.
 class Fleet {
  public:
   Fleet() {
@@ -97,7 +105,7 @@ class Fleet {
     snapshot_.now = kScenarioStart;
   }
 
-  /// Looking for what governs the job, and Place.
+  // Times finding the placement that governs the job, and Place.
   Result<Costs> PlaceAll() {
     return Run([this](const JobPtr& job) {
       const core::PlacementAsk ask =
@@ -112,7 +120,7 @@ class Fleet {
     });
   }
 
-  /// A cycle with the job as its only head: gates, quota, flavors, placement.
+  // Times a whole cycle with the job as its only head: gates, quota, flavors, placement.
   Result<Costs> DecideAll() {
     core::CycleCache cache;
     core::CycleInput input;
@@ -156,7 +164,7 @@ class Fleet {
   template <class Decision>
   Result<Costs> Run(const Decision& decide) {
     Costs costs;
-    std::deque<std::string> live;  // where jobs run, the oldest first
+    std::deque<std::string> live;  // the members of the running jobs, the oldest first
     for (std::int64_t i = 0; i < kLive + kDecisions; ++i) {
       const auto job = MakeJob(i + 1, kQueue, 0, pod_sets_, kScenarioStart);
       job->name = NameOf(i);
@@ -168,7 +176,8 @@ class Fleet {
       if (cluster.empty()) return Internal("no member was found for " + job->name);
       Charge(cluster, 1);
       live.push_back(cluster);
-      if (i < kLive) continue;  // until then the fleet fills
+      // The first jobs only fill the fleet.
+      if (i < kLive) continue;
       Charge(live.front(), -1);
       live.pop_front();
       costs.cpu.push_back(spent);

@@ -1,4 +1,4 @@
-// What it takes to choose a member cluster for one job, without daemon and database.
+// Measures what it costs to choose a member cluster for one job, without daemon and database.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace muster::bench {
 
-/// One job after another over 100 unequal members, each with a ResourcePlacement of its own that
-/// says what the guide's say: `core::Place` alone, then whole cycles. Errors: one found no member.
+/// Places one job after another on 100 unequal members. Each job has a ResourcePlacement with the
+/// policy of the fleet guide. Measures `core::Place` alone and then whole cycles. Errors: a job
+/// found no member.
 Result<std::vector<Figure>> MeasureDecisions();
 
 }  // namespace muster::bench

@@ -1,3 +1,6 @@
+// A plain client that creates copies of one Job of Muster's, for comparison. SampleJob reads a Job
+// from a member, removes everything that the member has added, and puts a mark in place of its
+// name; RunPlainLoad creates the copies over several connections.
 #include "tests/bench/plain_load.h"
 
 #include <atomic>
@@ -15,7 +18,8 @@ constexpr const char* kName = "@NAME@";
 
 std::string Jobs(const std::string& ns) { return "/apis/batch/v1/namespaces/" + ns + "/jobs"; }
 
-// What the job controller and the API server write into labels of a Job and its pods.
+// Removes the labels that the job controller and the API server write on a Job and its pods. The
+// copies belong to an instance "plain", so that no musterd adopts them.
 void DropGenerated(json::object* metadata) {
   auto* labels = metadata->if_contains("labels");
   if (labels == nullptr) return;
@@ -25,6 +29,7 @@ void DropGenerated(json::object* metadata) {
   if (labels->as_object().contains(kInstanceLabel)) labels->as_object()[kInstanceLabel] = "plain";
 }
 
+// The sample with the name of job number `i`, suspended if the options say so.
 std::string Named(const PlainOptions& options, std::size_t i) {
   std::string text = options.sample;
   const std::string name = options.prefix + std::to_string(i);
@@ -37,7 +42,8 @@ std::string Named(const PlainOptions& options, std::size_t i) {
   return text;
 }
 
-// By uid alone: no race with the job controller's first word about the object, so never twice.
+// Tests the uid only. The resource version changes with the job controller's first write to the
+// object, so a test of the version would sometimes fail and need a second request.
 Status Release(MemberWire* wire, const std::string& path, const std::string& made) {
   auto object = ParseJson(made);
   if (!object.ok()) return object.error();

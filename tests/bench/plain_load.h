@@ -1,5 +1,5 @@
-// PlainLoad: the objects that Muster made, made again by a client that does nothing else: what a
-// member can take.
+// PlainLoad: creates the same objects as Muster, by a client that does nothing else. It measures
+// how many objects a member can take.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace muster::bench {
 
-/// A Job as Muster made it, without what the member added, with a mark for its name and an instance
-/// that no Muster has.
+/// A Job as Muster created it, without the fields that the member added. A mark stands for its
+/// name, and its instance label is one that no musterd uses.
 Result<std::string> SampleJob(const MemberTarget& target, const std::string& ns);
 
 struct PlainOptions {
@@ -18,10 +18,12 @@ struct PlainOptions {
   std::string sample;  // of SampleJob
   std::size_t jobs = 0;
   int connections = 8;
-  bool suspended = false;  // a suspended create and a patch that releases it, instead of one create
+  /// true: a suspended create and a patch that releases it; false: one create.
+  bool suspended = false;
 };
 
-/// Makes the jobs PREFIX0, PREFIX1, ...; every connection sends its next when the last is answered.
+/// Creates the jobs PREFIX0, PREFIX1, and so on. Each connection sends its next request when the
+/// last one is answered.
 Status RunPlainLoad(const MemberTarget& target, const PlainOptions& options);
 
 }  // namespace muster::bench

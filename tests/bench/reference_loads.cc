@@ -1,3 +1,8 @@
+// The three loads of Kueue's own performance tests as data, and the quota bound of a load.
+//
+// The bound follows from three facts, tried for every instant t at which a job arrives: jobs that
+// arrive at t or later cannot begin before t; a cohort or queue cannot use more CPUs than its
+// quota; and a job is not divided. See the comment of BoundOf in the header.
 #include "tests/bench/reference_loads.h"
 
 #include <algorithm>
@@ -17,18 +22,20 @@ std::vector<JobClass> PlainClasses(const std::vector<std::size_t>& counts,
           {"large", counts[2], intervals[2], runs[2], 200, 1, 20 * kCpu}};
 }
 
-// The baseline's amounts, as gangs of 2, 4 and 8 pods that want racks in three ways.
+// The amounts of the baseline as gangs of 2, 4 and 8 pods. A third of each size requires one rack,
+// a third prefers one, a third wants slices within racks.
 std::vector<JobClass> GangClasses() {
   std::vector<JobClass> classes;
   const auto add = [&](const char* size, const std::vector<std::size_t>& counts, JobClass like) {
     const char* const ways[] = {"required", "preferred", "balanced"};
-    const Wanted wanted[] = {Wanted::kRackRequired, Wanted::kRackPreferred, Wanted::kSlicesInRacks};
+    const RackRequest wanted[] = {RackRequest::kRackRequired, RackRequest::kRackPreferred,
+                                  RackRequest::kSlicesInRacks};
     for (std::size_t i = 0; i < 3; ++i) {
       JobClass one = like;
       one.name = std::string(size) + "-" + ways[i];
       one.count = counts[i];
       one.wanted = wanted[i];
-      one.slice_size = wanted[i] == Wanted::kSlicesInRacks ? one.pods / 2 : 0;
+      one.slice_size = wanted[i] == RackRequest::kSlicesInRacks ? one.pods / 2 : 0;
       classes.push_back(one);
     }
   };
@@ -49,9 +56,9 @@ const std::vector<ReferenceLoad>& Loads() {
   return loads;
 }
 
-// A share of the load and what may work on it at once.
+// A part of the load, a cohort or a queue, and the CPUs that it can use at the same time.
 struct Part {
-  std::int64_t queues;  // how many queues' jobs
+  std::int64_t queues;  // the number of queues whose jobs belong to it
   std::int64_t cpu;     // thousandths
   const char* name;
 };
@@ -60,12 +67,15 @@ void Raise(QuotaBound* bound, double seconds, const std::string& from) {
   if (seconds > bound->seconds) *bound = {seconds, from};
 }
 
-// Jobs of a class in one queue that arrive at `t` or later: the i-th arrives at i intervals.
+// The number of jobs of a class in one queue that arrive at `t_ms` or later; the i-th arrives after
+// i intervals.
 std::int64_t LaterThan(const JobClass& one, std::int64_t t_ms) {
   const std::int64_t before = t_ms <= 0 ? 0 : (t_ms - 1) / one.interval_ms;
   return std::max<std::int64_t>(static_cast<std::int64_t>(one.count) - before, 0);
 }
 
+// Raises the bound by the jobs of `part` that arrive at `t_ms` or later: for each class alone by
+// the rounds that it needs, and for all classes by their sum of CPU seconds.
 void BoundFrom(const ReferenceLoad& load, const Part& part, std::int64_t t_ms, QuotaBound* bound) {
   const double t = static_cast<double>(t_ms) / 1000;
   double work = 0;  // cpu seconds
@@ -132,7 +142,7 @@ QuotaBound BoundOf(const ReferenceLoad& load) {
       {1, std::min(load.nominal + load.borrowing, cohort_cpu), "a queue"},
   };
   QuotaBound bound;
-  // Nothing but an arrival changes what is left, so only instants of arrivals matter.
+  // The remaining work only changes when a job arrives, so only those instants matter.
   for (const JobClass& one : load.classes) {
     for (std::size_t i = 1; i <= one.count; ++i) {
       const std::int64_t at_ms = static_cast<std::int64_t>(i) * one.interval_ms;

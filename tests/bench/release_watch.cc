@@ -1,3 +1,9 @@
+// Follows the Jobs of a namespace by the member's own watch, on a thread of its own.
+//
+// A watch ends when its time is over, when the API server closes it, or with an error. It is
+// continued at the last version seen; if that fails (410: the version is too old), a list gives the
+// present state and a new version. Events that only the list has shown are counted in lists(),
+// because their moments are late.
 #include "tests/bench/release_watch.h"
 
 #include <chrono>
@@ -22,7 +28,8 @@ ReleaseWatch::ReleaseWatch(const MemberTarget& target, const std::string& ns, st
       prefix_("\"name\":\"" + std::move(prefix)),
       watch_s_(watch_s),
       wire_(target) {
-  // What is there now is not waited for. If it cannot be listed the thread lists until it can.
+  // The Jobs that are there already are not of interest; only the version is. If the list fails,
+  // the thread repeats it.
   List(false);
   thread_ = std::jthread([this] { Run(); });
 }
@@ -39,17 +46,17 @@ void ReleaseWatch::Run() {
       continue;
     }
     too_old_ = false;
-    const Status ended =
-        wire_.Follow(path_ + "?watch=true&allowWatchBookmarks=true&timeoutSeconds=" +
-                         std::to_string(watch_s_) + "&resourceVersion=" + version_,
-                     [this](std::string_view line) { Hear(line); });
+    const Status ended = wire_.Follow(
+        path_ + "?watch=true&allowWatchBookmarks=true&timeoutSeconds=" + std::to_string(watch_s_) +
+            "&resourceVersion=" + version_,
+        [this](std::string_view line) { Hear(line); });
     if (stopping_) return;
     if (!ended.ok()) std::fprintf(stderr, "muster-bench: %s\n", ended.error().detail.c_str());
     if (!ended.ok() || too_old_) version_.clear();
   }
 }
 
-// True if it was answered; `hear`: what it holds is news.
+// Reads the version and, if `hear`, the objects of a list. False if the server did not answer.
 bool ReleaseWatch::List(bool hear) {
   const auto now = wire_.Call("GET", path_ + (hear ? "" : "?limit=1"));
   const auto page = now.ok() ? ParseJson(*now) : now.error();
@@ -65,7 +72,7 @@ bool ReleaseWatch::List(bool hear) {
   return true;
 }
 
-// Texts are searched and not parsed: the watch must cost little beside what is measured.
+// Searches the text instead of parsing it: the watch must cost little beside the measured program.
 void ReleaseWatch::Hear(std::string_view line) {
   constexpr std::string_view kError = "\"type\":\"ERROR\"", kVersion = "\"resourceVersion\":\"";
   if (line.substr(0, 32).find(kError) != std::string_view::npos) {
@@ -79,6 +86,7 @@ void ReleaseWatch::Hear(std::string_view line) {
   HearObject(line);
 }
 
+// Records the first time at which an object of the prefix is seen, seen unsuspended, seen complete.
 void ReleaseWatch::HearObject(std::string_view object) {
   const auto at = object.find(prefix_);
   if (at == std::string_view::npos) return;

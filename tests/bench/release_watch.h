@@ -1,6 +1,6 @@
-// ReleaseWatch: what a member's own watch tells of the Jobs that a benchmark made there, with the
-// moment at which each word arrived. A watch ends when its time is up and when its member thinks it
-// too slow: it is taken up again where it ended, or, where that is too long ago, after a list.
+// ReleaseWatch: the moments at which a member's watch reports that Jobs of a benchmark are created,
+// released and ended. The watch ends when its time is over or when the member finds it too slow. It
+// then continues at the last version; if that version is too old, after a list.
 #pragma once
 
 #include <atomic>
@@ -15,9 +15,10 @@
 
 namespace muster::bench {
 
+/// One thread and one connection.
 class ReleaseWatch {
  public:
-  /// Microseconds since 1970 at which the first word of each kind came; 0: not yet.
+  /// Microseconds since 1970 at which the first report of each kind arrived; 0 if none has.
   struct Moments {
     std::int64_t created = 0, released = 0, ended = 0;
   };
@@ -34,7 +35,7 @@ class ReleaseWatch {
   /// Microseconds since 1970 of the last release.
   std::int64_t last_release() const;
   std::unordered_map<std::string, Moments> jobs() const;
-  /// How often a list had to say what the watch did not: its moments are late.
+  /// How often a list reported what the watch had missed: the moments of those Jobs are late.
   std::size_t lists() const { return lists_; }
 
  private:
@@ -44,9 +45,9 @@ class ReleaseWatch {
   void HearObject(std::string_view object);
 
   const std::string path_;
-  const std::string prefix_;  // with what stands before it in an object: "name":"
+  const std::string prefix_;  // with the text that precedes it in an object: "name":"
   const int watch_s_;
-  std::string version_;  // told of up to here; the thread's own once it runs
+  std::string version_;  // the last version seen; only the thread uses it once it runs
   bool too_old_ = false;
   std::atomic<bool> stopping_ = false;
   std::atomic<std::size_t> lists_ = 0;

@@ -1,3 +1,7 @@
+// Starts a musterd in a fresh directory, talks to it, kills it and reads its costs from /proc. Its
+// PostgreSQL is found by the command lines of all processes: a postmaster's has the data directory.
+// Calls are plain HTTP/1.0 on a connection of their own, which is slow but cannot be confused by
+// kept connections; load generators use http_load.h instead.
 #include "tests/bench/server.h"
 
 #include <arpa/inet.h>
@@ -44,7 +48,7 @@ std::string ReadAll(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// Postmasters started by the daemon: their command line names the data directory.
+// The postmasters that the daemon started: their command line has the data directory.
 std::vector<pid_t> Postmasters(const std::string& data_dir) {
   std::vector<pid_t> out;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -58,7 +62,7 @@ std::vector<pid_t> Postmasters(const std::string& data_dir) {
   return out;
 }
 
-// Fields of /proc/PID/stat after the name, which may contain anything: [0] is the state.
+// The fields of /proc/PID/stat behind the name, which may contain any character: [0] is the state.
 std::vector<std::string> StatOf(pid_t pid) {
   const std::string text = ReadAll("/proc/" + std::to_string(pid) + "/stat");
   const auto name_end = text.rfind(')');
@@ -69,7 +73,7 @@ std::vector<std::string> StatOf(pid_t pid) {
   return fields;
 }
 
-// Of a process and, if asked, of the children that it has waited for.
+// CPU seconds of a process and, if `with_reaped`, of the children that it has waited for.
 double CpuOf(const std::vector<std::string>& stat, bool with_reaped) {
   if (stat.size() < 15) return 0;
   double ticks = std::atof(stat[11].c_str()) + std::atof(stat[12].c_str());
@@ -193,7 +197,8 @@ Result<std::string> Server::Call(const std::string& method, const std::string& p
     close(fd);
     return Unavailable("no connection");
   }
-  const std::string request =  // 1.0: an answer ends with its connection, never in chunks
+  // HTTP/1.0: the answer ends with the connection and is never chunked.
+  const std::string request =
       method + " " + path + " HTTP/1.0\r\nHost: localhost\r\nContent-Type: " +
       (method == "PATCH"                ? "application/merge-patch+json"
        : body.starts_with("apiVersion") ? "application/yaml"

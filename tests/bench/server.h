@@ -1,4 +1,4 @@
-// Server: a musterd of the benchmark's own, in a fresh data directory, ended with the benchmark.
+// Server: a musterd of the benchmark's own in a fresh data directory. It ends with the benchmark.
 #pragma once
 
 #include <sys/types.h>
@@ -12,40 +12,42 @@
 
 namespace muster::bench {
 
-/// User and system time since their start.
+/// User and system time since the processes started.
 struct CpuSeconds {
   double daemon = 0, postgres = 0;
 };
 
+/// Blocks in every call; not thread-safe but for Call.
 class Server {
  public:
-  /// `bin_dir` holds musterd; `clusters` are further flags such as --simulated-cluster=....
+  /// `bin_dir` has musterd; `flags` are further flags such as --simulated-cluster=....
   Server(std::string bin_dir, std::vector<std::string> flags);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Starts it and waits for /readyz; seconds it took.
+  /// Starts the daemon and waits for /readyz; returns the seconds that this took.
   Result<double> Start();
   void Stop();
-  /// SIGKILL to the daemon and, with `database`, to its PostgreSQL as well; reaps the daemon.
+  /// Sends SIGKILL to the daemon and, with `database`, to its PostgreSQL, and reaps the daemon.
   void Kill(bool database);
 
   int port() const { return port_; }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
   const std::string& bin_dir() const { return bin_dir_; }
-  /// libpq connection string of its private PostgreSQL.
+  /// The libpq connection string of its private PostgreSQL.
   Result<std::string> PostgresUrl() const;
-  /// Resident memory of the daemon alone, in bytes.
+  /// The resident memory of the daemon alone, in bytes.
   std::int64_t ResidentBytes() const;
-  /// Of the daemon, and of its PostgreSQL with all processes that it has now or waited for.
+  /// CPU time of the daemon, and of its PostgreSQL with all processes that it has or has waited
+  /// for.
   CpuSeconds Cpu() const;
 
-  /// One request on a connection of its own; the body of the answer. Errors: status over 299 or no
-  /// answer.
+  /// Sends one request on a connection of its own and returns the body of the answer. Errors: a
+  /// status over 299, or no answer.
   Result<std::string> Call(const std::string& method, const std::string& path,
                            const std::string& body = "") const;
-  /// The same, again and again while the daemon says that it has too much to do (429).
+  /// Repeats the request while the daemon answers 429 (it has too much to do).
   Result<std::string> CallUntilTaken(const std::string& method, const std::string& path,
                                      const std::string& body) const;
 
@@ -56,22 +58,22 @@ class Server {
   pid_t pid_ = -1;
 };
 
-/// Queue objects every benchmark uses: one flavor, one ClusterQueue with `cpu` and `memory` to
-/// spare, LocalQueue bench/bench.
+/// The queue objects of every benchmark: one flavor, one ClusterQueue with `cpu` and plenty of
+/// memory, LocalQueue bench/bench. `hold` stops the queue.
 std::string QueueManifests(const std::string& cpu, bool hold);
 /// A Job manifest of about 1.4 KB, as users send them.
 std::string JobManifest(const std::string& name);
-/// The same for members with simulated pods: little of a machine, a pod that ends `run` after its
-/// start ("0s"), or never ("").
+/// The same job for members with simulated pods: it needs little of a machine, and its pods end
+/// `run` after their start ("0s") or never ("").
 std::string MemberJob(const std::string& name, const std::string& run);
-/// `count` jobs PREFIX0, PREFIX1, ... by jobs:batch.
+/// Submits `count` jobs PREFIX0, PREFIX1, and so on by jobs:batch.
 Status SubmitBacklog(const Server& server, std::size_t count, const std::string& prefix,
                      const std::function<std::string(const std::string&)>& manifest);
-/// Value of muster_jobs{state="..."} in the metrics; what a Prometheus would see. -1: no answer.
+/// The value of muster_jobs{state="..."} in the metrics; -1 if there is no answer.
 double JobsIn(const Server& server, const std::string& state);
-/// Until `count` jobs run. Errors: fewer do after `patience` seconds.
+/// Waits until `count` jobs run. Errors: fewer do after `patience` seconds.
 Status WaitForRunning(const Server& server, std::size_t count, double patience);
-/// Until member-1 to member-`count` answer.
+/// Waits until member-1 to member-`count` are healthy.
 Status WaitForMembers(const Server& server, std::size_t count);
 
 }  // namespace muster::bench

@@ -51,7 +51,8 @@ Status Execute(PGconn* connection, const char* sql) {
   return Done{};
 }
 
-// One client: prepared inserts, each its own transaction, until the deadline.
+// Runs on the thread of one client: prepared inserts, each in its own transaction, until the
+// deadline.
 std::vector<double> InsertUntil(PGconn* connection, std::atomic<std::int64_t>* next,
                                 double deadline, const std::string& manifest) {
   std::vector<double> seconds;

@@ -1,5 +1,5 @@
-// The ceiling of durable submission: plain clients that insert the same rows, each in a transaction
-// of its own, into the same PostgreSQL (tables of the same shape in a schema of the benchmark's).
+// The ceiling of durable submission: plain SQL clients that insert the same rows, each in a
+// transaction of its own, into the same PostgreSQL, in tables of the same shape.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@ struct SqlRate {
   std::vector<double> commit_seconds;
 };
 
-/// `clients` connections for `seconds`, one row a transaction.
+/// Inserts over `clients` connections for `seconds`, one row in each transaction.
 Result<SqlRate> InsertRate(const std::string& url, int clients, double seconds,
                            const std::string& manifest);
-/// One connection, COPY of `rows` rows a transaction.
+/// One connection, COPY of `rows` rows in each transaction.
 Result<SqlRate> CopyRate(const std::string& url, int rows, double seconds,
                          const std::string& manifest);
-/// The rows of a query, as text.
+/// Runs a query and returns its rows as text.
 Result<std::vector<std::vector<std::string>>> QueryRows(const std::string& url,
                                                         const std::string& sql);
 

@@ -7,6 +7,8 @@
 #include "schedd/model/requests.h"
 #include "schedd/shapes/config/object_readers.h"
 #include "schedd/shapes/kinds/workload_status.h"
+#include "schedd/shapes/parts/pod_constraints.h"
+#include "schedd/shapes/parts/pod_resources.h"
 #include "schedd/shapes/parts/pod_template.h"
 #include "schedd/shapes/parts/topology_request.h"
 
@@ -176,7 +178,8 @@ void AddDeclared(const json::value& workload, AdmissionState* state) {
 
 JobState StateOf(const JobRecord& job) {
   if (IsTrue(job, "Finished")) return JobState::kSucceeded;
-  return job.admission != nullptr ? JobState::kAdmitted : JobState::kPending;
+  if (job.admission == nullptr) return JobState::kPending;
+  return IsTrue(job, "Admitted") ? JobState::kAdmitted : JobState::kReserved;
 }
 
 std::int64_t BoostOf(const json::value& annotations) {

@@ -8,7 +8,7 @@
 
 namespace muster::test {
 
-/// A pod set's shape: how many pods, of what each.
+/// A pod set: how many pods, and what each asks for.
 struct Pods {
   std::int32_t count = 1;
   ResourceList each = {{"cpu", 1000}};
@@ -24,19 +24,19 @@ struct JobSpec {
   std::int32_t priority = 0;
   std::int64_t ttl_s = -1;
   bool held = false;
-  std::string uid_seed = "";  // makes another uid for a name that was there before
-  bool no_requeue = false;    // a batch script that may not run twice
+  std::string uid_seed = "";  // gives another uid to a name that was used before
+  bool no_requeue = false;    // a batch script with --no-requeue
   std::string priority_class = "";
   std::int64_t max_execution_s = 0;
   std::int64_t time_limit_s = 0;
   std::string required_topology = "";  // node label of the level that holds all pods of a set
 };
 
-/// A submission as the service would post it. Its uid is made from the namespace and name.
+/// A submission as the service posts it. Its uid is computed from the namespace and the name.
 Submission MakeSubmission(const JobSpec& spec);
 Uid UidOf(const std::string& text);
 
-/// Objects, each as one change that puts it.
+/// Objects, each as the one change that applies it.
 ObjectChange NamespaceObject(const std::string& name);
 ObjectChange FlavorObject(const std::string& name);
 ObjectChange LocalQueueObject(const std::string& name, const std::string& cluster_queue,

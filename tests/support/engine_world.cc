@@ -23,8 +23,8 @@ void EngineWorld::Start() {
   metrics = std::make_unique<Metrics>();
   engine = std::make_unique<Engine>(store, clock, random, members, *metrics, options_,
                                     [this](const std::vector<Event>& more) {
-                                      events.insert(events.end(), more.begin(), more.end());
-                                    });
+    events.insert(events.end(), more.begin(), more.end());
+  });
   members.SetPost([this](Command command) { return engine->Post(std::move(command)); });
   Settle();
 }
@@ -56,22 +56,22 @@ void EngineWorld::Restart(EngineOptions options) {
 }
 
 void EngineWorld::Declare(const ResourceList& nominal, const ResourceList& room) {
-  const auto applied = Apply({NamespaceObject("default"), FlavorObject("default"),
-                              WithAnnotation(ClusterQueueObject({.nominal = nominal}),
-                                             "muster.io/requeue-wait", "0s"),
-                              LocalQueueObject("queue", "cq"), MemberObject("east", room)});
+  const auto applied = Apply(
+      {NamespaceObject("default"), FlavorObject("default"),
+       WithAnnotation(ClusterQueueObject({.nominal = nominal}), "muster.io/requeue-wait", "0s"),
+       LocalQueueObject("queue", "cq"), MemberObject("east", room)});
   MUSTER_CHECK(applied.ok());
   Run();
 }
 
-Result<std::vector<ObjectApplied>> EngineWorld::Apply(std::vector<ObjectChange> changes,
+Result<std::vector<AppliedObject>> EngineWorld::Apply(std::vector<ObjectChange> changes,
                                                       bool dry_run) {
-  std::optional<Result<std::vector<ObjectApplied>>> answer;
+  std::optional<Result<std::vector<AppliedObject>>> answer;
   ApplyCommand command;
   command.actor = {"root", "test"};
   command.changes = std::move(changes);
   command.dry_run = dry_run;
-  command.done = [&answer](Result<std::vector<ObjectApplied>> result) {
+  command.done = [&answer](Result<std::vector<AppliedObject>> result) {
     answer = std::move(result);
   };
   MUSTER_CHECK(engine->Post(std::move(command)));
@@ -84,7 +84,7 @@ JobPtr EngineWorld::Submit(const JobSpec& spec) {
   JobPtr accepted;
   SubmitCommand command;
   command.jobs.push_back(MakeSubmission(spec));
-  command.done = [&accepted](Result<std::vector<Result<Submitted>>> result) {
+  command.done = [&accepted](Result<std::vector<Result<SubmittedJob>>> result) {
     if (result.ok() && (*result)[0].ok()) accepted = (*result)[0]->job;
   };
   MUSTER_CHECK(engine->Post(std::move(command)));
@@ -161,7 +161,7 @@ DispatchKey EngineWorld::KeyOf(JobId id) const {
 
 std::optional<DispatchRow> EngineWorld::StoredRow(JobId id) {
   const JobPtr job = Job(id);
-  const Loaded loaded = Stored();
+  const StoredWorld loaded = Stored();
   for (const DispatchRow& row : loaded.dispatches) {
     if (row.job == id && (job == nullptr || row.key.attempt == job->attempt)) return row;
   }
@@ -175,7 +175,7 @@ std::int64_t EngineWorld::UsedCpu(const std::string& cluster_queue) const {
   return node < 0 || pair < 0 ? 0 : usage.At(node, pair);
 }
 
-Loaded EngineWorld::Stored() {
+StoredWorld EngineWorld::Stored() {
   // Every recovery starts an epoch, and only the newest may read; a load changes nothing.
   while (true) {
     auto loaded = store.Load(epoch_, WallTime{});

@@ -22,11 +22,11 @@ class EngineWorld {
   explicit EngineWorld(std::uint64_t seed = 1, EngineOptions options = {},
                        MemoryStoreOptions store_options = {});
 
-  /// Steps until there is nothing to do; orders to members stay where they are.
+  /// Steps until the engine has nothing to do; orders to member clusters are not carried out.
   void Settle();
   /// Steps and carries out orders until neither has anything to do.
   void Run();
-  /// The daemon dies (whatever is in memory and not committed is lost) and starts again.
+  /// The daemon dies, losing everything that is not committed, and starts again.
   void Restart();
   /// The same with other options.
   void Restart(EngineOptions options);
@@ -34,12 +34,13 @@ class EngineWorld {
   /// Namespace, flavor `default`, ClusterQueue `cq`, LocalQueue `queue` and member `east` with
   /// these amounts. Requeued jobs of `cq` do not wait (muster.io/requeue-wait: 0s).
   void Declare(const ResourceList& nominal, const ResourceList& room);
-  /// The outcome, after settling.
-  Result<std::vector<ObjectApplied>> Apply(std::vector<ObjectChange> changes, bool dry_run = false);
-  /// Submits one and settles; null if refused.
+  /// Applies the changes, settles and returns the outcome.
+  Result<std::vector<AppliedObject>> Apply(std::vector<ObjectChange> changes, bool dry_run = false);
+  /// Submits one job and settles; null if it was refused.
   JobPtr Submit(const JobSpec& spec);
   Result<JobPtr> Do(JobVerb verb, JobId id);
-  /// What a controller says of a check, and a change of a job's spec; after settling.
+  /// SetCheck reports the state of an admission check, as its controller does; Change changes a
+  /// job's spec. Both settle.
   Result<JobPtr> SetCheck(JobId id, const std::string& check, CheckState state,
                           std::optional<std::int32_t> requeue_after_s = std::nullopt);
   Result<ObjectPtr> ActivateCheck(const std::string& check);
@@ -52,7 +53,7 @@ class EngineWorld {
   /// The row of a job's attempt as stored; null if it is Gone.
   std::optional<DispatchRow> StoredRow(JobId id);
   std::int64_t UsedCpu(const std::string& cluster_queue = "cq") const;
-  Loaded Stored();
+  StoredWorld Stored();
 
   FakeClock clock;
   SeededRandom random;

@@ -45,7 +45,7 @@ void FakeBackend::Acknowledge(const DispatchKey& key, const RemoteObject& object
 }
 
 void FakeBackend::Remove(const DispatchKey& key, const RemovePolicy& policy,
-                         Callback<Removed> done) {
+                         Callback<RemovalResult> done) {
   BackendCall call;
   call.kind = BackendCall::Kind::kRemove;
   call.key = key;

@@ -1,5 +1,5 @@
-// FakeBackend: a member for tests of the dispatcher. Calls wait until the test answers them, with
-// whatever outcome.
+// FakeBackend: a member cluster for tests of the dispatcher. Each call waits until the test answers
+// it with the outcome that the test wants.
 #pragma once
 
 #include <condition_variable>
@@ -16,13 +16,13 @@ namespace muster::test {
 struct BackendCall {
   enum class Kind { kEnsure, kRemove, kList, kAcknowledge, kConfirm };
   Kind kind = Kind::kEnsure;
-  DispatchKey key;  // of a List only the cluster
+  DispatchKey key;  // a List has only the cluster
   DispatchOrder order;
   RemovePolicy policy;
   Callback<RemoteRef> ensured;
-  Callback<Removed> removed;
+  Callback<RemovalResult> removed;
   Callback<std::vector<Observation>> listed;
-  RemoteObject object = {};  // of an Acknowledge or Confirm, as its uid
+  RemoteObject object = {};  // of an Acknowledge or a Confirm
   std::string uid = {};
   Callback<Done> acknowledged;
   Callback<Presence> confirmed;
@@ -42,7 +42,8 @@ class FakeBackend final : public Backend {
   bool CreatesSuspended(const std::string&) const override { return creates_suspended; }
   void Acknowledge(const DispatchKey& key, const RemoteObject& object, const std::string& uid,
                    Callback<Done> done) override;
-  void Remove(const DispatchKey& key, const RemovePolicy& policy, Callback<Removed> done) override;
+  void Remove(const DispatchKey& key, const RemovePolicy& policy,
+              Callback<RemovalResult> done) override;
   void Confirm(const DispatchKey& key, const RemoteObject& object, const std::string& uid,
                Callback<Presence> done) override;
   void List(const std::string& cluster, Callback<std::vector<Observation>> done) override;

@@ -1,4 +1,4 @@
-// FakeClock and ManualTimers: time that moves only when a test says so.
+// FakeClock and ManualTimers: time that moves only when a test moves it.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace muster::test {
 
-/// Both clocks start at 2026-01-01T00:00:00Z and move together, but for jumps of the wall clock.
+/// Both clocks start at 2026-01-01T00:00:00Z and move together, except for jumps of the wall clock.
 /// Thread-safe.
 class FakeClock final : public Clock {
  public:
@@ -20,7 +20,7 @@ class FakeClock final : public Clock {
     return {1'767'225'600LL * kMicrosPerSecond + ns_.load() / 1000 + jumped_us_.load()};
   }
   void Advance(std::int64_t ms) { ns_ += ms * kNanosPerMilli; }
-  /// Somebody sets the host's clock.
+  /// An administrator sets the host's clock.
   void Jump(std::int64_t ms) { jumped_us_ += ms * 1000; }
 
  private:
@@ -36,7 +36,8 @@ class ManualTimers final : public TimerService {
 
   TimerId At(Monotonic when, std::function<void()> fire) override;
   void Cancel(TimerId id) override;
-  /// Fires what is due, and what that sets and is due too. The number fired.
+  /// Fires the timers that are due, also those that fired timers set and that are due too. Returns
+  /// how many fired.
   std::size_t FireDue();
   std::size_t waiting() const;
   /// The earliest deadline; false if there is none.

@@ -60,9 +60,8 @@ void FakeMembers::List(const std::string& cluster) {
 }
 
 void FakeMembers::Forget() {
-  std::erase_if(orders, [](const PendingOrder& order) {
-    return order.kind != PendingOrder::Kind::kList;
-  });
+  std::erase_if(orders,
+                [](const PendingOrder& order) { return order.kind != PendingOrder::Kind::kList; });
 }
 
 std::string FakeMembers::IncarnationOf(const std::string& cluster) const {
@@ -106,7 +105,7 @@ void FakeMembers::Carry(std::size_t at, std::optional<Code> fault) {
       CarryEnsure(order, happens, error);
       break;
     case PendingOrder::Kind::kRemove: {
-      const Removed removed = happens ? CarryRemove(order) : Removed{};
+      const RemovalResult removed = happens ? CarryRemove(order) : RemovalResult{};
       post_(error.has_value() ? RemovedCommand{order.key, *error}
                               : RemovedCommand{order.key, removed});
       break;
@@ -142,7 +141,7 @@ void FakeMembers::CarryList(PendingOrder order, bool happens) {
   post_(std::move(listed));
 }
 
-// Puts the labels back, as members with objects to address do.
+// Puts the labels back, as a Kubernetes backend does.
 void FakeMembers::CarryConfirm(const PendingOrder& order, std::optional<Error> fault) {
   if (fault.has_value()) {
     post_(ConfirmedCommand{order.key, order.uid, *fault});
@@ -192,7 +191,7 @@ Result<RemoteRef> FakeMembers::Make(const PendingOrder& order) {
       const bool ours = other->second.sequence > 0 && other->first.job_uid == order.key.job_uid;
       if (!ours) return AlreadyExists("a foreign object has the name");
       if (other->first.attempt > order.key.attempt) return Aborted("a later attempt has the name");
-      objects.erase(other);  // of an earlier attempt
+      objects.erase(other);  // an object of an earlier attempt
       break;
     }
   }
@@ -222,7 +221,7 @@ void FakeMembers::CarryEnsure(const PendingOrder& order, bool happens, std::opti
     post_(EnsuredCommand{order.key, *fault});
     return;
   }
-  // A member that makes attempts in one step adopts whatever has the key.
+  // A member cluster that makes attempts in one step adopts any object with the key.
   const bool release = two_steps && !order.uid.empty();
   Result<RemoteRef> outcome = release ? Release(order) : Make(order);
   if (const auto made = objects.find(order.key);
@@ -235,7 +234,7 @@ void FakeMembers::CarryEnsure(const PendingOrder& order, bool happens, std::opti
   if (told) Say(order.key);
 }
 
-Removed FakeMembers::CarryRemove(const PendingOrder& order) {
+RemovalResult FakeMembers::CarryRemove(const PendingOrder& order) {
   const auto found = objects.find(order.key);
   if (found == objects.end()) return {false};
   if (!order.policy.expected_uid.empty() && order.policy.expected_uid != found->second.uid)

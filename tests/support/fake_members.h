@@ -1,6 +1,6 @@
-// FakeMembers: the members of an engine under test, without dispatcher and threads. Orders are
-// carried out only when the test says so, in call order per key, with the faults it laid; reports
-// go to the engine as commands.
+// FakeMembers: the member clusters of an engine under test, without dispatcher and threads. An
+// order is carried out only when the test says so, in call order for each key, with the faults that
+// the test chose; reports go to the engine as commands.
 #pragma once
 
 #include <deque>
@@ -15,11 +15,11 @@
 
 namespace muster::test {
 
-/// One order of the engine, not yet carried out.
+/// An order of the engine that is not carried out yet.
 struct PendingOrder {
   enum class Kind { kEnsure, kRemove, kList, kAcknowledge, kConfirm };
   Kind kind = Kind::kEnsure;
-  DispatchKey key;  // of a List only the cluster
+  DispatchKey key;  // a List has only the cluster
   RemovePolicy policy;
   std::string uid = {};      // of an Ensure: the object to release or resize; of the last two
   std::int32_t pods = 0;     // of an Ensure
@@ -41,10 +41,10 @@ class FakeMembers final : public OrderSink {
     std::int32_t pods = 0;      // as ordered last
     std::int64_t version = 0;   // of that order
     RemoteObject object = {};   // of a member that makes attempts in two steps
-    bool held = false;          // until it is acknowledged
-    bool deleting = false;      // somebody deleted it while it was held
-    std::int64_t sequence = 0;  // of the order that made it
-    bool unlabelled = false;    // somebody took its labels away: nothing tells of it
+    bool held = false;          // our finalizer holds the object until its end is acknowledged
+    bool deleting = false;      // a user deleted the object while it was held
+    std::int64_t sequence = 0;  // of the order that made the object
+    bool unlabelled = false;    // a user removed its labels: watches do not report it
     bool active() const { return phase == RemotePhase::kRunning || phase == RemotePhase::kPending; }
   };
 
@@ -58,36 +58,36 @@ class FakeMembers final : public OrderSink {
   void List(const std::string& cluster) override;
   void Forget() override;
 
-  /// True if no order is for a member that answers.
+  /// True if every waiting order is for a member cluster that does not answer.
   bool Idle() const;
-  /// Carries out the oldest order, or the one at `at`. `fault`: the call fails with it (kUnknown:
-  /// it happens and fails all the same).
+  /// Carries out the oldest order, or the one at `at`. With `fault` the call fails with that code
+  /// (kUnknown: it takes effect and fails nevertheless).
   void Carry(std::size_t at = 0, std::optional<Code> fault = std::nullopt);
-  /// Carries out everything without faults, apart from what is for members that are away.
+  /// Carries out all orders without faults, except those for member clusters that do not answer.
   void CarryAll();
-  /// The attempt ends and says so; false if there is no such active object.
+  /// The attempt ends and its end is reported; false if there is no such active object.
   bool End(const DispatchKey& key, RemotePhase phase, std::int32_t exit_code = 0);
-  /// Some pods have ended well, and some of them will not be followed by others; the attempt says
-  /// so. False if there is no such active object.
+  /// Reports that some pods have succeeded and that some of them will not be replaced by others.
+  /// False if there is no such active object.
   bool Progress(const DispatchKey& key, std::int32_t succeeded,
                 std::vector<ReclaimablePods> reclaimable);
-  /// The object goes away behind everybody's back.
+  /// The object disappears without a report.
   void Vanish(const DispatchKey& key) { objects.erase(key); }
-  /// Somebody on the member deletes the object: it goes once nothing holds it.
+  /// A user deletes the object on the member cluster: it disappears once nothing holds it.
   void Delete(DispatchKey key);
-  /// Somebody takes the labels of the object away: its member tells that it is gone.
+  /// A user removes the labels of the object: the member cluster reports it as gone.
   void Unlabel(const DispatchKey& key);
-  /// The member says what the object is like.
+  /// The member cluster reports the state of the object.
   void Say(const DispatchKey& key) { post_(ObservedCommand{Seen(key, objects.at(key))}); }
-  /// The member tells of itself; away members are unhealthy.
+  /// The member cluster reports its health and capacity; an unreachable one is unhealthy.
   void Tell(const std::string& cluster);
-  /// All of it is gone, and another cluster has its name.
+  /// Another, empty cluster takes the member cluster's name.
   void Recreate(const std::string& cluster);
-  /// Loses what was ordered: the daemon died before it left.
+  /// Loses all waiting orders: the daemon died before it sent them.
   void ForgetOrders() { orders.clear(); }
 
   std::deque<PendingOrder> orders;
-  std::function<void(const PendingOrder&)> on_order;  // as the engine gives it; may be null
+  std::function<void(const PendingOrder&)> on_order;  // called for each new order; may be null
   std::map<DispatchKey, Object> objects;
   bool two_steps = false;           // attempts are made suspended, then released by their uid
   std::set<std::string> away;       // clusters that do not answer
@@ -106,7 +106,7 @@ class FakeMembers final : public OrderSink {
   Result<RemoteRef> Release(const PendingOrder& order);
   Result<RemoteRef> Make(const PendingOrder& order);
   void Start(const DispatchKey& key, Object* object);
-  Removed CarryRemove(const PendingOrder& order);
+  RemovalResult CarryRemove(const PendingOrder& order);
   std::string IncarnationOf(const std::string& cluster) const;
   Observation Seen(const DispatchKey& key, const Object& object) const;
   PostFn post_;

@@ -1,3 +1,11 @@
+// Cuts the byte stream of each direction into frames (FrameReader) and charges each frame to a
+// budget: RST_STREAM, SETTINGS and unknown types, PING, frames that carry nothing. The size of a
+// header block is counted over its HEADERS and CONTINUATION frames. Frames that gRPC bounds by
+// itself, such as DATA with content, cost nothing. Open calls are counted by stream id: a client's
+// HEADERS opens one, a reset by either side or the server's END_STREAM closes it.
+//
+// The budgets exist because gRPC 1.51 predates the fixes for HTTP/2's "rapid reset" and
+// CONTINUATION floods: a call that the client cancels stays in memory until its handler has run.
 #include "api/grpc/front/frame_meter.h"
 
 #include <algorithm>
@@ -10,8 +18,8 @@
 namespace muster::api::front {
 namespace {
 
-// RFC 9113, 6 and 7.
-enum Type : std::uint8_t {
+// Frame types and flags of RFC 9113, sections 6 and 7.
+enum FrameType : std::uint8_t {
   kData = 0,
   kHeaders = 1,
   kPriority = 2,
@@ -27,6 +35,7 @@ constexpr std::uint8_t kAck = 1, kEndStream = 1, kEndHeaders = 4;
 constexpr unsigned char kEnhanceYourCalm = 0xb;
 constexpr std::size_t kSettingBytes = 6;
 
+// Appends `value` in network byte order.
 void AppendNumber(std::uint32_t value, int bytes, std::string* out) {
   for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
     out->push_back(static_cast<char>((value >> shift) & 0xff));
@@ -50,6 +59,7 @@ std::int64_t TokenBucket::DebtMs(std::int64_t now_ms) {
   return left_ >= 0 ? 0 : static_cast<std::int64_t>(std::ceil(-left_ / per_second_ * 1000));
 }
 
+// A header may come in several pieces of the stream; `have_` says how much of it there is.
 bool FrameReader::Next(std::string_view* bytes, Frame* frame) {
   const auto skip = [&](std::size_t most) {
     const std::size_t n = std::min(most, bytes->size());
@@ -90,6 +100,7 @@ bool FrameMeter::Refuse(std::string why) {
   return false;
 }
 
+// A connection begins with HTTP/2's preface, 24 fixed bytes.
 bool FrameMeter::FromClient(std::string_view bytes, std::int64_t now_ms) {
   if (!why_.empty()) return false;
   if (!preface_done()) {
@@ -117,13 +128,15 @@ bool FrameMeter::OnClientFrame(const FrameReader::Frame& frame, std::int64_t now
       block_bytes_ = 0;
       block_frames_ = 0;
       return OnHeaders(frame);
+    // Any other type inside a header block was refused above.
     case kContinuation:
       return block_stream_ == frame.stream ? OnHeaders(frame)
                                            : Refuse("headers go on that have not begun");
     case kReset:
       return OnReset(frame.stream, now_ms);
     case kSettings:
-      // Each entry costs the server as much as a frame of its own.
+      // A SETTINGS frame may have many entries, and each costs the server time: eight entries
+      // count like one more frame.
       if ((frame.flags & kAck) != 0 ||
           settings_budget_.Take(1 + static_cast<double>(frame.length / kSettingBytes) / 8,
                                 now_ms) >= 0) {
@@ -146,6 +159,7 @@ bool FrameMeter::OnClientFrame(const FrameReader::Frame& frame, std::int64_t now
   }
 }
 
+// A frame of a header block, HEADERS or CONTINUATION.
 bool FrameMeter::OnHeaders(const FrameReader::Frame& frame) {
   block_bytes_ += frame.length;
   ++block_frames_;
@@ -155,6 +169,7 @@ bool FrameMeter::OnHeaders(const FrameReader::Frame& frame) {
   return true;
 }
 
+// A cancelled call, whichever side cancelled it.
 bool FrameMeter::OnReset(std::uint32_t stream, std::int64_t now_ms) {
   open_.erase(stream);
   ++resets_;
@@ -164,10 +179,11 @@ bool FrameMeter::OnReset(std::uint32_t stream, std::int64_t now_ms) {
 bool FrameMeter::FromServer(std::string_view bytes, std::int64_t now_ms) {
   FrameReader::Frame frame;
   while (server_.Next(&bytes, &frame)) {
-    const bool ends = (frame.type == kHeaders || frame.type == kData) &&
-                      (frame.flags & kEndStream) != 0;
+    const bool ends =
+        (frame.type == kHeaders || frame.type == kData) && (frame.flags & kEndStream) != 0;
     if (ends) open_.erase(frame.stream);
-    // What the server cancels because of what the client sent costs it as much.
+    // A client can make the server cancel calls, for example by a protocol error in each; that
+    // costs as much as a cancellation by the client.
     if (frame.type == kReset && open_.contains(frame.stream) && !OnReset(frame.stream, now_ms))
       return false;
   }
@@ -176,6 +192,7 @@ bool FrameMeter::FromServer(std::string_view bytes, std::int64_t now_ms) {
 
 std::size_t FrameMeter::TakeResets() { return std::exchange(resets_, 0); }
 
+// Length, type, flags, stream 0; last stream id, error code, text (RFC 9113, 6.8).
 std::string FrameMeter::GoAway(std::string_view why) const {
   std::string out;
   AppendNumber(static_cast<std::uint32_t>(8 + why.size()), 3, &out);

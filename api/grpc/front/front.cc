@@ -1,3 +1,11 @@
+// The list of relays and the bounds on all of them together: connections, open calls, cancelled
+// calls per second. Everything runs on one Asio thread; the acceptor's thread only posts to it.
+//
+// When a bound is exceeded the front cuts a relay: for connections the one that has been quiet
+// longest and has no open call, for open calls the one with the most. A relay that cancels too much
+// is not cut but read more slowly (PauseMs), since the budget for all relays may be used up by
+// others. A relay that is cut lingers for two seconds so that its client can read the reason; at
+// most kLingering do so at once.
 #include "api/grpc/front/front.h"
 
 #include <netinet/in.h>
@@ -24,15 +32,18 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr int kSendBufferBytes = 256 << 10;  // what a slow reader may hold of the kernel's memory
+// The kernel memory that a slow reader may hold.
+constexpr int kSendBufferBytes = 256 << 10;
 constexpr std::int64_t kTickMs = 1000;
-constexpr int kLingering = 64;  // connections that were cut and may still read why
-constexpr std::int64_t kLogEveryMs = 1000;  // a flood must not become one of the log
+// Connections that were cut and stay open so that their clients can read the reason.
+constexpr int kLingering = 64;
+// Cut connections are logged at most this often, so that a flood of them does not flood the log.
+constexpr std::int64_t kLogEveryMs = 1000;
 
 }  // namespace
 
 struct Front::Impl final : RelayHost {
-  Impl(Adopt adopt_in, FrontOptions options_in)
+  Impl(SocketAdopter adopt_in, FrontOptions options_in)
       : adopt(std::move(adopt_in)),
         options(options_in),
         work(asio::make_work_guard(io)),
@@ -55,6 +66,7 @@ struct Front::Impl final : RelayHost {
         [](const auto& a, const auto& b) { return a->open_streams() < b->open_streams(); });
     if (busiest != relays.end()) Cut(**busiest, "too many calls are open");
   }
+  // One log line for all connections that were cut since the last line.
   void OnCut(const std::string& why) override {
     ++cut_since_log;
     if (NowMs() < next_log) return;
@@ -75,14 +87,14 @@ struct Front::Impl final : RelayHost {
 
   void OnSocket(int fd);
   void MakeRoom();
-  /// A copy of the pointer keeps it while it leaves the list.
+  // Holds the relay while it leaves the list, which has the only other pointer to it.
   static void Cut(Relay& relay, const char* why) {
     const auto held = relay.shared_from_this();
     held->Cut(why);
   }
   void Tick();
 
-  const Adopt adopt;
+  const SocketAdopter adopt;
   const FrontOptions options;
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work;
@@ -98,6 +110,7 @@ struct Front::Impl final : RelayHost {
   std::thread thread;
 };
 
+// A new connection. Refused if there is no place even after MakeRoom.
 void Front::Impl::OnSocket(int fd) {
   if (relays.size() >= options.max_connections) MakeRoom();
   int ends[2] = {-1, -1};
@@ -115,7 +128,8 @@ void Front::Impl::OnSocket(int fd) {
   relay->Begin();
 }
 
-// The longest quiet one without a call goes; if all have calls, the longest quiet of them.
+// Cuts the connection that has been quiet longest among those without an open call; if all have
+// calls, the one that has been quiet longest.
 void Front::Impl::MakeRoom() {
   const auto before = [](const auto& a, const auto& b) {
     const bool idle_a = a->open_streams() == 0, idle_b = b->open_streams() == 0;
@@ -135,7 +149,7 @@ void Front::Impl::Tick() {
   });
 }
 
-Front::Front(Adopt adopt, FrontOptions options)
+Front::Front(SocketAdopter adopt, FrontOptions options)
     : impl_(std::make_shared<Impl>(std::move(adopt), options)) {}
 Front::~Front() { Stop(); }
 
@@ -159,7 +173,7 @@ void Front::Stop() {
     impl->stopping = true;
     impl->ticker.cancel();
     for (const auto& relay : std::vector(impl->relays)) relay->Close();
-    impl->io.stop();  // who still lingers is closed with its io_context
+    impl->io.stop();  // relays that still linger are destroyed with the io_context
   });
   impl_->thread.join();
 }

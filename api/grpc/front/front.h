@@ -1,5 +1,5 @@
-// Front: accepts gRPC's connections, counts their HTTP/2 frames (frame_meter.h) and hands the bytes
-// on to gRPC over a socket pair each. README.md lists what is bounded.
+// Front: accepts gRPC's connections, counts their HTTP/2 frames (frame_meter.h) and passes the
+// bytes to gRPC over one socket pair per connection. README.md lists the bounds.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +20,19 @@ struct FrontOptions {
   std::int64_t stall_ms = limits::kGrpcStallMs;
 };
 
-/// Thread-safe. One thread of its own, and the acceptor's.
+/// Thread-safe. Runs one thread of its own and the acceptor's.
 class Front {
  public:
-  /// Takes ownership of the server's end of a connection; on the front's thread.
-  using Adopt = std::function<void(int fd)>;
-  Front(Adopt adopt, FrontOptions options);
+  /// Takes ownership of the server's end of a connection. Called on the front's thread.
+  using SocketAdopter = std::function<void(int fd)>;
+  Front(SocketAdopter adopt, FrontOptions options);
   ~Front();
-  /// Binds a loopback address (net::LoopbackAddress); `port` 0: any free one. Errors: in use.
+  /// Binds a loopback address (from net::LoopbackAddress). `port` 0: any free port. Errors: the
+  /// address is in use.
   Status Start(const std::string& address, int port);
-  /// Takes no new connections; those there are go on, so that gRPC can end them in good order.
+  /// Accepts no new connections; existing ones continue, so that gRPC can end them in good order.
   void StopAccepting();
-  /// Closes what is left and joins. Idempotent.
+  /// Closes all connections and joins the thread. Idempotent.
   void Stop();
   int port() const;
 

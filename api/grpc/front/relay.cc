@@ -1,3 +1,13 @@
+// Each direction is a loop: wait until `from` is readable, receive up to 64 KB, count the bytes
+// (FrameMeter), send them; what the socket does not take stays pending, and the direction reads no
+// more until it has left. So a direction holds at most one piece.
+//
+// A connection ends in one of three ways. OnEnd: one side has finished sending; the other side is
+// shut down for writing once everything has left. Cut: a budget is exceeded; the server's side is
+// closed at once, the client gets what was pending up to the last whole frame, then a GOAWAY.
+// Close: a socket is broken or a time is over. After the first two the relay lingers: it reads and
+// drops what the client still sends, because closing a socket with unread bytes would reset the
+// connection and destroy the last bytes on their way.
 #include "api/grpc/front/relay.h"
 
 #include <sys/socket.h>
@@ -14,10 +24,11 @@ using ErrorCode = boost::system::error_code;
 
 constexpr std::size_t kPieceBytes = 64 << 10;
 constexpr std::int64_t kPauseMostMs = 1000;
-constexpr std::int64_t kLingerMs = 2000;  // for a client to read why it was cut
+// How long, and for how many bytes, a relay lingers so that the client can read the reason.
+constexpr std::int64_t kLingerMs = 2000;
 constexpr std::size_t kLingerBytes = 1 << 20;
 
-/// Relays share one thread, and so one buffer.
+// The receive buffer. All relays run on one thread, so one buffer is enough.
 char* Scratch() {
   static thread_local std::vector<char> bytes(kPieceBytes);
   return bytes.data();
@@ -31,6 +42,7 @@ ssize_t Receive(int fd) {
   return n;
 }
 
+// After a failed call: no bytes, or no room, at the moment.
 bool WouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
 }  // namespace
@@ -57,6 +69,7 @@ void Relay::Begin() {
   Read(down_);
 }
 
+// Waits for bytes, unless the direction may not read now.
 void Relay::Read(Way& way) {
   if (closed_ || cut_ || way.reading || way.ended || !way.pending.empty()) return;
   if (paused_ && &way == &up_) return;
@@ -77,6 +90,7 @@ void Relay::OnReadable(Way& way) {
   Read(way);
 }
 
+// What the client sends also counts as a sign of life (heard_ms_).
 bool Relay::Count(Way& way, std::string_view bytes) {
   const std::int64_t now = NowMs();
   if (&way == &down_) {
@@ -86,7 +100,9 @@ bool Relay::Count(Way& way, std::string_view bytes) {
     meter_.FromClient(bytes, now);
   }
   if (!meter_.why().empty()) {
-    if (&way == &down_) Write(way, bytes);  // the client has to know where frames end
+    // The GOAWAY must follow the bytes that the meter has counted, or the client loses the borders
+    // of frames.
+    if (&way == &down_) Write(way, bytes);
     Cut(meter_.why());
     return false;
   }
@@ -95,6 +111,7 @@ bool Relay::Count(Way& way, std::string_view bytes) {
   return !cut_ && !closed_;
 }
 
+// Reports the change in open calls; the host may cut this very relay because of it.
 void Relay::CountStreams() {
   const auto more = static_cast<std::ptrdiff_t>(meter_.open_streams()) -
                     static_cast<std::ptrdiff_t>(counted_streams_);
@@ -102,6 +119,7 @@ void Relay::CountStreams() {
   if (more != 0) host_.OnStreams(more);
 }
 
+// Reads nothing from the client for `ms`, and again as long as the host's budget is exceeded.
 void Relay::Pause(std::int64_t ms) {
   if (ms <= 0 || paused_) return;
   paused_ = true;
@@ -127,6 +145,7 @@ std::ptrdiff_t Relay::SendSome(Descriptor& to, std::string_view bytes) {
   return static_cast<std::ptrdiff_t>(sent);
 }
 
+// Sends at once what the socket takes and keeps the rest.
 void Relay::Write(Way& way, std::string_view bytes) {
   const std::ptrdiff_t sent = SendSome(*way.to, bytes);
   if (sent < 0) return Close();
@@ -146,6 +165,8 @@ void Relay::AwaitWritable(Way& way) {
   });
 }
 
+// Sends more of the pending bytes. When the last one has left, the direction lingers, ends or reads
+// on.
 void Relay::OnWritable(Way& way) {
   if (cut_ && &way == &up_) return;
   const std::ptrdiff_t sent = SendSome(*way.to, std::string_view(way.pending).substr(way.sent));
@@ -160,11 +181,12 @@ void Relay::OnWritable(Way& way) {
   Read(way);
 }
 
-/// `from` sends no more: once everything has left, neither does this.
+// `from` sends no more. Once everything pending has left, `to` is shut down for writing.
 void Relay::OnEnd(Way& way) {
   way.ended = true;
   if (!way.pending.empty()) return;
-  if (&way == &down_) {  // gRPC has closed: the client may still have to read its last words
+  // gRPC has closed the connection; the client may not have read its last bytes yet.
+  if (&way == &down_) {
     cut_ = true;
     Leave();
     return Linger();
@@ -178,7 +200,7 @@ void Relay::Cut(const std::string& why) {
   host_.OnCut(why);
   server_.close();
   Leave();
-  // Only whole frames may stand before it.
+  // The client could not read a GOAWAY in the middle of another frame.
   std::string left = down_.pending.substr(down_.sent);
   if (left.size() < meter_.server_unfinished()) return Close();
   left.resize(left.size() - meter_.server_unfinished());
@@ -190,7 +212,8 @@ void Relay::Cut(const std::string& why) {
   if (!waits) OnWritable(down_);
 }
 
-/// Closing at once with bytes unread would reset the connection and lose what is on its way.
+// Half-closes the client's socket and drops what the client sends, for a bounded time. Closing at
+// once with bytes unread would reset the connection and lose what is on its way.
 void Relay::Linger() {
   if (closed_ || lingering_) return;
   if (!host_.BeginLinger()) return Close();
@@ -204,6 +227,7 @@ void Relay::Linger() {
   OnLinger();
 }
 
+// Reads and drops until the client closes, sends too much, or the time is over.
 void Relay::OnLinger() {
   client_.async_wait(Descriptor::wait_read, [self = shared_from_this()](ErrorCode error) {
     if (error || self->closed_) return;
@@ -214,6 +238,7 @@ void Relay::OnLinger() {
   });
 }
 
+// Idempotent. The pointer to itself keeps the relay alive while the host forgets it.
 void Relay::Close() {
   if (closed_) return;
   closed_ = cut_ = true;

@@ -1,4 +1,5 @@
-// Relay: one connection between a client and gRPC, both ways, and what it may cost.
+// Relay: passes bytes between one client and gRPC, in both directions, and bounds what the
+// connection costs.
 //
 // Not thread-safe: everything happens on the io_context's one thread.
 #pragma once
@@ -18,56 +19,59 @@ namespace muster::api::front {
 
 class Relay;
 
-/// What all relays share. Outlives them.
+/// What all relays share; it outlives them. Front implements it.
 class RelayHost {
  public:
   virtual ~RelayHost() = default;
   virtual boost::asio::io_context& context() = 0;
-  /// After so many cancelled calls of one connection: how long it is to be read no further.
+  /// Reports `resets` more cancelled calls. Returns how long the relay is not to read from its
+  /// client, in milliseconds.
   virtual std::int64_t PauseMs(std::size_t resets) = 0;
-  /// So many more calls are open; may cut any relay.
+  /// The number of open calls has changed by `more`. May cut any relay, the caller included.
   virtual void OnStreams(std::ptrdiff_t more) = 0;
   virtual void OnCut(const std::string& why) = 0;
-  /// It passes nothing on any more; it may still linger for its client to read why.
+  /// The relay passes nothing on any more. It may still linger, so that its client can read the
+  /// reason.
   virtual void OnLeft(Relay* relay) = 0;
-  /// Whether one more may linger; then EndLinger follows.
+  /// Whether one more relay may linger; if so, EndLinger follows.
   virtual bool BeginLinger() = 0;
   virtual void EndLinger() = 0;
 };
 
-/// Milliseconds since some start.
+/// Milliseconds of a clock that never goes back.
 std::int64_t NowMs();
 
 class Relay : public std::enable_shared_from_this<Relay> {
  public:
-  /// Takes ownership of both; non-blocking.
+  /// Takes ownership of both descriptors, which must be non-blocking.
   Relay(RelayHost& host, int client, int server);
   void Begin();
-  /// Tells the client why, if that can be told, and ends the connection.
+  /// Sends the client a GOAWAY with the reason, if it can be sent, and ends the connection.
   void Cut(const std::string& why);
   void Close();
-  /// Once a second: ends what has not begun, or takes nothing, for too long.
+  /// Called once a second. Closes a connection that has not sent its preface in `preface_ms`, or
+  /// takes nothing for `stall_ms`.
   void OnTick(std::int64_t preface_ms, std::int64_t stall_ms);
 
   std::size_t open_streams() const { return counted_streams_; }
-  /// When the client sent something last.
+  /// When the client last sent something.
   std::int64_t heard_ms() const { return heard_ms_; }
 
  private:
   using Descriptor = boost::asio::posix::stream_descriptor;
-  /// One direction. While something is pending nothing more is read.
+  /// One direction. Nothing is read from `from` while bytes are pending for `to`.
   struct Way {
     Descriptor* from = nullptr;
     Descriptor* to = nullptr;
     std::string pending;
-    std::size_t sent = 0;  // of pending
-    std::int64_t since_ms = 0;  // when bytes left last
+    std::size_t sent = 0;       // bytes of `pending` that have left
+    std::int64_t since_ms = 0;  // when bytes last left
     bool reading = false, writing = false, ended = false;
   };
 
   void Read(Way& way);
   void OnReadable(Way& way);
-  /// False: the connection has been cut.
+  /// Counts bytes against the budgets. False: the connection has been cut.
   bool Count(Way& way, std::string_view bytes);
   void CountStreams();
   void Pause(std::int64_t ms);
@@ -75,11 +79,11 @@ class Relay : public std::enable_shared_from_this<Relay> {
   void AwaitWritable(Way& way);
   void OnWritable(Way& way);
   void OnEnd(Way& way);
-  /// Gives its calls and its place back.
+  /// Takes the relay out of the host's list and returns its open calls.
   void Leave();
   void Linger();
   void OnLinger();
-  /// Sends what the socket takes of `bytes`; -1: broken.
+  /// Sends what the socket takes of `bytes` and returns how much; -1 if the socket is broken.
   static std::ptrdiff_t SendSome(Descriptor& to, std::string_view bytes);
 
   RelayHost& host_;

@@ -1,6 +1,6 @@
 // AccessMetrics: muster_http_requests_total{method,route,code} and
-// muster_http_request_seconds{method,route}. Labels are bounded: the route is its pattern, never a
-// path. Thread-safe.
+// muster_http_request_seconds{method,route}. The number of label values is bounded: the route is
+// its pattern, never a path. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,9 @@ namespace muster::rest {
 
 class AccessMetrics {
  public:
-  /// Both must outlive this.
+  /// `routes` and `metrics` must outlive this object.
   AccessMetrics(const RouteTable& routes, Metrics& metrics);
-  /// One answered request. `route` -1: refused before or without a route.
+  /// Counts one answered request. `route` -1: the request was refused before a route was found.
   void Count(int route, int status, std::int64_t duration_ns);
 
  private:
@@ -31,7 +31,7 @@ class AccessMetrics {
 
   const RouteTable& routes_;
   Metrics& metrics_;
-  std::vector<std::unique_ptr<Entry>> entries_;  // route + 1
+  std::vector<std::unique_ptr<Entry>> entries_;  // at route + 1
 };
 
 }  // namespace muster::rest

@@ -1,3 +1,16 @@
+// The life of a request: OnBytes feeds the guard (RequestReader); Drive takes complete requests out
+// of it and runs one (Run, Dispatch); the handler's answer comes to Finish, which writes the head
+// into out_ and sends what the socket takes (FlushLocked). AfterFlushLocked then decides what comes
+// next: the answer is complete (EndAnswerLocked), a long body has a next piece (Pump, on the pool),
+// or a stream has drained. EndAnswerLocked makes the connection idle and drives on if more bytes
+// have arrived.
+//
+// A full socket is registered with the writer thread (OnWritable) and continues there; no thread
+// ever waits for it. State::kLingering: a refused client has its answer and gets time to read it
+// while what it still sends is dropped. Times are counted in the host's one-second ticks, and Reap
+// closes what has exceeded them.
+//
+// Functions named ...Locked run with mutex_ held. Run and Drive release it while a handler runs.
 #include "api/rest/http/connection.h"
 
 #include <sys/socket.h>
@@ -14,16 +27,21 @@
 namespace muster::rest {
 namespace {
 
-constexpr std::int64_t kRequestTicks =
-    20;  // a whole request must arrive in this many seconds: slow-loris
-constexpr std::int64_t kSlowTicks = 2;    // a request that takes longer to arrive may make room
-constexpr std::int64_t kStallTicks = 30;  // an answer of which nothing leaves
-constexpr std::int64_t kLingerTicks = 2;  // for a refused client to read its answer
+// A whole request must arrive in this many seconds, against clients that send a byte at a time.
+constexpr std::int64_t kRequestTicks = 20;
+// A connection whose request takes longer than this to arrive may be closed to make room.
+constexpr std::int64_t kSlowTicks = 2;
+// An answer of which nothing leaves for this long is given up.
+constexpr std::int64_t kStallTicks = 30;
+// Time and bytes for a refused client to read its answer.
+constexpr std::int64_t kLingerTicks = 2;
 constexpr std::size_t kLingerBytes = 16 << 20;
-constexpr std::int64_t kHeldBytes = 256 << 20;  // half-read requests of all connections together
-// Sent ahead of the answer to the request before: one more request of the largest kind.
+// Half-read requests of all connections together.
+constexpr std::int64_t kHeldBytes = 256 << 20;
+// What a client may send ahead of the present answer: one request of the largest size.
 constexpr std::size_t kPipelinedBytes = limits::kRequestBytes + limits::kHeaderBytes;
-constexpr int kPiecesPerTurn = 4;  // then a long body lets others use the pool
+// Pieces of a long body that are made before other connections may use the pool's thread.
+constexpr int kPiecesPerTurn = 4;
 
 }  // namespace
 
@@ -38,6 +56,7 @@ Connection::~Connection() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+// Keeps the host's sum of held bytes in step with this reader.
 void Connection::CountHeldLocked() {
   const std::size_t held = state_ == State::kClosed ? 0 : reader_.held();
   host_->held_bytes += static_cast<std::int64_t>(held) - static_cast<std::int64_t>(counted_held_);
@@ -52,10 +71,12 @@ void Connection::OnBytes(std::string_view bytes) {
     if (lingered_ > kLingerBytes) CloseLocked();
     return;
   }
-  if (streaming_) return;  // what follows an endless answer is never read
+  if (streaming_) return;  // a request after an endless answer would never be answered
+  // A client that sends ahead of its answers may fill one request and no more.
   if (busy_ && reader_.unparsed() + bytes.size() > kPipelinedBytes) return CloseLocked();
   reader_.Feed(bytes);
   CountHeldLocked();
+  // No answer can be given while another one is on its way, so the connection is closed.
   if (busy_ && host_->held_bytes > kHeldBytes) return CloseLocked();
   if (!driving_) Drive(lock);
 }
@@ -64,19 +85,24 @@ void Connection::OnEnd() {
   Lock lock(mutex_);
   input_ended_ = true;
   if (state_ == State::kClosed) return;
-  // A stream's reader that closes is gone; whoever waits for an answer may have closed its sending
-  // side only. Between two answers requests may still wait here for the pool to take them up: they
-  // are taken up now, and what no whole request is left of is closed.
+  // A client that closes during a stream is gone. A client that waits for an answer may have closed
+  // only its sending side, so the answer is still sent. If no request runs, complete requests may
+  // still be in the reader: Drive runs them, and closes when there are none left.
   if (state_ == State::kLingering || streaming_) return CloseLocked();
   if (!busy_ && !driving_) Drive(lock);
 }
 
+// Takes requests out of the reader and runs them until one is under way or more bytes are needed.
+// Only one thread drives at a time (driving_).
 void Connection::Drive(Lock& lock) {
   driving_ = true;
   while (state_ == State::kOpen && !busy_) {
+    // The time limit of a request counts from its first byte.
     const bool was_mid_request = reader_.mid_request();
     const RequestReader::Step step = reader_.Next();
     if (reader_.mid_request() && !was_mid_request) since_ = host_->tick.load();
+    // The reader has no complete request: either too much is held for all connections, or the
+    // client has finished sending, or the next bytes decide.
     if (step == RequestReader::Step::kNeedMore) {
       CountHeldLocked();
       if (host_->held_bytes > kHeldBytes && reader_.held() > 0) {
@@ -101,7 +127,8 @@ void Connection::Drive(Lock& lock) {
   driving_ = false;
 }
 
-void Connection::Run(Lock& lock, ReadRequest read) {
+// Starts one request. The handler runs without the lock; it may answer before Dispatch returns.
+void Connection::Run(Lock& lock, ParsedRequest read) {
   busy_ = true;
   keep_alive_ = read.keep_alive && !host_->stopping;
   http_1_0_ = read.http_1_0;
@@ -113,13 +140,14 @@ void Connection::Run(Lock& lock, ReadRequest read) {
   lock.unlock();
   try {
     Dispatch(shared_from_this(), *host_, std::move(read));
-  } catch (...) {  // out of memory: this connection ends, the others go on
+  } catch (...) {  // out of memory: only this connection ends
     lock.lock();
     return CloseLocked();
   }
   lock.lock();
 }
 
+// Answers bytes that the guard refused; the connection ends after this answer.
 void Connection::RefuseLocked(const Refusal& refusal) {
   Response response = PlainProblem(refusal.kubernetes, refusal.status, refusal.detail);
   if (!refusal.allow.empty()) response.headers.emplace_back("Allow", refusal.allow);
@@ -134,6 +162,7 @@ void Connection::RefuseLocked(const Refusal& refusal) {
   if (FlushLocked()) AfterFlushLocked();
 }
 
+// Line breaks in a header's value are replaced by blanks, so that no value can forge a header.
 void Connection::AppendHead(const Response& response, bool chunked, std::size_t length,
                             bool has_length) {
   char number[24];
@@ -168,12 +197,14 @@ void Connection::AppendHead(const Response& response, bool chunked, std::size_t 
   out_ += "\r\nX-Content-Type-Options: nosniff\r\n\r\n";
 }
 
+// Writes the answer's head and, if it has one, its whole body; starts a long body or a stream.
 void Connection::Finish(Response response) {
   Lock lock(mutex_);
   host_->access.Count(route_, response.status, Workers::NowNs() - started_ns_);
   if (state_ == State::kClosed) return;
   if (host_->stopping) keep_alive_ = false;
   progress_ = host_->tick.load();
+  // An open-ended answer is chunked; HTTP/1.0 has no chunks, so the end of the connection ends it.
   const bool open_ended = response.producer || response.stream;
   if (open_ended) {
     chunked_ = !http_1_0_;
@@ -184,6 +215,7 @@ void Connection::Finish(Response response) {
     if (!head_) out_ += response.body;
   }
   answer_complete_ = head_ || !open_ended;
+  // The first pieces are made on the pool, once the head has left.
   if (!answer_complete_ && response.producer) {
     producer_ = std::move(response.producer);
     pumping_ = true;
@@ -196,9 +228,10 @@ void Connection::Finish(Response response) {
   if (FlushLocked()) AfterFlushLocked();
   if (!stream) return;
   lock.unlock();
-  stream(shared_from_this());  // a client that has gone meanwhile shows as over()
+  stream(shared_from_this());  // if the client has gone meanwhile, over() is true
 }
 
+// A piece of an open-ended body: one chunk, or plain bytes to an HTTP/1.0 client.
 void Connection::AppendPiece(std::string_view data) {
   if (data.empty()) return;
   if (!chunked_) {
@@ -213,7 +246,8 @@ void Connection::AppendPiece(std::string_view data) {
   out_ += "\r\n";
 }
 
-/// Sends what the socket takes; true if nothing is left. Closes a broken connection.
+// Sends what the socket takes; true if nothing is left. If the socket is full, waits for it on the
+// writer thread. Closes a broken connection.
 bool Connection::FlushLocked() {
   if (waiting_) return false;
   while (sent_ < out_.size()) {
@@ -226,6 +260,7 @@ bool Connection::FlushLocked() {
     }
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      // Long answers release what has left before they wait.
       if (sent_ > (256 << 10)) {
         out_.erase(0, sent_);
         sent_ = 0;
@@ -244,6 +279,7 @@ bool Connection::FlushLocked() {
   return true;
 }
 
+// On the writer thread: the socket takes bytes again.
 void Connection::OnWritable() {
   Lock lock(mutex_);
   if (state_ == State::kClosed) return;
@@ -252,7 +288,7 @@ void Connection::OnWritable() {
   if (FlushLocked()) AfterFlushLocked();
 }
 
-/// Everything queued has left: what comes next?
+// Everything queued has left: starts whatever comes next.
 void Connection::AfterFlushLocked() {
   if (state_ == State::kClosed || !busy_) return;
   if (answer_complete_) {
@@ -264,6 +300,8 @@ void Connection::AfterFlushLocked() {
   }
 }
 
+// Makes the next pieces of a long body, on the pool. The producer is taken out while it runs
+// without the lock, since it may block on the store.
 void Connection::Pump() {
   BodyProducer producer;
   {
@@ -281,8 +319,8 @@ void Connection::Pump() {
     }
     Lock lock(mutex_);
     if (state_ == State::kClosed) return;
-    if (failed)
-      return CloseLocked();  // a cut chunked body tells the client; a made-up end would not
+    // A chunked body that is cut off tells the client that it is not whole; a last chunk would not.
+    if (failed) return CloseLocked();
     AppendPiece(piece);
     if (!more) {
       if (chunked_) out_ += "0\r\n\r\n";
@@ -293,7 +331,7 @@ void Connection::Pump() {
     }
     if (!FlushLocked()) {
       if (state_ != State::kClosed) producer_ = std::move(producer);
-      return;  // OnWritable goes on
+      return;  // OnWritable continues
     }
   }
   const Lock lock(mutex_);
@@ -301,6 +339,8 @@ void Connection::Pump() {
   AfterFlushLocked();
 }
 
+// The answer has left. If the client has sent more, the next request is taken up on the pool and
+// not here, because this may be the writer thread, which must not run handlers.
 void Connection::EndAnswerLocked() {
   busy_ = false;
   streaming_ = false;
@@ -308,6 +348,7 @@ void Connection::EndAnswerLocked() {
   idle_turn_ = ++host_->turn;
   --host_->active;
   if (host_->stopping) host_->answered();
+  // The client sends no more and nothing is left to answer.
   if (input_ended_ && reader_.unparsed() == 0) return CloseLocked();
   if (!keep_alive_) return LingerLocked();
   if (!driving_ && (reader_.unparsed() > 0 || input_ended_)) {
@@ -318,7 +359,7 @@ void Connection::EndAnswerLocked() {
   }
 }
 
-/// Closing at once with bytes unread would reset the connection and lose the answer on its way.
+// Closing at once with bytes unread would reset the connection and lose the answer on its way.
 void Connection::LingerLocked() {
   ::shutdown(fd_, SHUT_WR);
   state_ = State::kLingering;
@@ -326,6 +367,8 @@ void Connection::LingerLocked() {
   if (input_ended_) CloseLocked();
 }
 
+// Idempotent. Releases what the connection holds, counts its request as answered, and runs the
+// callback of WhenDrained, which then finds over() true.
 void Connection::CloseLocked() {
   if (state_ == State::kClosed) return;
   state_ = State::kClosed;
@@ -337,7 +380,7 @@ void Connection::CloseLocked() {
     if (host_->stopping) host_->answered();
   }
   writable_.reset();
-  ::shutdown(fd_, SHUT_RDWR);  // Pistache sees the end and lets its own descriptor go
+  ::shutdown(fd_, SHUT_RDWR);  // Pistache then sees the end and closes its own descriptor
   ::close(fd_);
   fd_ = -1;
   out_ = {};
@@ -346,11 +389,12 @@ void Connection::CloseLocked() {
   host_->forget(this);
 }
 
+// A slow reader is dropped here: a stream's writer must not wait for it.
 bool Connection::Write(std::string_view data) {
   const Lock lock(mutex_);
   if (state_ != State::kOpen || !streaming_ || answer_complete_) return false;
   if (waiting_ && out_.size() - sent_ + data.size() > limits::kStreamBacklogBytes) {
-    CloseLocked();  // too slow
+    CloseLocked();  // the reader is too slow
     return false;
   }
   AppendPiece(data);
@@ -376,6 +420,7 @@ void Connection::End() {
   if (FlushLocked()) AfterFlushLocked();
 }
 
+// Exactly one time limit applies, by the phase that the connection is in.
 void Connection::Reap(std::int64_t tick, std::int64_t idle_ticks) {
   const Lock lock(mutex_);
   if (state_ == State::kClosed) return;
@@ -391,6 +436,8 @@ void Connection::Reap(std::int64_t tick, std::int64_t idle_ticks) {
   }
 }
 
+// The smaller the number, the sooner the connection is closed. Slow requests come after all idle
+// connections.
 std::optional<std::uint64_t> Connection::DispensableLocked() const {
   constexpr std::uint64_t kAfterIdleOnes = std::uint64_t{1} << 62;
   if (state_ == State::kClosed || busy_ || driving_ || !out_.empty()) return std::nullopt;
@@ -411,6 +458,7 @@ void Connection::MakeRoom() {
   if (DispensableLocked()) CloseLocked();
 }
 
+// A stream gets its last chunk, so that its client sees a proper end.
 void Connection::Wind() {
   const Lock lock(mutex_);
   if (state_ == State::kClosed) return;

@@ -1,9 +1,9 @@
-// Connection: one client's requests in order. Bytes come from Pistache's reader; answers leave
-// through a duplicated descriptor that this class owns, so a late answer can never reach the next
+// Connection: one client's requests, in order. Bytes come from Pistache's reader; answers leave
+// through a duplicated descriptor that this class owns. So a late answer can never reach the next
 // owner of a descriptor number, a half-closed client still gets its answer, and a full socket
-// blocks nobody.
+// blocks no thread.
 //
-// One request runs at a time, the next is read when its answer has left: that keeps pipelined
+// One request runs at a time; the next is read when its answer has left. That keeps pipelined
 // answers in order behind asynchronous handlers and bounds the output held to one answer.
 // Thread-safe; `mutex_` guards all state.
 #pragma once
@@ -26,15 +26,15 @@ namespace muster::rest {
 
 class Connection;
 
-/// What every connection shares. Outlives them all: each holds it.
+/// What all connections share. Each connection holds it, so it outlives them.
 struct ConnectionHost {
   ConnectionHost(RouteTable table, Metrics& metrics, int pool_threads)
       : routes(std::move(table)), access(routes, metrics), workers(pool_threads) {}
   const RouteTable routes;
   AccessMetrics access;
   Workers workers;
-  std::atomic<std::int64_t> tick{0};        // seconds; the reaper counts
-  std::atomic<std::int64_t> held_bytes{0};  // of requests not complete yet, over all connections
+  std::atomic<std::int64_t> tick{0};        // seconds since the start, counted by the reaper
+  std::atomic<std::int64_t> held_bytes{0};  // of incomplete requests on all connections
   std::atomic<int> active{0};               // exchanges not answered yet
   std::atomic<std::uint64_t> turn{0};       // counts connections as they become idle
   std::atomic<bool> stopping{false};
@@ -63,16 +63,17 @@ class Connection final : public ByteSink,
   const std::shared_ptr<ConnectionHost>& host() const { return host_; }
   /// The answer to the request that runs. Called once per request, from any thread.
   void Finish(Response response);
-  /// Closes what has exceeded its time: half-read requests, idle, stalled and lingering
-  /// connections.
+  /// Closes the connection if it has exceeded its time: half-read request, idle, stalled or
+  /// lingering.
   void Reap(std::int64_t tick, std::int64_t idle_ticks = kIdleTicks);
   static constexpr std::int64_t kIdleTicks = 300;  // between two requests
-  /// Whether it may be closed to make room, and in which order: idle ones by the time they became
-  /// so, then requests that have been arriving for some seconds.
+  /// Whether the connection may be closed to make room, and in which order: idle connections by the
+  /// time they became idle, then requests that have been arriving for some seconds. nullopt: it may
+  /// not.
   std::optional<std::uint64_t> Dispensable() const;
-  /// Closes it, unless it has been of use since.
+  /// Closes the connection, unless a request has begun meanwhile.
   void MakeRoom();
-  /// Ends a stream or an idle connection at once, lets an answer in flight leave; for Stop.
+  /// For Stop: ends a stream or an idle connection at once; an answer in flight may still leave.
   void Wind();
   void Close();
 
@@ -81,7 +82,7 @@ class Connection final : public ByteSink,
   using Lock = std::unique_lock<std::mutex>;
 
   void Drive(Lock& lock);
-  void Run(Lock& lock, ReadRequest read);
+  void Run(Lock& lock, ParsedRequest read);
   void RefuseLocked(const Refusal& refusal);
   void AppendHead(const Response& response, bool chunked, std::size_t length, bool has_length);
   void AppendPiece(std::string_view data);
@@ -115,12 +116,12 @@ class Connection final : public ByteSink,
   std::function<void()> when_drained_;
   // Output.
   std::string out_;
-  std::size_t sent_ = 0;  // of out_
-  bool waiting_ = false;  // for the socket
+  std::size_t sent_ = 0;  // bytes of out_ that have left
+  bool waiting_ = false;  // the socket is full
   std::unique_ptr<Workers::Writable> writable_;
   // Time, in ticks of the host.
-  std::int64_t since_ = 0;     // of the present phase
-  std::int64_t progress_ = 0;  // last byte that left
+  std::int64_t since_ = 0;     // begin of the present phase
+  std::int64_t progress_ = 0;  // when a byte last left
   std::uint64_t idle_turn_ = 0;
   std::size_t lingered_ = 0;
 };

@@ -1,3 +1,9 @@
+// A synchronous handler runs on the reading thread (Run::kInline) or on the pool, and its result is
+// the answer. An asynchronous handler gets a Responder and may answer later, usually on the
+// engine's thread. LateAnswer makes that cheap and safe: the engine's thread pushes one task to the
+// writer thread, which renders and sends the answer; only the first answer counts; and if the
+// Responder is destroyed unanswered, because the engine stopped, the client is told that the
+// outcome is unknown.
 #include "api/rest/http/dispatch.h"
 
 #include <atomic>
@@ -8,11 +14,12 @@
 namespace muster::rest {
 namespace {
 
+// The text of an exception may hold secrets, so it is not shown.
 Response InternalError(bool kubernetes) {
   return PlainProblem(kubernetes, 500, "an internal error; the daemon goes on");
 }
 
-/// The Responder's way back: through the writer thread, so that the engine's thread only pushes.
+// The Responder's way back to the connection, through the writer thread.
 class LateAnswer final : public Responder::Exchange {
  public:
   LateAnswer(std::shared_ptr<Connection> connection, std::shared_ptr<ConnectionHost> host,
@@ -25,18 +32,18 @@ class LateAnswer final : public Responder::Exchange {
                           "before you repeat it, or repeat it under the same Idempotency-Key");
     });
   }
-  void Answer(Responder::Make make) override {
+  void Answer(Responder::ResponseMaker make) override {
     if (answered_.exchange(true)) return;
     host_->workers.PostWriter(
         [connection = connection_, make = std::move(make), kubernetes = kubernetes_] {
-          Response response;
-          try {
-            response = make();
-          } catch (...) {
-            response = InternalError(kubernetes);
-          }
-          connection->Finish(std::move(response));
-        });
+      Response response;
+      try {
+        response = make();
+      } catch (...) {
+        response = InternalError(kubernetes);
+      }
+      connection->Finish(std::move(response));
+    });
   }
 
  private:
@@ -66,11 +73,12 @@ void RunAsync(const AsyncHandler& handler, Request& request,
 
 }  // namespace
 
-void Dispatch(std::shared_ptr<Connection> connection, ConnectionHost& host, ReadRequest read) {
+void Dispatch(std::shared_ptr<Connection> connection, ConnectionHost& host, ParsedRequest read) {
   const bool kubernetes = read.request.IsKubernetesPath();
   if (host.stopping)
     return connection->Finish(PlainProblem(kubernetes, 503, "the daemon is stopping"));
   if (read.match.index < 0) {
+    // No route: 405 if the path has other methods, else 404.
     const bool wrong_method = !read.match.allow.empty();
     Response response =
         PlainProblem(kubernetes, wrong_method ? 405 : 404,
@@ -88,8 +96,7 @@ void Dispatch(std::shared_ptr<Connection> connection, ConnectionHost& host, Read
     return;
   }
   const auto* async = std::get_if<AsyncHandler>(&route.handler);
-  // The host lives as long as any connection; this shared_ptr lets an engine's late callback
-  // outlive the server.
+  // The answer holds the host, because the engine's callback may come after the server has gone.
   auto answer = std::make_shared<LateAnswer>(connection, connection->host(), kubernetes);
   if (route.run == Run::kInline) return RunAsync(*async, read.request, answer);
   auto request = std::make_shared<Request>(std::move(read.request));

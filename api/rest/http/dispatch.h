@@ -1,4 +1,4 @@
-// Dispatch: runs the handler of a request and brings its answer back to the connection.
+// Dispatch: runs the handler of a request and returns its answer to the connection.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace muster::rest {
 
-/// Calls connection->Finish exactly once, now or later. A handler that throws gives 500, without
-/// its text.
-void Dispatch(std::shared_ptr<Connection> connection, ConnectionHost& host, ReadRequest read);
+/// Calls connection->Finish exactly once, now or later. A handler that throws gives 500; the text
+/// of the exception is not sent.
+void Dispatch(std::shared_ptr<Connection> connection, ConnectionHost& host, ParsedRequest read);
 
 }  // namespace muster::rest

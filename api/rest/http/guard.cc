@@ -1,3 +1,12 @@
+// The steps of a request: Next starts a parser; ReadHeader feeds it until the header block is
+// complete; CheckHeader judges version, target, Host, Origin and method and finds the route;
+// CheckFraming judges the headers that say how long the body is and sets the route's body limit;
+// ReadBody collects the body; Finish hands the request over. Each step returns at once if bytes are
+// missing, and any of them may refuse, which ends the reader.
+//
+// Limits are checked before bytes are stored: 16 KiB for the header block, the route's limit for
+// the body, and a multiple of that for a chunked body with its framing. A Content-Length is
+// compared with the limit, but no memory is reserved for it.
 #include "api/rest/http/guard.h"
 
 #include <algorithm>
@@ -16,7 +25,7 @@ namespace {
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
-/// A string body that never reserves what a Content-Length merely claims.
+// A Beast body type that appends to a string and never reserves what a Content-Length only claims.
 struct GrowingBody {
   using value_type = std::string;
   static std::uint64_t size(const value_type& body) { return body.size(); }
@@ -42,17 +51,20 @@ struct GrowingBody {
   };
 };
 
+// Optional white space around a header's value is blanks and tabs (RFC 9110, 5.5).
 std::string Trimmed(beast::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   return std::string(text);
 }
 
+// True for at most 18 decimal digits, which always fit an integer.
 bool AllDigits(std::string_view text) {
   return !text.empty() && text.size() < 19 &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// False for methods that no route has. HEAD is GET with a flag.
 bool MethodOf(http::verb verb, Request* request) {
   switch (verb) {
     case http::verb::get:
@@ -79,14 +91,15 @@ bool MethodOf(http::verb verb, Request* request) {
   }
 }
 
-/// "http://host:1/a" -> "/a"; others unchanged (RFC 9112 3.2.2: servers must take the absolute
-/// form).
+// "http://host:1/a" becomes "/a"; other targets are unchanged. Servers must accept the absolute
+// form (RFC 9112, 3.2.2).
 std::string_view OriginForm(std::string_view target) {
   if (!target.starts_with("http://")) return target;
   const std::size_t slash = target.find('/', 7);
   return slash == std::string_view::npos ? std::string_view("/") : target.substr(slash);
 }
 
+// Beast's error as a sentence for the client.
 std::string_view ParserComplaint(const beast::error_code& error) {
   if (error == http::error::bad_method) return "the request's method is malformed";
   if (error == http::error::bad_target) return "the request's target is malformed";
@@ -106,8 +119,8 @@ std::string_view ParserComplaint(const beast::error_code& error) {
   return "the request is malformed";
 }
 
-constexpr std::size_t kStuckBytes =
-    limits::kHeaderBytes + (8 << 10);  // a chunk line or trailer that never ends
+// More unparsed bytes than this mean a chunk line or trailer that never ends.
+constexpr std::size_t kStuckBytes = limits::kHeaderBytes + (8 << 10);
 
 }  // namespace
 
@@ -115,6 +128,7 @@ struct RequestReader::Parser {
   http::request_parser<GrowingBody> http;
 };
 
+// An IPv6 address is in brackets; a port after the host must be digits.
 bool IsLocalAuthority(std::string_view authority) {
   std::string host(authority);
   if (host.starts_with('[')) {
@@ -148,6 +162,7 @@ std::size_t RequestReader::held() const {
   return unparsed() + (parser_ ? parser_->http.get().body().size() : 0);
 }
 
+// Marks bytes as parsed, and returns the memory of a large buffer.
 void RequestReader::Consume(std::size_t bytes) {
   parsed_ += bytes;
   if (parsed_ == in_.size()) {
@@ -160,6 +175,7 @@ void RequestReader::Consume(std::size_t bytes) {
   }
 }
 
+// Ends the reader: bytes after a malformed request cannot be trusted to begin a request.
 RequestReader::Step RequestReader::Refuse(int status, std::string detail) {
   dead_ = true;
   refusal_.status = status;
@@ -175,8 +191,8 @@ RequestReader::Step RequestReader::Next() {
   if (dead_) return Step::kRefused;
   if (!started_) {
     if (unparsed() == 0) return Step::kNeedMore;
-    if (!skipped_blank_line_ &&
-        in_[parsed_] == '\r') {  // RFC 9112 2.2: one blank line before a request
+    // One blank line before a request is ignored (RFC 9112, 2.2).
+    if (!skipped_blank_line_ && in_[parsed_] == '\r') {
       if (unparsed() < 2) return Step::kNeedMore;
       if (in_[parsed_ + 1] == '\n') Consume(2);
       skipped_blank_line_ = true;
@@ -189,18 +205,22 @@ RequestReader::Step RequestReader::Next() {
     parser_ = std::make_unique<Parser>();
     parser_->http.header_limit(limits::kHeaderBytes);
     parser_->http.body_limit(limits::kRequestBytes);
+    // Not eager: the parser stops after the header block, so that the body's limit is known before
+    // its first byte.
     parser_->http.eager(false);
   }
   return header_done_ ? ReadBody() : ReadHeader();
 }
 
+// Called again with every new piece of the header block.
 RequestReader::Step RequestReader::ReadHeader() {
   auto& parser = parser_->http;
   const std::string_view bytes = std::string_view(in_).substr(parsed_);
   beast::error_code error;
   const std::size_t used = parser.put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
   Consume(used);
-  wire_bytes_ += used;  // Beast's own limit starts again at each call that made progress
+  // Beast's own header limit starts again at each call that made progress, so bytes are counted.
+  wire_bytes_ += used;
   if (wire_bytes_ > limits::kHeaderBytes)
     return Refuse(431, "the request's headers are over 16 KiB");
   if (error == http::error::need_more) {
@@ -219,6 +239,7 @@ RequestReader::Step RequestReader::ReadHeader() {
   return CheckHeader();
 }
 
+// Reads the header block into `current_.request` and finds the route.
 RequestReader::Step RequestReader::CheckHeader() {
   const auto& head = parser_->http.get();
   Request& request = current_.request;
@@ -234,12 +255,14 @@ RequestReader::Step RequestReader::CheckHeader() {
   const std::string host = Trimmed(head[http::field::host]);
   if (!current_.http_1_0 && head.count(http::field::host) == 0)
     return Refuse(400, "the Host header is missing");
+  // DNS rebinding: a web page whose own name resolves to this host would pass the same-origin rule.
   if (!host.empty() && !IsLocalAuthority(host)) {
     return Refuse(403,
                   "the Host header names neither localhost nor an IP address: this server answers "
                   "on loopback only");
   }
   const std::string origin = Trimmed(head[http::field::origin]);
+  // A browser sends Origin with requests of a page; only pages of this very server may call it.
   if (!origin.empty() && origin != "http://" + host) {
     return Refuse(403, "requests of web pages from another origin are not answered");
   }
@@ -258,6 +281,8 @@ RequestReader::Step RequestReader::CheckHeader() {
   return CheckFraming();
 }
 
+// Two headers that both say how long the body is, or one that is given twice, would let another
+// parser see another request, so they are refused and not interpreted.
 RequestReader::Step RequestReader::CheckFraming() {
   auto& parser = parser_->http;
   const auto& head = parser.get();
@@ -278,6 +303,7 @@ RequestReader::Step RequestReader::CheckFraming() {
       !beast::iequals(Trimmed(head[http::field::content_encoding]), "identity")) {
     return Refuse(415, "compressed request bodies are not taken");
   }
+  // Without a route the body is read up to this bound, so that the client can read the 404.
   body_limit_ = current_.match.index < 0
                     ? limits::kManifestBytes
                     : routes_.routes()[static_cast<std::size_t>(current_.match.index)].body_limit;
@@ -290,11 +316,13 @@ RequestReader::Step RequestReader::CheckFraming() {
   const std::string expect = Trimmed(head[http::field::expect]);
   if (!expect.empty() && !beast::iequals(expect, "100-continue"))
     return Refuse(417, "the only Expect known is 100-continue");
+  // The client waits before it sends the body; a body that is there already needs no answer.
   if (!expect.empty() && !current_.http_1_0 && !parser.is_done() && unparsed() == 0)
     return Step::kContinue;
   return ReadBody();
 }
 
+// Called again with every new piece of the body.
 RequestReader::Step RequestReader::ReadBody() {
   auto& parser = parser_->http;
   while (!parser.is_done()) {
@@ -306,7 +334,7 @@ RequestReader::Step RequestReader::ReadBody() {
     Consume(used);
     wire_bytes_ += used;
     const std::size_t body = parser.get().body().size();
-    // Chunk headers may cost as much as the data and a bit; more is an attack by framing.
+    // Framing may be several times the data if chunks are small; beyond that it is an attack.
     if (body > body_limit_ || wire_bytes_ > 8 * body_limit_ + kStuckBytes ||
         error == http::error::body_limit) {
       return Refuse(413, "the request's body is over this path's limit of " +
@@ -332,7 +360,7 @@ RequestReader::Step RequestReader::Finish() {
   return Step::kRequest;
 }
 
-ReadRequest RequestReader::Take() {
+ParsedRequest RequestReader::Take() {
   current_.request.params = std::move(current_.match.params);
   return std::exchange(current_, {});
 }

@@ -1,11 +1,11 @@
-// RequestReader: the guard. Turns the bytes of one connection into requests, one at a time,
-// strictly: nothing that two parsers could read differently passes (smuggling), and every size is
-// refused before it is allocated.
+// RequestReader: the guard. Turns the bytes of one connection into requests, one at a time and
+// strictly: it refuses every request that two parsers could read differently (request smuggling),
+// and every size before memory is allocated for it.
 //
-// Boost.Beast's parser does the grammar; this adds the limits, the rules of RFC 9112 that Beast
-// leaves to its caller, and what a service on loopback without authentication must refuse
-// (cross-origin and rebound requests). Not thread-safe: one reader belongs to one connection. No
-// I/O.
+// Boost.Beast's parser does the grammar. The guard adds the limits, the rules of RFC 9112 that
+// Beast leaves to its caller, and what a service on loopback without authentication must refuse
+// (cross-origin requests and rebound host names). Not thread-safe: one reader belongs to one
+// connection. No I/O.
 #pragma once
 
 #include <cstddef>
@@ -17,28 +17,28 @@
 
 namespace muster::rest {
 
-/// A request and where it goes.
-struct ReadRequest {
+/// A request and its route.
+struct ParsedRequest {
   Request request;
   RouteMatch match;
   bool keep_alive = true;  // the client allows another request on this connection
   bool http_1_0 = false;   // no chunked answers
 };
 
-/// Why the bytes were refused; the connection ends after the answer.
+/// Why the bytes were refused. The connection ends after the answer.
 struct Refusal {
   int status = 400;
   std::string detail;
   bool kubernetes = false;  // answer as metav1.Status
-  std::string allow;        // for 405
+  std::string allow;        // methods of the path, for 405
 };
 
 class RequestReader {
  public:
   enum class Step {
     kNeedMore,
-    kContinue,  // the client waits for "100 Continue"; go on with Next
-    kRequest,   // Take it
+    kContinue,  // the client waits for "100 Continue"; then call Next again
+    kRequest,   // a request is complete: call Take
     kRefused,   // see refusal(); the reader is dead
   };
   explicit RequestReader(const RouteTable& routes);
@@ -46,13 +46,13 @@ class RequestReader {
 
   void Feed(std::string_view bytes);
   Step Next();
-  ReadRequest Take();
+  ParsedRequest Take();
   const Refusal& refusal() const { return refusal_; }
-  /// Bytes held: not parsed yet, and the body so far.
+  /// Bytes in memory: unparsed ones, and the body so far.
   std::size_t held() const;
   /// Bytes not parsed yet.
   std::size_t unparsed() const { return in_.size() - parsed_; }
-  /// True from a request's first byte until it is complete.
+  /// True from a request's first byte until the request is complete.
   bool mid_request() const { return started_; }
 
  private:
@@ -67,17 +67,17 @@ class RequestReader {
 
   const RouteTable& routes_;
   std::string in_;
-  std::size_t parsed_ = 0;  // of in_
+  std::size_t parsed_ = 0;  // bytes of in_ that are parsed
   std::unique_ptr<Parser> parser_;
   bool started_ = false, header_done_ = false, dead_ = false, skipped_blank_line_ = false;
   std::size_t body_limit_ = 0;
-  std::size_t wire_bytes_ = 0;  // of the header block, then of the body with its framing
-  ReadRequest current_;
+  std::size_t wire_bytes_ = 0;  // size of the header block, then of the body with its framing
+  ParsedRequest current_;
   Refusal refusal_;
 };
 
-/// True if the authority is an IP address or localhost, with or without a port: a name that a web
-/// page could have rebound to this host is refused.
+/// True if the authority of a Host header is an IP address or localhost, with or without a port.
+/// Any other name is refused: a web page could have rebound it to this host.
 bool IsLocalAuthority(std::string_view authority);
 
 }  // namespace muster::rest

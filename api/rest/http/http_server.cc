@@ -1,3 +1,13 @@
+// The list of connections, the bounds on their number, and start and stop.
+//
+// A connection takes two descriptors: Pistache's, which reads, and a duplicate, which writes. If
+// connections or descriptors run out, LetIdleGo closes a sixteenth of all places at once, the
+// longest idle first, so that a flood of connections pays for the search only now and then; if all
+// are in use, the new client gets a 503 without being read. Reap runs once a second on the writer
+// thread: its ticks are the clock of all connections, and it closes those that exceeded their time.
+//
+// Stop order: no new connections, idle ones and streams end, answers in flight get kStopGrace, then
+// everything is closed and the threads are joined.
 #include "api/rest/http/http_server.h"
 
 #include <fcntl.h>
@@ -21,15 +31,17 @@ namespace muster::rest {
 namespace {
 
 constexpr auto kStopGrace = std::chrono::seconds(5);
-constexpr int kSendBufferBytes = 256 << 10;  // what a slow reader may hold of the kernel's memory
+// The kernel memory that a slow reader may hold.
+constexpr int kSendBufferBytes = 256 << 10;
 
-/// Answered without reading the request.
+// The answer to a client for which there is no place; its request is not read.
 constexpr std::string_view kFull =
     "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
     "Retry-After: 1\r\nConnection: close\r\nContent-Length: 76\r\n\r\n"
     R"({"title":"Service Unavailable","status":503,"detail":"too many connections"})";
 
-/// How many descriptors clients may take; small limits keep a quarter for everything else.
+// How many descriptors clients may take. Some are kept for the database, members and files; under a
+// small limit that is a quarter of all.
 int DescriptorsFor(int most) {
   const int limit = most > 0 ? most : net::DescriptorLimit();
   return limit - std::min(limits::kReservedDescriptors, limit / 4);
@@ -37,7 +49,7 @@ int DescriptorsFor(int most) {
 
 }  // namespace
 
-/// Open connections; closed ones unlist themselves.
+// The open connections. A connection that closes removes itself through ConnectionHost::forget.
 struct HttpServer::Registry {
   std::mutex mutex;
   std::condition_variable idle;
@@ -59,7 +71,7 @@ HttpServer::HttpServer(RouteTable routes, Metrics& metrics, HttpOptions options)
       registry_(std::make_shared<Registry>()),
       listener_([this](int fd) { return OnConnection(fd); }, [this] { LetIdleGo(); }) {
   host_->forget = [registry = registry_](const Connection* connection) {
-    std::shared_ptr<Connection> last;  // destroyed after the lock
+    std::shared_ptr<Connection> last;  // destroyed after the lock is released
     const std::lock_guard lock(registry->mutex);
     const auto found = registry->open.find(connection);
     if (found == registry->open.end()) return;
@@ -99,7 +111,7 @@ bool HttpServer::Crowded() const {
 
 std::shared_ptr<ByteSink> HttpServer::OnConnection(int fd) {
   if (host_->stopping) return nullptr;
-  // Descriptors are given out lowest first: a high number tells that few are left.
+  // The kernel gives out the lowest free descriptor, so a high number means that few are left.
   const bool scarce = fd >= descriptors_;
   const bool room = (!Crowded() && !scarce) || LetIdleGo() > 0;
   const int own = room ? ::fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
@@ -116,7 +128,7 @@ std::shared_ptr<ByteSink> HttpServer::OnConnection(int fd) {
   return connection;
 }
 
-// A share of them at a time: under a flood of connections the search is paid once for many.
+// Closes many at once: under a flood of connections one search makes room for all of them.
 std::size_t HttpServer::LetIdleGo() {
   std::vector<std::pair<std::uint64_t, std::shared_ptr<Connection>>> idle;
   for (auto& connection : registry_->All()) {
@@ -131,7 +143,8 @@ std::size_t HttpServer::LetIdleGo() {
   return count;
 }
 
-/// Once a second; time is counted in these ticks.
+// Runs once a second; its ticks are the connections' clock. While more than three quarters of the
+// places are taken, idle connections are closed sooner.
 void HttpServer::Reap() {
   host_->workers.After(1000, [this] {
     const std::int64_t tick = ++host_->tick;

@@ -1,5 +1,5 @@
-// HttpServer: a RouteTable served over HTTP/1.1 on a loopback address. Knows nothing of jobs: tests
-// give it routes of their own. RestServer puts Muster's routes in.
+// HttpServer: serves a RouteTable over HTTP/1.1 on a loopback address. It knows nothing of jobs:
+// tests give it routes of their own, RestServer gives it Muster's.
 #pragma once
 
 #include <memory>
@@ -14,11 +14,11 @@ namespace muster::rest {
 
 struct HttpOptions {
   std::string host = "127.0.0.1";  // an IP address of the loopback interface, or localhost
-  int port = 0;                    // 0: any free one
-  int threads = 2;                 // that read and run what never blocks
-  int pool_threads = 4;            // for handlers that may block
-  int max_connections = 4096;      // each takes two descriptors; then idle ones make room
-  int max_descriptors = 0;         // of the process, 0: what the system allows
+  int port = 0;                    // 0: any free port
+  int threads = 2;                 // read requests and run handlers that never block
+  int pool_threads = 4;            // run handlers that may block
+  int max_connections = 4096;      // each takes two descriptors; beyond it idle ones are closed
+  int max_descriptors = 0;         // of the process; 0: what the system allows
 };
 
 class HttpServer {
@@ -28,25 +28,25 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  /// Errors: not loopback, address in use. Ignores SIGPIPE for the process.
+  /// Errors: not a loopback address, address in use. Ignores SIGPIPE for the process.
   Status Start();
-  /// Takes no new connections and requests, ends streams, lets answers in flight leave (up to 5 s).
-  /// Idempotent.
+  /// Accepts no new connections and requests, ends streams, and lets answers in flight leave (up to
+  /// 5 s). Idempotent.
   void Stop();
   int port() const { return listener_.port(); }
   Workers& workers() { return host_->workers; }
 
  private:
   struct Registry;
-  /// Null if the connection was refused (and told so).
+  /// Null if the connection was refused; the client was told so.
   std::shared_ptr<ByteSink> OnConnection(int fd);
-  /// Closes some of the connections that nobody uses, the longest idle first; how many.
+  /// Closes some of the connections that are not in use, the longest idle first. Returns how many.
   std::size_t LetIdleGo();
   bool Crowded() const;
   void Reap();
 
   const HttpOptions options_;
-  const int descriptors_;  // beyond this number one is not for clients
+  const int descriptors_;  // descriptors from this number on are not for clients
   std::shared_ptr<ConnectionHost> host_;
   std::shared_ptr<Registry> registry_;
   PistacheListener listener_;

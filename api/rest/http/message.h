@@ -1,7 +1,7 @@
-// Request and Response as the handlers see them: no transport in sight, so that another server can
-// carry a route.
+// Request and Response as the handlers see them. They name no transport, so that another server
+// could serve the same routes.
 //
-// Plain values. A handler gets a Request whose bytes the guard has already limited and checked.
+// Plain values. The guard has limited and checked the bytes of a Request before a handler gets it.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace muster::rest {
 
-/// The methods that have routes; HEAD is GET with `head` set.
+/// The methods that routes may have. HEAD is GET with `head` set.
 enum class Method : std::uint8_t { kGet, kPost, kPut, kPatch, kDelete };
 
 /// "GET", "POST", ....
@@ -27,29 +27,29 @@ struct Request {
   std::vector<std::string> segments;                       // of the path, percent-decoded
   std::vector<std::pair<std::string, std::string>> query;  // percent-decoded, in order
   std::vector<std::string> params;  // values of the pattern's {names}, in order
-  // The allow-list of headers that handlers may read; values are trimmed.
+  // The only headers that handlers may read; values are trimmed.
   std::string content_type, idempotency_key, user, last_event_id;
-  bool credentials = false;  // it has an Authorization header, whatever that says
+  bool credentials = false;  // the request has an Authorization header
   std::string body;
-  /// What a handler reserved for this request: let go with it, when it has been handled.
+  /// A reservation that a handler made for this request; released after the request is handled.
   mutable std::shared_ptr<const void> held;
 
   /// The first value of a query parameter, or null.
   const std::string* Query(std::string_view name) const;
-  /// True for /api and /apis: errors are metav1.Status there, problem+json elsewhere.
+  /// True below /api and /apis: errors are metav1.Status there and problem+json elsewhere.
   bool IsKubernetesPath() const;
 };
 
-/// Appends the next piece of a long body; false after the last. Runs on a worker of the pool, never
-/// on the threads that read or write; may block on the store.
+/// Appends the next piece of a long body; false after the last one. Runs on a worker of the pool,
+/// never on the threads that read or write, so it may block on the store.
 using BodyProducer = std::function<bool(std::string* out)>;
 
 /// An answer that stays open (server-sent events, followed logs). Thread-safe.
 class StreamSink {
  public:
   virtual ~StreamSink() = default;
-  /// Sends, or keeps up to limits::kStreamBacklogBytes for a slow reader and drops it beyond that.
-  /// False: the stream is over.
+  /// Sends `data`. For a slow reader up to limits::kStreamBacklogBytes are kept; beyond that the
+  /// reader is dropped. False: the stream is over.
   virtual bool Write(std::string_view data) = 0;
   /// Runs `next` on the writer thread once everything written has left, or once the stream is over.
   virtual void WhenDrained(std::function<void()> next) = 0;
@@ -59,7 +59,7 @@ class StreamSink {
 };
 using StreamStart = std::function<void(std::shared_ptr<StreamSink>)>;
 
-/// Exactly one of body, producer and stream is used.
+/// At most one of body, producer and stream is used.
 struct Response {
   int status = 200;
   std::string content_type = "application/json";
@@ -69,21 +69,21 @@ struct Response {
   StreamStart stream = {};
 };
 
-/// Answers one request, once, from any thread. Copyable. If every copy goes away unanswered (the
-/// engine stopped), the client is told that the outcome is not known.
+/// Answers one request, once, from any thread. Copyable. If all copies are destroyed without an
+/// answer (the engine stopped), the client is told that the outcome is not known.
 class Responder {
  public:
-  using Make = std::function<Response()>;
+  using ResponseMaker = std::function<Response()>;
   /// What a transport does with the answer.
   class Exchange {
    public:
     virtual ~Exchange() = default;
-    virtual void Answer(Make make) = 0;
+    virtual void Answer(ResponseMaker make) = 0;
   };
   explicit Responder(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
-  /// `make` runs on the writer thread, so that the caller (the engine's thread) pays a queue push
-  /// and no more.
-  void operator()(Make make) const { exchange_->Answer(std::move(make)); }
+  /// `make` runs on the writer thread, so that the caller, often the engine's thread, pays only for
+  /// one push to a queue.
+  void operator()(ResponseMaker make) const { exchange_->Answer(std::move(make)); }
 
  private:
   std::shared_ptr<Exchange> exchange_;

@@ -1,3 +1,6 @@
+// Uses Pistache's reactor with one Transport per thread. A new socket is made a Peer with its sink
+// and given to the transport of thread `fd modulo threads`; from then on BytesHandler gets its
+// bytes and its end. Pistache's HTTP parser and response writer are never used.
 #include "api/rest/http/pistache_listener.h"
 
 #include <netinet/in.h>
@@ -16,14 +19,15 @@
 namespace muster::rest {
 namespace {
 
+// The key under which a peer carries its sink.
 constexpr char kSinkData[] = "sink";
 
 std::shared_ptr<ByteSink> SinkOf(const std::shared_ptr<Pistache::Tcp::Peer>& peer) {
   return std::static_pointer_cast<ByteSink>(peer->tryGetData(kSinkData));
 }
 
-/// Hands each peer's bytes to its sink. Pistache clones one per worker. Exceptions must not reach
-/// Pistache's loop, which would end the process.
+// Hands each peer's bytes to its sink. Pistache clones one handler per thread. No exception may
+// reach Pistache's loop, which would end the process.
 class BytesHandler final : public Pistache::Tcp::Handler {
  public:
   std::shared_ptr<Pistache::Tcp::Handler> clone() const override {
@@ -47,7 +51,7 @@ class BytesHandler final : public Pistache::Tcp::Handler {
   }
 };
 
-/// What Pistache is told of a peer; nobody asks it.
+// Pistache wants an address for each peer; nothing reads it.
 Pistache::Address SomeAddress() {
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -62,7 +66,8 @@ struct PistacheListener::Impl {
   std::vector<std::shared_ptr<Pistache::Aio::Handler>> transports;  // one per thread
 };
 
-PistacheListener::PistacheListener(ConnectionFactory on_connection, net::Acceptor::OnFull on_full)
+PistacheListener::PistacheListener(ConnectionFactory on_connection,
+                                   net::Acceptor::FullCallback on_full)
     : on_connection_(std::move(on_connection)),
       acceptor_([this](int fd) { OnSocket(fd); }, std::move(on_full)) {}
 PistacheListener::~PistacheListener() { Stop(); }
@@ -79,6 +84,7 @@ Status PistacheListener::Start(const std::string& host, int port, int threads) {
     impl_.reset();
     return Unavailable(std::string("REST cannot start its threads: ") + error.what());
   }
+  // Accepting starts last: every accepted socket has a thread to go to.
   Status started = acceptor_.Start(host, port);
   if (started.ok()) return started;
   Stop();
@@ -90,6 +96,7 @@ Status PistacheListener::Start(const std::string& host, int port, int threads) {
 void PistacheListener::OnSocket(int fd) {
   try {
     if (auto sink = on_connection_(fd)) {
+      // From here on the peer owns the descriptor.
       const auto peer = Pistache::Tcp::Peer::Create(fd, SomeAddress());
       peer->putData(kSinkData, std::move(sink));
       const auto turn = static_cast<std::size_t>(fd) % impl_->transports.size();

@@ -1,6 +1,6 @@
-// PistacheListener: Pistache polls and reads; nothing else of it is used. Accepting is api/net's.
-// The only file pair that includes Pistache. README.md says which of Pistache's faults each choice
-// here answers.
+// PistacheListener: Pistache polls sockets and reads from them; no other part of Pistache is used,
+// and api/net accepts. Only this header and its source include Pistache. README.md lists the faults
+// of Pistache that this division avoids.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,13 @@ namespace muster::rest {
 
 class PistacheListener {
  public:
-  /// Both are called on the acceptor's thread; `on_full` when no descriptor is left.
-  PistacheListener(ConnectionFactory on_connection, net::Acceptor::OnFull on_full);
+  /// Both callbacks run on the acceptor's thread; `on_full` when no descriptor is left.
+  PistacheListener(ConnectionFactory on_connection, net::Acceptor::FullCallback on_full);
   ~PistacheListener();
-  /// Binds an IP address and reads on `threads` threads of its own. `port` 0: any free one.
+  /// Binds an IP address and reads on `threads` threads of its own. `port` 0: any free port.
   /// Errors: the address is in use or not of this host.
   Status Start(const std::string& host, int port, int threads);
-  /// Accepts and reads no more; joins its threads. Sinks stay usable for writing.
+  /// Stops accepting and reading, and joins the threads. Sinks stay usable for writing.
   void Stop();
   /// The port bound, 0 before Start.
   int port() const { return acceptor_.port(); }

@@ -1,3 +1,5 @@
+// Two tables and one function that needs nothing from the service, so that api/rest/http does not
+// depend on it. Errors of handlers are written by api/rest/problem.cc.
 #include "api/rest/http/plain_problem.h"
 
 #include <boost/json.hpp>
@@ -7,7 +9,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// metav1.StatusReason of an HTTP status, as Kubernetes' clients switch on it.
+// The metav1.StatusReason of an HTTP status; Kubernetes' clients branch on it.
 std::string_view StatusReason(int status) {
   switch (status) {
     case 400:
@@ -86,6 +88,7 @@ std::string_view StatusPhrase(int status) {
   }
 }
 
+// `about:blank` is the type of a problem that says no more than its status (RFC 9457).
 Response PlainProblem(bool kubernetes, int status, const std::string& detail) {
   Response response;
   response.status = status;

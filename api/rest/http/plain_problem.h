@@ -1,4 +1,4 @@
-// Refusals that the HTTP layer itself makes (404, 405, 413, 431, ...), in the form of the path:
+// Errors that the HTTP layer itself answers (404, 405, 413, 431, ...), in the form of the path:
 // problem+json, or metav1.Status below /api and /apis. Pure functions.
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace muster::rest {
 
-/// `detail` is one sentence for the user. 503 carries Retry-After.
+/// `detail` is one sentence for the user. A 503 carries Retry-After.
 Response PlainProblem(bool kubernetes, int status, const std::string& detail);
 
-/// "Bad Request", ...; "" for a status never sent here.
+/// "Bad Request", ...; "" for a status that this server never sends.
 std::string_view StatusPhrase(int status);
 
 }  // namespace muster::rest

@@ -1,3 +1,6 @@
+// Patterns are cut into parts once, grouped by their number of segments, and sorted so that literal
+// segments come before parameters with a verb and those before plain parameters, from left to
+// right. The first pattern in this order that matches is therefore the most literal one.
 #include "api/rest/http/route_table.h"
 
 #include <algorithm>
@@ -15,6 +18,7 @@ RouteTable::RouteTable(std::vector<Route> routes) : routes_(std::move(routes)) {
     for (rest.remove_prefix(1); !rest.empty();) {
       const std::size_t slash = rest.find('/');
       const std::string_view segment = rest.substr(0, slash);
+      // "{name}" with an optional verb after it, or a literal.
       Part part;
       const std::size_t close = segment.find('}');
       if (segment[0] == '{' && close != std::string_view::npos) {
@@ -29,6 +33,7 @@ RouteTable::RouteTable(std::vector<Route> routes) : routes_(std::move(routes)) {
     by_length_[parts.size()].push_back(static_cast<int>(i));
     parts_.push_back(std::move(parts));
   }
+  // Compared as text: '0' for a literal segment, '1' for "{name}:verb", '2' for "{name}".
   const auto literal_rank = [this](int route) {
     std::string rank;
     for (const Part& part : parts_[static_cast<std::size_t>(route)]) {
@@ -42,6 +47,8 @@ RouteTable::RouteTable(std::vector<Route> routes) : routes_(std::move(routes)) {
   }
 }
 
+// A parameter matches any segment that is longer than its verb; its value is the segment without
+// it.
 bool RouteTable::Matches(const std::vector<Part>& parts, const std::vector<std::string>& segments,
                          std::vector<std::string>* params) const {
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -77,6 +84,7 @@ RouteMatch RouteTable::Match(Method method, const std::vector<std::string>& segm
   return match;
 }
 
+// A GET route also answers HEAD.
 std::string RouteTable::Allowed(const std::vector<std::string>& segments) const {
   std::string allow;
   const auto found = by_length_.find(segments.size());

@@ -1,7 +1,7 @@
-// RouteTable: every route of the server in ONE list, and the match of a request against it.
+// RouteTable: all routes of the server in one list, and the match of a request against it.
 //
-// A pattern is literal segments and {names}; a last segment may carry a verb ("{id}:hold").
-// Immutable after construction, thread-safe.
+// A pattern consists of literal segments and {names}; a last segment may carry a verb
+// ("{id}:hold"). Immutable after construction, thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@ namespace muster::rest {
 
 /// Where a handler runs.
 enum class Run : std::uint8_t {
-  kInline,  // on the thread that read the request: only for what never blocks
-  kPool,    // on a worker of the pool: reads that may ask the store
+  kInline,  // on the thread that read the request: only for handlers that never block
+  kPool,    // on a worker of the pool: for handlers that may read the store
 };
 
 struct Route {
   Method method = Method::kGet;
   std::string pattern;                 // "/v1/jobs/{id}:hold"
   auth::Verb verb = auth::Verb::kGet;  // what the service authorises
-  std::string resource;  // on which kind; published as x-muster-access in the OpenAPI document
-  std::size_t body_limit = 0;  // bytes; 0: the request has no body
+  std::string resource;                // the kind; x-muster-access of the OpenAPI document has it
+  std::size_t body_limit = 0;          // bytes; 0: the request has no body
   Run run = Run::kPool;
   std::variant<SyncHandler, AsyncHandler> handler;
   bool needs_world = false;  // 503 until the daemon has recovered and leads
@@ -35,16 +35,16 @@ struct Route {
 struct RouteMatch {
   int index = -1;  // into routes(), -1: none
   std::vector<std::string> params;
-  std::string allow;  // methods of the path when only the method is wrong: "GET, POST"
+  std::string allow;  // "GET, POST": the path's methods, if only the method is wrong
 };
 
 class RouteTable {
  public:
   explicit RouteTable(std::vector<Route> routes);
   const std::vector<Route>& routes() const { return routes_; }
-  /// The most literal pattern wins.
+  /// If several patterns match, the one with the most literal segments wins.
   RouteMatch Match(Method method, const std::vector<std::string>& segments) const;
-  /// Methods that a path has, "" if it has no route.
+  /// The methods of a path, "GET, HEAD, POST"; "" if it has no route.
   std::string Allowed(const std::vector<std::string>& segments) const;
 
  private:

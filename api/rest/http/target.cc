@@ -1,3 +1,5 @@
+// The path is split before it is decoded, so %2F in a segment never makes two segments. Segments
+// that two servers could read differently ("", ".", "..") are refused and not resolved.
 #include "api/rest/http/target.h"
 
 #include <algorithm>
@@ -5,6 +7,7 @@
 namespace muster::rest {
 namespace {
 
+// -1 for a character that is no hexadecimal digit.
 int HexValue(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -12,6 +15,7 @@ int HexValue(char c) {
   return -1;
 }
 
+// "a=1&b" into name and value pairs; a name without '=' has the value "".
 bool ParseQuery(std::string_view text, Request* request) {
   while (!text.empty()) {
     const std::size_t end = text.find('&');
@@ -29,33 +33,6 @@ bool ParseQuery(std::string_view text, Request* request) {
 }
 
 }  // namespace
-
-std::string_view MethodName(Method method) {
-  switch (method) {
-    case Method::kGet:
-      return "GET";
-    case Method::kPost:
-      return "POST";
-    case Method::kPut:
-      return "PUT";
-    case Method::kPatch:
-      return "PATCH";
-    case Method::kDelete:
-      return "DELETE";
-  }
-  return "";
-}
-
-const std::string* Request::Query(std::string_view name) const {
-  for (const auto& [key, value] : query) {
-    if (key == name) return &value;
-  }
-  return nullptr;
-}
-
-bool Request::IsKubernetesPath() const {
-  return !segments.empty() && (segments[0] == "api" || segments[0] == "apis");
-}
 
 bool PercentDecode(std::string_view text, bool plus_is_space, std::string* out) {
   out->clear();
@@ -85,6 +62,7 @@ bool ParseTarget(std::string_view target, Request* request) {
       target.substr(1, question == std::string_view::npos ? question : question - 1);
   if (question != std::string_view::npos && !ParseQuery(target.substr(question + 1), request))
     return false;
+  // "/v1/jobs/" is "/v1/jobs".
   if (!path.empty() && path.back() == '/') path.remove_suffix(1);
   while (!path.empty()) {
     const std::size_t slash = path.find('/');
@@ -94,7 +72,8 @@ bool ParseTarget(std::string_view target, Request* request) {
     request->segments.push_back(std::move(segment));
     if (slash == std::string_view::npos) break;
     path.remove_prefix(slash + 1);
-    if (path.empty()) return false;  // a second slash at the end
+    // One slash at the end was dropped above; this is a second one.
+    if (path.empty()) return false;
   }
   return true;
 }

@@ -1,3 +1,6 @@
+// Two Asio thread pools: one thread that writes, and several that may block. PostWriter has a queue
+// in front of Asio: only the task that finds it empty wakes the writer, which then takes the whole
+// queue.
 #include "api/rest/http/workers.h"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -18,11 +21,12 @@ struct Workers::Impl {
       : pool(std::make_unique<asio::thread_pool>(static_cast<std::size_t>(pool_threads))),
         writer(std::make_unique<asio::thread_pool>(1)) {}
   std::mutex mutex;
-  // Null once stopped, so that tasks which never ran let go of what they hold.
+  // Null once stopped: destroying the pools destroys the tasks that never ran.
   std::unique_ptr<asio::thread_pool> pool, writer;
   bool stopped = false;
-  std::vector<Task> queue;  // for the writer
+  std::vector<Task> queue;  // tasks of the writer
 
+  // Runs all queued tasks, without the lock.
   void Drain() {
     std::vector<Task> tasks;
     {
@@ -47,6 +51,7 @@ void Workers::Post(Task task) {
 void Workers::PostWriter(Task task) {
   const std::lock_guard lock(impl_->mutex);
   if (impl_->stopped) return;
+  // With tasks in the queue the writer has been woken already.
   const bool wake = impl_->queue.empty();
   impl_->queue.push_back(std::move(task));
   if (wake) asio::post(*impl_->writer, [impl = impl_.get()] { impl->Drain(); });
@@ -74,6 +79,7 @@ void Workers::Stop() {
   impl_->writer->join();
   impl_->pool.reset();
   impl_->writer.reset();
+  // Tasks are destroyed without the lock, since their destructors may post further ones.
   std::vector<Task> dropped;
   const std::lock_guard lock(impl_->mutex);
   dropped.swap(impl_->queue);
@@ -99,12 +105,12 @@ void Workers::Writable::Wait(int fd, Task ready) {
   impl_->descriptor.assign(fd);
   impl_->descriptor.async_wait(asio::posix::stream_descriptor::wait_write,
                                [ready = std::move(ready)](const boost::system::error_code& error) {
-                                 if (!error) ready();
-                               });
+    if (!error) ready();
+  });
 }
 
-// Registered only while a socket is full: a registered one would wake this loop at every byte that
-// Pistache reads.
+// The descriptor is registered only while the socket is full. If it stayed registered, this loop
+// would wake at every byte that Pistache reads from the same socket.
 void Workers::Writable::Cancel() {
   if (impl_->descriptor.is_open()) impl_->descriptor.release();
 }

@@ -1,6 +1,6 @@
-// Workers: the server's own threads. One writer thread (late answers, sockets that were full,
-// timers, streams) and a small pool for handlers that may block on the store. The only file pair
-// that sees Asio's event loop.
+// Workers: the server's own threads. One writer thread has late answers, sockets that were full,
+// timers and streams; a small pool has handlers that may block on the store. Only this header and
+// its source see Asio's event loop.
 //
 // Thread-safe.
 #pragma once
@@ -16,26 +16,25 @@ class Workers {
   explicit Workers(int pool_threads);
   ~Workers();
   using Task = std::function<void()>;
-  /// Runs on the pool; may block.
+  /// Runs `task` on the pool, where it may block.
   void Post(Task task);
-  /// Runs on the writer thread; must not block. Calls made while it is busy are taken in one go: a
-  /// burst of answers costs its callers one wake-up.
+  /// Runs `task` on the writer thread, where it must not block. Tasks that come while the thread is
+  /// busy are taken together: a burst of answers costs its callers one wake-up.
   void PostWriter(Task task);
-  /// Runs on the writer thread after `delay_ms`; dropped at Stop.
+  /// Runs `task` on the writer thread after `delay_ms`; dropped by Stop.
   void After(std::int64_t delay_ms, Task task);
-  /// Drops what has not run and joins.
+  /// Drops the tasks that have not run and joins the threads.
   void Stop();
 
-  /// Nanoseconds since some start, for durations only.
+  /// Nanoseconds of a clock that never goes back, for durations only.
   static std::int64_t NowNs();
 
-  /// Waits until a socket can be written. One wait at a time; its owner's mutex guards it.
+  /// Waits until a socket can be written. One wait at a time; the owner's mutex must guard it.
   class Writable {
    public:
     explicit Writable(Workers& workers);
     ~Writable();
-    /// `ready` runs on the writer thread, unless Cancel comes first (then perhaps still, or not at
-    /// all).
+    /// `ready` runs on the writer thread. After Cancel it may still run if it was already due.
     void Wait(int fd, Task ready);
     void Cancel();
 

@@ -1,3 +1,5 @@
+// The public face of ClientCore and HttpStream: it puts calls of any thread onto the client's
+// strand. Stop closes the gate first, so that the core's Stop is the last work on the strand.
 #include "backends/k8s/client/api_client.h"
 
 #include <future>
@@ -23,7 +25,7 @@ class HttpApiClient final : public ApiClient {
   std::shared_ptr<ApiStream> OpenStream(StreamRequest request,
                                         std::shared_ptr<StreamSink> sink) override {
     auto stream = std::make_shared<HttpStream>(core_, std::move(request), sink);
-    // Not through the stream: Stop may be at work on the strand.
+    // The sink is called directly: Stop may be ending the streams on the strand at this moment.
     if (!core_->gate().Post([core = core_, stream] { core->Add(stream); }))
       sink->OnEnd(core_->Named(Unavailable("its client has stopped")));
     return std::make_shared<StreamHandle>(core_, std::move(stream));

@@ -1,5 +1,5 @@
-// Backoff: pauses that double up to a bound, each drawn from its upper half so that many clients
-// that failed together do not come back together. Not thread-safe.
+// Backoff: pauses that double up to a bound. Each is drawn from its upper half, so that many
+// clients that failed together do not come back together. Not thread-safe.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Circuit: whether a member is worth asking. Closed: yes. Open, after so many exchanges in a row
-// without an answer: only probes are sent, ever more seldom, until one is answered.
+// Circuit: whether requests to a member are sent at all. Closed: yes. Open, after a number of
+// exchanges in a row without an answer: only probes are sent, ever more seldom, until one is
+// answered.
 //
 // Not thread-safe; no clock: its owner keeps the time.
 #pragma once
@@ -16,7 +17,7 @@ class Circuit {
   Circuit(int failures_to_open, std::int64_t probe_min_ms, std::int64_t probe_max_ms)
       : failures_to_open_(failures_to_open), pauses_(probe_min_ms, probe_max_ms) {}
   bool open() const { return open_; }
-  /// The member answered. True: that closed it.
+  /// The member has answered. True: that has closed the circuit.
   bool Succeeded() {
     failures_ = 0;
     pauses_.Reset();
@@ -24,13 +25,13 @@ class Circuit {
     open_ = false;
     return was;
   }
-  /// It did not. True: that opened it.
+  /// The member has not answered. True: that has opened the circuit.
   bool Failed() {
     if (++failures_ < failures_to_open_ || open_) return false;
     open_ = true;
     return true;
   }
-  /// Until the next probe.
+  /// The pause until the next probe.
   std::int64_t NextPauseMs(Random& random) { return pauses_.Next(random); }
 
  private:

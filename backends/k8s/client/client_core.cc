@@ -1,10 +1,25 @@
+// ClientCore: the way of a request from Send to its callback. client_lead.cc holds the methods
+// about the lead, client_health.cc those about the circuit.
+//
+// A request becomes an Exchange with one deadline. Admit (any thread) posts it to the strand; Enter
+// queues it by urgency; Pump gives it a connection, an idle one if there is one, as long as fewer
+// than `window_` requests are active. Then it is written and its answer read. Each stage checks
+// Exchange::stage, because the deadline or Stop may have ended the exchange while a callback was on
+// its way.
+//
+// Flow control. A 429, or a 503 with Retry-After, pauses all requests to the member for as long as
+// it asks and halves the window; every answer raises the window a little, up to `connections`.
+//
+// Repeats. A request that was written is repeated only if it is a GET and its reused connection
+// turned out to be closed: the member may carry out anything else although it did not answer
+// (kUnknown). A request that was not wholly written was surely not carried out (kUnavailable),
+// because a server reads a request to its end before it acts.
 #include "backends/k8s/client/client_core.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "backends/k8s/client/http_stream.h"
-#include "schedd/telemetry/log.h"
 
 namespace muster::k8s {
 namespace {
@@ -13,7 +28,7 @@ bool IsClean(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
 }
 
-// What could be read as another request than the one that is meant.
+// False for a request whose text could be read as another request (spaces, line breaks).
 bool IsWellFormed(const ApiRequest& request) {
   static const std::unordered_set<std::string> kMethods = {"GET", "POST", "PUT", "PATCH", "DELETE"};
   return kMethods.contains(request.method) && request.target.starts_with('/') &&
@@ -24,6 +39,7 @@ std::string Seconds(std::int64_t ms) {
   return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
 }
 
+// The server as host:port, an IPv6 address in brackets.
 std::string HostHeader(const MemberAccess& access) {
   const bool v6 = access.host.find(':') != std::string::npos;
   return (v6 ? "[" + access.host + "]" : access.host) + ":" + access.port;
@@ -55,6 +71,7 @@ Error ClientCore::Named(Error error) const {
   return error;
 }
 
+// Any thread. Beyond `waiting` requests the answer is kResourceExhausted.
 void ClientCore::Admit(ApiRequest request, Callback<ApiResponse> done) {
   auto exchange = std::make_shared<Exchange>();
   exchange->request = std::move(request);
@@ -74,6 +91,7 @@ void ClientCore::Admit(ApiRequest request, Callback<ApiResponse> done) {
   }
 }
 
+// Queues a request, unless it is malformed or the circuit is open.
 void ClientCore::Enter(ExchangePtr exchange) {
   if (!IsWellFormed(exchange->request))
     return Finish(exchange, Named(InvalidArgument("the request's method or target is malformed")));
@@ -91,9 +109,11 @@ bool ClientCore::IsList(const Exchange& exchange) const {
   return exchange.request.urgency == Urgency::kList;
 }
 
+// Starts queued requests. Without credentials all of them fail; while an exec plugin runs they
+// wait.
 void ClientCore::Pump() {
   if (stopped_) return;
-  // Long lists leave two connections to what is urgent.
+  // Lists may be long; two connections stay free for more urgent requests.
   const int most_lists = std::max(1, options_.connections - 2);
   while (active_.size() < static_cast<std::size_t>(window_)) {
     if (environment_.clock.Now() < paused_until_) break;
@@ -118,6 +138,7 @@ void ClientCore::Pump() {
   PumpStreams();
 }
 
+// Starts the streams that wait for credentials.
 void ClientCore::PumpStreams() {
   if (streams_waiting_.empty()) return;
   const auto auth = credentials_->Current();
@@ -131,6 +152,8 @@ void ClientCore::PumpStreams() {
   }
 }
 
+// Gives the request a connection. A `fresh` one must not reuse a connection; an idle one is closed
+// to keep their number.
 void ClientCore::Start(const ExchangePtr& exchange, const Auth& auth) {
   active_.insert(exchange);
   if (IsList(*exchange)) ++lists_active_;
@@ -155,6 +178,7 @@ void ClientCore::Start(const ExchangePtr& exchange, const Auth& auth) {
       });
 }
 
+// An idle connection of these credentials that the member has not closed; null if there is none.
 std::shared_ptr<Connection> ClientCore::TakeIdle(std::uint64_t generation) {
   while (!idle_.empty()) {
     auto connection = std::move(idle_.back().connection);
@@ -165,17 +189,18 @@ std::shared_ptr<Connection> ClientCore::TakeIdle(std::uint64_t generation) {
   return nullptr;
 }
 
+// Resolves the name and connects, within one time-out for both.
 std::shared_ptr<Connection> ClientCore::Dial(const Auth& auth,
                                              std::function<void(const Status&)> done) {
   auto connection = std::make_shared<Connection>(gate_->strand(), auth.tls, auth.tls_generation);
   const auto timer = std::make_shared<Deadlines::Key>();
-  auto finish = [weak = weak_from_this(), connection, timer,
-                 done = std::move(done)](const Status& status) {
+  auto finish =
+      [weak = weak_from_this(), connection, timer, done = std::move(done)](const Status& status) {
     if (const auto self = weak.lock()) self->deadlines_->Drop(timer.get());
     if (!connection->closed()) done(status);
   };
-  *timer = deadlines_->After(options_.connect_timeout_ms, [finish, address = host_header_,
-                                                           ms = options_.connect_timeout_ms] {
+  *timer = deadlines_->After(options_.connect_timeout_ms,
+                             [finish, address = host_header_, ms = options_.connect_timeout_ms] {
     finish(Unavailable(address + " did not accept a connection within " + Seconds(ms)));
   });
   resolver_->Find(
@@ -183,13 +208,14 @@ std::shared_ptr<Connection> ClientCore::Dial(const Auth& auth,
        peer = PeerIdentity{host_header_,
                            access_.tls_server_name.empty() ? access_.host : access_.tls_server_name,
                            access_.skip_verify}](const Result<std::vector<Endpoint>>& endpoints) {
-        if (connection->closed()) return;
-        if (!endpoints) return finish(endpoints.error());
-        connection->Open(*endpoints, peer, finish);
-      });
+    if (connection->closed()) return;
+    if (!endpoints) return finish(endpoints.error());
+    connection->Open(*endpoints, peer, finish);
+  });
   return connection;
 }
 
+// The request line and the headers that all requests have.
 std::string ClientCore::Head(const std::string& method, const std::string& target,
                              const Auth& auth) const {
   std::string out = method + " " + access_.base_path + target +
@@ -200,7 +226,7 @@ std::string ClientCore::Head(const std::string& method, const std::string& targe
 }
 
 void ClientCore::Write(const ExchangePtr& exchange, std::string head) {
-  // Connecting may have taken long.
+  // Connecting may have taken long enough for the lead to end.
   if (!MayWrite(*exchange)) {
     Leave(exchange, true);
     AwaitLead(exchange);
@@ -215,24 +241,24 @@ void ClientCore::Write(const ExchangePtr& exchange, std::string head) {
   exchange->connection->Write(
       std::move(head), [exchange] { return MayWrite(*exchange); },
       [self = shared_from_this(), exchange](Connection::ErrorCode error) {
-        if (exchange->stage != Exchange::Stage::kWriting) return;
-        if (error == boost::asio::error::operation_aborted) return self->Withheld(exchange);
-        // Not wholly written: the member cannot have read it to its end, and does nothing by
-        // halves.
-        if (error)
-          return self->Broken(exchange, Unavailable("cannot be written to: " + error.message()));
-        exchange->stage = Exchange::Stage::kWritten;
-        self->Read(exchange);
+    if (exchange->stage != Exchange::Stage::kWriting) return;
+    if (error == boost::asio::error::operation_aborted) return self->Withheld(exchange);
+    // Not wholly written, so the member cannot have carried it out.
+    if (error)
+      return self->Broken(exchange, Unavailable("cannot be written to: " + error.message()));
+    exchange->stage = Exchange::Stage::kWritten;
+    self->Read(exchange);
       });
 }
 
 void ClientCore::Read(const ExchangePtr& exchange) {
   exchange->connection->Read(
       [self = shared_from_this(), exchange](Connection::ErrorCode error, std::string_view bytes) {
-        if (exchange->stage == Exchange::Stage::kWritten) self->Came(exchange, error, bytes);
-      });
+    if (exchange->stage == Exchange::Stage::kWritten) self->Came(exchange, error, bytes);
+  });
 }
 
+// Feeds the reader with what came, until the answer is complete.
 void ClientCore::Came(const ExchangePtr& exchange, Connection::ErrorCode error,
                       std::string_view bytes) {
   exchange->answered = exchange->answered || !bytes.empty();
@@ -249,7 +275,7 @@ void ClientCore::Answered(const ExchangePtr& exchange) {
                        exchange->reader->retry_after_ms()};
   const bool reusable = exchange->reader->keep_alive();
   Leave(exchange, reusable);
-  // A probe's 5xx: the server is there and cannot serve (its etcd is away).
+  // A probe that gets a 5xx does not close the circuit: the server runs but cannot serve.
   if (!exchange->probe || response.status < 500) Succeeded();
   if (Repeat(exchange, response)) return;
   Finish(exchange, std::move(response));
@@ -273,7 +299,7 @@ bool ClientCore::Repeat(const ExchangePtr& exchange, const ApiResponse& response
   }
   window_ = std::max(1.0, window_ / 2);
   const std::int64_t asked = response.retry_after_ms > 0 ? response.retry_after_ms : 1000;
-  // Later than asked, by up to a quarter, so that all who were told the same do not come at once.
+  // Up to a quarter is added, so that clients with the same Retry-After do not come back together.
   const std::int64_t pause = asked + asked / 4 - Backoff::Jittered(asked / 4, environment_.random);
   Pause(pause);
   if (exchange->deadline <= environment_.clock.Now() + MillisToNanos(pause)) return false;
@@ -281,6 +307,7 @@ bool ClientCore::Repeat(const ExchangePtr& exchange, const ApiResponse& response
   return true;
 }
 
+// No request starts before the pause is over.
 void ClientCore::Pause(std::int64_t ms) {
   const Monotonic until = environment_.clock.Now() + MillisToNanos(ms);
   if (until <= paused_until_) return;
@@ -291,11 +318,13 @@ void ClientCore::Pause(std::int64_t ms) {
   });
 }
 
+// The exchange failed without an answer.
 void ClientCore::Broken(const ExchangePtr& exchange, Error error) {
   const bool sent = exchange->stage == Exchange::Stage::kWritten;
   const bool raced = exchange->reused && !exchange->answered && !exchange->fresh;
   Leave(exchange, false);
-  // The member closed an idle connection just as it was used again: that says nothing of it.
+  // The member closed an idle connection just when it was reused. That is no sign of trouble, and a
+  // request that cannot have been carried out, or only reads, is repeated.
   if (raced && (!sent || exchange->safe()) && error.code == Code::kUnavailable) {
     exchange->fresh = true;
     return Requeue(exchange);
@@ -307,12 +336,13 @@ void ClientCore::Broken(const ExchangePtr& exchange, Error error) {
   Pump();
 }
 
+// The exchange's deadline has come, in whatever stage it is.
 void ClientCore::TimedOut(const ExchangePtr& exchange) {
   const auto stage = exchange->stage;
   if (stage == Exchange::Stage::kOver) return;
   const std::string limit = Seconds(exchange->request.timeout_ms);
   if (stage == Exchange::Stage::kWaiting) {
-    // Of the queue it is only unlinked when its turn comes.
+    // It stays in the queue until its turn, when Pop drops it.
     const std::string why = MayWrite(*exchange) ? "no connection was free within "
                                                 : "the lead was not confirmed within ";
     return Finish(exchange, Named(Unavailable(why + limit)));
@@ -326,6 +356,7 @@ void ClientCore::TimedOut(const ExchangePtr& exchange) {
   Pump();
 }
 
+// Takes the connection from the exchange: it becomes idle if it can be reused, else it is closed.
 void ClientCore::Leave(const ExchangePtr& exchange, bool reusable) {
   active_.erase(exchange);
   if (IsList(*exchange)) --lists_active_;
@@ -339,11 +370,13 @@ void ClientCore::Leave(const ExchangePtr& exchange, bool reusable) {
   }
 }
 
+// Repeats the exchange, before all others of its urgency.
 void ClientCore::Requeue(const ExchangePtr& exchange) {
   queue_.PushFront(exchange);
   Pump();
 }
 
+// Answers the exchange.
 void ClientCore::Finish(const ExchangePtr& exchange, Result<ApiResponse> result) {
   exchange->stage = Exchange::Stage::kOver;
   deadlines_->Drop(&exchange->timer);
@@ -352,6 +385,7 @@ void ClientCore::Finish(const ExchangePtr& exchange, Result<ApiResponse> result)
   done(std::move(result));
 }
 
+// Answers everything that waits with the error.
 void ClientCore::FailWaiting(const Error& error) {
   ReturnLeadless();
   for (const auto& exchange : queue_.TakeAll()) Finish(exchange, error);
@@ -363,15 +397,16 @@ void ClientCore::KeepIdle(std::shared_ptr<Connection> connection) {
   CloseIdleLater();
 }
 
+// Sets one timer for the connection that is unused for longest.
 void ClientCore::CloseIdleLater() {
   if (idle_.empty() || idle_timer_.second != 0) return;
   idle_timer_ = deadlines_->At(idle_.front().until, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (self == nullptr) return;
     self->idle_timer_ = {};
-    // The longest unused stand in front.
+    // The connections that were unused for longest are in front.
     const Monotonic now = self->environment_.clock.Now();
-    std::erase_if(self->idle_, [now](const Idle& idle) {
+    std::erase_if(self->idle_, [now](const IdleConnection& idle) {
       if (idle.until <= now) idle.connection->Close();
       return idle.until <= now;
     });
@@ -379,74 +414,9 @@ void ClientCore::CloseIdleLater() {
   });
 }
 
-void ClientCore::Succeeded() {
-  if (!circuit_.Succeeded()) return;
-  deadlines_->Drop(&probe_timer_);
-  Log(LogLevel::kInfo, "k8s", "member_reached", {{"cluster", options_.member}});
-  Tell();
-}
-
-void ClientCore::Failed(const Error& error) {
-  trouble_ = error;
-  // To who asks later it says: nothing was sent.
-  if (trouble_.code != Code::kUnauthenticated) trouble_.code = Code::kUnavailable;
-  if (!circuit_.Failed()) return;
-  Log(LogLevel::kWarning, "k8s", "member_unreachable",
-      {{"cluster", options_.member}, {"err", trouble_.detail}});
-  ProbeLater();
-  Tell();
-  FailWaiting(trouble_);
-}
-
-void ClientCore::ProbeLater() {
-  if (stopped_) return;
-  const std::int64_t pause = circuit_.NextPauseMs(environment_.random);
-  trouble_.retry_after_ms = pause;
-  probe_timer_ = deadlines_->After(pause, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->Probe();
-  });
-}
-
-void ClientCore::Probe() {
-  if (stopped_ || !circuit_.open()) return;
-  const auto auth = credentials_->Current();
-  if (!auth || *auth == nullptr) return ProbeLater();
-  auto exchange = std::make_shared<Exchange>();
-  exchange->probe = exchange->fresh = true;
-  exchange->request = {"GET", "/readyz", "", "", Urgency::kRelease, options_.connect_timeout_ms};
-  exchange->done = [weak = weak_from_this()](const Result<ApiResponse>& answer) {
-    const auto self = weak.lock();
-    if (self == nullptr || self->stopped_ || !self->circuit_.open()) return;
-    if (answer) self->trouble_ = self->Named(Unavailable("it is not ready to serve"));
-    if (!answer) self->Failed(answer.error());
-    self->Tell();
-    self->ProbeLater();
-  };
-  exchange->timer =
-      deadlines_->After(exchange->request.timeout_ms, [weak = weak_from_this(), exchange] {
-        if (const auto self = weak.lock()) self->TimedOut(exchange);
-      });
-  Start(exchange, **auth);
-}
-
-ApiHealth ClientCore::Health() const {
-  std::lock_guard lock(health_mutex_);
-  return health_;
-}
-
-void ClientCore::Tell() {
-  ApiHealth now;
-  if (circuit_.open()) now = {false, trouble_.detail, trouble_.code};
-  {
-    std::lock_guard lock(health_mutex_);
-    if (health_.reachable == now.reachable && health_.trouble == now.trouble) return;
-    health_ = now;
-  }
-  if (options_.on_health) options_.on_health(now);
-}
-
 void ClientCore::Add(std::shared_ptr<HttpStream> stream) {
-  if (stream->over()) return;  // closed before it began
+  // Its user closed it before it began.
+  if (stream->over()) return;
   if (circuit_.open()) return stream->End(trouble_);
   if (streams_.size() >= static_cast<std::size_t>(options_.streams))
     return stream->End(Named(Overloaded("too many streams from it are open", 1000)));
@@ -468,6 +438,7 @@ void ClientCore::Remove(HttpStream* stream) {
   streams_.erase(found);
 }
 
+// Answers every exchange: kUnknown if it was written, else kUnavailable.
 void ClientCore::Stop() {
   stopped_ = true;
   const Error stopped = Named(Unavailable("its client has stopped"));

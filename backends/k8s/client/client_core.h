@@ -1,8 +1,8 @@
-// ClientCore: what a member's ApiClient does, on its strand: who gets a connection next, what is
-// repeated, when the member is left alone. Streams share its credentials, name look-ups and
-// circuit.
+// ClientCore: the working part of a member's ApiClient, on its strand: which request gets a
+// connection next, which requests are repeated, and when the member is left alone. Streams share
+// its credentials, name look-ups and circuit.
 //
-// Strand only, but Admit, Health and gate().
+// Strand only, except Admit, Health, held and gate().
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class HttpStream;
 class ClientCore : public std::enable_shared_from_this<ClientCore> {
  public:
   ClientCore(const ClientEnvironment& environment, MemberAccess access, ApiClientOptions options);
-  /// Once, before anything else.
+  /// Called once, before any other method.
   void Begin();
 
   /// Any thread.
@@ -43,22 +43,22 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
 
   // For streams.
   void Add(std::shared_ptr<HttpStream> stream);
-  /// Starts it when there are credentials.
+  /// Starts the stream as soon as there are credentials.
   void Wait(std::shared_ptr<HttpStream> stream);
   void Remove(HttpStream* stream);
-  /// Connects with `auth`; `done` is not called if the connection is closed before.
+  /// Connects with `auth`. `done` is not called if the connection is closed before.
   std::shared_ptr<Connection> Dial(const Auth& auth, std::function<void(const Status&)> done);
   std::string Head(const std::string& method, const std::string& target, const Auth& auth) const;
   Credentials& credentials() { return *credentials_; }
   Deadlines& deadlines() { return *deadlines_; }
   const Clock& clock() const { return environment_.clock; }
   const ApiClientOptions& options() const { return options_; }
-  /// The member answered, or did not.
+  /// An exchange was answered, or was not (client_health.cc).
   void Succeeded();
   void Failed(const Error& error);
-  /// The error as a sentence about this member.
+  /// The error with the member's name in front.
   Error Named(Error error) const;
-  /// Gives connections to requests and streams that wait.
+  /// Gives free connections to the requests and streams that wait.
   void Pump();
 
  private:
@@ -69,7 +69,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   void Read(const ExchangePtr& exchange);
   void Came(const ExchangePtr& exchange, Connection::ErrorCode error, std::string_view bytes);
   void Answered(const ExchangePtr& exchange);
-  /// True: it is repeated.
+  /// True if the request will be sent again.
   bool Repeat(const ExchangePtr& exchange, const ApiResponse& response);
   void Broken(const ExchangePtr& exchange, Error error);
   void TimedOut(const ExchangePtr& exchange);
@@ -86,14 +86,14 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   void Tell();
   bool IsList(const Exchange& exchange) const;
 
-  // client_lead.cc: what writes is sent only under the lead.
+  // client_lead.cc: requests that change a member are sent only under the lead.
   void TakePermit(ApiRequest* request) const;
   static bool MayWrite(const Exchange& exchange);
-  /// It may not be written now: it waits for the lead, or is answered if that is over.
+  /// The request may not be sent now: it waits for the lead, or is answered if its permit is void.
   void AwaitLead(const ExchangePtr& exchange);
-  /// It was not wholly written, because the lead ended meanwhile.
+  /// The request was not wholly written, because the lead ended in between.
   void Withheld(const ExchangePtr& exchange);
-  /// What waits for the lead waits for a connection again.
+  /// Requests that wait for the lead go back into the queue.
   void ReturnLeadless();
 
   const ClientEnvironment environment_;
@@ -110,15 +110,16 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   std::uint64_t arrivals_ = 0;
   std::vector<ExchangePtr> leadless_;  // wait for the lead to be confirmed
   Deadlines::Key lead_timer_;
-  std::unordered_set<ExchangePtr> active_;  // have a connection, or one on its way
+  std::unordered_set<ExchangePtr> active_;  // have a connection, or are connecting
   int lists_active_ = 0;
-  struct Idle {
+  struct IdleConnection {
     std::shared_ptr<Connection> connection;
     Monotonic until;
   };
-  std::vector<Idle> idle_;  // the latest used last
+  std::vector<IdleConnection> idle_;  // the latest used last
   Deadlines::Key idle_timer_;
-  double window_;  // of active_: halved at 429, one more for as many answers as it counts
+  // The limit of active_: halved by a 429, raised by one per round of answers.
+  double window_;
   Monotonic paused_until_;
   Deadlines::Key pause_timer_;
   std::unordered_set<std::shared_ptr<HttpStream>> streams_;

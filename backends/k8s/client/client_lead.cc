@@ -1,6 +1,9 @@
-// A member's client and the lead: what is no GET is written only while this daemon leads. It is
-// asked when a request is given a connection and again right before its bytes are written, each
-// time it is repeated: names, TCP, TLS and other members' work take their time in between.
+// ClientCore and the lead: requests other than GET are sent only while this daemon leads.
+//
+// The permit is asked when a request gets a connection, and again right before its bytes are
+// written, part by part, each time it is repeated: name look-up, TCP and TLS take time in between,
+// in which the lead may end. A request whose permit does not hold now but is not void waits in
+// leadless_ and goes back to the queue every kLeadAskedAgainMs; its own deadline still counts.
 #include <utility>
 
 #include "backends/k8s/client/client_core.h"
@@ -8,6 +11,7 @@
 
 namespace muster::k8s {
 
+// Gives a writing request without a permit that of the client's lead as it is now.
 void ClientCore::TakePermit(ApiRequest* request) const {
   if (options_.lead != nullptr && request->writes() && !request->permit.given())
     request->permit = options_.lead->Current();

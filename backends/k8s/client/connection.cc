@@ -1,3 +1,8 @@
+// Connection: connect, handshake, write and read by Asio. Every handler checks closed_, because
+// Close may come while it is queued.
+//
+// Write sends in parts of one TLS record and asks `may` before each, so that a large request is cut
+// off when the lead ends; a request that is not complete is not carried out.
 #include "backends/k8s/client/connection.h"
 
 #include <netinet/tcp.h>
@@ -13,7 +18,7 @@ namespace asio = boost::asio;
 
 constexpr std::size_t kPartBytes = 16 << 10;  // one TLS record
 
-// A peer whose host has gone is found out after 30 s, even on a stream that may be silent for ever.
+// Keep-alive probes find a lost peer after 30 s, also on a stream that may be silent for ever.
 void SetUpSocket(int fd) {
   const int on = 1, idle_s = 15, every_s = 5, count = 3;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -34,47 +39,46 @@ Connection::Connection(const Strand& strand, std::shared_ptr<TlsContext> tls,
 void Connection::Open(std::vector<Endpoint> endpoints, PeerIdentity peer,
                       std::function<void(const Status&)> done) {
   endpoints_ = std::move(endpoints);
-  asio::async_connect(
-      socket_, endpoints_,
-      [self = shared_from_this(), peer = std::move(peer), done = std::move(done)](ErrorCode error,
-                                                                                  const Endpoint&) {
-        if (self->closed_) return;
-        const std::string failed = "cannot connect to " + peer.address + ": ";
-        if (error) return done(Unavailable(failed + error.message()));
-        // On loopback TCP may meet itself where nobody listens, and would keep the server from
-        // coming back to its port.
-        ErrorCode ignored;
-        if (self->socket_.local_endpoint(ignored) == self->socket_.remote_endpoint(ignored)) {
-          self->socket_.close(ignored);
-          return done(Unavailable(failed + "nothing listens there"));
-        }
-        SetUpSocket(self->socket_.native_handle());
-        self->Handshake(peer, done);
-      });
+  asio::async_connect(socket_, endpoints_,
+                      [self = shared_from_this(), peer = std::move(peer), done = std::move(done)](
+                          ErrorCode error, const Endpoint&) {
+    if (self->closed_) return;
+    const std::string failed = "cannot connect to " + peer.address + ": ";
+    if (error) return done(Unavailable(failed + error.message()));
+    // On loopback, where no server listens, a socket may connect to itself (simultaneous open)
+    // and would then occupy the server's port.
+    ErrorCode ignored;
+    if (self->socket_.local_endpoint(ignored) == self->socket_.remote_endpoint(ignored)) {
+      self->socket_.close(ignored);
+      return done(Unavailable(failed + "nothing listens there"));
+    }
+    SetUpSocket(self->socket_.native_handle());
+    self->Handshake(peer, done);
+  });
 }
 
+// TLS, if the connection has it.
 void Connection::Handshake(const PeerIdentity& peer, std::function<void(const Status&)> done) {
   if (!tls_) return done(muster::Done{});
   if (!ExpectPeer(tls_->native_handle(), peer.name, peer.skip_verify))
     return done(Unavailable("its name cannot be used with TLS"));
   tls_->async_handshake(asio::ssl::stream_base::client,
                         [self = shared_from_this(), done = std::move(done)](ErrorCode error) {
-                          if (self->closed_) return;
-                          if (error)
-                            return done(HandshakeError(self->tls_->native_handle(), error));
-                          done(muster::Done{});
-                        });
+    if (self->closed_) return;
+    if (error) return done(HandshakeError(self->tls_->native_handle(), error));
+    done(muster::Done{});
+  });
 }
 
 void Connection::Write(std::string bytes, std::function<bool()> may,
                        std::function<void(ErrorCode)> done) {
   out_ = std::move(bytes);
-  // How much may be handed over next; nothing ends it.
+  // Asio's completion condition: how many bytes to write next; 0 ends the write.
   auto next = [may = std::move(may)](ErrorCode error, std::size_t) {
     return error || !may() ? 0 : kPartBytes;
   };
-  auto written = [self = shared_from_this(), done = std::move(done)](ErrorCode error,
-                                                                     std::size_t sent) {
+  auto written =
+      [self = shared_from_this(), done = std::move(done)](ErrorCode error, std::size_t sent) {
     if (self->closed_) return;
     if (!error && sent < self->out_.size()) error = asio::error::operation_aborted;
     self->out_ = {};
@@ -109,7 +113,7 @@ void Connection::Close() {
 bool Connection::Quiet() {
   if (closed_) return false;
   char byte = 0;
-  // Nothing to read is what a usable one answers; a byte would be TLS's farewell.
+  // A usable connection has nothing to read. A byte would be TLS's close alert, 0 the end of TCP.
   return ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
          (errno == EAGAIN || errno == EWOULDBLOCK);
 }

@@ -1,5 +1,5 @@
-// Connection: one TCP connection to a member, with TLS or without. Bytes only; HTTP is read by
-// ResponseReader.
+// Connection: one TCP connection to a member, with TLS or without. It moves bytes; ResponseReader
+// reads the HTTP.
 //
 // Used on the strand only. One Open, then one Write and one Read at a time. After Close no handler
 // is called.
@@ -24,9 +24,10 @@ namespace muster::k8s {
 
 using Endpoint = boost::asio::ip::tcp::endpoint;
 
+/// The server that a connection must reach.
 struct PeerIdentity {
   std::string address;  // host:port as the kubeconfig has it, for sentences
-  std::string name;     // in its certificate
+  std::string name;     // that its certificate must have
   bool skip_verify = false;
 };
 
@@ -34,21 +35,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using ErrorCode = boost::system::error_code;
 
-  /// `tls` null: plain. `generation`: of the credentials it is made with.
+  /// `tls` null: plain TCP. `generation`: of the credentials that it is made with.
   Connection(const Strand& strand, std::shared_ptr<TlsContext> tls, std::uint64_t generation);
 
-  /// Tries the endpoints in order, then TLS. The error is the end of a sentence: kUnavailable or
-  /// kUnauthenticated.
+  /// Tries the endpoints in order, then TLS. The error's detail is the end of a sentence:
+  /// kUnavailable or kUnauthenticated.
   void Open(std::vector<Endpoint> endpoints, PeerIdentity peer,
             std::function<void(const Status&)> done);
-  /// Asks `may` before each part that is handed over; false ends it with operation_aborted.
+  /// Asks `may` before each part of the bytes; false ends the write with operation_aborted.
   void Write(std::string bytes, std::function<bool()> may, std::function<void(ErrorCode)> done);
-  /// What comes next, at least a byte; valid during the call.
+  /// At least one byte; the view is valid during the call.
   void Read(std::function<void(ErrorCode, std::string_view)> done);
   void Close();
   bool closed() const { return closed_; }
-  /// An idle connection that can take a request: the member has neither closed it nor said
-  /// anything on it.
+  /// True if an idle connection can take a request: the member has neither closed it nor sent
+  /// anything.
   bool Quiet();
   std::uint64_t generation() const { return generation_; }
 

@@ -1,3 +1,17 @@
+// Credentials: from their sources to the header and the TLS context of a request.
+//
+// Sources are looked at when a request needs them, at most once a second: a file is read again if
+// its stamp (time, size, inode) has changed. If any content has changed, Auth is rebuilt with a new
+// generation; only changed certificates make a new TLS context, so a rotated token keeps the
+// connections. An unreadable or half-written file does not replace credentials that work.
+//
+// An exec plugin runs on a thread of its own. Its credentials are used until they expire; a minute
+// before that it is run again, in the background. While there are none, Current answers null and
+// requests wait.
+//
+// After a 401, Renew reads the files again or rejects the plugin's credentials. Until the member
+// accepts something, a further renewal waits kRenewAgainMs, so that a member that refuses
+// everything costs little.
 #include "backends/k8s/client/credentials.h"
 
 #include <utility>
@@ -5,12 +19,15 @@
 namespace muster::k8s {
 namespace {
 
-constexpr std::int64_t kLookMs = 1000;          // a rotated file is seen this soon
-constexpr std::int64_t kRenewAgainMs = 10'000;  // a member that refuses all costs no more than this
-constexpr std::int64_t kRunEarlyUs = 60 * kMicrosPerSecond;  // before what the plugin gave expires
+// How soon a rotated file is noticed.
+constexpr std::int64_t kLookMs = 1000;
+constexpr std::int64_t kRenewAgainMs = 10'000;
+// How long before its credentials expire the plugin is run again.
+constexpr std::int64_t kRunEarlyUs = 60 * kMicrosPerSecond;
 
 Error Unauthenticated(std::string detail) { return {Code::kUnauthenticated, std::move(detail)}; }
 
+// Token files often end with a newline.
 void TrimToken(std::string* text) {
   while (!text->empty() && (text->back() == '\n' || text->back() == '\r' || text->back() == ' '))
     text->pop_back();
@@ -25,8 +42,8 @@ bool Printable(const std::string& text) {
 
 }  // namespace
 
-// Shared with the thread that runs the plugin.
-struct Credentials::Run {
+// One run of the plugin; shared with its thread.
+struct Credentials::PluginRun {
   ExecPlugin plugin;
   std::string info;
   ExecStop stop;
@@ -52,8 +69,7 @@ Result<const Auth*> Credentials::Current() {
     const WallTime wall = clock_.WallNow();
     const bool usable =
         given_ && !plugin_rejected_ && (!given_->expires.set() || wall.us < given_->expires.us);
-    const bool early =
-        usable && given_->expires.set() && wall.Plus(kRunEarlyUs) >= given_->expires;
+    const bool early = usable && given_->expires.set() && wall.Plus(kRunEarlyUs) >= given_->expires;
     if ((!usable || early) && run_ == nullptr && now >= plugin_retry_at_) StartPlugin();
     if (!usable && run_ != nullptr) return static_cast<const Auth*>(nullptr);
     if (!usable) return error_.value_or(Unauthenticated("the exec plugin gave no credentials"));
@@ -91,6 +107,7 @@ void Credentials::Stop() {
   run_.reset();
 }
 
+// Reads the sources that have changed. `force`: read them all, whatever their stamps say.
 void Credentials::LookAtFiles(bool force) {
   const Monotonic now = clock_.Now();
   if (looked_ && !force && now - looked_at_ < kLookMs * kNanosPerMilli) return;
@@ -102,11 +119,12 @@ void Credentials::LookAtFiles(bool force) {
     auto each = ReadSource(source, force, &changed);
     if (!each && read) read = each.error();
   }
-  // What is half written, or gone for a moment, does not end what works.
+  // A file that is half written, or gone for a moment, does not end credentials that work.
   if (read && (changed || !auth_)) read = Rebuild();
   if (!read && !auth_) error_ = read.error();
 }
 
+// Reads one source; sets `changed` if its content is another than before.
 Status Credentials::ReadSource(Source* source, bool force, bool* changed) {
   if (source->material.empty()) return muster::Done{};
   if (!source->material.data.empty()) {
@@ -133,6 +151,7 @@ Status Credentials::ReadSource(Source* source, bool force, bool* changed) {
   return muster::Done{};
 }
 
+// Makes Auth from the sources, or from what the plugin gave.
 Status Credentials::Rebuild() {
   if (!access_.exec.empty() && !given_) return muster::Done{};
   Auth next;
@@ -145,7 +164,7 @@ Status Credentials::Rebuild() {
   }
   TlsMaterial material{ca_.content, exec ? given_->certificate_pem : certificate_.content,
                        exec ? given_->key_pem : key_.content, access_.skip_verify};
-  // A new token alone is no reason to connect anew.
+  // A new token alone needs no new connections.
   if (access_.tls && tls_made_of_ != material) {
     auto context = MakeTlsContext(material);
     if (!context) return context.error();
@@ -161,8 +180,9 @@ Status Credentials::Rebuild() {
 
 void Credentials::StartPlugin() {
   if (stopped_) return;
-  if (thread_.joinable()) thread_.join();  // of the run before, which has ended
-  run_ = std::make_shared<Run>();
+  // The thread of the earlier run has ended.
+  if (thread_.joinable()) thread_.join();
+  run_ = std::make_shared<PluginRun>();
   run_->plugin = access_.exec;
   run_->info = ExecInfo(access_, ca_.content);
   plugin_retry_at_ = clock_.Now() + kRenewAgainMs * kNanosPerMilli;
@@ -174,6 +194,7 @@ void Credentials::StartPlugin() {
   });
 }
 
+// On the strand: takes over what the plugin has printed, or remembers why it failed.
 void Credentials::PluginDone(Result<ExecCredentials> result) {
   if (stopped_) return;
   run_.reset();

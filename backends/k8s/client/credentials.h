@@ -1,8 +1,9 @@
-// Credentials: who we are at a member at present, and whom we take the member for. Follows files
-// that change, runs the exec plugin before its credentials expire, and renews once after a 401.
+// Credentials: how the client authenticates to a member at present, and which certificates it
+// trusts. Follows files that change, runs the exec plugin before its credentials expire, and renews
+// once after a 401.
 //
-// Used on the client's strand only. Reading its files blocks for as long as a small local file
-// takes, at most once a second; the plugin runs on a thread of its own.
+// Used on the client's strand only. Reading its files blocks as long as a small local file takes,
+// at most once a second; the plugin runs on a thread of its own.
 #pragma once
 
 #include <cstdint>
@@ -22,40 +23,42 @@
 
 namespace muster::k8s {
 
-/// What a request goes out with.
+/// What a request is sent with.
 struct Auth {
   std::string header;                // "Bearer ..." or ""
   std::shared_ptr<TlsContext> tls;   // null: plain HTTP
   std::uint64_t generation = 0;      // grows with every change of the header or the certificates
-  std::uint64_t tls_generation = 0;  // grows when connections made before should not be used again
+  std::uint64_t tls_generation = 0;  // grows with the certificates: no older connection is reused
 };
 
 class Credentials : public std::enable_shared_from_this<Credentials> {
  public:
-  /// `changed` is called on the strand when Current has become ready, or failed, after it waited.
+  /// `changed` is called on the strand when Current, having answered null, has become ready or
+  /// failed.
   Credentials(const Clock& clock, std::shared_ptr<StrandGate> gate, const MemberAccess& access,
               std::function<void()> changed);
   ~Credentials();
 
-  /// Null while the plugin runs: wait for `changed`. kUnauthenticated with a sentence: there are
-  /// none at present.
+  /// Null while the plugin runs: wait for `changed`. kUnauthenticated, with a sentence: there are
+  /// no credentials at present.
   Result<const Auth*> Current();
-  /// The member answered 401 to what was sent with `generation`. True: there is, or will be,
-  /// something else to try: repeat the request.
+  /// The member answered 401 to a request sent with `generation`. True: there are, or will be,
+  /// other credentials, so repeat the request.
   bool Renew(std::uint64_t generation);
-  /// The member took what was sent with `generation`.
+  /// The member accepted a request sent with `generation`.
   void Accepted(std::uint64_t generation);
   /// Kills the plugin.
   void Stop();
 
  private:
+  /// A certificate, key or token, from the kubeconfig or a file.
   struct Source {
     Material material;
     const char* field = "";  // for sentences
     std::string content;
     FileStamp stamp;
   };
-  struct Run;
+  struct PluginRun;
 
   void LookAtFiles(bool force);
   Status ReadSource(Source* source, bool force, bool* changed);
@@ -70,16 +73,16 @@ class Credentials : public std::enable_shared_from_this<Credentials> {
   Source ca_, certificate_, key_, token_;
   bool looked_ = false;
   Monotonic looked_at_;
-  std::optional<Auth> auth_;    // the last that could be had
-  std::optional<Error> error_;  // why there is none at present
+  std::optional<Auth> auth_;    // the last that worked
+  std::optional<Error> error_;  // why there are none at present
   std::uint64_t generation_ = 0;
   std::optional<TlsMaterial> tls_made_of_;
   // The plugin.
-  std::shared_ptr<Run> run_;  // while it runs
+  std::shared_ptr<PluginRun> run_;  // while it runs
   std::thread thread_;
   std::optional<ExecCredentials> given_;
-  bool plugin_rejected_ = false;  // 401 came for what it gave
-  Monotonic plugin_retry_at_;     // not run again before
+  bool plugin_rejected_ = false;  // a 401 came for given_
+  Monotonic plugin_retry_at_;     // the plugin is not run before
   // Renewals that the member has not accepted yet.
   int renewals_ = 0;
   Monotonic renewed_at_;

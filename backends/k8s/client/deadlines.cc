@@ -1,3 +1,6 @@
+// Deadlines: a map by time, and one timer for its first entry. A timer that fires early, because
+// its deadline was dropped, finds nothing due and is set for the next; that is cheaper than
+// cancelling it each time.
 #include "backends/k8s/client/deadlines.h"
 
 namespace muster::k8s {
@@ -25,10 +28,10 @@ void Deadlines::Stop() {
   armed_ = false;
 }
 
+// Sets the timer for the first deadline, unless it is set for that time or an earlier one.
 void Deadlines::Arm() {
   if (due_.empty()) return;
   const Monotonic first = due_.begin()->first.first;
-  // A timer set too early is harmless: it finds nothing due and is set again.
   if (armed_ && armed_at_ <= first) return;
   if (armed_) timers_.Cancel(timer_);
   armed_ = true;
@@ -37,13 +40,15 @@ void Deadlines::Arm() {
     gate->Post([weak, first] {
       const auto self = weak.lock();
       if (self == nullptr) return;
-      // One that was cancelled too late must not disarm its successor.
+      // A timer that was cancelled too late must not disarm its successor.
       if (self->armed_at_ == first) self->armed_ = false;
       self->Fire();
     });
   });
 }
 
+// Runs everything that is due. A deadline may drop or add others, so the map is read anew each
+// time.
 void Deadlines::Fire() {
   const auto self = shared_from_this();
   const Monotonic now = clock_.Now();

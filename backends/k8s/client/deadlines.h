@@ -1,5 +1,5 @@
-// Deadlines: a client's many time-outs on one timer of the TimerService, which most of them never
-// reach: setting and dropping one costs a map entry, not a wake-up of the timer thread.
+// Deadlines: a client's many time-outs on one timer of the TimerService. Most of them never fire;
+// setting and dropping one costs a map entry, not a wake-up of the timer thread.
 //
 // Used on the strand only.
 #pragma once
@@ -17,7 +17,8 @@ namespace muster::k8s {
 
 class Deadlines : public std::enable_shared_from_this<Deadlines> {
  public:
-  using Key = std::pair<Monotonic, std::uint64_t>;  // second 0: none
+  /// The time, and a number that makes it unique; number 0: no deadline.
+  using Key = std::pair<Monotonic, std::uint64_t>;
 
   Deadlines(const Clock& clock, TimerService& timers, std::shared_ptr<StrandGate> gate);
   /// `fire` runs on the strand at `when` or later, unless dropped before.
@@ -25,9 +26,9 @@ class Deadlines : public std::enable_shared_from_this<Deadlines> {
   Key After(std::int64_t ms, std::function<void()> fire) {
     return At(clock_.Now() + MillisToNanos(ms), std::move(fire));
   }
-  /// Drops it and sets *key to none; nothing if it has fired.
+  /// Drops the deadline and sets *key to none; no effect if it has fired.
   void Drop(Key* key);
-  /// Drops them all, for good.
+  /// Drops all deadlines, for good.
   void Stop();
 
  private:

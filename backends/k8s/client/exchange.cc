@@ -1,3 +1,5 @@
+// RequestQueue: one line per urgency. A request that timed out stays in its line until it comes to
+// the front, so that a time-out need not search for it.
 #include "backends/k8s/client/exchange.h"
 
 #include <utility>
@@ -17,7 +19,7 @@ void RequestQueue::PushFront(ExchangePtr exchange) {
   lines_[static_cast<std::size_t>(exchange->request.urgency)].push_front(std::move(exchange));
 }
 
-// One that timed out is left where it stands until it comes to the front.
+// Drops requests at the front that do not wait any more.
 void RequestQueue::DropFinished(Line* line) {
   while (!line->empty() && line->front()->stage != Exchange::Stage::kWaiting) line->pop_front();
 }

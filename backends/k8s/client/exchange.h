@@ -1,5 +1,5 @@
-// Exchange: one request of a member's client, from Send to its callback; RequestQueue: those that
-// wait for a connection. Used on the client's strand only.
+// Exchange: one request of a member's client, from Send to its callback. RequestQueue: the requests
+// that wait for a connection. Used on the client's strand only.
 #pragma once
 
 #include <array>
@@ -25,32 +25,32 @@ struct Exchange {
   Stage stage = Stage::kWaiting;
   Monotonic deadline;
   Deadlines::Key timer;
-  std::uint64_t arrival = 0;  // grows
-  // Of the present attempt.
+  std::uint64_t arrival = 0;  // numbers the requests in their order
+  // These belong to the present attempt to send it.
   std::shared_ptr<Connection> connection;
   std::optional<ResponseReader> reader;
   std::uint64_t auth_generation = 0;
-  bool reused = false;    // the connection had served before
-  bool answered = false;  // a byte has come
-  // Over all attempts.
-  bool fresh = false;    // wants a connection of its own making
+  bool reused = false;    // the connection has served another request before
+  bool answered = false;  // a byte of the answer has come
+  // These last over all attempts.
+  bool fresh = false;    // needs a new connection
   bool renewed = false;  // credentials were renewed for it once
-  bool probe = false;    // asks whether the member is back
+  bool probe = false;    // sent while the circuit is open
 
   bool safe() const { return request.method == "GET"; }
 };
 using ExchangePtr = std::shared_ptr<Exchange>;
 
-/// By urgency, then by arrival; every sixteenth time the oldest of all, so that a flood of releases
-/// does not keep a list waiting for ever.
+/// Requests in the order of urgency, then arrival. Every sixteenth turn goes to the oldest of all,
+/// so that a flood of releases does not keep a list waiting for ever.
 class RequestQueue {
  public:
   void Push(ExchangePtr exchange);
-  /// Before all of its urgency.
+  /// Before all others of its urgency.
   void PushFront(ExchangePtr exchange);
-  /// The next that is still waiting; null if there is none. `lists`: kList may be taken.
+  /// The next request that still waits; null if there is none. `lists`: a kList may be taken.
   ExchangePtr Pop(bool lists);
-  /// All that wait, in order of urgency.
+  /// All requests that wait, in the order of urgency.
   std::vector<ExchangePtr> TakeAll();
 
  private:

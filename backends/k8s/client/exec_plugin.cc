@@ -1,3 +1,10 @@
+// RunExecPlugin: spawns the program in a process group of its own, reads its output from a pipe
+// until the end, then waits for its exit through a pidfd. Both waits poll the stop descriptor too
+// and share one deadline. Whenever the call returns, the group is killed and the child reaped
+// (Child's destructor).
+//
+// The plugin gets only kPassed of the daemon's environment, because the rest may hold secrets such
+// as the database's password. Its standard error is dropped: plugins may write secrets there.
 #include "backends/k8s/client/exec_plugin.h"
 
 #include <fcntl.h>
@@ -27,6 +34,7 @@ Error Failed(std::string what) {
   return {Code::kUnauthenticated, "the exec plugin " + std::move(what)};
 }
 
+// Owns a file descriptor.
 class File {
  public:
   explicit File(int fd = -1) : fd_(fd) {}
@@ -43,6 +51,7 @@ class File {
   int fd_;
 };
 
+// The strings as a null-terminated array for posix_spawn.
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> out;
   for (auto& text : texts) out.push_back(text.data());
@@ -50,15 +59,26 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return out;
 }
 
-// README.md, "Exec plugins", has this list. The rest of the daemon's environment (its database's
-// password, say) is none of a plugin's business.
-constexpr std::array kPassed = {
-    "PATH",           "HOME",               "TMPDIR",        "HTTP_PROXY",
-    "HTTPS_PROXY",    "ALL_PROXY",          "NO_PROXY",      "http_proxy",
-    "https_proxy",    "all_proxy",          "no_proxy",      "SSL_CERT_FILE",
-    "SSL_CERT_DIR",   "CURL_CA_BUNDLE",     "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE",
-    "NODE_EXTRA_CA_CERTS"};
+// The variables that a plugin gets from the daemon's environment (README.md, "Exec plugins").
+constexpr std::array kPassed = {"PATH",
+                                "HOME",
+                                "TMPDIR",
+                                "HTTP_PROXY",
+                                "HTTPS_PROXY",
+                                "ALL_PROXY",
+                                "NO_PROXY",
+                                "http_proxy",
+                                "https_proxy",
+                                "all_proxy",
+                                "no_proxy",
+                                "SSL_CERT_FILE",
+                                "SSL_CERT_DIR",
+                                "CURL_CA_BUNDLE",
+                                "AWS_CA_BUNDLE",
+                                "REQUESTS_CA_BUNDLE",
+                                "NODE_EXTRA_CA_CERTS"};
 
+// The plugin's environment: kPassed, then the kubeconfig's `env`, then KUBERNETES_EXEC_INFO.
 std::vector<std::string> Environment(const ExecPlugin& plugin, const std::string& info) {
   std::vector<std::string> out;
   for (const char* name : kPassed) {
@@ -73,8 +93,8 @@ std::vector<std::string> Environment(const ExecPlugin& plugin, const std::string
   return out;
 }
 
-// A child in a process group of its own, its output in a pipe. Killed with its group and reaped
-// when this goes.
+// A child process in a process group of its own, with its output in a pipe. The destructor kills
+// the group and reaps the child.
 class Child {
  public:
   ~Child() {
@@ -82,11 +102,11 @@ class Child {
     ::kill(-pid_, SIGKILL);
     Reap();
   }
-  /// errno, or 0.
+  // 0, or errno.
   int Start(const ExecPlugin& plugin, const std::string& info);
   int output() const { return output_.get(); }
   int pidfd() const { return pidfd_.get(); }
-  /// Its wait status; call when it has ended.
+  // Its wait status. To be called once it has ended.
   int Reap() {
     int status = 0;
     while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
@@ -113,7 +133,7 @@ int Child::Start(const ExecPlugin& plugin, const std::string& info) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, writer.get(), 1);
-  // What plugins write to stderr may hold secrets: nobody keeps it.
+  // Standard error may hold secrets, so it is dropped.
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -134,12 +154,13 @@ int Child::Start(const ExecPlugin& plugin, const std::string& info) {
     pid_ = -1;
     return error;
   }
-  // glibc 2.36's own wrapper cannot be linked from C++.
+  // The wrapper of glibc 2.36 cannot be linked from C++.
   pidfd_.Reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
   return pidfd_.get() < 0 ? errno : 0;
 }
 
-// Waits for `fd` until `deadline`; Done when it is readable or at its end.
+// Waits until `fd` is readable or at its end. The error says that the plugin was stopped or is too
+// slow.
 Status Await(int fd, const ExecStop& stop, const Clock& clock, Monotonic deadline) {
   for (;;) {
     const std::int64_t left_ms = (deadline - clock.Now()) / kNanosPerMilli + 1;
@@ -152,6 +173,7 @@ Status Await(int fd, const ExecStop& stop, const Clock& clock, Monotonic deadlin
   }
 }
 
+// The plugin's output up to its end, at most kExecBytes.
 Result<std::string> ReadAll(const Child& child, const ExecStop& stop, const Clock& clock,
                             Monotonic deadline) {
   std::string out;
@@ -210,6 +232,7 @@ std::string ExecInfo(const MemberAccess& access, const std::string& ca_pem) {
                                 {"spec", std::move(spec)}});
 }
 
+// Sentences say what is wrong with the output and never quote it.
 Result<ExecCredentials> ParseExecCredential(std::string_view text, const std::string& api_version) {
   const auto value = ParseJson(text);
   if (!value || !value->is_object()) return Failed("did not print a JSON object");

@@ -1,5 +1,6 @@
-// Exec plugins: a program run for credentials, as kubectl does it (client.authentication.k8s.io),
-// bounded in time and output, with little of this daemon's environment (README.md, "Exec plugins").
+// Exec plugins: programs that print credentials, run as kubectl runs them
+// (client.authentication.k8s.io), bounded in time and output, and with little of this daemon's
+// environment.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +14,19 @@
 
 namespace muster::k8s {
 
-inline constexpr std::int64_t kExecMs = 30'000;  // cloud plugins ask the network, seldom twice
-inline constexpr std::size_t kExecBytes = 256u << 10;  // a token and a chain of certificates
+/// The longest run; plugins of cloud providers ask the network.
+inline constexpr std::int64_t kExecMs = 30'000;
+/// The longest output: a token and a chain of certificates.
+inline constexpr std::size_t kExecBytes = 256u << 10;
 
+/// What a plugin has printed.
 struct ExecCredentials {
   std::string token;
   std::string certificate_pem, key_pem;
-  WallTime expires;  // not set: they do not
+  WallTime expires;  // not set: they do not expire
 };
 
-/// Ends a plugin that runs, from another thread. Thread-safe.
+/// Ends a running plugin from another thread. Thread-safe.
 class ExecStop {
  public:
   ExecStop();
@@ -36,13 +40,14 @@ class ExecStop {
   const int fd_;
 };
 
-/// Runs it and waits: at most `limit_ms`, then it and its children are killed. `info` is
-/// KUBERNETES_EXEC_INFO. kUnauthenticated with one sentence, which never holds what it printed.
+/// Runs the plugin and waits for at most `limit_ms`; then it and its children are killed. `info` is
+/// KUBERNETES_EXEC_INFO. Errors are kUnauthenticated with one sentence, which never holds what the
+/// plugin printed.
 Result<ExecCredentials> RunExecPlugin(const ExecPlugin& plugin, const std::string& info,
                                       const Clock& clock, const ExecStop& stop,
                                       std::int64_t limit_ms = kExecMs);
 
-/// What is put into KUBERNETES_EXEC_INFO; with provideClusterInfo the cluster too.
+/// The value of KUBERNETES_EXEC_INFO; with provideClusterInfo the cluster too.
 std::string ExecInfo(const MemberAccess& access, const std::string& ca_pem);
 
 /// Reads an ExecCredential.

@@ -1,3 +1,15 @@
+// HttpStream: connect, send a GET, read the head, then deliver the body line by line or as it
+// comes.
+//
+// Back-pressure. While OnData returns false nothing is read, so TCP's window fills and the member
+// waits.
+//
+// Silence. The idle time-out is not moved by every byte. One timer is set for the earliest moment
+// at which the stream could have been silent for long enough; when it fires and bytes have come
+// since, it is set again.
+//
+// A failure before the head counts against the member (ClientCore::Failed); afterwards it only ends
+// the stream, since the member has answered.
 #include "backends/k8s/client/http_stream.h"
 
 #include <utility>
@@ -5,7 +17,8 @@
 namespace muster::k8s {
 namespace {
 
-constexpr std::size_t kRefusalBytes = 1u << 20;  // of an answer that is not 200
+// The longest body of an answer other than 200.
+constexpr std::size_t kRefusalBytes = 1u << 20;
 
 }  // namespace
 
@@ -32,15 +45,17 @@ void HttpStream::Start(const Auth& auth) {
              head = core_->Head("GET", request_.target, auth) + "\r\n"](const Status& connected) {
         if (self->over_) return;
         if (!connected) return self->Lost(connected.error());
-        self->connection_->Write(head, [] { return true; }, [self](Connection::ErrorCode error) {
-          if (self->over_) return;
-          if (error) return self->Lost(Unavailable("cannot be written to: " + error.message()));
-          self->Read();
-        });
+        self->connection_->Write(
+            head, [] { return true; },
+            [self](Connection::ErrorCode error) {
+      if (self->over_) return;
+      if (error) return self->Lost(Unavailable("cannot be written to: " + error.message()));
+      self->Read();
+            });
       });
 }
 
-// Before its head came: that counts against the member.
+// A failure before the head: it counts against the member.
 void HttpStream::Lost(Error error) {
   error = core_->Named(std::move(error));
   const auto core = core_;
@@ -53,11 +68,12 @@ void HttpStream::Read() {
   reading_ = true;
   connection_->Read(
       [self = shared_from_this()](Connection::ErrorCode error, std::string_view bytes) {
-        self->reading_ = false;
-        if (!self->over_) self->Came(error, bytes);
-      });
+    self->reading_ = false;
+    if (!self->over_) self->Came(error, bytes);
+  });
 }
 
+// Feeds the reader. An answer other than 200 is collected whole; a 200 is delivered as it comes.
 void HttpStream::Came(Connection::ErrorCode error, std::string_view bytes) {
   const bool had_head = reader_->head_done();
   if (error && !had_head && RefusesOurCertificate(error))
@@ -88,7 +104,7 @@ void HttpStream::Came(Connection::ErrorCode error, std::string_view bytes) {
   End(muster::Done{});
 }
 
-// False: it is asked again, with other credentials.
+// The head is complete. False: the request is repeated with other credentials after a 401.
 bool HttpStream::HeadCame() {
   core_->Succeeded();
   if (reader_->status() == 401) {
@@ -109,18 +125,19 @@ bool HttpStream::HeadCame() {
   return true;
 }
 
+// Sets the timer for the earliest moment at which the stream counts as stalled.
 void HttpStream::WatchForSilence() {
   if (request_.idle_timeout_ms == 0 || over_) return;
-  // Looked at only when it could be over: what comes moves no timer.
   timer_ = core_->deadlines().At(heard_ + MillisToNanos(request_.idle_timeout_ms),
                                  [weak = weak_from_this()] {
-                                   const auto self = weak.lock();
-                                   if (self == nullptr) return;
-                                   self->timer_ = {};
-                                   self->LookForSilence();
-                                 });
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    self->timer_ = {};
+    self->LookForSilence();
+  });
 }
 
+// Ends the stream if it has stalled. Time in which the sink paused it does not count.
 void HttpStream::LookForSilence() {
   const Monotonic now = core_->clock().Now();
   if (paused_) heard_ = now;
@@ -128,7 +145,7 @@ void HttpStream::LookForSilence() {
   End(core_->Named({Code::kDeadlineExceeded, "its stream has stalled"}));
 }
 
-// Hands over what came, as far as it is wanted, then goes on.
+// Passes on what has come, as far as the sink takes it, then reads on.
 void HttpStream::Deliver() {
   const auto sink = sink_;
   std::size_t begin = 0;
@@ -139,7 +156,7 @@ void HttpStream::Deliver() {
       const std::size_t newline = rest_.find('\n', begin + scanned_);
       whole = newline != std::string::npos;
       if (whole) end = newline;
-      // The last line may lack its newline, if it is surely the last.
+      // The last line may lack its newline, if the answer has ended in order.
       if (!whole) whole = how_ && how_->ok() && end > begin;
     }
     if (!whole) {

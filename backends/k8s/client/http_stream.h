@@ -1,5 +1,5 @@
-// HttpStream: one long answer on a connection of its own, handed to a StreamSink as it comes.
-// Strand only; StreamHandle is its user's end.
+// HttpStream: one long answer on a connection of its own, passed to a StreamSink as it comes.
+// Strand only. StreamHandle is the end that its user holds.
 #pragma once
 
 #include <atomic>
@@ -16,11 +16,11 @@ class HttpStream : public std::enable_shared_from_this<HttpStream> {
  public:
   HttpStream(std::shared_ptr<ClientCore> core, StreamRequest request,
              std::shared_ptr<StreamSink> sink);
-  /// Sets the time by which the head must have come.
+  /// Starts the time-out for the response's head.
   void Await();
-  /// Connects and asks; called by the core when there are credentials.
+  /// Connects and sends the request; the core calls it when there are credentials.
   void Start(const Auth& auth);
-  /// Ends it, with OnEnd unless its user closed it.
+  /// Ends the stream, with OnEnd unless its user has closed it.
   void End(Status how);
   void Resume();
   bool over() const { return over_; }
@@ -45,18 +45,18 @@ class HttpStream : public std::enable_shared_from_this<HttpStream> {
   std::optional<ResponseReader> reader_;
   std::uint64_t auth_generation_ = 0;
   Deadlines::Key timer_;
-  Monotonic heard_;         // when the last byte came
+  Monotonic heard_;         // the time of the last byte
   bool streaming_ = false;  // the head was 200
   bool renewed_ = false;    // credentials were renewed for it once
   bool paused_ = false;     // OnData returned false
   bool reading_ = false;    // a read is under way
   bool over_ = false;
-  std::string rest_;           // came and not delivered: part of a line, or what is held back
-  std::size_t scanned_ = 0;    // of rest_: no newline there
-  std::optional<Status> how_;  // it has ended, with something still to deliver
+  std::string rest_;           // received, not delivered: part of a line, or held back by a pause
+  std::size_t scanned_ = 0;    // so many bytes of rest_ have no newline
+  std::optional<Status> how_;  // the answer has ended, and something may still be undelivered
 };
 
-/// Closes its stream when it goes.
+/// Its destructor closes the stream.
 class StreamHandle final : public ApiStream {
  public:
   StreamHandle(std::shared_ptr<ClientCore> core, std::shared_ptr<HttpStream> stream)

@@ -1,5 +1,5 @@
-// IoThreads: the threads that all members' clients do their I/O on. Two serve hundreds of members:
-// nothing on them blocks.
+// IoThreads: the threads on which the clients of all members do their I/O. Two of them serve
+// hundreds of members, because no callback on them blocks.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,7 @@ class io_context;
 
 namespace muster::k8s {
 
-/// Thread-safe. Must outlive every client made with it; the destructor drops what is queued and
-/// joins.
+/// Thread-safe. Must outlive every client made with it. The destructor drops queued work and joins.
 class IoThreads {
  public:
   explicit IoThreads(int threads = 2);

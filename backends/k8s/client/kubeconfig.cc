@@ -1,3 +1,13 @@
+// Reading a kubeconfig: YAML to JSON, then the chosen context, its cluster and its user.
+//
+// Each mapping is read through a Section, which knows its place in the file for error sentences and
+// keeps the first error, so that the readers below need not check after every field. A field that
+// Muster does not know is an error: kubectl may know it, and ignoring it could weaken what the
+// operator has asked for.
+//
+// Refused by name: proxy-url, basic authentication, auth-provider, impersonation; plain HTTP and
+// skipped verification unless the server is on loopback; exec plugins unless the member allows
+// them.
 #include "backends/k8s/client/kubeconfig.h"
 
 #include <arpa/inet.h>
@@ -15,8 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One mapping of the file, with its name for sentences: "users[admin].user". Its readers keep the
-// first error and go on, so that callers need ask once.
+// One mapping of the file with its name for sentences, such as "users[admin].user". Its readers
+// keep the first error and go on, so that the caller asks for an error once, at the end.
 class Section {
  public:
   Section(std::string name, const json::object& object) : name_(std::move(name)), object_(object) {}
@@ -37,13 +47,14 @@ class Section {
     if (!value->is_bool()) Fail(key, "must be true or false");
     return value->is_bool() && value->get_bool();
   }
+  // An error if the field is given and not an empty string.
   void Refuse(std::string_view key, const std::string& why) {
     const auto* value = Find(key);
     if (value == nullptr) return;
     if (value->is_string() && value->get_string().empty()) return;
     Fail(key, why);
   }
-  /// What kubectl may know and this reader does not must not be passed over in silence.
+  // An error for any field that is not in this list.
   void OnlyThese(std::initializer_list<std::string_view> known) {
     for (const auto& entry : object_) {
       if (std::find(known.begin(), known.end(), std::string_view(entry.key())) == known.end())
@@ -53,6 +64,7 @@ class Section {
   void Fail(std::string_view key, const std::string& why) {
     if (error_.empty()) error_ = Field(key) + " " + why;
   }
+  // Takes over the error of a section inside this one.
   void Take(const Section& inner) {
     if (error_.empty()) error_ = inner.error_;
   }
@@ -66,13 +78,15 @@ class Section {
   std::string error_;
 };
 
-struct Place {
+// Which files the kubeconfig may name, and where relative paths begin.
+struct FileRules {
   std::string directory;
   std::vector<std::string> allowed;
   bool inline_only = false;
 };
 
-// The entry called `name` of a list such as clusters: [{name, cluster: {...}}].
+// The entry called `name` of a list such as clusters: [{name, cluster: {...}}]. `asked_by`: the
+// field that names the entry, for the error.
 Result<const json::object*> FindEntry(const json::object& file, const std::string& list,
                                       const std::string& inner, const std::string& name,
                                       const std::string& asked_by) {
@@ -97,8 +111,9 @@ Result<const json::object*> FindEntry(const json::object& file, const std::strin
                          list);
 }
 
+// Reads a field that may be given as base64 data or as a file. `data_key` "": only as a file.
 Material ReadMaterial(Section& section, std::string_view data_key, std::string_view file_key,
-                      const Place& place) {
+                      const FileRules& place) {
   Material out;
   if (const std::string text = section.Text(data_key); !text.empty()) {
     const auto bytes = DecodeBase64(text);
@@ -120,6 +135,8 @@ Material ReadMaterial(Section& section, std::string_view data_key, std::string_v
   return out;
 }
 
+// Whether the host is "localhost" or a loopback address; other names do not count, whatever they
+// resolve to.
 bool IsLoopback(const std::string& host) {
   if (host == "localhost") return true;
   in_addr v4{};
@@ -136,7 +153,7 @@ bool IsPort(const std::string& text) {
   return port > 0 && port <= 65'535;
 }
 
-// "https://host:port/path" into its parts; false if it is not such a URL.
+// Splits "https://host:port/path" into its parts; false if the text is no such URL.
 bool SplitServer(std::string_view url, MemberAccess* out) {
   const bool plain = url.starts_with("http://");
   if (!plain && !url.starts_with("https://")) return false;
@@ -170,7 +187,8 @@ bool SplitServer(std::string_view url, MemberAccess* out) {
   return authority.empty() && !out->host.empty() && IsPort(out->port);
 }
 
-void ReadCluster(Section& section, const Place& place, MemberAccess* out) {
+// clusters[].cluster: the server and the certificates that are trusted.
+void ReadCluster(Section& section, const FileRules& place, MemberAccess* out) {
   section.OnlyThese({"server", "certificate-authority", "certificate-authority-data",
                      "tls-server-name", "insecure-skip-tls-verify", "proxy-url",
                      "disable-compression", "extensions"});
@@ -207,7 +225,8 @@ void ReadExecEnvironment(Section& section, ExecPlugin* out) {
   }
 }
 
-void ReadExec(Section& user, const Place& place, bool allowed, ExecPlugin* out) {
+// users[].user.exec, if the caller allows it.
+void ReadExec(Section& user, const FileRules& place, bool allowed, ExecPlugin* out) {
   const auto* value = user.Find("exec");
   if (value == nullptr) return;
   if (!allowed)
@@ -222,8 +241,8 @@ void ReadExec(Section& user, const Place& place, bool allowed, ExecPlugin* out) 
     section.Fail("apiVersion", "must be client.authentication.k8s.io/v1 or /v1beta1");
   out->command = section.Text("command");
   if (out->command.empty()) section.Fail("command", "is missing");
-  // As kubectl has it: a command with a slash is relative to the kubeconfig, one without is looked
-  // for in PATH.
+  // As for kubectl, a command with a slash is relative to the kubeconfig, one without is looked for
+  // in PATH.
   if (out->command.find('/') != std::string::npos)
     out->command = (fs::path(place.directory) / out->command).lexically_normal().string();
   if (const auto* args = section.Find("args"); args != nullptr) {
@@ -241,11 +260,13 @@ void ReadExec(Section& user, const Place& place, bool allowed, ExecPlugin* out) 
   user.Take(section);
 }
 
+// Tokens go into a header, so blanks and control characters are refused.
 bool IsToken(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
 }
 
-void ReadUser(Section& section, const Place& place, bool allow_exec, MemberAccess* out) {
+// users[].user: certificates, tokens, or an exec plugin.
+void ReadUser(Section& section, const FileRules& place, bool allow_exec, MemberAccess* out) {
   section.OnlyThese({"token", "tokenFile", "client-certificate", "client-certificate-data",
                      "client-key", "client-key-data", "exec", "username", "password",
                      "auth-provider", "as", "as-uid", "as-groups", "as-user-extra", "extensions"});
@@ -259,7 +280,7 @@ void ReadUser(Section& section, const Place& place, bool allow_exec, MemberAcces
   out->client_key = ReadMaterial(section, "client-key-data", "client-key", place);
   if (out->client_certificate.empty() != out->client_key.empty())
     section.Fail("client-certificate", "and client-key must stand together");
-  // kubectl prefers the file when both are given.
+  // If both are given the file is used, as by kubectl.
   if (section.Find("tokenFile") != nullptr && !section.Text("tokenFile").empty()) {
     out->token = ReadMaterial(section, "", "tokenFile", place);
   } else {
@@ -284,7 +305,7 @@ Result<MemberAccess> ParseKubeconfig(std::string_view text, const std::string& d
   const json::object& file = documents->front().get_object();
   Section top("kubeconfig", file);
   MemberAccess out;
-  Place place{directory, {}, options.inline_only};
+  FileRules place{directory, {}, options.inline_only};
   auto allowed = options.allowed_directories;
   if (allowed.empty()) allowed.push_back(directory);
   for (const auto& each : allowed) {
@@ -324,7 +345,7 @@ Result<MemberAccess> ParseKubeconfig(std::string_view text, const std::string& d
 Result<MemberAccess> LoadKubeconfig(const std::string& path, const KubeconfigOptions& options) {
   std::error_code error;
   const fs::path absolute = fs::absolute(path, error);
-  // The kubeconfig itself is the operator's choice: it may lie anywhere.
+  // The operator chooses the kubeconfig's own path, so it may lie anywhere.
   const auto read = ReadMemberFile(absolute.string(), {"/"});
   if (error || !read) {
     return NotFound("the kubeconfig file " + (error ? "has no path" : read.error().detail));

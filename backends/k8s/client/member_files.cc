@@ -1,3 +1,6 @@
+// Reading files that a kubeconfig names. The check of the place is made on the open descriptor
+// (/proc/self/fd), not on the path, so that a link that changes between check and reading gains
+// nothing.
 #include "backends/k8s/client/member_files.h"
 
 #include <fcntl.h>
@@ -11,12 +14,14 @@
 namespace muster::k8s {
 namespace {
 
-constexpr std::int64_t kMostBytes = 1 << 20;  // a bundle of every public authority has 220 KB
+// A bundle of all public certificate authorities has 220 KB.
+constexpr std::int64_t kMostBytes = 1 << 20;
 
 FileStamp StampFrom(const struct stat& info) {
   return {info.st_mtim.tv_sec * 1'000'000'000LL + info.st_mtim.tv_nsec, info.st_size, info.st_ino};
 }
 
+// Owns a file descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -31,7 +36,7 @@ class Descriptor {
   const int fd_;
 };
 
-// What is open, not what the path leads to by now: a link that changes meanwhile gains nothing.
+// Whether the open file lies below one of the directories.
 bool LiesBelow(int fd, const std::vector<std::string>& directories) {
   std::error_code error;
   const auto real = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), error);
@@ -45,9 +50,9 @@ bool LiesBelow(int fd, const std::vector<std::string>& directories) {
 
 }  // namespace
 
-Result<FileRead> ReadMemberFile(const std::string& path,
-                                const std::vector<std::string>& allowed_directories) {
-  // Not blocking: a named pipe in its place must not hold the thread.
+Result<FileContent> ReadMemberFile(const std::string& path,
+                                   const std::vector<std::string>& allowed_directories) {
+  // Opened without blocking, so that a named pipe does not hold the thread.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.get() < 0) {
     return InvalidArgument(errno == ENOENT || errno == ENOTDIR
@@ -60,7 +65,7 @@ Result<FileRead> ReadMemberFile(const std::string& path,
   if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
     return InvalidArgument("is not a regular file");
   if (info.st_size > kMostBytes) return InvalidArgument("has over 1 MiB");
-  FileRead out{{}, StampFrom(info)};
+  FileContent out{{}, StampFrom(info)};
   char piece[4096];
   for (;;) {
     const ssize_t n = ::read(file.get(), piece, sizeof(piece));

@@ -1,7 +1,8 @@
-// Files that a kubeconfig names: read only below the allowed directories, links resolved at each
-// reading, small ones, regular ones.
+// ReadMemberFile: reads the files that a kubeconfig names, only below the allowed directories
+// (links are resolved at each reading), only regular files, only small ones.
 //
-// Thread-safe. Blocks on the disk. Sentences hold no path: they reach users of the API.
+// Thread-safe. Blocks on the disk. Error sentences hold no path, because they reach users of the
+// API.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +20,21 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 
-struct FileRead {
+/// A file's text with the stamp that it had when it was read.
+struct FileContent {
   std::string content;
   FileStamp stamp;
 };
 
-/// At most 1 MiB. kInvalidArgument, with the end of a sentence whose subject is the field: "does
-/// not exist", "lies outside the allowed directory", ...
-Result<FileRead> ReadMemberFile(const std::string& path,
-                                const std::vector<std::string>& allowed_directories);
+/// Reads at most 1 MiB. kInvalidArgument, with the end of a sentence whose subject is the field:
+/// "does not exist", "lies outside the allowed directory", ...
+Result<FileContent> ReadMemberFile(const std::string& path,
+                                   const std::vector<std::string>& allowed_directories);
 
-/// The stamp of what `path` leads to now; a default one if nothing is there.
+/// The stamp of the file that `path` leads to now; a default one if there is none.
 FileStamp StampOf(const std::string& path);
 
-/// A directory as ReadMemberFile compares it; "" if it does not exist.
+/// A directory in the form in which ReadMemberFile compares it; "" if it does not exist.
 std::string ResolvedDirectory(const std::string& path);
 
 }  // namespace muster::k8s

@@ -1,3 +1,5 @@
+// Resolver: getaddrinfo on a detached thread. The call cannot be cancelled, so Stop never waits for
+// it: the thread holds only the gate, which refuses a result that comes too late.
 #include "backends/k8s/client/resolver.h"
 
 #include <netdb.h>
@@ -15,6 +17,7 @@ namespace asio = boost::asio;
 
 constexpr std::int64_t kKeptNs = 30 * kNanosPerSecond;
 
+// Blocks as long as the name servers take.
 Result<std::vector<Endpoint>> LookUp(const std::string& host, const std::string& port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -44,7 +47,8 @@ Resolver::Resolver(const Clock& clock, std::shared_ptr<StrandGate> gate, std::st
   boost::system::error_code error;
   const auto address = asio::ip::make_address(host_, error);
   if (!error) known_ = {Endpoint(address, number)};
-  // Loopback is what was allowed: no name server may say otherwise.
+  // Settings that are allowed on loopback only must not reach another host, whatever a name server
+  // answers for localhost.
   if (host_ == "localhost") {
     known_ = {Endpoint(asio::ip::address_v4::loopback(), number),
               Endpoint(asio::ip::address_v6::loopback(), number)};
@@ -52,12 +56,11 @@ Resolver::Resolver(const Clock& clock, std::shared_ptr<StrandGate> gate, std::st
   for_ever_ = !known_.empty();
 }
 
-void Resolver::Find(Found found) {
+void Resolver::Find(LookupHandler found) {
   if (for_ever_ || (!known_.empty() && clock_.Now() < known_until_)) return found(known_);
   waiting_.push_back(std::move(found));
   if (waiting_.size() > 1) return;
-  // Nothing can end getaddrinfo, so nobody waits for this thread; it holds nothing of ours but the
-  // gate, which refuses what comes too late.
+  // Detached; see the top of this file.
   std::thread([weak = weak_from_this(), gate = gate_, host = host_, port = port_] {
     auto result = LookUp(host, port);
     gate->Post([weak, result = std::move(result)]() mutable {

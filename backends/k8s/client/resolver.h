@@ -1,5 +1,5 @@
-// Resolver: the addresses of one member's host. A slow name server holds up this member alone: the
-// look-up blocks a thread of its own, one at a time.
+// Resolver: the addresses of one member's host. Each look-up blocks a thread of its own, so a slow
+// name server delays this member alone; at most one runs at a time.
 //
 // Used on the client's strand only.
 #pragma once
@@ -18,13 +18,13 @@ namespace muster::k8s {
 
 class Resolver : public std::enable_shared_from_this<Resolver> {
  public:
-  using Found = std::function<void(const Result<std::vector<Endpoint>>&)>;
+  using LookupHandler = std::function<void(const Result<std::vector<Endpoint>>&)>;
 
   Resolver(const Clock& clock, std::shared_ptr<StrandGate> gate, std::string host,
            std::string port);
-  /// Calls `found` on the strand, at once if the addresses are known: an IP address, localhost, or
-  /// looked up less than half a minute ago.
-  void Find(Found found);
+  /// Calls `found` on the strand; at once if the addresses are known: an IP address, localhost, or
+  /// a name that was looked up less than half a minute ago.
+  void Find(LookupHandler found);
 
  private:
   void Answered(Result<std::vector<Endpoint>> result);
@@ -33,9 +33,10 @@ class Resolver : public std::enable_shared_from_this<Resolver> {
   const std::shared_ptr<StrandGate> gate_;
   const std::string host_, port_;
   std::vector<Endpoint> known_;
-  bool for_ever_ = false;  // known_ does not age
+  /// known_ does not expire.
+  bool for_ever_ = false;
   Monotonic known_until_;
-  std::vector<Found> waiting_;
+  std::vector<LookupHandler> waiting_;
 };
 
 }  // namespace muster::k8s

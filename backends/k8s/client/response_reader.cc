@@ -1,3 +1,5 @@
+// ResponseReader: Boost.Beast's parser, fed piece by piece. Bytes that the parser does not consume
+// yet are kept in unread_ and come first in the next piece. Interim answers (1xx) are skipped.
 #include "backends/k8s/client/response_reader.h"
 
 #include <algorithm>
@@ -25,6 +27,7 @@ struct ResponseReader::Parser {
 ResponseReader::ResponseReader(std::size_t max_body) : max_body_(max_body) { Begin(); }
 ResponseReader::~ResponseReader() = default;
 
+// A new parser; called for the first response, and after each interim one.
 void ResponseReader::Begin() {
   parser_ = std::make_unique<Parser>();
   auto& parser = parser_->http;
@@ -48,7 +51,7 @@ Status ResponseReader::Feed(std::string_view bytes) {
   return muster::Done{};
 }
 
-// The number of bytes that were read for good.
+// Parses what it can; answers with the number of bytes that were consumed.
 Result<std::size_t> ResponseReader::Parse(std::string_view bytes) {
   std::size_t used = 0;
   while (used < bytes.size() && !done()) {
@@ -58,7 +61,7 @@ Result<std::size_t> ResponseReader::Parse(std::string_view bytes) {
     if (error == http::error::body_limit)
       return Unavailable("its answer has over " + std::to_string(max_body_ >> 20) + " MiB");
     if (error) return Unavailable("its answer is not HTTP: " + error.message());
-    // 100 Continue, 103 Early Hints: the answer proper follows.
+    // 100 Continue, 103 Early Hints: the final answer follows.
     if (done() && status() / 100 == 1) Begin();
   }
   return used;
@@ -74,7 +77,7 @@ Status ResponseReader::FeedEnd() {
 bool ResponseReader::head_done() const { return parser_->http.is_header_done(); }
 bool ResponseReader::done() const { return parser_->http.is_done(); }
 int ResponseReader::status() const { return static_cast<int>(parser_->http.get().result_int()); }
-// Bytes beyond the answer would be taken for the next one's.
+// With bytes left over the connection is not reused: they would be read as the next answer.
 bool ResponseReader::keep_alive() const { return parser_->http.keep_alive() && unread_.empty(); }
 
 std::int64_t ResponseReader::retry_after_ms() const {
@@ -82,7 +85,7 @@ std::int64_t ResponseReader::retry_after_ms() const {
   if (text.empty()) return 0;
   std::int64_t seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  // A date, which API servers do not send, counts as "soon".
+  // API servers send seconds; an HTTP date counts as one second.
   if (error != std::errc{} || end != text.data() + text.size() || seconds < 0) seconds = 1;
   return std::clamp<std::int64_t>(seconds, 1, kLongestRetryS) * 1000;
 }

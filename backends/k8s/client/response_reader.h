@@ -1,5 +1,5 @@
-// ResponseReader: turns a connection's bytes into one HTTP/1.1 response (Boost.Beast's parser), in
-// whole or as it comes. No I/O; not thread-safe.
+// ResponseReader: turns a connection's bytes into one HTTP/1.1 response (Boost.Beast's parser), as
+// a whole or as it comes. No I/O; not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,21 @@ namespace muster::k8s {
 
 class ResponseReader {
  public:
-  /// `max_body`: a longer one is refused (0: any length, for streams that take it as it comes).
+  /// A body of more than `max_body` bytes is refused. 0: any length, for streams that take the body
+  /// as it comes.
   explicit ResponseReader(std::size_t max_body);
   ~ResponseReader();
 
-  /// The next bytes. kUnavailable if they are not HTTP or too long: the connection is of no more
-  /// use.
+  /// The next bytes. kUnavailable if they are not HTTP or too long: the connection must be closed.
   Status Feed(std::string_view bytes);
-  /// The peer sends no more: that may be the body's regular end.
+  /// The peer sends no more, which may be the regular end of the body.
   Status FeedEnd();
   bool head_done() const;
   bool done() const;
   int status() const;
   std::int64_t retry_after_ms() const;
   bool keep_alive() const;
-  /// The body so far, since the last call.
+  /// The body that has come since the last call.
   std::string TakeBody();
 
  private:
@@ -38,7 +38,8 @@ class ResponseReader {
 
   const std::size_t max_body_;
   std::unique_ptr<Parser> parser_;
-  std::string unread_;  // an incomplete piece of syntax, to be read again with what follows
+  // An incomplete piece of syntax that is parsed again with the bytes that follow.
+  std::string unread_;
 };
 
 }  // namespace muster::k8s

@@ -1,6 +1,7 @@
-// StrandGate: the way onto a client's strand for every other thread (timers, name look-ups, exec
-// plugins, callers), and the lock on that way once the client has stopped, so that nobody posts to
-// threads that may be gone. Those others may hold it longer than the threads live. Thread-safe.
+// StrandGate: the way for other threads (timers, name look-ups, exec plugins, callers) onto a
+// client's strand. Once the client has stopped the gate is closed, so that no thread posts to an
+// io_context that may be gone; such threads may hold the gate longer than the client lives.
+// Thread-safe.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -22,28 +23,29 @@ class StrandGate {
   explicit StrandGate(boost::asio::io_context& context)
       : strand_(boost::asio::make_strand(context)) {}
 
-  /// False, and `work` is dropped, once closed.
+  /// False, and `work` is dropped, once the gate is closed.
   bool Post(std::function<void()> work) {
     std::lock_guard lock(mutex_);
     if (closed_) return false;
     boost::asio::post(*strand_, std::move(work));
     return true;
   }
-  /// Runs `last` after everything that was posted; what comes later is refused. False if it was
-  /// closed before.
+  /// Runs `last` after everything that was posted before; later posts are refused. False if the
+  /// gate was closed already.
   bool Close(std::function<void()> last) {
     std::lock_guard lock(mutex_);
     if (std::exchange(closed_, true)) return false;
     boost::asio::post(*strand_, std::move(last));
     return true;
   }
-  /// Once `last` has run: lets go of the strand, which must not be held when the threads end.
+  /// To be called once `last` has run: drops the strand, which must not be held when the threads
+  /// end.
   void Release() {
     std::lock_guard lock(mutex_);
     MUSTER_CHECK(closed_);
     strand_.reset();
   }
-  /// Not after Release.
+  /// Must not be called after Release.
   Strand strand() const {
     std::lock_guard lock(mutex_);
     MUSTER_CHECK(strand_.has_value());

@@ -1,4 +1,5 @@
-// TLS towards a member: what we trust, who we are, and in words why a handshake failed.
+// TLS to a member: the trusted authorities, the client certificate, and sentences for failed
+// handshakes.
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>
@@ -19,20 +20,20 @@ struct TlsMaterial {
   bool operator==(const TlsMaterial&) const = default;
 };
 
-/// TLS 1.2 or later. kUnauthenticated with one sentence naming the part that is no use; never its
-/// content. Thread-safe; the context may then be shared by connections on one strand.
+/// TLS 1.2 or later. kUnauthenticated with one sentence that names the unusable part, never its
+/// content. Thread-safe; connections on one strand may share the context.
 Result<std::shared_ptr<TlsContext>> MakeTlsContext(const TlsMaterial& material);
 
 /// Prepares a connection's SSL object: the server's name for SNI and for the check of its
 /// certificate. False if OpenSSL refuses the name.
 bool ExpectPeer(void* ssl, const std::string& name, bool skip_verify);
 
-/// Why the handshake failed. kUnauthenticated if the server's certificate is not trusted, or it
-/// refused ours; else kUnavailable. `detail` is the end of a sentence about the member.
+/// The reason of a failed handshake. kUnauthenticated if the server's certificate is not trusted or
+/// it refused ours; else kUnavailable. `detail` is the end of a sentence about the member.
 Error HandshakeError(void* ssl, const boost::system::error_code& error);
 
-/// True if the peer's TLS alert says that it does not accept our certificate (TLS 1.3 tells after
-/// the handshake, in place of an answer).
+/// True if the peer's TLS alert says that it does not accept our certificate. TLS 1.3 sends this
+/// after the handshake, in place of an answer.
 bool RefusesOurCertificate(const boost::system::error_code& error);
 
 }  // namespace muster::k8s

@@ -1,22 +1,30 @@
+// The table of kinds, and paths on an API server.
 #include "backends/k8s/status/kinds.h"
 
 #include <array>
 
+#include "schedd/model/shape_kind.h"
 #include "schedd/text/percent.h"
 
 namespace muster::k8s {
 namespace {
 
-// A RayCluster can be suspended since KubeRay 1.1; a LeaderWorkerSet has no such field at all.
-constexpr std::array<KindInfo, 6> kKinds = {{
-    {"batch/v1", "Job", "jobs", "/spec/suspend"},
-    {"jobset.x-k8s.io/v1alpha2", "JobSet", "jobsets", "/spec/suspend"},
-    {"kubeflow.org/v1", "PyTorchJob", "pytorchjobs", "/spec/runPolicy/suspend"},
-    {"ray.io/v1", "RayJob", "rayjobs", "/spec/suspend"},
-    {"ray.io/v1", "RayCluster", "rayclusters", "/spec/suspend", false, true},
-    {"leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkersets", "/spec/replicas", true,
-     true},
-}};
+constexpr KindInfo InfoOf(ShapeKind shape, std::string_view suspend_pointer,
+                          bool by_replicas = false, bool serves = false) {
+  const ShapeInfo& info = ShapeInfoOf(shape);
+  return {info.api_version, info.name, info.plural, suspend_pointer, by_replicas, serves};
+}
+
+// A RayCluster can be suspended since KubeRay 1.1. A LeaderWorkerSet has no suspension, so it is
+// created with 0 replicas.
+constexpr std::array<KindInfo, 6> kKinds = {
+    InfoOf(ShapeKind::kJob, "/spec/suspend"),
+    InfoOf(ShapeKind::kJobSet, "/spec/suspend"),
+    InfoOf(ShapeKind::kPyTorchJob, "/spec/runPolicy/suspend"),
+    InfoOf(ShapeKind::kRayJob, "/spec/suspend"),
+    InfoOf(ShapeKind::kRayCluster, "/spec/suspend", false, true),
+    InfoOf(ShapeKind::kLeaderWorkerSet, "/spec/replicas", true, true),
+};
 
 }  // namespace
 

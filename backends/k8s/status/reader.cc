@@ -1,3 +1,5 @@
+// Reader and CleanText. All text of a member goes through CleanText before it is stored or shown,
+// since a member may send anything; so its length is bounded and it cannot control a terminal.
 #include "backends/k8s/status/reader.h"
 
 #include <algorithm>
@@ -8,7 +10,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-// Bytes of the UTF-8 character at the start of `text`; 0 if there is none (RFC 3629).
+// The length of the UTF-8 character at the start of `text`; 0 if there is none (RFC 3629).
 std::size_t CharacterBytes(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -43,7 +45,8 @@ std::string CleanText(std::string_view text, std::size_t max_bytes) {
 std::optional<std::int64_t> Reader::Integer() const {
   if (value_ == nullptr) return std::nullopt;
   if (value_->is_int64()) return value_->get_int64();
-  if (value_->is_uint64()) return INT64_MAX;  // only what does not fit is one
+  // The parser gives a uint64 only for a number that does not fit into an int64.
+  if (value_->is_uint64()) return INT64_MAX;
   return std::nullopt;
 }
 

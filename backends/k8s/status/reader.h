@@ -1,7 +1,7 @@
-// A place in an object that a member sent, read without trust: what is absent or of another type
-// reads as nothing, texts are cut and made printable, numbers are bounded.
+// Reader: reads a field of an object that a member sent, without trust: an absent field or one of
+// another type reads as nothing, texts are cut and made printable, numbers are bounded.
 //
-// Pure; a Reader is valid as long as the value it reads.
+// Pure. A Reader is valid as long as the value that it reads.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,13 @@
 
 namespace muster::k8s {
 
-inline constexpr std::size_t kNameBytes = 253;     // of any Kubernetes name or uid
-inline constexpr std::size_t kMessageBytes = 512;  // of a sentence that is stored with a job
+/// The longest Kubernetes name or uid.
+inline constexpr std::size_t kNameBytes = 253;
+/// The longest sentence that is stored with a job.
+inline constexpr std::size_t kMessageBytes = 512;
 
-/// At most `max_bytes` of `text`, cut between characters; what is not UTF-8 becomes U+FFFD, control
-/// characters become spaces.
+/// At most `max_bytes` of `text`, cut between characters. Bytes that are not UTF-8 become U+FFFD,
+/// control characters become spaces.
 std::string CleanText(std::string_view text, std::size_t max_bytes);
 
 class Reader {
@@ -27,7 +29,7 @@ class Reader {
   explicit Reader(const json::value* value) : value_(value) {}
   explicit Reader(const json::object& object) : object_(&object) {}
 
-  /// A member; nothing if this is no object.
+  /// A member of this object; a Reader of nothing if this is no object.
   Reader operator[](std::string_view key) const {
     const json::object* object = Object();
     return Reader(object == nullptr ? nullptr : object->if_contains(key));
@@ -37,7 +39,7 @@ class Reader {
     return object_ != nullptr ? object_ : value_ == nullptr ? nullptr : value_->if_object();
   }
   const json::array* Array() const { return value_ == nullptr ? nullptr : value_->if_array(); }
-  /// As it is; "" if it is no string.
+  /// The string as it is; "" if this is no string.
   std::string_view View() const {
     const json::string* text = value_ == nullptr ? nullptr : value_->if_string();
     return text == nullptr ? std::string_view() : std::string_view(*text);
@@ -48,7 +50,7 @@ class Reader {
     return flag != nullptr && *flag;
   }
   std::optional<std::int64_t> Integer() const;
-  /// A count of pods: `otherwise` if absent, 0 to INT32_MAX.
+  /// A count of pods: 0 to INT32_MAX, `otherwise` if absent.
   std::int32_t Count(std::int32_t otherwise = 0) const;
   /// RFC 3339; not set if absent or malformed.
   WallTime Time() const;
@@ -66,7 +68,7 @@ class Reader {
   const json::object* object_ = nullptr;
 };
 
-/// A whole number in a string, as labels and annotations hold them; nothing if it is none.
+/// A whole number in a string, as labels and annotations hold it; nothing if it is none.
 std::optional<std::int64_t> NumberIn(std::string_view text);
 
 }  // namespace muster::k8s

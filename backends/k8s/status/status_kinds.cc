@@ -1,4 +1,9 @@
-// The kinds' own status (rules A10, D23).
+// The status of each kind (rules A10, D23): one Read function per kind, in a table by name.
+//
+// Each function first looks for an end (Succeed, Fail), because an end outweighs everything else.
+// Without an end, Go sets Suspended, Running or Pending. `reclaimable` counts the pods of a running
+// attempt that will not be needed again: of a Job with completions those beyond the completions
+// left, of a JobSet the pods of child jobs that have succeeded.
 #include "backends/k8s/status/status_kinds.h"
 
 #include <algorithm>
@@ -22,13 +27,14 @@ std::int64_t SizeOf(const Reader& list) {
   return array == nullptr ? 0 : static_cast<std::int64_t>(array->size());
 }
 
-// The name that Render gave the pod set of this template; `otherwise` if it is gone.
+// The pod set's name, by the label that Render put on the template; `otherwise` if the label is
+// gone.
 std::string PodSetOf(const Reader& pod_template, std::string_view otherwise) {
   const std::string name = pod_template["metadata"]["labels"][kPodSetLabel].Text(kNameBytes);
   return name.empty() ? std::string(otherwise) : name;
 }
 
-// Of a condition, or of a status that has these two itself.
+// "Reason: message" of a condition, or of a status with these two fields.
 std::string Sentence(const Reader& condition) {
   const std::string reason = condition["reason"].Text(kNameBytes);
   const std::string message = condition["message"].Text(kMessageBytes);
@@ -50,7 +56,7 @@ void Fail(Reason reason, std::string message, WallTime when, ObjectState* state)
   state->end_time = when;
 }
 
-// Where it stands while it has not ended.
+// The phase of an object that has not ended.
 void Go(bool running, ObjectState* state) {
   if (state->suspended) {
     state->phase = RemotePhase::kSuspended;
@@ -61,6 +67,7 @@ void Go(bool running, ObjectState* state) {
 
 // --- batch/v1 Job ---------------------------------------------------------------------------
 
+// A Job's size. Without completions it has a work queue and ends when a pod succeeds.
 struct JobCounts {
   std::int32_t parallelism = 1;
   std::optional<std::int32_t> completions;
@@ -76,7 +83,8 @@ JobCounts CountsOf(const Reader& job_spec) {
   return counts;
 }
 
-// Of the pods at once, those that no completion is left for.
+// Of the pods that may run at once, those that no completion is left for. An Indexed Job counts
+// completed and failed indexes; other Jobs count succeeded pods.
 void ReclaimOfJob(const Reader& spec, const Reader& status, ObjectState* state) {
   const JobCounts counts = CountsOf(spec);
   if (!counts.completions || counts.parallelism <= 1) return;
@@ -90,11 +98,12 @@ void ReclaimOfJob(const Reader& spec, const Reader& status, ObjectState* state) 
     }
   }
   const std::int64_t left = std::max<std::int64_t>(0, *counts.completions - done);
-  // The pods that can be needed at once are AtOnce(): what completions never asked for is not held.
   const std::int64_t spare = counts.AtOnce() - left;
   if (spare > 0) state->reclaimable.push_back({PodSetOf(spec["template"], "main"), Clamp(spare)});
 }
 
+// SuccessCriteriaMet and FailureTarget are set while pods still run, so they are no end. Pods that
+// have ended but are not counted yet (uncountedTerminatedPods) are added.
 void ReadJob(const Reader& object, ObjectState* state) {
   const Reader spec = object["spec"], status = object["status"];
   const Reader uncounted = status["uncountedTerminatedPods"];
@@ -106,7 +115,6 @@ void ReadJob(const Reader& object, ObjectState* state) {
       Clamp(std::int64_t{status["succeeded"].Count()} + SizeOf(uncounted["succeeded"]));
   state->failed = Clamp(std::int64_t{status["failed"].Count()} + SizeOf(uncounted["failed"]));
   const Reader conditions = status["conditions"];
-  // SuccessCriteriaMet and FailureTarget come before these, while pods still run.
   if (const Reader complete = ConditionOf(conditions, "Complete"); HoldsTrue(complete)) {
     const WallTime end = status["completionTime"].Time();
     return Succeed(end.set() ? end : Since(complete), state);
@@ -124,6 +132,7 @@ void ReadJob(const Reader& object, ObjectState* state) {
 
 // --- JobSet ---------------------------------------------------------------------------------
 
+// The status of one replicated job of a JobSet, by its name.
 Reader ReplicatedStatus(const Reader& status, std::string_view name) {
   Reader found(nullptr);
   status["replicatedJobsStatus"].Each([&](const Reader& one) {
@@ -132,6 +141,7 @@ Reader ReplicatedStatus(const Reader& status, std::string_view name) {
   return found;
 }
 
+// Running means that all child jobs are ready or have succeeded.
 void ReadReplicatedJobs(const Reader& object, ObjectState* state) {
   std::int64_t wanted = 0, ready = 0, wanted_pods = 0;
   object["spec"]["replicatedJobs"].Each([&](const Reader& replicated) {
@@ -152,6 +162,7 @@ void ReadReplicatedJobs(const Reader& object, ObjectState* state) {
   Go(wanted > 0 && ready >= wanted, state);
 }
 
+// A JobSet's own restarts belong to the same attempt; their number is its message.
 void ReadJobSet(const Reader& object, ObjectState* state) {
   const Reader status = object["status"];
   const Reader conditions = status["conditions"];
@@ -174,21 +185,22 @@ void ReadJobSet(const Reader& object, ObjectState* state) {
 
 // --- PyTorchJob -----------------------------------------------------------------------------
 
-// The operator has one reason for every failure: which it was follows from what the job allowed and
-// what came of its replicas, not from the words of the message.
+// The operator gives the same reason for every failure, so ours is derived from the deadline, the
+// backoff limit and the replica counts, not from the words of its message.
 Reason ReasonOfTraining(const Reader& policy, const ObjectState& state, WallTime end) {
   const auto deadline = policy["activeDeadlineSeconds"].Integer();
   if (deadline && state.start_time.set() && end.set() &&
       end >= state.start_time.PlusSeconds(*deadline)) {
     return Reason::kDeadlineExceeded;
   }
-  // A limit of retries ends it while no replica counts as failed (restarts in place), or when more
-  // have failed than it allows; else a replica failed for good.
+  // The backoff limit ends the job while no replica counts as failed (containers restart in place),
+  // or when more have failed than it permits. Otherwise a replica has failed for good.
   const auto limit = policy["backoffLimit"].Integer();
   if (limit && (state.failed == 0 || state.failed > *limit)) return Reason::kBackoffLimitExceeded;
   return Reason::kFailed;
 }
 
+// Sums the counts over all replica types.
 void CountReplicas(const Reader& statuses, ObjectState* state) {
   const json::object* types = statuses.Object();
   if (types == nullptr) return;
@@ -225,6 +237,7 @@ void ReadPyTorchJob(const Reader& object, ObjectState* state) {
 
 // --- RayJob, RayCluster ---------------------------------------------------------------------
 
+// Maps a RayJob's end that is no success to our reason and a sentence.
 void FailRayJob(const Reader& status, std::string_view deployment, ObjectState* state) {
   const std::string_view reason = status["reason"].View();
   Reason ours = Reason::kFailed;
@@ -239,6 +252,8 @@ void FailRayJob(const Reader& status, std::string_view deployment, ObjectState* 
   Fail(ours, std::move(message), status["endTime"].Time(), state);
 }
 
+// Complete is an end with either jobStatus. ValidationFailed is an end too, for the operator does
+// not look at such a RayJob again.
 void ReadRayJob(const Reader& object, ObjectState* state) {
   const Reader status = object["status"];
   state->suspended = object["spec"]["suspend"].IsTrue();
@@ -246,7 +261,6 @@ void ReadRayJob(const Reader& object, ObjectState* state) {
   const std::string_view deployment = status["jobDeploymentStatus"].View();
   if (deployment == "Complete" && status["jobStatus"].View() == "SUCCEEDED")
     return Succeed(status["endTime"].Time(), state);
-  // Nothing moves a RayJob that did not pass its operator's validation.
   if (deployment == "Complete" || deployment == "Failed" || deployment == "ValidationFailed")
     return FailRayJob(status, deployment, state);
   Go(deployment == "Running" || status["rayClusterStatus"]["state"].View() == "ready", state);
@@ -255,6 +269,7 @@ void ReadRayJob(const Reader& object, ObjectState* state) {
     state->message = "retried by its operator after " + std::to_string(failed) + " failed tries";
 }
 
+// A RayCluster never ends by itself: its operator keeps trying after the state "failed".
 void ReadRayCluster(const Reader& object, ObjectState* state) {
   const Reader status = object["status"];
   state->suspended = object["spec"]["suspend"].IsTrue();
@@ -265,23 +280,25 @@ void ReadRayCluster(const Reader& object, ObjectState* state) {
       HoldsTrue(trouble)) {
     state->message = Sentence(trouble);
   } else if (phase == "failed") {
-    state->message = status["reason"].Text(kMessageBytes);  // its operator goes on trying
+    state->message = status["reason"].Text(kMessageBytes);
   }
 }
 
 // --- LeaderWorkerSet ------------------------------------------------------------------------
 
+// Suspended means 0 replicas. It never ends by itself.
 void ReadLeaderWorkerSet(const Reader& object, ObjectState* state) {
   const std::int32_t groups = object["spec"]["replicas"].Count(1);
   state->suspended = groups == 0;
   const Reader status = object["status"];
   const Reader available = ConditionOf(status["conditions"], "Available");
   Go(groups > 0 && status["readyReplicas"].Count() >= groups, state);
-  // Of no groups, all are available.
+  // With 0 replicas the condition is true as well, so it counts only while running.
   if (HoldsTrue(available) && state->phase == RemotePhase::kRunning)
     state->start_time = Since(available);
 }
 
+// The kinds by name, with their functions.
 struct KindReader {
   std::string_view kind;
   void (*read)(const Reader& object, ObjectState* state);

@@ -1,4 +1,8 @@
-// ReadObject: what every kind has in its metadata.
+// ReadObject: the metadata that every kind has, and the kind's status (status_kinds.cc).
+//
+// An object that was suspended after its release keeps the annotation `muster.io/released`, so that
+// a suspension by a user or by the member's own queue can be told from ours; Muster reports it and
+// never fights it.
 #include "backends/k8s/status/status.h"
 #include "backends/k8s/status/status_kinds.h"
 #include "schedd/model/member_labels.h"
@@ -14,6 +18,8 @@ constexpr char kSuspendedExternally[] =
 constexpr char kSuspendedByQueue[] =
     "SuspendedByMemberQueue: the member's own queue does not let it run at present";
 
+// Whether another object controls this one. KubeRay copies a RayJob's labels to the RayCluster that
+// it makes; that RayCluster is no attempt.
 bool IsControlled(const Reader& metadata) {
   bool controlled = false;
   metadata["ownerReferences"].Each(
@@ -21,6 +27,7 @@ bool IsControlled(const Reader& metadata) {
   return controlled;
 }
 
+// The position of our finalizer, which a JSON Patch needs to remove it; -1 if absent.
 std::int32_t PlaceOfFinalizer(const Reader& finalizers) {
   std::int32_t place = -1, at = 0;
   finalizers.Each([&](const Reader& finalizer) {

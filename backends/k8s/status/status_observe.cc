@@ -1,4 +1,9 @@
-// Observe: an object and its pods together.
+// Observe: joins an object with its pods.
+//
+// Counts come from the object's status where the kind has them, else from the pods. A Pending
+// object counts as Running as soon as its pods show it, because the status of a Job lags behind. A
+// failed object gets its exit code, and the reason if something outside the job caused it, from the
+// pod that explains the failure best; a waiting one gets the message of the first pod that waits.
 #include <algorithm>
 
 #include "backends/k8s/status/reader.h"
@@ -7,6 +12,8 @@
 namespace muster::k8s {
 namespace {
 
+// Sums over the pods. Deleted pods that are kept for their failure (`gone`) count for the times
+// alone.
 struct PodCounts {
   std::int32_t ready = 0, active = 0, succeeded = 0, failed = 0;
   WallTime first_start, last_end;
@@ -30,7 +37,7 @@ PodCounts CountPods(std::span<const PodState> pods) {
   return counts;
 }
 
-// The pod that tells best why the attempt fails; null if none failed.
+// The pod that explains best why the attempt failed; null if none failed.
 const PodState* Culprit(std::span<const PodState> pods) {
   const auto first = std::min_element(pods.begin(), pods.end(), FailedBefore);
   if (first == pods.end()) return nullptr;
@@ -39,11 +46,12 @@ const PodState* Culprit(std::span<const PodState> pods) {
   return failed ? &*first : nullptr;
 }
 
+// The pod's name and its message.
 std::string About(const PodState& pod) {
   return "pod " + pod.name + (pod.message.empty() ? " failed" : ": " + pod.message);
 }
 
-// The first pod in their order that has something to say of why it does not run.
+// The first pod, in the order of PodBefore, with a message about why it does not run; null if none.
 const PodState* Waiting(std::span<const PodState> pods) {
   const PodState* first = nullptr;
   for (const PodState& pod : pods) {
@@ -54,12 +62,14 @@ const PodState* Waiting(std::span<const PodState> pods) {
   return first;
 }
 
+// Adds a sentence to the message, within its limit.
 void Append(std::string_view text, std::string* message) {
   if (!message->empty()) *message += "; ";
   *message = CleanText(message->append(text), kMessageBytes);
 }
 
-// A failure that no container of the job is guilty of is told from its own.
+// The attempt's reason if its pods were taken away. Only general reasons are replaced; a deadline,
+// for example, remains.
 Reason ReasonOfDisruption(Disruption disruption, Reason own) {
   const bool general = own == Reason::kFailed || own == Reason::kBackoffLimitExceeded ||
                        own == Reason::kPodFailurePolicy;
@@ -67,14 +77,13 @@ Reason ReasonOfDisruption(Disruption disruption, Reason own) {
   return disruption == Disruption::kNodeLost ? Reason::kNodeFailures : Reason::kEvictedOnMember;
 }
 
-// A failure that memory alone explains is told from the program's own; a success that came although
-// a process was killed is told too.
+// Sets the reason OutOfMemory if a pod ran out of memory: for a failure with a general reason, and
+// for a success whose program went on after the kernel had killed one of its processes.
 void TellMemory(std::span<const PodState> pods, Observation* seen) {
   const bool ended_well = seen->phase == RemotePhase::kSucceeded;
-  const bool general = ended_well || seen->reason == Reason::kNone ||
-                       seen->reason == Reason::kFailed ||
-                       seen->reason == Reason::kBackoffLimitExceeded ||
-                       seen->reason == Reason::kPodFailurePolicy;
+  const bool general =
+      ended_well || seen->reason == Reason::kNone || seen->reason == Reason::kFailed ||
+      seen->reason == Reason::kBackoffLimitExceeded || seen->reason == Reason::kPodFailurePolicy;
   if (!general) return;
   for (const PodState& pod : pods) {
     const bool counts = ended_well ? pod.phase == PodPhase::kSucceeded
@@ -83,6 +92,7 @@ void TellMemory(std::span<const PodState> pods, Observation* seen) {
   }
 }
 
+// Sets exit code, reason and message by the pod that explains the failure.
 void TellFailure(std::span<const PodState> pods, Observation* seen) {
   const PodState* culprit = Culprit(pods);
   if (culprit == nullptr) return;

@@ -1,4 +1,9 @@
-// ReadPod: how a pod does, why it waits, and whether it failed or was taken away.
+// ReadPod: the state of a pod, why it waits, and whether it failed by itself or was taken away.
+//
+// A failed pod has the exit code of its earliest container that ended with another code than 0,
+// init containers included, in its present or last state. Exit codes 129 to 192 are signals. A pod
+// counts as taken away by the condition DisruptionTarget (KEP-3329), or by the pod's own reason if
+// an older kubelet or node controller sets only that.
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -11,8 +16,10 @@
 namespace muster::k8s {
 namespace {
 
-constexpr std::size_t kContainers = 64;    // names kept of one pod
-constexpr std::int32_t kSignalBase = 128;  // a shell's and a runtime's way to tell a signal
+// At most so many container names are kept per pod.
+constexpr std::size_t kContainers = 64;
+// Shells and container runtimes report signal N as exit code 128 + N.
+constexpr std::int32_t kSignalBase = 128;
 constexpr std::int32_t kSignals = 64;
 
 constexpr std::array<std::string_view, 3> kIndexLabels = {
@@ -21,9 +28,11 @@ constexpr std::array<std::string_view, 3> kIndexLabels = {
     "leaderworkerset.sigs.k8s.io/worker-index",
 };
 
+// The pod's index by its kind's label; -1 if it has none. A Job's index is an annotation before
+// Kubernetes 1.28.
 std::int32_t IndexOf(const Reader& metadata) {
   for (const std::string_view key : kIndexLabels) {
-    for (const char* where : {"labels", "annotations"}) {  // the Job's is a label since 1.28
+    for (const char* where : {"labels", "annotations"}) {
       const auto index = NumberIn(metadata[where][key].View());
       if (index && *index >= 0 && *index <= INT32_MAX) return static_cast<std::int32_t>(*index);
     }
@@ -37,28 +46,31 @@ PodPhase PhaseOf(std::string_view phase) {
   return phase == "Failed" ? PodPhase::kFailed : PodPhase::kPending;
 }
 
-// Who says that a pod is being taken away (condition DisruptionTarget; KEP-3329).
+// By what the pod is being taken away: by its condition DisruptionTarget (KEP-3329), else by its
+// reason.
 Disruption DisruptionOf(const Reader& status) {
   const Reader target = ConditionOf(status["conditions"], "DisruptionTarget");
   if (HoldsTrue(target)) {
     const std::string_view by = target["reason"].View();
     if (by == "PreemptionByScheduler") return Disruption::kPreempted;
     if (by == "DeletionByTaintManager" || by == "DeletionByPodGC") return Disruption::kNodeLost;
-    return Disruption::kEvicted;  // EvictionByEvictionAPI, TerminationByKubelet, others to come
+    // EvictionByEvictionAPI, TerminationByKubelet, and reasons that later versions may add.
+    return Disruption::kEvicted;
   }
-  // Without the condition: what a kubelet or a node controller writes of the whole pod.
+  // Without the condition: the pod's reason, which a kubelet or a node controller sets.
   const std::string_view reason = status["reason"].View();
   if (reason == "NodeLost" || reason == "NodeShutdown" || reason == "Terminated" ||
       reason == "Shutdown") {
     return Disruption::kNodeLost;
   }
   if (reason == "Preempting" || reason == "Preempted") return Disruption::kPreempted;
+  // The node that the pod was bound to has refused it.
   const bool refused = reason.starts_with("OutOf") || reason == "UnexpectedAdmissionError" ||
-                       reason == "NodeAffinity";  // by the node it was bound to
+                       reason == "NodeAffinity";
   return reason == "Evicted" || refused ? Disruption::kEvicted : Disruption::kNone;
 }
 
-// One list of container statuses; the earliest end with another code than 0 wins.
+// Looks through one list of container statuses for the earliest end with a code other than 0.
 void FindFailure(const Reader& statuses, std::optional<ContainerFailure>* first) {
   statuses.Each([&](const Reader& container) {
     for (const char* when : {"lastState", "state"}) {
@@ -79,6 +91,7 @@ void FindFailure(const Reader& statuses, std::optional<ContainerFailure>* first)
   });
 }
 
+// Whether the latest end of a container has the reason OOMKilled.
 bool LostMemory(const Reader& statuses) {
   bool lost = false;
   statuses.Each([&](const Reader& container) {
@@ -89,13 +102,14 @@ bool LostMemory(const Reader& statuses) {
   return lost;
 }
 
+// "Reason: message", either of which may be empty.
 std::string Joined(std::string_view reason, std::string_view message) {
   std::string text(reason);
   if (!reason.empty() && !message.empty()) text += ": ";
   return CleanText(text.append(message), kMessageBytes);
 }
 
-// Why a container does not run; "" for what every pod goes through.
+// Why a container waits; "" for the stages that every pod passes through.
 std::string WaitingOf(const Reader& statuses) {
   std::string why;
   statuses.Each([&](const Reader& container) {
@@ -111,6 +125,7 @@ std::string WaitingOf(const Reader& statuses) {
   return why;
 }
 
+// Why a pod failed or was taken away: by its own reason, its condition, or its failed container.
 std::string MessageOfEnd(const PodState& pod, const Reader& status) {
   const std::string of_pod = Joined(status["reason"].View(), status["message"].View());
   if (!of_pod.empty()) return of_pod;
@@ -125,6 +140,7 @@ std::string MessageOfEnd(const PodState& pod, const Reader& status) {
   return text;
 }
 
+// The sentence about a pod: why it failed, is not scheduled, or waits; "" if nothing is wrong.
 std::string MessageOf(const PodState& pod, const Reader& status) {
   if (pod.phase == PodPhase::kSucceeded) return "";
   if (pod.phase == PodPhase::kFailed) return MessageOfEnd(pod, status);
@@ -144,7 +160,8 @@ WallTime LastEnd(const Reader& statuses) {
   return last;
 }
 
-// What decides between two failures: by itself, told with a time, earlier.
+// The order of FailedBefore: failed by itself, taken away, not failed; then the time, an unknown
+// one last; then the name.
 auto RankOf(const PodState& pod) {
   const bool failed = pod.phase == PodPhase::kFailed || pod.failure.has_value();
   const bool taken = pod.disruption != Disruption::kNone;

@@ -1,3 +1,5 @@
+// The table of controllers, and helpers that several of them share. Names of pods are derived from
+// a hash, not from chance, so that a repeated step wishes for the same pods.
 #include "backends/local/controllers/controller.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// Controllers: what Kubernetes' own controllers would do with an object, as pure functions. One
-// file per kind.
+// Controllers: the behaviour of Kubernetes' own controllers, one per kind of object, as pure
+// functions.
 //
-// A controller sees the object and every pod the attempt ever had, and answers which pods to start
-// and stop and how far the object is. It keeps nothing: what the pods do not tell is in `memo`,
-// which the backend stores.
+// A controller sees the object and every pod that the attempt has ever had, and decides which pods
+// to start and stop and how far the object is. It keeps no state: what cannot be told from the pods
+// is in `memo`, which the backend stores.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@
 
 namespace muster::local {
 
-inline constexpr std::int64_t kPodBackoffUs =
-    10 * kMicrosPerSecond;  // Kubernetes' first delay of a Job's retry
+/// Kubernetes' first delay before it retries a Job's pod.
+inline constexpr std::int64_t kPodBackoffUs = 10 * kMicrosPerSecond;
 
 struct ControllerInput {
   std::string name, ns;
   const json::object* object = nullptr;          // the whole manifest
-  const std::vector<PodRecord>* pods = nullptr;  // in the order they were asked for
+  const std::vector<PodRecord>* pods = nullptr;  // in the order in which they were started
   const json::object* memo = nullptr;            // of the last step; empty at first
-  std::vector<int> ports;  // PortsNeeded(object) free TCP ports, the attempt's own
+  std::vector<int> ports;                        // free TCP ports, Controller::ports_needed of them
   WallTime now;
   WallTime started;  // when the attempt was released
   std::int64_t backoff_us = kPodBackoffUs;
@@ -35,8 +35,10 @@ struct ControllerOutput {
   std::vector<PodWish> start;
   std::vector<std::string> stop;  // ids of pods
   json::object memo;
-  WallTime wake_at;  // step again then, even if no pod changes; unset: no need
-  RemotePhase phase = RemotePhase::kPending;  // kPending, kRunning, or the end: kSucceeded, kFailed
+  /// The next step is due at this time even if no pod changes; not set: none is.
+  WallTime wake_at;
+  /// kPending, kRunning, or the end: kSucceeded, kFailed.
+  RemotePhase phase = RemotePhase::kPending;
   Reason reason = Reason::kNone;
   std::string message;
   std::vector<ReclaimablePods> reclaimable;  // pods that will not run any more (rule A10)
@@ -47,35 +49,34 @@ struct Controller {
   const char* api_version;
   const char* kind;
   ControllerOutput (*step)(const ControllerInput& input);
-  /// How many TCP ports its pods meet at.
+  /// How many TCP ports its pods need to find each other.
   int (*ports_needed)(const json::object& object);
   /// Every pod template of the object.
   std::vector<const json::object*> (*templates)(const json::object& object);
 };
 
-/// Null if the kind is none of Job, JobSet, RayJob, RayCluster, PyTorchJob, LeaderWorkerSet.
+/// Null for kinds other than Job, JobSet, RayJob, RayCluster, PyTorchJob, LeaderWorkerSet.
 const Controller* FindController(const std::string& api_version, const std::string& kind);
 
 extern const Controller kJobController, kJobSetController, kRayJobController, kRayClusterController,
     kPyTorchJobController, kLeaderWorkerSetController;
 
-// --- what several controllers need
-// ----------------------------------------------------------------
+// --- shared by several controllers ---------------------------------------------------------------
 
-/// Five letters and digits that depend on nothing but the arguments: the suffix of a pod's name.
+/// The suffix of a pod's name: five letters and digits that depend on the arguments alone.
 std::string NameSuffix(const std::string& owner, std::int32_t index, std::int32_t ordinal);
-/// `name`, or name.2, name.3 ... where earlier pods of the attempt had it: unique.
+/// `name`, or name.2, name.3 ... if earlier pods of the attempt had it.
 std::string UniqueId(const std::vector<PodRecord>& pods, const std::string& name);
 /// Pods of one owner and epoch, in order.
 std::vector<const PodRecord*> PodsOf(const std::vector<PodRecord>& pods, const std::string& owner,
                                      std::int32_t epoch);
-/// Ids of the live pods among them that were not asked to stop yet.
+/// Adds the ids of those pods that live and were not asked to stop yet.
 void StopLive(const std::vector<const PodRecord*>& pods, std::vector<std::string>* stop);
 /// `first_us`, doubled `doublings` times, at most `most_us`.
 std::int64_t BackoffUs(std::int64_t first_us, std::int32_t doublings, std::int64_t most_us);
-/// The earlier of the two that are set.
+/// The earlier of two times; one that is not set does not count.
 WallTime Earlier(WallTime a, WallTime b);
-/// MASTER_ADDR and MASTER_PORT: all pods of a local member share 127.0.0.1.
+/// Sets MASTER_ADDR and MASTER_PORT. All pods of a local member share 127.0.0.1.
 void AddRendezvous(int port, PodWish* wish);
 
 }  // namespace muster::local

@@ -1,9 +1,20 @@
-// batch/v1 Job (rule A6; Kubernetes' job controller, from its documented behaviour).
+// StepJob and the controller of batch/v1 Job (rule A6), after the documented behaviour of
+// Kubernetes' job controller.
+//
+// Tally counts the pods of the present epoch in the order in which they were started: live ones,
+// successes, failures by podFailurePolicy, indexes that are done or have failed for good, and the
+// streak of failures since the last success. Then it decides, in this order: FailJob by policy,
+// backoffLimit, maxFailedIndexes, successPolicy, completions, activeDeadlineSeconds. Without an end
+// it starts the missing pods, or stops those beyond a smaller size of an elastic job.
+//
+// After failures new pods wait for the back-off, which doubles with the streak. In an Indexed Job
+// only indexes that have failed wait.
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <set>
 
+#include "backends/local/controllers/job_failure.h"
 #include "backends/local/controllers/job_run.h"
 #include "schedd/model/member_labels.h"
 #include "schedd/text/lenient.h"
@@ -11,11 +22,11 @@
 namespace muster::local {
 namespace {
 
-constexpr std::int64_t kLongestBackoffUs =
-    600 * kMicrosPerSecond;  // Kubernetes' MaxPodCreateBackoff
+// Kubernetes' MaxPodCreateBackoff.
+constexpr std::int64_t kLongestBackoffUs = 600 * kMicrosPerSecond;
 constexpr std::int32_t kUnbounded = std::numeric_limits<std::int32_t>::max();
 
-/// A Job's pods, counted.
+// Counts a Job's pods and decides what follows.
 class Tally {
  public:
   Tally(const ControllerInput& input, const JobRun& run)
@@ -49,7 +60,7 @@ class Tally {
  private:
   void Count(const PodRecord& pod) {
     const std::int32_t index = pod.identity.index;
-    // Of an elastic job that shrank: as if it had never been.
+    // An elastic job has shrunk below this index: the pod does not count.
     if (indexed_ && index >= completions_) {
       if (pod.live() && !pod.stopping) progress_.stop.push_back(pod.identity.id);
       return;
@@ -71,6 +82,8 @@ class Tally {
     CountFailure(pod);
   }
 
+  // Counts a failed pod by the action of the first rule that matches: Ignore, FailIndex, FailJob,
+  // Count.
   void CountFailure(const PodRecord& pod) {
     const int rule = MatchFailureRule(spec_, pod);
     std::string action = "Count";
@@ -93,8 +106,8 @@ class Tally {
     }
   }
 
-  // Of a Job that runs several pods at once, those beyond what is still to be completed; an index
-  // that failed for good is done too (rule A10).
+  // Of a Job that runs several pods at once: the pods that no completion is left for. An index that
+  // has failed for good counts as done (rule A10).
   std::int32_t Reclaimable() const {
     if (parallelism_ <= 1 || !has_completions_) return 0;
     std::set<std::int32_t> indexes(done_);
@@ -117,9 +130,10 @@ class Tally {
     End(JobEnd::kFailed, reason, message + (first_message_.empty() ? "" : ": " + first_message_));
   }
 
+  // Sets the end, if there is one; otherwise the time of the deadline.
   void JudgeEnd() {
     if (!policy_message_.empty()) return End(JobEnd::kFailed, "PodFailurePolicy", policy_message_);
-    // As Kubernetes counts: failed pods beyond the limit, or restarts in place that reach it.
+    // As in Kubernetes, failed pods must exceed the limit, and restarts in place must reach it.
     if (failures_ > backoff_limit_ ||
         (restarts_ > 0 && restarts_ >= std::max<std::int64_t>(1, backoff_limit_))) {
       return Fail("BackoffLimitExceeded",
@@ -140,6 +154,8 @@ class Tally {
     progress_.wake_at = Earlier(progress_.wake_at, deadline);
   }
 
+  // Whether all completions are reached. A Job without completions is complete when one pod has
+  // succeeded and none runs any more.
   bool Complete() {
     if (indexed_) {
       if (static_cast<std::int64_t>(done_.size() + failed_indexes_.size()) < completions_)
@@ -157,6 +173,7 @@ class Tally {
     return done;
   }
 
+  // Whether one rule of successPolicy is met; only Indexed Jobs have it.
   bool MeetsSuccessPolicy() const {
     for (const json::value& entry : ArrayOrEmpty(spec_, {"successPolicy", "rules"})) {
       const json::object& rule = ObjectOrEmpty(entry);
@@ -176,6 +193,7 @@ class Tally {
     return false;
   }
 
+  // Wishes for the missing pods, the lowest indexes first.
   void StartPods() {
     const std::int32_t open =
         completions_ == kUnbounded
@@ -190,7 +208,7 @@ class Tally {
           last_failure_.Plus(BackoffUs(input_.backoff_us, streak_ - 1, kLongestBackoffUs));
       if (input_.now < due) {
         progress_.wake_at = Earlier(progress_.wake_at, due);
-        // Others than the failed need not wait.
+        // Only indexes that have failed wait.
         if (!indexed_) return;
         held_back_ = true;
       }
@@ -206,7 +224,7 @@ class Tally {
     }
   }
 
-  // As Kubernetes chooses: those that do not run yet first, then the newest.
+  // Stops pods in Kubernetes' order: those that do not run yet first, then the newest.
   void StopSurplus(std::int32_t pods) {
     std::stable_sort(surplus_.begin(), surplus_.end(), [](const PodRecord* a, const PodRecord* b) {
       return (a->phase == PodPhase::kRunning) < (b->phase == PodPhase::kRunning);
@@ -220,6 +238,7 @@ class Tally {
       progress_.stop.push_back(surplus_[static_cast<std::size_t>(i)]->identity.id);
   }
 
+  // Adds a pod for an index, or without one (-1).
   void Wish(std::int32_t index) {
     PodWish wish;
     const std::int32_t ordinal =
@@ -246,7 +265,8 @@ class Tally {
   const JobRun& run_;
   const json::object& spec_;
   std::vector<const PodRecord*> pods_;
-  std::vector<const PodRecord*> surplus_;  // live and not asked to stop
+  // Live pods that were not asked to stop.
+  std::vector<const PodRecord*> surplus_;
   bool indexed_ = false, has_completions_ = false, held_back_ = false;
   std::int32_t parallelism_ = 1, completions_ = 1;
   std::optional<std::int64_t> per_index_;
@@ -260,7 +280,7 @@ class Tally {
   JobProgress progress_;
 };
 
-// A Workload of one pod set runs as a Job whose template says what the pod set is called.
+// The pod set's name by the label of the template, which is "main" for a workload of one pod set.
 std::string PodSetOfJob(const json::object& spec) {
   const json::object& labels = ObjectOrEmpty(spec, {"template", "metadata", "labels"});
   const std::string name = Text(labels, kPodSetLabel);
@@ -306,10 +326,10 @@ JobProgress StepJob(const ControllerInput& input, const JobRun& run) {
   return Tally(input, run).Step();
 }
 
-const Controller kJobController = {
-    "batch/v1", "Job", StepJobObject, [](const json::object&) { return 1; },
-    [](const json::object& object) {
-      return std::vector<const json::object*>{&ObjectOrEmpty(object, {"spec", "template"})};
-    }};
+const Controller kJobController = {"batch/v1", "Job", StepJobObject,
+                                   [](const json::object&) { return 1; },
+                                   [](const json::object& object) {
+  return std::vector<const json::object*>{&ObjectOrEmpty(object, {"spec", "template"})};
+                                   }};
 
 }  // namespace muster::local

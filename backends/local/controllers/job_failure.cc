@@ -1,10 +1,10 @@
-// podFailurePolicy, success indexes and reasons of a Job's end.
+// podFailurePolicy and succeededIndexes of a Job, by the rules of Kubernetes' documentation.
+#include "backends/local/controllers/job_failure.h"
+
 #include <algorithm>
 #include <charconv>
 
 #include "schedd/text/lenient.h"
-
-#include "backends/local/controllers/job_run.h"
 
 namespace muster::local {
 namespace {
@@ -17,6 +17,7 @@ bool ExitCodeMatches(const json::object& rule, std::int32_t code) {
   return Text(rule, "operator") == "NotIn" ? !listed : listed;
 }
 
+// Whether one rule matches: by the exit code of a container, or by a pod condition.
 bool RuleMatches(const json::object& rule, const PodRecord& pod) {
   if (Has(rule, "onExitCodes")) {
     const json::object& on = ObjectOrEmpty(rule, "onExitCodes");
@@ -27,7 +28,7 @@ bool RuleMatches(const json::object& rule, const PodRecord& pod) {
     });
   }
   for (const json::value& entry : ArrayOrEmpty(rule, "onPodConditions")) {
-    // The one condition that a process of this host can get: its supervisor was killed under it.
+    // The only condition that a local pod can have: its supervisor was killed.
     const std::string status = Text(ObjectOrEmpty(entry), "status");
     if (pod.lost && Text(ObjectOrEmpty(entry), "type") == "DisruptionTarget" &&
         (status.empty() || status == "True")) {

@@ -1,4 +1,11 @@
-// jobset.x-k8s.io/v1alpha2 JobSet: replicated Jobs, their order, success and failure of the whole.
+// The controller of jobset.x-k8s.io/v1alpha2 JobSet: replicated Jobs, their order, and success and
+// failure of the whole.
+//
+// Each child is stepped as a Job (StepJob) in the epoch of the present restart; then the set
+// decides. The first failed child makes failurePolicy choose: fail, or restart all (a new epoch,
+// counted against maxRestarts unless the action says otherwise). A restart waits until the old pods
+// are gone. Without a failure successPolicy decides about the end, and dependsOn and startupPolicy
+// about which children may start. `memo` keeps the number of restarts and how many of them count.
 #include <algorithm>
 #include <map>
 
@@ -15,9 +22,10 @@ struct Child {
   std::string group;  // name of the replicated job
   std::int32_t replica = 0, global = 0;
   JobProgress progress;
-  bool allowed = true;  // dependsOn and start-up order let it start
+  bool allowed = true;  // dependsOn and the start-up order permit its start
 };
 
+// All children in the manifest's order, replicas expanded.
 std::vector<Child> Children(const json::object& object) {
   std::vector<Child> all;
   for (const json::value& entry : ArrayOrEmpty(object, {"spec", "replicatedJobs"})) {
@@ -53,7 +61,7 @@ class SetStep {
       output_.phase = RemotePhase::kSucceeded;
       StopEverything();
     } else if (StaleLive()) {
-      output_.phase = RemotePhase::kPending;  // a restart waits until the old pods are gone
+      output_.phase = RemotePhase::kPending;
       StopEverything();
     } else {
       Go();
@@ -64,6 +72,7 @@ class SetStep {
   }
 
  private:
+  // Steps one child; its deadline counts from the creation of its first pod.
   void StepChild(Child* child) {
     JobRun run;
     run.spec = &ObjectOrEmpty(*child->replicated, {"template", "spec"});
@@ -77,14 +86,14 @@ class SetStep {
     child->progress = StepJob(input_, run);
   }
 
+  // Pod sets have lower-case names.
   static std::string Lower(std::string text) {
     for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
     return text;
   }
 
+  // Adds the labels, annotations, variables and the subdomain that JobSet's controller sets.
   void Decorate(const Child& child, const std::string& job, PodWish* wish) const {
-    // Pods of an indexed child: <jobset>-<replicated job>-<job>-<pod>, the name others find them
-    // by.
     const std::string replica = std::to_string(child.replica);
     const std::int64_t replicas = Integer(*child.replicated, "replicas", 1);
     const std::map<std::string, std::string> facts = {
@@ -114,6 +123,7 @@ class SetStep {
     return found == children_.end() ? nullptr : &*found;
   }
 
+  // Whether a list of names has the name; an empty list stands for all.
   static bool Lists(const json::array& names, const std::string& name) {
     if (names.empty()) return true;
     return std::any_of(names.begin(), names.end(), [&](const json::value& one) {
@@ -121,7 +131,7 @@ class SetStep {
     });
   }
 
-  /// failurePolicy: the first rule that speaks of this job and this reason.
+  // Applies the first rule of failurePolicy that is about this job and this reason.
   void OnFailure(const Child& failed) {
     const json::object& policy = ObjectOrEmpty(spec_, "failurePolicy");
     std::string action = Has(spec_, "failurePolicy") ? "RestartJobSet" : "FailJobSet";
@@ -147,9 +157,11 @@ class SetStep {
     }
     ++restarts_;
     counted_ += counts;
-    output_.wake_at = input_.now;  // at once: nothing else may happen any more
+    // The next step, at once, runs in the new epoch.
+    output_.wake_at = input_.now;
   }
 
+  // successPolicy: all or any of the targeted jobs are complete.
   bool Succeeded() const {
     const json::object& policy = ObjectOrEmpty(spec_, "successPolicy");
     const json::array& targets = ArrayOrEmpty(policy, "targetReplicatedJobs");
@@ -164,6 +176,7 @@ class SetStep {
     return any ? one_done : all_done;
   }
 
+  // Whether a pod of an earlier epoch still runs.
   bool StaleLive() const {
     return std::any_of(input_.pods->begin(), input_.pods->end(), [this](const PodRecord& pod) {
       return pod.live() && pod.identity.epoch < restarts_;
@@ -176,6 +189,7 @@ class SetStep {
     StopLive(all, &output_.stop);
   }
 
+  // Whether all children of a replicated job are complete or, unless `complete`, ready.
   bool GroupIs(const std::string& group, bool complete) const {
     return std::all_of(children_.begin(), children_.end(), [&](const Child& child) {
       if (child.group != group) return true;
@@ -188,6 +202,7 @@ class SetStep {
     return child.progress.start.empty() || child.progress.running > 0;
   }
 
+  // Whether dependsOn and startupPolicy permit the child's start.
   bool MayStart(const Child& child) const {
     for (const json::value& entry : ArrayOrEmpty(*child.replicated, "dependsOn")) {
       const json::object& dependency = ObjectOrEmpty(entry);
@@ -202,6 +217,7 @@ class SetStep {
     return true;
   }
 
+  // Takes over the children's wishes, unless a child may not start yet.
   void Go() {
     bool ready = true;
     for (Child& child : children_) {
@@ -219,7 +235,7 @@ class SetStep {
     output_.phase = ready ? RemotePhase::kRunning : RemotePhase::kPending;
   }
 
-  // A child that has succeeded needs no pods any more (rule A10).
+  // Adds the pods of a child that has succeeded to the reclaimable ones (rule A10).
   void GiveBack(const Child& child) {
     const std::string pod_set = Lower(child.group);
     const std::int32_t pods = PodsAtOnce(ObjectOrEmpty(*child.replicated, {"template", "spec"}));
@@ -248,11 +264,11 @@ const Controller kJobSetController = {
     [](const ControllerInput& input) { return SetStep(input).Run(); },
     [](const json::object&) { return 1; },
     [](const json::object& object) {
-      std::vector<const json::object*> templates;
-      for (const json::value& entry : ArrayOrEmpty(object, {"spec", "replicatedJobs"})) {
-        templates.push_back(&ObjectOrEmpty(entry, {"template", "spec", "template"}));
-      }
-      return templates;
+  std::vector<const json::object*> templates;
+  for (const json::value& entry : ArrayOrEmpty(object, {"spec", "replicatedJobs"})) {
+    templates.push_back(&ObjectOrEmpty(entry, {"template", "spec", "template"}));
+  }
+  return templates;
     }};
 
 }  // namespace muster::local

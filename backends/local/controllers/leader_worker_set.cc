@@ -1,5 +1,9 @@
-// leaderworkerset.x-k8s.io/v1 LeaderWorkerSet: groups of one leader and its workers, served until
-// deleted.
+// The controller of leaderworkerset.x-k8s.io/v1 LeaderWorkerSet: groups of one leader and its
+// workers, which run until the object is deleted.
+//
+// A group in which a pod ends or a container restarts is stopped as a whole and started anew
+// (RecreateGroupOnPodRestart), the first time at once, later with a back-off that doubles. `memo`
+// keeps each group's epoch, the number of its restarts.
 #include <algorithm>
 
 #include "backends/local/controllers/controller.h"
@@ -9,9 +13,9 @@
 namespace muster::local {
 namespace {
 
-constexpr int kMostPorts =
-    256;  // groups beyond share ports; more groups than this do not fit one host
-constexpr std::int64_t kLongestBackoffUs = 300 * kMicrosPerSecond;
+// More groups than this share ports; so many do not fit on one host anyway.
+constexpr int kMostPorts = 256;
+constexpr std::int64_t kLongestGroupBackoffUs = 300 * kMicrosPerSecond;
 
 class GroupsStep {
  public:
@@ -32,7 +36,7 @@ class GroupsStep {
   }
 
  private:
-  /// True when every pod of the group runs.
+  // Steps one group; true when all its pods run.
   bool StepGroup(std::int32_t group) {
     const std::string owner = input_.name + "-" + std::to_string(group);
     std::int32_t epoch = static_cast<std::int32_t>(Integer(epochs_, owner, 0));
@@ -42,7 +46,7 @@ class GroupsStep {
       output_.wake_at = input_.now;
       return false;
     }
-    // The new group comes when the old one has gone.
+    // The new group starts when no pod of the old one runs any more.
     WallTime last_end;
     for (const PodRecord& pod : *input_.pods) {
       if (pod.identity.owner != owner || pod.identity.epoch >= epoch) continue;
@@ -50,9 +54,9 @@ class GroupsStep {
       last_end = std::max(last_end, pod.ended);
     }
     if (epoch > 1) {
-      // The first time at once; a group that keeps breaking comes back more and more slowly.
+      // The first restart comes at once, each further one after a longer pause.
       const WallTime due =
-          last_end.Plus(BackoffUs(input_.backoff_us, epoch - 2, kLongestBackoffUs));
+          last_end.Plus(BackoffUs(input_.backoff_us, epoch - 2, kLongestGroupBackoffUs));
       if (input_.now < due) {
         output_.wake_at = Earlier(output_.wake_at, due);
         return false;
@@ -70,8 +74,7 @@ class GroupsStep {
     return ready;
   }
 
-  /// A pod of the group ended, or one of its containers was started again: the group starts over,
-  /// whole.
+  // Whether a pod of the group has ended or a container was restarted.
   bool Broken(const std::string& owner, std::int32_t epoch) const {
     const std::vector<const PodRecord*> pods = PodsOf(*input_.pods, owner, epoch);
     return std::any_of(pods.begin(), pods.end(),
@@ -117,14 +120,14 @@ const Controller kLeaderWorkerSetController = {
     "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet",
     [](const ControllerInput& input) { return GroupsStep(input).Run(); },
     [](const json::object& object) {
-      return static_cast<int>(std::clamp<std::int64_t>(
-          Integer(ObjectOrEmpty(object, "spec"), "replicas", 1), 1, kMostPorts));
+  return static_cast<int>(std::clamp<std::int64_t>(
+      Integer(ObjectOrEmpty(object, "spec"), "replicas", 1), 1, kMostPorts));
     },
     [](const json::object& object) {
-      const json::object& both = ObjectOrEmpty(object, {"spec", "leaderWorkerTemplate"});
-      std::vector<const json::object*> templates{&ObjectOrEmpty(both, "workerTemplate")};
-      if (Has(both, "leaderTemplate")) templates.push_back(&ObjectOrEmpty(both, "leaderTemplate"));
-      return templates;
-    }};
+  const json::object& both = ObjectOrEmpty(object, {"spec", "leaderWorkerTemplate"});
+  std::vector<const json::object*> templates{&ObjectOrEmpty(both, "workerTemplate")};
+  if (Has(both, "leaderTemplate")) templates.push_back(&ObjectOrEmpty(both, "leaderTemplate"));
+  return templates;
+}};
 
 }  // namespace muster::local

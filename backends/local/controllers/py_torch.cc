@@ -1,5 +1,9 @@
-// kubeflow.org/v1 PyTorchJob: a master and workers that find each other by MASTER_ADDR and their
-// rank.
+// The controller of kubeflow.org/v1 PyTorchJob: a master and workers that find each other by
+// MASTER_ADDR and their rank.
+//
+// The master's success is the job's; without a master all workers must succeed. A failed replica is
+// started again if its restartPolicy says so; ExitCode restarts it from exit code 128 on. Restarts
+// of all replicas together count against runPolicy.backoffLimit.
 #include <algorithm>
 
 #include "backends/local/controllers/controller.h"
@@ -9,6 +13,7 @@
 namespace muster::local {
 namespace {
 
+// One replica type of the spec.
 struct Replica {
   const json::object* spec = nullptr;
   std::string type;  // master, worker
@@ -16,6 +21,7 @@ struct Replica {
   std::string restart;  // Never, Always, OnFailure, ExitCode
 };
 
+// Master first, then workers: ranks follow this order.
 std::vector<Replica> Replicas(const json::object& spec) {
   std::vector<Replica> all;
   for (const auto& [key, type] : {std::pair("Master", "master"), std::pair("Worker", "worker")}) {
@@ -66,6 +72,7 @@ class TorchStep {
   }
 
  private:
+  // Counts one replica, and wishes for its pod if none is there.
   void Look(const Replica& replica, std::int32_t index) {
     const Slot slot = FindSlot(input_, replica.type, 0, index);
     restarts_ += slot.restarts + slot.failures;
@@ -80,7 +87,7 @@ class TorchStep {
     }
     if (slot.live == nullptr && slot.failures > 0) {
       const PodRecord& last = *slot.last;
-      // ExitCode: below 128 the program failed, from 128 on it was killed and may be tried again.
+      // ExitCode: below 128 the program itself failed; from 128 on it was killed and is retried.
       const bool retry = last.lost || replica.restart == "Always" ||
                          replica.restart == "OnFailure" ||
                          (replica.restart == "ExitCode" && last.exit_code >= 128);
@@ -92,13 +99,14 @@ class TorchStep {
     if (MayFill(input_, slot, &output_.wake_at)) Wish(replica, index);
   }
 
+  // The master's success counts; without a master, that of all workers.
   bool Succeeded() const {
-    // The master decides; without one, the workers together.
     const bool has_master = !replicas_.empty() && replicas_.front().type == "master";
     if (has_master) return master_done_ > 0;
     return worker_done_ == total_ && total_ > 0;
   }
 
+  // Ends the job at runPolicy.activeDeadlineSeconds, else wakes then.
   bool DeadlinePassed() {
     const std::int64_t seconds = Integer(policy_, "activeDeadlineSeconds", 0);
     if (seconds <= 0 || !input_.started.set()) return false;
@@ -113,6 +121,7 @@ class TorchStep {
     return true;
   }
 
+  // The pod of a replica, with the rank that the operator would give it: the master first.
   void Wish(const Replica& replica, std::int32_t index) {
     PodWish wish;
     const std::string name = input_.name + "-" + replica.type + "-" + std::to_string(index);
@@ -135,6 +144,7 @@ class TorchStep {
     output_.start.push_back(std::move(wish));
   }
 
+  // The variables of the training operator, for torch.distributed and for torchrun (PET_*).
   void AddVariables(std::int32_t rank, PodWish* wish) const {
     const int port = input_.ports.empty() ? 0 : input_.ports[0];
     AddRendezvous(port, wish);
@@ -173,11 +183,11 @@ const Controller kPyTorchJobController = {
     [](const ControllerInput& input) { return TorchStep(input).Run(); },
     [](const json::object&) { return 1; },
     [](const json::object& object) {
-      std::vector<const json::object*> templates;
-      for (const Replica& replica : Replicas(ObjectOrEmpty(object, "spec"))) {
-        templates.push_back(&ObjectOrEmpty(*replica.spec, "template"));
-      }
-      return templates;
+  std::vector<const json::object*> templates;
+  for (const Replica& replica : Replicas(ObjectOrEmpty(object, "spec"))) {
+    templates.push_back(&ObjectOrEmpty(*replica.spec, "template"));
+  }
+  return templates;
     }};
 
 }  // namespace muster::local

@@ -1,8 +1,10 @@
-// ray.io/v1 RayCluster and RayJob: a head, worker groups, and for a RayJob a submitter that runs
-// the entrypoint once all of them run. The cluster of a RayJob ends with its entrypoint.
+// The controllers of ray.io/v1 RayCluster and RayJob: a head, worker groups, and for a RayJob a
+// submitter that runs the entrypoint once all of them run. The cluster of a RayJob ends with its
+// entrypoint.
 //
-// Images are not pulled: the ray container without a command starts `ray` if this host has it, else
-// a stand-in holds its place.
+// Images are not pulled: a Ray container without a command starts `ray` if the host has it, else a
+// stand-in holds its place. The submitter is stepped as a Job; if it fails, the whole RayJob is
+// repeated in a new epoch, at most backoffLimit times (`retries` in the memo).
 #include <algorithm>
 
 #include "backends/local/controllers/job_run.h"
@@ -12,15 +14,17 @@
 namespace muster::local {
 namespace {
 
+// Indexes into ControllerInput::ports.
 enum Port { kGcs = 0, kDashboard = 1, kClient = 2, kPortCount = 3 };
 
+// One Ray cluster in one epoch.
 class ClusterStep {
  public:
   ClusterStep(const ControllerInput& input, const json::object& cluster_spec, std::string cluster,
               std::int32_t epoch)
       : input_(input), spec_(cluster_spec), cluster_(std::move(cluster)), epoch_(epoch) {}
 
-  /// Wishes for every pod that is missing; true when all run.
+  // Wishes for every missing pod; true when all run.
   bool Step(ControllerOutput* output) {
     bool all =
         Fill(ObjectOrEmpty(spec_, {"headGroupSpec", "template"}), "head", "headgroup", 0, output);
@@ -53,6 +57,7 @@ class ClusterStep {
     return port < static_cast<int>(input_.ports.size()) ? input_.ports[port] : 0;
   }
 
+  // The command of a head container without one.
   std::vector<std::string> HeadCommand() const {
     return {"ray",
             "start",
@@ -64,6 +69,7 @@ class ClusterStep {
             "--ray-client-server-port=" + std::to_string(PortAt(kClient))};
   }
 
+  // Wishes for a pod of one slot if it is missing; true if it runs.
   bool Fill(const json::object& pod_template, const std::string& group,
             const std::string& node_type, std::int32_t index, ControllerOutput* output) {
     const bool head = node_type == "headgroup";
@@ -109,7 +115,7 @@ ControllerOutput StepRayCluster(const ControllerInput& input) {
   return output;
 }
 
-/// The submitter's JobSpec: one pod that runs the entrypoint.
+// The submitter's JobSpec: one pod that runs the entrypoint.
 json::object SubmitterSpec(const json::object& spec) {
   json::object pod_template = ObjectOrEmpty(spec, "submitterPodTemplate");
   json::object pod = ObjectOrEmpty(pod_template, "spec");
@@ -127,6 +133,7 @@ json::object SubmitterSpec(const json::object& spec) {
   return {{"backoffLimit", retries}, {"template", std::move(pod_template)}};
 }
 
+// One step of a RayJob.
 class RayJobStep {
  public:
   explicit RayJobStep(const ControllerInput& input)
@@ -139,7 +146,8 @@ class RayJobStep {
   ControllerOutput Run() {
     output_.memo["retries"] = epoch_;
     if (DeadlinePassed()) return std::move(output_);
-    if (StaleLive()) return std::move(output_);  // an earlier try is still going away
+    // Pods of an earlier try must be gone first.
+    if (StaleLive()) return std::move(output_);
     const JobProgress submitted = StepSubmitter();
     if (submitted.end == JobEnd::kComplete) {
       output_.phase = RemotePhase::kSucceeded;
@@ -159,6 +167,7 @@ class RayJobStep {
   }
 
  private:
+  // Steps the submitter as a Job with the variables of the cluster.
   JobProgress StepSubmitter() {
     submitter_ = SubmitterSpec(spec_);
     JobRun run;
@@ -176,6 +185,7 @@ class RayJobStep {
     return StepJob(input_, run);
   }
 
+  // Repeats the whole RayJob, or ends it if backoffLimit is reached.
   void OnFailure(const JobProgress& submitted) {
     StopAll();
     if (epoch_ < Integer(spec_, "backoffLimit", 0)) {
@@ -188,6 +198,7 @@ class RayJobStep {
     output_.message = "the entrypoint failed: " + submitted.message;
   }
 
+  // Ends the RayJob at activeDeadlineSeconds, else wakes then.
   bool DeadlinePassed() {
     const std::int64_t seconds = Integer(spec_, "activeDeadlineSeconds", 0);
     if (seconds <= 0 || !input_.started.set()) return false;
@@ -244,7 +255,7 @@ const Controller kRayJobController = {
     "ray.io/v1", "RayJob", [](const ControllerInput& input) { return RayJobStep(input).Run(); },
     [](const json::object&) { return static_cast<int>(kPortCount); },
     [](const json::object& object) {
-      return ClusterTemplates(ObjectOrEmpty(object, {"spec", "rayClusterSpec"}));
+  return ClusterTemplates(ObjectOrEmpty(object, {"spec", "rayClusterSpec"}));
     }};
 
 }  // namespace muster::local

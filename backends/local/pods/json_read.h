@@ -1,5 +1,5 @@
-// Reading manifests that the API already validated: schedd/text/lenient.h, and beside it what takes
-// numbers in more than one form. Pure.
+// Reading manifests that the API has validated: schedd/text/lenient.h, and readers for values that
+// may have several forms. Pure.
 #pragma once
 
 #include <boost/json.hpp>
@@ -23,7 +23,7 @@ inline std::int64_t Integer(const json::object& from, std::string_view key,
                             std::int64_t otherwise) {
   return MaybeInteger(from, key).value_or(otherwise);
 }
-/// Whether there is one and it is not null.
+/// Whether the key exists and is not null.
 inline bool Has(const json::object& from, std::string_view key) {
   const json::value* found = from.if_contains(key);
   return found && !found->is_null();

@@ -1,3 +1,13 @@
+// BuildPod: resolves a pod template into spec.json.
+//
+// For each container: its user; its environment (PATH, HOME, HOSTNAME and volume variables, then
+// envFrom, the controller's variables, and env, each of which replaces earlier ones); command and
+// args with $(NAME) expanded; mounts; limits. The marker MUSTER_POD_KEY comes last, so that no
+// container can override it: it is how leftover processes are found.
+//
+// Images are not pulled. A main container or sidecar without a command has a stand-in that holds
+// its place until the pod is stopped; an init container without one is refused, because the pod
+// would wait for its end for ever.
 #include "backends/local/pods/pod_builder.h"
 
 #include <cctype>
@@ -11,9 +21,10 @@
 namespace muster::local {
 namespace {
 
-constexpr std::int64_t kGracePeriodS = 30;  // Kubernetes' default
+// Kubernetes' default.
+constexpr std::int64_t kGracePeriodS = 30;
 
-/// MUSTER_VOLUME_MODEL_CACHE for the volume model-cache.
+// The variable of a volume: MUSTER_VOLUME_MODEL_CACHE for model-cache.
 std::string VolumeVariable(const std::string& volume) {
   std::string name = "MUSTER_VOLUME_";
   for (const char c : volume) {
@@ -24,6 +35,7 @@ std::string VolumeVariable(const std::string& volume) {
   return name;
 }
 
+// envFrom: all keys of ConfigMaps and Secrets.
 Status AddEnvironmentFrom(const json::object& container, const PodContext& context,
                           Environment* environment) {
   for (const json::value& entry : ArrayOrEmpty(container, "envFrom")) {
@@ -39,7 +51,7 @@ Status AddEnvironmentFrom(const json::object& container, const PodContext& conte
   return Done{};
 }
 
-/// The value of one env entry that has valueFrom; false in `present` if it is optional and absent.
+// The value of an env entry with valueFrom. `present` is false if it is optional and absent.
 Result<std::string> ValueFrom(const json::object& from, const json::object& container,
                               const PodContext& context, const PodFields& fields, bool* present) {
   *present = true;
@@ -90,12 +102,12 @@ Result<Environment> BuildEnvironment(const json::object& container, const PodWis
     if (!value.ok()) return InvalidArgument("env " + name + ": " + value.error().detail);
     if (present) environment.Set(name, *value);
   }
-  // Last, so that no container can lose it: it is how leftovers are found.
+  // Set last, so that no container can override it.
   environment.Set("MUSTER_POD_KEY", context.marker_key);
   return environment;
 }
 
-/// A part of a pod's own volume is made if nothing is there, as the kubelet does.
+// Has a subPath of a pod's own volume created if no file is there, as the kubelet does.
 void MakePart(const std::string& part, const PodUsers& users, const PodContext& context,
               BuiltPod* built) {
   const std::string relative = part.substr(context.pod_dir.size() + 1);
@@ -104,8 +116,7 @@ void MakePart(const std::string& part, const PodUsers& users, const PodContext& 
   }
   const DirectoryRights rights = RightsOfShared(users);
   const std::size_t volume = relative.find('/', std::string_view("volumes/").size());
-  for (std::size_t slash = relative.find('/', volume + 1);;
-       slash = relative.find('/', slash + 1)) {
+  for (std::size_t slash = relative.find('/', volume + 1);; slash = relative.find('/', slash + 1)) {
     built->directories.push_back({relative.substr(0, slash), rights.mode, rights.uid, rights.gid});
     if (slash == std::string::npos) return;
   }
@@ -113,8 +124,7 @@ void MakePart(const std::string& part, const PodUsers& users, const PodContext& 
 
 Result<json::array> BuildMounts(const json::object& container, const PodUser& user,
                                 const VolumePlaces& volumes, const Environment& environment,
-                                const PodUsers& users, BuiltPod* built,
-                                const PodContext& context) {
+                                const PodUsers& users, BuiltPod* built, const PodContext& context) {
   json::array mounts;
   for (const json::value& entry : ArrayOrEmpty(container, "volumeMounts")) {
     const json::object& mount = ObjectOrEmpty(entry);
@@ -147,6 +157,7 @@ Result<json::array> BuildMounts(const json::object& container, const PodUser& us
   return mounts;
 }
 
+// 0 if the container has no such limit.
 Result<std::int64_t> Limit(const json::object& container, const std::string& resource) {
   const std::string text = Text(ObjectOrEmpty(container, {"resources", "limits"}), resource);
   if (text.empty()) return std::int64_t{0};
@@ -159,7 +170,8 @@ void AddUser(const PodUser& user, json::object* out) {
   if (!user.groups.empty()) (*out)["groups"] = json::array(user.groups.begin(), user.groups.end());
 }
 
-/// Relative paths are the working directory's.
+// The files of the annotations muster.io/stdin-path, stdout-path and stderr-path. Relative paths
+// belong to the working directory.
 void AddStreams(const PodWish& wish, json::object* out) {
   const json::object& annotations = ObjectOrEmpty(wish.pod_template, {"metadata", "annotations"});
   for (const auto& [annotation, key] : {std::pair("muster.io/stdin-path", "stdinPath"),
@@ -171,6 +183,8 @@ void AddStreams(const PodWish& wish, json::object* out) {
   (*out)["append"] = Text(annotations, "muster.io/open-mode") == "append";
 }
 
+// One container for spec.json. `takes_default`: it gets the wish's default_command if it has no
+// command.
 Result<json::object> BuildContainer(const json::object& container, const std::string& role,
                                     const PodWish& wish, const PodContext& context,
                                     const PodFields& fields, const PodUsers& users,
@@ -189,7 +203,8 @@ Result<json::object> BuildContainer(const json::object& container, const std::st
       if (word.is_string()) argv.emplace_back(environment->Expand(word.get_string()));
     }
   }
-  if (argv.empty()) {  // the image's own entry point, which is not here
+  // Without a command the image's entry point would run, but images are not pulled.
+  if (argv.empty()) {
     if (takes_default) {
       for (const std::string& word : wish.default_command) argv.emplace_back(word);
     }
@@ -216,6 +231,7 @@ Result<json::object> BuildContainer(const json::object& container, const std::st
   return out;
 }
 
+// Builds all containers, init containers first.
 Status AddContainers(const PodWish& wish, const PodContext& context, const PodFields& fields,
                      const PodUsers& users, const VolumePlaces& volumes, BuiltPod* built) {
   const json::object& spec = ObjectOrEmpty(wish.pod_template, "spec");
@@ -230,12 +246,12 @@ Status AddContainers(const PodWish& wish, const PodContext& context, const PodFi
       const bool first_main =
           role == "main" &&
           (containers.empty() || ObjectOrEmpty(containers.back()).at("role") != "main");
-      Result<json::object> made = BuildContainer(container, role, wish, context, fields, users,
-                                                 volumes, first_main, built);
+      Result<json::object> made =
+          BuildContainer(container, role, wish, context, fields, users, volumes, first_main, built);
       if (!made.ok()) {
         return InvalidArgument("container " + Text(container, "name") + ": " + made.error().detail);
       }
-      // Only the first main container has the files that the pod names.
+      // Only the first main container is connected to the files of the annotations.
       if (role == "main" && !first_main) {
         for (const char* key : {"stdinPath", "stdoutPath", "stderrPath"}) made->erase(key);
       }
@@ -308,7 +324,7 @@ Status CheckTemplate(const json::object& pod_template) {
       const std::string name = Text(container, "name");
       if (!IsFileName(name))
         return InvalidArgument("a container cannot have the name \"" + name + "\"");
-      // The others' places are held; a pod would wait for ever for the end of such a one.
+      // Stand-ins hold the places of other containers; an init container must end by itself.
       const bool must_end = list == std::string_view("initContainers") &&
                             Text(container, "restartPolicy") != "Always";
       if (must_end && ArrayOrEmpty(container, "command").empty()) {

@@ -1,8 +1,7 @@
-// From a wished pod to what its supervisor is told: commands and environment resolved as Kubernetes
-// does, volumes laid out below the pod's directory, limits read. Pure: it says which files are to
-// be written.
-//
-// What a pod template may say and what of it has an effect here: ../README.md.
+// BuildPod: from the pod that a controller wants to the orders for its supervisor: commands and
+// environment resolved as in Kubernetes, volumes laid out below the pod's directory, limits read.
+// Pure: it says which files are to be written. ../README.md says which settings of a template have
+// an effect.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace muster::local {
 
-/// Something that is made below the pod's directory; -1: the daemon's user or group has it.
+/// A directory to be made below the pod's; -1: the daemon's user or group owns it.
 struct BuiltDirectory {
   std::string path;
   std::uint32_t mode = 0711;
@@ -30,20 +29,20 @@ struct VolumeFile {
 };
 
 struct BuiltPod {
-  json::object spec;          // of the supervisor: spec.json
-  std::uint32_t mode = 0700;  // of the pod's directory, which is the daemon's
-  std::vector<BuiltDirectory> directories;  // in order: what is above comes before
+  json::object spec;                        // spec.json, for the supervisor
+  std::uint32_t mode = 0700;                // of the pod's directory, which the daemon owns
+  std::vector<BuiltDirectory> directories;  // parents before children
   std::vector<VolumeFile> files;
 };
 
-/// The environment entry that every process of a pod starts with.
+/// The environment entry that every process of a pod starts with; leftovers are found by it.
 std::string MarkerOf(const std::string& marker_key);
 
-/// Errors (kInvalidArgument): an init container without a command, an unknown reference, a volume
-/// kind that needs more than a host; each one sentence.
+/// Errors (kInvalidArgument, each one sentence): an init container without a command, an unknown
+/// reference, a kind of volume that a host cannot provide.
 Result<BuiltPod> BuildPod(const PodWish& wish, const PodContext& context);
 
-/// What of a template can be judged before any pod of it exists.
+/// The checks of a template that are possible before a pod of it exists.
 Status CheckTemplate(const json::object& pod_template);
 
 }  // namespace muster::local

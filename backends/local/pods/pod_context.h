@@ -1,4 +1,4 @@
-// What surrounds a pod while it is built. Plain values.
+// PodContext: the surroundings of a pod while it is built. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,13 @@ struct Dependent {
   json::object manifest;
 };
 
-/// What surrounds the pod.
 struct PodContext {
   std::string ns, cluster, pod_uid;
   std::string pod_dir;      // absolute
-  std::string marker_key;   // unique on this host; also names the pod's control group
-  std::string search_path;  // PATH that containers start with
-  std::string home;         // HOME likewise
-  std::string hosts_file;   // "" without one
+  std::string marker_key;   // unique on this host; also the name of the pod's control group
+  std::string search_path;  // PATH of containers
+  std::string home;         // HOME of containers
+  std::string hosts_file;   // "": none
   std::string isolation;    // "mount", "user" or "none"
   const std::vector<Dependent>* dependents = nullptr;
   const ResourceList* allocatable = nullptr;

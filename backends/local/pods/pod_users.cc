@@ -1,3 +1,5 @@
+// Users of containers. A daemon that is root can run containers as any user; any other daemon
+// refuses users that are not its own, because it could not change to them.
 #include "backends/local/pods/pod_users.h"
 
 #include <algorithm>
@@ -7,7 +9,7 @@
 namespace muster::local {
 namespace {
 
-/// A member of the container's securityContext, else of the pod's.
+// A number of the container's securityContext, else of the pod's.
 std::optional<std::int64_t> Wanted(const json::object& pod_spec, const json::object& container,
                                    const char* key) {
   const std::optional<std::int64_t> of_container =
@@ -16,6 +18,7 @@ std::optional<std::int64_t> Wanted(const json::object& pod_spec, const json::obj
                       : MaybeInteger(ObjectOrEmpty(pod_spec, "securityContext"), key);
 }
 
+// runAsNonRoot, where the container's setting replaces the pod's.
 bool MustNotBeRoot(const json::object& pod_spec, const json::object& container) {
   const json::object& own = ObjectOrEmpty(container, "securityContext");
   if (Has(own, "runAsNonRoot")) return FlagAt(own, "runAsNonRoot");
@@ -29,6 +32,7 @@ Status Refuse(const char* key, std::int64_t id) {
 
 }  // namespace
 
+// Supplementary groups and fsGroup can only be set by root and are ignored otherwise.
 Result<PodUser> UserOf(const json::object& pod_spec, const json::object& container,
                        const PodContext& context) {
   const std::optional<std::int64_t> uid = Wanted(pod_spec, container, "runAsUser"),
@@ -38,9 +42,7 @@ Result<PodUser> UserOf(const json::object& pod_spec, const json::object& contain
   if (uid && *uid != context.own_uid) {
     if (!root) return Refuse("runAsUser", *uid).error();
     user.uid = *uid;
-    user.gid = gid               ? *gid
-               : context.group_of ? context.group_of(*uid)
-                                  : *uid;
+    user.gid = gid ? *gid : context.group_of ? context.group_of(*uid) : *uid;
   } else if (gid && *gid != context.own_gid) {
     if (!root) return Refuse("runAsGroup", *gid).error();
     user.gid = *gid;

@@ -1,4 +1,4 @@
-// Who the containers of a pod are on this host, and whose its directories are. Pure.
+// The users of a pod's containers on this host, and the owners of the pod's directories. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace muster::local {
 
-/// A user of this host as a container has it; -1: the daemon's own.
+/// A container's user on this host; -1: the daemon's own.
 struct PodUser {
   std::int64_t uid = -1, gid = -1;
   std::vector<std::int64_t> groups;  // supplementary
@@ -18,9 +18,9 @@ struct PodUser {
   bool foreign() const { return uid >= 0; }
 };
 
-/// The user that securityContext asks for. A group that is not given is the user's own, as at a
-/// login, not the daemon's. Errors (kInvalidArgument): another user than the daemon's, which is not
-/// root; runAsNonRoot where it would be root.
+/// The user that securityContext asks for. Without a group it is the user's login group, not the
+/// daemon's. Errors (kInvalidArgument): another user than the daemon's, if the daemon is not root;
+/// runAsNonRoot for a container that would be root.
 Result<PodUser> UserOf(const json::object& pod_spec, const json::object& container,
                        const PodContext& context);
 
@@ -34,8 +34,8 @@ struct PodUsers {
 };
 Result<PodUsers> UsersOf(const json::object& pod_spec, const PodContext& context);
 
-/// A directory that the containers write to: their one user's alone; where they differ the
-/// fsGroup's; else anybody's, as Kubernetes has it.
+/// Rights of a directory that the containers write to: their one user's alone; if they differ the
+/// fsGroup's; else open to all, as in Kubernetes.
 struct DirectoryRights {
   std::uint32_t mode = 0777;
   std::int64_t uid = -1, gid = -1;

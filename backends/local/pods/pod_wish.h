@@ -1,4 +1,5 @@
-// A pod that a controller wants, and what became of one that it got. Plain values.
+// PodWish: a pod that a controller wants. PodRecord: a pod that it has got, and its state. Plain
+// values.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,14 @@
 
 namespace muster::local {
 
-/// Where a pod belongs. Kept on disk with the pod.
+/// The place of a pod in its attempt. Stored with the pod.
 struct PodIdentity {
-  std::string id;           // unique among all pods the attempt ever had; names its directory
+  std::string id;           // unique among all pods of the attempt; the name of its directory
   std::string name;         // metadata.name, as the kind's own controller names it
   std::string pod_set;      // of the workload
   std::string owner;        // child job or group inside the attempt
   std::int32_t index = -1;  // completion index, replica or worker index; -1: none
-  std::int32_t epoch = 0;   // grows when the owner starts all over
+  std::int32_t epoch = 0;   // grows when the owner is restarted as a whole
 };
 
 struct PodWish {
@@ -27,11 +28,12 @@ struct PodWish {
   json::object pod_template;  // PodTemplateSpec
   std::string host_name;      // "": the pod's name
   std::string subdomain;      // of the kind's headless service; "": the template's own
-  std::vector<std::pair<std::string, std::string>>
-      environment;               // before each container's own, which wins
-  LabelMap labels, annotations;  // over the template's
-  std::vector<std::string>
-      default_command;  // of the first container if it has none and the host has this program
+  /// Set before each container's own variables, which replace these.
+  std::vector<std::pair<std::string, std::string>> environment;
+  /// Added to the template's; they replace those with the same key.
+  LabelMap labels, annotations;
+  /// For the first container, if it has no command and the host has this program.
+  std::vector<std::string> default_command;
 };
 
 enum class PodPhase : std::uint8_t { kPending, kRunning, kSucceeded, kFailed };
@@ -39,15 +41,19 @@ enum class PodPhase : std::uint8_t { kPending, kRunning, kSucceeded, kFailed };
 struct PodRecord {
   PodIdentity identity;
   PodPhase phase = PodPhase::kPending;
-  bool stopping = false;      // asked to stop by its controller: its end means nothing
-  bool lost = false;          // its supervisor died without a word
+  bool stopping = false;      // its controller has asked it to stop: its end is no failure
+  bool lost = false;          // its supervisor died without writing an end
   std::int32_t restarts = 0;  // of its containers, in place
-  std::int32_t exit_code = 0, exit_signal = 0;                   // of the first failed container
-  /// A container of it ended with that code by itself, be it that the pod was stopped after that.
+  /// Of the first failed container.
+  std::int32_t exit_code = 0, exit_signal = 0;
+  /// A container ended with that code by itself, perhaps before the pod was asked to stop.
   bool failed_by_itself = false;
-  bool out_of_memory = false;   // a container lost a process for want of memory in its last run
-  std::string failure_message;  // of that container; "" if none failed by itself
-  std::vector<std::pair<std::string, std::int32_t>> exit_codes;  // of every ended container
+  /// The kernel killed a process of a container for lack of memory in the container's last run.
+  bool out_of_memory = false;
+  /// Of the container that failed by itself; "" if none did.
+  std::string failure_message;
+  /// Of every ended container, by its name.
+  std::vector<std::pair<std::string, std::int32_t>> exit_codes;
   std::string reason, message;
   WallTime created, started, ended;
 

@@ -1,3 +1,5 @@
+// $(NAME) expansion as in Kubernetes: an unknown name leaves the reference as it is, and "$$"
+// escapes a dollar. Only variables that are set before are known, so references to later ones stay.
 #include "backends/local/pods/variables.h"
 
 namespace muster::local {

@@ -1,4 +1,4 @@
-// Kubernetes' $(NAME) expansion and the environment of a container. Pure.
+// Kubernetes' $(NAME) expansion, and the environment of a container. Pure.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace muster::local {
 
-/// Replaces $(NAME) where `lookup` knows the name; "$$" is a "$"; anything else stays as it is.
+/// Replaces $(NAME) if `lookup` knows the name; "$$" becomes "$"; everything else stays.
 std::string ExpandVariables(
     std::string_view text,
     const std::function<std::optional<std::string>(const std::string&)>& lookup);
@@ -20,11 +20,11 @@ std::string ExpandVariables(
 class Environment {
  public:
   void Set(const std::string& name, std::string value);
-  /// The same, with $(NAME) of what was set before expanded.
+  /// The same, with $(NAME) of earlier variables expanded.
   void SetExpanded(const std::string& name, std::string_view value);
   std::string Expand(std::string_view text) const;
   std::optional<std::string> Get(const std::string& name) const;
-  /// NAME=value, in order.
+  /// "NAME=value", in order.
   std::vector<std::string> Entries() const;
 
  private:

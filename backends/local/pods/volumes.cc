@@ -1,3 +1,10 @@
+// Volumes of a pod: emptyDir, configMap, secret, downwardAPI, projected, hostPath; others are
+// refused.
+//
+// Volumes of files are written by the daemon before the pod starts, as one copy per user that
+// mounts them: Secrets are 0400 and belong to that user, so users of one pod cannot read each
+// other's copies. An emptyDir is one directory with the rights of RightsOfShared. A hostPath is
+// only a path here; the supervisor looks it up as the container's user.
 #include "backends/local/pods/volumes.h"
 
 #include <algorithm>
@@ -9,7 +16,7 @@ namespace {
 
 using Data = std::map<std::string, std::string>;
 
-/// Standard alphabet; padding and line ends are skipped, as is whatever the API would have refused.
+// Standard alphabet; other characters (padding, line ends) are skipped.
 std::string DecodeBase64(std::string_view text) {
   constexpr std::string_view kAlphabet =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -29,14 +36,15 @@ std::string DecodeBase64(std::string_view text) {
   return out;
 }
 
-/// A path inside a volume may not leave it.
+// Whether a path inside a volume cannot leave it.
 bool StaysInside(const std::string& path) {
   return !path.empty() && path[0] != '/' && ("/" + path + "/").find("/../") == std::string::npos;
 }
 
+// The directory that files of a volume are added to.
 struct Target {
   std::string dir;                    // below the pod's directory
-  std::optional<std::uint32_t> mode;  // of its files, if the volume says so
+  std::optional<std::uint32_t> mode;  // of its files, if the volume sets it
   std::uint32_t dir_mode = 0755;
   PodUser user;
   BuiltPod* built = nullptr;
@@ -44,11 +52,12 @@ struct Target {
 
 constexpr std::uint32_t kFileMode = 0644, kSecretMode = 0400;
 
+// The parents of a file inside the volume.
 void AddDirectories(const Target& target, const std::string& below) {
   for (std::size_t slash = below.find('/'); slash != std::string::npos;
        slash = below.find('/', slash + 1)) {
-    target.built->directories.push_back({target.dir + "/" + below.substr(0, slash),
-                                         target.dir_mode, target.user.uid, target.user.gid});
+    target.built->directories.push_back({target.dir + "/" + below.substr(0, slash), target.dir_mode,
+                                         target.user.uid, target.user.gid});
   }
 }
 
@@ -62,11 +71,12 @@ Status AddFile(const Target& target, const std::string& path, std::string data,
   return Done{};
 }
 
+// Only permission bits: a volume cannot make a file set-user-ID.
 std::uint32_t ModeOf(const json::object& from, const char* key, std::uint32_t otherwise) {
   return static_cast<std::uint32_t>(Integer(from, key, otherwise)) & 0777U;
 }
 
-/// A ConfigMap or Secret source: all keys, or the items named.
+// Adds a ConfigMap or Secret: all keys, or the listed items.
 Status AddData(const Target& target, const PodContext& context, const std::string& kind,
                const std::string& name, const json::object& source) {
   if (!HasDependent(context, kind, name)) {
@@ -99,6 +109,7 @@ Status AddData(const Target& target, const PodContext& context, const std::strin
   return Done{};
 }
 
+// Adds the items of a downwardAPI volume.
 Status AddDownward(const Target& target, const PodWish& wish, const PodFields& fields,
                    const json::object& source) {
   const std::uint32_t mode = ModeOf(source, "defaultMode", target.mode.value_or(kFileMode));
@@ -122,6 +133,7 @@ Status AddDownward(const Target& target, const PodWish& wish, const PodFields& f
   return Done{};
 }
 
+// Adds one source, of a volume or of a projected volume.
 Status AddSource(const Target& target, const PodWish& wish, const PodContext& context,
                  const PodFields& fields, const json::object& source) {
   if (Has(source, "configMap")) {
@@ -140,7 +152,8 @@ Status AddSource(const Target& target, const PodWish& wish, const PodContext& co
       "and hostPath; this one is something else");
 }
 
-/// Who mounts the volume; everybody if nobody does: its path is in the environment all the same.
+// The users that mount the volume. If no container mounts it: all users, because the volume's path
+// is in their environment.
 std::vector<PodUser> UsersOfVolume(const json::object& spec, const std::string& volume,
                                    const PodContext& context, const PodUsers& users) {
   std::vector<PodUser> found;
@@ -152,24 +165,23 @@ std::vector<PodUser> UsersOfVolume(const json::object& spec, const std::string& 
       });
       const Result<PodUser> user = UserOf(spec, ObjectOrEmpty(entry), context);
       if (!mounts_it || !user.ok()) continue;
-      const bool known = std::any_of(found.begin(), found.end(), [&](const PodUser& one) {
-        return one.uid == user->uid;
-      });
+      const bool known = std::any_of(found.begin(), found.end(),
+                                     [&](const PodUser& one) { return one.uid == user->uid; });
       if (!known) found.push_back(*user);
     }
   }
   return found.empty() ? users.all : found;
 }
 
-/// What a volume of files holds, for one user.
+// Adds one user's copy of a volume of files.
 Status AddCopy(const json::object& volume, const PodUser& user, const PodWish& wish,
                const PodContext& context, const PodFields& fields, VolumePlace* place,
                BuiltPod* built) {
   Target target;
   target.dir = "volumes/" + Text(volume, "name");
   if (!place->of_user.empty()) target.dir += "@" + std::to_string(user.uid);
-  // Where the daemon's user is alone in the pod's directory, a volume may be open to whom its
-  // containers turn into.
+  // If only the daemon's user can enter the pod's directory (0700), its volumes may be readable, so
+  // that programs that change their user inside a container can read them.
   target.dir_mode = built->mode == 0700 ? 0755 : 0700;
   target.user = user;
   target.built = built;
@@ -179,8 +191,7 @@ Status AddCopy(const json::object& volume, const PodUser& user, const PodWish& w
   const json::object& projected = ObjectOrEmpty(volume, "projected");
   if (Has(projected, "defaultMode")) target.mode = ModeOf(projected, "defaultMode", kFileMode);
   for (const json::value& source : ArrayOrEmpty(projected, "sources")) {
-    if (Status added = AddSource(target, wish, context, fields, ObjectOrEmpty(source));
-        !added.ok())
+    if (Status added = AddSource(target, wish, context, fields, ObjectOrEmpty(source)); !added.ok())
       return added;
   }
   return Done{};
@@ -217,15 +228,17 @@ Result<Data> DataOf(const PodContext& context, const std::string& kind, const st
   return InvalidArgument(kind + " " + name + " does not exist");
 }
 
+// A user without a copy (a container that does not mount the volume) gets the first one's path; its
+// rights keep the user out.
 const std::string& VolumePlace::For(std::int64_t uid) const {
   if (!shared.empty() || of_user.empty()) return shared;
   const auto own = of_user.find(uid);
   return own == of_user.end() ? of_user.begin()->second : own->second;
 }
 
+// Errors name the volume.
 Result<VolumePlaces> BuildVolumes(const PodWish& wish, const PodContext& context,
-                                  const PodFields& fields, const PodUsers& users,
-                                  BuiltPod* built) {
+                                  const PodFields& fields, const PodUsers& users, BuiltPod* built) {
   const json::object& spec = ObjectOrEmpty(wish.pod_template, "spec");
   VolumePlaces places;
   for (const json::value& entry : ArrayOrEmpty(spec, "volumes")) {

@@ -1,3 +1,8 @@
+// Control groups, versions 1 and 2. Whether a controller can be used is found by making a group and
+// looking for its files, because mount options do not tell what the daemon may write.
+//
+// KillAll forbids new processes (pids.max 0) and uses cgroup.kill where the kernel has it; then it
+// kills by pid until the group is empty, for version 1 has nothing better.
 #include "backends/local/process/cgroup.h"
 
 #include <fcntl.h>
@@ -17,10 +22,12 @@
 namespace muster::local {
 namespace {
 
-constexpr std::int64_t kCpuPeriodUs = 100'000;    // the kernel's own default
-constexpr std::int64_t kSmallestQuotaUs = 1'000;  // below this the kernel refuses
+// The kernel's default.
+constexpr std::int64_t kCpuPeriodUs = 100'000;
+// The kernel refuses smaller quotas.
+constexpr std::int64_t kSmallestQuotaUs = 1'000;
 
-/// Control files take one write, never a rename.
+// Control files take the whole value in one write.
 bool WriteControl(const std::string& path, const std::string& text) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -38,6 +45,7 @@ std::vector<pid_t> ReadPids(const std::string& path) {
   return pids;
 }
 
+// Removes a group and all below it; a group that still has processes stays.
 void RemoveGroups(const std::string& dir) {
   for (const std::string& name : ListDirectory(dir)) {
     if (IsDirectory(dir + "/" + name)) RemoveGroups(dir + "/" + name);
@@ -49,7 +57,7 @@ bool MakeGroup(const std::string& dir) {
   return ::mkdir(dir.c_str(), 0755) == 0 || errno == EEXIST;
 }
 
-/// Version 2: children have a controller only if every ancestor lists it.
+// Version 2. A group has a controller only if every ancestor lists it in cgroup.subtree_control.
 CgroupMount ProbeUnified(const std::string& root, const std::string& name) {
   CgroupMount mount{2, root + "/" + name};
   for (const char* controller : {"+memory", "+cpu", "+pids"}) {
@@ -72,6 +80,7 @@ CgroupMount ProbeUnified(const std::string& root, const std::string& name) {
   return mount;
 }
 
+// Version 1: one hierarchy per controller, or several controllers in one.
 CgroupMount ProbeLegacy(const std::string& root, const std::string& name) {
   CgroupMount mount{1, root + "/" + name};
   if (!MakeGroup(mount.base)) return {};
@@ -85,9 +94,11 @@ CgroupMount ProbeLegacy(const std::string& root, const std::string& name) {
   return mount;
 }
 
+// Without swap, so that the limit is the limit; in version 2 the whole group is killed together.
 bool SetMemory(const CgroupMount& mount, const std::string& dir, std::int64_t bytes) {
   if (mount.version == 2) {
-    WriteControl(dir + "/memory.swap.max", "0");  // absent without swap
+    // The file is absent on hosts without swap.
+    WriteControl(dir + "/memory.swap.max", "0");
     WriteControl(dir + "/memory.oom.group", "1");
     return WriteControl(dir + "/memory.max", std::to_string(bytes));
   }
@@ -105,6 +116,7 @@ bool SetCpu(const CgroupMount& mount, const std::string& dir, std::int64_t milli
 
 }  // namespace
 
+// Reads the mount points of type cgroup and cgroup2.
 std::vector<CgroupMount> FindCgroups(const std::string& name) {
   std::vector<CgroupMount> found;
   const Result<std::string> text = ReadWholeFile("/proc/self/mountinfo");
@@ -180,6 +192,7 @@ Status PodCgroups::CreateContainer(const std::string& name, std::int64_t memory,
   return Done{};
 }
 
+// Writing 0 to cgroup.procs moves the writing process.
 bool PodCgroups::Enter(const std::string& name) const {
   for (const CgroupMount& mount : mounts_) {
     if (!WriteControl(Dir(mount, name) + "/cgroup.procs", "0")) return false;
@@ -187,6 +200,7 @@ bool PodCgroups::Enter(const std::string& name) const {
   return true;
 }
 
+// The counter oom_kill is in memory.events (version 2) or memory.oom_control (version 1).
 std::int64_t PodCgroups::OutOfMemoryKills(const std::string& name) const {
   for (const CgroupMount& mount : mounts_) {
     if (!mount.memory) continue;
@@ -202,6 +216,7 @@ std::int64_t PodCgroups::OutOfMemoryKills(const std::string& name) const {
   return 0;
 }
 
+// Containers' groups are one level below the pod's.
 std::vector<pid_t> PodCgroups::Processes(const std::string& name) const {
   std::vector<pid_t> pids;
   if (mounts_.empty()) return pids;
@@ -215,7 +230,7 @@ std::vector<pid_t> PodCgroups::Processes(const std::string& name) const {
 }
 
 bool PodCgroups::KillAll() const {
-  // Nothing new may start while the old is being killed.
+  // No process may start while the others are being killed.
   for (const CgroupMount& mount : mounts_) {
     if (mount.pids) WriteControl(Dir(mount, "") + "/pids.max", "0");
     if (mount.version == 2) WriteControl(Dir(mount, "") + "/cgroup.kill", "1");

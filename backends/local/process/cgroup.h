@@ -1,8 +1,8 @@
-// Control groups for pods: cgroup v2 where its controllers are at hand, version 1 hierarchies where
-// the host still uses those, nothing where neither may be written.
+// Control groups of pods: cgroup v2 where its controllers are available, version 1 hierarchies
+// where the host still uses those, none where neither is writable.
 //
-// A mount is found once by the backend (FindCgroups) and handed to supervisors in the pod's spec; a
-// supervisor makes one group for its pod and one below it for each container. Thread-safe (no
+// The backend finds the mounts once (FindCgroups) and passes them to supervisors in the pod's spec;
+// a supervisor makes one group for its pod and one below it for each container. Thread-safe (no
 // state).
 #pragma once
 
@@ -23,29 +23,29 @@ struct CgroupMount {
   bool memory = false, cpu = false, pids = false;
 };
 
-/// Makes and probes `<hierarchy>/<name>` in every hierarchy of /proc/self/mountinfo. Empty: no
-/// cgroups here.
+/// Makes and probes `<hierarchy>/<name>` in every hierarchy of /proc/self/mountinfo. Empty: this
+/// host has no usable control groups.
 std::vector<CgroupMount> FindCgroups(const std::string& name);
 
-/// "cgroup v2: memory, cpu, pids" and so on, for people; "" if empty.
+/// "cgroup v2: memory, cpu, pids" and so on, for users; "" without mounts.
 std::string DescribeCgroups(const std::vector<CgroupMount>& mounts);
 
 /// The groups of one pod over all mounts. Not thread-safe.
 class PodCgroups {
  public:
   PodCgroups(std::vector<CgroupMount> mounts, std::string pod_key);
-  /// Makes the pod's groups and bounds its processes. On failure nothing of the pod may start.
+  /// Makes the pod's groups and bounds its processes. On failure no process of the pod may start.
   Status Create(std::int64_t max_processes);
   /// Makes a container's group with its limits (0: none). memory in bytes, cpu in milli-cpus.
   Status CreateContainer(const std::string& name, std::int64_t memory, std::int64_t cpu_milli);
-  /// Moves the calling process into the container's group; between fork and exec.
+  /// Moves the calling process into the container's group. Called between fork and exec.
   bool Enter(const std::string& name) const;
-  /// How many processes of the container the kernel has killed for want of memory, over all its
-  /// runs; 0 where no group tells.
+  /// How many processes of the container the kernel has killed for lack of memory, over all its
+  /// runs; 0 without a memory controller.
   std::int64_t OutOfMemoryKills(const std::string& name) const;
-  /// Processes of one container, or of the pod (""): those of the first hierarchy.
+  /// The processes of a container, or of the pod (""), by the first hierarchy.
   std::vector<pid_t> Processes(const std::string& name) const;
-  /// KILLs everything in the pod's groups until none is left; false if some would not go.
+  /// Kills everything in the pod's groups until no process is left; false if some do not end.
   bool KillAll() const;
   void Remove() const;
   bool limits_memory() const;

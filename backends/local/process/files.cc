@@ -1,3 +1,4 @@
+// Small files, whole or not at all.
 #include "backends/local/process/files.h"
 
 #include <fcntl.h>
@@ -56,7 +57,7 @@ Status WriteWholeFile(const std::string& path, std::string_view data, unsigned m
   const std::string temporary = path + ".tmp";
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
   if (fd < 0) return SystemError("cannot write " + path, errno);
-  // The umask must not decide whether a script of a ConfigMap is executable.
+  // Set explicitly: a ConfigMap's mode, such as that of a script, must not depend on the umask.
   const bool ok = ::fchmod(fd, mode) == 0 && WriteAll(fd, data);
   const int code = errno;
   ::close(fd);
@@ -68,6 +69,7 @@ Status WriteWholeFile(const std::string& path, std::string_view data, unsigned m
   return Done{};
 }
 
+// mkdir is followed by chmod, because the umask may have taken bits away.
 Status MakeDirectories(const std::string& path, unsigned mode) {
   if (IsDirectory(path)) return Done{};
   const std::size_t slash = path.rfind('/');

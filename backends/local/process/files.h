@@ -1,9 +1,9 @@
-// Small files of the local backend: whole reads, writes that are never seen half done, directory
-// trees.
+// Small files of the local backend: whole reads, writes that a reader never sees half done,
+// directory trees.
 //
-// Used by the backend and by the supervisor. Thread-safe (no state). A write is a rename, not an
-// fsync: a host that goes down takes every pod with it, so only crashes of processes must leave
-// whole files.
+// Used by the backend and by the supervisor. Thread-safe (no state). A write is a rename without an
+// fsync: a host that goes down takes every pod with it, so files must be whole only after crashes
+// of processes.
 #pragma once
 
 #include <string>
@@ -14,13 +14,14 @@
 
 namespace muster::local {
 
-/// The whole file. kNotFound if absent; kUnavailable otherwise.
+/// The whole file. kNotFound if it is absent; kUnavailable for other errors.
 Result<std::string> ReadWholeFile(const std::string& path);
-/// Replaces `path` at once (temporary file in the same directory, then rename). `mode` as for open.
+/// Replaces `path` in one step (a temporary file in the same directory, then a rename). The file
+/// gets exactly `mode`, whatever the umask is.
 Status WriteWholeFile(const std::string& path, std::string_view data, unsigned mode = 0644);
-/// mkdir -p. The last directory gets `mode` when it is made here.
+/// mkdir -p. The last directory gets `mode` if it is created here.
 Status MakeDirectories(const std::string& path, unsigned mode = 0755);
-/// rm -r without following links out of the tree; absent is fine.
+/// rm -r, which does not follow links out of the tree. An absent path is no error.
 Status RemoveTree(const std::string& path);
 /// Names in a directory, sorted, without . and ..; empty if it cannot be read.
 std::vector<std::string> ListDirectory(const std::string& path);

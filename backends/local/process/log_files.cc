@@ -1,3 +1,6 @@
+// Bounded logs. All segments but the last have the same size, so segment number and place follow
+// from an offset by division, and no index is needed. Writer and reader share no lock: the reader
+// may find a segment deleted, and then returns less.
 #include "backends/local/process/log_files.h"
 
 #include <fcntl.h>
@@ -21,8 +24,9 @@ std::string SegmentPath(const std::string& dir, std::int64_t segment) {
   return dir + "/" + std::to_string(segment);
 }
 
+// The numbers of the oldest and newest segment.
 struct Extent {
-  std::int64_t first = 0, last = -1;  // segments present
+  std::int64_t first = 0, last = -1;
 };
 
 Extent FindSegments(const std::string& dir) {
@@ -43,6 +47,7 @@ std::int64_t FileSize(const std::string& path) {
 
 }  // namespace
 
+// Continues in the newest segment, so that a restarted container appends to its log.
 LogWriter::LogWriter(std::string dir, std::int64_t limit)
     : dir_(std::move(dir)), segment_bytes_(SegmentBytes(limit)) {
   const Extent found = FindSegments(dir_);
@@ -54,6 +59,7 @@ LogWriter::~LogWriter() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+// Makes a segment with room the open one; deletes the oldest if there are too many.
 bool LogWriter::OpenSegment() {
   if (fd_ >= 0 && filled_ < segment_bytes_) return true;
   if (filled_ >= segment_bytes_) {
@@ -67,6 +73,7 @@ bool LogWriter::OpenSegment() {
   return fd_ >= 0;
 }
 
+// Splits the data at the ends of segments.
 void LogWriter::Write(std::string_view data) {
   while (!data.empty()) {
     if (!OpenSegment()) return;
@@ -99,7 +106,8 @@ LogPart ReadLogFiles(const std::string& dir, std::int64_t limit, std::int64_t of
   std::size_t room = max;
   while (room > 0 && at < part.total) {
     const int fd = ::open(SegmentPath(dir, at / segment_bytes).c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) break;  // dropped meanwhile: the next read says so
+    // The segment was deleted in between; the next read says so.
+    if (fd < 0) break;
     std::string piece(std::min(room, static_cast<std::size_t>(segment_bytes - at % segment_bytes)),
                       '\0');
     const ssize_t got =

@@ -1,8 +1,8 @@
-// A container's output on disk, bounded: segments log/<container>/<n>, the oldest dropped when the
-// sum passes the limit, so that the end is always kept. Offsets count from the first byte the
-// container ever wrote.
+// A container's output on disk, bounded: segments log/<container>/<n>. When the sum passes the
+// limit, the oldest segment is deleted, so that the end of the output is always kept. Offsets count
+// from the first byte that the container ever wrote.
 //
-// LogWriter belongs to the supervisor, ReadLogFiles to the backend; both may run at once on one
+// LogWriter is used by the supervisor, ReadLogFiles by the backend; both may run at once on one
 // log.
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace muster::local {
 
-inline constexpr int kLogSegments =
-    8;  // dropped one at a time, so at least 7/8 of the limit is kept
+/// Segments are deleted one at a time, so at least 7/8 of the limit is kept.
+inline constexpr int kLogSegments = 8;
 
 /// Not thread-safe.
 class LogWriter {
@@ -26,7 +26,7 @@ class LogWriter {
   ~LogWriter();
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
-  /// A full disk loses output, never the container.
+  /// On a full disk output is lost; the container runs on.
   void Write(std::string_view data);
 
  private:
@@ -46,9 +46,9 @@ struct LogPart {
   std::int64_t dropped = 0;  // the first `dropped` bytes are gone
 };
 
-/// Up to `max` bytes from `offset` (negative: from the end). An offset among the dropped bytes
-/// continues at the first kept one; the part then starts with one line that says how much is
-/// missing (not counted in offsets).
+/// Up to `max` bytes from `offset` (negative: from the end). An offset in the deleted part
+/// continues at the first byte that is kept; the data then begins with one line that says how much
+/// is missing (not counted in offsets).
 LogPart ReadLogFiles(const std::string& dir, std::int64_t limit, std::int64_t offset,
                      std::size_t max);
 

@@ -1,3 +1,5 @@
+// Processes by /proc. Nothing here is atomic: processes may appear and end between a look and a
+// signal, so callers repeat until nothing is found.
 #include "backends/local/process/process_tree.h"
 
 #include <poll.h>
@@ -20,8 +22,8 @@ bool ReadProcess(pid_t pid, ProcessInfo* out) {
   std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
   const Result<std::string> text = ReadWholeFile(path);
   if (!text.ok()) return false;
-  // The command, in parentheses, may itself contain spaces and parentheses: count from the last
-  // one.
+  // The command is in parentheses and may contain spaces and parentheses itself, so the fields are
+  // counted from the last one.
   const std::size_t close = text->rfind(')');
   if (close == std::string::npos) return false;
   int parent = 0, group = 0, session = 0;
@@ -46,6 +48,8 @@ std::vector<ProcessInfo> AllProcesses() {
   return all;
 }
 
+// Walks the parent links of one snapshot of /proc. A zombie is passed through: its children may
+// live.
 std::vector<pid_t> Descendants(pid_t root) {
   std::multimap<pid_t, const ProcessInfo*> children;
   const std::vector<ProcessInfo> all = AllProcesses();
@@ -68,6 +72,7 @@ int SignalDescendants(pid_t root, int signal) {
   return reached;
 }
 
+// Between two passes it waits for one of the killed processes, 20 ms at most.
 bool KillDescendants(pid_t root, int passes) {
   for (int pass = 0; pass < passes; ++pass) {
     const std::vector<pid_t> found = Descendants(root);
@@ -79,9 +84,11 @@ bool KillDescendants(pid_t root, int passes) {
   return Descendants(root).empty();
 }
 
+// A pidfd becomes readable when its process ends.
 void AwaitEnd(pid_t pid, int milliseconds) {
   const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (fd < 0) return;  // gone already
+  // The process has ended already.
+  if (fd < 0) return;
   pollfd ended{fd, POLLIN, 0};
   ::poll(&ended, 1, milliseconds);
   ::close(fd);

@@ -1,3 +1,5 @@
+// A container's output and status. Output goes to the bounded log and, for the first main
+// container, to the files that the pod's annotations name.
 #include "backends/local/supervisor/container_run.h"
 
 #include <unistd.h>
@@ -7,11 +9,13 @@
 namespace muster::local {
 namespace {
 
+// Writes to a file of the user, whose failure must not disturb the container.
 void WriteToUser(int fd, std::string_view data) {
   while (fd >= 0 && !data.empty()) {
     const ssize_t wrote = ::write(fd, data.data(), data.size());
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return;  // the user's disk is full; the log still has it
+    // The user's disk may be full; the log still has the output.
+    if (wrote <= 0) return;
     data.remove_prefix(static_cast<std::size_t>(wrote));
   }
 }

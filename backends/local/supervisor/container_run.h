@@ -1,5 +1,5 @@
-// One container as the supervisor keeps it: its process, its output, its end; and the status.json
-// made of them.
+// PodRunner::Container: one container as the supervisor sees it: its process, its output, its end.
+// PodStatusText: the status.json that is written from all of them.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +14,8 @@
 
 namespace muster::local {
 
-/// The newest end of a container with another code than 0 that was nobody's wish: its pod was not
-/// being stopped.
+/// The latest end of a container with an exit code other than 0 that came by itself, that is, not
+/// because the pod was being stopped.
 struct OwnFailure {
   int exit_code = 0, signal = 0;
   bool out_of_memory = false;
@@ -26,11 +26,11 @@ struct OwnFailure {
 struct PodRunner::Container {
   Container(const ContainerSpec& container_spec, std::string log_dir, std::int64_t log_bytes);
   ~Container();
-  /// Takes the open files that the pod's annotations name; they stay open over restarts.
+  /// Takes over the open files of the pod's annotations; they stay open over restarts.
   void KeepUserFiles(int output_file, int error_file);
-  /// True while one of them has not been opened yet.
+  /// True while one of those files has not been opened yet.
   bool WantsUserFiles() const;
-  /// Output that came from `fd`: to the log, and to the user's file.
+  /// Writes output that came from `fd` to the log and to the user's file.
   void Record(int fd, std::string_view data);
   void CloseOutput(int fd);
   bool failed() const { return exit_code != 0; }
@@ -42,16 +42,16 @@ struct PodRunner::Container {
   int output = -1, errors = -1;            // pipes being read
   int user_output = -1, user_errors = -1;  // the user's files
   int exit_code = 0, signal = 0, restarts = 0;
-  bool out_of_memory = false;  // something of it was killed for want of memory in its last run
-  std::int64_t kills_before = 0;  // for want of memory, when that run began
-  std::optional<OwnFailure> failure;  // nothing once the container has ended well
-  bool stand_in = false;  // runs without a process
+  bool out_of_memory = false;         // the kernel killed a process of its last run (oom_kill)
+  std::int64_t kills_before = 0;      // count of such kills when that run began
+  std::optional<OwnFailure> failure;  // cleared when the container ends with 0
+  bool stand_in = false;              // has no process
   std::int64_t started_us = 0, ended_us = 0, started_ms = 0, start_at_ms = 0, backoff_ms = 0;
   std::string message;
   LogWriter log;
 };
 
-/// Builds status.json (fields: ../README.md).
+/// Builds status.json, which the backend reads (pod_directory.cc).
 class PodStatusText {
  public:
   PodStatusText(const std::string& pod, const std::string& phase);

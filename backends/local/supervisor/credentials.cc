@@ -1,3 +1,5 @@
+// Changing the user. ScopedUser changes the effective ids only and can go back; BecomeUser changes
+// all ids and sets no_new_privs.
 #include "backends/local/supervisor/credentials.h"
 
 #include <grp.h>
@@ -27,7 +29,7 @@ Credentials CredentialsOf(const ContainerSpec& container) {
   return user;
 }
 
-ActAs::ActAs(const Credentials& user) : uid_(::geteuid()), gid_(::getegid()) {
+ScopedUser::ScopedUser(const Credentials& user) : uid_(::geteuid()), gid_(::getegid()) {
   if (!user.differ) return;
   const int count = ::getgroups(0, nullptr);
   groups_.resize(static_cast<std::size_t>(count < 0 ? 0 : count));
@@ -40,9 +42,9 @@ ActAs::ActAs(const Credentials& user) : uid_(::geteuid()), gid_(::getegid()) {
   if (::setegid(user.gid) != 0 || ::seteuid(user.uid) != 0) problem_ = CannotBe(user.uid);
 }
 
-ActAs::~ActAs() {
+ScopedUser::~ScopedUser() {
   if (!changed_) return;
-  // With half of somebody else's rights nothing may go on.
+  // The process must not continue with a mixture of both users' rights.
   if (::seteuid(uid_) != 0 || ::setegid(gid_) != 0 ||
       ::setgroups(groups_.size(), groups_.data()) != 0) {
     ::_exit(127);

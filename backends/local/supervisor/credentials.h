@@ -1,5 +1,6 @@
-// Who a container is on this host, and doing things as that user: whatever a job names is looked up
-// and opened with the rights of the user that the job runs as, never with the supervisor's.
+// The user of a container on this host, and acting as that user: every path that a job names is
+// looked up and opened with the rights of the user that the job runs as, never with the
+// supervisor's.
 #pragma once
 
 #include <sys/types.h>
@@ -15,21 +16,21 @@ struct Credentials {
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups;  // supplementary
-  /// False: the container is the supervisor's own user, and nothing is to be changed.
+  /// False: the container has the supervisor's own user, and nothing changes.
   bool differ = false;
 };
 
 Credentials CredentialsOf(const ContainerSpec& container);
 
-/// The calling process has the user's rights while one of these lives. Single-threaded processes
-/// only (the child between fork and exec). Taking them back cannot fail: the real user stays.
-class ActAs {
+/// The calling process has the user's rights while the object lives. For single-threaded processes
+/// only (the child between fork and exec). Going back cannot fail, because the real user stays.
+class ScopedUser {
  public:
-  explicit ActAs(const Credentials& user);
-  ~ActAs();
-  ActAs(const ActAs&) = delete;
-  ActAs& operator=(const ActAs&) = delete;
-  /// "" or why the rights could not be taken; then nothing may be done.
+  explicit ScopedUser(const Credentials& user);
+  ~ScopedUser();
+  ScopedUser(const ScopedUser&) = delete;
+  ScopedUser& operator=(const ScopedUser&) = delete;
+  /// "", or why the rights could not be taken; then nothing must be done as the user.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -40,8 +41,8 @@ class ActAs {
   std::string problem_;
 };
 
-/// The calling process becomes the user for good, and no set-user-ID program gives it more: a
-/// volume may lie over /etc in its view. "" or why not.
+/// Makes the calling process the user for good. Set-user-ID programs give it no more rights,
+/// because a volume may lie over /etc in its view. "", or why it failed.
 std::string BecomeUser(const Credentials& user);
 
 }  // namespace muster::local

@@ -1,3 +1,13 @@
+// A container's view of the file system, built in new namespaces (mount, UTS and, if asked, user).
+//
+// All volumes are opened first and mounted through their descriptors (/proc/self/fd), so that no
+// mount can hide or change the path of another, and no link that changes meanwhile can lead
+// elsewhere. They are mounted in the order of their targets, parents before children.
+//
+// A mount point that does not exist needs a place. MountView keeps the list of directories that are
+// private already; MakeRoot makes a new root on tmpfs, Cover puts a tmpfs over one directory, and
+// Mirror fills either with binds and copied links, so that the container sees the same entries as
+// before.
 #include "backends/local/supervisor/isolate.h"
 
 #include <fcntl.h>
@@ -21,7 +31,7 @@
 namespace muster::local {
 namespace {
 
-/// Where a missing mount point must not be left behind on the host.
+// Directories of the host in which no mount point may be left behind.
 constexpr std::array<std::string_view, 14> kSystemDirectories = {
     "/bin", "/boot", "/dev", "/etc",  "/lib", "/lib64", "/mnt",
     "/opt", "/proc", "/run", "/sbin", "/srv", "/usr",   "/var"};
@@ -40,8 +50,8 @@ bool IsSystemDirectory(const std::string& path) {
   if (path.empty() || path == "/") return true;
   return std::any_of(kSystemDirectories.begin(), kSystemDirectories.end(),
                      [&](std::string_view dir) {
-                       return path == dir || (path.starts_with(dir) && path[dir.size()] == '/');
-                     });
+    return path == dir || (path.starts_with(dir) && path[dir.size()] == '/');
+  });
 }
 
 bool Exists(const std::string& path) {
@@ -49,7 +59,7 @@ bool Exists(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
-/// An empty file or directory to mount over.
+// Creates an empty file or directory to mount over.
 bool MakePoint(const std::string& path, bool directory) {
   if (directory) return ::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST;
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -62,7 +72,7 @@ bool Bind(const std::string& source, const std::string& target) {
   return ::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0;
 }
 
-/// What a remount must repeat, or it would be lost.
+// The mount flags that a remount must repeat to keep them.
 unsigned long FlagsOf(const std::string& path) {
   struct statvfs info {};
   if (::statvfs(path.c_str(), &info) != 0) return 0;
@@ -73,7 +83,8 @@ unsigned long FlagsOf(const std::string& path) {
   return flags;
 }
 
-/// Fills the tmpfs `to` with what directory `from` holds: links copied, everything else bound.
+// Fills the tmpfs `to` with the entries of directory `from`: links are copied, everything else is
+// bound.
 bool Mirror(const std::string& from, const std::string& to) {
   for (const std::string& name : ListDirectory(from.empty() ? "/" : from)) {
     const std::string source = from + "/" + name, target = to + "/" + name;
@@ -92,12 +103,13 @@ bool Mirror(const std::string& from, const std::string& to) {
   return true;
 }
 
-/// One container's file system view.
-class View {
+// One container's view of the file system.
+class MountView {
  public:
-  View(std::string scratch, const Credentials& user) : scratch_(std::move(scratch)), user_(user) {}
+  MountView(std::string scratch, const Credentials& user)
+      : scratch_(std::move(scratch)), user_(user) {}
 
-  /// Binds what is open at `where` in this view; "" or why not.
+  // Mounts an open source at `where` in this view; "" or why it failed.
   std::string Add(const VolumeSource& source, const std::string& where, bool read_only) {
     if (!Exists(root_ + where)) {
       if (std::string why = MakeTarget(where, source.is_directory()); !why.empty()) return why;
@@ -111,7 +123,7 @@ class View {
     return "";
   }
 
-  /// Makes the view the process's root.
+  // Makes the view the root of the process.
   std::string Enter() {
     if (root_.empty()) return "";
     if (::chroot(root_.c_str()) != 0 || ::chdir("/") != 0)
@@ -120,8 +132,9 @@ class View {
   }
 
  private:
+  // Makes the mount point `where`, in a private directory if the host's must not change.
   std::string MakeTarget(const std::string& where, bool directory) {
-    // The longest part of the path that exists.
+    // The longest existing parent.
     std::string parent = where;
     while (!parent.empty() && !Exists(root_ + parent)) parent.erase(parent.rfind('/'));
     bool ours = IsPrivate(parent);
@@ -129,8 +142,8 @@ class View {
       if (std::string why = MakeRoot(); !why.empty()) return why;
       ours = true;
     } else if (!ours && !IsSystemDirectory(parent)) {
-      // The user's own directory gets the mount point; somebody else's stays as it is.
-      const ActAs as(user_);
+      // Created as the container's user: possible in the user's own directories only.
+      const ScopedUser as(user_);
       if (!as.problem().empty()) return as.problem();
       if (MakePath(where, directory).empty()) return "";
     }
@@ -148,7 +161,7 @@ class View {
     return Failure("there is no place for a volume at " + where);
   }
 
-  /// A root of our own, on tmpfs, with the host's directories bound into it.
+  // Makes a private root on tmpfs, with the host's directories bound into it.
   std::string MakeRoot() {
     const std::string root = scratch_ + "/root";
     if (Status made = MakeDirectories(root); !made.ok()) return made.error().detail;
@@ -161,7 +174,7 @@ class View {
     return "";
   }
 
-  /// Replaces an existing directory by a tmpfs that shows the same entries and takes new ones.
+  // Puts a tmpfs over an existing directory that shows the same entries and takes new ones.
   std::string Cover(const std::string& dir) {
     const std::string kept = scratch_ + "/under" + std::to_string(private_.size());
     if (Status made = MakeDirectories(kept); !made.ok()) return made.error().detail;
@@ -169,12 +182,12 @@ class View {
     struct stat info {};
     if (::stat(place.c_str(), &info) != 0)
       return Failure("cannot make room for a volume below " + dir);
-    // Who may not look into the directory may not look into what takes its place.
+    // The tmpfs gets the directory's mode, so that it opens to nobody else.
     char mode[32];
     std::snprintf(mode, sizeof mode, "mode=%o", static_cast<unsigned>(info.st_mode & 07777));
     if (!Bind(place, kept) || ::mount("tmpfs", place.c_str(), "tmpfs", 0, mode) != 0)
       return Failure("cannot make room for a volume below " + dir);
-    // In a user namespace others' ids are unknown, and the tmpfs is the user's own.
+    // In a user namespace other ids are not mapped; then the tmpfs stays the user's own.
     if (::chown(place.c_str(), info.st_uid, info.st_gid) != 0 && errno != EINVAL && errno != EPERM)
       return Failure("cannot make room for a volume below " + dir);
     if (!Mirror(kept, place)) return Failure("cannot make room for a volume below " + dir);
@@ -188,10 +201,11 @@ class View {
 
   std::string scratch_;
   const Credentials& user_;
-  std::string root_;                  // "" while the host's own root serves
-  std::vector<std::string> private_;  // directories that are ours
+  std::string root_;                  // "" while the host's root is used
+  std::vector<std::string> private_;  // directories that are on a tmpfs of this view
 };
 
+// Creates the pod's namespaces and moves the process into them.
 std::string EnterNamespaces(const SupervisedPod& pod) {
   int flags = CLONE_NEWNS | CLONE_NEWUTS;
   const uid_t uid = ::geteuid();
@@ -209,8 +223,7 @@ std::string EnterNamespaces(const SupervisedPod& pod) {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     return Failure("cannot make the pod's mounts private");
   }
-  // A name too long for the kernel keeps the host's; HOSTNAME in the environment is whole either
-  // way.
+  // The kernel takes at most 64 bytes; a longer name is only in the variable HOSTNAME.
   if (!pod.host_name.empty() && pod.host_name.size() <= 64 &&
       ::sethostname(pod.host_name.data(), pod.host_name.size()) != 0) {
     return Failure("cannot set the pod's host name");
@@ -218,13 +231,14 @@ std::string EnterNamespaces(const SupervisedPod& pod) {
   return "";
 }
 
+// Without namespaces: a symbolic link for each volume, at a path that must not exist.
 std::string LinkVolumes(const ContainerSpec& container, const Credentials& user) {
   for (const MountSpec& mount : container.mounts) {
     VolumeSource source;
     if (std::string why = source.Open(mount, user); !why.empty()) return why;
     const std::string place =
         mount.sub_path.empty() ? mount.source : mount.source + "/" + mount.sub_path;
-    const ActAs as(user);
+    const ScopedUser as(user);
     if (!as.problem().empty()) return as.problem();
     if (PathExists(mount.target) || ::symlink(place.c_str(), mount.target.c_str()) != 0) {
       return "a volume cannot be put at " + mount.target +
@@ -250,11 +264,11 @@ std::string Isolate(const SupervisedPod& pod, const ContainerSpec& container) {
   // One scratch tree per container: two of them start at once.
   char here[4096];
   if (::getcwd(here, sizeof here) == nullptr) return Failure("the pod's directory is gone");
-  View view(std::string(here) + "/mounts/" + container.name, user);
+  MountView view(std::string(here) + "/mounts/" + container.name, user);
   std::vector<MountSpec> mounts = container.mounts;
   std::sort(mounts.begin(), mounts.end(),
             [](const MountSpec& a, const MountSpec& b) { return a.target < b.target; });
-  // All are found before any is mounted: none may hide or change another's path.
+  // All sources are opened before any is mounted.
   std::vector<VolumeSource> sources(mounts.size());
   for (std::size_t i = 0; i < mounts.size(); ++i) {
     if (std::string why = sources[i].Open(mounts[i], user); !why.empty()) return why;

@@ -1,3 +1,9 @@
+// Launch: fork, set-up and exec of one container.
+//
+// The child sets itself up in this order: session, death signal, limits, namespaces and mounts,
+// then its user, then everything that the job names, opened as that user; exec last. It reports
+// over a socket pair that exec closes: first its open output files (SCM_RIGHTS), or a sentence that
+// says what failed. So the parent knows when Launch returns whether the program runs.
 #include "backends/local/supervisor/launch.h"
 
 #include <fcntl.h>
@@ -18,8 +24,8 @@
 namespace muster::local {
 namespace {
 
-/// What comes back from the child before its exec: one message with its open output files, or one
-/// with the sentence that says why it failed.
+// The first byte of the child's messages: one has its open output files, the other the sentence
+// that says why it failed.
 constexpr char kFiles = 'f', kProblem = 'p';
 constexpr std::size_t kMessageBytes = 1024;
 
@@ -35,13 +41,14 @@ void CloseAll(Pipes* pipes) {
   }
 }
 
+// In the child: reports the reason and ends.
 [[noreturn]] void Fail(int result, const std::string& why) {
   const std::string message = kProblem + why.substr(0, kMessageBytes - 1);
   if (::send(result, message.data(), message.size(), 0) < 0) ::_exit(126);
   ::_exit(127);
 }
 
-/// Never blocks: a FIFO without a reader is an error, as is a directory.
+// Never blocks: a FIFO without a reader, or a directory, is an error.
 int OpenForOutput(const std::string& path, bool append) {
   const int fd = ::open(
       path.c_str(),
@@ -58,17 +65,17 @@ int OpenForInput(const std::string& path) {
 }
 
 std::string CannotOpen(const char* what, const std::string& path) {
-  return "the " + std::string(what) + " file " + path + " cannot be opened: " +
-         std::strerror(errno);
+  return "the " + std::string(what) + " file " + path +
+         " cannot be opened: " + std::strerror(errno);
 }
 
-/// Room for two descriptors in a message's ancillary part.
+// The ancillary part of a message, with room for two descriptors.
 struct FileRights {
   alignas(cmsghdr) char bytes[CMSG_SPACE(2 * sizeof(int))];
 };
 
-/// Hands files to the supervisor, which copies the container's output into them. Bytes after the
-/// first say which they are: o, e.
+// Passes the output files to the supervisor, which copies the container's output into them. The
+// bytes after the first say which files they are: o, e.
 void SendFiles(int result, int output, int errors) {
   std::string message(1, kFiles);
   int fds[2];
@@ -92,8 +99,8 @@ void SendFiles(int result, int output, int errors) {
     Fail(result, std::string("the output files cannot be handed over: ") + std::strerror(errno));
 }
 
-/// One message of the child's into `launched`; false at its end, which exec brings about.
-bool TakeMessage(int result, Launched* launched) {
+// Reads one message of the child into `launched`; false at the end, which the exec causes.
+bool TakeMessage(int result, LaunchedContainer* launched) {
   char text[kMessageBytes];
   iovec part{text, sizeof text};
   FileRights rights{};
@@ -121,6 +128,7 @@ bool TakeMessage(int result, Launched* launched) {
   return true;
 }
 
+// Enters the control group. Memory is limited by RLIMIT_AS if no group does it.
 std::string LimitResources(const ContainerSpec& container, const PodCgroups& cgroups) {
   if (!cgroups.Enter(container.name)) {
     return std::string("cannot enter the container's control group: ") + std::strerror(errno);
@@ -135,7 +143,7 @@ std::string LimitResources(const ContainerSpec& container, const PodCgroups& cgr
   return "";
 }
 
-/// As the container's user, in its working directory.
+// In the child, as the container's user, in its working directory.
 void OpenFiles(const ContainerSpec& container, const Pipes& pipes, bool open_files) {
   const int input = OpenForInput(container.stdin_path);
   if (input < 0) Fail(pipes.result[1], CannotOpen("input", container.stdin_path));
@@ -154,6 +162,7 @@ void OpenFiles(const ContainerSpec& container, const Pipes& pipes, bool open_fil
   ::dup2(pipes.errors[1] >= 0 ? pipes.errors[1] : pipes.output[1], 2);
 }
 
+// The child between fork and exec.
 [[noreturn]] void RunChild(const SupervisedPod& pod, const ContainerSpec& container,
                            const PodCgroups& cgroups, const Pipes& pipes, pid_t supervisor,
                            bool open_files) {
@@ -169,7 +178,8 @@ void OpenFiles(const ContainerSpec& container, const Pipes& pipes, bool open_fil
   char here[4096];
   if (::getcwd(here, sizeof here) == nullptr) Fail(pipes.result[1], "the pod's directory is gone");
   if (std::string why = Isolate(pod, container); !why.empty()) Fail(pipes.result[1], why);
-  // Its own directory it gets from us; what it names it must be able to enter itself.
+  // The pod's own directory is entered with the supervisor's rights, a working directory that the
+  // job names only with the user's.
   const std::string& named = container.working_dir;
   const std::string start = named.empty() ? std::string(here) + "/work" : here;
   if (::chdir(start.c_str()) != 0)
@@ -182,7 +192,7 @@ void OpenFiles(const ContainerSpec& container, const Pipes& pipes, bool open_fil
          "the working directory " + named + " cannot be entered: " + std::strerror(errno));
   }
   OpenFiles(container, pipes, open_files);
-  // setuid clears it.
+  // Set again, because setuid clears it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
 
   std::vector<char*> argv, environment;
@@ -226,9 +236,9 @@ std::string FindProgram(const ContainerSpec& container) {
   return "";
 }
 
-Launched Launch(const SupervisedPod& pod, const ContainerSpec& container, const PodCgroups& cgroups,
-                bool open_files) {
-  Launched launched;
+LaunchedContainer Launch(const SupervisedPod& pod, const ContainerSpec& container,
+                         const PodCgroups& cgroups, bool open_files) {
+  LaunchedContainer launched;
   Pipes pipes;
   launched.problem = OpenPipes(container, &pipes);
   if (!launched.problem.empty()) {
@@ -245,8 +255,8 @@ Launched Launch(const SupervisedPod& pod, const ContainerSpec& container, const 
     CloseAll(&pipes);
     return launched;
   }
-  // The end means that exec closed it: the program runs. The child is this process's to reap either
-  // way.
+  // The end without a problem means that exec closed the socket: the program runs. The supervisor
+  // reaps the child in either case.
   while (TakeMessage(pipes.result[0], &launched)) {
   }
   if (!launched.problem.empty()) {

@@ -1,9 +1,9 @@
-// muster-pod-supervisor POD_DIR: keeps one pod of a local member cluster running, whatever becomes
-// of the daemon.
+// muster-pod-supervisor POD_DIR: keeps one pod of a local member cluster running, whatever happens
+// to the daemon.
 //
-// The caller passes, as descriptor 3, the pod's file `alive`, open for writing and locked: the lock
-// lives as long as this process, and its end closes the file, which the backend is told by inotify.
-// Not meant for people.
+// The caller passes, as descriptor 3, the pod's file `alive`, open for writing and locked. The lock
+// lives as long as this process; its end closes the file, which inotify reports to the backend.
+// Started by musterd, not by users.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -20,14 +20,14 @@ namespace {
 
 constexpr int kAliveFd = 3;
 
-/// Leaves the caller's session and terminal, and everything it had open but the lock.
+// Leaves the caller's session and terminal, and closes every descriptor but the lock.
 bool BecomeDaemon() {
   const pid_t child = ::fork();
   if (child < 0) return false;
   if (child > 0) ::_exit(0);
   ::setsid();
   ::umask(022);
-  // Whatever the pod forks and forgets comes to us, not to init.
+  // Orphans of the pod become children of this process, not of init.
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return false;
   const int null = ::open("/dev/null", O_RDWR);
   if (null < 0) return false;
@@ -35,7 +35,7 @@ bool BecomeDaemon() {
     if (::dup2(null, fd) < 0) return false;
   }
   ::close_range(kAliveFd + 1, ~0U, 0);
-  // Both wait until the runner listens, whatever the caller had blocked.
+  // Both signals stay pending until the runner reads them.
   sigset_t waiting;
   ::sigemptyset(&waiting);
   ::sigaddset(&waiting, SIGTERM);

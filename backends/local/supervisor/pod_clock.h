@@ -1,5 +1,5 @@
-// The supervisor's two clocks. It is a program of its own at the edge of Muster, so it reads the
-// kernel's.
+// The supervisor's two clocks. The supervisor is a program of its own, so it reads the kernel's
+// clocks.
 #pragma once
 
 #include <cstdint>

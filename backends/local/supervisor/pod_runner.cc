@@ -1,3 +1,17 @@
+// PodRunner: the supervisor's main loop.
+//
+// The loop waits for output, for signals (SIGCHLD, SIGTERM by a signalfd) and for the next timer;
+// then it reaps, handles a request to stop, checks the timers and calls Advance, which starts what
+// is due. Init containers run one after another, each to its end; a sidecar starts in its turn and
+// the next one follows once it runs; then all main containers start. The pod has ended when all
+// main containers have ended and, after the stop of the rest, no child is left. The supervisor is a
+// child subreaper, so every process that the pod ever forked is its child in the end, and none can
+// escape.
+//
+// Stopping: TERM to every process, the grace period, then KILL. A finished pod stops its sidecars
+// the same way; processes that the containers left behind are killed at once.
+//
+// Without a control group that bounds the number of processes they are counted five times a second.
 #include "backends/local/supervisor/pod_runner.h"
 
 #include <fcntl.h>
@@ -22,13 +36,13 @@
 namespace muster::local {
 namespace {
 
-constexpr std::int64_t kFirstBackoffMs = 10'000, kLongestBackoffMs = 300'000;  // the kubelet's
-constexpr std::int64_t kGuardEveryMs =
-    200;  // how often processes are counted where no cgroup bounds them
+// The kubelet's restart back-off.
+constexpr std::int64_t kFirstBackoffMs = 10'000, kLongestBackoffMs = 300'000;
+// How often processes are counted if no control group bounds them.
+constexpr std::int64_t kGuardEveryMs = 200;
 constexpr std::size_t kPumpBytes = 64 << 10;
 
-/// False once nothing that this pod ever started is left: the supervisor adopts every orphan below
-/// it.
+// False once no process of the pod is left, because the supervisor adopts every orphan below it.
 bool HasChildren() {
   siginfo_t info;
   return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
@@ -65,7 +79,8 @@ void PodRunner::Run() {
     deadline_ms_ = SaturatingAdd(MonotonicMs(), SecondsToMillis(pod_.active_deadline_s));
   if (!cgroups_.limits_processes() && pod_.max_processes > 0)
     guard_at_ms_ = MonotonicMs() + kGuardEveryMs;
-  if (PathExists("stop")) OnStopRequest();  // asked before anybody knew whom to signal
+  // The request may have come before the backend could know this process's pid.
+  if (PathExists("stop")) OnStopRequest();
   Advance();
   while (!finished_) {
     epoll_event events[16];
@@ -97,7 +112,7 @@ void PodRunner::Watch(int fd) {
   ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event);
 }
 
-/// Starts whatever is due; ends the pod when nothing more is to come.
+// Starts what is due; ends the pod when nothing more is to come.
 void PodRunner::Advance() {
   if (!stopping_ && AdvanceStartUp()) {
     for (const auto& container : containers_) {
@@ -113,7 +128,7 @@ void PodRunner::Advance() {
           FailPod("Error", container->message);
         }
       }
-      // Sidecars are asked to go; what else is left of the containers is not.
+      // Sidecars get the grace period; other processes that are left are killed at once.
       if (!stopping_) BeginStop(AnyRunning() ? SecondsToMillis(pod_.grace_period_s) : 0, SIGTERM);
     }
   }
@@ -126,7 +141,7 @@ void PodRunner::Advance() {
   }
 }
 
-/// Init containers and sidecars in order; true when the main containers may run.
+// Starts init containers and sidecars in order; true when the main containers may run.
 bool PodRunner::AdvanceStartUp() {
   for (const auto& container : containers_) {
     if (container->spec.role == ContainerRole::kMain) continue;
@@ -143,6 +158,7 @@ bool PodRunner::AdvanceStartUp() {
   return true;
 }
 
+// Starts a waiting container whose back-off is over. One without a program gets a stand-in.
 void PodRunner::Start(Container* container) {
   if (stopping_ || container->state != State::kWaiting || container->start_at_ms > MonotonicMs())
     return;
@@ -154,7 +170,7 @@ void PodRunner::Start(Container* container) {
   std::string problem;
   const Status limited = cgroups_.CreateContainer(spec.name, spec.memory_bytes, spec.cpu_milli);
   if (!limited.ok()) problem = limited.error().detail;
-  Launched launched;
+  LaunchedContainer launched;
   if (problem.empty()) {
     container->kills_before = cgroups_.OutOfMemoryKills(spec.name);
     launched = Launch(pod_, spec, cgroups_, container->WantsUserFiles());
@@ -179,7 +195,8 @@ void PodRunner::Start(Container* container) {
   WriteStatus();
 }
 
-/// Like the pause image: nothing runs, and the container is there until the pod is stopped.
+// The stand-in, like Kubernetes' pause image: the container counts as running, without a process,
+// until the pod is stopped.
 void PodRunner::HoldPlace(Container* container) {
   container->log.Write("image " + container->spec.stand_in_for +
                        " is not pulled on a local member and no command is given: a stand-in "
@@ -191,6 +208,7 @@ void PodRunner::HoldPlace(Container* container) {
   WriteStatus();
 }
 
+// Reaps all children that have ended; those that are a container's main process end the container.
 void PodRunner::Reap() {
   for (;;) {
     int status = 0;
@@ -203,6 +221,7 @@ void PodRunner::Reap() {
   }
 }
 
+// A container's main process has ended: finds out why.
 void PodRunner::OnExit(Container* container, int wait_status) {
   if (!stopping_) KillLeftovers(*container);
   DrainOutput(container);
@@ -221,6 +240,7 @@ void PodRunner::OnExit(Container* container, int wait_status) {
   Conclude(container, code, signal, why);
 }
 
+// Records a container's end and schedules its restart, if the pod's policy asks for one.
 void PodRunner::Conclude(Container* container, int exit_code, int signal, std::string why) {
   container->pid = 0;
   container->exit_code = exit_code;
@@ -245,8 +265,8 @@ void PodRunner::Conclude(Container* container, int exit_code, int signal, std::s
 
 void PodRunner::ScheduleRestart(Container* container) {
   const std::int64_t now = MonotonicMs();
-  // As the kubelet: at once the first time, then 10 s doubled up to 5 min, forgotten after 10 min
-  // of peace.
+  // As the kubelet: at once the first time, then after 10 s, doubling up to 5 min; a run of more
+  // than 10 min resets it.
   if (now - container->started_ms > 2 * kLongestBackoffMs) container->backoff_ms = 0;
   container->start_at_ms = now + container->backoff_ms;
   container->backoff_ms = std::clamp(container->backoff_ms * 2, kFirstBackoffMs, kLongestBackoffMs);
@@ -254,7 +274,8 @@ void PodRunner::ScheduleRestart(Container* container) {
   container->state = State::kWaiting;
 }
 
-/// What a container leaves behind must not run beside its next start or the pod's other containers.
+// Kills the processes that a container has left, so that they do not run beside its next start or
+// the pod's other containers. Without a control group they are found by their session.
 void PodRunner::KillLeftovers(const Container& container) {
   if (!HasChildren()) return;
   if (!cgroups_.empty()) {
@@ -266,23 +287,24 @@ void PodRunner::KillLeftovers(const Container& container) {
   }
 }
 
-/// SIGTERM came; the file `stop` holds the grace period in milliseconds, -1 for the pod's own.
+// SIGTERM has come; the file `stop` holds the grace period in milliseconds, -1 for the pod's own.
 void PodRunner::OnStopRequest() {
   const Result<std::string> asked = ReadWholeFile("stop");
   const std::int64_t asked_ms = asked.ok() ? std::atoll(asked->c_str()) : -1;
   const std::int64_t grace_ms = asked_ms < 0 ? SecondsToMillis(pod_.grace_period_s) : asked_ms;
   stop_requested_ = true;
   if (stopping_) {
-    // A second, shorter wish counts.
+    // A second request can only shorten the grace period.
     kill_at_ms_ = std::min(kill_at_ms_, SaturatingAdd(MonotonicMs(), grace_ms));
     return;
   }
-  // A pod whose work is done and that only waits for its sidecars keeps its success.
+  // A pod whose main containers have ended keeps its result.
   if (!AllMainsEnded()) FailPod("Stopped", "stopped on request");
   if (!stopping_) BeginStop(grace_ms, SIGTERM);
   kill_at_ms_ = SaturatingAdd(MonotonicMs(), grace_ms);
 }
 
+// Marks the pod as failed, with the first reason, and stops it.
 void PodRunner::FailPod(const std::string& reason, const std::string& message) {
   if (!failed_) {
     failed_ = true;
@@ -292,6 +314,7 @@ void PodRunner::FailPod(const std::string& reason, const std::string& message) {
   if (!stopping_) BeginStop(SecondsToMillis(pod_.grace_period_s), SIGTERM);
 }
 
+// Signals everything and starts the grace period. Stand-ins end at once.
 void PodRunner::BeginStop(std::int64_t grace_ms, int first_signal) {
   stopping_ = true;
   kill_at_ms_ = SaturatingAdd(MonotonicMs(), grace_ms);
@@ -319,7 +342,8 @@ void PodRunner::CheckTimers() {
   if (stopping_) {
     if (now < kill_at_ms_) return;
     SignalAll(SIGKILL);
-    kill_at_ms_ = now + 1000;  // again, should something have escaped between two looks
+    // Repeated, because a process may have been forked between the look and the kill.
+    kill_at_ms_ = now + 1000;
     return;
   }
   if (deadline_ms_ > 0 && now >= deadline_ms_) {
@@ -329,7 +353,8 @@ void PodRunner::CheckTimers() {
   }
 }
 
-/// No control group bounds the pod: count, and end it when it has run away.
+// Counts the pod's processes, if no control group bounds them, and kills the pod if they are too
+// many.
 void PodRunner::GuardProcesses() {
   guard_at_ms_ = MonotonicMs() + kGuardEveryMs;
   if (static_cast<std::int64_t>(Descendants(::getpid()).size()) <= pod_.max_processes) return;
@@ -338,6 +363,7 @@ void PodRunner::GuardProcesses() {
                                   " processes and was killed");
 }
 
+// Milliseconds until the next timer; -1: none.
 int PodRunner::WaitMs() const {
   std::int64_t next = -1;
   const auto consider = [&next](std::int64_t at) {
@@ -356,6 +382,7 @@ int PodRunner::WaitMs() const {
   return static_cast<int>(std::clamp<std::int64_t>(next - MonotonicMs(), 0, 3'600'000));
 }
 
+// Moves one piece of output from a pipe to the log.
 void PodRunner::PumpOutput(int fd) {
   char buffer[kPumpBytes];
   for (const auto& container : containers_) {
@@ -370,7 +397,7 @@ void PodRunner::PumpOutput(int fd) {
   }
 }
 
-/// Reads what is left in the pipes of a container that has ended, and closes them.
+// Reads what is left in the pipes of an ended container, and closes them.
 void PodRunner::DrainOutput(Container* container) {
   char buffer[kPumpBytes];
   for (const int fd : {container->output, container->errors}) {
@@ -406,7 +433,7 @@ void PodRunner::WriteStatus() {
   text.SetTimes(started_us_, ended_us_);
   text.SetOutcome(reason_, message_, stop_requested_);
   for (const auto& container : containers_) text.Add(*container, container->StateName());
-  // A full disk must not end the pod; the next change writes again.
+  // On a full disk the pod runs on; the next change writes the status again.
   if (Status written = WriteWholeFile("status.json", text.Render()); !written.ok() && finished_) {
     ::unlink("status.json.tmp");
   }

@@ -1,9 +1,9 @@
-// Runs one pod from its first init container to its last process: order, restarts, output,
-// deadlines, stopping.
+// PodRunner: runs one pod from its first init container to its last process: order, restarts,
+// output, deadlines, stopping.
 //
-// One thread, one epoll. Everything worth knowing is written to status.json before anybody could
-// rely on it: the file exists before any container runs, and says Succeeded or Failed only when no
-// process is left.
+// One thread, one epoll. The state is written to status.json before another process could rely on
+// it: the file exists before any container runs, and says Succeeded or Failed only when no process
+// is left.
 #pragma once
 
 #include <memory>

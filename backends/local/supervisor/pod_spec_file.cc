@@ -1,3 +1,5 @@
+// Reads spec.json. The file is the backend's own, so a value of the wrong type is an internal error
+// and needs no message about its place. pod_builder.cc is the writer; the two must agree.
 #include "backends/local/supervisor/pod_spec_file.h"
 
 #include <boost/json.hpp>
@@ -82,6 +84,7 @@ SupervisedPod ReadPod(const json::object& from) {
 
 }  // namespace
 
+// as_object and as_string throw on another type, which is caught here.
 Result<SupervisedPod> ReadSpecFile(const std::string& path) {
   const Result<std::string> text = ReadWholeFile(path);
   if (!text.ok()) return text.error();

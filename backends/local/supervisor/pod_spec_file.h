@@ -1,5 +1,5 @@
-// What a supervisor is told: the pod's spec.json, fully resolved by the backend
-// (backends/local/pods), so that nothing about Kubernetes has to be known here.
+// The supervisor's orders: the pod's spec.json, fully resolved by the backend
+// (backends/local/pods), so that the supervisor knows nothing about Kubernetes.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +13,31 @@ namespace muster::local {
 
 enum class ContainerRole { kInit, kSidecar, kMain };
 enum class RestartPolicy { kNever, kOnFailure, kAlways };
-/// How mounts and host names are kept to the container.
+/// How mounts and host names are kept inside a container.
 enum class Isolation { kNone, kMountNamespace, kUserNamespace };
 
 struct MountSpec {
   std::string source, target;
   bool read_only = false;
-  std::string sub_path;  // of the volume; "": all of it
+  std::string sub_path;  // a part of the volume; "": all of it
   bool own = false;      // the source is a directory that the backend made for this pod
-  bool create = false;   // a directory of the host that is made if it is not there
+  bool create = false;   // a directory of the host that is created if it is absent
 };
 
 struct ContainerSpec {
   std::string name;
   ContainerRole role = ContainerRole::kMain;
   std::vector<std::string> argv, environment;  // environment: NAME=value
-  std::string stand_in_for;  // an image: where argv is empty or no program, its place is held
+  std::string stand_in_for;  // an image; a stand-in is used if argv is empty or names no program
   std::string working_dir;   // "": the pod's own directory
   std::vector<MountSpec> mounts;
-  std::int64_t memory_bytes = 0, cpu_milli = 0;      // limits; 0: none
-  std::int64_t uid = -1, gid = -1;                   // -1: the supervisor's
-  std::vector<std::int64_t> groups;                  // supplementary
-  std::string stdin_path, stdout_path, stderr_path;  // "": /dev/null, log only, with stdout;
-                                                     // relative: to the working directory
-  bool append = false;                               // to stdout_path and stderr_path
+  std::int64_t memory_bytes = 0, cpu_milli = 0;  // limits; 0: none
+  std::int64_t uid = -1, gid = -1;               // -1: the supervisor's
+  std::vector<std::int64_t> groups;              // supplementary
+  /// Files for the streams, relative to the working directory. "" means for stdin /dev/null, for
+  /// stdout the log alone, for stderr the same as stdout.
+  std::string stdin_path, stdout_path, stderr_path;
+  bool append = false;  // to stdout_path and stderr_path
 };
 
 struct SupervisedPod {
@@ -52,7 +53,7 @@ struct SupervisedPod {
   std::vector<ContainerSpec> containers;  // init containers and sidecars in order, then the others
 };
 
-/// Reads spec.json. Errors: unreadable, not what pods/pod_builder.h makes.
+/// Reads spec.json. An error if it is unreadable or not of the form that pods/pod_builder.h makes.
 Result<SupervisedPod> ReadSpecFile(const std::string& path);
 
 }  // namespace muster::local

@@ -1,3 +1,6 @@
+// Opening volumes safely. A subPath comes from the job and may contain links that a container has
+// made in the volume. openat2 with RESOLVE_BENEATH makes the kernel refuse every path that leaves
+// the volume; older kernels get WalkBeneath, which goes component by component and refuses links.
 #include "backends/local/supervisor/volume_source.h"
 
 #include <fcntl.h>
@@ -14,8 +17,10 @@
 namespace muster::local {
 namespace {
 
-constexpr int kTries = 16;  // a name that is moved while it is looked up: the kernel asks again
+// openat2 answers EAGAIN if a directory was moved during the look-up.
+constexpr int kTries = 16;
 
+// OpenBeneath without openat2: no "..", no links.
 int WalkBeneath(int root, const std::string& path) {
   int at = ::openat(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
   std::size_t begin = 0;
@@ -40,6 +45,7 @@ int WalkBeneath(int root, const std::string& path) {
   return at;
 }
 
+// The sentence for a failed open, by errno.
 std::string CannotOpen(const MountSpec& mount) {
   const int why = errno;
   if (!mount.sub_path.empty() && (why == EXDEV || why == ELOOP))
@@ -74,7 +80,7 @@ std::string VolumeSource::Open(const MountSpec& mount, const Credentials& user) 
     fd_ = ::open(mount.source.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd_ < 0) return CannotOpen(mount);
   }
-  const ActAs as(user);
+  const ScopedUser as(user);
   if (!as.problem().empty()) return as.problem();
   if (!mount.own) {
     if (mount.create) {

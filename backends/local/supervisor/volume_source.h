@@ -1,5 +1,5 @@
-// What is mounted for a container: found with the rights of the container's user, and never outside
-// the volume that it names a part of.
+// VolumeSource: the file or directory that is mounted for a container, found with the rights of the
+// container's user and never outside its volume.
 #pragma once
 
 #include <string>
@@ -17,12 +17,12 @@ class VolumeSource {
   VolumeSource(const VolumeSource&) = delete;
   VolumeSource& operator=(const VolumeSource&) = delete;
 
-  /// Opens what `mount` names; "" or a sentence that says why it cannot be mounted. A pod's own
-  /// volume is opened as what it is; a path of the host is looked up as `user`, made if it is to
-  /// be, and a part of either (subPath) is followed as `user` and must stay below it, whatever
-  /// links lie in the way.
+  /// Opens the source of `mount`; "" or a sentence that says why it cannot be mounted. A pod's own
+  /// volume is opened as it is; a path of the host is looked up, and created if the mount says so,
+  /// as `user`; a subPath is followed as `user` and must stay below the volume, whatever links are
+  /// on the way.
   std::string Open(const MountSpec& mount, const Credentials& user);
-  /// A path by which this process can mount it, whatever is renamed meanwhile.
+  /// A path by which this process can mount the source, even if it is renamed.
   std::string path() const;
   bool is_directory() const;
 
@@ -31,7 +31,7 @@ class VolumeSource {
 };
 
 /// Opens `path` below the directory `root` (O_PATH); -1 with errno: EXDEV or ELOOP if it would
-/// leave it. Kernels without openat2 follow no link at all.
+/// leave the directory. On kernels without openat2 no link is followed at all.
 int OpenBeneath(int root, const std::string& path);
 
 }  // namespace muster::local

@@ -1,5 +1,10 @@
-// muster: the command for people and administrators. This file alone sees CLI11: it turns words
-// into the plain structs of commands.h and calls the command.
+// muster: the command for users and administrators. This file alone sees CLI11: it declares every
+// command with its options, lets CLI11 fill the plain structs of commands.h and calls the command.
+//
+// Each subcommand's callback only stores what to run in CommandLine::run. It runs after the parser
+// is done, because the session needs the global options, which may stand behind the subcommand.
+// Commands that need no server are stored in run_alone and get no session, so that they work
+// without a configuration.
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
@@ -13,7 +18,7 @@
 namespace muster::cli {
 namespace {
 
-/// Everything the parser fills in, and the command it chose.
+// The options of all commands, filled by the parser, and the command that it chose.
 struct CommandLine {
   client::SettingFlags flags;
   bool all_namespaces = false;
@@ -39,18 +44,19 @@ struct CommandLine {
   bool once = false, client_only = false;
 };
 
-/// CLI11's own check prints the largest double with all its digits.
+// A check for whole numbers. CLI11's own range check prints the largest double with all its digits.
 CLI::Validator AtLeast(std::int64_t least, const std::string& what) {
   return CLI::Validator(
       [least, what](const std::string& text) {
-        std::int64_t number = 0;
-        if (CLI::detail::lexical_cast(text, number) && number >= least) return std::string();
-        return "must be " + what + ", a whole number from " + std::to_string(least) + " on, not " +
-               text;
+    std::int64_t number = 0;
+    if (CLI::detail::lexical_cast(text, number) && number >= least) return std::string();
+    return "must be " + what + ", a whole number from " + std::to_string(least) + " on, not " +
+           text;
       },
       "");
 }
 
+// apply, submit, wait, hold, release, requeue, logs, explain.
 void AddJobCommands(CLI::App& app, CommandLine& line) {
   auto* apply = app.add_subcommand("apply", "Create or change objects and submit jobs from files");
   apply->add_option("-f,--filename", line.apply.files, "File, directory or - for standard input")
@@ -102,6 +108,7 @@ void AddJobCommands(CLI::App& app, CommandLine& line) {
       [&line] { line.run = [&line](Session& s) { return Explain(s, line.name, line.output); }; });
 }
 
+// get, describe, delete, top.
 void AddObjectCommands(CLI::App& app, CommandLine& line) {
   auto* get = app.add_subcommand("get", "List objects or show one");
   get->footer("Kinds: " + KindList());
@@ -132,6 +139,7 @@ void AddObjectCommands(CLI::App& app, CommandLine& line) {
   top->callback([&line] { line.run = [&line](Session& s) { return Top(s, line.once); }; });
 }
 
+// quota get, quota set.
 void AddAdminCommands(CLI::App& app, CommandLine& line) {
   auto* quota = app.add_subcommand("quota", "Read and set quotas (gRPC)");
   quota->require_subcommand(1);
@@ -155,6 +163,7 @@ void AddAdminCommands(CLI::App& app, CommandLine& line) {
       [&line] { line.run = [&line](Session& s) { return QuotaSet(s, line.quota_edit); }; });
 }
 
+// audit.
 void AddAudit(CLI::App& app, CommandLine& line) {
   auto* audit = app.add_subcommand("audit", "Who changed what, the last change last");
   audit->add_option("--since", line.audit.since,
@@ -165,6 +174,7 @@ void AddAudit(CLI::App& app, CommandLine& line) {
   audit->callback([&line] { line.run = [&line](Session& s) { return Audit(s, line.audit); }; });
 }
 
+// cluster list, add, remove, describe, taint, drain, cordon, uncordon, fence, collect.
 void AddClusterCommands(CLI::App& app, CommandLine& line) {
   auto* cluster = app.add_subcommand("cluster", "Member clusters");
   cluster->require_subcommand(1);
@@ -217,8 +227,8 @@ void AddClusterCommands(CLI::App& app, CommandLine& line) {
       line.run = [&line, cordon](Session& s) { return ClusterCordon(s, line.name, cordon); };
     });
   }
-  const auto add = [&](const char* verb, const char* help,
-                       int (*run)(Session&, const std::string&)) {
+  const auto add =
+      [&](const char* verb, const char* help, int (*run)(Session&, const std::string&)) {
     auto* command = cluster->add_subcommand(verb, help);
     command->add_option("NAME", line.name)->required();
     command->callback(
@@ -229,6 +239,8 @@ void AddClusterCommands(CLI::App& app, CommandLine& line) {
   add("collect", "Release what is quarantined on it", ClusterCollect);
 }
 
+// simulate. It needs no server, but takes the namespace of the global option -n for documents
+// without one.
 void AddSimulate(CLI::App& app, CommandLine& line) {
   SimulateOptions& o = line.simulate;
   auto* simulate = app.add_subcommand(
@@ -262,7 +274,7 @@ void AddSimulate(CLI::App& app, CommandLine& line) {
   });
 }
 
-/// The parser's own tree as plain data.
+// The parser's tree of commands as plain data, for the completion script.
 CommandNode TreeOf(const CLI::App& app) {
   CommandNode node{app.get_name(), app.get_description(), {}, {}, {}};
   for (const CLI::Option* option : app.get_options()) {
@@ -278,6 +290,7 @@ CommandNode TreeOf(const CLI::App& app) {
   return node;
 }
 
+// version, status, completion.
 void AddOwnCommands(CLI::App& app, CommandLine& line) {
   auto* version = app.add_subcommand("version", "Versions of client and server");
   version->add_flag("--client", line.client_only, "Only the client's");
@@ -288,9 +301,8 @@ void AddOwnCommands(CLI::App& app, CommandLine& line) {
       app.add_subcommand("status", "Where the server is, whether it serves, its warnings");
   status->add_option("-o,--output", line.output, "json or yaml")
       ->check(CLI::IsMember({"json", "yaml"}));
-  status->callback([&line] {
-    line.run = [&line](Session& s) { return ServerStatus(s, line.output); };
-  });
+  status->callback(
+      [&line] { line.run = [&line](Session& s) { return ServerStatus(s, line.output); }; });
 
   auto* completion = app.add_subcommand("completion", "Completion script for bash, zsh or fish");
   completion->add_option("SHELL", line.shell, "bash, zsh or fish")
@@ -304,7 +316,7 @@ void AddOwnCommands(CLI::App& app, CommandLine& line) {
   });
 }
 
-/// Options of the program itself are good behind each command too; its help says so.
+// The global options may stand behind each command too, so the help of each command lists them.
 constexpr char kGlobalHelp[] =
     "Options of every command:\n"
     "  --server TEXT               Server address (MUSTER_URL; default http://127.0.0.1:8686)\n"
@@ -319,6 +331,7 @@ void ShowGlobalOptions(CLI::App* app) {
   }
 }
 
+// Every error of the parser exits with 2 (rule C2); --help and --version exit with 0.
 int Run(int argc, char** argv) {
   CommandLine line;
   CLI::App app("Muster: a batch scheduler for a fleet of clusters", "muster");
@@ -354,7 +367,8 @@ int Run(int argc, char** argv) {
 }  // namespace muster::cli
 
 int main(int argc, char** argv) {
-  // A reader that closed the pipe (muster get | head) ends us by a failed write, not by a signal.
+  // When the reader of a pipe is gone (muster get | head), writes fail instead of killing the
+  // process by a signal.
   std::signal(SIGPIPE, SIG_IGN);
   return muster::cli::Run(argc, argv);
 }

@@ -1,4 +1,9 @@
-// quota get and set, over gRPC: the only file of the clients that sees it.
+// muster quota get and quota set, over gRPC. It is a library of its own, because gRPC's headers
+// compile slowly and nothing else in the clients uses them.
+//
+// A server that is not ready, or busy, sets `retry-after-ms` in the trailing metadata; the call is
+// then repeated a few times, as the HTTP calls are. The exit status is 3 if the server cannot be
+// reached, else 1 for a refusal.
 #include <grpcpp/grpcpp.h>
 #include <poll.h>
 
@@ -14,10 +19,12 @@ namespace {
 
 using Service = v1::QuotaAdminService;
 constexpr int kCallSeconds = 30;
-constexpr int kBusyRetries = 3;  // as the calls over HTTP
+// As many as for calls over HTTP (clients/lib/api_client.cc).
+constexpr int kBusyRetries = 3;
 constexpr int kBusyWaitMs = 1000;
 
-/// A stub and the context of one call, with the caller's name and token.
+// A stub and the context of one call, with the caller's name and token. A gRPC context serves one
+// call only, so a retry needs a new one.
 class QuotaCall {
  public:
   explicit QuotaCall(const Session& session)
@@ -28,7 +35,7 @@ class QuotaCall {
     const std::string& token = session.api.settings().token;
     if (!token.empty()) context_.AddMetadata("authorization", "Bearer " + token);
   }
-  /// True if the server is there and says when to ask again: it is not ready, or busy.
+  // True if the server answered that it is busy or not ready and when to ask again.
   bool ToldToWait() const {
     return context_.GetServerTrailingMetadata().count("retry-after-ms") > 0;
   }
@@ -40,14 +47,15 @@ class QuotaCall {
   grpc::ClientContext context_;
 };
 
-struct Asked {
+// How a call ended, after its retries.
+struct CallOutcome {
   grpc::Status status;
   bool told_to_wait = false;
 };
 
-/// Calls `ask`, again for a few seconds while the server says that it is not ready.
+// Calls `ask`, and again for a few seconds while the server says that it is not ready.
 template <class Ask>
-Asked AskServer(const Session& session, Ask ask) {
+CallOutcome AskServer(const Session& session, Ask ask) {
   for (int attempt = 0;; ++attempt) {
     QuotaCall call(session);
     const grpc::Status status = ask(call);
@@ -57,9 +65,10 @@ Asked AskServer(const Session& session, Ask ask) {
   }
 }
 
-int PrintAsked(const Session& session, const Asked& asked) {
-  const grpc::Status& status = asked.status;
-  if (asked.told_to_wait) return PrintError(status.error_message()), kRefused;
+// Prints the error of a failed call; gives the exit status.
+int PrintOutcome(const Session& session, const CallOutcome& outcome) {
+  const grpc::Status& status = outcome.status;
+  if (outcome.told_to_wait) return PrintError(status.error_message()), kRefused;
   const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                     status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
   if (!away) return PrintError(status.error_message()), kRefused;
@@ -91,7 +100,8 @@ void PrintJobs(const char* what, const google::protobuf::RepeatedPtrField<v1::Jo
   std::fputs(table.Render().c_str(), stdout);
 }
 
-/// Puts what the edit says into the request and its mask; a limit "none" is in the mask and absent.
+// Fills the request and its update mask. A limit is removed by naming it in the mask and leaving it
+// out of the quota.
 void FillRequest(const QuotaEdit& edit, v1::SetQuotaRequest* request) {
   v1::Quota* quota = request->mutable_quota();
   quota->set_cluster_queue(edit.key.cluster_queue);
@@ -114,14 +124,15 @@ void FillRequest(const QuotaEdit& edit, v1::SetQuotaRequest* request) {
 
 }  // namespace
 
+// The request filters by ClusterQueue only; flavor and resource are filtered here.
 int QuotaGet(Session& session, const QuotaKey& key) {
   v1::ListQuotasRequest request;
   request.set_cluster_queue(key.cluster_queue);
   v1::ListQuotasResponse response;
-  const Asked asked = AskServer(session, [&](QuotaCall& call) {
+  const CallOutcome outcome = AskServer(session, [&](QuotaCall& call) {
     return call.stub().ListQuotas(call.context(), request, &response);
   });
-  if (!asked.status.ok()) return PrintAsked(session, asked);
+  if (!outcome.status.ok()) return PrintOutcome(session, outcome);
   TextTable table = QuotaTable();
   bool any = false;
   for (const v1::Quota& quota : response.items()) {
@@ -135,6 +146,7 @@ int QuotaGet(Session& session, const QuotaKey& key) {
   return 0;
 }
 
+// A dry run also prints the jobs that the new quota would admit and preempt.
 int QuotaSet(Session& session, const QuotaEdit& edit) {
   if (edit.nominal.empty() && edit.borrowing_limit.empty() && edit.lending_limit.empty()) {
     return PrintError("give at least one of --nominal, --borrowing-limit and --lending-limit"),
@@ -144,10 +156,10 @@ int QuotaSet(Session& session, const QuotaEdit& edit) {
   v1::SetQuotaRequest request;
   FillRequest(edit, &request);
   v1::SetQuotaResponse response;
-  const Asked asked = AskServer(session, [&](QuotaCall& call) {
+  const CallOutcome outcome = AskServer(session, [&](QuotaCall& call) {
     return call.stub().SetQuota(call.context(), request, &response);
   });
-  if (!asked.status.ok()) return PrintAsked(session, asked);
+  if (!outcome.status.ok()) return PrintOutcome(session, outcome);
   TextTable table = QuotaTable();
   AddQuota(response.quota(), &table);
   std::fputs(table.Render().c_str(), stdout);

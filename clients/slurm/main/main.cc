@@ -1,4 +1,5 @@
-// One program, many names: which command it is comes from the name it was called by.
+// muster-slurm: one program with many names. It runs the command whose name it was called by (each
+// name is a link to it), or the command that its first argument names.
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -16,14 +17,16 @@ int main(int argc, char** argv) {
       {"scancel", muster::slurm::RunScancel}, {"sacct", muster::slurm::RunSacct},
       {"sinfo", muster::slurm::RunSinfo},     {"scontrol", muster::slurm::RunScontrol},
   };
-  // A reader that closed the pipe (squeue | head) ends us by a failed write, not by a signal.
+  // When the reader of a pipe is gone (squeue | head), writes fail instead of killing the process
+  // by a signal.
   std::signal(SIGPIPE, SIG_IGN);
   for (int shift = 0; shift < 2 && shift < argc; ++shift) {
     char* slash = std::strrchr(argv[shift], '/');
     char* name = slash == nullptr ? argv[shift] : slash + 1;
     for (const Name& known : kNames) {
       if (std::strcmp(known.name, name) != 0) continue;
-      argv[shift] = name;  // messages begin with the plain name
+      // getopt_long begins its messages with this word.
+      argv[shift] = name;
       return known.run(argc - shift, argv + shift);
     }
   }

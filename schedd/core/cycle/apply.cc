@@ -1,9 +1,16 @@
-// Apply: the world after a plan.
+// Apply: a snapshot with a plan charged to it, for simulations, previews of edits and property
+// tests.
+//
+// Admitted workloads become holders at the snapshot's time: their usage, machines, room and spread
+// counts are charged, and what they replace is given back. Evicted holders are marked and keep what
+// they hold (rule A50). Of the heads, admitted workloads leave, and so do those that the plan
+// parks, with all that would be parked together with them (rules A14, A15).
+#include "schedd/core/cycle/apply.h"
+
 #include <set>
 #include <string>
 
 #include "schedd/base/quantity.h"
-#include "schedd/core/cycle/cycle.h"
 #include "schedd/core/member/placement.h"
 #include "schedd/core/member/placement_ask.h"
 #include "schedd/core/queue/workload_class.h"
@@ -12,8 +19,9 @@
 namespace muster::core {
 namespace {
 
-// What parks together, by ClusterQueue.
-std::string ParkingKey(const NotAdmitted& waiting, const Snapshot& snapshot) {
+// The key of the workloads that are parked together: all equal ones for a misfit, the class for a
+// closed gate, else the workload alone.
+std::string ParkingKey(const UnadmittedWorkload& waiting, const Snapshot& snapshot) {
   const JobRecord& job = *waiting.job;
   const AdmissionSettings& settings = *snapshot.settings;
   std::string key = "group " + job.cluster_queue + "/";
@@ -35,6 +43,7 @@ std::string ParkingKey(const NotAdmitted& waiting, const Snapshot& snapshot) {
   return std::to_string(job.id.value);
 }
 
+// Takes the admission's room off a member.
 void Take(std::vector<ClusterView>* clusters, const std::string& name, const JobRecord& job,
           const Admission& admission) {
   if (!job.pod_sets) return;
@@ -47,7 +56,7 @@ void Take(std::vector<ClusterView>* clusters, const std::string& name, const Job
   }
 }
 
-// Its pods are not bound to machines yet.
+// Lists a job among those of its member whose pods are not bound to machines yet.
 void Start(std::vector<ClusterView>* clusters, const JobPtr& job) {
   for (ClusterView& cluster : *clusters) {
     if (cluster.member.name != job->cluster || cluster.member.machines == nullptr) continue;
@@ -58,8 +67,9 @@ void Start(std::vector<ClusterView>* clusters, const JobPtr& job) {
   }
 }
 
-// The job as it is with its admission, charged wherever that counts.
-void Hold(const Admit& admit, const AdmissionSettings& settings, Snapshot* after,
+// Makes the job a holder of its admission and charges quota, machines and room. A second pass or a
+// larger slice is charged in place of what was held before.
+void Hold(const PlannedAdmission& admit, const AdmissionSettings& settings, Snapshot* after,
           Holders* holders) {
   static const PodSets kNone;
   auto job = std::make_shared<JobRecord>(*admit.job);
@@ -82,6 +92,7 @@ void Hold(const Admit& admit, const AdmissionSettings& settings, Snapshot* after
   job->admit_time = after->now;
   if (const auto& forest = after->topology.forest()) {
     const PodSets& pod_sets = job->pod_sets ? *job->pod_sets : kNone;
+    // A second pass or a slice gives back the machines that it held before.
     for (const JobRecord* left :
          {admit.second_pass ? admit.job.get() : nullptr, admit.replaced.get()}) {
       if (left == nullptr) continue;
@@ -94,8 +105,8 @@ void Hold(const Admit& admit, const AdmissionSettings& settings, Snapshot* after
   holders->Put(MakeHolder(after->usage.tree(), settings, std::move(job)));
 }
 
-// What spread constraints count.
-void CountPlaced(const Snapshot& snapshot, const Admit& admit, PlacedCounts* placed) {
+// Counts the job for the spread constraints of its placement.
+void CountPlaced(const Snapshot& snapshot, const PlannedAdmission& admit, PlacedCounts* placed) {
   if (admit.second_pass || admit.replaced != nullptr || admit.placed.empty()) return;
   const auto placement = GoverningPlacement(*snapshot.config, *admit.job, nullptr);
   if (placement == nullptr || placement->policy.spread.empty()) return;
@@ -132,10 +143,12 @@ Snapshot Apply(const Snapshot& snapshot, const Plan& plan) {
     const auto spec = snapshot.config->cluster_queues.find(waiting.job->cluster_queue);
     const bool strict = spec != snapshot.config->cluster_queues.end() &&
                         spec->second.strategy == QueueingStrategy::kStrictFifo;
+    // The rule of PendingQueues::Settle (rule A15), as far as it needs no later events.
     const bool again = RequeuesAtOnce(waiting.requeue, strict) ||
                        (waiting.last != nullptr && waiting.last->Pending());
     if (!again) parked.insert(ParkingKey(waiting, snapshot));
   }
+  // A workload is parked if its group, its class, or it alone is.
   const auto is_parked = [&](const JobPtr& job) {
     if (parked.empty()) return false;
     std::string group = "group " + job->cluster_queue + "/";

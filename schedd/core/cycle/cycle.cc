@@ -1,3 +1,19 @@
+// Cycle: the rounds of one Decide (rules A18, A22 and A24).
+//
+// Run takes the next head of every queue (Advance) and decides one round, until no round can change
+// anything, the budget is spent, or a queue's next head is not in the snapshot. Each round decides
+// what the next of Kueue's single-head cycles would, so the budget changes the number of plans and
+// never what is admitted (property tests hold this). Therefore a plan ends before a round whose
+// heads it cannot see in full, and a round that would evict is put off to the next plan unless it
+// is the first one: its victims may be workloads that this plan admitted.
+//
+// Heads that stay active are tried again in each round while anything moves, because what the
+// others took may open another flavor or a preemption to them. Kueue tries such heads for ever.
+// Here a head *blocks* its queue (Close) once a round has changed nothing and every head has
+// searched its flavors from the first to the last.
+//
+// A workload that does not fit parks its scheduling key, and all heads with this key are skipped: a
+// round costs the classes that it tries, not the workloads that wait.
 #include "schedd/core/cycle/cycle.h"
 
 #include <algorithm>
@@ -8,6 +24,8 @@
 #include "schedd/model/admission_lifecycle.h"
 
 namespace muster::core {
+// Plans made with machines refer to this cycle's placer, so they must not outlive it: then the
+// cycle uses a cache of its own.
 Cycle::Cycle(const Snapshot& snapshot, const CycleInput& input)
     : snapshot_(snapshot),
       input_(input),
@@ -16,7 +34,6 @@ Cycle::Cycle(const Snapshot& snapshot, const CycleInput& input)
       usage_(snapshot.usage),
       topology_(snapshot.topology, settings_),
       room_(snapshot.clusters),
-      // Plans know the machines as this cycle sees them.
       known_(*(input.cache != nullptr && !topology_.has_machines() ? input.cache->known_
                                                                    : own_cache_.known_)),
       pods_not_ready_(snapshot.pods_not_ready) {
@@ -35,8 +52,9 @@ Cycle::Cycle(const Snapshot& snapshot, const CycleInput& input)
   }
 }
 
+// The queue's part of this cycle; made at the first call for a queue.
 CycleQueue* Cycle::QueueOf(const std::string& cluster_queue) {
-  KnownQueue& known = known_.Of(cluster_queue);
+  CachedQueue& known = known_.Of(cluster_queue);
   if (known.cycle == known_.cycle) return known.now;
   known.cycle = known_.cycle;
   known.now = &queues_.emplace_back();
@@ -46,8 +64,11 @@ CycleQueue* Cycle::QueueOf(const std::string& cluster_queue) {
   return known.now;
 }
 
+// The class of a head. What follows from the configuration (gate, flavor plan) is made once and
+// stays in the cache; what belongs to one plan is reset at the first use in this plan.
 CycleClass& Cycle::ClassOf(CycleQueue* queue, const JobPtr& job) {
-  class_key_ = key_;  // SkipToHead left the scheduling key there
+  // SkipToHead left the scheduling key in key_.
+  class_key_ = key_;
   class_key_ += job->ns;
   class_key_ += '\n';
   class_key_ += job->local_queue;
@@ -70,14 +91,14 @@ CycleClass& Cycle::ClassOf(CycleQueue* queue, const JobPtr& job) {
   return of;
 }
 
-// True if AskOf may find something, now or later, of any workload of its class.
+// False if AskOf finds nothing for any workload of the job's class, now or later.
 bool Cycle::MayAsk(const JobRecord& job) const {
   const JobPlacement* own = job.placement.get();
   return (own != nullptr && !(own->cluster.empty() && own->datasets.empty())) ||
          !StateOf(job).avoided.empty() || GoverningPlacement(config_, job, nullptr) != nullptr;
 }
 
-// False if the queue has no head any more that the snapshot shows.
+// Moves to the next head that is neither parked nor set aside. False if the snapshot shows no more.
 bool Cycle::SkipToHead(CycleQueue* queue) {
   const auto& jobs = queue->heads->jobs;
   for (; queue->next < jobs.size(); ++queue->next) {
@@ -91,8 +112,8 @@ bool Cycle::SkipToHead(CycleQueue* queue) {
   return false;
 }
 
-// Moves each queue to its next head and drops the finished ones. True if a queue has heads that
-// this snapshot does not show.
+// Moves each queue to its next head and drops the queues that have none. True if such a queue has
+// heads that the snapshot does not show.
 bool Cycle::Advance() {
   bool heads_missing = false;
   std::erase_if(active_, [&](CycleQueue* queue) {
@@ -111,8 +132,8 @@ Plan Cycle::Run() {
       Close(false);
       break;
     }
-    // Without the next head of some queue this would not be the round that Kueue's cycle is.
-    // Rounds in which nothing moved are few and belong together: the budget does not part them.
+    // Without the next head of some queue this would not be one of Kueue's cycles. Rounds in which
+    // nothing changed are few and belong together: the budget does not end a plan after one.
     const bool spent =
         plan_.rounds > 0 && (plan_.rounds >= input_.budget.rounds ||
                              (progress_ && plan_.heads_evaluated >= input_.budget.heads));
@@ -134,7 +155,7 @@ Plan Cycle::Run() {
   return std::move(plan_);
 }
 
-// Heads that stay active hold their queue up if nothing can have changed for them.
+// Ends the plan. Heads that stay active block their queue if nothing can change for them.
 void Cycle::Close(bool more_work) {
   const bool single = input_.budget.rounds == 1;
   plan_.more_work = more_work;
@@ -145,7 +166,7 @@ void Cycle::Close(bool more_work) {
   }
 }
 
-// False if this round must wait for the next plan.
+// Decides one round. False if the round evicts and must wait for the next plan.
 bool Cycle::Round() {
   entries_.clear();
   preempted_.clear();
@@ -174,7 +195,8 @@ bool Cycle::Round() {
   return true;
 }
 
-// Room that was kept for who waits is kept for one cycle only.
+// Quota, machines and room that were kept for waiting workloads are kept for one round only. The
+// usage is put together anew, because a reservation that borrowed cannot simply be removed.
 void Cycle::GiveBackReserved() {
   if (unreserved_) {
     room_ = std::move(*unreserved_);
@@ -188,6 +210,7 @@ void Cycle::GiveBackReserved() {
   reserved_machines_.clear();
 }
 
+// True if the round would evict, or if two of its entries have a victim in common.
 bool Cycle::MustBeFirstRound() const {
   std::set<JobId> seen;
   for (const CycleEntry& entry : entries_) {
@@ -198,6 +221,7 @@ bool Cycle::MustBeFirstRound() const {
   return false;
 }
 
+// In the classical order, or in that of the tournament.
 void Cycle::ProcessAll() {
   if (settings_.fair_sharing) {
     ProcessFairly();
@@ -215,9 +239,10 @@ void Cycle::ProcessAll() {
   }
 }
 
-// One entry of each queue takes part; a second pass beside a head is tried again later. What does
-// not fit takes nothing from others, but it may win its cohort and lose above it, and then another
-// one goes first: so it takes part wherever something fits in its tree.
+// One entry of each queue takes part; where a queue has a second pass and a head, the head does,
+// and the second pass is tried again later (rule A22). An entry that does not fit takes nothing
+// from others, but it may win its cohort and lose above, which changes the order of the others: so
+// all entries of a tree take part if any of them fits.
 void Cycle::ProcessFairly() {
   std::map<NodeIndex, std::size_t> of_queue;
   for (std::size_t i = 0; i < entries_.size(); ++i) {

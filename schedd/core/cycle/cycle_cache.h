@@ -1,14 +1,14 @@
-// CycleCache: what Decide works out of the configuration alone, kept from one cycle to the next:
-// the gates of queues and workloads, and flavor plans by workload class. A Plan is the same with
-// and without it.
+// CycleCache: what Decide computes from the configuration alone, kept from one cycle to the next:
+// gates of queues and workloads, and flavor plans by workload class. A Plan is the same with and
+// without it.
 #pragma once
 
 #include <memory>
 
 namespace muster::core {
 
-/// Owned by whoever decides again and again. Forgets everything when configuration, settings or
-/// quota tree are others than before, and when it has too many classes. Not thread-safe.
+/// The caller of Decide owns it and passes it to every call. It is emptied when configuration,
+/// settings or quota tree change, and when it has too many classes. Not thread-safe.
 class CycleCache {
  public:
   CycleCache();
@@ -18,8 +18,8 @@ class CycleCache {
 
  private:
   friend class Cycle;
-  struct Known;
-  std::unique_ptr<Known> known_;
+  struct Contents;
+  std::unique_ptr<Contents> known_;
 };
 
 }  // namespace muster::core

@@ -1,5 +1,5 @@
-// Cycle: the state of one Decide and its steps; each group of functions has a file of its own,
-// named below. Only for the files of Decide.
+// Cycle: the state of one Decide and its steps. Each group of functions is in the source file that
+// the comment above the group names. Only for the files of Decide.
 #pragma once
 
 #include <deque>
@@ -38,17 +38,17 @@ class Cycle {
   bool MayAsk(const JobRecord& job) const;
   CycleQueue* QueueOf(const std::string& cluster_queue);
 
-  // cycle_verdicts.cc: what becomes of an entry.
-  void Wait(CycleQueue* queue, NotAdmitted verdict);
-  NotAdmitted Verdict(const CycleEntry& entry, Reason reason, std::string message,
-                      RequeueReason requeue) const;
+  // cycle_verdicts.cc: entries that are not admitted, and evictions.
+  void Wait(CycleQueue* queue, UnadmittedWorkload verdict);
+  UnadmittedWorkload Verdict(const CycleEntry& entry, Reason reason, std::string message,
+                             RequeueReason requeue) const;
   bool RemembersRoom(const CycleQueue& queue) const;
-  void AddWhatLacksRoom(const CycleQueue& queue, NotAdmitted* verdict) const;
+  void AddWhatLacksRoom(const CycleQueue& queue, UnadmittedWorkload* verdict) const;
   void TraceScan(CycleEntry* entry) const;
   void Skip(CycleEntry* entry, Reason reason, const char* message);
   void Evict(Eviction eviction);
 
-  // cycle_nominate.cc: what each head could get.
+  // cycle_nominate.cc: the assignment and the victims of each head.
   void NominateHead(CycleQueue* queue);
   void NominateSecondPass(const JobPtr& job);
   bool Closed(CycleQueue* queue, const CycleClass* of, const JobPtr& job, bool second_pass);
@@ -93,7 +93,7 @@ class Cycle {
   void Admit(CycleEntry* entry);
 
   // cycle_room.cc: room on member clusters.
-  bool Place(CycleEntry* entry, core::Admit* admit);
+  bool Place(CycleEntry* entry, core::PlannedAdmission* admit);
   bool GrowInPlace(CycleEntry* entry, std::string* cluster);
   const CycleFit& FitOf(const CycleEntry& entry);
   PlacementAsk AskOf(const CycleEntry& entry) const;
@@ -111,27 +111,27 @@ class Cycle {
   bool RoomToMove(CycleEntry* entry, const Holder& sibling);
   bool Yields(const CycleEntry& entry);
 
-  // cycle_make_room.cc: evictions for the sake of room alone.
+  // cycle_make_room.cc: evictions for room on a member alone.
   bool MakeRoom(CycleEntry* entry);
   void KeepRoom(const MemberFit& fit, std::size_t member);
   void TakeRoom(const MemberFit& fit, std::size_t member);
-  const CycleFit* NotedFit(const CycleEntry& entry, const ShortOfRoom& noted);
-  bool PreemptForRoom(CycleEntry* entry, const ShortOfRoom& noted, const CycleFit& known,
+  const CycleFit* NotedFit(const CycleEntry& entry, const RoomShortage& noted);
+  bool PreemptForRoom(CycleEntry* entry, const RoomShortage& noted, const CycleFit& known,
                       const MemberRoom& left);
   std::vector<Victim> VictimsFor(const CycleEntry& entry, const Charges& wants,
                                  const CycleFit& known, const MemberRoom& left);
-  // Who stays on a member.
-  struct Standing {
+  // The holders that run on one member and are not evicted.
+  struct MemberHolders {
     Holders holders;
-    std::vector<HolderPtr> all;                  // the same
-    std::map<std::int64_t, ResourceList> freed;  // by all up to a priority
+    std::vector<HolderPtr> all;                  // the same holders as a list
+    std::map<std::int64_t, ResourceList> freed;  // by priority: held at this priority and below
   };
   bool ReclaimsRoom(const CycleEntry& entry) const;
-  Holders Evictable(const CycleEntry& entry, const Standing& on) const;
+  Holders Evictable(const CycleEntry& entry, const MemberHolders& on) const;
   std::int64_t HighestVictim(const CycleEntry& entry) const;
   bool HasCandidates(const CycleEntry& entry, std::int64_t highest) const;
-  static bool MachinesAfter(const Standing& on, std::int64_t highest, RoomProbe* probe);
-  const Standing* StandingOn(const std::string& member);
+  static bool MachinesAfter(const MemberHolders& on, std::int64_t highest, RoomProbe* probe);
+  const MemberHolders* StandingOn(const std::string& member);
   Usage UsageLeft();
 
   static void ForgetRoom(CycleQueue* queue, const JobRecord& job);
@@ -146,50 +146,51 @@ class Cycle {
   Usage usage_;
   CycleTopology topology_;
   MemberRoom room_;
-  CycleCache own_cache_;  // if none was given, or its plans may not outlive this cycle
-  CycleCache::Known& known_;
+  CycleCache own_cache_;  // used if the caller gave none, or if plans may not outlive this cycle
+  CycleCache::Contents& known_;
   std::deque<CycleQueue> queues_;
   std::deque<CycleClass> second_pass_classes_;
   std::vector<CycleQueue*> active_;
-  std::string key_, class_key_;  // reused buffers
+  std::string key_, class_key_;  // buffers
 
-  // Of the plan so far.
+  // The plan so far. An unset optional was not needed yet.
   Plan plan_;
-  std::vector<HolderPtr> admitted_;  // in this round and earlier ones
-  std::size_t admitted_before_ = 0;  // of them, in earlier rounds
-  std::optional<Holders> overlay_;   // over the snapshot's, with some of admitted_
-  std::size_t overlaid_ = 0;         // of admitted_
-  std::set<JobId> evicted_;          // marked by this plan
+  std::vector<HolderPtr> admitted_;  // by all rounds of this plan
+  std::size_t admitted_before_ = 0;  // the number of those that earlier rounds admitted
+  std::optional<Holders> overlay_;   // the snapshot's holders and the first of admitted_
+  std::size_t overlaid_ = 0;         // the number of admitted_ in overlay_
+  std::set<JobId> evicted_;          // evicted by this plan
   bool pods_not_ready_ = false;
-  // What holders that are on their way out leave on each member; unset: not worked out yet.
-  struct Leaving {
+  // The holders of one member that were evicted before this plan, and what they free.
+  struct LeavingHolders {
     ResourceList amounts;
     std::vector<HolderPtr> holders;
   };
-  std::optional<std::map<std::string, Leaving>> leaving_;
-  std::optional<std::map<std::string, Standing>> standing_;  // by member; unset: nobody asked
-  std::size_t standing_without_ = 0;                         // of preempted_
-  std::optional<PlacedCounts> placed_;  // with this plan's; unset: nobody asked
-  std::optional<MemberOrder> order_;    // of the job of this id, after so many admissions
+  std::optional<std::map<std::string, LeavingHolders>> leaving_;  // by member
+  std::optional<std::map<std::string, MemberHolders>> standing_;  // by member
+  std::size_t standing_without_ = 0;    // the number of preempted_ that standing_ is without
+  std::optional<PlacedCounts> placed_;  // the snapshot's and this plan's
+  // The order of members for the job order_of_, after order_after_ admissions.
+  std::optional<MemberOrder> order_;
   JobId order_of_;
   std::size_t order_after_ = 0;
 
-  // Of the current round.
-  std::int64_t number_ = 0;  // of the single-head cycle that it stands for
+  // The current round.
+  std::int64_t number_ = 0;  // the number of the single-head cycle that the round stands for
   std::vector<CycleEntry> entries_;
-  Usage nominated_on_;                               // the usage that they were nominated on
-  std::vector<std::pair<NodeIndex, Charge>> taken_;  // by those admitted in it
-  bool reserved_ = false;                            // room is kept for some that are not admitted
+  Usage nominated_on_;                               // the usage at the start of the round
+  std::vector<std::pair<NodeIndex, Charge>> taken_;  // charges of this round's admissions
+  bool reserved_ = false;  // quota or machines are kept for entries that are not admitted
   std::vector<TopologyCharges> reserved_machines_;
-  std::optional<MemberRoom> unreserved_;  // room_ without what is kept for some; unset: nothing is
-  std::vector<HolderPtr> preempted_;      // victims chosen so far
-  std::unordered_set<JobId> is_preempted_;              // looked up only
-  std::optional<Holders> left_;                         // without them; kept up by HoldersLeft
-  std::size_t left_admitted_ = 0, left_preempted_ = 0;  // what it has of the two lists
-  std::optional<Usage> without_victims_;  // usage_ without them; unset: there are none
-  bool progress_ = false;                 // something moved: another round may go otherwise
-  bool scans_pending_ = false;            // some head has flavors left to try
-  bool stopped_ = false;                  // nothing more may be admitted
+  std::optional<MemberRoom> unreserved_;    // room_ without what is kept; unset: nothing is kept
+  std::vector<HolderPtr> preempted_;        // the victims chosen so far
+  std::unordered_set<JobId> is_preempted_;  // the same; never iterated
+  std::optional<Holders> left_;             // HoldersNow without the victims
+  std::size_t left_admitted_ = 0, left_preempted_ = 0;  // the parts of the two lists in left_
+  std::optional<Usage> without_victims_;                // usage_ without them; unset: no victims
+  bool progress_ = false;       // something changed: another round may decide otherwise
+  bool scans_pending_ = false;  // some head has flavors left to try
+  bool stopped_ = false;        // nothing more may be admitted (rule A23, step l)
 };
 
 }  // namespace muster::core

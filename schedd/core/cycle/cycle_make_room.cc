@@ -1,6 +1,18 @@
-// Cycle: evictions for the sake of room alone. The quota is there, and every member that may run
-// the workload is full: then those are evicted whom its queue lets it evict, on the one member
-// where the room is needed (rule P15). Kueue knows no members; the policies are its.
+// Cycle: evictions for room on a member alone (rule P15). Kueue knows no members; its preemption
+// policies say who may be evicted.
+//
+// Where a workload has quota and every member that may run it is full, the holders that its queue's
+// policies let it evict make room on one member. MakeRoom is tried when the flavor search has come
+// to its end, or on the first flavor with quota if `whenCanPreempt` is not TryNextFlavor. For each
+// flavor on which the workload lacked room (RoomShortage), members are tried in the order of the
+// placement: the first one that helps is taken if a placement governs the job, else the one that
+// costs the fewest victims. Only holders on that member are candidates. Before a search, two cheap
+// tests leave out most members: do the sums fit with all candidates gone, and do the machines?
+//
+// While room is being made for a workload, nobody else is evicted for it. It comes before all of
+// its queue, and what its first victims leave is kept for it until the end of each round. A
+// workload that only finds that others are leaving does not keep their room: their end may take for
+// ever.
 #include <algorithm>
 #include <iterator>
 #include <tuple>
@@ -20,13 +32,13 @@ bool MayPreempt(const QueuePreemption& preemption) {
          preemption.reclaim_within_cohort != PreemptionPolicy::kNever;
 }
 
-// Topology aware flavors find victims by the machines that they leave.
+// True for topology aware flavors: for these, victims are found by the machines that they leave.
 bool KnowsItsMachines(const Admission& admission) {
   return std::any_of(admission.pod_sets.begin(), admission.pod_sets.end(),
                      [](const PodSetAssignment& pods) { return pods.topology != nullptr; });
 }
 
-// The fewer and the less important, the better.
+// Fewer victims are better, then a lower highest priority.
 std::tuple<std::size_t, std::int64_t> CostOf(const std::vector<Victim>& victims) {
   std::int64_t highest = 0;
   for (const Victim& victim : victims) {
@@ -38,8 +50,8 @@ std::tuple<std::size_t, std::int64_t> CostOf(const std::vector<Victim>& victims)
 
 }  // namespace
 
-// Once no flavor is left to be tried, in the order in which they were: of those that had the quota
-// and lacked the room. True if the workload waits for its victims: then the verdict is given.
+// Tries the flavors that had quota and lacked room, in the order of the search. True if the
+// workload waits for its victims: then its verdict is given.
 bool Cycle::MakeRoom(CycleEntry* entry) {
   const ClusterQueue& spec = *entry->queue->spec;
   if (room_.size() == 0 || entry->second_pass || entry->replaced != nullptr) return false;
@@ -47,21 +59,21 @@ bool Cycle::MakeRoom(CycleEntry* entry) {
   const auto last = Verdict(*entry, Reason::kNone, "", RequeueReason::kNoFit).last;
   const bool goes_on = last != nullptr && last->Pending();
   if (goes_on && spec.when_can_preempt == FungibilityPolicy::kTryNextFlavor) return false;
-  for (const ShortOfRoom& noted : entry->queue->short_of_room) {
+  for (const RoomShortage& noted : entry->queue->short_of_room) {
     if (noted.job->id != entry->job->id || noted.admission == nullptr) continue;
     if (noted.reason != Reason::kWaitingForCapacity || KnowsItsMachines(*noted.admission)) continue;
     const CycleFit* known = NotedFit(*entry, noted);
     if (known == nullptr) continue;
     const MemberRoom left = RoomLeft();
-    // Nobody is evicted while room is on its way already. Who did not make it keeps nobody waiting
-    // for it: the end of others may take for ever.
+    // Enough room is being freed already, so nobody is evicted. Only the workload whose victims
+    // free it keeps it from others.
     const std::size_t coming = known->fit->Pick(left, entry->job->uid, input_.seed);
     if (coming != MemberFit::kNone) {
       if (!entry->rank.preemptor) return false;
       entry->machines = {};
       KeepFromOthers(*entry, ChargesOf(usage_.tree(), *noted.admission));
       KeepRoom(*known->fit, coming);
-      NotAdmitted verdict =
+      UnadmittedWorkload verdict =
           Verdict(*entry, Reason::kWaitingForPreemptedWorkloads, noted.message + kRoomIsComing,
                   RequeueReason::kPendingPreemption);
       verdict.last.reset();
@@ -73,9 +85,9 @@ bool Cycle::MakeRoom(CycleEntry* entry) {
   return false;
 }
 
-// As it was found to be short of room; null if its quota is gone since. Equal ones may have waited
-// for other cluster groups.
-const CycleFit* Cycle::NotedFit(const CycleEntry& entry, const ShortOfRoom& noted) {
+// The comparison with the members in which the shortage was found; null if the quota is gone since.
+// Workloads of the class that wait for other cluster groups have another one.
+const CycleFit* Cycle::NotedFit(const CycleEntry& entry, const RoomShortage& noted) {
   const PlacementAsk ask = AskOf(entry);
   const std::int64_t next_group =
       ask.placement == nullptr ? -1 : NextGroupAfter(ask.placement->policy, ask.waited_s);
@@ -92,7 +104,8 @@ const CycleFit* Cycle::NotedFit(const CycleEntry& entry, const ShortOfRoom& note
   return quota ? known->get() : nullptr;
 }
 
-bool Cycle::PreemptForRoom(CycleEntry* entry, const ShortOfRoom& noted, const CycleFit& known,
+// True if victims were found and the entry's verdict is given.
+bool Cycle::PreemptForRoom(CycleEntry* entry, const RoomShortage& noted, const CycleFit& known,
                            const MemberRoom& left) {
   const Charges wants = ChargesOf(usage_.tree(), *noted.admission);
   auto victims = VictimsFor(*entry, wants, known, left);
@@ -111,21 +124,21 @@ bool Cycle::PreemptForRoom(CycleEntry* entry, const ShortOfRoom& noted, const Cy
   return true;
 }
 
-// Until the end of the round, as quota is: victims leave one by one, and who takes what the first
-// one left would have to be evicted in turn.
+// Keeps room until the end of the round, as is done with quota. Victims leave one by one, and a
+// workload that took what the first one left would have to be evicted in turn.
 void Cycle::KeepRoom(const MemberFit& fit, std::size_t member) {
   if (!unreserved_) unreserved_ = room_;
   fit.Charge(&room_, member);
 }
 
+// Takes room for an admission.
 void Cycle::TakeRoom(const MemberFit& fit, std::size_t member) {
   fit.Charge(&room_, member);
   if (unreserved_) fit.Charge(&*unreserved_, member);
 }
 
-// On the member that its placement likes best of those where it helps; where none governs it, on
-// the one that it costs least. Only those who run there are looked at: whoever runs elsewhere is
-// of no use.
+// The victims on the member that the placement scores highest, of those where evictions help; on
+// the cheapest one if no placement governs the job.
 std::vector<Victim> Cycle::VictimsFor(const CycleEntry& entry, const Charges& wants,
                                       const CycleFit& known, const MemberRoom& left) {
   const std::int64_t highest = HighestVictim(entry);
@@ -138,7 +151,7 @@ std::vector<Victim> Cycle::VictimsFor(const CycleEntry& entry, const Charges& wa
       OrderMembers(room_, MemberDemandOf(*entry.job, known.admission.get(), &known.ask));
   std::vector<Victim> best;
   for (const std::string& member : order.members) {
-    const Standing* on = StandingOn(member);
+    const MemberHolders* on = StandingOn(member);
     if (on == nullptr) continue;
     const auto above = on->freed.upper_bound(highest);
     if (above == on->freed.begin()) continue;
@@ -159,14 +172,16 @@ std::vector<Victim> Cycle::VictimsFor(const CycleEntry& entry, const Charges& wa
   return best;
 }
 
-// Of other queues too, but not with fair sharing: shares tell who may have quota, not who may have
-// a member, and a borrower that is evicted for room alone may win it back for ever.
+// True if holders of other queues may be evicted for room. Not under fair sharing: shares decide
+// who may have quota, not who may have a member, and a borrower that is evicted for room alone
+// might win it back for ever.
 bool Cycle::ReclaimsRoom(const CycleEntry& entry) const {
   return !settings_.fair_sharing &&
          entry.queue->spec->preemption.reclaim_within_cohort != PreemptionPolicy::kNever;
 }
 
-Holders Cycle::Evictable(const CycleEntry& entry, const Standing& on) const {
+// The holders of the member that are candidates at all.
+Holders Cycle::Evictable(const CycleEntry& entry, const MemberHolders& on) const {
   if (ReclaimsRoom(entry)) return on.holders;
   static const Holders kNobody;
   Holders own = Holders::Over(kNobody);
@@ -175,7 +190,7 @@ Holders Cycle::Evictable(const CycleEntry& entry, const Standing& on) const {
   return own;
 }
 
-// The highest priority that it may evict.
+// The highest priority that the entry may evict for room.
 std::int64_t Cycle::HighestVictim(const CycleEntry& entry) const {
   const QueuePreemption& policy = entry.queue->spec->preemption;
   const std::int64_t own = HighestEvictable(entry.preemptor, policy.within_cluster_queue);
@@ -183,17 +198,19 @@ std::int64_t Cycle::HighestVictim(const CycleEntry& entry) const {
   return std::max(own, HighestEvictable(entry.preemptor, policy.reclaim_within_cohort));
 }
 
-// False if it is plain that there are none: most that wait are no more important than who runs.
+// A quick test that may be wrong only in saying true: most waiting workloads have no higher
+// priority than the holders.
 bool Cycle::HasCandidates(const CycleEntry& entry, std::int64_t highest) const {
   const NodeIndex queue = entry.queue->node;
   if (ReclaimsRoom(entry) && usage_.tree().node(queue).parent >= 0) return true;
   const HolderSet& own = HoldersBefore().Of(queue);
-  const auto first = own.lower_bound(HolderOrder::Standing{});
+  const auto first = own.lower_bound(HolderOrder::FirstNotEvicted{});
   return first != own.end() && (*first)->priority <= highest;
 }
 
-// Whether its machines could hold it with all of these gone: a search asks after each one.
-bool Cycle::MachinesAfter(const Standing& on, std::int64_t highest, RoomProbe* probe) {
+// True if the member's machines could hold the entry with all candidates gone. A search would ask
+// after each victim, so this is asked once before.
+bool Cycle::MachinesAfter(const MemberHolders& on, std::int64_t highest, RoomProbe* probe) {
   for (const HolderPtr& holder : on.all) {
     if (holder->priority <= highest) probe->Remove(*holder);
   }
@@ -202,8 +219,9 @@ bool Cycle::MachinesAfter(const Standing& on, std::int64_t highest, RoomProbe* p
   return fits;
 }
 
-// Who stays on a member, but for whom this plan has sent away. Null: nobody.
-const Cycle::Standing* Cycle::StandingOn(const std::string& member) {
+// The holders on a member that nobody has evicted; victims of this round are left out. Null if
+// there are none. Computed at the first call of a plan, then kept up to date with preempted_.
+const Cycle::MemberHolders* Cycle::StandingOn(const std::string& member) {
   static const Holders kNobody;
   if (!standing_) {
     standing_.emplace();
@@ -211,7 +229,7 @@ const Cycle::Standing* Cycle::StandingOn(const std::string& member) {
     const auto& tree = usage_.tree();
     for (NodeIndex queue = 0; queue < static_cast<NodeIndex>(tree.node_count()); ++queue) {
       const HolderSet& of = holders.Of(queue);
-      for (auto at = of.lower_bound(HolderOrder::Standing{}); at != of.end(); ++at) {
+      for (auto at = of.lower_bound(HolderOrder::FirstNotEvicted{}); at != of.end(); ++at) {
         const HolderPtr& holder = *at;
         if (holder->job->cluster.empty() || is_preempted_.contains(holder->id)) continue;
         const auto [on, fresh] = standing_->try_emplace(holder->job->cluster);
@@ -241,7 +259,7 @@ const Cycle::Standing* Cycle::StandingOn(const std::string& member) {
   return found == standing_->end() ? nullptr : &found->second;
 }
 
-// Without all that are on their way out.
+// The usage without all holders that are being stopped.
 Usage Cycle::UsageLeft() {
   Usage usage = without_victims_ ? *without_victims_ : usage_;
   for (const auto& [cluster, on] : *leaving_) {

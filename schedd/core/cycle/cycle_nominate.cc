@@ -1,4 +1,14 @@
-// Cycle: nomination, on the state at the start of a round (rules A19, A20).
+// Cycle: nomination of heads and second passes on the state at the start of a round (rules A19,
+// A20).
+//
+// A head whose gates are open first gets the quick walk of its class's flavor plan
+// (FlavorPlan::Choose); most heads that fit are decided by it. Otherwise the complete search runs
+// (Search): all pods, then victims if the flavors need room, then, if nothing fits, partial
+// admission by binary search. If quota alone chose the victims, MoveVictims looks whether their
+// room is of use on some member (rule P15).
+//
+// A search goes on behind the flavor where the last one ended (ResumeFrom). Victims come from the
+// holders of earlier rounds: no entry evicts what its own round admits, as in Kueue.
 #include <algorithm>
 
 #include "schedd/core/cycle/cycle_impl.h"
@@ -9,7 +19,7 @@
 namespace muster::core {
 namespace {
 
-// What is charged beyond what a second pass holds already.
+// The part of the charges that a second pass does not hold yet.
 Charges Beyond(Charges all, const Charges& held) {
   for (Charge& charge : all) {
     const auto has = std::find_if(held.begin(), held.end(),
@@ -35,6 +45,7 @@ void Cycle::NominateHead(CycleQueue* queue) {
     queue->searched_whole = true;
     ForgetRoom(queue, *job);
   }
+  // Slices charge a difference, and explain needs the attempts: neither can use the quick walk.
   const bool plain = StateOf(*job).replaces_slice.empty() && !input_.keep_assignments;
   if (plain) {
     const QuickVerdict quick =
@@ -52,6 +63,7 @@ void Cycle::NominateHead(CycleQueue* queue) {
   entries_.push_back(std::move(entry));
 }
 
+// A second pass has a class of its own: its demand is that of its reservation.
 void Cycle::NominateSecondPass(const JobPtr& job) {
   ++plan_.heads_evaluated;
   CycleQueue* queue = QueueOf(job->cluster_queue);
@@ -68,10 +80,10 @@ void Cycle::NominateSecondPass(const JobPtr& job) {
   entries_.push_back(std::move(entry));
 }
 
-// What keeps a workload out before any quota is looked at.
+// True if a gate keeps the workload out (rule A19); then its verdict is given.
 bool Cycle::Closed(CycleQueue* queue, const CycleClass* of, const JobPtr& job, bool second_pass) {
   const AdmissionState& state = StateOf(*job);
-  NotAdmitted verdict;
+  UnadmittedWorkload verdict;
   verdict.job = job;
   verdict.second_pass = second_pass;
   if (AnyCheckIn(*job, CheckState::kRetry) || AnyCheckIn(*job, CheckState::kRejected)) {
@@ -106,8 +118,9 @@ CycleEntry Cycle::MakeEntry(CycleQueue* queue, CycleClass* of, const JobPtr& job
   return entry;
 }
 
-// Where its flavor search goes on: it is forgotten once the queue may allocate more, but not in the
-// very next cycle (gate FlavorFungibilityPreserveScanProgress; rule A20).
+// Where the head's flavor search goes on; null: at the first flavor. The place is forgotten once
+// the queue may allocate more, but not in the very next cycle (gate
+// FlavorFungibilityPreserveScanProgress, rule A20).
 LastAssignmentPtr Cycle::ResumeFrom(const CycleQueue& queue, const JobPtr& job) const {
   LastAssignmentPtr last;
   if (queue.tried) {
@@ -120,13 +133,13 @@ LastAssignmentPtr Cycle::ResumeFrom(const CycleQueue& queue, const JobPtr& job) 
   return !fresh && queue.heads->generation > last->generation ? nullptr : last;
 }
 
-// At the start of the plan.
+// The holders at the start of the plan.
 const Holders& Cycle::HoldersBefore() const {
   static const Holders kNone;
   return snapshot_.holders != nullptr ? *snapshot_.holders : kNone;
 }
 
-// Whom this round admits nobody evicts in it, as in one of Kueue's cycles.
+// The holders at the start of the round. Workloads that this round admits are not among them.
 const Holders& Cycle::HoldersNow() {
   if (admitted_before_ == 0) return HoldersBefore();
   if (!overlay_) overlay_ = Holders::Over(HoldersBefore());
@@ -134,6 +147,7 @@ const Holders& Cycle::HoldersNow() {
   return *overlay_;
 }
 
+// The running slice that an elastic job's entry replaces (rule A55); null if none.
 HolderPtr Cycle::ReplacedSlice(const CycleEntry& entry) const {
   const std::string& key = StateOf(*entry.job).replaces_slice;
   if (key.empty() || !settings_.elastic_jobs || snapshot_.holders == nullptr) return nullptr;
@@ -150,7 +164,7 @@ void Cycle::Assign(CycleEntry* entry) {
   Search(entry, &request, HoldersNow());
 }
 
-// The whole search: all pods, then victims, then fewer pods.
+// The complete search: all pods, then victims, then fewer pods.
 void Cycle::Search(CycleEntry* entry, AssignRequest* request, const Holders& holders) {
   VictimSearch search(settings_, holders, &usage_, snapshot_.local_usages.get());
   request->oracle = &search;
@@ -178,7 +192,7 @@ void Cycle::Search(CycleEntry* entry, AssignRequest* request, const Holders& hol
   if (entry->mode == FlavorMode::kPreempt) PlacePreempting(entry, *request);
 }
 
-// One assignment; true if it fits, now or after evictions.
+// One assignment with its victims. True if it fits, now or after evictions.
 bool Cycle::Try(CycleEntry* entry, const AssignRequest& request, VictimSearch* search,
                 std::span<const std::int32_t> counts) {
   AssignRequest one = request;
@@ -194,6 +208,7 @@ bool Cycle::Try(CycleEntry* entry, const AssignRequest& request, VictimSearch* s
   const Charges wanted =
       TotalRequests(usage_.tree(), entry->of->plan->demand(), assignment, one.replaced);
   const auto contested = assignment.Contested(usage_.tree());
+  // The flavor search may have searched for exactly these victims already.
   const auto* known = asks.empty() ? search->Simulated(wanted, contested) : nullptr;
   entry->victims = known != nullptr ? *known
                                     : search->Find(entry->preemptor, wanted, contested,
@@ -206,6 +221,7 @@ bool Cycle::Try(CycleEntry* entry, const AssignRequest& request, VictimSearch* s
   return !entry->victims.empty();
 }
 
+// The placements on machines that the assignment needs; notes errors and delays in a copy of it.
 std::vector<TopologyAsk> Cycle::AsksOf(CycleEntry* entry, const AssignRequest& request) {
   if (topology_.placer() == nullptr || !entry->of->plan->needs_topology()) return {};
   auto changed = std::make_shared<Assignment>(*entry->assignment);
@@ -215,8 +231,8 @@ std::vector<TopologyAsk> Cycle::AsksOf(CycleEntry* entry, const AssignRequest& r
   return asks;
 }
 
-// Where its pods would go once room is made: with its victims gone, or without victims as if nobody
-// else ran, which only keeps that room from others.
+// Places the pods of an entry in mode kPreempt: with its victims gone or, without victims, as if no
+// placed workload ran. The entry does not start; the machines are only kept from later entries.
 void Cycle::PlacePreempting(CycleEntry* entry, const AssignRequest& request) {
   const auto asks = AsksOf(entry, request);
   if (asks.empty() || (entry->second_pass && HasPodsOnUnhealthyNode(*entry->job))) return;
@@ -241,7 +257,7 @@ void Cycle::PlacePreempting(CycleEntry* entry, const AssignRequest& request) {
   TakeOver(entry);
 }
 
-// What follows from the entry's assignment.
+// Sets the fields of the entry that follow from its assignment.
 void Cycle::TakeOver(CycleEntry* entry) {
   const Assignment& assignment = *entry->assignment;
   entry->choice = nullptr;
@@ -251,7 +267,7 @@ void Cycle::TakeOver(CycleEntry* entry) {
   entry->admission.reset();
   entry->machines = {};
   if (entry->mode == FlavorMode::kNoFit) return;
-  // One that has to wait gets no admission; its machines are kept from others.
+  // An entry that has to wait needs an admission only to keep its machines from others.
   if (entry->mode == FlavorMode::kPreempt && !topology_.has_machines() && !entry->second_pass)
     return;
   entry->admission = assignment.ToAdmission(entry->queue->spec->name);

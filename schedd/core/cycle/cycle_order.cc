@@ -1,3 +1,11 @@
+// The order of a round (rules A21, A22).
+//
+// The tournament: each entrant's usage is added to its queue for a moment, and the share of every
+// node from the queue up to below the root is noted (Look). At each cohort the best of its
+// children's winners wins, judged at the child that it comes from; the winner at the root is
+// processed next. Then the usage may have changed in the winner's branch below the root and nowhere
+// else, so only the entrants of this branch are looked at again before the next call. Trees are
+// done one after another, in node order.
 #include "schedd/core/cycle/cycle_order.h"
 
 #include <algorithm>
@@ -6,6 +14,7 @@
 namespace muster::core {
 namespace {
 
+// Earlier queue timestamp, then earlier acceptance.
 std::tuple<WallTime, std::int64_t, std::int64_t> Arrival(const EntryRank& rank) {
   return {rank.queue_time, rank.sequence, rank.id};
 }
@@ -38,7 +47,7 @@ FairTournament::FairTournament(const AdmissionSettings& settings, Usage* usage,
   }
 }
 
-// The ancestor (or itself) whose parent is the root; the root if it has none.
+// The queue or its ancestor whose parent is the root; the root itself if the queue has no parent.
 NodeIndex FairTournament::BelowRoot(NodeIndex queue) const {
   const QuotaTree& tree = usage_->tree();
   NodeIndex at = queue;
@@ -48,12 +57,12 @@ NodeIndex FairTournament::BelowRoot(NodeIndex queue) const {
   return at;
 }
 
-// What the nodes from its queue up would look like with the entrant's usage added.
+// Notes share and borrowing of each node from the entrant's queue upwards, with its usage added.
 void FairTournament::Look(std::size_t entrant) {
   const Entrant& one = entrants_[entrant];
   const QuotaTree& tree = usage_->tree();
   for (const Charge& charge : one.adds) usage_->Add(one.queue, charge.pair, charge.amount);
-  Standings& standings = standings_[entrant];
+  NodeShares& standings = standings_[entrant];
   standings.clear();
   for (NodeIndex at = one.queue; tree.node(at).parent >= 0; at = tree.node(at).parent) {
     standings.push_back({at, {ShareOf(*usage_, at), BorrowsOn(*usage_, at, one.adds)}});
@@ -63,19 +72,20 @@ void FairTournament::Look(std::size_t entrant) {
   }
 }
 
-const FairTournament::Standing& FairTournament::At(std::size_t entrant, NodeIndex node) const {
-  const Standings& standings = standings_[entrant];
+const FairTournament::NodeShare& FairTournament::At(std::size_t entrant, NodeIndex node) const {
+  const NodeShares& standings = standings_[entrant];
   return std::find_if(standings.begin(), standings.end(),
                       [&](const auto& entry) { return entry.first == node; })
       ->second;
 }
 
+// True if entrant `a`, seen at node `at_a`, beats `b`, seen at `at_b` (rule A22).
 bool FairTournament::Better(std::size_t a, NodeIndex at_a, std::size_t b, NodeIndex at_b) const {
   const EntryRank& x = *entrants_[a].rank;
   const EntryRank& y = *entrants_[b].rank;
   if (settings_.prioritize_preemptors && x.preemptor != y.preemptor) return x.preemptor;
-  const Standing& of_a = At(a, at_a);
-  const Standing& of_b = At(b, at_b);
+  const NodeShare& of_a = At(a, at_a);
+  const NodeShare& of_b = At(b, at_b);
   if (settings_.fair_prioritize_non_borrowing && of_a.borrowing != of_b.borrowing) {
     return of_b.borrowing;
   }
@@ -87,7 +97,7 @@ bool FairTournament::Better(std::size_t a, NodeIndex at_a, std::size_t b, NodeIn
   return Arrival(x) < Arrival(y);
 }
 
-// The best of a cohort's entrants, judged at its children; -1 if it has none left.
+// The best entrant below a cohort, judged at the cohort's children; -1 if none is left.
 std::ptrdiff_t FairTournament::Winner(NodeIndex cohort) const {
   const QuotaTree& tree = usage_->tree();
   std::ptrdiff_t best = -1;
@@ -110,6 +120,7 @@ std::size_t FairTournament::Next() {
   while (of_queue_[Pos(next_queue_)] < 0) ++next_queue_;
   auto winner = static_cast<std::size_t>(of_queue_[Pos(next_queue_)]);
   const NodeIndex root = tree.node(next_queue_).root;
+  // A queue without cohort needs no tournament.
   if (root != next_queue_) {
     for (std::size_t i = 0; i < entrants_.size(); ++i) {
       const NodeIndex queue = entrants_[i].queue;
@@ -120,7 +131,7 @@ std::size_t FairTournament::Next() {
     winner = static_cast<std::size_t>(Winner(root));
   }
   const NodeIndex queue = entrants_[winner].queue;
-  // Standings are taken below the root, so only entrants of the winner's branch can see a change.
+  // Shares are taken below the root, so only those of the winner's branch can change.
   const NodeIndex branch = BelowRoot(queue);
   if (branch != queue) {
     for (std::size_t i = 0; i < entrants_.size(); ++i) {

@@ -1,5 +1,18 @@
-// Cycle: processing one entry against what the earlier ones of its round took (rule A23; the
-// letters are its steps).
+// Cycle: processing one entry against what the earlier entries of its round took (rule A23; the
+// letters in Process are its steps).
+//
+// An entry was nominated on the state at the start of the round. By its turn, earlier entries may
+// have taken its quota, its machines or its victims. If its victims are taken, or quota fits and
+// machines do not, the assignment is made anew (Refresh), limited to the flavors of the nomination.
+// All checks count as gone the victims of earlier entries and its own (Fits), because that is the
+// state in which the entry will start.
+//
+// The usage and the holders without the round's victims are kept beside the others
+// (without_victims_, left_), so an entry costs its own victims and not those of all entries.
+//
+// An entry that waits keeps its requests as used until the end of the round (rule A24): otherwise
+// smaller workloads behind it would take the room in every cycle. An entry with victims gets
+// nothing yet: they are marked, and it competes again when they are gone.
 #include <algorithm>
 
 #include "schedd/core/cycle/cycle_impl.h"
@@ -26,7 +39,7 @@ void Discharge(Usage* usage, const Holder& holder) {
     usage->Remove(holder.queue, charge.pair, charge.amount);
 }
 
-// Position of a flavor in the queue's order; the end if the queue has no such flavor.
+// Position of a flavor in the queue's order; the end if the queue does not have it.
 std::size_t PositionOf(const ClusterQueue& queue, const std::string& flavor) {
   std::size_t position = 0;
   for (const auto& group : queue.resource_groups) {
@@ -38,7 +51,8 @@ std::size_t PositionOf(const ClusterQueue& queue, const std::string& flavor) {
   return position;
 }
 
-// Position, in the queue's order of flavors, of the first that a variant may have; the end if none.
+// Position, in the queue's order of flavors, of the first flavor that a variant may have; the end
+// if none.
 std::size_t Favor(const ClusterQueue& queue, const JobRecord& variant) {
   std::size_t position = 0;
   const auto& allowed = StateOf(variant).allowed_flavors;
@@ -81,8 +95,8 @@ void Cycle::Process(CycleEntry* entry) {
   if (entry->mode == FlavorMode::kPreempt && WaitsForGate(*entry)) return;  // f
   if (entry->deferred) {                                                    // g
     KeepFromOthers(*entry, entry->Adds());
-    NotAdmitted verdict = Verdict(*entry, Reason::kWaitingForPreemptedWorkloads, kDeferredFit,
-                                  RequeueReason::kPendingPreemption);
+    UnadmittedWorkload verdict = Verdict(*entry, Reason::kWaitingForPreemptedWorkloads,
+                                         kDeferredFit, RequeueReason::kPendingPreemption);
     verdict.last.reset();
     Wait(entry->queue, std::move(verdict));
     return;
@@ -105,23 +119,24 @@ void Cycle::Process(CycleEntry* entry) {
   }
 }
 
-// True if it may not evict anybody yet: then the verdict is given.
+// True if a preemption gate forbids the entry to evict (rule A56); then its verdict is given.
 bool Cycle::WaitsForGate(const CycleEntry& entry) {
   if (!PreemptionIsGated(*entry.job, settings_)) return false;
-  NotAdmitted verdict =
+  UnadmittedWorkload verdict =
       Verdict(entry, Reason::kAdmissionGated, kGatedText, RequeueReason::kPreemptionGated);
   verdict.preemption_gated = true;
   Wait(entry.queue, std::move(verdict));
   return true;
 }
 
+// True if an earlier entry of the round has chosen one of its victims.
 bool Cycle::Overlaps(const CycleEntry& entry) const {
   return std::any_of(entry.victims.begin(), entry.victims.end(), [this](const Victim& victim) {
     return is_preempted_.contains(victim.holder->id);
   });
 }
 
-// With all victims so far and its own gone.
+// Whether quota and machines hold the entry once all victims of the round and its own are gone.
 Cycle::Fit Cycle::Fits(const CycleEntry& entry) {
   std::vector<const Holder*> own;
   for (const Victim& victim : entry.victims) {
@@ -142,6 +157,7 @@ Cycle::Fit Cycle::Fits(const CycleEntry& entry) {
   return fit;
 }
 
+// `own`: the entry's victims that are not among the round's victims yet.
 bool Cycle::MachinesFit(const CycleEntry& entry, const std::vector<const Holder*>& own) {
   TopologyUsage* machines = topology_.usage();
   const auto release = [&](const Holder& holder) {
@@ -158,6 +174,7 @@ bool Cycle::MachinesFit(const CycleEntry& entry, const std::vector<const Holder*
   return fits;
 }
 
+// Visits the round's victims; none without machines, because then no caller needs them.
 template <class Visit>
 void Cycle::ForEachPreempted(const Visit& visit) const {
   if (topology_.has_machines()) {
@@ -165,7 +182,7 @@ void Cycle::ForEachPreempted(const Visit& visit) const {
   }
 }
 
-// HoldersNow without the victims so far.
+// HoldersNow without the victims of the round.
 const Holders& Cycle::HoldersLeft() {
   if (!left_) left_ = Holders::Over(HoldersBefore());
   for (; left_admitted_ < admitted_before_; ++left_admitted_) left_->Put(admitted_[left_admitted_]);
@@ -174,6 +191,7 @@ const Holders& Cycle::HoldersLeft() {
   return *left_;
 }
 
+// Step b: makes the assignment anew if that may help.
 void Cycle::Refresh(CycleEntry* entry, Fit* fit) {
   *fit = Fits(*entry);
   if (Overlaps(*entry) && settings_.recompute_on_overlap) {
@@ -186,7 +204,8 @@ void Cycle::Refresh(CycleEntry* entry, Fit* fit) {
   *fit = Fits(*entry);
 }
 
-// Its victims are others' already: what would it need once those are gone?
+// Step b: the entry's victims were chosen by others. The search runs on the state without them; a
+// fit there is a deferred fit.
 void Cycle::RecomputeWithoutVictims(CycleEntry* entry) {
   ForEachPreempted([this](const Holder& holder) {
     topology_.usage()->Release(topology_.ChargesOf(*holder.job));
@@ -204,24 +223,26 @@ void Cycle::RecomputeWithoutVictims(CycleEntry* entry) {
       {entry->queue->spec->name, entry->deferred ? Result::kDeferredFit : nobody_else});
 }
 
-// From the first flavor on, but only the flavors of the nomination.
+// Searches from the first flavor on, but only the flavors of the nomination.
 void Cycle::Recompute(CycleEntry* entry, const Holders& holders) {
   if (entry->assignment == nullptr) return;
   const FlavorPins pins = PinsOf(*entry->assignment);
-  entry->counts.clear();  // with all its pods first, if it was nominated with fewer
+  // The search begins with all pods again, even if the nomination had fewer.
+  entry->counts.clear();
   AssignRequest request;
   request.pins = &pins;
   Search(entry, &request, holders);
 }
 
-// a: its sibling for a better flavor runs. A sibling for a worse one is returned: it has to leave.
+// Step a (rule A57): true if a sibling on a better flavor is admitted. A sibling on a worse flavor
+// is returned in `less_favorable`: it is evicted for this entry.
 bool Cycle::VariantIsDone(CycleEntry* entry, HolderPtr* less_favorable) const {
   const AdmissionState& state = StateOf(*entry->job);
   if (!settings_.concurrent_admission || state.concurrent_parent.empty() || entry->second_pass ||
       snapshot_.holders == nullptr) {
     return false;
   }
-  // One of an earlier round of this plan: the next plan sees it as admitted, or not.
+  // A sibling that this plan admits counts as better; the next plan sees it as a holder.
   for (const HolderPtr& holder : admitted_) {
     if (StateOf(*holder->job).concurrent_parent == state.concurrent_parent) return true;
   }
@@ -237,7 +258,8 @@ bool Cycle::VariantIsDone(CycleEntry* entry, HolderPtr* less_favorable) const {
   return false;
 }
 
-// c: no other machine for a failed one; waiting for it would hold the quota in vain.
+// Step c: a second pass that finds no other machine is evicted (fail fast), because waiting would
+// hold its quota in vain.
 bool Cycle::ReplaceNodeFailed(CycleEntry* entry) {
   if (!entry->second_pass || entry->mode == FlavorMode::kFit ||
       !HasPodsOnUnhealthyNode(*entry->job) || !settings_.tas_failed_node_replacement ||
@@ -252,6 +274,7 @@ bool Cycle::ReplaceNodeFailed(CycleEntry* entry) {
   return true;
 }
 
+// Charges an admitted entry.
 void Cycle::Take(const CycleEntry& entry) {
   for (const Charge& charge : entry.Adds()) {
     Add(entry.queue->node, charge);
@@ -260,18 +283,20 @@ void Cycle::Take(const CycleEntry& entry) {
   topology_.usage()->Charge(entry.machines);
 }
 
+// Charges both usages: with and without the round's victims.
 void Cycle::Add(NodeIndex queue, const Charge& charge) {
   usage_.Add(queue, charge.pair, charge.amount);
   if (without_victims_) without_victims_->Add(queue, charge.pair, charge.amount);
 }
 
-// e: what it waits for is kept from later entries, unless its queue can always take it back.
+// Step e: keeps what the entry waits for from later entries, unless its queue can always take it
+// back (rule A24).
 void Cycle::Reserve(const CycleEntry& entry) {
   if (entry.queue->spec->preemption.reclaim_within_cohort == PreemptionPolicy::kAny) return;
   KeepFromOthers(entry, ResourcesToReserve(usage_, entry.queue->node, *entry.assignment));
 }
 
-// Until the end of the round.
+// Keeps charges and machines until the end of the round.
 void Cycle::KeepFromOthers(const CycleEntry& entry, std::span<const Charge> charges) {
   for (const Charge& charge : charges) Add(entry.queue->node, charge);
   topology_.usage()->Charge(entry.machines);
@@ -279,6 +304,8 @@ void Cycle::KeepFromOthers(const CycleEntry& entry, std::span<const Charge> char
   if (!entry.machines.empty()) reserved_machines_.push_back(entry.machines);
 }
 
+// Step k: marks the victims and keeps what the entry asks for. The entry goes back as the sticky
+// preemptor of its queue, and its flavor search starts over.
 void Cycle::Preempt(CycleEntry* entry, const std::string& why) {
   if (!without_victims_) without_victims_ = usage_;
   for (const Victim& victim : entry->victims) {
@@ -289,7 +316,8 @@ void Cycle::Preempt(CycleEntry* entry, const std::string& why) {
   KeepFromOthers(*entry, entry->Adds());
   const QuotaTree& tree = usage_.tree();
   for (const Victim& victim : entry->victims) {
-    if (victim.holder->evicted) continue;  // on its way out already
+    // Evicted by an earlier plan: it is being stopped already and is not listed again.
+    if (victim.holder->evicted) continue;
     Eviction eviction;
     eviction.victim = victim.holder->job;
     eviction.reason = Reason::kPreempted;
@@ -299,7 +327,7 @@ void Cycle::Preempt(CycleEntry* entry, const std::string& why) {
     eviction.victim_path = tree.Path(victim.holder->queue);
     Evict(std::move(eviction));
   }
-  NotAdmitted verdict = Verdict(
+  UnadmittedWorkload verdict = Verdict(
       *entry, Reason::kWaitingForPreemptedWorkloads,
       why + ". Pending the preemption of " + std::to_string(entry->victims.size()) + " workload(s)",
       RequeueReason::kPendingPreemption);
@@ -307,7 +335,7 @@ void Cycle::Preempt(CycleEntry* entry, const std::string& why) {
   Wait(entry->queue, std::move(verdict));
 }
 
-// A running sibling moves only to flavors up to the one that the queue's policy names (KEP-8691).
+// A running sibling moves only to flavors down to lastAcceptableFlavorName (KEP-8691).
 bool Cycle::MayMigrate(const CycleEntry& entry) const {
   const ClusterQueue& queue = *entry.queue->spec;
   if (!queue.concurrent_admission) return true;
@@ -315,6 +343,7 @@ bool Cycle::MayMigrate(const CycleEntry& entry) const {
   return last.empty() || Favor(queue, *entry.job) <= PositionOf(queue, last);
 }
 
+// Evicts the sibling on a worse flavor, so that this variant can start in its place (rule A57).
 void Cycle::Migrate(CycleEntry* entry, const HolderPtr& sibling) {
   if (!MayMigrate(*entry)) {
     KeepFromOthers(*entry, entry->Adds());
@@ -332,13 +361,14 @@ void Cycle::Migrate(CycleEntry* entry, const HolderPtr& sibling) {
     Evict(std::move(eviction));
   }
   const std::string message = entry->assignment != nullptr ? entry->assignment->Message() : "";
-  NotAdmitted verdict = Verdict(*entry, Reason::kWaitingForPreemptedWorkloads,
-                                message + ". Pending the migration of 1 workload(s)",
-                                RequeueReason::kPendingMigration);
+  UnadmittedWorkload verdict = Verdict(*entry, Reason::kWaitingForPreemptedWorkloads,
+                                       message + ". Pending the migration of 1 workload(s)",
+                                       RequeueReason::kPendingMigration);
   verdict.last.reset();
   Wait(entry->queue, std::move(verdict));
 }
 
+// Steps l and m. The new holder is not a candidate for evictions before the next round.
 void Cycle::Admit(CycleEntry* entry) {
   const WaitForPodsReady& pods_ready = settings_.pods_ready;
   if (pods_ready.enabled && pods_ready.block_admission && pods_not_ready_ && !entry->second_pass) {
@@ -347,7 +377,7 @@ void Cycle::Admit(CycleEntry* entry) {
                                RequeueReason::kFailedAfterNomination));
     return;
   }
-  core::Admit admit;
+  core::PlannedAdmission admit;
   if (!Place(entry, &admit)) return;
   Take(*entry);
   admit.job = entry->job;

@@ -1,5 +1,14 @@
-// Cycle: room on member clusters: where an entry runs, and whether evictions would make room for it
-// at all. Kueue knows no members; nobody is evicted for one that no member could hold afterwards.
+// Cycle: room on member clusters (rules P11 to P15): where an entry runs, and whether evictions
+// would make room for it at all. Kueue knows no members, so these rules are Muster's own:
+//
+//   - Quota is never reserved for a workload that no member can hold; it goes on with its next
+//     flavor and its message says both in the end.
+//   - Nobody is evicted, or moved to a better flavor, for a workload that no member could hold with
+//     the victims and all holders that are being stopped gone (RoomAfter, RoomToMove).
+//   - If the victims that quota alone would take leave no room on any member, those are searched
+//     for that do (MoveVictims).
+//   - A variant does not move onto quota that a workload before it in its queue has and only lacks
+//     the room for, because that one would evict it again (Yields).
 #include <algorithm>
 
 #include "schedd/core/cycle/cycle_impl.h"
@@ -14,8 +23,8 @@ constexpr const char* kYields =
 
 }  // namespace
 
-// On a member cluster. False if none has the room: then the verdict is given.
-bool Cycle::Place(CycleEntry* entry, core::Admit* admit) {
+// Chooses the member and takes its room. False if no member has room; then the verdict is given.
+bool Cycle::Place(CycleEntry* entry, core::PlannedAdmission* admit) {
   if (room_.size() == 0 || (entry->second_pass && !entry->job->cluster.empty())) {
     admit->cluster = entry->job->cluster;
     return true;
@@ -27,7 +36,7 @@ bool Cycle::Place(CycleEntry* entry, core::Admit* admit) {
                                  ? known.fit->Pick(room_, entry->job->uid, input_.seed, &score)
                                  : known.fit->PickNamed(room_, MachinesOn(*entry), &score);
   if (member == MemberFit::kNone) {
-    // Another flavor may be served by another member.
+    // Another flavor may be on another member, so the search is to go on behind this one.
     TraceScan(entry);
     NoteRoom(*entry, known.fit->Refusal(room_));
     if (!MakeRoom(entry)) WaitForRoom(entry);
@@ -44,8 +53,8 @@ bool Cycle::Place(CycleEntry* entry, core::Admit* admit) {
   return true;
 }
 
-// A larger slice runs where the one runs that it replaces, which needs room for the pods that come
-// to it alone.
+// A larger slice stays on the member of the slice that it replaces, and needs room for the
+// additional pods alone.
 bool Cycle::GrowInPlace(CycleEntry* entry, std::string* cluster) {
   const JobRecord& replaced = *entry->replaced->job;
   const Admission beyond = PodsBeyond(*entry->admission, *replaced.admission);
@@ -67,7 +76,8 @@ bool Cycle::GrowInPlace(CycleEntry* entry, std::string* cluster) {
   return true;
 }
 
-// Those of a class ask for the same, but for the cluster groups that are open to them.
+// The comparison of the entry's admission with the members, shared by the workloads of its class
+// that may use the same cluster groups.
 const CycleFit& Cycle::FitOf(const CycleEntry& entry) {
   auto& known = entry.of->fits;
   PlacementAsk ask = AskOf(entry);
@@ -92,7 +102,7 @@ PlacementAsk Cycle::AskOf(const CycleEntry& entry) const {
   return core::AskOf(config_, settings_, *entry.job, snapshot_.now);
 }
 
-// `ask` must outlive what is made of it.
+// `ask` must outlive everything that is made of the demand.
 PlacementDemand Cycle::MemberDemandOf(const JobRecord& job, const Admission* admission,
                                       const PlacementAsk* ask) {
   PlacementDemand demand;
@@ -107,13 +117,14 @@ PlacementDemand Cycle::MemberDemandOf(const JobRecord& job, const Admission* adm
   return demand;
 }
 
-// The member whose machines were found for its pods.
+// The member whose machines were found for the entry's pods.
 std::string Cycle::MachinesOn(const CycleEntry& entry) const {
   const bool found = entry.assignment != nullptr && !entry.assignment->cluster.empty();
   return found ? entry.assignment->cluster : topology_.ClusterOf(*entry.job, *entry.admission);
 }
 
-// Where its pods may look for machines. Null: on any member, by name.
+// The members on which the placer may look for machines, best first; null: all, by name. The order
+// is kept while no workload is admitted, because a search asks for it many times.
 const MemberOrder* Cycle::MembersFor(const JobRecord& job) {
   if (order_ && order_of_ == job.id && order_after_ == plan_.admits.size()) return &*order_;
   bool kinds = false;
@@ -128,7 +139,8 @@ const MemberOrder* Cycle::MembersFor(const JobRecord& job) {
   return &*order_;
 }
 
-// Whatever is on its way out already is gone, whoever was evicted for it.
+// The room once all holders that are being stopped are gone, those evicted before and the round's
+// victims.
 MemberRoom Cycle::RoomLeft() {
   if (!leaving_) {
     leaving_.emplace();
@@ -137,8 +149,9 @@ MemberRoom Cycle::RoomLeft() {
     for (NodeIndex queue = 0; queue < static_cast<NodeIndex>(tree.node_count()); ++queue) {
       if (!tree.node(queue).is_cluster_queue) continue;
       for (const HolderPtr& holder : holders.Of(queue)) {
-        if (!holder->evicted) break;  // those come first
-        Leaving& on = (*leaving_)[holder->job->cluster];
+        // Evicted holders are first in the order.
+        if (!holder->evicted) break;
+        LeavingHolders& on = (*leaving_)[holder->job->cluster];
         AddAmounts(&on.amounts, AmountsOf(*holder));
         on.holders.push_back(holder);
       }
@@ -155,6 +168,7 @@ MemberRoom Cycle::RoomLeft() {
   return room;
 }
 
+// Gives the holder's room back: sums and pods on machines.
 void Cycle::Leave(const Holder& holder, MemberRoom* room) const {
   room->Release(holder.job->cluster, AmountsOf(holder));
   LeaveMachines(holder, room);
@@ -170,8 +184,8 @@ ResourceList Cycle::AmountsOf(const Holder& holder) const {
   return RequestsOf(*holder.job->pod_sets, ChargedAdmission(*holder.job, settings_).get());
 }
 
-// Quota alone may take victims where the room would be of no use: then those are taken that leave
-// room on a member, if there are such.
+// Replaces the victims by others that leave room on a member, if the entry's victims leave none and
+// there are others.
 void Cycle::MoveVictims(CycleEntry* entry, const FindVictims& find) {
   if (room_.size() == 0 || entry->second_pass || entry->replaced != nullptr) return;
   const AdmissionPtr admission = entry->assignment->ToAdmission(entry->queue->spec->name);
@@ -185,12 +199,13 @@ void Cycle::MoveVictims(CycleEntry* entry, const FindVictims& find) {
   if (!victims.empty()) entry->victims = std::move(victims);
 }
 
-// e: with its victims gone, and all that are on their way out. False if no member would have the
-// room even so: then the verdict is given.
+// True if some member has room with the entry's victims and all holders that are being stopped
+// gone. If not, the verdict is given.
 bool Cycle::RoomAfter(CycleEntry* entry) {
   if (room_.size() == 0 || entry->second_pass || entry->replaced != nullptr ||
       !entry->machines.empty()) {
-    return true;  // machines were looked at with the victims gone
+    // The search on machines has looked at members already.
+    return true;
   }
   MemberRoom room = RoomLeft();
   for (const Victim& victim : entry->victims) {
@@ -207,8 +222,9 @@ bool Cycle::RoomAfter(CycleEntry* entry) {
   return false;
 }
 
-// l: a variant takes the place of its less favorable sibling. Not onto quota that one before it
-// waits to use, which would evict it again. False if it stays: then the verdict is given.
+// True if a variant may take the place of its sibling on a worse flavor: some member has room with
+// the sibling gone, and the quota is not that of a workload before it. If not, the verdict is
+// given.
 bool Cycle::RoomToMove(CycleEntry* entry, const Holder& sibling) {
   if (room_.size() == 0) return true;
   MemberRoom room = RoomLeft();
@@ -227,11 +243,12 @@ bool Cycle::RoomToMove(CycleEntry* entry, const Holder& sibling) {
   return false;
 }
 
-// True if its quota is what some before it in the queue have and only lack the room for.
+// True if the entry's quota is what workloads before it in the queue have and only lack the room
+// for.
 bool Cycle::Yields(const CycleEntry& entry) {
   const NodeIndex queue = entry.queue->node;
   std::vector<Charges> of_others;
-  for (const ShortOfRoom& one : entry.queue->short_of_room) {
+  for (const RoomShortage& one : entry.queue->short_of_room) {
     if (one.admission != nullptr && Before(*one.job, *entry.job, settings_))
       of_others.push_back(ChargesOf(usage_.tree(), *one.admission));
   }
@@ -248,27 +265,29 @@ bool Cycle::Yields(const CycleEntry& entry) {
   return !fits;
 }
 
-// It is searched for anew, or admitted.
+// Drops the shortages of a workload that is searched anew, or admitted.
 void Cycle::ForgetRoom(CycleQueue* queue, const JobRecord& job) {
   std::erase_if(queue->short_of_room,
-                [&](const ShortOfRoom& one) { return one.job->id == job.id; });
+                [&](const RoomShortage& one) { return one.job->id == job.id; });
 }
 
-// What its search finds of other flavors does not hide that it is short of room alone.
+// Notes the shortage and gives the verdict.
 void Cycle::RefuseRoom(CycleEntry* entry, PlacementChoice refusal) {
   NoteRoom(*entry, std::move(refusal));
   WaitForRoom(entry);
 }
 
+// Remembers that the entry lacks room on this flavor; later flavors do not replace it in the
+// message.
 void Cycle::NoteRoom(const CycleEntry& entry, PlacementChoice refusal) {
   const bool has_quota = entry.mode == FlavorMode::kFit;
   entry.queue->short_of_room.push_back({entry.job, has_quota ? entry.admission : nullptr,
                                         refusal.reason, std::move(refusal.message)});
 }
 
-// For what was noted last.
+// Gives the verdict for the shortage that was noted last.
 void Cycle::WaitForRoom(CycleEntry* entry) {
-  const ShortOfRoom& noted = entry->queue->short_of_room.back();
+  const RoomShortage& noted = entry->queue->short_of_room.back();
   Wait(entry->queue, Verdict(*entry, noted.reason, noted.message, RequeueReason::kNoFit));
 }
 

@@ -1,3 +1,5 @@
+// The machines during one cycle. Charges of holders are cached, because a search for victims takes
+// and puts back the same holders many times.
 #include "schedd/core/cycle/cycle_topology.h"
 
 #include <algorithm>
@@ -28,6 +30,7 @@ const TopologyCharges& CycleTopology::ChargesOf(const JobRecord& holder) {
   return entry->second;
 }
 
+// A job that runs already is charged on its own member.
 TopologyCharges CycleTopology::NetChargesOf(const JobRecord& job, const Admission& admission,
                                             const JobRecord* held, const std::string& cluster) {
   if (!placer_) return {};
@@ -37,6 +40,7 @@ TopologyCharges CycleTopology::NetChargesOf(const JobRecord& job, const Admissio
   return NetCharges(all, ChargesOf(*held));
 }
 
+// The first open member on which all machines of the admission are free.
 std::string CycleTopology::ClusterOf(const JobRecord& job, const Admission& admission) const {
   if (!placer_) return "";
   const TopologyForest& forest = *usage_.forest();

@@ -1,5 +1,5 @@
-// CycleTopology: the machines as one cycle sees them: what is taken, where pods can go, and what
-// evicting holders would free (rules A32, A44). Not thread-safe; changes only its own copy.
+// CycleTopology: the machines during one cycle: what is taken, where pods can go, and what
+// evictions would free (rules A32, A44). Not thread-safe; changes only its own copy of the usage.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace muster::core {
 
 class CycleTopology {
  public:
-  /// `settings` must outlive it. Without a forest there are no machines: placer() is null.
+  /// `settings` must outlive it. Without a forest there are no machines, and placer() is null.
   CycleTopology(TopologyUsage usage, const AdmissionSettings& settings);
   CycleTopology(const CycleTopology&) = delete;
   CycleTopology& operator=(const CycleTopology&) = delete;
@@ -23,10 +23,10 @@ class CycleTopology {
   bool has_machines() const { return placer_.has_value(); }
   NodePlacer* placer() { return placer_ ? &*placer_ : nullptr; }
   TopologyUsage* usage() { return &usage_; }
-  /// What a holder takes of the machines; worked out once.
+  /// What a holder takes of the machines; computed once per holder.
   const TopologyCharges& ChargesOf(const JobRecord& holder);
-  /// What `admission` would take beyond what `held` (null: nothing) of the same job takes.
-  /// `cluster` is the member that its machines were found on; "": the first that has them.
+  /// What `admission` takes beyond what `held` (null: nothing) of the same job takes. `cluster`:
+  /// the member whose machines were found; the job's own member comes first if it has one.
   TopologyCharges NetChargesOf(const JobRecord& job, const Admission& admission,
                                const JobRecord* held, const std::string& cluster);
   /// The member cluster whose machines an admission names; "" if it names none.
@@ -35,13 +35,13 @@ class CycleTopology {
  private:
   TopologyUsage usage_;
   std::optional<NodePlacer> placer_;
-  std::unordered_map<JobId, TopologyCharges> charges_;  // looked up, never iterated
+  std::unordered_map<JobId, TopologyCharges> charges_;  // by holder; never iterated
 };
 
-/// Whether one workload's pods could be placed while victims come and go.
+/// Answers whether one workload's pods can be placed on machines while victims come and go.
 class CycleProbe final : public TopologyProbe {
  public:
-  /// All must outlive it.
+  /// All arguments must outlive it.
   CycleProbe(CycleTopology* topology, const JobRecord& job, std::span<const TopologyAsk> asks)
       : topology_(topology), job_(job), asks_(asks) {}
   void Remove(const Holder& holder) override;

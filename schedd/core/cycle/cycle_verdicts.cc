@@ -1,19 +1,22 @@
-// Cycle: what becomes of an entry that is not admitted, and evictions.
+// Cycle: the verdicts of entries that are not admitted, and evictions.
+//
+// Wait decides what happens to the head for the rest of the plan, as PendingQueues::Settle will do
+// after it (rule A15). A head that stays active waits in `waiting` and is tried again in each round
+// that something changed before. Any other one is done: its scheduling key, its class, or it alone
+// is skipped from now on, and the next head of the queue comes up.
 #include "schedd/core/cycle/cycle_impl.h"
 #include "schedd/core/queue/workload_class.h"
 
 namespace muster::core {
 
-// Keeps what its queue will do with it once the plan is taken over (PendingQueues::Settle).
-void Cycle::Wait(CycleQueue* queue, NotAdmitted verdict) {
+void Cycle::Wait(CycleQueue* queue, UnadmittedWorkload verdict) {
   if (verdict.second_pass) {
     plan_.not_admitted.push_back(std::move(verdict));
     return;
   }
   const bool pending = verdict.last != nullptr && verdict.last->Pending();
-  // A search that went on where an earlier one had ended starts over next time, on what others have
-  // left since; once one has gone from the first flavor to its end, the head has tried all there is
-  // until something changes.
+  // A resumed search that came to its end starts over next time, on what others have left since.
+  // A search that went from the first flavor to its end has tried all until something changes.
   const bool misfit = verdict.requeue == RequeueReason::kNoFit ||
                       verdict.requeue == RequeueReason::kPreemptionNoCandidates;
   if (misfit && !pending) AddWhatLacksRoom(*queue, &verdict);
@@ -44,15 +47,16 @@ void Cycle::Wait(CycleQueue* queue, NotAdmitted verdict) {
   plan_.not_admitted.push_back(std::move(verdict));
 }
 
-// Only a variant that would move asks.
+// Only queues with concurrent admission remember shortages of room: Yields asks for them.
 bool Cycle::RemembersRoom(const CycleQueue& queue) const {
   return settings_.concurrent_admission && queue.spec->concurrent_admission.has_value();
 }
 
-// It was short of room alone on a flavor before the last one that it tried: that comes first.
-void Cycle::AddWhatLacksRoom(const CycleQueue& queue, NotAdmitted* verdict) const {
+// The flavors on which the workload lacked nothing but room come first in its message, and give the
+// reason.
+void Cycle::AddWhatLacksRoom(const CycleQueue& queue, UnadmittedWorkload* verdict) const {
   std::string message;
-  for (const ShortOfRoom& one : queue.short_of_room) {
+  for (const RoomShortage& one : queue.short_of_room) {
     if (one.job->id != verdict->job->id || one.reason == Reason::kNone) continue;
     if (verdict->short_of_room == nullptr && RemembersRoom(queue))
       verdict->short_of_room = one.admission;
@@ -63,9 +67,10 @@ void Cycle::AddWhatLacksRoom(const CycleQueue& queue, NotAdmitted* verdict) cons
   verdict->message = message + verdict->message;
 }
 
-NotAdmitted Cycle::Verdict(const CycleEntry& entry, Reason reason, std::string message,
-                           RequeueReason requeue) const {
-  NotAdmitted verdict;
+// The verdict, with the place where the flavor search is to go on.
+UnadmittedWorkload Cycle::Verdict(const CycleEntry& entry, Reason reason, std::string message,
+                                  RequeueReason requeue) const {
+  UnadmittedWorkload verdict;
   verdict.job = entry.job;
   verdict.reason = reason;
   verdict.message = std::move(message);
@@ -88,7 +93,7 @@ NotAdmitted Cycle::Verdict(const CycleEntry& entry, Reason reason, std::string m
   return verdict;
 }
 
-// One that fitted at first sight did so without a trace; where its search would go on is worked out
+// An entry that the quick walk decided has no trace. Where its search would go on is computed here,
 // only when it is needed.
 void Cycle::TraceScan(CycleEntry* entry) const {
   if (entry->choice == nullptr || entry->second_pass) return;
@@ -97,14 +102,16 @@ void Cycle::TraceScan(CycleEntry* entry) const {
   entry->assignment = entry->of->plan->Assign(nominated_on_, *entry->job, request);
 }
 
-// Another entry came first; it has its next turn at once.
+// The entry lost to an earlier one of its round; it goes back as active.
 void Cycle::Skip(CycleEntry* entry, Reason reason, const char* message) {
   TraceScan(entry);
-  NotAdmitted verdict = Verdict(*entry, reason, message, RequeueReason::kFailedAfterNomination);
+  UnadmittedWorkload verdict =
+      Verdict(*entry, reason, message, RequeueReason::kFailedAfterNomination);
   verdict.skipped_preemption = entry->mode == FlavorMode::kPreempt;
   Wait(entry->queue, std::move(verdict));
 }
 
+// Adds an eviction to the plan, each victim once.
 void Cycle::Evict(Eviction eviction) {
   if (!evicted_.insert(eviction.victim->id).second) return;
   progress_ = true;

@@ -1,3 +1,7 @@
+// CheckEvictions: re-derives from the policies alone that each eviction of a plan is allowed. It
+// shares no code with the search for victims: Allows states rule A35 a second time on purpose.
+// Whether the victims were necessary is not checked here; property tests compare plans with a naive
+// oracle.
 #include "schedd/core/cycle/eviction_check.h"
 
 #include <set>
@@ -7,7 +11,7 @@
 namespace muster::core {
 namespace {
 
-// What a policy says of one pair of workloads.
+// True if `policy` allows `preemptor` to evict `victim` (rule A35).
 bool Allows(PreemptionPolicy policy, const JobRecord& preemptor, const JobRecord& victim,
             const AdmissionSettings& settings) {
   const std::int64_t own = EffectivePriority(preemptor, settings);
@@ -26,6 +30,8 @@ bool Allows(PreemptionPolicy policy, const JobRecord& preemptor, const JobRecord
   return true;
 }
 
+// The victim must be in the preemptor's cohort tree, and the policy of the preemptor's queue must
+// allow it.
 std::string PreemptionProblem(const Snapshot& snapshot, const Eviction& eviction) {
   if (eviction.preemptor == nullptr) return "is preempted for nobody";
   const QuotaTree& tree = snapshot.usage.tree();
@@ -45,6 +51,7 @@ std::string PreemptionProblem(const Snapshot& snapshot, const Eviction& eviction
              : "is preempted although the policy of " + queue + " does not allow it";
 }
 
+// "" if the eviction is allowed for its reason.
 std::string Problem(const Snapshot& snapshot, const Eviction& eviction) {
   const JobRecord& victim = *eviction.victim;
   switch (eviction.reason) {
@@ -75,6 +82,7 @@ std::vector<std::string> CheckEvictions(const Snapshot& snapshot, const Plan& pl
     const auto say = [&](const std::string& what) {
       problems.push_back("job " + std::to_string(victim.id.value) + " " + what);
     };
+    // Admitted jobs are in the set as well, so this finds both mistakes.
     if (!gone.insert(victim.id).second) say("is evicted twice, or admitted by the same plan");
     if (snapshot.holders == nullptr || snapshot.holders->Find(victim.id) == nullptr) {
       say("is evicted and holds no quota");

@@ -1,4 +1,4 @@
-// The part of CheckPlan that looks at evictions.
+// The part of CheckPlan that checks evictions.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace muster::core {
 
-/// Sentences, one for each broken promise: victims hold quota, go once, are not what the same plan
-/// admits, and the policies of the preemptor's queue allow it (rules A35 to A41, A48, A55).
+/// One sentence for each broken promise: each victim holds quota, is evicted once, is not admitted
+/// by the same plan, and the policies of the preemptor's queue allow it (rules A35 to A41, A48,
+/// A57).
 std::vector<std::string> CheckEvictions(const Snapshot& snapshot, const Plan& plan);
 
 }  // namespace muster::core

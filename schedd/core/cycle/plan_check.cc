@@ -1,3 +1,9 @@
+// CheckPlan: an independent check of every plan before it is committed.
+//
+// The checker has its own copies of usage, machines and room, and charges the plan's admissions to
+// them one after another. Its rules are the simplest form of the promises: sums against limits,
+// labels against selectors. They are written down a second time on purpose, so that an error of the
+// planner is not repeated here. The cost is that of the plan's admissions, not of the snapshot.
 #include "schedd/core/cycle/plan_check.h"
 
 #include <algorithm>
@@ -18,6 +24,7 @@
 namespace muster::core {
 namespace {
 
+// True if the taint keeps no pods away, or some toleration tolerates it.
 bool Excuses(const std::vector<Toleration>& tolerations, const Taint& taint) {
   if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") return true;
   for (const auto& toleration : tolerations) {
@@ -26,7 +33,7 @@ bool Excuses(const std::vector<Toleration>& tolerations, const Taint& taint) {
   return false;
 }
 
-// Re-derives the promises of one plan, admission by admission, on its own copy of usage and room.
+// One check; Run is called once.
 class Checker {
  public:
   Checker(const Snapshot& snapshot, const Plan& plan)
@@ -45,6 +52,8 @@ class Checker {
     decided_.resize(snapshot.heads.size());
   }
 
+  // Admissions first, in the order of the plan, because each one is charged before the next is
+  // checked.
   std::vector<std::string> Run() {
     for (const auto& admit : plan_.admits) CheckAdmit(admit);
     for (const auto& waiting : plan_.not_admitted) {
@@ -60,16 +69,18 @@ class Checker {
   }
 
  private:
+  // A head of the snapshot: its queue, and its position there.
   struct Seat {
     std::size_t queue = 0, position = 0;
     bool taken = false;
   };
 
+  // Adds a sentence about a job.
   void Say(const JobRecord& job, const std::string& what) {
     problems_.push_back("job " + std::to_string(job.id.value) + " " + what);
   }
 
-  // False if the workload was decided already or was not shown.
+  // False if the workload was decided already or was no head of its queue.
   bool TakeSeat(const JobRecord& job, bool admitted) {
     const auto seat = seats_.find(job.id);
     if (seat == seats_.end() || seat->second.taken) return false;
@@ -78,8 +89,9 @@ class Checker {
     return snapshot_.heads[seat->second.queue].cluster_queue == job.cluster_queue;
   }
 
-  void CheckAdmit(const Admit& admit) {
+  void CheckAdmit(const PlannedAdmission& admit) {
     const JobRecord& job = *admit.job;
+    // Second passes are not among the heads.
     const bool known = admit.second_pass ? second_pass_.erase(job.id) > 0 : TakeSeat(job, true);
     if (!known) Say(job, "is admitted twice or was no head");
     if (!admit.admission || admit.admission->cluster_queue != job.cluster_queue) {
@@ -99,6 +111,7 @@ class Checker {
     CheckQuota(admit);
     CheckTopology(admit);
     const PlacementAsk ask = AskOf(*snapshot_.config, settings_, job, snapshot_.now);
+    // A larger slice must stay on its member and needs room for the additional pods only.
     if (admit.replaced != nullptr) {
       if (!snapshot_.clusters.empty() && admit.cluster != admit.replaced->cluster)
         Say(job, "grows away from where it runs");
@@ -111,7 +124,7 @@ class Checker {
     }
   }
 
-  // All pod sets whole, each with what it asks for.
+  // All pod sets with all their pods: or at least the minimum, with partial admission.
   void CheckGang(const JobRecord& job, const ClusterQueue& queue, const Admission& admission) {
     static const PodSets kNone;
     const PodSets& pod_sets = job.pod_sets ? *job.pod_sets : kNone;
@@ -124,10 +137,11 @@ class Checker {
     for (std::size_t i = 0; i < pod_sets.size(); ++i) {
       const auto& assigned = admission.pod_sets[i];
       const std::int32_t most = demand[i].count;
+      // Elastic jobs are not admitted with fewer pods (rule A34).
       const bool partial = settings_.partial_admission && !job.elastic;
       const std::int32_t least =
           partial ? std::min(most, pod_sets[i].min_count.value_or(most)) : most;
-      // A second pass keeps what it got.
+      // A second pass keeps the count that it was admitted with.
       const bool whole =
           assigned.count <= most && (assigned.count >= least || job.admission != nullptr);
       if (assigned.name != pod_sets[i].name || !whole) {
@@ -137,6 +151,8 @@ class Checker {
     }
   }
 
+  // Each resource that is asked for has a flavor and is charged with the right amount; one flavor
+  // per resource group.
   void CheckPodSet(const JobRecord& job, const ClusterQueue& queue, const PodSetDemand& demand,
                    const PodSetAssignment& assigned) {
     const PodSet& pod_set = *demand.pod_set;
@@ -144,6 +160,7 @@ class Checker {
     for (const auto& [resource, amount] : demand.per_pod) {
       if (resource != "pods") wanted[resource] = SaturatingMul(amount, assigned.count);
     }
+    // If a group covers `pods`, each pod counts one, whatever the template asks for.
     std::map<const ResourceGroup*, std::string> flavor_of;
     for (const auto& group : queue.resource_groups) {
       for (const auto& resource : group.covered_resources) {
@@ -175,12 +192,12 @@ class Checker {
   static bool Covers(const ClusterQueue& queue, const std::string& resource) {
     return std::any_of(queue.resource_groups.begin(), queue.resource_groups.end(),
                        [&](const ResourceGroup& group) {
-                         const auto& covered = group.covered_resources;
-                         return std::find(covered.begin(), covered.end(), resource) !=
-                                covered.end();
-                       });
+      const auto& covered = group.covered_resources;
+      return std::find(covered.begin(), covered.end(), resource) != covered.end();
+    });
   }
 
+  // The resource group with a quota for this flavor and resource; null if there is none.
   static const ResourceGroup* GroupWith(const ClusterQueue& queue, const std::string& flavor,
                                         const std::string& resource) {
     for (const auto& group : queue.resource_groups) {
@@ -194,6 +211,7 @@ class Checker {
     return nullptr;
   }
 
+  // Rule A28 once more: taints, selector, affinity.
   void CheckFlavor(const JobRecord& job, const std::string& name,
                    const SchedulingConstraints* constraints) {
     static const SchedulingConstraints kNone;
@@ -208,7 +226,7 @@ class Checker {
         Say(job, "does not tolerate a taint of flavor " + name);
       }
     }
-    // Only labels that the flavor has itself may refuse a pod.
+    // Only labels that the flavor itself has can keep a pod away.
     const LabelMap& labels = flavor->second.node_labels;
     for (const auto& [key, value] : pods.node_selector) {
       const auto label = labels.find(key);
@@ -216,6 +234,7 @@ class Checker {
         Say(job, "does not select flavor " + name);
       }
     }
+    // Terms are alternatives; an expression on a key that the flavor does not have always passes.
     bool any_term = !pods.has_required_affinity || pods.required_terms.empty();
     for (const auto& term : pods.required_terms) {
       bool all = true;
@@ -227,9 +246,9 @@ class Checker {
     if (!any_term) Say(job, "has no affinity to flavor " + name);
   }
 
-  // Charges the admission in place of what it takes over from; then no node that holds more than
-  // before may hold more than its limits permit.
-  void CheckQuota(const Admit& admit) {
+  // Charges the admission in place of what it replaces. Then each node that holds more than before
+  // must be within its limits.
+  void CheckQuota(const PlannedAdmission& admit) {
     const QuotaTree& tree = usage_.tree();
     const Usage before = usage_;
     if (admit.second_pass) usage_.Remove(*ChargedAdmission(*admit.job, settings_));
@@ -245,8 +264,8 @@ class Checker {
     }
   }
 
-  // All pods of a placed pod set stand somewhere, and every machine has the room.
-  void CheckTopology(const Admit& admit) {
+  // All pods of a placed pod set are on some machine, and every machine has the room.
+  void CheckTopology(const PlannedAdmission& admit) {
     const JobRecord& job = *admit.job;
     bool placed = false;
     for (const auto& pod_set : admit.admission->pod_sets) {
@@ -273,6 +292,8 @@ class Checker {
     return ChargesOn(*topology_.forest(), *job.pod_sets, admission, cluster);
   }
 
+  // A node may use its subtree quota and its borrowing limit; a root its subtree quota; no sum may
+  // saturate.
   void CheckNode(const JobRecord& job, NodeIndex at, FlavorResourceIndex pair) {
     const auto& node = usage_.tree().node(at);
     const auto index = static_cast<std::size_t>(pair);
@@ -291,8 +312,8 @@ class Checker {
     }
   }
 
-  // What its placement, or the job itself, says of the member as the snapshot shows it, with what
-  // the plan took before. Counts it.
+  // Checks the member against the kinds that it serves and the policy of the job's placement, with
+  // what the plan has taken before. Counts the job for spread constraints.
   void CheckPlacement(const JobRecord& job, const PlacementAsk& ask, const std::string& name) {
     const auto at = std::find_if(snapshot_.clusters.begin(), snapshot_.clusters.end(),
                                  [&](const ClusterView& one) { return one.member.name == name; });
@@ -302,6 +323,7 @@ class Checker {
         std::find(kinds->begin(), kinds->end(), KindOnMember(job)) == kinds->end())
       Say(job, "is placed on " + name + " that does not serve its kind");
     if (ask.empty()) return;
+    // The room with what the plan has taken so far, for placements that ask for available amounts.
     if (!room_) {
       room_.emplace(snapshot_.clusters);
       for (const auto& [member, amounts] : taken_) room_->Take(member, amounts);
@@ -314,7 +336,8 @@ class Checker {
     if (ask.placement != nullptr) ++placed_[{ask.placement->ns, ask.placement->name}][name];
   }
 
-  // `taints`: those of the member are for its pods to tolerate, not for a placement.
+  // Checks that the member is open and that flavors and room are there. `taints`: the job's pods
+  // must tolerate the member's taints, because no placement decides about them.
   void CheckCluster(const JobRecord& job, const Admission& admission, const std::string& name,
                     bool taints) {
     if (snapshot_.clusters.empty()) {
@@ -336,13 +359,15 @@ class Checker {
     TakeRoom(job, admission, member, &free_[at]);
   }
 
+  // The member has the labels of the flavors, and its taints are tolerated.
   void CheckMember(const JobRecord& job, const MemberCluster& member, const PodSet& pod_set,
                    const PodSetAssignment& assigned, bool taints) {
     std::vector<Toleration> tolerations;
     if (pod_set.constraints) tolerations = pod_set.constraints->tolerations;
     for (const auto& [resource, name] : assigned.flavors) {
       const auto flavor = snapshot_.config->flavors.find(name);
-      if (flavor == snapshot_.config->flavors.end()) continue;  // said by CheckFlavor
+      // CheckFlavor reports a missing flavor.
+      if (flavor == snapshot_.config->flavors.end()) continue;
       const auto& more = flavor->second.tolerations;
       tolerations.insert(tolerations.end(), more.begin(), more.end());
       for (const auto& [key, value] : flavor->second.node_labels) {
@@ -359,6 +384,8 @@ class Checker {
     }
   }
 
+  // Resources that the member does not declare are not limited for cpu and memory, and absent for
+  // all else.
   void TakeRoom(const JobRecord& job, const Admission& admission, const MemberCluster& member,
                 ResourceList* free) {
     if (!job.pod_sets) return;
@@ -367,6 +394,7 @@ class Checker {
     if (room_) room_->Take(member.name, total);
     for (const auto& [resource, amount] : total) {
       if (amount == 0) continue;
+      // cpu and memory are not limited on a member that does not declare them.
       bool declared = false;
       for (const auto& entry : member.allocatable) declared |= entry.resource == resource;
       if (!declared && (resource == "cpu" || resource == "memory")) continue;
@@ -376,7 +404,8 @@ class Checker {
     }
   }
 
-  // A StrictFIFO queue admits a prefix of its heads, those that a gate sets aside not counted.
+  // A StrictFIFO queue admits its heads from the front without a gap; heads with a closed gate are
+  // not counted.
   void CheckStrictOrder() {
     for (std::size_t q = 0; q < decided_.size(); ++q) {
       const auto& heads = snapshot_.heads[q];
@@ -400,13 +429,13 @@ class Checker {
   const Plan& plan_;
   Usage usage_;
   TopologyUsage topology_;
-  std::set<JobId> second_pass_;     // not decided yet
+  std::set<JobId> second_pass_;     // those not decided yet
   std::vector<ResourceList> free_;  // by cluster
-  std::optional<MemberRoom> room_;  // the same for policies; unset: none asked
+  std::optional<MemberRoom> room_;  // the same room for policies; unset: not needed yet
   std::vector<std::pair<std::string, ResourceList>> taken_;
   PlacedCounts placed_;
-  std::unordered_map<JobId, Seat> seats_;          // looked up, never iterated
-  std::vector<std::vector<std::size_t>> decided_;  // positions admitted, by queue
+  std::unordered_map<JobId, Seat> seats_;          // heads by job; never iterated
+  std::vector<std::vector<std::size_t>> decided_;  // by queue: positions of admitted heads
   std::vector<std::string> problems_;
 };
 

@@ -1,5 +1,5 @@
-// CheckPlan: re-derives every promise of a plan from its snapshot, sharing no code path with the
-// planner beyond QuotaTree and the gates. A violation is a CHECK in the engine, not a log line.
+// CheckPlan: re-derives every promise of a plan from its snapshot. It shares no code with the
+// planner beyond QuotaTree, the gates and the placement policy. A violation stops the daemon.
 #pragma once
 
 #include <string>
@@ -10,16 +10,13 @@
 
 namespace muster::core {
 
-/// Sentences, one for each broken promise; empty means sound. Checked: each workload admitted once
-/// and was a head; gang (every pod set whole); every requested resource has a flavor of one
-/// resource group of the queue; usage = requests x count; flavors eligible; no quota or limit of
-/// any node exceeded by the plan; all pods that are placed on machines stand where there is room;
-/// cluster exists, is eligible, has the room and is one that the job's placement lets it have;
-/// StrictFIFO order kept; every victim holds quota, is evicted once and may be by its queue's
-/// policies.
+/// One sentence for each broken promise; empty: the plan is sound. Checked: each workload was a
+/// head and is admitted once; every pod set is admitted whole; every requested resource has a
+/// flavor of one resource group of the queue; usage is requests x count; the flavors can host the
+/// pods; the plan takes no node above its quota and limits; pods that are placed on machines have
+/// the room there; the member exists, is eligible, has the room and is allowed by the job's
+/// placement; StrictFIFO order is kept; every victim holds quota, is evicted once, and the policies
+/// allow it.
 std::vector<std::string> CheckPlan(const Snapshot& snapshot, const Plan& plan);
-
-/// Recomputes usage from `admitted` and compares with `usage`; sentences for each difference.
-std::vector<std::string> UsageDifferences(const Usage& usage, const std::vector<JobPtr>& admitted);
 
 }  // namespace muster::core

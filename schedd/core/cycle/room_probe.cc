@@ -1,3 +1,6 @@
+// RoomProbe (rule P15). Sums are kept up to date holder by holder. Machines are packed anew for
+// each answer, because packing is greedy and cannot be undone, and only if some member declares its
+// machines. The answer is kept until a holder comes or goes.
 #include "schedd/core/cycle/room_probe.h"
 
 #include <utility>
@@ -5,6 +8,7 @@
 namespace muster::core {
 namespace {
 
+// True if some member declares its machines.
 bool KnowsAnyMachines(const MemberRoom& room) {
   for (std::size_t i = 0; i < room.size(); ++i) {
     if (room.KnowsMachines(i)) return true;
@@ -27,9 +31,10 @@ ResourceList RoomProbe::AmountsOf(const Holder& holder) const {
   return RequestsOf(*holder.job->pod_sets, charged_of_(holder).get());
 }
 
-// What runs elsewhere is of no use to the only member that may do.
+// A holder on another member does not help the only member that counts.
 void RoomProbe::Remove(const Holder& holder) {
-  if (holder.evicted) return;  // `room` is without it
+  // room_ is without evicted holders from the beginning.
+  if (holder.evicted) return;
   if (!member_.empty() && holder.job->cluster != member_) return;
   room_.Release(holder.job->cluster, AmountsOf(holder));
   removed_.emplace(holder.id, &holder);
@@ -47,6 +52,7 @@ bool RoomProbe::Fits() {
   return *fits_;
 }
 
+// Sums are up to date; machines are released in a copy.
 bool RoomProbe::Look() const {
   const auto pick = [this](const MemberRoom& room) {
     return member_.empty() ? fit_.Pick(room, {}, 0) : fit_.PickNamed(room, member_);

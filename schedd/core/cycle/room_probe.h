@@ -1,6 +1,5 @@
-// RoomProbe: whether some member would have the room for one demand while victims come and go, so
-// that a search for victims takes them where the room is needed (rule P15). Pure;
-// not thread-safe.
+// RoomProbe: whether some member has room for one demand while victims come and go, so that a
+// search for victims takes those whose room is needed (rule P15). Pure; not thread-safe.
 #pragma once
 
 #include <functional>
@@ -16,17 +15,17 @@ namespace muster::core {
 
 class RoomProbe final : public TopologyProbe {
  public:
-  /// The part of a holder's admission that counts.
+  /// Gives the part of a holder's admission that counts.
   using ChargedOf = std::function<AdmissionPtr(const Holder&)>;
 
-  /// `room` without those that are on their way out; `fit` must outlive it. `member` is the only
-  /// one that may do; "": any.
+  /// `room` must already be without the holders that were evicted before; `fit` must outlive the
+  /// probe. `member`: the only member that counts; "": any member.
   RoomProbe(MemberRoom room, const MemberFit& fit, ChargedOf charged_of, std::string member = "");
 
   void Remove(const Holder& holder) override;
   void Restore(const Holder& holder) override;
   bool Fits() override;
-  /// Fits with these gone.
+  /// Fits with these victims gone.
   bool FitsWithout(std::span<const Victim> victims);
 
  private:
@@ -37,8 +36,8 @@ class RoomProbe final : public TopologyProbe {
   const MemberFit& fit_;
   const ChargedOf charged_of_;
   const std::string member_;
-  const bool machines_;       // those of some member are told
-  std::optional<bool> fits_;  // unset: something has changed since it was looked at
+  const bool machines_;       // some member declares its machines
+  std::optional<bool> fits_;  // the last answer; unset: holders have come or gone since
   std::map<JobId, const Holder*> removed_;
 };
 

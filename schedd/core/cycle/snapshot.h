@@ -1,4 +1,4 @@
-// Snapshot: everything one Decide may look at. Immutable values; equal snapshots give equal plans.
+// Snapshot: all inputs of one Decide. Immutable values; equal snapshots give equal plans.
 #pragma once
 
 #include <memory>
@@ -21,17 +21,17 @@ struct Snapshot {
   ConfigPtr config;
   AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
   Usage usage;                             // bound to the QuotaTree of `config`
-  std::shared_ptr<const Holders> holders;  // what `usage` is made of; null: none that count
-  /// What placed pods take of the machines; without forest no flavor knows its machines.
+  std::shared_ptr<const Holders> holders;  // the holders that make up `usage`; null: none
+  /// What placed pods take of the machines; without a forest no flavor has known machines.
   TopologyUsage topology;
   std::vector<QueueHeads> heads;      // in queue-name order
-  std::vector<JobPtr> second_pass;    // due ones (SecondPassQueue), in order
+  std::vector<JobPtr> second_pass;    // those that are due (SecondPassQueue), in order
   std::vector<ClusterView> clusters;  // in name order; empty: no placement, everything fits
-  std::shared_ptr<const PlacedCounts> placed;            // null: none counts
+  std::shared_ptr<const PlacedCounts> placed;            // for spread constraints; null: none
   std::shared_ptr<const LocalQueueUsages> local_usages;  // null: no admission fair sharing
-  /// Some admitted workload has not all its pods ready (waitForPodsReady.blockAdmission).
+  /// Some admitted workload has pods that are not ready (waitForPodsReady.blockAdmission).
   bool pods_not_ready = false;
-  WallTime now;            // second resolution; what is admitted is reserved at it
+  WallTime now;            // in whole seconds; the time of this cycle's reservations
   std::int64_t cycle = 0;  // number of the next single-head cycle; grows by Plan::rounds
 };
 

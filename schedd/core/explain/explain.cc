@@ -1,3 +1,11 @@
+// Explain: one answer per state of a job, and the words that all parts use.
+//
+// No rule is written twice. The numbers are those of the flavor search (FlavorVerdict). The verdict
+// is what Decide says about the job alone. The victims under another policy or priority are those
+// that Decide evicts in a copy of the configuration in which that one key differs. The jobs whose
+// end would let it start are found by Decide with these holders taken out (Trial). Only the
+// sentences about priorities and policies are derived beside, with the predicates of the search.
+// All lists are bounded by limits::kExplain*.
 #include "schedd/core/explain/explain.h"
 
 #include <algorithm>
@@ -18,6 +26,7 @@ void ExplainHeld(const JobRecord& job, Explanation* explanation) {
   explanation->would_help.push_back("releasing it: muster release " + std::to_string(job.id.value));
 }
 
+// Times, exit code and attempts of a job that has ended.
 void ExplainEnded(const JobRecord& job, WallTime now, Explanation* explanation) {
   const std::string state(JobStateName(job.state));
   SetVerdict(explanation, job.reason, job.message.empty() ? "has ended: " + state : job.message);
@@ -56,9 +65,10 @@ std::string TimeText(WallTime at, WallTime now) {
   return FormatRfc3339(at) + (at > now ? " (in " + span + ")" : " (" + span + " ago)");
 }
 
+// The smaller unit is left out if it is 0.
 std::string SpanText(std::int64_t seconds) {
-  const auto two = [](std::int64_t large, const char* unit, std::int64_t small,
-                      const char* smaller) {
+  const auto two =
+      [](std::int64_t large, const char* unit, std::int64_t small, const char* smaller) {
     return std::to_string(large) + unit + (small > 0 ? std::to_string(small) + smaller : "");
   };
   if (seconds >= kDay) return two(seconds / kDay, "d", seconds % kDay / kHour, "h");
@@ -71,6 +81,7 @@ std::string MentionOf(const JobRecord& job) {
   return "job " + std::to_string(job.id.value) + " (" + job.ns + "/" + job.name + ")";
 }
 
+// "and" comes before the last name only if all names are shown.
 std::string MentionsOf(const std::vector<JobPtr>& jobs, std::size_t all) {
   const std::size_t shown = std::min(jobs.size(), limits::kExplainNames);
   std::string text;

@@ -1,3 +1,7 @@
+// Which ends would help (part of explain). Each candidate is released in a Trial and Decide is
+// asked again; that is exact, but costs a decision per holder, so the number of trials is limited.
+// If no single end is enough, holders are released one after another in the order of their ends
+// until the job fits, and then put back one by one where it still fits without them.
 #include "schedd/core/explain/explain_ends.h"
 
 #include <algorithm>
@@ -7,10 +11,12 @@
 #include "schedd/base/quantity.h"
 #include "schedd/core/explain/explain.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/eviction_lifecycle.h"
 
 namespace muster::core {
 namespace {
 
+// The second half of a sentence about a job: when it ends.
 std::string EndText(const JobRecord& job, WallTime now) {
   const auto latest = LatestEnd(job, now);
   if (IsTrue(job, "Evicted")) return "it is being stopped";
@@ -24,7 +30,8 @@ std::vector<JobPtr> JobsOf(const std::vector<HolderPtr>& holders) {
   return jobs;
 }
 
-// What must end together: all in order until it fits, less those without whom it still does.
+// The holders that must end together: all in order until the job fits, less those that are not
+// needed. Empty if it never fits. Restores the trial.
 std::vector<HolderPtr> Together(Trial* trial, const JobPtr& job,
                                 const std::vector<HolderPtr>& holders) {
   std::vector<HolderPtr> gone;
@@ -58,6 +65,7 @@ std::optional<std::int64_t> DeclaredLimit(const JobRecord& job) {
   return std::min(job.time_limit_s, job.max_execution_s);
 }
 
+// Of two limits the earlier one ends the job; a limit that is over already counts as now.
 std::optional<WallTime> LatestEnd(const JobRecord& job, WallTime now) {
   if (IsTrue(job, "Evicted")) return now;
   if (job.state == JobState::kReserved) return std::nullopt;
@@ -74,6 +82,7 @@ std::optional<WallTime> LatestEnd(const JobRecord& job, WallTime now) {
 std::vector<std::string> EndsThatHelp(Trial* trial, const JobPtr& job,
                                       std::vector<HolderPtr> holders) {
   const WallTime now = trial->snapshot().now;
+  // Jobs with a time limit first, the earliest end first; then those reserved longest ago.
   const auto rank = [&](const HolderPtr& holder) {
     const auto latest = LatestEnd(*holder->job, now);
     return std::make_tuple(!latest, latest.value_or(WallTime{}), holder->reserved_at, holder->id);
@@ -96,10 +105,12 @@ std::vector<std::string> EndsThatHelp(Trial* trial, const JobPtr& job,
     }
     sentences.push_back(MentionOf(*holder->job) + " ending; " + EndText(*holder->job, now));
   }
+  // Only if no single end is enough, several are tried together.
   if (!alone.empty()) return sentences;
   const std::vector<HolderPtr> together = Together(trial, job, holders);
   if (together.empty()) return {};
   std::string text = MentionsOf(JobsOf(together), together.size()) + " ending, all of them";
+  // The time at which all of them have ended; unset if one declares no limit.
   std::optional<WallTime> last = now;
   for (const HolderPtr& holder : together) {
     const auto latest = LatestEnd(*holder->job, now);

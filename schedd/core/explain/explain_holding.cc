@@ -1,4 +1,6 @@
-// Explain: a job that holds quota: why it is where it is, and what it still waits for.
+// Explain: a job that holds quota: why it is where it is, and what it still waits for. Flavors and
+// members are compared as they would be now if the job held nothing (CompareFlavors): a flavor
+// before its own that has room now was passed over when the job was admitted.
 #include <algorithm>
 #include <set>
 
@@ -15,6 +17,7 @@
 namespace muster::core {
 namespace {
 
+// "main: 4 cpu of flavor spot".
 std::string FlavorsText(const Admission& admission) {
   std::string text;
   for (const auto& pod_set : admission.pod_sets) {
@@ -27,6 +30,7 @@ std::string FlavorsText(const Admission& admission) {
   return text;
 }
 
+// Where the pods are, if topology aware scheduling placed them.
 void SayMachines(const Admission& admission, Explanation* explanation) {
   for (const auto& pod_set : admission.pod_sets) {
     if (pod_set.topology_delayed && pod_set.topology == nullptr) {
@@ -42,6 +46,7 @@ void SayMachines(const Admission& admission, Explanation* explanation) {
       for (const auto& value : domain.values) name += (name.empty() ? "" : "/") + value;
       text += (text.empty() ? "" : ", ") + std::to_string(domain.count) + " on " + name;
     }
+    // The list of places may be long: only the first few are named.
     const std::size_t all = pod_set.topology->domains.size();
     if (all > limits::kExplainNames) {
       text += " and " + std::to_string(all - limits::kExplainNames) + " more places";
@@ -50,11 +55,12 @@ void SayMachines(const Admission& admission, Explanation* explanation) {
   }
 }
 
-// What its ClusterQueue uses beyond its own quota: that part of it may be taken back.
+// What its ClusterQueue uses beyond its own quota: other queues of the cohort may take that back.
 void SayBorrowing(const Snapshot& snapshot, const Admission& admission, Explanation* explanation) {
   const QuotaTree& tree = snapshot.usage.tree();
   const NodeIndex queue = tree.ClusterQueueIndex(admission.cluster_queue);
   if (queue < 0) return;
+  // A queue may borrow one resource and not another: one sentence for each pair of the job.
   const NodeIndex cohort = tree.parent(queue);
   for (const Charge& charge : ChargesOf(tree, admission)) {
     const auto& [flavor, resource] = tree.pair(charge.pair);
@@ -74,6 +80,7 @@ void SayBorrowing(const Snapshot& snapshot, const Admission& admission, Explanat
   }
 }
 
+// Submission, reservation, admission, start, and the latest end.
 void SayTimes(const JobRecord& job, WallTime now, Explanation* explanation) {
   const auto add = [&](std::string text) { explanation->facts.push_back(std::move(text)); };
   add("submitted " + TimeText(job.submit_time, now));
@@ -86,6 +93,7 @@ void SayTimes(const JobRecord& job, WallTime now, Explanation* explanation) {
     add("admitted " + TimeText(job.admit_time, now) + ", attempt " + std::to_string(job.attempt));
   }
   if (job.start_time.set()) add("started " + TimeText(job.start_time, now));
+  // The end of this job can be promised to jobs that wait only if it declares a limit.
   const auto latest = LatestEnd(job, now);
   if (!DeclaredLimit(job)) {
     add("it declares no time limit: nobody who waits for what it holds can be told when");
@@ -95,7 +103,7 @@ void SayTimes(const JobRecord& job, WallTime now, Explanation* explanation) {
   }
 }
 
-// Whether rebalancing would move it now.
+// Whether rebalancing would move the job now (rule P17).
 void SayMove(const Snapshot& snapshot, const JobRecord& job, Explanation* explanation) {
   const auto queue = snapshot.config->cluster_queues.find(job.admission->cluster_queue);
   if (queue == snapshot.config->cluster_queues.end() || !queue->second.rebalance.on) return;
@@ -103,6 +111,7 @@ void SayMove(const Snapshot& snapshot, const JobRecord& job, Explanation* explan
   const Rebalance& settings = queue->second.rebalance;
   const Rebalancer rebalancer(*snapshot.config, *snapshot.settings, snapshot.clusters,
                               snapshot.placed.get(), snapshot.now);
+  // The same question that the engine asks once a period, at this moment.
   const auto better = rebalancer.Find(job, settings.gain);
   explanation->facts.push_back(
       "rebalancing, every " + SpanText(settings.every_s) + ": " +
@@ -111,13 +120,14 @@ void SayMove(const Snapshot& snapshot, const JobRecord& job, Explanation* explan
                     " points more"));
 }
 
-// True if it is on its way out.
+// True if the job is being stopped; then the verdict is set.
 bool SayEviction(const JobRecord& job, WallTime now, Explanation* explanation) {
   const Condition* evicted = FindCondition(job, "Evicted");
   if (evicted != nullptr && evicted->status) {
     SetVerdict(
         explanation, job.reason,
         "is being stopped and returns to its queue when its pods are gone: " + evicted->message);
+    // Evicted has the general reason, Preempted the particular one.
     const Condition* preempted = FindCondition(job, "Preempted");
     std::string reason = evicted->reason;
     if (preempted != nullptr && preempted->status) reason += ", " + preempted->reason;
@@ -125,11 +135,13 @@ bool SayEviction(const JobRecord& job, WallTime now, Explanation* explanation) {
                                  reason + ")");
     return true;
   }
+  // A cancelled job holds its quota until its pods are gone, too.
   if (job.reason != Reason::kCancelled) return false;
   SetVerdict(explanation, job.reason, "is being stopped for good: " + job.message);
   return true;
 }
 
+// The open admission checks of a job that holds quota and has not started.
 void SayChecks(const JobRecord& job, WallTime now, Explanation* explanation) {
   std::string waits;
   for (const auto& check : StateOf(job).checks) {
@@ -148,7 +160,6 @@ void SayChecks(const JobRecord& job, WallTime now, Explanation* explanation) {
   SetVerdict(explanation, job.reason, std::move(summary));
 }
 
-// How its flavors and members compare now, as if it did not hold what it holds.
 void CompareFlavors(const ExplainInput& input, Explanation* explanation) {
   const JobRecord& job = *input.job;
   const Snapshot& snapshot = input.snapshot;
@@ -158,13 +169,15 @@ void CompareFlavors(const ExplainInput& input, Explanation* explanation) {
   if (snapshot.holders != nullptr) {
     if (const HolderPtr* own = snapshot.holders->Find(job.id)) trial.Release(*own);
   }
+  // The flavor search keeps the flavors of a job with a reservation, so the copy has none.
   JobRecord without = job;
   without.admission.reset();
   without.state = JobState::kPending;
   explanation->flavors = FindFlavors(trial.snapshot(), queue->second, without);
-  std::set<std::string> passed;  // pod sets whose own flavor has been seen
+  std::set<std::string> passed;  // pod sets whose assigned flavor was reached
   for (FlavorFinding& finding : explanation->flavors) {
     FlavorVerdict& one = finding.verdict;
+    // What the search would choose now does not matter: marked are the flavors that the job holds.
     finding.chosen = false;
     for (const PodSetAssignment& pods : job.admission->pod_sets) {
       if (pods.name != one.pod_set) continue;
@@ -178,6 +191,7 @@ void CompareFlavors(const ExplainInput& input, Explanation* explanation) {
       if (one.resource.empty()) one.message = "the job holds it";
       continue;
     }
+    // Flavors behind the assigned one were not needed; those before it were passed over.
     const bool earlier = !passed.contains(one.pod_set);
     if (earlier && !one.resource.empty() && one.reason == Reason::kNone) {
       finding.limit = "it has room now; it was passed over when the job was admitted";
@@ -193,6 +207,7 @@ void CompareFlavors(const ExplainInput& input, Explanation* explanation) {
 
 }  // namespace
 
+// Times and placement first, then the verdict, then the facts about what it holds.
 void ExplainHolding(const ExplainInput& input, Explanation* explanation) {
   const JobRecord& job = *input.job;
   const WallTime now = input.snapshot.now;

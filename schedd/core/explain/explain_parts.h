@@ -1,4 +1,5 @@
-// The parts of Explain, by what the job is doing. Only for the files of explain.
+// The parts of Explain, by the state of the job, with the source file of each. Only for the files
+// of explain.
 #pragma once
 
 #include <string>
@@ -8,26 +9,25 @@
 
 namespace muster::core {
 
-// explain_place.cc
-/// Empty if the job may not be tried now.
+/// In explain_place.cc. Empty if the job may not be tried now.
 QueuePlace PlaceInQueue(const ExplainInput& input);
 
-// explain_pending.cc
+/// In explain_pending.cc: a job that waits.
 void ExplainPending(const ExplainInput& input, Explanation* explanation);
 
-// explain_holding.cc: it holds quota: reserved, admitted, running.
+/// In explain_holding.cc: a job that holds quota: reserved, admitted, running.
 void ExplainHolding(const ExplainInput& input, Explanation* explanation);
 
-// explain_place.cc
-/// What governs where it runs, and what it asks for itself.
+/// In explain_place.cc. Adds facts: the placement that governs the job, and what the job asks of
+/// members itself.
 void SayPlacement(const Snapshot& snapshot, const JobRecord& job, Explanation* explanation);
-/// How the members compare for it with these flavors.
+/// In explain_place.cc. The members compared for the job with the flavors of `admission`.
 std::vector<ClusterVerdict> CompareMembers(const Snapshot& snapshot, const JobRecord& job,
                                            const Admission* admission);
 
-// explain.cc
+/// In explain.cc.
 void SetVerdict(Explanation* explanation, Reason reason, std::string summary);
-/// "2026-11-21T10:00:00Z (12m ago)", "... (in 3h)".
+/// In explain.cc: "2026-11-21T10:00:00Z (12m ago)", "... (in 3h)".
 std::string TimeText(WallTime at, WallTime now);
 
 }  // namespace muster::core

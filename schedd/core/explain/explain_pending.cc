@@ -1,4 +1,9 @@
 // Explain: a job that waits for quota or a member cluster.
+//
+// The order of the questions: can any member ever hold it; does something keep it from being tried
+// at all (ExplainShut); where is it in its queue; how does each flavor fare; what does Decide say
+// about it alone. If Decide admits it, it waits for others of its queue (ExplainFitting). If not,
+// the verdict and the remedies follow from the reason (ExplainMisfit).
 #include <algorithm>
 #include <set>
 
@@ -13,10 +18,12 @@
 #include "schedd/core/queue/gates.h"
 #include "schedd/core/queue/queue_entry.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/eviction_lifecycle.h"
 
 namespace muster::core {
 namespace {
 
+// Submission and the last eviction.
 void SayHistory(const JobRecord& job, WallTime now, Explanation* explanation) {
   explanation->facts.push_back("submitted " + TimeText(job.submit_time, now));
   const Condition* evicted = FindCondition(job, "Evicted");
@@ -28,29 +35,33 @@ void SayHistory(const JobRecord& job, WallTime now, Explanation* explanation) {
                                reason + "): " + evicted->message);
 }
 
-// Whatever else it waits for: sizes are against it. The sentence comes first.
+// If no member is large enough, the sentence about it comes first, whatever else the job waits for.
 void SayNever(const Snapshot& snapshot, const JobRecord& job, Explanation* explanation) {
   if (job.pod_sets == nullptr) return;
+  // A pinned job is compared with its member only.
   const std::string_view pinned =
       job.placement == nullptr ? std::string_view() : std::string_view(job.placement->cluster);
   std::string never = NeverFits(snapshot.clusters, *job.pod_sets, pinned);
   if (!never.empty()) explanation->facts.insert(explanation->facts.begin(), std::move(never));
 }
 
-// What it waits out: a requeue, a try whose pods did not become ready, or evictions in a row.
+// The reason for which the job backs off: a requeue, a try whose pods did not become ready, or
+// evictions in a row.
 std::string WaitText(const Condition* requeued, const AdmissionState& state) {
   const std::string reason = requeued == nullptr ? std::string() : requeued->reason;
   if (reason == ReasonName(Reason::kRequeued)) {
     return "was requeued (" + requeued->message +
            "; annotation muster.io/requeue-wait of its queue)";
   }
-  const bool counted = state.requeue_count > 0 || reason.empty() ||
-                       reason == ReasonName(Reason::kAdmissionCheck);
+  // The requeue count is that of waitForPodsReady; a retry of an admission check reads the same.
+  const bool counted =
+      state.requeue_count > 0 || reason.empty() || reason == ReasonName(Reason::kAdmissionCheck);
   if (counted) return "backs off after try " + std::to_string(std::max(1, state.requeue_count));
   return "was evicted again soon after it could run (" + reason + ")";
 }
 
-// What keeps it from being tried at all, whatever quota is free; false if nothing does.
+// True if something keeps the job from being tried whatever quota is free; then the verdict is set.
+// The checks are those of rules A11 and A19, and back-off.
 bool ExplainShut(const ExplainInput& input, Explanation* explanation) {
   const Snapshot& snapshot = input.snapshot;
   const JobRecord& job = *input.job;
@@ -70,6 +81,7 @@ bool ExplainShut(const ExplainInput& input, Explanation* explanation) {
         "the removal of the gate " + state.admission_gated_by + " by the controller that set it");
   }
   if (const auto entry = EntryGate(job)) return say(entry->reason, entry->message, "its release");
+  // The same two gates that the cycle checks (rule A19).
   auto gate =
       QueueGate(*snapshot.config, *snapshot.settings, snapshot.usage.tree(), job.cluster_queue);
   if (!gate) {
@@ -87,6 +99,7 @@ bool ExplainShut(const ExplainInput& input, Explanation* explanation) {
   }
   if (BackoffExpired(job, snapshot.now)) return false;
   const Condition* requeued = FindCondition(job, "Requeued");
+  // A back-off with an end, or one that only an event ends.
   if (state.requeue_at && *state.requeue_at > snapshot.now) {
     return say(Reason::kBackoff,
                WaitText(requeued, state) + " and is not tried again before " +
@@ -98,7 +111,7 @@ bool ExplainShut(const ExplainInput& input, Explanation* explanation) {
              "the end of what it was evicted for");
 }
 
-// The flavors that it would get, as an admission: what a member cluster is asked for.
+// The flavors that the job misses by least, as an admission: with them members are compared.
 AdmissionPtr WouldHold(const JobRecord& job, const NearestMiss& nearest) {
   auto admission = std::make_shared<Admission>();
   admission->cluster_queue = job.cluster_queue;
@@ -121,13 +134,14 @@ std::string RowText(const FlavorFinding& row, bool name_pod_set) {
          " (flavor " + row.verdict.flavor + ")";
 }
 
+// Sentences joined by semicolons.
 std::string Joined(const std::vector<std::string>& sentences) {
   std::string text;
   for (const std::string& sentence : sentences) text += (text.empty() ? "" : "; ") + sentence;
   return text;
 }
 
-// The nearest miss in one sentence; "" if quota is not what it lacks.
+// The nearest miss in one sentence; "" if the job does not lack quota.
 std::string ShortText(const JobRecord& job, const NearestMiss& nearest) {
   std::vector<std::string> rows;
   for (const FlavorFinding* row : nearest.rows) {
@@ -136,6 +150,7 @@ std::string ShortText(const JobRecord& job, const NearestMiss& nearest) {
   return Joined(rows);
 }
 
+// Why no flavor can ever serve the job, flavor by flavor.
 std::string NeverText(const ClusterQueue& queue, const std::vector<FlavorFinding>& flavors,
                       Reason reason) {
   std::vector<std::string> rows;
@@ -153,6 +168,7 @@ std::string NeverText(const ClusterQueue& queue, const std::vector<FlavorFinding
   return Joined(rows);
 }
 
+// What must become free, or must be changed, for each resource that is short.
 void RowRemedies(const Snapshot& snapshot, const ClusterQueue& queue, const NearestMiss& nearest,
                  Explanation* explanation) {
   const QuotaTree& tree = snapshot.usage.tree();
@@ -165,6 +181,8 @@ void RowRemedies(const Snapshot& snapshot, const ClusterQueue& queue, const Near
         one.flavor + " free in " +
         BindingNode(snapshot.usage, node, tree.PairIndex(one.flavor, one.resource)));
   }
+  // No flavor can ever serve some pod set: only a smaller request or another configuration would
+  // help.
   if (nearest.possible) return;
   for (const FlavorFinding& finding : explanation->flavors) {
     const FlavorVerdict& one = finding.verdict;
@@ -179,7 +197,8 @@ void RowRemedies(const Snapshot& snapshot, const ClusterQueue& queue, const Near
   }
 }
 
-// Those whose end may make a difference for this reason.
+// The holders whose end may help for this reason: those of the contested pairs, or those on members
+// that could hold the job.
 std::vector<HolderPtr> InTheWay(const Snapshot& snapshot, const JobRecord& job, Reason reason,
                                 const NearestMiss& nearest, const Explanation& explanation) {
   const QuotaTree& tree = snapshot.usage.tree();
@@ -189,6 +208,7 @@ std::vector<HolderPtr> InTheWay(const Snapshot& snapshot, const JobRecord& job, 
   }
   std::vector<HolderPtr> found;
   if (snapshot.holders == nullptr) return found;
+  // Room on members: only holders on a member that could hold the job can help by ending.
   std::set<std::string> eligible;
   for (const ClusterVerdict& verdict : explanation.clusters) {
     if (verdict.eligible) eligible.insert(verdict.cluster);
@@ -202,6 +222,7 @@ std::vector<HolderPtr> InTheWay(const Snapshot& snapshot, const JobRecord& job, 
   return found;
 }
 
+// The changes that would help, by reason.
 void Remedies(Trial* trial, const ClusterQueue& queue, const JobPtr& job, Reason reason,
               const NearestMiss& nearest, Explanation* explanation) {
   const auto add = [&](std::string text) { explanation->would_help.push_back(std::move(text)); };
@@ -238,12 +259,14 @@ void Remedies(Trial* trial, const ClusterQueue& queue, const JobPtr& job, Reason
   for (const std::string& sentence : ends) add(sentence);
 }
 
+// The job would be admitted if it were alone: it waits for its turn.
 void ExplainFitting(const Snapshot& snapshot, const JobRecord& job, Explanation* explanation) {
   if (snapshot.clusters.empty() && job.reason == Reason::kNoMemberCluster) {
     SetVerdict(explanation, job.reason, job.message);
     explanation->would_help.push_back("a member cluster: musterd --local-cluster NAME");
     return;
   }
+  // The last verdict of the scheduler is worth showing if there was one.
   const bool looked_at = job.reason != Reason::kNone && job.reason != Reason::kPendingEvaluation;
   if (looked_at) explanation->message = job.message;
   if (explanation->place.blocker != nullptr) {
@@ -256,7 +279,7 @@ void ExplainFitting(const Snapshot& snapshot, const JobRecord& job, Explanation*
              "quota and a member cluster are free for it; the next cycle decides");
 }
 
-// Where quota would do and machines would not, all that the job asks for is contested.
+// If quota is enough and machines are not, everything that the job asks for is contested.
 NearestMiss AskedOf(const NearestMiss& nearest, const QuotaTree& tree, const Plan& plan) {
   NearestMiss asked = nearest;
   if (!nearest.contested.empty() || plan.not_admitted.empty()) return asked;
@@ -270,6 +293,7 @@ NearestMiss AskedOf(const NearestMiss& nearest, const QuotaTree& tree, const Pla
 void ExplainMisfit(Trial* trial, const ClusterQueue& queue, const JobPtr& job, const Plan& plan,
                    const NearestMiss& missed, Explanation* explanation) {
   const NearestMiss nearest = AskedOf(missed, trial->snapshot().usage.tree(), plan);
+  // Without a verdict in the plan nothing was decided about the job.
   Reason reason = Reason::kPendingEvaluation;
   if (!plan.not_admitted.empty()) {
     reason = plan.not_admitted.front().reason;
@@ -305,6 +329,7 @@ void ExplainPending(const ExplainInput& input, Explanation* explanation) {
   const NearestMiss nearest = NearestOf(snapshot.usage.tree(), queue, explanation->flavors);
   Trial trial(snapshot);
   const Plan plan = trial.Ask(input.job);
+  // Members are compared for the flavors that Decide chose, else for those that come nearest.
   const AdmissionPtr admission =
       plan.admits.empty() ? WouldHold(job, nearest) : plan.admits.front().admission;
   explanation->clusters = CompareMembers(snapshot, job, admission.get());

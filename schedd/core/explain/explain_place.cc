@@ -1,4 +1,4 @@
-// Explain: who is before a job in its queues, and whether one of them holds the others up; and what
+// Explain: the jobs before a job in its queues, whether one of them holds the others up, and what
 // decides between member clusters.
 #include <algorithm>
 
@@ -13,18 +13,19 @@
 namespace muster::core {
 namespace {
 
-// The order of one ClusterQueue (queue_order.h), from records alone.
-class Order {
+// The order of one ClusterQueue (rule A12), from records alone: explain has no PendingQueues.
+class QueueOrder {
  public:
-  Order(const ExplainInput& input, const ClusterQueue& queue)
+  QueueOrder(const ExplainInput& input, const ClusterQueue& queue)
       : settings_(*input.snapshot.settings),
         usages_(queue.usage_based ? input.snapshot.local_usages.get() : nullptr),
         sticky_(queue.strategy == QueueingStrategy::kBestEffortFifo) {}
 
-  /// It waits for its victims: its queue tries it before all others.
+  // True if the job waits for its victims: then its queue tries it before all others (rule A13).
   bool Sticks(const JobRecord& job) const {
     return sticky_ && job.reason == Reason::kWaitingForPreemptedWorkloads;
   }
+  // True if `a` comes before `b`.
   bool operator()(const JobPtr& a, const JobPtr& b) const {
     const double left = UsageOf(*a);
     const double right = UsageOf(*b);
@@ -34,6 +35,7 @@ class Order {
   }
 
  private:
+  // 0 in a queue that does not order by usage, so that all are equal.
   double UsageOf(const JobRecord& job) const {
     if (usages_ == nullptr) return 0;
     const auto found = usages_->find({job.ns, job.local_queue});
@@ -45,6 +47,7 @@ class Order {
   const bool sticky_;
 };
 
+// True if the job may be in its queue and is not in a back-off.
 bool MayBeTried(const ExplainInput& input, const JobRecord& job) {
   const Snapshot& snapshot = input.snapshot;
   return CheckEntry(*snapshot.config, *snapshot.settings, job) == QueueEntry::kEnters &&
@@ -85,6 +88,7 @@ void SayPlacement(const Snapshot& snapshot, const JobRecord& job, Explanation* e
   if (placed != nullptr && placed->status && HoldsQuota(job.state)) say(placed->message);
 }
 
+// With the verdicts of all members, not only the choice.
 std::vector<ClusterVerdict> CompareMembers(const Snapshot& snapshot, const JobRecord& job,
                                            const Admission* admission) {
   if (snapshot.clusters.empty() || job.pod_sets == nullptr) return {};
@@ -99,15 +103,18 @@ std::vector<ClusterVerdict> CompareMembers(const Snapshot& snapshot, const JobRe
   return Place(*snapshot.config, snapshot.clusters, demand, true).verdicts;
 }
 
+// Counts the jobs before this one, sorts only the few that are shown, and names the blocker: the
+// first job of a StrictFIFO queue, or a sticky preemptor.
 QueuePlace PlaceInQueue(const ExplainInput& input) {
   QueuePlace place;
   const JobRecord& job = *input.job;
   const auto queue = input.snapshot.config->cluster_queues.find(job.cluster_queue);
   if (queue == input.snapshot.config->cluster_queues.end() || !MayBeTried(input, job)) return place;
-  const Order before(input, queue->second);
+  const QueueOrder before(input, queue->second);
   std::vector<JobPtr> ahead;
   for (const JobPtr& other : input.waiting) {
     if (other->cluster_queue != job.cluster_queue) continue;
+    // The job itself counts as waiting, but not as one before itself.
     const bool self = other->id == job.id;
     if (!self && !MayBeTried(input, *other)) continue;
     const bool same_local = other->ns == job.ns && other->local_queue == job.local_queue;
@@ -127,6 +134,7 @@ QueuePlace PlaceInQueue(const ExplainInput& input) {
   if (place.ahead.empty()) return place;
   const JobPtr& first = place.ahead.front();
   const bool sticks = before.Sticks(*first);
+  // In a BestEffortFIFO queue the first job holds nobody up.
   if (!sticks && queue->second.strategy != QueueingStrategy::kStrictFifo) return place;
   place.blocker = first;
   place.blocked = BlockedText(queue->second, *first, sticks);

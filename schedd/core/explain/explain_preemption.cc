@@ -1,3 +1,7 @@
+// Explain: preemption. If the plan evicts, the victims are listed. Else, for each queue that holds
+// some of the contested pairs, the first rule that protects its workloads is named: the policy, the
+// queue's own quota, priorities, shares, or borrowing. Then each key of the policy, and the
+// priority, is changed by itself, and Decide is asked whether it would evict (VictimsUnder).
 #include "schedd/core/explain/explain_preemption.h"
 
 #include <algorithm>
@@ -12,6 +16,7 @@
 namespace muster::core {
 namespace {
 
+// The names that specs use.
 const char* PolicyName(PreemptionPolicy policy) {
   switch (policy) {
     case PreemptionPolicy::kNever:
@@ -26,6 +31,7 @@ const char* PolicyName(PreemptionPolicy policy) {
   return "";
 }
 
+// The queue's policies as written in its spec.
 std::string PoliciesText(const QueuePreemption& policy) {
   std::string text = std::string("withinClusterQueue: ") + PolicyName(policy.within_cluster_queue) +
                      ", reclaimWithinCohort: " + PolicyName(policy.reclaim_within_cohort) +
@@ -36,13 +42,14 @@ std::string PoliciesText(const QueuePreemption& policy) {
   return text;
 }
 
+// True if the holder has some of these pairs.
 bool Holds(const Holder& holder, const std::vector<FlavorResourceIndex>& pairs) {
   return std::any_of(holder.charges.begin(), holder.charges.end(), [&](const Charge& charge) {
     return charge.amount > 0 && std::find(pairs.begin(), pairs.end(), charge.pair) != pairs.end();
   });
 }
 
-// What the whole question turns on.
+// The job's question: its preemptor, policy and what it lacks.
 struct Question {
   const Snapshot& snapshot;
   const QuotaTree& tree;
@@ -51,7 +58,7 @@ struct Question {
   const NearestMiss& nearest;
 };
 
-// Why holders of the priorities there are cannot be taken under a policy; "" if some can.
+// Why the policy protects all holders by their priorities; "" if it allows some.
 std::string PriorityVerdict(const char* key, PreemptionPolicy policy, const Question& question,
                             std::size_t workloads, std::size_t allowed) {
   const std::string rule = std::string(key) + ": " + PolicyName(policy);
@@ -66,9 +73,10 @@ std::string PriorityVerdict(const char* key, PreemptionPolicy policy, const Ques
          " and newer workloads of the same: none of the " + std::to_string(workloads) + " is one";
 }
 
-// The first of the queue and the cohorts between it and the preemptor's side that stays within its
-// quota: nothing below it can be reclaimed. -1 if all of them borrow.
+// The first node from the queue up to the preemptor's side that is within its quota: nothing below
+// it can be reclaimed. -1 if all of them borrow.
 NodeIndex WithinItsQuota(const Question& question, NodeIndex queue) {
+  // True for the preemptor's queue and everything above it.
   const auto above = [&](NodeIndex node) {
     for (NodeIndex at = question.preemptor.queue; at >= 0; at = question.tree.parent(at)) {
       if (at == node) return true;
@@ -85,7 +93,7 @@ std::string NodeName(const QuotaTree& tree, NodeIndex node) {
   return (tree.node(node).is_cluster_queue ? "ClusterQueue " : "cohort ") + tree.node(node).name;
 }
 
-// The pair of which the preemptor's queue would use more than its own quota; -1: none.
+// A contested pair of which the preemptor's queue would use more than its nominal quota; -1: none.
 FlavorResourceIndex WouldBorrow(const Question& question) {
   const NodeIndex own = question.preemptor.queue;
   for (const Charge& charge : question.nearest.requests) {
@@ -100,12 +108,13 @@ FlavorResourceIndex WouldBorrow(const Question& question) {
   return -1;
 }
 
-// Fair sharing: the two shares that are compared.
+// The two shares that fair sharing compares (rule A41).
 std::string SharesText(const Question& question, NodeIndex queue) {
   const QuotaTree& tree = question.tree;
   const NodeIndex own = question.preemptor.queue;
   Usage usage = question.snapshot.usage;
   for (const Charge& charge : question.nearest.requests) usage.Add(own, charge.pair, charge.amount);
+  // The child of the lowest common ancestor on the side of `from`.
   const auto side = [&](NodeIndex from, NodeIndex other) {
     NodeIndex at = from;
     for (; tree.parent(at) >= 0; at = tree.parent(at)) {
@@ -123,12 +132,14 @@ std::string SharesText(const Question& question, NodeIndex queue) {
          "; only from a higher share something is taken, and no more than leaves it as high";
 }
 
-std::string OthersVerdict(const Question& question, NodeIndex queue, const HeldBy& held) {
+// The verdict about another queue: the first rule that protects its workloads.
+std::string OthersVerdict(const Question& question, NodeIndex queue, const QueueHolders& held) {
   const QueuePreemption& policy = question.policy;
   if (policy.reclaim_within_cohort == PreemptionPolicy::kNever) {
     return PriorityVerdict("reclaimWithinCohort", policy.reclaim_within_cohort, question,
                            held.workloads, held.allowed);
   }
+  // A queue that uses only its own quota has nothing to give back, whatever the priorities are.
   if (const NodeIndex within = WithinItsQuota(question, queue); within >= 0) {
     return NodeName(question.tree, within) +
            " uses no more than its own quota of it: there is nothing to reclaim";
@@ -138,6 +149,7 @@ std::string OthersVerdict(const Question& question, NodeIndex queue, const HeldB
   if (!verdict.empty()) return verdict;
   const std::string some = std::to_string(held.allowed) + " of " + std::to_string(held.workloads);
   if (question.snapshot.settings->fair_sharing) return SharesText(question, queue);
+  // Classical preemption: a preemptor that would borrow needs borrowWithinCohort.
   const FlavorResourceIndex borrows = WouldBorrow(question);
   if (borrows >= 0 && policy.borrow_within_cohort == PreemptionPolicy::kNever) {
     const std::string& resource = question.tree.pair(borrows).second;
@@ -153,12 +165,14 @@ std::string OthersVerdict(const Question& question, NodeIndex queue, const HeldB
   return some + " may be preempted, and that does not make enough room";
 }
 
-HeldBy HeldIn(const Question& question, NodeIndex queue) {
-  HeldBy held;
+// The workloads of one queue that hold contested pairs, with the verdict.
+QueueHolders HeldIn(const Question& question, NodeIndex queue) {
+  QueueHolders held;
   held.cluster_queue = question.tree.node(queue).name;
   held.own = queue == question.preemptor.queue;
   const PreemptionPolicy policy =
       held.own ? question.policy.within_cluster_queue : question.policy.reclaim_within_cohort;
+  // Amounts are summed up by resource over all contested flavors.
   std::map<std::string, std::int64_t> amounts;
   for (const HolderPtr& holder : question.snapshot.holders->Of(queue)) {
     if (!Holds(*holder, question.nearest.contested)) continue;
@@ -187,10 +201,12 @@ HeldBy HeldIn(const Question& question, NodeIndex queue) {
   return held;
 }
 
+// The preemptor's own queue first, then all others of the tree by name; at most
+// limits::kExplainQueues.
 void ListHolders(const Question& question, PreemptionFinding* finding) {
   const NodeIndex own = question.preemptor.queue;
   const auto add = [&](NodeIndex queue) {
-    HeldBy held = HeldIn(question, queue);
+    QueueHolders held = HeldIn(question, queue);
     if (held.workloads == 0) return;
     if (finding->held_by.size() < limits::kExplainQueues) {
       finding->held_by.push_back(std::move(held));
@@ -205,7 +221,8 @@ void ListHolders(const Question& question, PreemptionFinding* finding) {
   }
 }
 
-// Whom Decide would evict for the job if its queue's policy, or its priority, were another.
+// The jobs that Decide would evict for the job if its queue had this policy. The tree and the usage
+// are built anew, because policies are part of the tree.
 std::vector<JobPtr> VictimsUnder(const Snapshot& base, const QueuePreemption& policy,
                                  const JobPtr& job) {
   auto config = std::make_shared<ConfigView>(*base.config);
@@ -232,7 +249,7 @@ std::string WouldPreempt(const std::vector<JobPtr>& victims) {
   return " it would preempt " + MentionsOf(victims, victims.size());
 }
 
-// Each key of the policy by itself, from the narrowest change to the widest.
+// Changes each key of the policy by itself, from the narrowest change to the widest.
 void TryPolicies(const Snapshot& base, const QueuePreemption& now, bool in_cohort,
                  const JobPtr& job, std::vector<std::string>* sentences) {
   using Policy = PreemptionPolicy;
@@ -263,12 +280,15 @@ void TryPolicies(const Snapshot& base, const QueuePreemption& now, bool in_cohor
   }
 }
 
+// A priority just above the highest of the holders, if it is higher than the job's.
 void TryPriority(const Snapshot& base, const QueuePreemption& now, const JobPtr& job,
                  const std::vector<HolderPtr>& holders, std::vector<std::string>* sentences) {
   std::int64_t highest = std::numeric_limits<std::int64_t>::min();
   for (const HolderPtr& holder : holders) highest = std::max(highest, holder->priority);
+  // The priority that a user can change is without the boost.
   const std::int64_t boost = EffectivePriority(*job, *base.settings) - job->priority;
   const std::int64_t wanted = SaturatingSub(highest, boost);
+  // A priority that the job has already, or that does not exist, is no advice.
   if (wanted < job->priority || wanted >= std::numeric_limits<std::int32_t>::max()) return;
   auto raised = std::make_shared<JobRecord>(*job);
   raised->priority = static_cast<std::int32_t>(wanted + 1);
@@ -278,6 +298,7 @@ void TryPriority(const Snapshot& base, const QueuePreemption& now, const JobPtr&
                        std::to_string(job->priority) + ")" + WouldPreempt(victims));
 }
 
+// Single changes that would make room; else all policies at their widest.
 std::vector<std::string> WouldAllow(const Snapshot& base, const QueuePreemption& now,
                                     bool in_cohort, const JobPtr& job,
                                     const std::vector<HolderPtr>& holders) {
@@ -300,10 +321,12 @@ std::vector<std::string> WouldAllow(const Snapshot& base, const QueuePreemption&
   return {"only with all of " + PoliciesText(all) + WouldPreempt(victims)};
 }
 
-// Whom the plan evicts for the job, and those already on their way out.
+// The jobs that the plan evicts and, if the job waits for its victims, those that are being
+// stopped.
 std::vector<JobPtr> VictimsOf(const Plan& plan, const std::vector<HolderPtr>& holders) {
   std::vector<JobPtr> victims;
   for (const Eviction& eviction : plan.evictions) victims.push_back(eviction.victim);
+  // Holders that are being stopped are listed only if the job waits for them.
   const bool waits = !plan.not_admitted.empty() &&
                      plan.not_admitted[0].reason == Reason::kWaitingForPreemptedWorkloads;
   for (const HolderPtr& holder : holders) {
@@ -346,6 +369,7 @@ PreemptionFinding ExplainPreemption(Trial* trial, const ClusterQueue& queue, con
   }
   const Question question{snapshot, tree, queue.preemption,
                           PreemptorOf(tree, *snapshot.settings, *job), nearest};
+  // Nobody holds the contested pairs: a limit is in the way, not a workload.
   if (holders.empty()) {
     finding.outcome = "nobody holds what it lacks: there is nobody to preempt";
     return finding;

@@ -1,5 +1,5 @@
-// The preemption part of explain: who holds what a job lacks, whether its queue may evict them, and
-// what would have to be otherwise, asked of Decide itself. Pure.
+// The preemption part of explain: which workloads hold what a job lacks, whether its queue may
+// evict them, and which changes would allow that, by asking Decide. Pure.
 #pragma once
 
 #include "schedd/core/explain/explain.h"
@@ -8,11 +8,11 @@
 
 namespace muster::core {
 
-/// `plan` is what Decide says of the job alone.
+/// `plan`: the decision of Decide about the job alone.
 PreemptionFinding ExplainPreemption(Trial* trial, const ClusterQueue& queue, const JobPtr& job,
                                     const NearestMiss& nearest, const Plan& plan);
 
-/// The holders of the queue's cohort tree that hold some of these pairs, by queue.
+/// The holders in the queue's cohort tree that hold some of these pairs, by queue.
 std::vector<HolderPtr> HoldersOfPairs(const Snapshot& snapshot, NodeIndex queue,
                                       const std::vector<FlavorResourceIndex>& pairs);
 

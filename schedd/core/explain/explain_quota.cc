@@ -1,3 +1,7 @@
+// Explain: quota. FindFlavors runs the flavor search with a list of verdicts, once for the whole
+// job and once more for each pod set that the search did not reach. LimitText and CeilingText walk
+// from the queue to the root as rule A25 does, and name the first node whose borrowing limit is
+// smaller than what its parent could give, else the root.
 #include "schedd/core/explain/explain_quota.h"
 
 #include <algorithm>
@@ -11,6 +15,7 @@
 namespace muster::core {
 namespace {
 
+// "ClusterQueue team-a", "cohort all".
 std::string NodeText(const QuotaTree& tree, NodeIndex node) {
   return (tree.node(node).is_cluster_queue ? "ClusterQueue " : "cohort ") + tree.node(node).name;
 }
@@ -19,18 +24,20 @@ const Quota& QuotaOf(const QuotaTree& tree, NodeIndex node, FlavorResourceIndex 
   return tree.node(node).quotas[static_cast<std::size_t>(pair)];
 }
 
-// The node whose limit binds first on the way up, and whether it is its borrowing limit.
+// The node whose limit binds, and whether that is its borrowing limit.
 struct Binding {
   NodeIndex node = -1;
   bool borrowing_limit = false;
 };
 
+// The limit on what is available now.
 Binding BindingOf(const Usage& usage, NodeIndex queue, FlavorResourceIndex pair) {
   const QuotaTree& tree = usage.tree();
   NodeIndex at = queue;
   for (; tree.parent(at) >= 0; at = tree.parent(at)) {
     const QuotaTree::Cell& cell = tree.cell(at, pair);
     if (cell.borrowing_limit == kUnlimited) continue;
+    // What the node could still take from its parent by its own borrowing limit (rule A25).
     const std::int64_t taken =
         std::max<std::int64_t>(0, SaturatingSub(usage.At(at, pair), cell.local));
     const std::int64_t own = SaturatingAdd(
@@ -40,12 +47,14 @@ Binding BindingOf(const Usage& usage, NodeIndex queue, FlavorResourceIndex pair)
   return {at, false};
 }
 
+// The limit on what could be had if nothing were used.
 Binding CeilingOf(const QuotaTree& tree, NodeIndex queue, FlavorResourceIndex pair) {
   const auto index = static_cast<std::size_t>(pair);
   NodeIndex at = queue;
   for (; tree.parent(at) >= 0; at = tree.parent(at)) {
     const QuotaTree::Cell& cell = tree.cell(at, pair);
     if (cell.borrowing_limit == kUnlimited) continue;
+    // The most that the node could have by its own borrowing limit.
     const std::int64_t own = SaturatingAdd(cell.subtree, cell.borrowing_limit);
     if (own < SaturatingAdd(cell.local, tree.node(tree.parent(at)).potential[index])) {
       return {at, true};
@@ -54,13 +63,15 @@ Binding CeilingOf(const QuotaTree& tree, NodeIndex queue, FlavorResourceIndex pa
   return {at, false};
 }
 
+// True if `node` is the queue or above it.
 bool OnPath(const QuotaTree& tree, NodeIndex queue, NodeIndex node) {
   NodeIndex at = queue;
   while (at >= 0 && at != node) at = tree.parent(at);
   return at >= 0;
 }
 
-// Quota that lending limits keep from `queue`, by `part(node)`.
+// The quota that lending limits keep from `queue`: the sum of `part(node)` over all nodes of its
+// tree that are not above it.
 template <class Part>
 std::int64_t KeptBack(const QuotaTree& tree, NodeIndex queue, const Part& part) {
   std::int64_t kept = 0;
@@ -71,10 +82,12 @@ std::int64_t KeptBack(const QuotaTree& tree, NodeIndex queue, const Part& part) 
   return kept;
 }
 
+// The amount in the usual notation of the pair's resource.
 std::string Amount(const QuotaTree& tree, FlavorResourceIndex pair, std::int64_t amount) {
   return FormatQuantity(tree.pair(pair).second, amount);
 }
 
+// Adds one verdict with the limit that binds.
 void AddRow(const QuotaTree& tree, const Usage& usage, NodeIndex queue,
             const Assignment& assignment, FlavorVerdict verdict,
             std::vector<FlavorFinding>* findings) {
@@ -82,6 +95,7 @@ void AddRow(const QuotaTree& tree, const Usage& usage, NodeIndex queue,
   finding.verdict = std::move(verdict);
   const FlavorVerdict& one = finding.verdict;
   const FlavorResourceIndex pair = tree.PairIndex(one.flavor, one.resource);
+  // What is missing now, or what it could never have, and the limit in each case.
   if (pair >= 0 && one.reason == Reason::kWaitingForQuota) {
     finding.missing = std::max<std::int64_t>(0, SaturatingSub(one.requested, one.available));
     if (finding.missing > 0) finding.limit = LimitText(usage, queue, pair);
@@ -96,11 +110,12 @@ void AddRow(const QuotaTree& tree, const Usage& usage, NodeIndex queue,
   findings->push_back(std::move(finding));
 }
 
-// Why its machines would not do, though its quota might.
+// Adds the sentences about machines of a flavor that has quota.
 void AddTopology(const JobRecord& job, const Assignment& assignment,
                  std::vector<FlavorFinding>* findings) {
   for (const PodSetFlavors& pod_set : assignment.pod_sets) {
     for (const std::string& reason : pod_set.reasons) {
+      // Sentences about machines are recognized by their beginning (rule A47).
       if (!reason.starts_with("topology ")) continue;
       FlavorFinding finding;
       finding.verdict.pod_set = pod_set.name;
@@ -120,10 +135,11 @@ void AddTopology(const JobRecord& job, const Assignment& assignment,
   }
 }
 
-// Flavors that the search did not come to.
+// Adds the flavors behind the one at which the search ended.
 void AddUnseen(const ClusterQueue& queue, const std::string& pod_set,
                std::vector<FlavorFinding>* findings) {
   for (const ResourceGroup& group : queue.resource_groups) {
+    // The last flavor of the group that the search looked at for this pod set.
     std::string last;
     std::set<std::string> seen;
     for (const FlavorFinding& finding : *findings) {
@@ -151,7 +167,7 @@ void AddUnseen(const ClusterQueue& queue, const std::string& pod_set,
   }
 }
 
-// True if `a` is missed by less than `b`, by the worst of their rows.
+// What is missing, relative to the request; compared exactly, as cross products.
 struct Miss {
   std::int64_t missing = 0, requested = 1;
   bool operator<(const Miss& other) const {
@@ -216,6 +232,7 @@ std::vector<FlavorFinding> FindFlavors(const Snapshot& snapshot, const ClusterQu
   const QuotaTree& tree = snapshot.usage.tree();
   const NodeIndex node = tree.ClusterQueueIndex(queue.name);
   if (node < 0) return findings;
+  // The search for victims is the flavor search's oracle, as in a cycle.
   static const Holders kNone;
   Usage usage = snapshot.usage;
   VictimSearch search(*snapshot.settings, snapshot.holders ? *snapshot.holders : kNone, &usage,
@@ -234,11 +251,12 @@ std::vector<FlavorFinding> FindFlavors(const Snapshot& snapshot, const ClusterQu
     AddTopology(one, assignment, &findings);
   };
   look(job);
-  // Behind one that does not fit the search looks no further: each of those is shown by itself.
+  // The search ends at the first pod set that does not fit: the others are searched by themselves.
   for (const PodSet& pod_set : *job.pod_sets) {
     const bool seen = std::any_of(findings.begin(), findings.end(), [&](const auto& finding) {
       return finding.verdict.pod_set == pod_set.name;
     });
+    // The second pod set of a topology group is decided together with the first.
     const bool follows = pod_set.topology != nullptr && !pod_set.topology->pod_set_group.empty();
     if (!seen && !follows) {
       JobRecord alone = job;
@@ -257,7 +275,8 @@ std::vector<FlavorFinding> FindFlavors(const Snapshot& snapshot, const ClusterQu
 
 namespace {
 
-// Of one pod set and resource group: the rows of the flavor that is missed by least.
+// The rows of the flavor that is missed by least, for one pod set and resource group. A flavor is
+// missed by its worst row. `asked` becomes true if the pod set asks for anything of the group.
 std::vector<const FlavorFinding*> NearestRows(const ResourceGroup& group,
                                               const std::string& pod_set,
                                               const std::vector<FlavorFinding>& findings,
@@ -267,12 +286,13 @@ std::vector<const FlavorFinding*> NearestRows(const ResourceGroup& group,
   for (const FlavorQuotas& entry : group.flavors) {
     std::vector<const FlavorFinding*> rows;
     Miss worst;
+    // A flavor is usable if every resource fits or may fit later.
     bool usable = true;
     for (const FlavorFinding& finding : findings) {
       const FlavorVerdict& one = finding.verdict;
       if (one.pod_set != pod_set || one.flavor != entry.flavor) continue;
-      if (one.reason == Reason::kTopologyPlacementFailed)
-        continue;  // of its machines, not of quota
+      // Rows about machines say nothing about quota.
+      if (one.reason == Reason::kTopologyPlacementFailed) continue;
       usable = usable && (one.reason == Reason::kNone || one.reason == Reason::kWaitingForQuota);
       if (one.resource.empty()) {
         *asked = *asked || one.reason == Reason::kNoMatchingFlavor;
@@ -302,7 +322,7 @@ NearestMiss NearestOf(const QuotaTree& tree, const ClusterQueue& queue,
     if (pod_sets.empty() || pod_sets.back() != finding.verdict.pod_set) {
       pod_sets.push_back(finding.verdict.pod_set);
     }
-    // A resource that no group covers.
+    // No group covers this resource.
     if (finding.verdict.flavor.empty()) nearest.possible = false;
   }
   std::map<FlavorResourceIndex, std::int64_t> amounts;
@@ -316,7 +336,7 @@ NearestMiss NearestOf(const QuotaTree& tree, const ClusterQueue& queue,
         const FlavorResourceIndex pair = tree.PairIndex(row->verdict.flavor, row->verdict.resource);
         if (pair < 0) continue;
         nearest.rows.push_back(row);
-        // What earlier pod sets take is in the later one's request.
+        // The request of a later pod set includes what the earlier ones take.
         amounts[pair] = std::max(amounts[pair], row->verdict.requested);
         if (row->missing > 0) contested.insert(pair);
       }

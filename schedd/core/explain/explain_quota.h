@@ -1,4 +1,4 @@
-// The quota part of explain: how each flavor fares, which one it misses by least, and where in the
+// The quota part of explain: how each flavor fares, which one is missed by least, and where in the
 // cohort tree the limit binds. Pure.
 #pragma once
 
@@ -10,24 +10,25 @@
 
 namespace muster::core {
 
-/// What keeps a ClusterQueue from more of a pair than is available to it now: its own quota, a
-/// borrowing limit on the way up, or what its root cohort shares.
+/// What keeps a ClusterQueue from getting more of a pair now: its own quota, a borrowing limit on
+/// the way up, or what its root cohort shares.
 std::string LimitText(const Usage& usage, NodeIndex queue, FlavorResourceIndex pair);
-/// The same of what it could have if nothing at all were used.
+/// The same for the most that it could get if nothing were used.
 std::string CeilingText(const QuotaTree& tree, NodeIndex queue, FlavorResourceIndex pair);
-/// "cohort all", "ClusterQueue team-a": where more of the pair must become free.
+/// The node in which more of the pair must become free: "cohort all", "ClusterQueue team-a".
 std::string BindingNode(const Usage& usage, NodeIndex queue, FlavorResourceIndex pair);
 
-/// Every flavor of its ClusterQueue, pod set by pod set. `job` without admission.
+/// The findings about every flavor of the ClusterQueue, pod set by pod set. `job` must have no
+/// admission.
 std::vector<FlavorFinding> FindFlavors(const Snapshot& snapshot, const ClusterQueue& queue,
                                        const JobRecord& job);
 
-/// What it would take if it got, for each pod set, the flavors that it misses by least.
+/// What the job would take if each pod set got the flavors that it misses by least.
 struct NearestMiss {
   Charges requests;                            // by pair, of all pod sets
-  std::vector<FlavorResourceIndex> contested;  // those that are short, each once
-  std::vector<const FlavorFinding*> rows;      // the findings taken, in order
-  bool possible = true;  // false: some pod set has no flavor that could ever serve it
+  std::vector<FlavorResourceIndex> contested;  // the pairs that are short, each once
+  std::vector<const FlavorFinding*> rows;      // the findings about these flavors, in order
+  bool possible = true;                        // false: no flavor could ever serve some pod set
 };
 NearestMiss NearestOf(const QuotaTree& tree, const ClusterQueue& queue,
                       const std::vector<FlavorFinding>& findings);

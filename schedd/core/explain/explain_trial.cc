@@ -1,3 +1,7 @@
+// Trial: changes a snapshot holder by holder. Usage, topology and sums are changed by addition and
+// subtraction. Packing of machines cannot be undone, so a member's machines are computed anew from
+// the base snapshot without the released holders. A released job whose pods were not bound to
+// machines yet is taken off the list of starting jobs instead.
 #include "schedd/core/explain/explain_trial.h"
 
 #include <algorithm>
@@ -10,6 +14,7 @@
 
 namespace muster::core {
 
+// Heads are emptied, so that Decide sees the job in question alone.
 Trial::Trial(const Snapshot& base) : clusters_(base.clusters), snapshot_(base) {
   holders_ = base.holders != nullptr ? std::make_shared<Holders>(*base.holders)
                                      : std::make_shared<Holders>(base.usage.tree_ptr());
@@ -41,6 +46,7 @@ void Trial::Count(const Holder& holder, bool held) {
   const JobRecord& job = *holder.job;
   if (job.pod_sets == nullptr || job.admission == nullptr) return;
   if (const TopologyForestPtr& forest = snapshot_.topology.forest(); forest != nullptr) {
+    // Machines of topology aware scheduling.
     const TopologyCharges machines = ChargesOn(*forest, *job.pod_sets, *job.admission, job.cluster);
     if (held) {
       snapshot_.topology.Charge(machines);
@@ -49,6 +55,7 @@ void Trial::Count(const Holder& holder, bool held) {
     }
   }
   for (std::size_t i = 0; i < snapshot_.clusters.size(); ++i) {
+    // Room on the member.
     ClusterView& cluster = snapshot_.clusters[i];
     if (cluster.member.name != job.cluster) continue;
     CountMachines(clusters_[i], &cluster);
@@ -60,7 +67,7 @@ void Trial::Count(const Holder& holder, bool held) {
   }
 }
 
-// The machines as they would be without those that are released.
+// The machines as they would be without the released holders.
 void Trial::CountMachines(const ClusterView& base, ClusterView* cluster) const {
   if (base.member.machines == nullptr) return;
   MachineShape room(base.member.machines);
@@ -70,6 +77,7 @@ void Trial::CountMachines(const ClusterView& base, ClusterView* cluster) const {
     if (job.cluster != base.member.name) continue;
     const auto& starting = base.starting;
     const auto starts = [&](const JobPtr& one) { return one->id == job.id; };
+    // A job that is starting takes no machine in the declared groups yet.
     if (starting != nullptr && std::any_of(starting->begin(), starting->end(), starts)) {
       unbound.insert(job.id);
     } else if (job.pod_sets != nullptr) {
@@ -80,11 +88,13 @@ void Trial::CountMachines(const ClusterView& base, ClusterView* cluster) const {
   cluster->member.machines = std::make_shared<const MachineGroups>(room.Groups());
   cluster->starting = base.starting;
   if (unbound.empty()) return;
+  // The others that are starting still take their room.
   auto left = *base.starting;
   std::erase_if(left, [&](const JobPtr& job) { return unbound.contains(job->id); });
   cluster->starting = std::make_shared<const std::vector<JobPtr>>(std::move(left));
 }
 
+// `keep_assignments`: explain reads the flavors that were considered.
 Plan Trial::Ask(const JobPtr& job) {
   QueueHeads heads;
   heads.cluster_queue = job->cluster_queue;

@@ -1,5 +1,5 @@
-// Trial: a copy of a snapshot in which holders of quota come and go, to ask Decide what it would
-// say then: for explain, and for the preview of an edit. Not thread-safe.
+// Trial: a copy of a snapshot in which holders of quota can be taken out and put back, to ask
+// Decide what it would decide then; for explain and for the preview of an edit. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -14,19 +14,20 @@ class Trial {
   explicit Trial(const Snapshot& base);
 
   const Snapshot& snapshot() const { return snapshot_; }
-  /// Gives back quota, machines and room of a holder of the snapshot.
+  /// Takes out a holder of the snapshot: its quota, machines and room become free.
   void Release(const HolderPtr& holder);
   /// Undoes Release.
   void Restore(const HolderPtr& holder);
-  /// What Decide says if `job` is the only one that waits.
+  /// The decision if `job` were the only workload that waits.
   Plan Ask(const JobPtr& job);
   bool Admits(const JobPtr& job) { return !Ask(job).admits.empty(); }
 
  private:
+  // Adds the holder's quota, machines and room, or removes them.
   void Count(const Holder& holder, bool held);
   void CountMachines(const ClusterView& base, ClusterView* cluster) const;
 
-  const std::vector<ClusterView> clusters_;  // with nobody released
+  const std::vector<ClusterView> clusters_;  // as in the base snapshot
   std::vector<HolderPtr> released_;
   Snapshot snapshot_;
   std::shared_ptr<Holders> holders_;

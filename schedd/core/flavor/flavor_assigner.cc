@@ -1,3 +1,8 @@
+// The demand of a workload and the search for callers that keep no FlavorPlan.
+//
+// The demand of a waiting workload is its declared count less reclaimable pods (rule A10). That of
+// a workload with a reservation is what the reservation charged: it may have been admitted with
+// fewer pods (partial admission), and its requests may have been transformed (rule A5).
 #include "schedd/core/flavor/flavor_assigner.h"
 
 #include <algorithm>
@@ -8,6 +13,7 @@
 namespace muster::core {
 namespace {
 
+// The pods of the pod set that will not run any more (rule A10); 0 if none are recorded.
 std::int32_t Reclaimable(const JobRecord& job, const std::string& pod_set) {
   if (job.admission_state == nullptr) return 0;
   for (const auto& pods : job.admission_state->reclaimable) {
@@ -16,7 +22,7 @@ std::int32_t Reclaimable(const JobRecord& job, const std::string& pod_set) {
   return 0;
 }
 
-// A reservation says for how many pods it was made and what they were charged.
+// Takes count and requests per pod from a reservation, which stores the requests of all its pods.
 void TakeReservation(const PodSetAssignment& reserved, PodSetDemand* demand) {
   demand->count = reserved.count;
   demand->per_pod = reserved.usage;
@@ -41,6 +47,7 @@ Demand DemandOf(const JobRecord& job, const AdmissionSettings& settings) {
       entry.count = pod_set.count;
       entry.per_pod = pod_set.requests;
     }
+    // Pods that have succeeded are not asked for again (gate ReclaimablePods).
     if (settings.reclaimable_pods) {
       entry.count = std::max(0, entry.count - Reclaimable(job, pod_set.name));
     }
@@ -77,6 +84,7 @@ Assignment AssignFlavors(const ConfigView& config, const AdmissionSettings& sett
   return assignment;
 }
 
+// For a slice, the count is the growth over the replaced slice.
 Charges TotalRequests(const QuotaTree& tree, const Demand& demand, const Assignment& assignment,
                       const Admission* replaced) {
   Charges wanted;
@@ -89,6 +97,7 @@ Charges TotalRequests(const QuotaTree& tree, const Demand& demand, const Assignm
       count = entry.count - (before == nullptr ? 0 : before->count);
     }
     for (const auto& [resource, flavor] : found->flavors) {
+      // A pod counts as one of `pods`, whatever its template says.
       const std::int64_t per_pod = resource == "pods" ? 1 : AmountOf(entry.per_pod, resource);
       const std::int64_t amount = SaturatingMul(per_pod, count);
       if (amount != 0) AddCharge(tree.PairIndex(flavor.flavor, resource), amount, &wanted);

@@ -1,3 +1,16 @@
+// The compiled form of a flavor search (rule A27).
+//
+// 1. Pod sets of one topology group form one batch, every other pod set is a batch of its own.
+// 2. The resources that a batch requests are sorted by the 64-bit FNV-1a of their names: that is
+//    the order in which Kueue visits them, and the order matters because the first resource of a
+//    group starts its scan.
+// 3. The first resource of each resource group makes one step, for all requested resources that the
+//    group covers, with one option per flavor of the group.
+// 4. Each option is checked for everything that no usage can change: allowed flavors (rule A57),
+//    topology (rule A32), taints and node labels (rule A28).
+//
+// All string work of a search is done here, once per class of equal workloads; FlavorWalk then
+// works on integers.
 #include "schedd/core/flavor/flavor_compile.h"
 
 #include <algorithm>
@@ -26,6 +39,7 @@ bool Covers(const ResourceGroup& group, std::string_view resource) {
   return std::find(covered.begin(), covered.end(), resource) != covered.end();
 }
 
+// One compilation; Run is called once.
 class Compiler {
  public:
   Compiler(const ConfigView& config, const AdmissionSettings& settings, const QuotaTree& tree,
@@ -62,7 +76,9 @@ class Compiler {
   }
 
  private:
-  // What the pod sets of a batch request together, in the order in which resources are visited.
+  // The requests of a batch's pod sets together, in the order in which resources are visited. If
+  // some group of the queue covers `pods`, each pod asks for one; a request for `pods` of its own
+  // is replaced by that.
   std::vector<FlavorNeed> NeedsOf(const FlavorBatch& batch) const {
     std::vector<FlavorNeed> needs;
     const auto add = [&](std::string_view resource, std::size_t pod_set, std::int64_t per_pod) {
@@ -87,6 +103,8 @@ class Compiler {
     return needs;
   }
 
+  // Makes the steps of one batch. A resource that no group covers is a step that fails, unless
+  // quotaCheckStrategy is IgnoreUndeclared.
   void Compile(FlavorBatch* batch) const {
     const auto needs = NeedsOf(*batch);
     std::vector<std::string> decided;
@@ -108,7 +126,7 @@ class Compiler {
       for (const auto& other : needs) {
         if (!Covers(*group, other.resource)) continue;
         if (other.resource == need.resource) step.trigger = step.needs.size();
-        // Only where groups overlap: the group scanned last has the say.
+        // If groups overlap in a resource, the group that is scanned last decides its flavor.
         for (auto& earlier : batch->steps) {
           for (auto& same : earlier.needs) same.decides &= same.resource != other.resource;
         }
@@ -122,6 +140,7 @@ class Compiler {
     }
   }
 
+  // One flavor of a group: the pair of each need, and the reason if the flavor can never be taken.
   FlavorOption OptionOf(const FlavorBatch& batch, const FlavorStep& step,
                         const ResourceGroup& group, const std::string& name) const {
     FlavorOption option;
@@ -159,7 +178,7 @@ class Compiler {
   const Demand& demand_;
   const QueueTopology& topology_;
   const bool ignore_undeclared_;
-  const std::vector<std::string>* allowed_ = nullptr;  // null: all
+  const std::vector<std::string>* allowed_ = nullptr;  // null: all flavors are allowed
 };
 
 }  // namespace

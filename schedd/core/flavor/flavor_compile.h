@@ -1,6 +1,6 @@
-// Compiles a workload's pod sets into the steps of its flavor search (rule A27): which pod sets
-// are decided together, which resource groups are scanned in which order, and what can be told of
-// each flavor without looking at usage. Internal to FlavorPlan.
+// Compiles a workload's pod sets into the steps of its flavor search (rule A27): which pod sets are
+// decided together, which resource groups are scanned in which order, and what can be decided about
+// each flavor without a usage. Internal to FlavorPlan.
 #pragma once
 
 #include <vector>
@@ -12,6 +12,7 @@ namespace muster::core {
 
 class QueueTopology;
 
+/// The batches of `demand` in `queue`. All arguments must outlive the result.
 std::vector<FlavorBatch> CompileBatches(const ConfigView& config, const AdmissionSettings& settings,
                                         const QuotaTree& tree, const ClusterQueue& queue,
                                         const JobRecord& job, const Demand& demand,

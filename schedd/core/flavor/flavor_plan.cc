@@ -1,3 +1,13 @@
+// FlavorPlan: runs the compiled flavor search (rule A27), in two depths.
+//
+// Choose walks the steps without a trace. It decides the two common cases, "fits now" and "cannot
+// fit", by integer arithmetic. If only an oracle or a placement on machines could tell, it says
+// kNeedsSearch and the cycle calls Assign.
+//
+// Assign walks with a trace and an oracle and writes a report of it. In a long queue most workloads
+// of a class fail in the same way, so the last report is kept with its trace and returned again
+// while the trace stays the same. It is not shared where the report depends on more than the trace:
+// topology, counts of partial admission, slices, verdicts for explain, second passes.
 #include "schedd/core/flavor/flavor_plan.h"
 
 #include <algorithm>
@@ -10,6 +20,8 @@
 
 namespace muster::core {
 
+// Whether the queue may evict at all, and whether while it borrows (rule A29), follows from its
+// policies alone.
 FlavorPlan::FlavorPlan(const ConfigView& config, const AdmissionSettings& settings,
                        const QuotaTree& tree, const ClusterQueue& queue, const JobRecord& job,
                        TopologyPlacer* topology)
@@ -52,6 +64,7 @@ QuickVerdict FlavorPlan::Choose(const Usage& usage, const ScanPosition* resume) 
   return verdict;
 }
 
+// A class knows few choices (one per combination of flavors), so a list suffices.
 const FlavorChoice* FlavorPlan::LastChoice() {
   for (const auto& choice : choices_) {
     if (choice->options == options_) return choice.get();
@@ -94,7 +107,7 @@ AssignmentPtr FlavorPlan::Assign(const Usage& usage, const JobRecord& job,
   FlavorWalk walk(*this, usage, request, &job, &trace_);
   std::int32_t level = 0;
   walk.Run(&options_, &assumed_, &level);
-  // Nothing but the trace makes it.
+  // True if the report follows from the trace alone.
   const bool shared = !needs_topology_ && request.counts.empty() && request.replaced == nullptr &&
                       request.verdicts == nullptr && job.admission == nullptr;
   if (shared && last_said_ != nullptr && trace_ == last_trace_) return last_said_;

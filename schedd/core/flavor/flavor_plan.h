@@ -1,7 +1,7 @@
-// FlavorPlan: a workload's pod sets compiled against one ClusterQueue, so that trying it again on
-// other usage costs no string work (rule A27). One plan serves all workloads of a class
-// (workload_class.h). Bound to the ConfigView, AdmissionSettings, QuotaTree, ClusterQueue, pod sets
-// and TopologyPlacer it was made for, which must outlive it. Pure; not thread-safe.
+// FlavorPlan: a workload's pod sets compiled against one ClusterQueue, so that searching again on
+// another usage costs no string work (rule A27). One plan serves all workloads of a class
+// (workload_class.h). It is bound to the ConfigView, AdmissionSettings, QuotaTree, ClusterQueue,
+// pod sets and TopologyPlacer that it was made for, which must outlive it. Pure; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,50 +15,51 @@
 
 namespace muster::core {
 
-/// One way to serve all pod sets, and what follows from it.
+/// One way to serve all pod sets, with the admission and the charges that follow from it.
 struct FlavorChoice {
-  std::vector<std::int16_t> options;  // of each step of the plan
+  std::vector<std::int16_t> options;  // the option of each step of the plan
   AdmissionPtr admission;
   Charges charges;
 };
 
-/// What Choose came to. `choice` and `level` (of borrowing) are set by kFits and kNoVictims.
+/// The result of Choose. `choice` and `level` (of borrowing) are set for kFits and kNoVictims.
 struct QuickVerdict {
   enum class Kind : std::uint8_t {
-    kFits,         // now, without preemption
-    kNoFit,        // no flavor could ever serve it, or none that quota lets it wait for
-    kNoVictims,    // quota would serve it, but others use it and its queue may evict nobody
-    kNeedsSearch,  // only Assign with an oracle, or a topology, can tell
+    kFits,         // it fits now, without preemption
+    kNoFit,        // no flavor fits, now or with evictions
+    kNoVictims,    // other holders use the quota it needs, and its queue may evict nobody
+    kNeedsSearch,  // only Assign with an oracle, or a topology, can decide
   };
   Kind kind = Kind::kNoFit;
-  const FlavorChoice* choice = nullptr;  // lives as long as the plan
+  const FlavorChoice* choice = nullptr;  // valid as long as the plan
   std::int32_t level = 0;
 };
 
 class FlavorPlan {
  public:
-  /// `topology` null: no flavor knows its machines.
+  /// `topology` null: no flavor has known machines.
   FlavorPlan(const ConfigView& config, const AdmissionSettings& settings, const QuotaTree& tree,
              const ClusterQueue& queue, const JobRecord& job, TopologyPlacer* topology);
 
-  /// The verdict that Assign with these two arguments would come to, on integers alone; no
-  /// allocation for a choice seen before. Not for second passes, slices and recomputations.
+  /// The verdict that Assign with these arguments would come to, by integer arithmetic alone; it
+  /// allocates nothing for a choice that was seen before. Not for second passes, slices and
+  /// recomputations.
   QuickVerdict Choose(const Usage& usage, const ScanPosition* resume);
-  /// The whole answer for `job`, one of the plan's class. Whoever is told the same as the one
-  /// before shares its answer: most of those that do not fit are.
+  /// The complete answer for `job`, one of the plan's class. Two jobs in a row with the same trace
+  /// share one answer, as most jobs that do not fit do.
   AssignmentPtr Assign(const Usage& usage, const JobRecord& job, const AssignRequest& request);
 
   /// -1 if the tree does not know the ClusterQueue.
   NodeIndex queue() const { return queue_; }
   const Demand& demand() const { return demand_; }
-  /// True if some pod set asks for machines, so that only Assign can say that it fits.
+  /// True if some pod set is to be placed on machines, so that only Assign can say that it fits.
   bool needs_topology() const { return needs_topology_; }
 
  private:
   friend class FlavorWalk;
   friend class FlavorReport;
 
-  /// The choice that the last walk of Choose came to, from the buffers.
+  /// The choice of the last walk, found or made from the buffers.
   const FlavorChoice* LastChoice();
 
   const ConfigView& config_;
@@ -72,11 +73,13 @@ class FlavorPlan {
   bool evicts_while_borrowing_ = false;  // rule A29
   std::vector<FlavorBatch> batches_;
   std::vector<std::unique_ptr<FlavorChoice>> choices_;
-  std::vector<std::int16_t> options_;  // buffers of Choose and Assign
+  // Buffers of Choose and Assign.
+  std::vector<std::int16_t> options_;
   Charges assumed_;
-  FlavorTrace trace_;        // buffer of Assign
-  FlavorTrace last_trace_;   // of the last one that may be shared
-  AssignmentPtr last_said_;  // null: none
+  FlavorTrace trace_;
+  // The last answer that may be shared (null: none) and its trace.
+  FlavorTrace last_trace_;
+  AssignmentPtr last_said_;
 };
 
 }  // namespace muster::core

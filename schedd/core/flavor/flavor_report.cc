@@ -1,3 +1,12 @@
+// FlavorReport: the trace of a flavor search in Kueue's words (rules A31, A33).
+//
+// The walk decides on numbers; here every option that it looked at becomes an attempt with its
+// sentences, every step a set of flavors, every batch the flavors of its pod sets. If a step finds
+// no flavor, its batch fails: it keeps no flavors and only the sentences of that step, and the
+// batches behind it are not reported, as in Kueue.
+//
+// no_fit_reason (ResolveNoFit): of the flavors of one resource group the mildest reason counts,
+// because any of them would do; of groups and pod sets the most severe one, because all are needed.
 #include "schedd/core/flavor/flavor_report.h"
 
 #include <algorithm>
@@ -9,6 +18,7 @@
 namespace muster::core {
 namespace {
 
+// More than the queue could ever have.
 std::string InsufficientQuota(const std::string& resource, const std::string& flavor,
                               const NeedTrace& need) {
   const auto amount = [&](std::int64_t value) { return CanonicalQuantity(resource, value); };
@@ -18,6 +28,7 @@ std::string InsufficientQuota(const std::string& resource, const std::string& fl
          amount(need.potential) + ")";
 }
 
+// More than is free now.
 std::string InsufficientUnused(const std::string& resource, const std::string& flavor,
                                std::int64_t missing) {
   return "insufficient unused quota for " + resource + " in flavor " + flavor + ", " +
@@ -29,6 +40,7 @@ Reason ReasonOf(const NeedTrace& need) {
   return need.grade == Grade::kNoFit ? Reason::kWaitingForQuota : Reason::kNone;
 }
 
+// Unset for grades that no oracle was asked for: fit and no fit.
 std::optional<PreemptionOutlook::Possibility> PossibilityOf(Grade grade) {
   switch (grade) {
     case Grade::kNoCandidates:
@@ -47,6 +59,7 @@ void SortUnique(std::vector<std::string>* sentences) {
   sentences->erase(std::unique(sentences->begin(), sentences->end()), sentences->end());
 }
 
+// The worst of two attempts with the same flavor.
 void MergeAttempt(const FlavorAttempt& from, FlavorAttempt* into) {
   into->mode = std::min(into->mode, from.mode);
   into->borrowing_level = std::max(into->borrowing_level, from.borrowing_level);
@@ -71,12 +84,14 @@ Assignment FlavorReport::Write(const FlavorTrace& trace, Charges assumed) {
       WriteStep(sets, sets.steps[at->step], *at, &batch);
     }
     for (const std::size_t index : sets.pod_sets) WritePodSet(index, batch, &assignment);
-    if (batch.failed) break;  // Kueue does not look at the pod sets behind it
+    // As in Kueue, the pod sets after one that fails are not looked at.
+    if (batch.failed) break;
   }
   const auto position = [&](const PodSetFlavors& pod_set) {
     return std::find_if(plan_.demand_.begin(), plan_.demand_.end(),
                         [&](const PodSetDemand& one) { return one.pod_set->name == pod_set.name; });
   };
+  // Batches of topology groups may have changed the order of the pod sets.
   std::stable_sort(
       assignment.pod_sets.begin(), assignment.pod_sets.end(),
       [&](const PodSetFlavors& a, const PodSetFlavors& b) { return position(a) < position(b); });
@@ -86,6 +101,8 @@ Assignment FlavorReport::Write(const FlavorTrace& trace, Charges assumed) {
   return assignment;
 }
 
+// Writes one scan. The sentences of a flavor that fits are dropped; those of an earlier step are
+// dropped if this one fails.
 void FlavorReport::WriteStep(const FlavorBatch& sets, const FlavorStep& step,
                              const StepTrace& trace, Batch* batch) {
   if (trace.held) {
@@ -108,10 +125,12 @@ void FlavorReport::WriteStep(const FlavorBatch& sets, const FlavorStep& step,
     if (!attempt.flavor.empty()) attempts.push_back(std::move(attempt));
   }
   Merge(step, attempts, batch);
+  // No flavor: the batch fails as a whole and keeps no flavors.
   if (trace.chosen < 0) {
     batch->failed = true;
     batch->flavors.clear();
-    batch->reasons = std::move(reasons);  // what earlier groups lacked does not matter any more
+    // The sentences of earlier groups do not matter any more.
+    batch->reasons = std::move(reasons);
     return;
   }
   const OptionTrace& chosen = trace.options[static_cast<std::size_t>(trace.chosen)];
@@ -122,12 +141,14 @@ void FlavorReport::WriteStep(const FlavorBatch& sets, const FlavorStep& step,
     flavor.tried_flavor_idx = trace.tried_idx;
     flavor.borrowing_level = chosen.needs[n].level;
   }
+  // Kueue reports why earlier flavors were not taken only if the chosen one needs evictions.
   const bool fits = std::all_of(chosen.needs.begin(), chosen.needs.end(),
                                 [](const NeedTrace& need) { return need.grade == Grade::kFit; });
   if (fits) return;
   std::move(reasons.begin(), reasons.end(), std::back_inserter(batch->reasons));
 }
 
+// The flavors of a reservation stay as they are (second pass).
 void FlavorReport::WriteHeld(const FlavorBatch& sets, const FlavorStep& step, Batch* batch) const {
   for (const auto& need : step.needs) {
     for (const std::size_t pod_set : sets.pod_sets) {
@@ -137,7 +158,7 @@ void FlavorReport::WriteHeld(const FlavorBatch& sets, const FlavorStep& step, Ba
   }
 }
 
-// An attempt without a flavor name: it was passed over without a look.
+// The returned attempt has no flavor name if the flavor was skipped: Kueue lists no attempt then.
 FlavorAttempt FlavorReport::WriteOption(const FlavorBatch& sets, const FlavorStep& step,
                                         const OptionTrace& trace,
                                         std::vector<std::string>* reasons) {
@@ -168,6 +189,7 @@ FlavorAttempt FlavorReport::WriteOption(const FlavorBatch& sets, const FlavorSte
     const NeedTrace& need = trace.needs[n];
     const std::string& resource = step.needs[n].resource;
     attempt.borrowing_level = std::max(attempt.borrowing_level, need.level);
+    // Both sentences may apply: the slice runs elsewhere, and quota is short.
     if (need.other_flavor) {
       attempt.reasons.push_back("could not assign " + option.flavor +
                                 " flavor since the original workload is assigned: " +
@@ -189,7 +211,9 @@ FlavorAttempt FlavorReport::WriteOption(const FlavorBatch& sets, const FlavorSte
   return attempt;
 }
 
-// A flavor may stand in several resource groups; its attempt is the worst of what it came to.
+// A flavor may stand in several resource groups; its attempt is the worst over these groups. A
+// flavor that was tried for another group and not for this one does not provide this group's
+// resource.
 void FlavorReport::Merge(const FlavorStep& step, const std::vector<FlavorAttempt>& attempts,
                          Batch* batch) const {
   for (const FlavorAttempt& attempt : attempts) {
@@ -212,12 +236,13 @@ void FlavorReport::Merge(const FlavorStep& step, const std::vector<FlavorAttempt
   }
 }
 
+// The number of pods that this search asks for.
 std::int32_t FlavorReport::CountOf(std::size_t index) const {
   return request_.counts.empty() ? plan_.demand_[index].count : request_.counts[index];
 }
 
-// Of the batch's flavors those for what this pod set requests itself. One that requests nothing and
-// stands in a topology group, as a leader may, goes where the group's machines are.
+// The batch's flavors for the resources that this pod set requests itself. A pod set that requests
+// nothing and stands in a topology group, as a leader may, gets the flavors with known machines.
 std::map<std::string, FlavorAssignment> FlavorReport::FlavorsOf(std::size_t index,
                                                                 const ResourceList& requests,
                                                                 const Batch& batch) const {
@@ -234,6 +259,7 @@ std::map<std::string, FlavorAssignment> FlavorReport::FlavorsOf(std::size_t inde
   return flavors;
 }
 
+// Adds one pod set with its requests, flavors, attempts and scan positions.
 void FlavorReport::WritePodSet(std::size_t index, const Batch& batch,
                                Assignment* assignment) const {
   const PodSetDemand& demand = plan_.demand_[index];
@@ -250,6 +276,7 @@ void FlavorReport::WritePodSet(std::size_t index, const Batch& batch,
   pod_set.reasons = batch.reasons;
   std::sort(pod_set.reasons.begin(), pod_set.reasons.end());
   for (const auto& [flavor, attempt] : batch.attempts) pod_set.attempts.push_back(attempt);
+  // A second pass keeps the machines that it has.
   if (const PodSetAssignment* held = walk_.HeldPodSet(index)) {
     pod_set.topology = held->topology;
     pod_set.topology_delayed = held->topology_delayed;
@@ -262,6 +289,7 @@ void FlavorReport::WritePodSet(std::size_t index, const Batch& batch,
   assignment->pod_sets.push_back(std::move(pod_set));
 }
 
+// One row for explain: the numbers of one resource in one flavor.
 void FlavorReport::AddVerdict(const FlavorBatch& sets, const FlavorOption& option, std::size_t need,
                               const std::string& resource, const NeedTrace& trace) {
   FlavorVerdict verdict;
@@ -286,8 +314,6 @@ void FlavorReport::AddVerdict(const FlavorBatch& sets, const FlavorOption& optio
   request_.verdicts->push_back(std::move(verdict));
 }
 
-// Rule A33: the mildest among the flavors of a resource group, for another of
-// them would do; the worst over groups and pod sets, for all of them are needed.
 void FlavorReport::ResolveNoFit(const ClusterQueue& queue, Assignment* assignment) {
   if (assignment->Mode() != FlavorMode::kNoFit) return;
   for (const PodSetFlavors& pod_set : assignment->pod_sets) {
@@ -295,6 +321,7 @@ void FlavorReport::ResolveNoFit(const ClusterQueue& queue, Assignment* assignmen
     Reason worst =
         pod_set.uncovered || pod_set.attempts.empty() ? Reason::kNoMatchingFlavor : Reason::kNone;
     for (const ResourceGroup& group : queue.resource_groups) {
+      // Only flavors of this group that do not fit count.
       std::optional<Reason> mildest;
       for (const FlavorAttempt& attempt : pod_set.attempts) {
         const bool member =

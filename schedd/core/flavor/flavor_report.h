@@ -16,13 +16,13 @@ class FlavorReport {
                const FlavorWalk& walk)
       : plan_(plan), usage_(usage), request_(request), walk_(walk) {}
 
-  /// `assumed` is what the batches that were served take.
+  /// The assignment of this trace. `assumed`: what the served batches take together.
   Assignment Write(const FlavorTrace& trace, Charges assumed);
-  /// Sets the reason to show of an assignment that does not fit.
+  /// Sets no_fit_reason of an assignment that does not fit (rule A33).
   static void ResolveNoFit(const ClusterQueue& queue, Assignment* assignment);
 
  private:
-  // What became of one batch.
+  // The result of one batch, before it is divided among its pod sets.
   struct Batch {
     std::map<std::string, FlavorAssignment> flavors;  // by resource
     std::vector<std::string> reasons;

@@ -1,3 +1,9 @@
+// Scores of flavors (rule A30; KEP-582).
+//
+// BorrowingOverPreemption, the default, compares grades first (fit before reclaim before preempt)
+// and borrowing levels among equal grades. PreemptionOverBorrowing compares levels first. The
+// comment of Kueue's API field describes the two the wrong way round; its code and KEP-582 agree
+// with this file.
 #include "schedd/core/flavor/flavor_score.h"
 
 namespace muster::core {

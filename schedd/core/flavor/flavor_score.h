@@ -1,4 +1,4 @@
-// How well a flavor serves a request, and which of two serves better (rule A30; KEP-582). Plain
+// The score of a flavor for a request, and which of two scores is better (rule A30; KEP-582). Plain
 // values.
 #pragma once
 
@@ -10,15 +10,16 @@
 
 namespace muster::core {
 
-/// What quota says of a flavor; the order is from worst to best.
+/// How quota can serve a request; ordered from worst to best.
 enum class Grade : std::uint8_t {
-  kNoFit,         // never, or not under the limits that hold now
-  kNoCandidates,  // others use its quota and none of them may be evicted
+  kNoFit,         // not even with evictions
+  kNoCandidates,  // other holders use the quota, and none of them may be evicted
   kPreempt,       // evictions in its own queue would make room
   kReclaim,       // evictions in other queues alone would make room
   kFit,
 };
 
+/// The mode that users see; the three middle grades are kPreempt.
 FlavorMode ModeOf(Grade grade);
 
 struct FlavorScore {
@@ -27,16 +28,17 @@ struct FlavorScore {
   bool operator==(const FlavorScore&) const = default;
 };
 
-/// True if `a` is to be taken rather than `b`. kNoFit is worst whatever the preference,
-/// kNoCandidates next to it.
+/// True if `a` is taken rather than `b`. kNoFit is worst under both preferences, kNoCandidates
+/// next.
 bool Better(const FlavorScore& a, const FlavorScore& b, FungibilityPreference preference);
 
-/// True if the queue's fungibility lets the search end at such a flavor.
+/// True if the queue's flavorFungibility lets the search end at a flavor of this score (rule A31).
 bool MayStop(const FlavorScore& score, const ClusterQueue& queue);
 
-/// The more and the less severe of two reasons for not fitting: NoMatchingFlavor > ExceedsMaxQuota
-/// > WaitingForQuota > TopologyPlacementFailed > none.
+/// The more severe of two reasons for not fitting: NoMatchingFlavor > ExceedsMaxQuota >
+/// WaitingForQuota > TopologyPlacementFailed > none (rule A33).
 Reason MoreSevere(Reason a, Reason b);
+/// The less severe one.
 Reason LessSevere(Reason a, Reason b);
 
 }  // namespace muster::core

@@ -1,3 +1,16 @@
+// Topology after quota (rule A32; KEP-2724).
+//
+// Before the scan, Mismatch refuses flavors that do not suit a pod set's topology request. After
+// quota was found, Place asks the placer twice at most:
+//
+// 1. If quota fits: on what is free now. If that fails, the mode becomes kPreempt, because
+//    evictions may free machines.
+// 2. In mode kPreempt: as if no placed workload ran. If that fails as well, no eviction could help,
+//    and the mode is kNoFit with TopologyPlacementFailed. If it succeeds, all placed pod sets
+//    become kPreempt, so that victims are sought on all their flavors.
+//
+// A workload with a failed machine (rule A48) takes only step 1: its pods move to free machines or
+// not at all.
 #include "schedd/core/flavor/flavor_topology.h"
 
 #include <algorithm>
@@ -18,10 +31,12 @@ PodSetFlavors* FindPodSet(Assignment* assignment, const std::string& name) {
   return nullptr;
 }
 
+// Sets the mode of all resources of a pod set.
 void SetMode(PodSetFlavors* pod_set, FlavorMode mode) {
   for (auto& [resource, flavor] : pod_set->flavors) flavor.mode = mode;
 }
 
+// The machines that a reservation gave to a pod set; null if it has no such pod set.
 const TopologyAssignmentPtr* ReservedTopology(const Admission* admission, const std::string& name) {
   if (admission == nullptr) return nullptr;
   for (const auto& pod_set : admission->pod_sets) {
@@ -72,8 +87,8 @@ std::string QueueTopology::Mismatch(const PodSet& pod_set, const ResourceFlavor&
     return name + "supports only TopologyAwareScheduling";
   }
   if (flavor.topology.empty()) {
-    // A flavor for resources that the pods themselves do not ask for (they come from a
-    // transformation) needs no machines.
+    // A flavor without topology may serve resources that the pods themselves do not ask for
+    // (results of a transformation, rule A5).
     const auto& covered = group.covered_resources;
     const auto& wanted = pod_set.node_requests ? *pod_set.node_requests : pod_set.requests;
     const bool overlaps =
@@ -103,7 +118,8 @@ std::string QueueTopology::SoleFlavor(const PodSetFlavors& pod_set, std::string*
   return "";
 }
 
-// Placement waits for the cluster that a dispatcher picks, or for machines still to be provisioned.
+// Placement waits while a MultiKueue check picks the cluster, or until a ProvisioningRequest has
+// made the machines.
 bool QueueTopology::Delayed(const JobRecord& job, const std::string& flavor) const {
   for (const auto& rule : queue_.admission_checks) {
     const auto check = config_.admission_checks.find(rule.name);
@@ -116,6 +132,7 @@ bool QueueTopology::Delayed(const JobRecord& job, const std::string& flavor) con
   return false;
 }
 
+// Pod sets whose machines are assigned already and healthy are left out.
 std::vector<TopologyAsk> QueueTopology::Asks(const JobRecord& job, const Demand& demand,
                                              const AssignRequest& request,
                                              Assignment* assignment) const {
@@ -180,7 +197,7 @@ void QueueTopology::Place(const JobRecord& job, const Demand& demand, const Assi
       placed->topology_delayed = false;
     }
   }
-  // A broken machine is replaced by a free one or not at all; nobody is evicted for it.
+  // A failed machine is replaced by a free one or not at all; nobody is evicted for it.
   if (assignment->Mode() != FlavorMode::kPreempt || HasPodsOnUnhealthyNode(job)) return;
   const TopologyPlacement empty = placer_->Place(job, asks, true);
   if (empty.failed) {
@@ -194,7 +211,7 @@ void QueueTopology::Place(const JobRecord& job, const Demand& demand, const Assi
     assignment->topology_mode = FlavorMode::kNoFit;
     return;
   }
-  // Quota may suffice and yet be scattered over machines: victims are looked for on all of them.
+  // Quota may be free and yet scattered over the machines: victims are sought for all placements.
   for (const auto& ask : asks) SetMode(pod_set_at(ask.pod_set), FlavorMode::kPreempt);
   assignment->topology_mode = FlavorMode::kPreempt;
 }

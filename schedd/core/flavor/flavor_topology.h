@@ -1,5 +1,5 @@
-// What topology aware scheduling adds to the flavor search (rule A32): which pod sets it
-// concerns, whether a flavor suits them, and the placement after quota has been found. Pure.
+// The part of topology aware scheduling in the flavor search (rule A32): which pod sets are placed
+// on machines, whether a flavor suits them, and the placement after quota was found. Pure.
 #pragma once
 
 #include <string>
@@ -9,36 +9,38 @@
 
 namespace muster::core {
 
-/// True if the pod set itself asks for a topology, in whatever way.
+/// True if the pod set itself asks for a topology, in any of its forms.
 bool RequestsTopology(const PodSet& pod_set);
 
-/// Topology aware scheduling as one ClusterQueue knows it.
+/// Topology aware scheduling of one ClusterQueue.
 class QueueTopology {
  public:
-  /// All must outlive it; `placer` may be null.
+  /// All arguments must outlive this object; `placer` may be null.
   QueueTopology(const ConfigView& config, const AdmissionSettings& settings,
                 const ClusterQueue& queue, TopologyPlacer* placer);
 
-  /// True if pods of this set are to be placed on machines: they ask for it, or every flavor of the
-  /// queue has a topology.
+  /// True if pods of this set are placed on machines: the pod set asks for it, or every flavor of
+  /// the queue has a topology.
   bool Concerns(const PodSet& pod_set) const;
-  /// "" if the flavor, of this resource group, suits the pod set, else why not.
+  /// "" if the flavor, one of this resource group, suits the pod set, else the reason.
   std::string Mismatch(const PodSet& pod_set, const ResourceFlavor& flavor,
                        const ResourceGroup& group) const;
   /// True if the machines of this flavor are known.
   bool Knows(const std::string& flavor) const;
-  /// What has to be placed of an assignment that quota serves. Pod sets for which that cannot be
-  /// asked get their error, those whose placement waits for a check are marked.
+  /// The placements that an assignment needs. Sets the error of pod sets that cannot be placed at
+  /// all, and marks those whose placement waits for an admission check (topology_delayed).
   std::vector<TopologyAsk> Asks(const JobRecord& job, const Demand& demand,
                                 const AssignRequest& request, Assignment* assignment) const;
   /// Places the pods of an assignment that quota serves, now or after preemption, and corrects its
-  /// modes, reasons and attempts by what comes out (rule A32).
+  /// modes, reasons and attempts by the result.
   void Place(const JobRecord& job, const Demand& demand, const AssignRequest& request,
              Assignment* assignment) const;
-  /// What of an assignment has to be placed on machines; marks what is delayed or cannot be asked.
 
  private:
+  /// The one flavor with known machines among a pod set's flavors; "" and an error if there is none
+  /// or more than one.
   std::string SoleFlavor(const PodSetFlavors& pod_set, std::string* error) const;
+  /// True if an admission check may still change the machines.
   bool Delayed(const JobRecord& job, const std::string& flavor) const;
 
   const ConfigView& config_;

@@ -1,3 +1,14 @@
+// FlavorWalk: the flavor search of rules A27 to A31 (KEP-582) over compiled steps.
+//
+// For each batch and step the flavors of the group are tried in their order, from behind the one
+// where the last search ended. Each flavor is judged for all resources of the step (rule A29) and
+// gets the score of the resource that it serves worst. The scan ends at the first flavor at which
+// the queue's fungibility lets it end (rule A31); if there is none, the best one is taken (rule
+// A30). What a batch takes counts as used for the batches after it.
+//
+// The quick walk has no oracle. It may pass over a flavor that needs victims only if a flavor that
+// fits is better whatever the oracle would say: with whenCanPreempt TryNextFlavor and the
+// preference BorrowingOverPreemption. If no flavor fits after that, the search is left to Assign.
 #include "schedd/core/flavor/flavor_walk.h"
 
 #include <algorithm>
@@ -7,14 +18,16 @@
 namespace muster::core {
 namespace {
 
+// The option of a step that was not scanned.
 constexpr std::int16_t kHeldOption = -1;
 
-// Null if the resource has none.
+// Null if the reservation has no flavor for the resource.
 const std::string* FlavorOf(const PodSetAssignment& pod_set, const std::string& resource) {
   const auto found = pod_set.flavors.find(resource);
   return found == pod_set.flavors.end() ? nullptr : &found->second;
 }
 
+// What earlier batches took of a pair.
 std::int64_t AssumedFor(const Charges& assumed, FlavorResourceIndex pair) {
   for (const auto& charge : assumed) {
     if (charge.pair == pair) return charge.amount;
@@ -36,6 +49,8 @@ Grade GradeOf(PreemptionOutlook::Possibility possibility) {
 
 }  // namespace
 
+// Second passes keep their flavors only with topology aware scheduling, slices only with the gate
+// for elastic jobs.
 FlavorWalk::FlavorWalk(const FlavorPlan& plan, const Usage& usage, const AssignRequest& request,
                        const JobRecord* job, FlavorTrace* trace)
     : plan_(plan), usage_(usage), request_(request), job_(job), trace_(trace) {
@@ -66,6 +81,8 @@ QuickVerdict::Kind FlavorWalk::Run(std::vector<std::int16_t>* options, Charges* 
   return all_fit_ ? QuickVerdict::Kind::kFits : QuickVerdict::Kind::kNoVictims;
 }
 
+// A resource that no group covers fails the batch unless it asks for 0; a step whose resources all
+// have a reserved flavor is not scanned.
 FlavorWalk::End FlavorWalk::RunStep(std::size_t batch, std::size_t step) {
   const FlavorBatch& sets = plan_.batches_[batch];
   const FlavorStep& of = sets.steps[step];
@@ -91,13 +108,14 @@ FlavorWalk::End FlavorWalk::RunStep(std::size_t batch, std::size_t step) {
   return End::kServed;
 }
 
-// Tries the flavors of one resource group in order (rule A31).
+// Tries the flavors of one resource group in order (rule A31). Without the gate FlavorFungibility
+// the first flavor that fits, or else the first of the best grade, is taken.
 FlavorWalk::End FlavorWalk::Scan(const FlavorBatch& batch, const FlavorStep& step,
                                  StepTrace* trace) {
   const ClusterQueue& queue = plan_.spec_;
   const bool fungible = plan_.settings_.flavor_fungibility;
-  // Without an oracle a flavor that needs victims can be passed over only if a flavor that fits is
-  // better whatever the oracle would have said.
+  // Without an oracle: true if a later flavor that fits is better than one that needs victims,
+  // whatever the oracle would say.
   const bool may_pass = queue.when_can_preempt == FungibilityPolicy::kTryNextFlavor &&
                         queue.preference == FungibilityPreference::kBorrowingOverPreemption;
   Judgement best;
@@ -129,15 +147,17 @@ FlavorWalk::End FlavorWalk::Scan(const FlavorBatch& batch, const FlavorStep& ste
   options_->push_back(static_cast<std::int16_t>(chosen));
   level_ = std::max(level_, best.level);
   all_fit_ = all_fit_ && best.fits;
+  // After the last flavor of the group the next search starts over.
   if (trace != nullptr && fungible) {
     trace->tried_idx = last + 1 == step.options.size() ? -1 : static_cast<std::int32_t>(last);
   }
   return End::kServed;
 }
 
-// The score of a flavor is that of the resource it serves worst; all resources are looked at. Where
-// borrowing counts before preemption, a resource that fits far away may be that one: then the score
-// is a fit and the flavor yet needs victims for another resource.
+// The score of a flavor is that of the resource it serves worst; all resources are judged even
+// after one does not fit (rule A30). With PreemptionOverBorrowing the worst one may be a resource
+// that fits at a high borrowing level; then the score is a fit although another resource needs
+// victims, and `fits` is false.
 FlavorWalk::Judgement FlavorWalk::JudgeOption(const FlavorBatch& batch, const FlavorStep& step,
                                               std::size_t option, OptionTrace* trace) {
   Judgement result;
@@ -161,7 +181,8 @@ FlavorWalk::Judgement FlavorWalk::JudgeOption(const FlavorBatch& batch, const Fl
   return result;
 }
 
-// Rule A29.
+// Rule A29. Without an oracle, a need that evictions might serve is `unknown` and counts as
+// kPreempt, unless the queue may evict nobody.
 void FlavorWalk::JudgeNeed(FlavorResourceIndex pair, NeedTrace* need, bool* unknown) {
   const std::int64_t amount = SaturatingAdd(need->assumed, need->amount);
   const std::int64_t potential = pair < 0 ? 0 : usage_.Potential(plan_.queue_, pair);
@@ -170,7 +191,8 @@ void FlavorWalk::JudgeNeed(FlavorResourceIndex pair, NeedTrace* need, bool* unkn
     need->exceeds = true;
     return;
   }
-  if (pair < 0) {  // nothing is wanted of a pair that has no quota
+  // A pair without quota has potential 0, so the amount is 0 here.
+  if (pair < 0) {
     need->grade = Grade::kFit;
     return;
   }
@@ -188,7 +210,7 @@ void FlavorWalk::JudgeNeed(FlavorResourceIndex pair, NeedTrace* need, bool* unkn
   need->grade = Grade::kNoCandidates;
   if (trace_ == nullptr) {
     *unknown = *unknown || plan_.may_evict_;
-    if (plan_.may_evict_) need->grade = Grade::kPreempt;  // or better or worse
+    if (plan_.may_evict_) need->grade = Grade::kPreempt;
   } else if (request_.oracle != nullptr) {
     const PreemptionOutlook outlook =
         request_.oracle->Simulate(PreemptorOf(plan_.queue_, plan_.settings_, *job_), pair, amount);
@@ -232,6 +254,7 @@ void FlavorWalk::NoteReplaced(const FlavorBatch& batch, const FlavorNeed& need,
   }
 }
 
+// True if a recomputation is limited to other flavors (rule A23, step b).
 bool FlavorWalk::PinnedOut(const FlavorBatch& batch, const FlavorStep& step,
                            const std::string& flavor) const {
   if (request_.pins == nullptr) return false;
@@ -252,11 +275,13 @@ const std::string* FlavorWalk::Held(std::size_t pod_set, const std::string& reso
   return of == nullptr ? nullptr : FlavorOf(*of, resource);
 }
 
+// True if a reservation gives some pod set of the batch a flavor for this resource.
 bool FlavorWalk::IsHeld(const FlavorBatch& batch, const FlavorNeed& need) const {
   return std::any_of(batch.pod_sets.begin(), batch.pod_sets.end(),
                      [&](std::size_t pod_set) { return Held(pod_set, need.resource) != nullptr; });
 }
 
+// The flavor to start at: behind the one where the last search ended (rule A20), else the first.
 std::size_t FlavorWalk::FirstOption(const FlavorBatch& batch, const FlavorStep& step) const {
   const std::size_t pod_set = batch.pod_sets.front();
   if (request_.resume == nullptr || !plan_.settings_.flavor_fungibility ||
@@ -266,9 +291,12 @@ std::size_t FlavorWalk::FirstOption(const FlavorBatch& batch, const FlavorStep& 
   const auto& tried = (*request_.resume)[pod_set];
   const auto found = tried.find(step.needs[step.trigger].resource);
   const auto next = found == tried.end() ? 0 : static_cast<std::size_t>(found->second + 1);
-  return next < step.options.size() ? next : 0;  // the group may have shrunk since
+  // The group may have become shorter since the last search.
+  return next < step.options.size() ? next : 0;
 }
 
+// Adds the charges of a batch that is served: of scanned steps the wanted amounts less those of a
+// replaced slice, of held steps the reserved amounts.
 void FlavorWalk::TakeBatch(const FlavorBatch& batch, std::size_t first_step) {
   for (std::size_t s = 0; s < batch.steps.size(); ++s) {
     const FlavorStep& step = batch.steps[s];

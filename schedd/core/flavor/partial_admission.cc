@@ -1,3 +1,6 @@
+// Partial admission (KEP-420, rule A34). With d pods to spare over all pod sets, the smallest cut
+// in 0..d that fits is found in O(log d) searches. A cut is divided among the pod sets in
+// proportion to what each can spare, rounded down, as in Kueue.
 #include "schedd/core/flavor/partial_admission.h"
 
 #include <algorithm>
@@ -5,6 +8,7 @@
 namespace muster::core {
 namespace {
 
+// The pods that a pod set can do without; 0 if it has no minimum.
 std::int64_t Spare(const PodSet& pod_set) {
   return pod_set.count - pod_set.min_count.value_or(pod_set.count);
 }
@@ -24,7 +28,7 @@ std::optional<std::vector<std::int32_t>> LargestFittingCounts(
   if (spare <= 0) return std::nullopt;
   std::vector<std::int32_t> counts(pod_sets.size());
   std::optional<std::vector<std::int32_t>> best;
-  // The least number of pods to give up; [low, high) is where it may be.
+  // The smallest cut that fits is in [low, high).
   std::int64_t low = 0;
   std::int64_t high = spare + 1;
   while (low < high) {

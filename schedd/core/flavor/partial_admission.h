@@ -1,4 +1,4 @@
-// Partial admission (KEP-420, rule A34): the largest pod counts between minimum and declared
+// Partial admission (KEP-420, rule A34): the largest pod counts between minimum and declared count
 // that fit. Pure.
 #pragma once
 
@@ -13,13 +13,14 @@
 
 namespace muster::core {
 
-/// True if the job may run with fewer pods: some pod set has a minimum below its count, it is not
-/// elastic, and the gate is on.
+/// True if the job may run with fewer pods: some pod set has a minimum below its count, the job is
+/// not elastic, and the gate is on.
 bool MayBePartial(const JobRecord& job, const AdmissionSettings& settings);
 
-/// Tries counts by binary search, all pod sets shrinking in proportion. `fits` gets one count per
-/// pod set; that more pods never fit better is assumed. The counts of the last call that said yes
-/// are the result; nullopt if nothing can be given up or even the minimum does not fit.
+/// Binary search over the number of pods to leave out; all pod sets shrink in proportion. `fits`
+/// gets one count per pod set. The search assumes that more pods never fit better. Returns the
+/// counts of the last call that was true; nullopt if no pod can be left out or even the minimum
+/// does not fit.
 std::optional<std::vector<std::int32_t>> LargestFittingCounts(
     const PodSets& pod_sets, const std::function<bool(std::span<const std::int32_t>)>& fits);
 

@@ -1,3 +1,9 @@
+// Cluster properties (rule P6): KubeFleet's node count, Kubernetes version and resource amounts,
+// which follow from the member's facts, and declared ones.
+//
+// Amounts are in billionths, as 128-bit integers, so that Kubernetes quantities from nano units to
+// exabytes compare exactly. Resource properties name a measure (total, allocatable or available)
+// and any resource. Versions are compared as versions: 1.30 is above 1.4, so they have no amount.
 #include "schedd/core/member/cluster_properties.h"
 
 #include <algorithm>
@@ -10,10 +16,12 @@ namespace {
 
 constexpr PropertyAmount kBillion = 1'000'000'000;
 
+// An amount in the model's units of a resource, as billionths.
 PropertyAmount AmountIn(std::string_view resource, std::int64_t units) {
   return PropertyAmount{units} * (IsMilliResource(resource) ? kBillion / 1000 : kBillion);
 }
 
+// The amount of a resource if the list has it.
 std::optional<std::int64_t> Declared(const ResourceList& list, std::string_view resource) {
   for (const ResourceAmount& entry : list) {
     if (entry.resource == resource) return entry.amount;
@@ -21,7 +29,7 @@ std::optional<std::int64_t> Declared(const ResourceList& list, std::string_view 
   return std::nullopt;
 }
 
-// "0.048", "12", "-3": all digits that count.
+// "0.048", "12", "-3": the amount without trailing zeros.
 std::string DecimalText(PropertyAmount amount) {
   const bool negative = amount < 0;
   const PropertyAmount size = negative ? -amount : amount;
@@ -35,6 +43,7 @@ std::string DecimalText(PropertyAmount amount) {
   return (negative ? "-" : "") + whole + (part.empty() ? "" : "." + part);
 }
 
+// True if `order` (negative, 0 or positive) is what the operator asks for.
 bool Compares(PropertyOperator op, int order) {
   switch (op) {
     case PropertyOperator::kGt:
@@ -54,6 +63,7 @@ bool Compares(PropertyOperator op, int order) {
   }
 }
 
+// The words of an operator in a sentence.
 std::string_view MustBe(PropertyOperator op) {
   switch (op) {
     case PropertyOperator::kGt:
@@ -82,6 +92,7 @@ std::string Joined(const std::vector<std::string>& texts) {
 
 }  // namespace
 
+// Vendors append build data after '+' or '-'; it does not take part in a comparison.
 std::optional<VersionNumbers> ReadVersion(std::string_view text) {
   if (text.starts_with('v')) text.remove_prefix(1);
   text = text.substr(0, text.find_first_of("+-"));
@@ -107,6 +118,8 @@ int CompareVersions(const VersionNumbers& one, const VersionNumbers& other) {
   return 0;
 }
 
+// The name decides where the value comes from: KubeFleet's names are facts, all others are
+// declared.
 ClusterProperty::ClusterProperty(const std::string& name, const MemberRoom& room) : name_(&name) {
   if (name == kNodeCountProperty) {
     source_ = Source::kNodeCount;
@@ -118,6 +131,8 @@ ClusterProperty::ClusterProperty(const std::string& name, const MemberRoom& room
   }
 }
 
+// The value from the member's own facts; nullopt if they do not tell it. A member that tells no
+// capacity answers "total" with its allocatable amount.
 std::optional<PropertyAmount> ClusterProperty::Observed(const MemberRoom::Member& member) const {
   const MemberCluster& facts = *member.facts;
   if (source_ == Source::kNodeCount) {
@@ -145,13 +160,15 @@ std::optional<PropertyAmount> ClusterProperty::Observed(const MemberRoom::Member
 
 std::optional<PropertyAmount> ClusterProperty::Amount(const MemberRoom& room,
                                                       std::size_t member) const {
-  if (source_ == Source::kVersion) return std::nullopt;  // 1.30 is no 1.3
+  // A version is no quantity: 1.30 differs from 1.3.
+  if (source_ == Source::kVersion) return std::nullopt;
   if (auto observed = Observed(room.member(member))) return observed;
   const auto& amounts = room.member(member).facts->properties.amounts;
   const auto declared = amounts.find(*name_);
   return declared == amounts.end() ? std::nullopt : std::optional(declared->second);
 }
 
+// A fact that is a quantity hides a declared text of the same name.
 const std::string* ClusterProperty::Text(const MemberRoom& room, std::size_t member) const {
   const MemberCluster& facts = *room.member(member).facts;
   if (source_ == Source::kVersion && !facts.version.empty()) return &facts.version;
@@ -164,6 +181,8 @@ bool ClusterProperty::Known(const MemberRoom& room, std::size_t member) const {
   return Text(room, member) != nullptr || Amount(room, member).has_value();
 }
 
+// A whole number of the resource's units is shown in the usual notation, any other amount as a
+// decimal.
 std::string ClusterProperty::Shown(const MemberRoom& room, std::size_t member) const {
   if (const std::string* text = Text(room, member)) return *text;
   const auto amount = Amount(room, member);
@@ -183,6 +202,7 @@ PropertyTest::PropertyTest(const PropertyExpression& expression, const MemberRoo
   if (expression.name == kVersionProperty && expression.values.size() == 1) {
     version_ = ReadVersion(expression.values[0]);
   }
+  // The values of a list are parsed once; those that are no quantities match as texts only.
   if (expression.op != PropertyOperator::kIn && expression.op != PropertyOperator::kNotIn) return;
   for (const std::string& value : expression.values) {
     const auto amount = ParseBillionths(value);
@@ -201,6 +221,7 @@ bool PropertyTest::Listed(const MemberRoom& room, std::size_t member) const {
 }
 
 bool PropertyTest::Passes(const MemberRoom& room, std::size_t member) const {
+  // Only these operators can be met without a quantity.
   const bool known = property_.Known(room, member);
   switch (expression_->op) {
     case PropertyOperator::kExists:
@@ -216,6 +237,7 @@ bool PropertyTest::Passes(const MemberRoom& room, std::size_t member) const {
   }
   if (version_) {
     const std::string* text = property_.Text(room, member);
+    // A version that cannot be read meets no comparison.
     const auto version = text == nullptr ? std::nullopt : ReadVersion(*text);
     return version && Compares(expression_->op, CompareVersions(*version, *version_));
   }

@@ -1,5 +1,5 @@
-// Properties of the members of a MemberRoom, looked up by index instead of by name, and the
-// expressions that placements ask with (rules P6 to P8). Pure.
+// Properties of the members of a MemberRoom, and the expressions over them in placements (rules P6
+// to P8). Names are resolved once, so that a lookup is by index. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,28 @@
 
 namespace muster::core {
 
-/// "v1.34.1", "1.30", "v1.31.2+k3s1" as numbers; what follows '+' or '-' does not count, and
-/// missing parts are 0.
+/// "v1.34.1", "1.30" or "v1.31.2+k3s1" as numbers. The part from '+' or '-' on is ignored; missing
+/// parts count as 0.
 using VersionNumbers = std::vector<std::int64_t>;
-/// nullopt if the text is no such version.
+/// nullopt if the text is not such a version.
 std::optional<VersionNumbers> ReadVersion(std::string_view text);
-/// Negative, 0 or positive, as the one is below, equal to or above the other.
+/// Negative, 0 or positive, as `one` is below, equal to or above `other`.
 int CompareVersions(const VersionNumbers& one, const VersionNumbers& other);
 
-/// One property. What a member's facts tell comes before what is declared under the same name.
+/// One property. A value from the member's own facts comes before a declared one of the same name.
 class ClusterProperty {
  public:
   /// `name` must outlive it.
   ClusterProperty(const std::string& name, const MemberRoom& room);
 
   const std::string& name() const { return *name_; }
-  /// nullopt if the member does not have it, or not as a quantity.
+  /// nullopt if the member does not have the property as a quantity.
   std::optional<PropertyAmount> Amount(const MemberRoom& room, std::size_t member) const;
-  /// The version, or the text as declared (of a quantity too); null if there is none.
+  /// The version, or the text as declared (also of a quantity); null if there is none.
   const std::string* Text(const MemberRoom& room, std::size_t member) const;
+  /// True if the member has the property, as a quantity or a text.
   bool Known(const MemberRoom& room, std::size_t member) const;
-  /// As a sentence shows it: "12", "48Gi", "v1.34.1"; "" if the member does not have it.
+  /// The value as sentences show it: "12", "48Gi", "v1.34.1"; "" if the member does not have it.
   std::string Shown(const MemberRoom& room, std::size_t member) const;
 
  private:
@@ -43,7 +44,7 @@ class ClusterProperty {
   const std::string* name_;
   Source source_ = Source::kDeclared;
   ResourceProperty resource_;
-  std::int32_t index_ = -1;  // of the resource in the room
+  std::int32_t index_ = -1;  // the room's index of the resource; -1: no member declares it
 };
 
 /// One expression of a propertySelector.
@@ -52,9 +53,11 @@ class PropertyTest {
   /// `expression` must outlive it.
   PropertyTest(const PropertyExpression& expression, const MemberRoom& room);
 
-  /// A member without the property passes kDoesNotExist only, as in KubeFleet.
+  /// True if the member meets the expression. A member without the property meets only
+  /// kDoesNotExist and no other operator, as in KubeFleet.
   bool Passes(const MemberRoom& room, std::size_t member) const;
-  /// Why it does not pass: "resources.kubernetes-fleet.io/available-cpu is 4, must be at least 8".
+  /// Why the member does not meet it: "resources.kubernetes-fleet.io/available-cpu is 4, must be at
+  /// least 8".
   std::string Miss(const MemberRoom& room, std::size_t member) const;
 
  private:
@@ -62,8 +65,8 @@ class PropertyTest {
 
   const PropertyExpression* expression_;
   ClusterProperty property_;
-  std::optional<VersionNumbers> version_;              // of kVersionProperty: what to compare with
-  std::vector<std::optional<PropertyAmount>> values_;  // of kIn and kNotIn: those that are amounts
+  std::optional<VersionNumbers> version_;  // only kVersionProperty: the version to compare with
+  std::vector<std::optional<PropertyAmount>> values_;  // only kIn and kNotIn: values as amounts
 };
 
 }  // namespace muster::core

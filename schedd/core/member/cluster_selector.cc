@@ -1,3 +1,8 @@
+// Required terms of a placement (rule P7): labels and property expressions of one term must all
+// match.
+//
+// Few policies use the label with the member's name, so labels are copied and completed with it
+// only for those that do.
 #include "schedd/core/member/cluster_selector.h"
 
 #include <algorithm>
@@ -5,12 +10,14 @@
 namespace muster::core {
 namespace {
 
+// True if the selector uses the label with the member's name.
 bool NamesMember(const LabelSelector& selector) {
   return selector.match_labels.contains(kMemberNameLabel) ||
          std::any_of(selector.match_expressions.begin(), selector.match_expressions.end(),
                      [](const Requirement& one) { return one.key == kMemberNameLabel; });
 }
 
+// True if any selector or spread constraint of the policy uses the label with the member's name.
 bool NamesMember(const PlacementPolicy& policy) {
   const auto any = [](const auto& list, const auto& test) {
     return std::any_of(list.begin(), list.end(), test);
@@ -28,7 +35,7 @@ std::string ValuesText(const Requirement& requirement) {
   return text;
 }
 
-// Why the labels do not meet an expression that they do not meet.
+// The sentence about an expression that the labels do not meet.
 std::string MissOf(const Requirement& requirement, const LabelMap& labels) {
   const auto found = labels.find(requirement.key);
   if (found == labels.end()) return "does not have label " + requirement.key;
@@ -61,6 +68,7 @@ bool RequiredTerm::Passes(const LabelMap& labels, const MemberRoom& room,
                      [&](const PropertyTest& test) { return test.Passes(room, member); });
 }
 
+// Labels first, then expressions over labels, then properties, in the order of the term.
 std::vector<std::string> RequiredTerm::Misses(const LabelMap& labels, const MemberRoom& room,
                                               std::size_t member) const {
   std::vector<std::string> misses;

@@ -1,5 +1,5 @@
-// Selectors of placements over member clusters: the labels that they see, required terms, and what
-// a member misses of them, in words (rule P7). Pure.
+// Selectors of placements over member clusters: the labels that they see, required terms, and the
+// sentences about what a member misses (rule P7). Pure.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace muster::core {
 
-/// The label that KubeFleet gives every member: its name.
+/// The label that KubeFleet gives to every member; its value is the member's name.
 inline constexpr const char* kMemberNameLabel = "kubernetes-fleet.io/member-name";
 
-/// Labels of members as a policy sees them: with kMemberNameLabel if the policy speaks of it.
+/// Labels of members as a policy sees them: with kMemberNameLabel if the policy uses this label.
 class MemberLabels {
  public:
   /// The members of `room` must outlive it.
@@ -25,7 +25,7 @@ class MemberLabels {
 
  private:
   std::vector<const LabelMap*> declared_;
-  std::vector<LabelMap> named_;  // empty unless the policy needs them
+  std::vector<LabelMap> named_;  // with kMemberNameLabel; empty if the policy does not use it
 };
 
 /// A ClusterSelectorTerm, compiled.
@@ -35,7 +35,7 @@ class RequiredTerm {
   RequiredTerm(const ClusterSelectorTerm& term, const MemberRoom& room);
 
   bool Passes(const LabelMap& labels, const MemberRoom& room, std::size_t member) const;
-  /// Each label and property that does not match: "does not have label gpu=a100".
+  /// One sentence for each label and property that does not match: "does not have label gpu=a100".
   std::vector<std::string> Misses(const LabelMap& labels, const MemberRoom& room,
                                   std::size_t member) const;
 

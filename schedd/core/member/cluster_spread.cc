@@ -1,9 +1,14 @@
+// Topology spread (rule P9). The fewest, second fewest and most jobs of all domains are kept, so
+// that both questions about a member are answered without a walk over the domains. The second
+// fewest tells whether a domain with the fewest jobs is the only one: only then one more job there
+// lowers the skew.
 #include "schedd/core/member/cluster_spread.h"
 
 #include <algorithm>
 
 namespace muster::core {
 
+// Domains are numbered in the order in which members show their values.
 SpreadRule::SpreadRule(const ClusterSpread& asked, const std::vector<std::string>& members,
                        const std::function<const LabelMap&(std::size_t)>& labels)
     : asked_(&asked) {
@@ -43,6 +48,8 @@ bool SpreadRule::Breaks(std::size_t member) const {
   return domain != kNoDomain && jobs_[domain] + 1 - least_ > asked_->max_skew;
 }
 
+// The skew is most - least. One more job raises it if the domain has the most already (or all are
+// equal), and lowers it only if the domain alone has the fewest.
 std::int32_t SpreadRule::SkewChange(std::size_t member) const {
   const std::size_t domain = domain_of_[member];
   if (domain == kNoDomain) return 0;

@@ -1,5 +1,5 @@
-// ClusterSpread of one placement over the members of a MemberRoom: who may take one more job, and
-// what that costs (rule P9). Pure; not thread-safe.
+// SpreadRule: one topology spread constraint of a placement over the members of a MemberRoom: which
+// members may take one more job, and at what score (rule P9). Pure; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,26 @@
 
 namespace muster::core {
 
-/// One constraint. A domain is every member with the same value of the label, jobs or none; a
-/// member that is cordoned is in none (Kubernetes: nodeTaintsPolicy Honor).
+/// A domain is all members with the same value of the label. A cordoned member is in no domain
+/// (Kubernetes: nodeTaintsPolicy Honor).
 class SpreadRule {
  public:
-  using MemberCounts = std::map<std::string, std::int32_t>;  // jobs by member
+  /// Jobs by member.
+  using MemberCounts = std::map<std::string, std::int32_t>;
 
-  /// `asked` must outlive it; `labels` gives the labels of each of `members`, in their order.
+  /// `asked` must outlive it; `labels` gives the labels of each of `members`, by position.
   SpreadRule(const ClusterSpread& asked, const std::vector<std::string>& members,
              const std::function<const LabelMap&(std::size_t)>& labels);
 
   const ClusterSpread& asked() const { return *asked_; }
-  /// Counts the jobs that are placed; cheap if they are those of the last time.
+  /// Sets the jobs that are placed; cheap if they have not changed since the last call.
   void Count(const MemberCounts& placed);
-  /// True if one more job there makes its domain have more than max_skew jobs more than the one
-  /// with the fewest. KubeFleet looks at the skew of all domains instead and then takes nobody once
-  /// it is too large, which happens to jobs because they end: here the domains that are behind
-  /// still take them. As long as the skew is kept the two say the same.
+  /// True if one more job on this member gives its domain more than max_skew jobs above the domain
+  /// with the fewest. KubeFleet compares the largest domain instead, and then takes no member at
+  /// all once the skew is too large. That happens to jobs, because they end; here the domains that
+  /// are behind still take jobs. As long as the skew is within its limit both rules agree.
   bool Breaks(std::size_t member) const;
-  /// By how much one more job there changes the skew: -1, 0 or 1, as KubeFleet counts it.
+  /// The change of the skew by one more job on this member: -1, 0 or 1, as KubeFleet counts it.
   std::int32_t SkewChange(std::size_t member) const;
   /// "topology.kubernetes.io/zone=a has 3 jobs of it, the least is 1, maxSkew is 1".
   std::string Sentence(std::size_t member) const;

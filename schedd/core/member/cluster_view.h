@@ -1,4 +1,5 @@
-// ClusterView and PlacedCounts: what a decision knows of the member clusters. Plain values.
+// ClusterView and PlacedCounts: the facts about member clusters on which decisions are based. Plain
+// values.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,17 @@
 
 namespace muster::core {
 
-/// A member cluster with what is still free on it: allocatable minus what its live attempts and
-/// pods that are not Muster's hold.
+/// A member cluster with its free amounts: allocatable less what its live attempts and the pods of
+/// others hold.
 struct ClusterView {
   MemberCluster member;
   ResourceList free;
-  /// Jobs placed there whose pods are not known to be bound to machines yet: they will take some of
+  /// Jobs placed there whose pods are not known to be bound to machines yet: they will take part of
   /// what MemberCluster::machines shows as free. Null: none.
   std::shared_ptr<const std::vector<JobPtr>> starting;
 };
 
-/// How many placed jobs each placement has on each member: of placements with spread constraints.
+/// The number of placed jobs by placement and member, only of placements with spread constraints.
 using PlacedCounts = std::map<PlacementTable::Key, std::map<std::string, std::int32_t>>;
 
 }  // namespace muster::core

@@ -1,3 +1,12 @@
+// Disruption budgets and NoExecute taints (rules P30 to P32).
+//
+// A budget limits how many of a placement's available jobs may leave at a time: maxUnavailable
+// against the wanted ones, minAvailable against the available ones, percentages rounded up. What is
+// unavailable already uses up the budget. Disruptions counts all jobs first (Count) and then gives
+// permissions one by one (Take).
+//
+// A NoExecute taint drives a job away when the toleration that allows it longest is used up. Of
+// several pod sets the one that tolerates it shortest decides, because a job leaves as a whole.
 #include "schedd/core/member/disruption.h"
 
 #include <algorithm>
@@ -12,10 +21,12 @@ namespace {
 
 constexpr const char* kNoExecute = "NoExecute";
 
+// The limit as a number; a percentage is rounded up.
 std::int64_t Scaled(const DisruptionLimit& limit, std::int64_t wanted) {
   return limit.percent ? (limit.value * wanted + 99) / 100 : limit.value;
 }
 
+// The budget's kind and name, for sentences.
 std::string NameOf(const DisruptionBudget& budget) {
   return budget.ns.empty() ? "ClusterResourcePlacementDisruptionBudget " + budget.name
                            : "ResourcePlacementDisruptionBudget " + budget.ns + "/" + budget.name;
@@ -27,8 +38,8 @@ std::string ShortTaint(const Taint& taint) {
 
 using Lists = std::vector<const std::vector<Toleration>*>;
 
-// For how long the taint is tolerated, in seconds: 0 not at all, the largest number for ever. As in
-// Kubernetes, the first toleration that matches says so.
+// How long the taint is tolerated, in seconds: 0 not at all, the largest int64 for ever. As in
+// Kubernetes, the first matching toleration decides.
 std::int64_t ToleratedFor(const Taint& taint, const Lists& lists) {
   for (const auto* list : lists) {
     for (const Toleration& one : *list) {
@@ -40,7 +51,7 @@ std::int64_t ToleratedFor(const Taint& taint, const Lists& lists) {
   return 0;
 }
 
-// What the pods of one pod set tolerate, with the flavors that they got.
+// The tolerations of one pod set and of the flavors that it was assigned.
 Lists TolerationsOf(const ConfigView& config, const JobRecord& job, std::size_t pod_set) {
   Lists lists;
   const PodSet& pods = (*job.pod_sets)[pod_set];
@@ -53,6 +64,7 @@ Lists TolerationsOf(const ConfigView& config, const JobRecord& job, std::size_t 
   return lists;
 }
 
+// By the placement's tolerations if one governs the job, else the shortest time of its pod sets.
 std::int64_t ToleratedFor(const ConfigView& config, const JobRecord& job,
                           const Placement* placement, const Taint& taint) {
   if (placement != nullptr) return ToleratedFor(taint, {&placement->policy.tolerations});
@@ -65,6 +77,7 @@ std::int64_t ToleratedFor(const ConfigView& config, const JobRecord& job,
 }  // namespace
 
 std::int64_t DisruptionsAllowed(const DisruptionBudget& budget, const DisruptionCount& count) {
+  // What is unavailable already uses up maxUnavailable.
   const std::int64_t whole = count.desired < 0 ? count.wanted : count.desired;
   std::int64_t allowed = 0;
   if (budget.max_unavailable) {
@@ -104,12 +117,13 @@ bool IsAvailable(const Work& work) {
   if (work.state != WorkState::kBound) return false;
   return std::all_of(work.manifests.begin(), work.manifests.end(),
                      [](const ManifestStatus& manifest) {
-                       return manifest.result == ManifestResult::kApplied &&
-                              (manifest.availability == ManifestAvailability::kAvailable ||
-                               manifest.availability == ManifestAvailability::kNotTrackable);
-                     });
+    return manifest.result == ManifestResult::kApplied &&
+           (manifest.availability == ManifestAvailability::kAvailable ||
+            manifest.availability == ManifestAvailability::kNotTrackable);
+  });
 }
 
+// Jobs that wait count only if an attempt was made before and they may run again.
 bool CountsForBudget(const JobRecord& job) {
   if (IsDispatched(job.state)) return true;
   const bool again = job.state == JobState::kPending || job.state == JobState::kReserved;
@@ -124,6 +138,7 @@ void Disruptions::Count(const JobRecord& job, bool available) {
   count.available += available ? 1 : 0;
 }
 
+// A budget that cannot be kept allows nothing.
 bool Disruptions::Take(const PlacementTable::Key& placement, std::int64_t jobs) {
   const DisruptionBudget* budget = BudgetOf(placement);
   if (budget == nullptr) return true;
@@ -176,6 +191,7 @@ bool DrivesAway(const MemberCluster& member) {
 
 std::optional<TaintEviction> DrivenAway(const ConfigView& config, const JobRecord& job,
                                         const MemberCluster& member) {
+  // A pin and PickFixed named the member in spite of its taints (rule P10).
   if (job.placement != nullptr && !job.placement->cluster.empty()) return std::nullopt;
   const PlacementPtr placement = GoverningPlacement(config, job, nullptr);
   if (placement != nullptr && placement->policy.type == PlacementType::kPickFixed)
@@ -191,6 +207,7 @@ std::optional<TaintEviction> DrivenAway(const ConfigView& config, const JobRecor
       leaves.message += ", which the job does not tolerate";
     } else {
       leaves.message += ", which the job tolerates for " + std::to_string(seconds) + " s only";
+      // A member does not always declare when a taint was added.
       const WallTime since = i < member.tainted_at.size() ? member.tainted_at[i] : WallTime{};
       leaves.at = std::max(since, job.admit_time).PlusSeconds(seconds);
     }

@@ -1,6 +1,6 @@
-// What may leave its member now: what disruption budgets leave of jobs and of configuration objects
-// (rule P31), what eviction objects took off members, and whom NoExecute taints of members
-// drive away. Pure; not thread-safe.
+// Which jobs may leave their member now: what disruption budgets allow (rule P31), what eviction
+// objects took off members (rule P30), and which jobs NoExecute taints drive away (rule P32). Pure;
+// not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,54 +14,60 @@
 
 namespace muster::core {
 
-/// The jobs of one placement, or the members that have its configuration objects, that count for
-/// its budget.
+/// The jobs of one placement, or the members with its configuration objects, that count for its
+/// budget.
 struct DisruptionCount {
-  std::int64_t wanted = 0;     // run, start, or were evicted and wait to run again; are picked
-  std::int64_t available = 0;  // run; have all of it, and it works
-  std::int64_t desired = -1;   // what percentages are of; negative: of `wanted`
+  /// Jobs that run, start, or were evicted and wait to run again; members that are picked.
+  std::int64_t wanted = 0;
+  /// Jobs that run; members on which all objects are available.
+  std::int64_t available = 0;
+  /// The number that percentages refer to; negative: `wanted`.
+  std::int64_t desired = -1;
 };
 
-/// How many jobs or members that are available may stop being so.
+/// How many of the available jobs or members may become unavailable.
 std::int64_t DisruptionsAllowed(const DisruptionBudget& budget, const DisruptionCount& count);
 
-/// Why a budget cannot be kept for a placement of this type, "" if it can: for PickAll the number
-/// that is wanted is not known beforehand, so there is no maxUnavailable and no percentage.
+/// Why a budget cannot be kept for a placement of this type; "" if it can. The number of members of
+/// a PickAll placement is not known beforehand, so maxUnavailable and percentages mean nothing
+/// there.
 std::string BudgetProblem(const DisruptionBudget& budget, PlacementType type);
 
-/// When eviction objects took placements off members, the last one of each.
+/// The time of the last executed eviction object, by work (placement and member).
 using Evictions = std::map<WorkKey, WallTime>;
-/// Of all placements, or of one.
+/// Those of all placements, or of one (`of`).
 Evictions ExecutedEvictions(const ConfigView& config, const PlacementTable::Key* of = nullptr);
-/// It was picked before that, so it is to leave. A work that is picked anew says a later time.
+/// True if the work was scheduled before an eviction of its placement and member, so that it has to
+/// leave. A work that is picked anew has a later time.
 bool IsEvicted(const Work& work, const Evictions& evictions);
-/// All objects are applied there, and work as far as anybody can tell.
+/// True if all objects of the work are applied on the member, and are available as far as that can
+/// be told (rule P27).
 bool IsAvailable(const Work& work);
 
 /// True if the job counts as wanted.
 bool CountsForBudget(const JobRecord& job);
 
-/// The budgets with the jobs that they are counted over. What leaves is counted at once, so that
-/// one look lets no more go than the budgets do.
+/// The budgets and the jobs that they count. A job that leaves is counted as gone at once, so one
+/// pass lets no more jobs leave than the budgets allow.
 class Disruptions {
  public:
   /// `config` must outlive it.
   explicit Disruptions(const ConfigView& config) : config_(config) {}
 
-  /// False: there is no budget, and nothing needs to be counted.
+  /// False if there is no budget and no job needs to be counted.
   bool needs_count() const { return !config_.disruption_budgets.empty(); }
-  /// `available`: it runs, on a member that answers, and is not on its way out.
+  /// Counts a job. `available`: it runs on a member that answers, and is not being stopped.
   void Count(const JobRecord& job, bool available);
 
-  /// True if `jobs` available jobs of the placement may leave together: they are counted as gone.
+  /// True if `jobs` available jobs of the placement may leave together; then they are counted as
+  /// gone.
   bool Take(const PlacementTable::Key& placement, std::int64_t jobs);
-  /// An available job has left, whatever its budget says.
+  /// Counts an available job as gone, whatever its budget says.
   void Gone(const PlacementTable::Key& placement);
   /// Null if the placement has no budget.
   const DisruptionBudget* BudgetOf(const PlacementTable::Key& placement) const;
   DisruptionCount CountOf(const PlacementTable::Key& placement) const;
-  /// "ResourcePlacementDisruptionBudget ml/train keeps it: 2 of 3 jobs run, and none more may
-  /// stop"
+  /// "ResourcePlacementDisruptionBudget ml/train keeps it: 2 of 3 jobs run, and 0 of them may stop"
   std::string WhyBlocked(const PlacementTable::Key& placement) const;
 
  private:
@@ -72,18 +78,18 @@ class Disruptions {
 /// The placement that governs the job, as a key; nullopt if none does.
 std::optional<PlacementTable::Key> GovernorOf(const ConfigView& config, const JobRecord& job);
 
-/// What a NoExecute taint of its member does to a job.
+/// When and why a NoExecute taint drives a job off its member.
 struct TaintEviction {
-  WallTime at;          // when it goes; not after now: at once
-  std::string message;  // why
+  WallTime at;  // a time in the past or an unset one: at once
+  std::string message;
 };
-/// The taint that drives the job away first; nullopt if none ever does. By the rules of placing:
-/// jobs that were sent to this member by name are not judged, the jobs of a placement by its
-/// tolerations, others by their pods' and flavors'. tolerationSeconds count from the later of the
-/// taint and the job's admission.
+/// The taint that drives the job away first; nullopt if none ever does. The rules are those of
+/// placing a job (rule P10): a job that named its member is not asked; the jobs of a placement are
+/// judged by its tolerations, others by those of their pods and flavors. tolerationSeconds count
+/// from the taint's time or the job's admission, whichever is later.
 std::optional<TaintEviction> DrivenAway(const ConfigView& config, const JobRecord& job,
                                         const MemberCluster& member);
-/// True if the member has a taint that drives jobs away.
+/// True if the member has a NoExecute taint.
 bool DrivesAway(const MemberCluster& member);
 
 }  // namespace muster::core

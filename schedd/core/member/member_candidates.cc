@@ -1,9 +1,14 @@
+// Candidates for the dispatch modes with members' own queues (rule P33). The job holds quota and
+// perhaps room on a member: both are taken off the copy of the room and the spread counts first, so
+// that the job does not stand in its own way.
 #include "schedd/core/member/member_candidates.h"
 
 #include "schedd/core/member/member_fit.h"
 
 namespace muster::core {
 
+// The members are in the order of the placement (OrderMembers). That order leaves out members that
+// the placement turns away now but not for good; these are refused with their sentence too.
 MemberCandidates CandidatesOf(const ConfigView& config, const AdmissionSettings& settings,
                               MemberRoom room, const PlacedCounts* placed, const JobRecord& job,
                               WallTime now) {
@@ -28,6 +33,7 @@ MemberCandidates CandidatesOf(const ConfigView& config, const AdmissionSettings&
   MemberCandidates candidates;
   std::map<std::string, ClusterVerdict> fitting;
   for (ClusterVerdict& verdict : MemberFit(config, room, demand).Verdicts(room)) {
+    // A cordoned or silent member cannot be asked, even if it could hold the job.
     const bool open = verdict.filter != "ClusterEligibility";
     if (verdict.eligible && open) {
       fitting.emplace(verdict.cluster, std::move(verdict));
@@ -35,7 +41,6 @@ MemberCandidates CandidatesOf(const ConfigView& config, const AdmissionSettings&
       candidates.refused[verdict.cluster] = std::move(verdict.message);
     }
   }
-  // It leaves out whom the placement turns away now, though not for good.
   for (std::string& name : OrderMembers(room, demand).members) {
     if (fitting.erase(name) > 0) candidates.members.push_back(std::move(name));
   }

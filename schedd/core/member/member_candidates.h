@@ -1,6 +1,6 @@
-// MemberCandidates: the members whose own queues may be asked to admit a job that holds quota
-// (rule P33): those that its placement lets it go to, that serve its kind and could hold
-// it. Whether there is room now is their queues' to say. Pure.
+// MemberCandidates: the members whose own queues may be asked to admit a job that holds quota (rule
+// P33): those that its placement allows, that serve its kind and could hold it if they were empty.
+// Whether there is room now is for their queues to decide. Pure.
 #pragma once
 
 #include <map>
@@ -12,17 +12,17 @@
 namespace muster::core {
 
 struct MemberCandidates {
-  std::vector<std::string> members;            // the best first
-  std::map<std::string, std::string> refused;  // the others: why not, "is cordoned"
+  std::vector<std::string> members;            // best first
+  std::map<std::string, std::string> refused;  // by name: why the others are not asked
 };
 
-/// `room` as of a snapshot: what the job itself holds there counts as free, and it does not count
-/// for spread constraints. `placed` may be null.
+/// `room` is that of a snapshot: what the job itself holds there counts as free, and the job does
+/// not count for spread constraints. `placed` may be null.
 MemberCandidates CandidatesOf(const ConfigView& config, const AdmissionSettings& settings,
                               MemberRoom room, const PlacedCounts* placed, const JobRecord& job,
                               WallTime now);
 
-/// What spread constraints of the placement count, as if one job on `cluster` were not there.
+/// The counts for the spread constraints of the placement, with one job less on `cluster`.
 PlacedCounts CountsWithout(const PlacedCounts& counts, const Placement& placement,
                            const std::string& cluster);
 

@@ -1,3 +1,16 @@
+// MemberFit: the choice of a member (rules P11 and P12). The sentences are in
+// member_fit_verdicts.cc.
+//
+// Filters run from cheap to expensive. Kind, flavors and the taints of ungoverned jobs do not
+// depend on the free room and are judged once, in the constructor. Sums and the policy's filters
+// are checked for each Pick. The members that pass are ranked by cluster group, spread score and
+// affinity score, then by the share of the job's dominant resource that stays free, then by a hash
+// of job and member (KubeFleet's tie-break by name is an option). Only the best one is asked
+// whether its machines can take the pods, then the next: packing is the most expensive step and
+// rarely refuses.
+//
+// The hash spreads the jobs of one burst over members that are equal otherwise; a fixed order would
+// send all of them to the same member until its next heartbeat.
 #include "schedd/core/member/member_fit.h"
 
 #include <algorithm>
@@ -9,9 +22,11 @@
 namespace muster::core {
 namespace {
 
-constexpr std::size_t kMembersInMessage = 5;  // a sentence, not a report: explain lists them all
+// A message names at most this many members; explain lists all.
+constexpr std::size_t kMembersInMessage = 5;
 
-std::uint64_t Mix(std::uint64_t value) {  // the finaliser of splitmix64
+// The finaliser of splitmix64.
+std::uint64_t Mix(std::uint64_t value) {
   value ^= value >> 30;
   value *= 0xbf58476d1ce4e5b9ULL;
   value ^= value >> 27;
@@ -25,6 +40,7 @@ std::uint64_t TieBreak(Uid job, const std::string& cluster, std::uint64_t seed) 
   return hash;
 }
 
+// True if the pods or the flavors assigned to them tolerate the taint.
 bool Tolerated(const Taint& taint, const PodSet& pod_set,
                const std::vector<const ResourceFlavor*>& flavors) {
   const auto in = [&](const std::vector<Toleration>& tolerations) {
@@ -36,7 +52,8 @@ bool Tolerated(const Taint& taint, const PodSet& pod_set,
                      [&](const ResourceFlavor* flavor) { return in(flavor->tolerations); });
 }
 
-// "" if the member's labels serve the flavor.
+// "" if the member's labels serve the flavor. A member that serves any flavor may lack a label, but
+// not have another value.
 std::string LabelMismatch(const MemberCluster& member, const ResourceFlavor& flavor) {
   for (const auto& [key, value] : flavor.node_labels) {
     const auto label = member.labels.find(key);
@@ -47,6 +64,7 @@ std::string LabelMismatch(const MemberCluster& member, const ResourceFlavor& fla
   return "";
 }
 
+// A member that does not list its kinds serves all.
 bool Serves(const MemberCluster& member, std::string_view kind) {
   return kind.empty() || member.kinds == nullptr ||
          std::find(member.kinds->begin(), member.kinds->end(), kind) != member.kinds->end();
@@ -56,13 +74,13 @@ std::string KindText(std::string_view kind) { return "does not serve " + std::st
 
 bool Asks(const PlacementDemand& demand) { return demand.ask != nullptr && !demand.ask->empty(); }
 
-// PickFixed and a pin: the member was named.
+// True if the member was named, by PickFixed or by a pin: taints are then not judged (rule P10).
 bool NamesMember(const PlacementAsk& ask) {
   return (ask.own != nullptr && !ask.own->cluster.empty()) ||
          (ask.placement != nullptr && ask.placement->policy.type == PlacementType::kPickFixed);
 }
 
-// Best first.
+// The sort key of a member; the smallest is the best.
 auto RankOf(const PolicyFit& policy, const MemberScore& score, std::size_t member) {
   return std::make_tuple(policy.Group(member), -std::int64_t{score.spread},
                          -std::int64_t{score.affinity});
@@ -82,11 +100,12 @@ MemberFit::MemberFit(const ConfigView& config, const MemberRoom& room,
   if (asks && !demand.in_place) {
     policy_ = std::make_unique<PolicyFit>(*demand.ask, room, demand.placed);
   }
+  // Taints are judged by pods and flavors only if no placement judges them.
   const bool by_taints =
       !asks || !(demand.in_place || NamesMember(*demand.ask) || policy_->judges_taints());
   for (std::size_t i = 0; i < room.size(); ++i) {
     const auto& member = room.member(i);
-    Standing& standing = standings_.emplace_back();
+    LastingVerdict& standing = standings_.emplace_back();
     JudgeForGood(*member.facts, by_taints, &standing);
     standing.large_enough = std::all_of(needs_.begin(), needs_.end(), [&](const Need& need) {
       return HasRoom(member, member.allocatable, need);
@@ -98,9 +117,9 @@ MemberFit::MemberFit(const ConfigView& config, const MemberRoom& room,
 
 MemberFit::~MemberFit() = default;
 
-// By flavors, the pods' own tolerations and the kind of the job.
+// The filters that no free room can change: kind, flavors, and taints if pods are to tolerate them.
 void MemberFit::JudgeForGood(const MemberCluster& member, bool by_taints,
-                             Standing* standing) const {
+                             LastingVerdict* standing) const {
   const auto refuse = [&](const char* filter, std::string message) {
     standing->filter = filter;
     standing->mismatch = std::move(message);
@@ -127,7 +146,8 @@ void MemberFit::JudgeForGood(const MemberCluster& member, bool by_taints,
   }
 }
 
-// The resource of which the job takes the largest share of the whole fleet; the first one on ties.
+// The dominant resource is the one of which the job takes the largest share of the whole fleet; the
+// first one on ties.
 void MemberFit::ChooseDominant(const MemberRoom& room) {
   __int128 best_amount = 0;
   __int128 best_total = 1;
@@ -145,6 +165,7 @@ void MemberFit::ChooseDominant(const MemberRoom& room) {
   }
 }
 
+// True if the member has `need` in `amounts` (its free or its allocatable ones).
 bool MemberFit::HasRoom(const MemberRoom::Member& member, const std::vector<std::int64_t>& amounts,
                         const Need& need) const {
   const bool declared = need.index >= 0 && member.declared[static_cast<std::size_t>(need.index)];
@@ -152,7 +173,7 @@ bool MemberFit::HasRoom(const MemberRoom::Member& member, const std::vector<std:
   return need.amount <= amounts[static_cast<std::size_t>(need.index)];
 }
 
-// Eligible, and its sums have room.
+// True if the member is eligible and its free sums hold the demand.
 bool MemberFit::Sums(const MemberRoom& room, std::size_t index) const {
   const auto& standing = standings_[index];
   if (!standing.mismatch.empty() || !standing.large_enough || !standing.open) return false;
@@ -171,6 +192,8 @@ MemberFit::Ranks MemberFit::RanksOf(const MemberRoom& room, bool want_terms) con
   return ranks;
 }
 
+// The best of the feasible members. Free shares are compared as cross products of 128-bit integers,
+// so that no rounding decides.
 std::size_t MemberFit::Best(const MemberRoom& room, const Ranks& ranks, Uid job_uid,
                             std::uint64_t seed) const {
   std::size_t best = kNone;
@@ -221,6 +244,7 @@ std::size_t MemberFit::Pick(const MemberRoom& room, Uid job_uid, std::uint64_t s
       if (score != nullptr && policy_ != nullptr) *score = ranks.scores[best];
       return best;
     }
+    // Its machines cannot take the pods: the next best member is asked.
     ranks.feasible[best] = false;
   }
 }
@@ -254,6 +278,7 @@ std::optional<MemberFit::Rank> MemberFit::RankAt(const MemberRoom& room,
   return std::nullopt;
 }
 
+// Pods are compiled once per member: the labels and taints of its machines do not change.
 const MemberFit::Machines& MemberFit::MachinesOf(const MemberRoom& room, std::size_t member) const {
   auto& known = machines_[member];
   if (known != nullptr) return *known;
@@ -266,7 +291,9 @@ const MemberFit::Machines& MemberFit::MachinesOf(const MemberRoom& room, std::si
   return *known;
 }
 
-// To be asked only where the sums fit.
+// The pods that the member's machines cannot take; nullopt if they take all. Only for members whose
+// sums fit. Pod sets of topology aware scheduling have their machines already. One pod set needs no
+// packing: its room is a sum over the machines.
 std::optional<MachineMisfit> MemberFit::MisfitOn(const MemberRoom& room, std::size_t member) const {
   if (!room.KnowsMachines(member)) return std::nullopt;
   const auto& judged = MachinesOf(room, member).judged;
@@ -288,11 +315,13 @@ void MemberFit::Charge(MemberRoom* room, std::size_t index) const {
     auto& free = member.free[static_cast<std::size_t>(need.index)];
     free = SaturatingSub(free, need.amount);
   }
+  // Topology aware pod sets take their machines here as well.
   if (!room->KnowsMachines(index)) return;
   const auto& all = MachinesOf(*room, index).all;
   PackAll(all, false, room->ChangeMachines(index, config_));
 }
 
+// Room is not looked at here: the placer looks for machines on one member after the other.
 MemberOrder OrderMembers(const MemberRoom& room, const PlacementDemand& demand) {
   std::unique_ptr<PolicyFit> policy;
   if (Asks(demand)) policy = std::make_unique<PolicyFit>(*demand.ask, room, demand.placed);
@@ -306,6 +335,7 @@ MemberOrder OrderMembers(const MemberRoom& room, const PlacementDemand& demand) 
     if (why.empty() && policy != nullptr) {
       if (auto refusal = policy->Filter(room, i)) why = std::move(refusal->message);
     }
+    // The message names only the first few members that are refused.
     feasible[i] = why.empty();
     if (feasible[i]) {
       members.push_back(i);

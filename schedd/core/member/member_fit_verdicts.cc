@@ -1,4 +1,6 @@
-// MemberFit: what it says of each member, in sentences.
+// MemberFit: the sentences about members, for messages and explain. A verdict names the first
+// filter that turns the member away, in the order of rule P11; `eligible` says whether the member
+// could take the job later, when jobs end or time passes.
 #include <algorithm>
 
 #include "schedd/base/quantity.h"
@@ -8,16 +10,18 @@
 namespace muster::core {
 namespace {
 
-constexpr std::size_t kMembersInMessage = 5;  // a sentence, not a report: explain lists them all
+// A message names at most this many members; explain lists all.
+constexpr std::size_t kRefusalsInMessage = 5;
 
 }  // namespace
 
-// What it needs, of all resources or of those that lack room.
+// The needs with their free amounts: all if the demand fits, else those that lack room.
 std::string MemberFit::AmountsText(const MemberRoom& room, std::size_t index, bool fits) const {
   const auto& member = room.member(index);
   std::string text;
   for (const auto& need : needs_) {
     const auto& compared = standings_[index].large_enough ? member.free : member.allocatable;
+    // Only what lacks room is named if something does.
     if (!fits && HasRoom(member, compared, need)) continue;
     const auto amount = [&](std::int64_t value) { return FormatQuantity(need.resource, value); };
     const bool declared = need.index >= 0 && member.declared[static_cast<std::size_t>(need.index)];
@@ -36,7 +40,7 @@ std::string MemberFit::AmountsText(const MemberRoom& room, std::size_t index, bo
 std::string MemberFit::ShapeText(const MemberRoom& room, std::size_t member,
                                  const MachineMisfit& misfit) const {
   const auto& judged = MachinesOf(room, member).judged;
-  const MachineShape::Compiled& pods = judged[misfit.pods];
+  const MachineShape::CompiledPods& pods = judged[misfit.pods];
   const bool one = pods.count == 1;
   std::string text = one ? "its pod" : "its " + std::to_string(pods.count) + " pods";
   const std::string resource(room.Machines(member, config_).DominantOf(pods));
@@ -46,6 +50,7 @@ std::string MemberFit::ShapeText(const MemberRoom& room, std::size_t member,
   }
   if (judged.size() > 1) text += " (pod set " + pods.spec->name + ")";
   text += one ? " does not fit: " : " do not fit: ";
+  // Labels and taints exclude all machines: then room is not the problem.
   if (std::none_of(pods.suits.begin(), pods.suits.end(), [](bool suits) { return suits; })) {
     return text + "no machine has the labels and taints that " + (one ? "it goes" : "they go") +
            " by";
@@ -54,7 +59,9 @@ std::string MemberFit::ShapeText(const MemberRoom& room, std::size_t member,
   return text + "machines have room for " + std::to_string(misfit.room);
 }
 
-// False if it may change without anybody's doing, or as jobs come and go.
+// False if the refusal may end by itself or as jobs come and go: an avoided member, spread, a
+// cluster group that opens later, or an affinity to available amounts that an empty member would
+// meet.
 bool MemberFit::RefusedForGood(const MemberRoom& room, const FilterRefusal& refusal,
                                std::size_t member) const {
   const std::string_view filter = refusal.filter;
@@ -66,6 +73,8 @@ bool MemberFit::RefusedForGood(const MemberRoom& room, const FilterRefusal& refu
   return policy_->Filter(*emptied_, member).has_value();
 }
 
+// What no free room can change comes first. The message about a closed member also says what it
+// would lack.
 ClusterVerdict MemberFit::Verdict(const MemberRoom& room, std::size_t index) const {
   const MemberCluster& facts = *room.member(index).facts;
   const auto& standing = standings_[index];
@@ -115,6 +124,7 @@ std::vector<ClusterVerdict> MemberFit::Verdicts(const MemberRoom& room) const {
   return verdicts;
 }
 
+// WaitingForCapacity if some member could hold the job later, NoMemberCluster if none ever could.
 PlacementChoice MemberFit::Refusal(const MemberRoom& room) const {
   PlacementChoice choice;
   choice.reason = Reason::kNoMemberCluster;
@@ -125,13 +135,13 @@ PlacementChoice MemberFit::Refusal(const MemberRoom& room) const {
   for (std::size_t i = 0; i < room.size(); ++i) {
     const ClusterVerdict verdict = Verdict(room, i);
     if (verdict.eligible) choice.reason = Reason::kWaitingForCapacity;
-    if (i < kMembersInMessage) {
+    if (i < kRefusalsInMessage) {
       choice.message += (i == 0 ? "member cluster " : "; member cluster ") + verdict.cluster +
                         ": " + verdict.message;
     }
   }
-  if (room.size() > kMembersInMessage) {
-    choice.message += "; and " + std::to_string(room.size() - kMembersInMessage) + " more";
+  if (room.size() > kRefusalsInMessage) {
+    choice.message += "; and " + std::to_string(room.size() - kRefusalsInMessage) + " more";
   }
   return choice;
 }

@@ -1,3 +1,9 @@
+// MemberRoom: sums and machines of all members during a cycle.
+//
+// Machines are expensive, so they are lazy and copied on write. The room at the start of the cycle
+// (declared machines less the pods that are starting) is computed when a member's machines are
+// first asked for, and shared by all copies of the MemberRoom. ReleasePods only notes the pods;
+// they are taken off at the next question (Prepare), and only then a copy gets machines of its own.
 #include "schedd/core/member/member_room.h"
 
 #include <algorithm>
@@ -9,9 +15,11 @@
 namespace muster::core {
 namespace {
 
+// No member has the name.
 constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
 
-// Pods that start, those that are alike together: there may be thousands of jobs.
+// Collects the pods that are starting, equal ones together: there may be thousands of jobs, and
+// packing costs by kinds of pods.
 class StartingPods {
  public:
   StartingPods(const ConfigView& config, const MachineShape& room) : config_(config), room_(room) {}
@@ -20,6 +28,7 @@ class StartingPods {
     if (job.pod_sets == nullptr) return;
     const auto all = MachinePodsOf(config_, *job.pod_sets, job.admission.get());
     for (const MachinePods& pods : all) {
+      // Pods that are equal for every machine: the key without their number, and the flavors.
       std::string key;
       PodSet one = *pods.spec;
       one.count = 0;
@@ -33,13 +42,13 @@ class StartingPods {
       }
     }
   }
-  const std::vector<MachineShape::Compiled>& list() const { return list_; }
+  const std::vector<MachineShape::CompiledPods>& list() const { return list_; }
 
  private:
   const ConfigView& config_;
   const MachineShape& room_;
-  std::map<std::string, std::size_t> known_;  // position in list_
-  std::vector<MachineShape::Compiled> list_;
+  std::map<std::string, std::size_t> known_;  // by pod set key and flavors: position in list_
+  std::vector<MachineShape::CompiledPods> list_;
 };
 
 }  // namespace
@@ -73,6 +82,7 @@ std::int32_t MemberRoom::ResourceIndex(std::string_view resource) const {
   return static_cast<std::int32_t>(at - resources_.begin());
 }
 
+// The position of the member of this name; kNobody if there is none.
 std::size_t MemberRoom::Find(std::string_view name) const {
   const auto found = std::find_if(members_.begin(), members_.end(),
                                   [&](const Member& one) { return one.facts->name == name; });
@@ -109,7 +119,7 @@ MachineShape* MemberRoom::ChangeMachines(std::size_t member, const ConfigView& c
   return Prepare(member, config, true);
 }
 
-// `own`: not shared with a copy.
+// The machines of a member, up to date. `own`: they will be changed, so they must not be shared.
 MachineShape* MemberRoom::Prepare(std::size_t member, const ConfigView& config, bool own) const {
   MachineSlot& slot = machines_[member];
   auto& start = *slot.start;
@@ -121,10 +131,11 @@ MachineShape* MemberRoom::Prepare(std::size_t member, const ConfigView& config, 
       PackAll(starting.list(), false, start.room.get());
     }
   }
+  // Shared with the start until the first change.
   if (slot.room == nullptr) slot.room = start.room;
   own = own || !slot.gone.empty();
   if (own && slot.room.use_count() > 1) slot.room = std::make_shared<MachineShape>(*slot.room);
-  for (const Gone& gone : slot.gone) {
+  for (const ReleasedPods& gone : slot.gone) {
     for (const MachinePods& pods : MachinePodsOf(config, *gone.pod_sets, gone.admission.get())) {
       slot.room->Release(slot.room->Compile(pods));
     }

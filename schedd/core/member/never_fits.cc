@@ -1,3 +1,9 @@
+// NeverFits (rule P14): compares the least that a job needs with the most that each member can
+// have.
+//
+// A member is too small if its sums, allocatable or capacity, whichever is more, are below the
+// job's, or if one pod is larger than each of its machines. Of several lacks the one with the
+// smallest ratio has / needed is reported; of several members the one that comes nearest.
 #include "schedd/core/member/never_fits.h"
 
 #include <algorithm>
@@ -8,18 +14,19 @@
 namespace muster::core {
 namespace {
 
-/// The resource that a member lacks most of, in comparison with what is asked for.
+// The resource that a member lacks most of, relative to the request.
 struct Lack {
   std::string resource;
   std::int64_t needed = 0, has = 0;
   bool one_pod = false;  // a single pod is larger than each machine
-  bool whole = false;    // it has none at all
+  bool whole = false;    // the member has none of it
 
   double share() const {
     return needed == 0 ? 1 : static_cast<double>(has) / static_cast<double>(needed);
   }
 };
 
+// The requests of all pods with the smallest counts that the job may start with.
 ResourceList LeastRequests(const PodSets& pod_sets) {
   ResourceList total;
   for (const PodSet& pods : pod_sets) {
@@ -36,12 +43,13 @@ bool Has(const ResourceList& list, std::string_view resource) {
                      [&](const ResourceAmount& one) { return one.resource == resource; });
 }
 
+// Replaces `worst` if `lack` is worse.
 void Keep(Lack lack, std::optional<Lack>* worst) {
   if (!*worst || lack.share() < (*worst)->share()) *worst = std::move(lack);
 }
 
-// What of `needed` is more than `has`. A member that does not tell its cpu or memory is not limited
-// by it, as in placement.
+// Finds the worst lack of `needed` against `has`. As in placement, cpu or memory that a member does
+// not declare is not limited.
 void Compare(const ResourceList& needed, const ResourceList& has, bool one_pod,
              std::optional<Lack>* worst) {
   for (const ResourceAmount& one : needed) {
@@ -52,7 +60,7 @@ void Compare(const ResourceList& needed, const ResourceList& has, bool one_pod,
   }
 }
 
-// nullopt if the member may hold it.
+// What the member lacks; nullopt if it may hold the job.
 std::optional<Lack> LackOf(const MemberCluster& member, const ResourceList& needed,
                            const PodSets& pod_sets) {
   ResourceList most = member.allocatable;
@@ -62,7 +70,7 @@ std::optional<Lack> LackOf(const MemberCluster& member, const ResourceList& need
   Compare(needed, most, false, &worst);
   if (worst || member.nodes.empty()) return worst;
   for (const PodSet& pods : pod_sets) {
-    std::optional<Lack> nearest;  // of the machine that comes closest
+    std::optional<Lack> nearest;  // the lack of the machine that comes closest
     for (const Node& node : member.nodes) {
       std::optional<Lack> lack;
       Compare(pods.requests, node.allocatable, true, &lack);

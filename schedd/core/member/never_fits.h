@@ -1,6 +1,6 @@
 // NeverFits: whether some member could hold a job if nothing else ran there, all its machines were
-// ready and no flavor, label, taint or placement stood in the way. What is not known of a member
-// speaks for it: never is said only where sizes say so. Pure.
+// ready, and no flavor, label, taint or placement stood in the way (rule P14). Where facts about a
+// member are missing it counts as large enough: only sizes lead to "never". Pure.
 #pragma once
 
 #include <span>
@@ -11,10 +11,10 @@
 
 namespace muster::core {
 
-/// "" if a member may hold it, or none is known. Else the sentence, with the nearest member: "no
-/// member cluster can ever hold it as they are: the nearest is east, which has 32 of the 64 cpu
-/// that it needs". `pinned`: the only member that it may run on; "" for any. A job that may start
-/// with fewer pods is judged by the fewest.
+/// "" if a member may hold the job, or no member is known. Else the sentence, with the nearest
+/// member: "no member cluster can ever hold it as they are: the nearest is east, which has 32 of
+/// the 64 cpu that it needs". `pinned`: the only member that the job may run on; "" for any. A job
+/// that may start with fewer pods is judged by its minimum.
 std::string NeverFits(std::span<const ClusterView> clusters, const PodSets& pod_sets,
                       std::string_view pinned);
 

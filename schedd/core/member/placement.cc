@@ -1,3 +1,4 @@
+// Place for callers that compare members once; a cycle keeps a MemberFit per class instead.
 #include "schedd/core/member/placement.h"
 
 #include <algorithm>
@@ -21,6 +22,7 @@ PlacementChoice Place(const ConfigView& config, std::span<const ClusterView> clu
   return choice;
 }
 
+// Pod sets of both slices are in the same order.
 Admission PodsBeyond(const Admission& admission, const Admission& replaced) {
   Admission beyond = admission;
   for (std::size_t i = 0; i < beyond.pod_sets.size() && i < replaced.pod_sets.size(); ++i) {

@@ -1,5 +1,5 @@
-// Placement: on which member cluster an admitted job runs: eligibility, what its placement asks
-// for, room (rules P5 to P12). Pure.
+// Placement: the choice of the member cluster on which an admitted job runs: eligibility, the job's
+// placement, room (rules P5 to P12). Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,61 +14,63 @@ namespace muster::core {
 
 struct PlacementAsk;
 
-/// What a job needs of a member.
+/// The demand of one job on a member.
 struct PlacementDemand {
   const PodSets* pod_sets = nullptr;
   const Admission* admission = nullptr;
   const PlacementAsk* ask = nullptr;     // null: any member will do
-  const PlacedCounts* placed = nullptr;  // what spread constraints count; null: none
+  const PlacedCounts* placed = nullptr;  // for spread constraints; null: no counts
   std::string_view kind;                 // KindOnMember; "": any member serves it
-  bool in_place = false;   // more pods of a job that runs there: its placement is not asked again
-  Uid job_uid;             // stable tie-break
-  std::uint64_t seed = 0;  // the cycle's, mixed into the tie-break
+  bool in_place = false;   // more pods for a job that runs there: its placement is not applied
+  Uid job_uid;             // for the hash among equals
+  std::uint64_t seed = 0;  // the cycle's seed for that hash
 };
 
 /// One term of a member's score.
 struct ScoreTerm {
   std::string term;         // "resources.kubernetes-fleet.io/available-cpu Descending"
-  std::int32_t weight = 0;  // 0: of a spread constraint
+  std::int32_t weight = 0;  // 0 for a spread constraint
   std::int32_t score = 0;
 };
 
+/// The verdict about one member, for explain.
 struct ClusterVerdict {
   std::string cluster;
-  bool eligible = false;  // could hold it if it were empty
+  bool eligible = false;  // it could hold the job if it were empty
   bool fits_now = false;
   std::string message;  // "needs 16 nvidia.com/gpu, 15 of 16 free"
-  /// Which filter turns it away; "" if none does: "ClusterEligibility", "TaintToleration",
+  /// The filter that turns it away, "" if none does: "ClusterEligibility", "TaintToleration",
   /// "ClusterAffinity", "Placement", "Datasets", "AvoidedCluster", "ClusterGroup", "JobKind",
-  /// "TopologySpreadConstraints", "Flavor", "Capacity", "MachineShape".
+  /// "TopologySpreadConstraints", "Flavor", "Capacity" or "MachineShape".
   std::string filter;
-  std::vector<ScoreTerm> terms;  // of a governed job
+  std::vector<ScoreTerm> terms;  // only if a placement governs the job
   std::int32_t affinity_score = 0, spread_score = 0;
 };
 
+/// The result of Place.
 struct PlacementChoice {
-  std::string cluster;            // "" if none fits now
-  Reason reason = Reason::kNone;  // kNoMemberCluster or kWaitingForCapacity if none
+  std::string cluster;            // "" if no member fits now
+  Reason reason = Reason::kNone;  // without member: kNoMemberCluster or kWaitingForCapacity
   std::string message;
-  std::vector<ClusterVerdict> verdicts;  // filled only if asked for
+  std::vector<ClusterVerdict> verdicts;  // only if want_verdicts
 };
 
-/// The members that a job may go to, best first; where there is room is not looked at.
+/// The members that a job may go to, best first; room is not considered.
 struct MemberOrder {
   std::vector<std::string> members;
-  std::string refused;  // why not others: "member cluster a: ..."
+  std::string refused;  // why the others are not among them: "member cluster a: ..."
 };
 
-/// Ties: the larger free share of the job's dominant resource after placing, then a stable hash of
-/// (job uid, cluster) (rule P11).
+/// The best member for the demand. Among equals the larger free share of the job's dominant
+/// resource decides, then a stable hash of job and member (rule P11).
 PlacementChoice Place(const ConfigView& config, std::span<const ClusterView> clusters,
                       const PlacementDemand& demand, bool want_verdicts);
 
-/// What `admission` has beyond the slice that it replaces, as pods: only their counts are set.
+/// The pods that `admission` has beyond the slice that it replaces; only the counts are meaningful.
 Admission PodsBeyond(const Admission& admission, const Admission& replaced);
 
-/// What the pods ask for together: each pod set's requests times its admitted count, or its
-/// declared one without admission.
+/// The requests of all pods together: those of each pod set times its admitted count, or times its
+/// declared count without admission.
 ResourceList RequestsOf(const PodSets& pod_sets, const Admission* admission);
 
 }  // namespace muster::core

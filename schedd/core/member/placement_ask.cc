@@ -1,3 +1,9 @@
+// Which placement governs a job (rule P1), and what the job itself asks of members (rule P16).
+//
+// BySelectors looks up placements by what they select, with the indices of PlacementTable: first
+// those that name the job, then those that select by labels or kind, then those that take its
+// namespace. NamedFor reads the annotations, the nearest to the job first. A variant of concurrent
+// admission is selected by the name of its job.
 #include "schedd/core/member/placement_ask.h"
 
 #include <algorithm>
@@ -14,14 +20,15 @@ bool IsNamespace(const ResourceSelector& selector) {
   return selector.group.empty() && selector.kind == "Namespace";
 }
 
-// A variant of concurrent admission goes by what names its job.
+// The name by which placements select the job; of a variant, its parent's name.
 std::string_view NameOf(const JobRecord& job) {
   if (job.admission_state == nullptr) return job.name;
   const std::string_view parent = job.admission_state->concurrent_parent;  // "namespace/name"
   return parent.empty() ? std::string_view(job.name) : parent.substr(parent.find('/') + 1);
 }
 
-// True if a ClusterResourcePlacement takes the job along with its namespace.
+// True if a ClusterResourcePlacement takes the job along with its namespace: with all content, or
+// with kinds that the job is among.
 bool TakesWithNamespace(const Placement& placement, const ConfigView& config,
                         const JobRecord& job) {
   const auto& selectors = placement.selectors;
@@ -37,6 +44,7 @@ bool TakesWithNamespace(const Placement& placement, const ConfigView& config,
   });
 }
 
+// The placement that selects the job; null if none does.
 PlacementPtr BySelectors(const ConfigView& config, const JobRecord& job) {
   const PlacementTable& table = *config.placements;
   if (table.all().empty()) return nullptr;
@@ -52,6 +60,7 @@ PlacementPtr BySelectors(const ConfigView& config, const JobRecord& job) {
     if (selects) return std::move(placement);
   }
   PlacementPtr first;
+  // Both lists are in name order, so a later, larger name cannot win.
   const auto offer = [&](std::vector<PlacementPtr> placements) {
     for (auto& placement : placements) {
       if (first != nullptr && first->name <= placement->name) return;
@@ -63,11 +72,12 @@ PlacementPtr BySelectors(const ConfigView& config, const JobRecord& job) {
   return first;
 }
 
-// The name that an annotation muster.io/placement gives, the nearest to the job first.
+// The placement name of the annotation muster.io/placement that counts for the job.
 struct NamedPlacement {
-  std::string_view name;  // "": none does
-  std::string where;      // "LocalQueue ml/team"
+  std::string_view name;  // "": no annotation
+  std::string where;      // the object that has it: "LocalQueue ml/team"
 };
+// The job's own annotation, then those of LocalQueue, ClusterQueue and Namespace.
 NamedPlacement NamedFor(const ConfigView& config, const JobRecord& job) {
   if (job.placement != nullptr && !job.placement->placement.empty()) {
     return {job.placement->placement, "the job"};
@@ -87,9 +97,10 @@ NamedPlacement NamedFor(const ConfigView& config, const JobRecord& job) {
   return {};
 }
 
-// Since when it waits: since it was submitted, or since an attempt gave its quota back.
+// Since when the job waits: since it was submitted, or since its last attempt gave its quota back.
 WallTime QueuedAt(const JobRecord& job) {
   const Condition* reserved = FindCondition(job, "QuotaReserved");
+  // The time of the last transition to QuotaReserved=False is when its quota was given back.
   const bool tried = job.attempt > 0 || FindCondition(job, "Evicted") != nullptr;
   if (!tried || reserved == nullptr || reserved->status) return job.submit_time;
   return std::max(job.submit_time, reserved->last_transition);
@@ -98,25 +109,8 @@ WallTime QueuedAt(const JobRecord& job) {
 }  // namespace
 
 GroupKind GroupKindOf(ShapeKind shape) {
-  switch (shape) {
-    case ShapeKind::kJob:
-      return {"batch", "Job"};
-    case ShapeKind::kJobSet:
-      return {"jobset.x-k8s.io", "JobSet"};
-    case ShapeKind::kRayJob:
-      return {"ray.io", "RayJob"};
-    case ShapeKind::kRayCluster:
-      return {"ray.io", "RayCluster"};
-    case ShapeKind::kPyTorchJob:
-      return {"kubeflow.org", "PyTorchJob"};
-    case ShapeKind::kLeaderWorkerSet:
-      return {"leaderworkerset.x-k8s.io", "LeaderWorkerSet"};
-    case ShapeKind::kBatchScript:
-      return {"muster.io", "BatchScript"};
-    case ShapeKind::kWorkload:
-      return {"kueue.x-k8s.io", "Workload"};
-  }
-  return {};
+  const ShapeInfo& info = ShapeInfoOf(shape);
+  return {info.group(), info.name};
 }
 
 bool SelectsNamespace(const ResourceSelector& selector, const Namespace& ns) {
@@ -125,7 +119,8 @@ bool SelectsNamespace(const ResourceSelector& selector, const Namespace& ns) {
   if (IsReservedNamespace(ns.name)) return false;
   if (!selector.labels) return true;
   LabelMap labels = ns.labels;
-  labels.emplace(kNamespaceNameLabel, ns.name);  // as Kubernetes sets it
+  // Kubernetes sets this label on every namespace.
+  labels.emplace(kNamespaceNameLabel, ns.name);
   return Matches(*selector.labels, labels);
 }
 
@@ -163,11 +158,12 @@ PlacementAsk AskOf(const ConfigView& config, const AdmissionSettings&, const Job
     if (policy.type == PlacementType::kPickN && policy.number_of_clusters == 0) {
       ask.obstacle = MentionOf(*ask.placement) + " picks no cluster: its numberOfClusters is 0";
     }
+    // Only cluster groups depend on the time, so that other jobs of a class share one comparison.
     if (!policy.groups.empty()) {
       ask.waited_s = std::max<std::int64_t>(0, (now.us - QueuedAt(job).us) / kMicrosPerSecond);
     }
   }
-  // Labels alone ask for nothing: they were for the placement to look at.
+  // The job's labels are only for selectors of placements and ask for nothing themselves.
   const JobPlacement* own = job.placement.get();
   if (own != nullptr && (!own->cluster.empty() || !own->datasets.empty())) ask.own = job.placement;
   for (const AvoidedCluster& avoided : StateOf(job).avoided) {
@@ -176,6 +172,7 @@ PlacementAsk AskOf(const ConfigView& config, const AdmissionSettings&, const Job
   return ask;
 }
 
+// Each group's wait begins when the group before it opened.
 std::int64_t NextGroupAfter(const PlacementPolicy& policy, std::int64_t waited_s) {
   std::int64_t opens = 0;
   for (std::size_t i = 0; i + 1 < policy.groups.size(); ++i) {

@@ -1,5 +1,6 @@
-// PlacementAsk: what governs the placement of one job, resolved from the configuration: which
-// placement it goes by, where it is pinned, which data it wants, which members it avoids. Pure.
+// PlacementAsk: what decides between members for one job, resolved from the configuration: the
+// placement that governs it, its pin, its data sets, the members that it avoids (rules P1, P16).
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,12 @@
 namespace muster::core {
 
 struct PlacementAsk {
-  PlacementPtr placement;               // null: none governs it
-  JobPlacementPtr own;                  // null: the job says nothing itself
-  std::vector<AvoidedCluster> avoided;  // of the job, not over yet
-  std::int64_t waited_s = 0;            // since it was last queued: what cluster groups count
-  /// Its annotation, or that of its queue or namespace, names a placement that does not exist, or
-  /// the one that governs it picks no cluster: the sentence; it waits.
+  PlacementPtr placement;               // the placement that governs the job; null: none
+  JobPlacementPtr own;                  // pin and data sets of the job; null: none
+  std::vector<AvoidedCluster> avoided;  // members that the job still avoids
+  std::int64_t waited_s = 0;            // time since it was last queued, for cluster groups
+  /// The sentence if the job must wait: an annotation names a placement that does not exist, or the
+  /// placement that governs the job picks no cluster.
   std::string obstacle;
 
   bool empty() const {
@@ -25,30 +26,31 @@ struct PlacementAsk {
   }
 };
 
-/// The placement that governs a job; null if none does. In this order, the smaller name first: a
-/// ResourcePlacement of its namespace that names it; one that selects its labels or kind; a
-/// ClusterResourcePlacement that takes its namespace with content; the placement that an annotation
-/// muster.io/placement names, on the job, its LocalQueue, its ClusterQueue, its Namespace: a
-/// ResourcePlacement of the job's namespace, else a ClusterResourcePlacement. `obstacle` (may be
-/// null) gets the sentence about a name that leads nowhere.
+/// The placement that governs a job; null if none does (rule P1). The first that applies, the
+/// smaller name first: a ResourcePlacement of its namespace that names it; one that selects its
+/// labels or kind; a ClusterResourcePlacement that takes its namespace with content; the placement
+/// that annotation muster.io/placement names on the job, its LocalQueue, its ClusterQueue or its
+/// Namespace (a ResourcePlacement of the job's namespace comes before a ClusterResourcePlacement).
+/// `obstacle` (may be null) gets the sentence about a name that does not exist.
 PlacementPtr GoverningPlacement(const ConfigView& config, const JobRecord& job,
                                 std::string* obstacle);
 
-/// `now` in seconds is enough.
+/// `now` in whole seconds is precise enough.
 PlacementAsk AskOf(const ConfigView& config, const AdmissionSettings& settings,
                    const JobRecord& job, WallTime now);
 
-/// True if the selector takes this namespace. Reserved ones (IsReservedNamespace) are taken by
-/// none.
+/// True if the selector takes this namespace. No selector takes a reserved one
+/// (IsReservedNamespace).
 bool SelectsNamespace(const ResourceSelector& selector, const Namespace& ns);
-/// True if the selector takes a job of this namespace: by kind and name, or by its labels.
+/// True if the selector takes a job of its namespace: by kind and name, or by kind and labels.
 bool Selects(const ResourceSelector& selector, const JobRecord& job);
 
-/// When the next cluster group of a waiting job opens, in seconds of waiting; -1: no later one.
+/// The time of waiting, in seconds, at which the next cluster group opens for the job; -1 if none
+/// does.
 std::int64_t NextGroupAfter(const PlacementPolicy& policy, std::int64_t waited_s);
 
-/// Group and kind of the object that a shape is: "batch", "Job". A batch script is named as
-/// "muster.io", "BatchScript".
+/// API group and kind of the object that a shape is: "batch", "Job". A batch script is "muster.io",
+/// "BatchScript".
 struct GroupKind {
   std::string_view group, kind;
 };

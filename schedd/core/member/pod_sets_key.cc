@@ -1,3 +1,6 @@
+// The key of pod sets (rule A14). Each optional part begins with a letter of its own, and texts
+// have their length before them, so the key can be read in one way only. A new field of PodSet that
+// a rule reads must be added here, or unequal workloads would be parked together.
 #include "schedd/core/member/pod_sets_key.h"
 
 #include <charconv>
@@ -5,6 +8,7 @@
 namespace muster::core {
 namespace {
 
+// The number of expressions comes first, so that two terms cannot read as one.
 void AppendTerm(const NodeSelectorTerm& term, std::string* key) {
   AppendKeyNumber(static_cast<std::int64_t>(term.match_expressions.size()), key);
   for (const auto& requirement : term.match_expressions) {
@@ -15,6 +19,7 @@ void AppendTerm(const NodeSelectorTerm& term, std::string* key) {
   }
 }
 
+// Everything that decides which nodes take the pods (rule A28, rule A44).
 void AppendConstraints(const SchedulingConstraints& constraints, std::string* key) {
   for (const auto& [label, value] : constraints.node_selector) {
     key->push_back('s');
@@ -46,6 +51,7 @@ void AppendLevel(char mark, const std::optional<std::string>& level, std::string
   AppendKeyText(*level, key);
 }
 
+// Levels, slices and group of a topology request (rule A43).
 void AppendTopology(const TopologyRequest& request, std::string* key) {
   key->push_back('y');
   AppendLevel('q', request.required, key);
@@ -61,6 +67,7 @@ void AppendTopology(const TopologyRequest& request, std::string* key) {
   }
 }
 
+// A list of amounts, each behind the same letter.
 void AppendAmounts(char mark, const ResourceList& amounts, std::string* key) {
   for (const auto& [resource, amount] : amounts) {
     key->push_back(mark);
@@ -93,6 +100,7 @@ void AppendPodSetsKey(const PodSets& pod_sets, std::string* key) {
       AppendKeyNumber(*pod_set.min_count, key);
     }
     AppendAmounts('r', pod_set.requests, key);
+    // Quota and machines may be asked for different amounts (rule A5).
     if (pod_set.node_requests) AppendAmounts('n', *pod_set.node_requests, key);
     if (pod_set.topology) AppendTopology(*pod_set.topology, key);
     if (pod_set.constraints) AppendConstraints(*pod_set.constraints, key);

@@ -1,3 +1,14 @@
+// PolicyFit: filters and scores of one placement (rules P7 to P11, P16).
+//
+// Compilation resolves once per demand what does not change while a cycle decides: which members a
+// label selector matches, groups, data sets, spread domains. What changes with each decision is
+// read at every call: free amounts, and the counts of spread constraints, to which the cycle adds
+// the jobs that it places.
+//
+// Filters run in the order of rule P11: names and pins, taints, required terms, data sets, avoided
+// members, spread, cluster groups. Scores are KubeFleet's: a preferred term gives its weight, or
+// the share of the weight at which the member's property lies between the extremes of all members;
+// data sets add up to 100 points.
 #include "schedd/core/member/policy_fit.h"
 
 #include <algorithm>
@@ -14,18 +25,21 @@
 namespace muster::core {
 namespace {
 
-constexpr std::size_t kNamesInMessage = 5;  // explain lists every member beside it
+// A message lists at most this many names.
+constexpr std::size_t kNamesInMessage = 5;
+// The score that ScheduleAnyway takes off for a domain that is too full (rule P9).
 constexpr std::int32_t kBrokenSpread = 1000;
 constexpr std::int32_t kDatasetWeight = 100;
 constexpr const char* kDatasetTerm = "muster.io/datasets";
 
-/// One preferred term, with the members that its labels match.
+// One preferred term, with the members that its labels match.
 struct Preference {
   const PreferredClusterTerm* asked;
   std::optional<ClusterProperty> property;
   std::vector<bool> matches;  // by member
 };
 
+// The first few names, and how many more.
 std::string NamesText(const std::vector<std::string>& names) {
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), kNamesInMessage); ++i) {
@@ -40,7 +54,8 @@ std::string ShortTaint(const Taint& taint) {
   return taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
 }
 
-// Rule P8, to the bit: nearest integer, halves away from zero.
+// The formula of rule P8 in double arithmetic, as KubeFleet computes it: nearest integer, halves
+// away from zero.
 std::int32_t SorterScore(double value, double least, double most,
                          const PreferredClusterTerm& term) {
   if (least == most) return 0;
@@ -50,6 +65,7 @@ std::int32_t SorterScore(double value, double least, double most,
       std::round(term.sorter->descending ? share * weight : (1 - share) * weight));
 }
 
+// The term as explain shows it: its selector and the property that it sorts by.
 std::string TermText(const PreferredClusterTerm& term) {
   std::string text = SelectorText(term.labels);
   if (!term.sorter) return text.empty() ? "every member cluster" : text;
@@ -59,8 +75,9 @@ std::string TermText(const PreferredClusterTerm& term) {
 
 }  // namespace
 
-struct PolicyFit::Compiled {
-  Compiled(const PlacementAsk& ask, const MemberRoom& room, const PlacedCounts* placed);
+// The compiled policy; the By functions are the filters, the Score functions the terms of a score.
+struct PolicyFit::CompiledPolicy {
+  CompiledPolicy(const PlacementAsk& ask, const MemberRoom& room, const PlacedCounts* placed);
   void CompileGroups();
   void CompileDatasets();
   void CountPlaced();
@@ -81,7 +98,7 @@ struct PolicyFit::Compiled {
   void ScoreDatasets(bool want_terms, std::vector<MemberScore>* scores) const;
 
   const PlacementAsk& ask;
-  const PlacementPolicy any{};  // where none governs
+  const PlacementPolicy any{};  // the policy if no placement governs the job
   const PlacementPolicy& policy;
   std::string mention;  // "ResourcePlacement ml/x"
   const PlacedCounts* placed;
@@ -90,16 +107,16 @@ struct PolicyFit::Compiled {
   std::vector<RequiredTerm> required;
   std::vector<Preference> preferred;
   std::vector<SpreadRule> spread;
-  std::set<std::string_view> fixed;  // of PickFixed
-  bool pin_is_there = false;
-  std::vector<std::size_t> group_of;     // by member; groups' size: in none
+  std::set<std::string_view> fixed;      // the members that PickFixed names
+  bool pin_is_there = false;             // the member that the job is pinned to exists
+  std::vector<std::size_t> group_of;     // by member; the number of groups: in none
   std::vector<std::int64_t> opens_at;    // by group, in seconds of waiting
   std::set<std::string_view> wanted;     // data sets of the job
-  std::vector<std::size_t> datasets_at;  // by member: how many of the wanted ones
+  std::vector<std::size_t> datasets_at;  // by member: the number of wanted data sets there
 };
 
-PolicyFit::Compiled::Compiled(const PlacementAsk& asked, const MemberRoom& room,
-                              const PlacedCounts* counts)
+PolicyFit::CompiledPolicy::CompiledPolicy(const PlacementAsk& asked, const MemberRoom& room,
+                                          const PlacedCounts* counts)
     : ask(asked),
       policy(asked.placement == nullptr ? any : asked.placement->policy),
       mention(asked.placement == nullptr ? "" : MentionOf(*asked.placement)),
@@ -122,8 +139,9 @@ PolicyFit::Compiled::Compiled(const PlacementAsk& asked, const MemberRoom& room,
       preference.matches.push_back(Matches(term.labels, labels.of(i)));
     }
   }
-  // A cordoned member is in no domain: the others would wait for it for ever. One that does not
-  // answer is, or a start would send everything to the first that does.
+  // A cordoned member is in no domain, because the other domains would wait for it for ever. A
+  // member that does not answer stays in its domain: after a restart of the daemon, all jobs would
+  // otherwise go to the first member that answers.
   static const LabelMap kClosed;
   for (const ClusterSpread& constraint : policy.spread) {
     spread.emplace_back(constraint, names, [&](std::size_t i) -> const LabelMap& {
@@ -134,7 +152,9 @@ PolicyFit::Compiled::Compiled(const PlacementAsk& asked, const MemberRoom& room,
   CompileDatasets();
 }
 
-void PolicyFit::Compiled::CompileGroups() {
+// Each member belongs to the first group that takes it. A group opens when the waits of all groups
+// before it are over.
+void PolicyFit::CompiledPolicy::CompileGroups() {
   const auto& groups = policy.groups;
   std::int64_t opens = 0;
   for (const ClusterGroup& group : groups) {
@@ -152,7 +172,8 @@ void PolicyFit::Compiled::CompileGroups() {
   }
 }
 
-void PolicyFit::Compiled::CompileDatasets() {
+// Counts the data sets that the job wants on each member.
+void PolicyFit::CompiledPolicy::CompileDatasets() {
   datasets_at.resize(members.size());
   if (ask.own == nullptr || ask.own->datasets.empty()) return;
   wanted.insert(ask.own->datasets.begin(), ask.own->datasets.end());
@@ -165,8 +186,8 @@ void PolicyFit::Compiled::CompileDatasets() {
   }
 }
 
-// The cycle adds to the counts as it places.
-void PolicyFit::Compiled::CountPlaced() {
+// Passes the present counts to the spread rules: the cycle adds to them as it places jobs.
+void PolicyFit::CompiledPolicy::CountPlaced() {
   static const SpreadRule::MemberCounts kNone;
   const SpreadRule::MemberCounts* counts = &kNone;
   if (placed != nullptr && ask.placement != nullptr) {
@@ -176,7 +197,8 @@ void PolicyFit::Compiled::CountPlaced() {
   for (SpreadRule& rule : spread) rule.Count(*counts);
 }
 
-std::optional<FilterRefusal> PolicyFit::Compiled::ByPlacement(std::size_t member) const {
+// Names and pins. An obstacle refuses every member.
+std::optional<FilterRefusal> PolicyFit::CompiledPolicy::ByPlacement(std::size_t member) const {
   const auto refuse = [](std::string message) {
     return FilterRefusal{"Placement", std::move(message)};
   };
@@ -194,7 +216,8 @@ std::optional<FilterRefusal> PolicyFit::Compiled::ByPlacement(std::size_t member
   return std::nullopt;
 }
 
-std::optional<FilterRefusal> PolicyFit::Compiled::ByTaints(std::size_t member) const {
+// The tolerations of the placement decide, not those of the pods (rule P10).
+std::optional<FilterRefusal> PolicyFit::CompiledPolicy::ByTaints(std::size_t member) const {
   for (const Taint& taint : members[member]->taints) {
     if (!Repels(taint)) continue;
     const auto& all = policy.tolerations;
@@ -208,8 +231,9 @@ std::optional<FilterRefusal> PolicyFit::Compiled::ByTaints(std::size_t member) c
   return std::nullopt;
 }
 
-std::optional<FilterRefusal> PolicyFit::Compiled::ByAffinity(const MemberRoom& room,
-                                                             std::size_t member) const {
+// One term must pass. The message is about the term of which the member misses the fewest parts.
+std::optional<FilterRefusal> PolicyFit::CompiledPolicy::ByAffinity(const MemberRoom& room,
+                                                                   std::size_t member) const {
   if (required.empty()) return std::nullopt;
   for (const RequiredTerm& term : required) {
     if (term.Passes(labels.of(member), room, member)) return std::nullopt;
@@ -230,7 +254,8 @@ std::optional<FilterRefusal> PolicyFit::Compiled::ByAffinity(const MemberRoom& r
   return refusal;
 }
 
-std::optional<FilterRefusal> PolicyFit::Compiled::ByDatasets(std::size_t member) const {
+// Only if the job requires its data sets; preferred ones score.
+std::optional<FilterRefusal> PolicyFit::CompiledPolicy::ByDatasets(std::size_t member) const {
   if (wanted.empty() || !ask.own->datasets_required) return std::nullopt;
   if (datasets_at[member] == wanted.size()) return std::nullopt;
   const auto& held = members[member]->datasets;
@@ -243,7 +268,8 @@ std::optional<FilterRefusal> PolicyFit::Compiled::ByDatasets(std::size_t member)
                                        ", which the job requires"};
 }
 
-std::optional<FilterRefusal> PolicyFit::Compiled::ByAvoidance(std::size_t member) const {
+// Members on which an earlier attempt did not become ready (rule P16).
+std::optional<FilterRefusal> PolicyFit::CompiledPolicy::ByAvoidance(std::size_t member) const {
   for (const AvoidedCluster& avoided : ask.avoided) {
     if (avoided.cluster != members[member]->name) continue;
     return FilterRefusal{
@@ -253,7 +279,8 @@ std::optional<FilterRefusal> PolicyFit::Compiled::ByAvoidance(std::size_t member
   return std::nullopt;
 }
 
-std::optional<FilterRefusal> PolicyFit::Compiled::BySpread(std::size_t member) {
+// Only DoNotSchedule constraints turn members away.
+std::optional<FilterRefusal> PolicyFit::CompiledPolicy::BySpread(std::size_t member) {
   if (spread.empty()) return std::nullopt;
   CountPlaced();
   for (const SpreadRule& rule : spread) {
@@ -263,7 +290,8 @@ std::optional<FilterRefusal> PolicyFit::Compiled::BySpread(std::size_t member) {
   return std::nullopt;
 }
 
-std::optional<FilterRefusal> PolicyFit::Compiled::ByGroup(std::size_t member) const {
+// A group that is not open yet is refused for now, a member in no group for good.
+std::optional<FilterRefusal> PolicyFit::CompiledPolicy::ByGroup(std::size_t member) const {
   if (policy.groups.empty()) return std::nullopt;
   const std::size_t group = group_of[member];
   if (group == policy.groups.size()) {
@@ -274,11 +302,12 @@ std::optional<FilterRefusal> PolicyFit::Compiled::ByGroup(std::size_t member) co
                                            std::to_string(opens_at[group]) + " s of waiting"};
 }
 
-// A member that does not have the property scores 0, whatever the weight; so does everyone if all
-// have the same of it.
-void PolicyFit::Compiled::ScorePreference(const Preference& preference, const MemberRoom& room,
-                                          const std::vector<bool>& feasible, bool want_terms,
-                                          std::vector<MemberScore>* scores) const {
+// A member without the property scores 0, whatever the weight; all members score 0 if they have the
+// same value.
+void PolicyFit::CompiledPolicy::ScorePreference(const Preference& preference,
+                                                const MemberRoom& room,
+                                                const std::vector<bool>& feasible, bool want_terms,
+                                                std::vector<MemberScore>* scores) const {
   const PreferredClusterTerm& term = *preference.asked;
   std::vector<std::optional<double>> values(members.size());
   std::optional<double> least, most;
@@ -300,7 +329,8 @@ void PolicyFit::Compiled::ScorePreference(const Preference& preference, const Me
   }
 }
 
-void PolicyFit::Compiled::ScoreSpread(bool want_terms, std::vector<MemberScore>* scores) {
+// Better members have the higher score, so a larger skew counts as a loss.
+void PolicyFit::CompiledPolicy::ScoreSpread(bool want_terms, std::vector<MemberScore>* scores) {
   if (spread.empty()) return;
   CountPlaced();
   for (const SpreadRule& rule : spread) {
@@ -314,7 +344,9 @@ void PolicyFit::Compiled::ScoreSpread(bool want_terms, std::vector<MemberScore>*
   }
 }
 
-void PolicyFit::Compiled::ScoreDatasets(bool want_terms, std::vector<MemberScore>* scores) const {
+// The share of the wanted data sets that the member has, of 100 points.
+void PolicyFit::CompiledPolicy::ScoreDatasets(bool want_terms,
+                                              std::vector<MemberScore>* scores) const {
   if (wanted.empty() || ask.own->datasets_required) return;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const double share = static_cast<double>(datasets_at[i]) / static_cast<double>(wanted.size());
@@ -325,12 +357,12 @@ void PolicyFit::Compiled::ScoreDatasets(bool want_terms, std::vector<MemberScore
 }
 
 PolicyFit::PolicyFit(const PlacementAsk& ask, const MemberRoom& room, const PlacedCounts* placed)
-    : compiled_(std::make_unique<Compiled>(ask, room, placed)) {}
+    : compiled_(std::make_unique<CompiledPolicy>(ask, room, placed)) {}
 
 PolicyFit::~PolicyFit() = default;
 
 std::optional<FilterRefusal> PolicyFit::Filter(const MemberRoom& room, std::size_t member) const {
-  Compiled& compiled = *compiled_;
+  CompiledPolicy& compiled = *compiled_;
   if (auto refusal = compiled.ByPlacement(member)) return refusal;
   if (judges_taints()) {
     if (auto refusal = compiled.ByTaints(member)) return refusal;
@@ -344,7 +376,7 @@ std::optional<FilterRefusal> PolicyFit::Filter(const MemberRoom& room, std::size
 
 void PolicyFit::Score(const MemberRoom& room, const std::vector<bool>& feasible, bool want_terms,
                       std::vector<MemberScore>* scores) const {
-  Compiled& compiled = *compiled_;
+  CompiledPolicy& compiled = *compiled_;
   scores->assign(compiled.members.size(), {});
   compiled.ScoreSpread(want_terms, scores);
   for (const Preference& preference : compiled.preferred) {

@@ -1,3 +1,6 @@
+// Rebalancing (rule P17): Find runs the same comparison that places a new job (MemberFit), on a
+// room in which the job's own part is free and its spread count is taken off. It assumes that the
+// job has waited for no cluster group, because after a move it would be queued anew.
 #include "schedd/core/member/rebalance.h"
 
 #include <algorithm>
@@ -12,17 +15,18 @@
 namespace muster::core {
 namespace {
 
-// True if the placement may say that one feasible member is better than another one.
+// True if the placement can rank one feasible member above another.
 bool Prefers(const PlacementPolicy& policy, const JobPlacement& own) {
   return !policy.preferred.empty() || !policy.groups.empty() || !policy.spread.empty() ||
          (!own.datasets.empty() && !own.datasets_required);
 }
 
+// True if topology aware scheduling chose, or will choose, the machines.
 bool IsOnChosenMachines(const Admission& admission) {
   return std::any_of(admission.pod_sets.begin(), admission.pod_sets.end(),
                      [](const PodSetAssignment& pods) {
-                       return pods.topology != nullptr || pods.topology_delayed;
-                     });
+    return pods.topology != nullptr || pods.topology_delayed;
+  });
 }
 
 std::string GroupText(const PlacementPolicy& policy, std::size_t group) {
@@ -36,6 +40,7 @@ std::int64_t PointsOf(const MemberScore& score) {
 
 }  // namespace
 
+// Topology aware jobs and jobs of members' own queues were placed by others than MemberFit.
 bool MayBeMoved(const ConfigView& config, const JobRecord& job) {
   const JobPlacement* own = job.placement.get();
   if (own == nullptr || !own->checkpointable || !own->cluster.empty()) return false;
@@ -50,7 +55,8 @@ bool MayBeMoved(const ConfigView& config, const JobRecord& job) {
 std::optional<BetterMember> Rebalancer::Find(const JobRecord& job, std::int64_t gain) const {
   PlacementAsk ask = AskOf(config_, settings_, job, now_);
   if (ask.placement == nullptr || !ask.obstacle.empty()) return std::nullopt;
-  ask.waited_s = 0;  // it will have waited for no group
+  // After a move the job would begin to wait anew.
+  ask.waited_s = 0;
   PlacedCounts others;
   if (placed_ != nullptr) others = CountsWithout(*placed_, *ask.placement, job.cluster);
   const AdmissionPtr held = ChargedAdmission(job, settings_);
@@ -68,10 +74,12 @@ std::optional<BetterMember> Rebalancer::Find(const JobRecord& job, std::int64_t 
   if (best == MemberFit::kNone || room.member(best).facts->name == job.cluster) return std::nullopt;
   BetterMember better;
   better.cluster = room.member(best).facts->name;
+  // Both ranks are of the same room, in which the job runs nowhere.
   const auto now = fit.RankAt(room, job.cluster), there = fit.RankAt(room, better.cluster);
   if (!now || !there) return std::nullopt;
   better.points = PointsOf(there->score) - PointsOf(now->score);
   better.earlier_group = there->group < now->group;
+  // Pick prefers an earlier group, so a later one can only win for lack of room.
   if (there->group > now->group || (!better.earlier_group && better.points < gain))
     return std::nullopt;
   const std::string mention = MentionOf(*ask.placement);

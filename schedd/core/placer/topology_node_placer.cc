@@ -1,3 +1,10 @@
+// NodePlacer: tries member after member until all pod sets of a workload have a place on one of
+// them.
+//
+// A workload runs on one member, so each try (PlacementRun) must place every pod set there. A job
+// that holds machines is bound to its member. Otherwise members come in the order of the placement
+// that governs the job (rule P11), and a member on which all replaced slices stand comes first,
+// because an elastic job grows where it runs.
 #include "schedd/core/placer/topology_node_placer.h"
 
 #include <algorithm>
@@ -9,6 +16,7 @@
 namespace muster::core {
 namespace {
 
+// True if the job's reservation names machines.
 bool HoldsTopology(const JobRecord& job) {
   if (job.admission == nullptr) return false;
   const auto& pod_sets = job.admission->pod_sets;
@@ -16,7 +24,7 @@ bool HoldsTopology(const JobRecord& job) {
                      [](const PodSetAssignment& held) { return held.topology != nullptr; });
 }
 
-// True if every slice that is to be replaced stands on this cluster.
+// True if all slices that are to be replaced stand on this member.
 bool HoldsPrevious(const TopologyForest& forest, std::size_t cluster,
                    std::span<const TopologyAsk> asks) {
   return std::all_of(asks.begin(), asks.end(), [&](const TopologyAsk& ask) {
@@ -49,11 +57,13 @@ bool NodePlacer::CanPlace(const JobRecord& job, std::span<const TopologyAsk> ask
   return !Run(job, asks, false, true).failed;
 }
 
+// If no member is tried at all, the failure says why there is none.
 TopologyPlacement NodePlacer::Run(const JobRecord& job, std::span<const TopologyAsk> asks,
                                   bool simulate_empty, bool only_whether) {
   if (assumed_.forest() != usage_.forest()) {
     assumed_ = TopologyUsage(usage_.forest());
-    matcher_ = {};  // it knows trees by their address
+    // The matcher caches by the address of trees, which are other objects now.
+    matcher_ = {};
   }
   TopologyPlacement first_failure;
   const bool bound = HoldsTopology(job) && !job.cluster.empty();
@@ -77,7 +87,6 @@ TopologyPlacement NodePlacer::Run(const JobRecord& job, std::span<const Topology
   return first_failure;
 }
 
-// Those to try, in this order.
 std::vector<std::size_t> NodePlacer::ClustersFor(const JobRecord& job,
                                                  std::span<const TopologyAsk> asks,
                                                  const MemberOrder* order) const {
@@ -97,7 +106,6 @@ std::vector<std::size_t> NodePlacer::ClustersFor(const JobRecord& job,
     }
     clusters = std::move(ordered);
   }
-  // An elastic job grows where it runs.
   std::stable_partition(clusters.begin(), clusters.end(),
                         [&](std::size_t cluster) { return HoldsPrevious(forest, cluster, asks); });
   return clusters;

@@ -1,6 +1,6 @@
-// NodePlacer: topology aware scheduling as the flavor search asks for it (rules A43 to A48):
-// places a workload's pod sets on the machines of one member cluster, replaces failed nodes, grows
-// and shrinks elastic slices. Pure; keeps buffers between calls; not thread-safe.
+// NodePlacer: the TopologyPlacer of a cycle (rules A43 to A48). It places a workload's pod sets on
+// the machines of one member cluster, replaces failed nodes, and grows and shrinks elastic slices.
+// Pure; keeps buffers between calls; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,23 @@ namespace muster::core {
 
 class NodePlacer final : public TopologyPlacer {
  public:
-  /// `usage` is read at every call; it and `settings` must outlive the placer. The forest is the
-  /// usage's.
+  /// `usage` is read at every call, and its forest is the one that is searched; `usage` and
+  /// `settings` must outlive the placer.
   NodePlacer(const TopologyUsage* usage, const AdmissionSettings& settings);
 
   bool Knows(const std::string& flavor) const override;
   bool HasLevels(const std::string& flavor, const TopologyRequest& request) const override;
-  /// All pod sets on one member cluster: the one where the job holds a reservation, else the first
-  /// open one, by name or as SetOrder says, where all have a place; a failure is that of the first
-  /// tried. Assignments and sentences are built for the answer only.
+  /// Places all pod sets on one member cluster: the one where the job holds a reservation, else the
+  /// first open one, by name or in the order of SetOrder, on which all have a place. If none has,
+  /// the failure is that of the first member tried. Assignments and sentences are built for the
+  /// answer only.
   TopologyPlacement Place(const JobRecord& job, std::span<const TopologyAsk> asks,
                           bool simulate_empty) override;
-  /// The members that a job may go to, best first; null: all, by name. Asked at every call.
+  /// Gives the members that a job may go to, best first; null: all, by name. Called by every Place.
   using OrderOf = std::function<const MemberOrder*(const JobRecord&)>;
   void SetOrder(OrderOf order_of) { order_of_ = std::move(order_of); }
 
-  /// Whether Place would succeed on what is free now.
+  /// True if Place would succeed on what is free now.
   bool CanPlace(const JobRecord& job, std::span<const TopologyAsk> asks);
 
  private:
@@ -42,6 +43,7 @@ class NodePlacer final : public TopologyPlacer {
 
   TopologyPlacement Run(const JobRecord& job, std::span<const TopologyAsk> asks,
                         bool simulate_empty, bool only_whether);
+  // The members to try, in this order, as indices of the forest.
   std::vector<std::size_t> ClustersFor(const JobRecord& job, std::span<const TopologyAsk> asks,
                                        const MemberOrder* order) const;
 

@@ -1,5 +1,15 @@
-// What changes a placement that exists: a failed node is replaced, an elastic job grows or shrinks
-// (rule A48).
+// PlacementRun: changes of a placement that exists: a failed node is replaced, an elastic job grows
+// or shrinks (rule A48; KEP-2724 and KEP-77).
+//
+// Replacement: the pods of the failed node are taken out of the assignment and placed anew; the
+// others stay. If the topology is required, the new place must be in the same domain. If slices are
+// required and the failed node had only a part of one, the new place must be in the domain of the
+// broken slice, in pieces as large as the inner layers allow. The result is merged with what
+// stayed.
+//
+// Growth: pods that run stay where they are; only the additional pods are placed. Shrinking drops
+// pods from the end of the assignment. If the old assignment names machines that are gone, or does
+// not consist of whole slices, the slice is placed afresh.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -10,6 +20,7 @@
 namespace muster::core {
 namespace {
 
+// The machines that the admission gives to a pod set; null if none.
 const TopologyAssignment* HeldBy(const Admission& admission, const std::string& pod_set) {
   for (const auto& held : admission.pod_sets) {
     if (held.name == pod_set) return held.topology.get();
@@ -17,7 +28,7 @@ const TopologyAssignment* HeldBy(const Admission& admission, const std::string& 
   return nullptr;
 }
 
-// Takes the domain of a node out of an assignment. The pods that were on it.
+// Takes the domain of a node out of an assignment. Returns the number of its pods.
 std::int32_t TakeOut(TopologyAssignment* assignment, const std::string& node) {
   std::int32_t pods = 0;
   std::erase_if(assignment->domains, [&](const TopologyDomain& domain) {
@@ -33,8 +44,8 @@ std::vector<TopologyLayer> LayersOf(const TopologyAsk& ask) {
                                        : SliceLayersOf(*ask.spec->topology);
 }
 
-// A slice that lost some of its pods is completed by as large pieces as its layers allow: the
-// innermost layer that divides what is missing, else single pods.
+// The request for the missing pods of a broken slice: by the innermost layer whose size divides
+// their number, else by single pods.
 TopologyRequest CompletingRequest(const TopologyRequest& request,
                                   const std::vector<TopologyLayer>& layers, std::int32_t missing) {
   TopologyRequest completing = request;
@@ -56,7 +67,7 @@ bool PlacementRun::ReplaceNode(std::size_t index) {
   const TopologyAsk& ask = asks_[index];
   const TopologyAssignment* held = HeldBy(*job_.admission, ask.spec->name);
   if (held == nullptr) return true;
-  // A lone pod cannot move, and its workload ends with it: it stays where it is.
+  // A lone pod cannot be moved, and its workload ends with it: its assignment stays.
   if (placer_.settings_.skip_reassignment_for_pods && job_.admission_state->owned_by_pod) {
     Keep(index, *held);
     return true;
@@ -90,8 +101,8 @@ bool PlacementRun::ReplaceNode(std::size_t index) {
   return true;
 }
 
-// Where the replacement has to be: in the domain that the pods must share, or where a slice misses
-// them. -1: anywhere.
+// The domain in which the replacement must be: that of the broken slice, or that of the required
+// level. -1: anywhere.
 DomainIndex PlacementRun::ReplacementDomain(const TopologyAsk& ask, const TopologyAssignment& kept,
                                             std::int32_t missing) const {
   const TopologyTree& tree = TreeOf(static_cast<std::size_t>(&ask - asks_.data()));
@@ -109,7 +120,7 @@ DomainIndex PlacementRun::ReplacementDomain(const TopologyAsk& ask, const Topolo
   return tree.AncestorAt(tree.DomainOf(tree.FindLeaf(kept.domains.front().values)), level);
 }
 
-// The first domain of the layer's level whose pods make whole slices with the missing ones.
+// The first domain of the layer's level whose pods and the missing ones together make whole slices.
 DomainIndex PlacementRun::BrokenSliceDomain(const TopologyTree& tree,
                                             const TopologyAssignment& kept, std::int32_t missing,
                                             const TopologyLayer& layer) const {
@@ -125,6 +136,7 @@ DomainIndex PlacementRun::BrokenSliceDomain(const TopologyTree& tree,
   return broken == pods.end() ? -1 : broken->first;
 }
 
+// The leader moves with its workers: it keeps its machine if it has one.
 std::optional<bool> PlacementRun::PlaceElastic(const Group& group) {
   const TopologyAsk& workers = asks_[group.workers];
   const TopologyTree& tree = TreeOf(group.workers);
@@ -148,10 +160,10 @@ std::optional<bool> PlacementRun::PlaceElastic(const Group& group) {
   return true;
 }
 
-// Pods that run stay where they are; only the new ones look for a place.
 bool PlacementRun::Grow(const Group& group, std::int32_t more) {
   const TopologyAsk& workers = asks_[group.workers];
-  const bool later = std::exchange(more_to_place_, true);  // the new pods come behind the old ones
+  // The search for the new pods must see the old ones, so they are charged in any case.
+  const bool later = std::exchange(more_to_place_, true);
   Assume(group.workers, *workers.previous);
   std::size_t new_leader = group.leader;
   if (group.leader != kNone && asks_[group.leader].previous != nullptr) {

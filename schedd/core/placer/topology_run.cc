@@ -1,3 +1,10 @@
+// PlacementRun: fresh placements (rules A43 to A45). Replaced nodes and elastic slices are in
+// topology_repair.cc.
+//
+// Groups are placed one after another, by flavor name and then in the workload's order, as in
+// Kueue. A group is one pod set, or two that share a group name: the leader (the smaller one) and
+// its workers are placed by one search. What a group takes is charged to a buffer of the placer
+// that only the following groups see; what the last group takes is not charged.
 #include "schedd/core/placer/topology_run.h"
 
 #include <algorithm>
@@ -15,6 +22,7 @@ PlacementRun::~PlacementRun() {
   for (const auto& charges : assumed_) placer_.assumed_.Release(charges);
 }
 
+// All flavors must have a tree on this member before anything is placed.
 bool PlacementRun::PlaceAll() {
   const TopologyForest& forest = *placer_.usage_.forest();
   result_.cluster = forest.cluster_name(options_.cluster);
@@ -30,8 +38,8 @@ bool PlacementRun::PlaceAll() {
   return true;
 }
 
-// By flavor name, within a flavor in the workload's order. The larger pod set of a group are the
-// workers, of equals the first; a third one is not part of it (the door refuses that).
+// The larger pod set of a group are the workers, of equals the first. A third pod set of the same
+// name is ignored; validation refuses it.
 std::vector<PlacementRun::Group> PlacementRun::Groups() const {
   std::vector<Group> groups;
   for (std::size_t i = 0; i < asks_.size(); ++i) {
@@ -54,10 +62,12 @@ std::vector<PlacementRun::Group> PlacementRun::Groups() const {
   return groups;
 }
 
+// A job with a failed node is repaired, an elastic one is grown or shrunk, any other placed afresh.
 bool PlacementRun::PlaceGroup(const Group& group) {
   const bool repair = job_.admission_state != nullptr && job_.admission != nullptr &&
                       !job_.admission_state->unhealthy_nodes.empty();
   if (repair) {
+    // In the workload's order, as the results are.
     const std::size_t first = std::min(group.workers, group.leader);
     const std::size_t second = std::max(group.workers, group.leader);
     return ReplaceNode(first) && (second == kNone || ReplaceNode(second));
@@ -68,6 +78,7 @@ bool PlacementRun::PlaceGroup(const Group& group) {
   return PlaceFresh(group);
 }
 
+// A new placement of a group, without regard to an earlier one.
 bool PlacementRun::PlaceFresh(const Group& group) {
   const TopologyAsk& ask = asks_[group.workers];
   if (!Find(group.workers, group.leader, ask.count, ask.spec->topology.get(), -1)) return false;
@@ -82,6 +93,8 @@ bool PlacementRun::PlaceFresh(const Group& group) {
   return true;
 }
 
+// Resolves the request, matches the machines against the pods' constraints (those of admission
+// checks included) and runs the solver.
 bool PlacementRun::Find(std::size_t workers, std::size_t leader, std::int32_t count,
                         const TopologyRequest* request, DomainIndex within) {
   const TopologyAsk& ask = asks_[workers];
@@ -98,6 +111,7 @@ bool PlacementRun::Find(std::size_t workers, std::size_t leader, std::int32_t co
   ListNeeds(ask, &needs, &names);
   if (leader != kNone) ListNeeds(asks_[leader], &leader_needs, nullptr);
   task.tree = &tree;
+  // "As if empty" leaves out placed workloads; what earlier pod sets of this workload take stays.
   task.usage = options_.simulate_empty ? nullptr : &placer_.usage_;
   task.assumed = assumed_.empty() ? nullptr : &placer_.assumed_;
   task.match = &placer_.matcher_.Match(tree, constraints, settings.tas_preferred_affinity);
@@ -111,6 +125,7 @@ bool PlacementRun::Find(std::size_t workers, std::size_t leader, std::int32_t co
   return Fail(workers, options_.only_whether ? "" : placer_.solver_.Failure(names));
 }
 
+// Every pod takes one of `pods`, whether it asks for some or not.
 void PlacementRun::ListNeeds(const TopologyAsk& ask, std::vector<PodNeed>* needs,
                              std::vector<std::string>* names) const {
   const TopologyForest& forest = *placer_.usage_.forest();
@@ -121,6 +136,7 @@ void PlacementRun::ListNeeds(const TopologyAsk& ask, std::vector<PodNeed>* needs
   static const std::string kPods = "pods";
   bool pods_listed = false;
   for (const auto& one : NodeRequestsOf(*ask.spec)) {
+    // The requests are sorted by name; `pods` goes to its place in that order.
     const bool is_pods = one.resource == kPods;
     if (!pods_listed && one.resource >= kPods) {
       add(kPods, is_pods ? SaturatingAdd(one.amount, 1) : 1);
@@ -165,6 +181,7 @@ void PlacementRun::Assume(std::size_t ask, const std::vector<LeafCount>& leaves)
   TopologyCharges charges;
   for (const auto& [leaf, count] : leaves) {
     for (const auto& need : needs) {
+      // A machine without the resource would not have been chosen.
       if (need.resource < 0 || need.amount == 0) continue;
       charges.list.push_back(
           {tree.UsageAt(leaf) + need.resource, SaturatingMul(need.amount, count), 0});

@@ -1,3 +1,8 @@
+// Assignment: the modes of a workload that follow from its flavors, and the sentences about it.
+//
+// Modes are ordered kNoFit < kPreempt < kFit, and a pod set or a workload is as good as its worst
+// part. The sentences are Kueue's (rule A33), because users and tools read them in conditions and
+// events.
 #include "schedd/core/plan/assignment.h"
 
 #include <algorithm>
@@ -5,6 +10,7 @@
 namespace muster::core {
 namespace {
 
+// Sorted, so that equal results give equal sentences.
 std::string Joined(std::vector<std::string> sentences, const char* separator) {
   std::sort(sentences.begin(), sentences.end());
   std::string text;
@@ -15,41 +21,9 @@ std::string Joined(std::vector<std::string> sentences, const char* separator) {
   return text;
 }
 
-const char* ModeText(FlavorMode mode) {
-  switch (mode) {
-    case FlavorMode::kFit:
-      return "Fit";
-    case FlavorMode::kPreempt:
-      return "Preempt";
-    case FlavorMode::kNoFit:
-      break;
-  }
-  return "NoFit";
-}
-
-const char* PossibilityText(PreemptionOutlook::Possibility possibility) {
-  switch (possibility) {
-    case PreemptionOutlook::Possibility::kPreempt:
-      return "Preempt";
-    case PreemptionOutlook::Possibility::kReclaim:
-      return "Reclaim";
-    case PreemptionOutlook::Possibility::kNoCandidates:
-      break;
-  }
-  return "NoCandidates";
-}
-
-std::string AttemptText(const FlavorAttempt& attempt) {
-  std::string text = attempt.flavor + "(";
-  text += attempt.preemption ? std::string("preemptionMode=") + PossibilityText(*attempt.preemption)
-                             : ModeText(attempt.mode);
-  if (attempt.borrowing_level > 0) text += ";borrow=" + std::to_string(attempt.borrowing_level);
-  for (const auto& reason : attempt.reasons) text += ";" + reason;
-  return text + ")";
-}
-
 }  // namespace
 
+// Without reasons everything fits. Without flavors only a pod set that asks for nothing fits.
 FlavorMode PodSetFlavors::Mode() const {
   if (!error.empty()) return FlavorMode::kNoFit;
   if (reasons.empty()) return FlavorMode::kFit;
@@ -67,6 +41,7 @@ FlavorMode Assignment::Mode() const {
   return worst;
 }
 
+// An internal failure of any pod set is the whole message.
 std::string Assignment::Message() const {
   if (!message.empty()) return message;
   std::string text;
@@ -78,22 +53,6 @@ std::string Assignment::Message() const {
     if (!text.empty()) text += "; ";
     text +=
         "couldn't assign flavors to pod set " + pod_set.name + ": " + Joined(pod_set.reasons, ", ");
-  }
-  return text;
-}
-
-std::string Assignment::AttemptsText() const {
-  std::string text;
-  for (const auto& pod_set : pod_sets) {
-    std::string attempts;
-    for (const auto& attempt : pod_set.attempts) {
-      if (attempt.mode == FlavorMode::kFit && attempt.borrowing_level == 0) continue;
-      if (!attempts.empty()) attempts += ", ";
-      attempts += AttemptText(attempt);
-    }
-    if (attempts.empty()) continue;
-    if (!text.empty()) text += " | ";
-    text += pod_set.name + ": " + attempts;
   }
   return text;
 }
@@ -119,6 +78,7 @@ std::vector<FlavorResourceIndex> Assignment::Contested(const QuotaTree& tree) co
   return pairs;
 }
 
+// Usage is charged only for resources that got a flavor.
 AdmissionPtr Assignment::ToAdmission(const std::string& cluster_queue) const {
   auto admission = std::make_shared<Admission>();
   admission->cluster_queue = cluster_queue;

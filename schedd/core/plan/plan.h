@@ -1,5 +1,5 @@
-// Plan: what one cycle decided. Diagnostics are data in it; nothing is logged while deciding.
-// schedd/core/README.md says what an engine must do with each part.
+// Plan: the decisions of one cycle. Its diagnostics are data too; nothing is logged while deciding.
+// schedd/core/README.md says what the engine does with each part.
 #pragma once
 
 #include <cstdint>
@@ -13,52 +13,52 @@
 
 namespace muster::core {
 
-/// Reserve quota for a workload and place it.
-struct Admit {
+/// One workload whose quota is to be reserved, and its member cluster.
+struct PlannedAdmission {
   JobPtr job;
   AdmissionPtr admission;
   std::string cluster;  // "" only when the snapshot has no clusters
   std::int32_t borrowing_level = 0;
-  /// It held this quota already: only what was still open of it (topology, replaced nodes) is new.
+  /// The job held this quota already; only the open part (topology, replaced nodes) is new.
   bool second_pass = false;
-  JobPtr replaced;  // elastic: the slice that it takes over from; null: none
-  /// Why this member, in KubeFleet's words; "" if no placement governs the job.
+  JobPtr replaced;  // elastic: the slice that this one replaces; null: none
+  /// Why this member was chosen, in KubeFleet's words; "" if no placement governs the job.
   std::string placed;
-  AssignmentPtr assignment;  // what was looked at; null unless asked for
+  AssignmentPtr assignment;  // the flavors considered; null unless CycleInput asks for it
 };
 
-/// Take a workload's quota away, in two steps (rule A50): it is marked now and holds what it
-/// has until its pods are gone.
+/// One workload that loses its quota, in two steps (rule A50): it is marked now and holds its quota
+/// until its pods are gone.
 struct Eviction {
   JobPtr victim;
   Reason reason = Reason::kNone;             // kPreempted, kFlavorMigration, kNodeFailures
-  Reason preemption_reason = Reason::kNone;  // of kPreempted: kInClusterQueue, ...
+  Reason preemption_reason = Reason::kNone;  // only kPreempted: kInClusterQueue, ...
   JobPtr preemptor;                          // null for kNodeFailures
-  std::string detail;                        // of kNodeFailures: why no other node would do
-  std::string preemptor_path, victim_path;   // "/root/child/queue", of kPreempted
+  std::string detail;                        // only kNodeFailures: why no other node will do
+  std::string preemptor_path, victim_path;   // only kPreempted: "/root/child/queue"
 };
 
 /// A workload that was looked at and does not start now.
-struct NotAdmitted {
+struct UnadmittedWorkload {
   JobPtr job;
   Reason reason = Reason::kNone;
   std::string message;  // the sentence a user reads (rule A59)
   RequeueReason requeue = RequeueReason::kGeneric;
-  /// Trying it again cannot end otherwise before something changes: its queue waits behind it if it
-  /// stays active (PendingQueues::Settle).
+  /// Trying the workload again cannot end otherwise before something changes: if it stays active,
+  /// its queue waits behind it (PendingQueues::Settle).
   bool block = false;
   bool preemption_gated = false;    // condition BlockedOnPreemptionGates
   bool second_pass = false;         // holds quota; to be tried again later (SecondPassQueue)
-  bool skipped_preemption = false;  // had found victims and was skipped all the same
-  /// Concurrent admission: quota would serve it so, and no member has the room; null otherwise. Its
-  /// queue remembers that (QueueHeads::short_of_room).
+  bool skipped_preemption = false;  // it had victims and was skipped nevertheless
+  /// Concurrent admission: the admission that quota allows and no member has room for; null
+  /// otherwise. The queue remembers it (QueueHeads::short_of_room).
   AdmissionPtr short_of_room;
   LastAssignmentPtr last;    // where its flavor search ended; null: start over
-  AssignmentPtr assignment;  // what was looked at; null unless asked for
+  AssignmentPtr assignment;  // the flavors considered; null unless CycleInput asks for it
 };
 
-/// A preemptor whose victims were others' already searched anew
-/// (preemption_target_recomputations_total).
+/// A preemptor whose assignment was made anew because another entry of the round had chosen its
+/// victims (metric preemption_target_recomputations_total).
 struct Recomputation {
   enum class Result : std::uint8_t { kNewTargets, kDeferredFit, kSkipped };
   std::string cluster_queue;
@@ -66,16 +66,17 @@ struct Recomputation {
 };
 
 struct Plan {
-  std::vector<Admit> admits;              // in the order decided
-  std::vector<Eviction> evictions;        // each victim once
-  std::vector<NotAdmitted> not_admitted;  // each workload at most once, last verdict
+  std::vector<PlannedAdmission> admits;  // in the order decided
+  std::vector<Eviction> evictions;       // each victim once
+  /// Each workload at most once, with its last verdict.
+  std::vector<UnadmittedWorkload> not_admitted;
   std::vector<Recomputation> recomputations;
   /// Nothing more may be admitted until every admitted workload has its pods ready
   /// (waitForPodsReady.blockAdmission).
   bool wait_for_pods_ready = false;
-  bool more_work = false;  // the budget ended the cycle: call again
+  bool more_work = false;  // the plan ended before the work did: decide again at once
   std::size_t heads_evaluated = 0;
-  std::size_t rounds = 0;  // single-head cycles that it stands for
+  std::size_t rounds = 0;  // the number of single-head cycles that this plan stands for
   bool empty() const { return admits.empty() && evictions.empty() && not_admitted.empty(); }
 };
 

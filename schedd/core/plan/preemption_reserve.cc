@@ -1,3 +1,8 @@
+// The reserve of rule A24, step e of processing an entry: without it, smaller workloads that come
+// later in the round would take the room for which this one waits, in every cycle anew.
+//
+// With nominal quota left, the queue has a claim on min(request, nominal - usage); a queue that
+// borrows has one up to its borrowing limit, or on all of the request without a limit.
 #include "schedd/core/plan/preemption_reserve.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// The pure rules of going back to a queue (rule A15) and of back-off (rules A51, A52).
+//
+// EqualSpec and EqualToQueue compare two records of one workload. Pod sets are shared between
+// records, so their pointers are compared first; a deep comparison is rare.
 #include "schedd/core/plan/requeue.h"
 
 #include <algorithm>
@@ -10,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kMillion = 1'000'000;
 
+// What equal pod sets must have in common: everything that the queue's rules read.
 bool EqualPodSets(const JobRecord& a, const JobRecord& b) {
   if (a.pod_sets == b.pod_sets) return true;
   if (a.pod_sets == nullptr || b.pod_sets == nullptr) return false;
@@ -25,12 +30,14 @@ bool EqualPodSets(const JobRecord& a, const JobRecord& b) {
                     same);
 }
 
+// Both absent counts as equal.
 bool EqualCondition(const JobRecord& a, const JobRecord& b, std::string_view type) {
   const Condition* x = FindCondition(a, type);
   const Condition* y = FindCondition(b, type);
   return x == nullptr || y == nullptr ? x == y : *x == *y;
 }
 
+// True if some preemption gate of the workload is closed.
 bool GateClosed(const AdmissionState& state) {
   return std::any_of(state.preemption_gates.begin(), state.preemption_gates.end(),
                      [](const PreemptionGate& gate) { return !gate.open; });
@@ -38,6 +45,8 @@ bool GateClosed(const AdmissionState& state) {
 
 }  // namespace
 
+// kNamespaceMismatch and kGated never go back at once, not even in a StrictFIFO queue: Kueue would
+// not have these workloads in the queue at all.
 bool RequeuesAtOnce(RequeueReason reason, bool strict_fifo) {
   switch (reason) {
     case RequeueReason::kNamespaceMismatch:
@@ -53,6 +62,7 @@ bool RequeuesAtOnce(RequeueReason reason, bool strict_fifo) {
   }
 }
 
+// 255 earlier ends and the present one make 256 searches in a row (rule A15).
 bool LastAssignment::Ended() const {
   constexpr std::size_t kMostResumed = 255;
   return !Pending() || before.size() >= kMostResumed ||
@@ -95,6 +105,7 @@ bool EqualToQueue(const JobRecord& a, const JobRecord& b) {
          EqualCondition(a, b, "Evicted") && EqualCondition(a, b, "Requeued");
 }
 
+// Doubling stops at the maximum, so a large count costs nothing and cannot overflow.
 std::int64_t BackoffMicros(const WaitForPodsReady& settings, std::int32_t count,
                            std::int32_t jitter_millionths) {
   const std::int64_t most = SecondsToMicros(settings.backoff_max_s);

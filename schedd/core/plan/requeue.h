@@ -1,5 +1,5 @@
-// Requeue: why a workload goes back to its queue after a cycle, when its back-off is over, what of
-// it matters to the queue, and how long the next back-off is (rules A15, A51, A52). Pure.
+// Why a workload goes back to its queue after a cycle, when its back-off is over, which changes of
+// its record matter to the queue, and how long the next back-off is (rules A15, A51, A52). Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,36 +13,36 @@
 
 namespace muster::core {
 
-/// Why it was not admitted, as its queue needs to know it (rule A15).
+/// Why a workload was not admitted, as far as its queue needs to know (rule A15).
 enum class RequeueReason : std::uint8_t {
   kGeneric,
-  kFailedAfterNomination,  // it had its turn and was skipped: another one came first
+  kFailedAfterNomination,  // nominated, then skipped because an earlier entry took the room
   kNoFit,
   kPreemptionNoCandidates,
   kPreemptionGated,
   kNamespaceMismatch,
-  kPendingPreemption,  // its victims are on their way out
-  kPendingMigration,   // a less favorable variant of it is on its way out
+  kPendingPreemption,  // its victims are being stopped
+  kPendingMigration,   // its variant on a worse flavor is being stopped
   kPreemptionFailed,
-  /// Ours: its LocalQueue or ClusterQueue takes nothing, so Kueue would not have it in a queue at
-  /// all. Everything of the same namespace and LocalQueue waits with it.
+  /// Muster's own: the LocalQueue or ClusterQueue takes no workloads, so Kueue would not have it in
+  /// a queue at all. All workloads of the same namespace and LocalQueue are parked with it.
   kGated,
 };
 
-/// True if it goes straight back among the active ones, whatever the rest (rule A15).
+/// True if the workload goes straight back among the active ones, whatever else holds (rule A15).
 bool RequeuesAtOnce(RequeueReason reason, bool strict_fifo);
 
-/// Where the flavor search of a waiting workload ended, and on which state it ran.
+/// Where the last flavor search of a waiting workload ended, and the state that it ran on.
 struct LastAssignment {
   ScanPosition tried;
   std::int64_t generation = 0;       // allocatable generation of its ClusterQueue
-  std::int64_t cycle = 0;            // the scheduling cycle that left it
-  std::vector<ScanPosition> before;  // where it ended since it last began with the first flavors
+  std::int64_t cycle = 0;            // the scheduling cycle of that search
+  std::vector<ScanPosition> before;  // the ends of the searches since it last started over
   /// True if some flavor was not looked at yet.
   bool Pending() const;
-  /// True if the next search has to begin with the first flavors: all were looked at, or it stands
-  /// where it stood before. Kueue would go round for ever where the scans of several resources are
-  /// out of step, and keep all others of the queue waiting. Also after 256 searches in a row.
+  /// True if the next search starts over with the first flavors: all were looked at, or the search
+  /// ended where an earlier one did, or 256 searches in a row have resumed. Kueue goes on for ever
+  /// if the scans of several resources are out of step, and the queue's others wait (rule A15).
   bool Ended() const;
 };
 using LastAssignmentPtr = std::shared_ptr<const LastAssignment>;
@@ -52,10 +52,11 @@ using LastAssignmentPtr = std::shared_ptr<const LastAssignment>;
 bool BackoffExpired(const JobRecord& job, WallTime now);
 
 /// True if `a` and `b`, two records of one workload, differ in nothing that could make a parked
-/// workload worth another try: spec, boost, reclaimed pods, gates, conditions Evicted and Requeued.
+/// workload worth another try: spec, boost, reclaimable pods, gates, conditions Evicted and
+/// Requeued.
 bool EqualToQueue(const JobRecord& a, const JobRecord& b);
 
-/// True if they differ in nothing that the generation of a Kueue Workload counts.
+/// True if they differ in nothing that the generation of a Kueue Workload object counts.
 bool EqualSpec(const JobRecord& a, const JobRecord& b);
 
 /// The wait before try number `count` (from 1): min(base * 2^(count-1) * (1 + jitter), max), in

@@ -1,3 +1,8 @@
+// EvictionPace: waits of 0, 1 s, 2 s, 4 s ... at most limits::kEvictionWaitMaxS for evictions in a
+// row (rule A51). An eviction is in a row with the one before if it comes less than
+// limits::kEvictionRowS after the job was allowed to try again; a job that ran longer starts over
+// at 0. Kueue has no such pace; it is Muster's own guard against two jobs that evict each other for
+// ever.
 #include "schedd/core/preempt/eviction_pace.h"
 
 #include <algorithm>
@@ -6,11 +11,12 @@
 #include "schedd/base/limits.h"
 #include "schedd/base/quantity.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/eviction_lifecycle.h"
 
 namespace muster::core {
 namespace {
 
-// 0, then 1 s, 2 s, 4 s ... for the first, second, third eviction in a row.
+// The first eviction in a row waits 0, the second 1 s, then twice as long each time.
 std::int64_t WaitMicros(std::int32_t in_a_row) {
   std::int64_t wait_s = in_a_row > 1 ? limits::kEvictionWaitS : 0;
   for (std::int32_t i = 2; i < in_a_row && wait_s < limits::kEvictionWaitMaxS; ++i) wait_s *= 2;
@@ -40,7 +46,7 @@ std::optional<WallTime> HeldBackUntil(const JobRecord& job) {
   const Condition* requeued = FindCondition(job, "Requeued");
   const auto& again_at = StateOf(job).requeue_at;
   if (requeued == nullptr || !again_at) return again_at;
-  // A time before it returned to its queue is that of an earlier wait.
+  // A requeueAt before the job returned to its queue belongs to an earlier wait.
   const bool waits = !requeued->status && *again_at > requeued->last_transition;
   return waits ? again_at : std::nullopt;
 }

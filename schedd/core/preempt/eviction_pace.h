@@ -1,6 +1,6 @@
-// EvictionPace: how soon a job that is evicted again and again may be tried again. The first
-// eviction costs nothing (Kueue has no wait there either); each one that comes within a minute of
-// the job's last chance to run doubles the wait. Pure: time comes from the caller.
+// EvictionPace: the back-off of a job that is evicted again and again (rule A51). The first
+// eviction costs no wait, as in Kueue; each further one that comes within a minute of the job's
+// last chance to run doubles the wait. Pure: the caller gives the time.
 #pragma once
 
 #include <cstddef>
@@ -13,30 +13,32 @@
 
 namespace muster::core {
 
-/// Counts in memory, so a restart counts anew; a wait under way is in the job's record. Not
-/// thread-safe.
+/// The counts are in memory only, so a restart begins anew; a wait that has begun is in the job's
+/// record. Not thread-safe.
 class EvictionPace {
  public:
-  /// Counts an eviction that is complete at `now`. When the job may be tried again: `now` or later.
+  /// Counts an eviction that is complete at `now`. Returns when the job may be tried again: `now`
+  /// or later.
   WallTime Note(JobId job, WallTime now);
-  /// The job has ended.
+  /// To be called when the job has ended.
   void Forget(JobId job) { rows_.erase(job); }
   std::size_t size() const { return rows_.size(); }
 
  private:
   struct Row {
-    WallTime free_at;           // since when it may be tried again
-    std::int32_t in_a_row = 0;  // evictions, each soon after the job was free
+    WallTime free_at;           // when the job might be tried again after its last eviction
+    std::int32_t in_a_row = 0;  // evictions so far, each soon after free_at
   };
   std::unordered_map<JobId, Row> rows_;
 };
 
-/// A job that is back in its queue and would be tried at once waits until `until`: Requeued=False
-/// with what it was evicted for, and requeueAt. Nothing if that is not after `now`, or if it waits
-/// for something else anyway.
+/// Makes a job that is back in its queue wait until `until`: sets Requeued=False with the reason of
+/// its eviction, and requeueAt. No-op if `until` is not after `now` or if the job waits for
+/// something else already (Requeued is not True).
 void HoldBack(JobRecord* job, WallTime until, WallTime now);
 
-/// Until when a waiting job is not tried, as far as time alone keeps it; nullopt if it does not.
+/// The time before which a waiting job is not tried, if only time keeps it; nullopt if nothing
+/// does.
 std::optional<WallTime> HeldBackUntil(const JobRecord& job);
 
 }  // namespace muster::core

@@ -1,3 +1,15 @@
+// FairTargets: the order in which ClusterQueues give up workloads (KEP-1714, rule A40).
+//
+// Each cohort keeps two max-heaps of its children, one of queues and one of cohorts, by share. Next
+// walks down from the root: at each cohort it goes to the child with the highest share, a cohort
+// before a queue of equal share, until it arrives at a queue. Queues of equal share are ordered by
+// their first candidates. Kueue leaves the order of cohorts with equal shares to chance; here the
+// last by name goes first (rule A63).
+//
+// Taking a victim changes the shares of its queue and of the cohorts above, and of nothing else. So
+// only these are entered again (Refresh); their old heap entries get a stale version and are
+// dropped when they reach the top. A step costs the height of the tree times the logarithm of its
+// widest cohort, where Kueue computes all shares of the tree anew.
 #include "schedd/core/preempt/fair_targets.h"
 
 #include <algorithm>
@@ -18,7 +30,7 @@ FairTargets::FairTargets(const Usage& usage, NodeIndex preemptor_queue)
   Enter(root_);
 }
 
-// Slots come only here, before the first Next: what points to them stays good.
+// All slots are made before the first Next: afterwards references into slots_ stay valid.
 void FairTargets::Enter(NodeIndex node) {
   std::int32_t& at = slot_of_[static_cast<std::size_t>(node)];
   if (at >= 0) return;
@@ -48,18 +60,22 @@ NodeIndex FairTargets::PreemptorSide(NodeIndex queue) const {
   return at;
 }
 
+// True if `b` gives before `a`. Candidates of other queues come before those of the preemptor's
+// own.
 bool FairTargets::QueueBelow(const Entry& a, const Entry& b) const {
   if (a.rank != b.rank) return a.rank < b.rank;
   return LookedAtBefore(*b.first, b.node == own_ ? 1 : 0, *a.first, a.node == own_ ? 1 : 0);
 }
 
+// Of cohorts with equal shares the last by name gives first: indices are in name order.
 bool FairTargets::CohortBelow(const Entry& a, const Entry& b) {
   if (a.rank != b.rank) return a.rank < b.rank;
-  return a.node < b.node;  // the last one of equals is taken
+  return a.node < b.node;
 }
 
-// Enters a node with its present share among the children of its parent, or drops it for good: what
-// no longer borrows does not borrow again during a search.
+// Enters a node with its present share in the heap of its parent, or drops it for good. Only nodes
+// that borrow give, and the preemptor's own queue and the cohorts above it. Usage only falls during
+// a search, so a node that no longer borrows does not borrow again.
 void FairTargets::Offer(NodeIndex node) {
   Slot& slot = SlotOf(node);
   ++slot.version;
@@ -84,10 +100,12 @@ void FairTargets::Offer(NodeIndex node) {
   }
 }
 
+// Enters the queue and everything above it with the shares of now.
 void FairTargets::Refresh(NodeIndex queue) {
   for (NodeIndex at = queue; at >= 0; at = tree_.parent(at)) Offer(at);
 }
 
+// The child queue with the highest share; null if none is left. Removes stale entries on the way.
 const FairTargets::Entry* FairTargets::TopQueue(Slot* cohort) {
   Heap& heap = cohort->queues;
   while (!heap.empty()) {
@@ -100,6 +118,7 @@ const FairTargets::Entry* FairTargets::TopQueue(Slot* cohort) {
   return nullptr;
 }
 
+// The same for child cohorts.
 const FairTargets::Entry* FairTargets::TopCohort(Slot* cohort) {
   Heap& heap = cohort->cohorts;
   while (!heap.empty()) {
@@ -112,7 +131,8 @@ const FairTargets::Entry* FairTargets::TopCohort(Slot* cohort) {
 }
 
 CandidateList* FairTargets::Next() {
-  if (root_ == own_) {  // no cohort: the queue alone
+  // A queue without cohort can only take from itself.
+  if (root_ == own_) {
     Slot& alone = SlotOf(own_);
     return alone.dropped || alone.list.empty() ? nullptr : &alone.list;
   }
@@ -130,10 +150,11 @@ CandidateList* FairTargets::Next() {
       const Entry* queue = TopQueue(cohort);
       const Entry* below = TopCohort(cohort);
       if (queue == nullptr && below == nullptr) {
-        cohort->dropped = true;  // and again from the root
+        // An empty cohort ends this walk; the next one begins at the root again.
+        cohort->dropped = true;
         break;
       }
-      // On equal shares the cohort: it may hold a queue with a higher one.
+      // On equal shares the cohort goes first: it may hold a queue with a higher share.
       if (below != nullptr && (queue == nullptr || below->rank >= queue->rank)) {
         cohort = &SlotOf(below->node);
         continue;

@@ -1,5 +1,5 @@
-// Which ClusterQueue gives up a workload next under fair sharing (KEP-1714, rule A40): from the
-// root of the cohort tree down to the child with the highest share.
+// FairTargets: which ClusterQueue gives up a workload next under fair sharing (KEP-1714, rule A40).
+// It walks from the root of the cohort tree down to the child with the highest share.
 #pragma once
 
 #include <cstdint>
@@ -10,38 +10,44 @@
 
 namespace muster::core {
 
-/// Shares are read from `usage` and kept; a look costs what changed since the last one.
+/// Shares are read from `usage` and kept in heaps; a call of Next recomputes only the shares that
+/// can have changed since the last call.
 class FairTargets {
  public:
-  /// `usage` must outlive it.
+  /// `usage` must outlive this object.
   FairTargets(const Usage& usage, NodeIndex preemptor_queue);
 
-  /// Candidates of one queue of the preemptor's tree; before the first Next, each queue once.
+  /// Adds the candidates of one queue of the preemptor's tree. To be called before the first Next,
+  /// at most once per queue.
   void Add(CandidateList list);
-  /// The queue to take from; null when none is left. Before the next call its list must get shorter
-  /// or be dropped; usage may change only in this queue and what is above it.
+  /// The candidates of the queue to take from; null when none is left. Before the next call the
+  /// caller must shorten the list or drop the queue. Meanwhile usage may change only in this queue
+  /// and in the cohorts above it.
   CandidateList* Next();
-  /// No more of this queue.
+  /// Takes no more candidates of this queue.
   void Drop(NodeIndex queue);
-  /// The child of the lowest cohort that holds the preemptor and `queue`, on the queue's side.
+  /// The child, on the side of `queue`, of the lowest cohort that holds both `queue` and the
+  /// preemptor.
   NodeIndex SideOf(NodeIndex queue) const;
-  /// The same on the preemptor's side.
+  /// The child of the same cohort on the preemptor's side.
   NodeIndex PreemptorSide(NodeIndex queue) const;
 
  private:
+  /// One element of a heap. It is stale, and skipped, if its version is not that of its slot.
   struct Entry {
     ShareRank rank;
-    const Holder* first = nullptr;  // of a queue: its next candidate
+    const Holder* first = nullptr;  // only of a queue: its next candidate
     NodeIndex node = -1;
-    std::uint32_t version = 0;  // stale if the slot has moved on
+    std::uint32_t version = 0;
   };
   using Heap = std::vector<Entry>;
+  /// The state of one node with candidates in it or below it.
   struct Slot {
     NodeIndex node = -1;
-    CandidateList list{-1, {}};  // of a queue
-    bool dropped = false;
+    CandidateList list{-1, {}};  // only of a queue
+    bool dropped = false;        // gives nothing any more
     std::uint32_t version = 0;
-    Heap queues, cohorts;  // the children of a cohort that can still give
+    Heap queues, cohorts;  // only of a cohort: its children that can still give
   };
 
   Slot& SlotOf(NodeIndex node) {
@@ -60,10 +66,10 @@ class FairTargets {
   const QuotaTree& tree_;
   const NodeIndex own_;
   const NodeIndex root_;
-  std::vector<bool> on_path_;          // by node: above the preemptor's queue
-  std::vector<Slot> slots_;            // of nodes with candidates in or below them
-  std::vector<std::int32_t> slot_of_;  // by node; -1: none
-  NodeIndex last_ = -1;                // what the last Next gave
+  std::vector<bool> on_path_;          // by node: true above the preemptor's queue
+  std::vector<Slot> slots_;            // only nodes with candidates in or below them
+  std::vector<std::int32_t> slot_of_;  // by node: position in slots_; -1: none
+  NodeIndex last_ = -1;                // the queue that the last Next returned
   bool ready_ = false;
 };
 

@@ -1,3 +1,10 @@
+// The entry to both searches for victims, the policies (rule A35), and the sentence that a victim
+// reads.
+//
+// Simulate is the flavor search's question (rule A29): a search for one pair alone, without a
+// topology probe. The borrowing level is then measured with the victims gone, because that is the
+// state in which the preemptor would be admitted. The victims are kept: if the flavor search then
+// chooses that very pair, the cycle does not search a second time (Simulated).
 #include "schedd/core/preempt/preemption.h"
 
 #include <algorithm>
@@ -12,6 +19,7 @@ namespace {
 
 std::string OrUnknown(const std::string& text) { return text.empty() ? "UNKNOWN" : text; }
 
+// Kueue's words for the reasons of preemption.
 std::string DueTo(Reason reason) {
   switch (reason) {
     case Reason::kInClusterQueue:
@@ -44,6 +52,7 @@ PreemptionOutlook VictimSearch::Simulate(const Preemptor& preemptor, FlavorResou
   simulated_victims_ = Find(preemptor, requests, {{pair}}, nullptr);
   const std::vector<Victim>& victims = simulated_victims_;
   PreemptionOutlook outlook;
+  // One victim of the own queue makes it a preemption, else it is a reclamation.
   bool own = false;
   for (const Victim& victim : victims) {
     own = own || victim.holder->queue == preemptor.queue;
@@ -69,6 +78,7 @@ const std::vector<Victim>* VictimSearch::Simulated(
   return same ? &simulated_victims_ : nullptr;
 }
 
+// "Newer" means a later queue timestamp than the preemptor's.
 bool SatisfiesPolicy(const Preemptor& preemptor, const Holder& candidate, PreemptionPolicy policy) {
   switch (policy) {
     case PreemptionPolicy::kNever:

@@ -1,6 +1,6 @@
-// The search for victims (rules A37 classical, A41 fair sharing; KEP-83, 1337, 1714): which
-// quota holders to evict so that a workload fits. Pure; the usage and the probe are changed while
-// searching and are as before when a call returns.
+// The search for victims: which quota holders to evict so that a workload fits (rule A37 classical,
+// rule A41 fair sharing; KEP-83, KEP-1337, KEP-1714). Pure: a call changes the usage and the probe
+// while it searches and restores both before it returns.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace muster::core {
 
-/// Who wants room.
+/// The workload that needs room.
 struct Preemptor {
   const JobRecord* job = nullptr;
   NodeIndex queue = -1;
@@ -28,27 +28,29 @@ struct Preemptor {
 
 struct Victim {
   HolderPtr holder;
-  Reason reason = Reason::kNone;  // kInClusterQueue, kInCohortReclamation, kInCohortFairSharing,
-                                  // kInCohortReclaimWhileBorrowing
+  /// kInClusterQueue, kInCohortReclamation, kInCohortFairSharing or kInCohortReclaimWhileBorrowing.
+  Reason reason = Reason::kNone;
 };
 
-/// Whether the nodes have room, while victims come and go. Topology aware scheduling implements it.
+/// Answers whether the machines have room while victims are taken away and put back. Topology aware
+/// scheduling and the search for room on members implement it.
 class TopologyProbe {
  public:
   virtual ~TopologyProbe() = default;
-  virtual void Remove(const Holder& holder) = 0;   // its pods are taken off their nodes
-  virtual void Restore(const Holder& holder) = 0;  // and put back
-  virtual bool Fits() = 0;                         // the preemptor's pods can be placed now
+  virtual void Remove(const Holder& holder) = 0;   // takes the holder's pods off their nodes
+  virtual void Restore(const Holder& holder) = 0;  // undoes Remove
+  virtual bool Fits() = 0;                         // true if the preemptor's pods can be placed now
 };
 
-/// What a preemption for one pair alone could do (rule A29).
+/// What a preemption for one pair alone could do (rule A29): kPreempt if some victim is of the
+/// preemptor's own queue, kReclaim if none is.
 struct PreemptionOutlook {
   enum class Possibility : std::uint8_t { kNoCandidates, kPreempt, kReclaim };
   Possibility possibility = Possibility::kNoCandidates;
   std::int32_t borrowing_level = 0;  // measured with the victims gone
 };
 
-/// Answers the flavor search's question "could preemption make room here?".
+/// Answers the flavor search's question whether preemption could make room for one pair.
 class PreemptionOracle {
  public:
   virtual ~PreemptionOracle() = default;
@@ -56,25 +58,26 @@ class PreemptionOracle {
                                      std::int64_t amount) = 0;
 };
 
-/// Both algorithms behind one door: classical, or fair sharing if the settings turn it on. Policies
-/// and weights come from the usage's tree. Not thread-safe.
+/// Runs the classical search, or that of fair sharing if the settings turn it on. Policies and
+/// weights come from the usage's tree. Not thread-safe.
 class VictimSearch final : public PreemptionOracle {
  public:
-  /// All must outlive the search. `usage` is changed and restored by every call; `holders` must be
-  /// what it is made of. `local_usages` may be null: no admission fair sharing.
+  /// All arguments must outlive the search. Every call changes `usage` and restores it; `holders`
+  /// must be those that `usage` is made of. `local_usages` may be null: no admission fair sharing.
   VictimSearch(const AdmissionSettings& settings, const Holders& holders, Usage* usage,
                const LocalQueueUsages* local_usages = nullptr)
       : settings_(settings), holders_(holders), usage_(usage), local_usages_(local_usages) {}
 
-  /// The victims that make room for `requests`, of which the pairs of `contested` lack it; in the
-  /// order chosen. Empty: none would do. `probe` may be null.
+  /// The victims, in Kueue's order, that make room for `requests`; the pairs of `contested` are
+  /// those that lack room. Empty if no victims make enough room. `probe` may be null.
   std::vector<Victim> Find(const Preemptor& preemptor, std::span<const Charge> requests,
                            std::span<const FlavorResourceIndex> contested, TopologyProbe* probe);
 
   PreemptionOutlook Simulate(const Preemptor& preemptor, FlavorResourceIndex pair,
                              std::int64_t amount) override;
-  /// What Find would give without a probe, if the last Simulate asked exactly this on the usage as
-  /// it is; null if it asked something else. Good until the next Simulate.
+  /// What Find would return without a probe, if the last Simulate asked for exactly these requests;
+  /// else null. Valid until the next Simulate, and right only while the usage has not changed
+  /// since.
   const std::vector<Victim>* Simulated(std::span<const Charge> requests,
                                        std::span<const FlavorResourceIndex> contested) const;
 
@@ -83,7 +86,7 @@ class VictimSearch final : public PreemptionOracle {
   const Holders& holders_;
   Usage* usage_;
   const LocalQueueUsages* local_usages_;
-  Charge simulated_;  // what the last Simulate asked for; pair -1: none did
+  Charge simulated_;  // the request of the last Simulate; pair -1: no call yet
   std::vector<Victim> simulated_victims_;
 };
 

@@ -1,3 +1,20 @@
+// Classical preemption (rule A37; KEP-83, KEP-1337, KEP-79).
+//
+// 1. Collect. Candidates of the own queue by withinClusterQueue; those of other queues by
+//    reclaimWithinCohort, from the parent up to the root: at each ancestor its subtree without the
+//    part that was visited before, and without nodes that are within their quota of the contested
+//    pairs, because these have nothing to give back. A candidate is *hierarchical* if the request
+//    fits the own quota of a node below the ancestor: that side of the tree then claims its own.
+//    Else it is a candidate *by priority*.
+// 2. Attempt, with or without borrowing (Attempts has the order). Take candidates one by one:
+//    evicted ones first, then hierarchical, by priority, own queue. Before each one, its queue and
+//    the cohorts up to the common ancestor must still use more than their quota. A candidate by
+//    priority may be taken while the preemptor borrows only if borrowWithinCohort allows it.
+// 3. The first time that all requests fit, put back the victims that can be spared (rule A38).
+//
+// Candidates are merged from sorted lists, one per queue, so a search that succeeds early, or that
+// meets only protected priorities, looks at few holders. During an attempt usage only falls. So a
+// source that has become useless stays useless and is dropped as a whole.
 #include "schedd/core/preempt/preemption_classical.h"
 
 #include <algorithm>
@@ -21,6 +38,7 @@ bool CandidateMerge::HasRank(int rank) const {
                      [rank](const Source& source) { return source.rank == rank; });
 }
 
+// True if the next candidate of `b` comes before that of `a`: the heap has the first at its top.
 bool CandidateMerge::After(std::size_t a, std::size_t b) const {
   const Source& left = sources_[a];
   const Source& right = sources_[b];
@@ -49,10 +67,11 @@ void CandidateMerge::DropTop() {
 namespace {
 
 // The order in which the three kinds of candidates are looked at.
-constexpr int kHierarchical = 0;  // the preemptor's side of the tree has the better claim
+constexpr int kHierarchical = 0;  // the request is within quota on the preemptor's side
 constexpr int kByPriority = 1;
 constexpr int kOwnQueue = 2;
 
+// One search: collects the candidates once and makes one or two attempts with copies of them.
 class ClassicalSearch {
  public:
   ClassicalSearch(const VictimQuery& query, VictimRoom* room)
@@ -74,11 +93,13 @@ class ClassicalSearch {
   }
 
  private:
+  // True if the node uses no more than its quota of any contested pair.
   bool WithinQuota(NodeIndex node) const {
     return room_.usage().WithinQuota(node, query_.contested);
   }
 
-  // Candidates of other queues: up the tree, each ancestor's subtree without the one below it.
+  // Candidates of other queues: up the tree, at each ancestor its subtree without the one visited
+  // before.
   void CollectFromTree() {
     std::vector<Charge> left(query_.requests.begin(), query_.requests.end());
     bool advantage = FitsQuota(queue_, &left);
@@ -92,7 +113,8 @@ class ClassicalSearch {
     }
   }
 
-  // True if the node's own quota holds the requests; `left` gets what must come from its parent.
+  // True if the node's own quota holds the requests of `left`. Reduces `left` to the part that must
+  // come from the node's parent.
   bool FitsQuota(NodeIndex node, std::vector<Charge>* left) const {
     const Usage& usage = room_.usage();
     bool fits = true;
@@ -105,6 +127,8 @@ class ClassicalSearch {
     return fits;
   }
 
+  // Adds the queues below `cohort` that use more than their quota, except for the preemptor's own
+  // and the subtree `visited`.
   void CollectBelow(NodeIndex cohort, NodeIndex common, NodeIndex visited, int rank) {
     for (const NodeIndex child : tree_.node(cohort).children) {
       if (child == visited || child == queue_ || WithinQuota(child)) continue;
@@ -117,7 +141,7 @@ class ClassicalSearch {
     }
   }
 
-  // Whether to try with borrowing, in the order tried.
+  // The values of may_borrow to try, in this order (rule A37).
   std::vector<bool> Attempts() const {
     const bool others = candidates_.HasRank(kHierarchical) || candidates_.HasRank(kByPriority);
     if (!others || !ByPriorityIsOfUse()) return {true};
@@ -127,8 +151,8 @@ class ClassicalSearch {
 
   bool MayBorrowAtAll() const { return policy_.borrow_within_cohort != PreemptionPolicy::kNever; }
 
-  // Where borrowing is forbidden and the queue has no nominal quota left, the only attempt is one
-  // with borrowing, and that takes no candidate by priority.
+  // False if no attempt can take a candidate by priority: borrowing is forbidden and the queue has
+  // no nominal quota left, so the only attempt is one with borrowing.
   bool ByPriorityIsOfUse() const { return MayBorrowAtAll() || UnderNominal(); }
 
   // True if the queue has nominal quota left of every contested pair.
@@ -144,7 +168,7 @@ class ClassicalSearch {
     while (!candidates.empty()) {
       const CandidateMerge::Source& source = candidates.top();
       const int rank = source.rank;
-      // Usage only falls during an attempt, so what is of no use now will not be later.
+      // Usage only falls during an attempt, so a source that is useless now stays so.
       const bool no_use = rank == kByPriority && may_borrow && !MayBorrowAtAll();
       if (no_use || (rank != kOwnQueue && !StillBorrows(source))) {
         candidates.DropTop();
@@ -161,8 +185,8 @@ class ClassicalSearch {
     return {};
   }
 
-  // A queue whose usage, or that of a cohort below the common one, came back to its quota has
-  // nothing more to give.
+  // False if the queue, or a cohort between it and the common one, is back within its quota: then
+  // it has nothing more to give.
   bool StillBorrows(const CandidateMerge::Source& source) const {
     for (NodeIndex at = source.list.queue(); at != source.common; at = tree_.node(at).parent) {
       if (WithinQuota(at)) return false;
@@ -170,7 +194,7 @@ class ClassicalSearch {
     return true;
   }
 
-  // borrowWithinCohort (KEP-1337): the preemptor may borrow while it evicts this one.
+  // borrowWithinCohort (KEP-1337): true if the preemptor may borrow while it evicts this holder.
   bool MayBorrowFor(const Holder& holder) const {
     if (!MayBorrowAtAll()) return false;
     if (holder.priority >= query_.preemptor.priority) return false;

@@ -1,3 +1,22 @@
+// Preemption under fair sharing (rule A41; KEP-1714).
+//
+// Candidates are those of the own queue (withinClusterQueue) and of every queue of the tree that
+// borrows a contested pair (reclaimWithinCohort). During the search the preemptor's requests count
+// as used, so that its share is the one it would have. FairTargets names the queue with the highest
+// share; then:
+//
+//   - the own queue gives its first candidate;
+//   - if the preemptor stays within its nominal quota with the request, any candidate is taken
+//     (gate FairSharingPreemptWithinNominal);
+//   - else the shares of the two children of the lowest common cohort are compared, the preemptor's
+//     and the candidate's. LessThanOrEqualToFinalShare takes a candidate if the preemptor's share
+//     is at most the other's without that candidate; LessThanInitialShare if it is below the
+//     other's share now.
+//
+// Candidates that the first strategy spares, at most one of each queue, may go to the second
+// strategy, which is always LessThanInitialShare. The search ends when the requests fit with the
+// preemptor taken off again; then the victims that can be spared are put back (rule A38).
+// borrowWithinCohort plays no part under fair sharing.
 #include "schedd/core/preempt/preemption_fair.h"
 
 #include <algorithm>
@@ -12,6 +31,7 @@ namespace {
 
 constexpr FairStrategy kDefault = FairStrategy::kLessThanOrEqualToFinalShare;
 
+// One search; Run is called once.
 class FairSearch {
  public:
   FairSearch(const VictimQuery& query, VictimRoom* room)
@@ -25,7 +45,7 @@ class FairSearch {
     if (!CanAssume() || !Collect()) return {};
     room_.AssumePreemptor();
     const auto& strategies = *query_.settings.fair_sharing;
-    // No list is Kueue's default: both.
+    // An empty list means Kueue's default, both strategies.
     const bool second = strategies.size() != 1;
     const bool found =
         First(strategies.empty() ? kDefault : strategies.front()) || (second && Second());
@@ -36,7 +56,7 @@ class FairSearch {
   }
 
  private:
-  // A sum that saturated could not be given back.
+  // False if adding the requests would saturate a sum: it could not be taken off again.
   bool CanAssume() const {
     for (const Charge& charge : query_.requests) {
       for (NodeIndex at = own_; at >= 0; at = tree_.node(at).parent) {
@@ -47,8 +67,8 @@ class FairSearch {
     return true;
   }
 
-  // Own candidates, and those of every queue of the tree that borrows a contested pair. False if
-  // there are none.
+  // Adds the own candidates and those of every queue of the tree that borrows a contested pair.
+  // False if there are no candidates.
   bool Collect() {
     const QueuePreemption& policy = tree_.node(own_).preemption;
     CandidateList own(query_, own_, policy.within_cluster_queue);
@@ -72,6 +92,7 @@ class FairSearch {
     }
   }
 
+  // Takes a victim. True if all requests fit now, measured without the preemptor's own usage.
   bool TakeAndTest(const HolderPtr& holder, Reason reason) {
     room_.Take(holder, reason);
     if (room_.StillLacks()) return false;
@@ -81,9 +102,9 @@ class FairSearch {
     return fits;
   }
 
-  // True once the preemptor fits. Candidates that the strategy protects are spared.
+  // The first strategy. True once the preemptor fits.
   bool First(FairStrategy strategy) {
-    // What is its own by nominal quota it may have back whatever the shares are.
+    // A queue may take back its nominal quota whatever the shares are.
     const bool entitled = query_.settings.fair_preempt_within_nominal &&
                           room_.usage().WithinQuota(own_, query_.contested);
     while (CandidateList* list = targets_.Next()) {
@@ -98,14 +119,15 @@ class FairSearch {
     return false;
   }
 
-  // The first candidate of `list` that the strategy gives away; null if none.
+  // The first candidate of `list` that the strategy gives away; null if it gives none.
   const HolderPtr* Choose(FairStrategy strategy, CandidateList* list) {
     const NodeIndex queue = list->queue();
     const NodeIndex side = targets_.SideOf(queue);
     const Share mine = ShareOf(room_.usage(), targets_.PreemptorSide(queue));
     const int order = Compare(mine, ShareOf(room_.usage(), side));
     if (strategy == FairStrategy::kLessThanInitialShare && order < 0) return list->Pop();
-    // No candidate could pass: without one the share of its side is not above what it is now.
+    // LessThanInitialShare failed; or, with the other strategy, the preemptor's share is above the
+    // other side's already, and taking a candidate away would only lower that one.
     if (strategy == FairStrategy::kLessThanInitialShare || order > 0) {
       Spare(queue, &list->head());
       targets_.Drop(queue);
@@ -121,10 +143,12 @@ class FairSearch {
     return nullptr;
   }
 
-  // The second strategy takes at most one of a queue: the first that was spared.
+  // Remembers the first spared candidate of each queue: the second strategy takes at most one of a
+  // queue.
   void Spare(NodeIndex queue, const HolderPtr* holder) { spared_.emplace(queue, holder); }
 
-  // One more candidate of each queue whose share is above the preemptor's as it stands.
+  // The second strategy: one more candidate of each queue whose share, as it stands, is above the
+  // preemptor's.
   bool Second() {
     FairTargets targets(room_.usage(), own_);
     for (const auto& [queue, holder] : spared_) targets.Add(CandidateList(queue, {holder}));
@@ -145,7 +169,7 @@ class FairSearch {
   const QuotaTree& tree_;
   const NodeIndex own_;
   FairTargets targets_;
-  std::map<NodeIndex, const HolderPtr*> spared_;  // by the first strategy; the first of each queue
+  std::map<NodeIndex, const HolderPtr*> spared_;  // by queue: what the first strategy left
 };
 
 }  // namespace

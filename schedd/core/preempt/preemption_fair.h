@@ -1,5 +1,5 @@
 // Preemption under fair sharing (KEP-1714, rule A41): victims from the queues that borrow the
-// largest share, as long as that brings shares closer.
+// largest share, as long as that brings the shares closer together.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace muster::core {
 
-/// The victims; empty if none would do. `room` is as before when it returns.
+/// The victims; empty if no victims make enough room. Restores `room` before it returns.
 std::vector<Victim> FairVictims(const VictimQuery& query, VictimRoom* room);
 
 }  // namespace muster::core

@@ -1,3 +1,13 @@
+// Candidates of one queue in order, and the room that victims make (rules A36 to A38).
+//
+// CandidateList walks the queue's holders, which are sorted by (evicted first, lower priority
+// first). At a priority that the policy protects it jumps to the end of the evicted half or of the
+// list, so a head with nobody below it is answered after one look per queue.
+//
+// VictimRoom takes victims away one by one and checks after each whether the requests fit. The
+// check walks the cohort tree, so it is left out while it cannot succeed: after a failed check it
+// remembers the pair and the amount that were missing, and looks again only when the victims since
+// then held that much of the pair.
 #include "schedd/core/preempt/victim_room.h"
 
 #include <algorithm>
@@ -9,6 +19,7 @@
 namespace muster::core {
 namespace {
 
+// True if the holder has quota of a contested pair (rule A35).
 bool UsesAny(const Holder& holder, std::span<const FlavorResourceIndex> contested) {
   return std::any_of(holder.charges.begin(), holder.charges.end(), [&](const Charge& charge) {
     return std::find(contested.begin(), contested.end(), charge.pair) != contested.end();
@@ -31,6 +42,7 @@ std::int64_t HighestEvictable(const Preemptor& preemptor, PreemptionPolicy polic
   return std::numeric_limits<std::int64_t>::min();
 }
 
+// A policy of Never makes an empty list without a look at the holders.
 CandidateList::CandidateList(const VictimQuery& query, NodeIndex queue, PreemptionPolicy policy)
     : queue_(queue),
       query_(&query),
@@ -63,6 +75,7 @@ const HolderPtr* CandidateList::Pop() {
   return head;
 }
 
+// Moves to the next holder that the policy allows and that uses a contested pair.
 void CandidateList::Seek() {
   head_ = nullptr;
   if (query_ == nullptr) {
@@ -72,8 +85,9 @@ void CandidateList::Seek() {
   while (at_ != end_) {
     const Holder& holder = **at_;
     if (holder.priority > highest_) {
-      // The rest of its half has no lower priority; behind the evicted ones come the others.
-      at_ = holder.evicted ? query_->holders.Of(queue_).lower_bound(HolderOrder::Standing{}) : end_;
+      // No later holder of this half has a lower priority. After the evicted half comes the other.
+      at_ = holder.evicted ? query_->holders.Of(queue_).lower_bound(HolderOrder::FirstNotEvicted{})
+                           : end_;
     } else if (SatisfiesPolicy(query_->preemptor, holder, policy_) &&
                UsesAny(holder, query_->contested)) {
       head_ = &*at_;
@@ -84,14 +98,15 @@ void CandidateList::Seek() {
   }
 }
 
-// Among candidates of one queue, those of the LocalQueue with the higher usage go first. Needs the
-// usage of all of them; Kueue falls back to the plain order as well.
+// With admission fair sharing, candidates of one queue go by the usage of their LocalQueue, the
+// highest first (rule A36). If the usage of any LocalQueue is not known the plain order stays, as
+// in Kueue.
 void CandidateList::RankByLocalQueue(const VictimQuery& query) {
-  struct Ranked {
+  struct RankedHolder {
     double usage;
     const HolderPtr* holder;
   };
-  std::vector<Ranked> ranked;
+  std::vector<RankedHolder> ranked;
   const HolderSet::const_iterator first = at_;
   while (!empty()) {
     const JobRecord& job = *head()->job;
@@ -103,12 +118,12 @@ void CandidateList::RankByLocalQueue(const VictimQuery& query) {
     }
     ranked.push_back({usage->second, Pop()});
   }
-  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+  std::stable_sort(ranked.begin(), ranked.end(), [](const RankedHolder& a, const RankedHolder& b) {
     const bool evicted = (*a.holder)->evicted;
     return evicted != (*b.holder)->evicted ? evicted : a.usage > b.usage;
   });
   query_ = nullptr;
-  for (const Ranked& entry : ranked) listed_.push_back(entry.holder);
+  for (const RankedHolder& entry : ranked) listed_.push_back(entry.holder);
   Seek();
 }
 
@@ -132,6 +147,7 @@ void VictimRoom::PutBack(const Holder& holder) {
   if (probe_ != nullptr) probe_->Restore(holder);
 }
 
+// What the victim held of the lacking pair counts towards the next check.
 void VictimRoom::Take(const HolderPtr& holder, Reason reason) {
   TakeOut(*holder);
   taken_.push_back({&holder, reason});
@@ -142,12 +158,14 @@ void VictimRoom::Take(const HolderPtr& holder, Reason reason) {
 
 bool VictimRoom::Fits(bool may_borrow) { return !StillLacks() && FitsNow(may_borrow); }
 
+// Remembers what is missing, for StillLacks; always false.
 bool VictimRoom::Lacks(FlavorResourceIndex pair, std::int64_t amount) {
   lacking_ = pair;
   lack_ = amount;
   return false;
 }
 
+// Without borrowing, the queue itself must stay within its quota with the requests.
 bool VictimRoom::FitsNow(bool may_borrow) {
   const NodeIndex queue = query_.preemptor.queue;
   for (const auto& [pair, amount] : query_.requests) {
@@ -161,6 +179,7 @@ bool VictimRoom::FitsNow(bool may_borrow) {
   return probe_ == nullptr || probe_->Fits();
 }
 
+// Kueue's order of the result: the place of a victim that is put back is taken by the last victim.
 std::vector<Victim> VictimRoom::Settle(bool may_borrow) {
   for (std::size_t i = taken_.size() - 1; i-- > 0;) {
     PutBack(**taken_[i].holder);
@@ -173,13 +192,13 @@ std::vector<Victim> VictimRoom::Settle(bool may_borrow) {
   }
   std::vector<Victim> victims;
   victims.reserve(taken_.size());
-  for (const Taken& taken : taken_) victims.push_back({*taken.holder, taken.reason});
+  for (const TakenVictim& taken : taken_) victims.push_back({*taken.holder, taken.reason});
   Restore();
   return victims;
 }
 
 void VictimRoom::Restore() {
-  for (const Taken& taken : taken_) PutBack(**taken.holder);
+  for (const TakenVictim& taken : taken_) PutBack(**taken.holder);
   taken_.clear();
   lack_ = 0;
 }

@@ -1,3 +1,10 @@
+// The gates before quota (rule A19), in Kueue's words, the first one that applies:
+//
+// 1. QueueGate: the ClusterQueue exists, is not stopped, and is active (rule A61).
+// 2. JobGate: the LocalQueue exists and is not stopped; the namespace exists and matches the
+//    queue's selector; a placement that an annotation names exists (rule P1; Muster's own).
+//
+// The cycle adds the gates of the workload's own record: admission checks and resource problems.
 #include "schedd/core/queue/gates.h"
 
 #include <algorithm>
@@ -37,13 +44,15 @@ std::optional<GateVerdict> QueueGate(const ConfigView& config, const AdmissionSe
   return std::nullopt;
 }
 
+// An empty selector matches all namespaces, as in Kubernetes; no selector matches none.
 bool NamespaceMatches(const ConfigView& config, const ClusterQueue& queue, const std::string& ns) {
   if (!queue.namespace_selector) return false;
   const LabelSelector& selector = *queue.namespace_selector;
   if (selector.match_labels.empty() && selector.match_expressions.empty()) return true;
   const auto space = config.namespaces.find(ns);
   LabelMap labels = space == config.namespaces.end() ? LabelMap{} : space->second.labels;
-  labels.emplace(kNamespaceNameLabel, ns);  // as Kubernetes sets it
+  // Kubernetes sets this label on every namespace.
+  labels.emplace(kNamespaceNameLabel, ns);
   return Matches(selector, labels);
 }
 

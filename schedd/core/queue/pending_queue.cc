@@ -1,3 +1,12 @@
+// PendingQueue: one ClusterQueue's workloads by class.
+//
+// Active classes are in one ordered set, by LocalQueue usage and by their heads; the head of the
+// queue is the head of its first class. Parked classes are in a list with swap-and-pop removal. So
+// Pop, Insert and Erase cost O(log classes + log members), parking a group costs its classes, and a
+// flush costs the parked classes, however many workloads they have.
+//
+// A flush also bumps `flush_cycle` to `pop_cycle`: a workload that is being decided at that moment
+// then goes back as active (rule A15), because the flush might have concerned it.
 #include "schedd/core/queue/pending_queue.h"
 
 #include <algorithm>
@@ -13,6 +22,8 @@ bool Before(const Seat& a, const Seat& b) {
   return std::tie(a.job->accept_seq, a.job->id) < std::tie(b.job->accept_seq, b.job->id);
 }
 
+// A k-way merge over a heap. A class is opened only when no open one has a member before its head,
+// so taking the first n members touches few classes.
 const Seat* SeatMerge::Next() {
   while (next_ != end_) {
     const QueueClass* of = *next_;
@@ -44,44 +55,47 @@ void SeatMerge::Push(Cursor cursor) {
 }
 
 PendingQueue::PendingQueue(std::string name_in) : name(std::move(name_in)) {
-  backoff_.standing = Standing::kParked;
-  inflight_.standing = Standing::kInflight;
+  backoff_.standing = PendingState::kParked;
+  inflight_.standing = PendingState::kInflight;
 }
 
-std::size_t& PendingQueue::CountOf(Standing standing) {
+std::size_t& PendingQueue::CountOf(PendingState standing) {
   switch (standing) {
-    case Standing::kActive:
+    case PendingState::kActive:
       return active_jobs;
-    case Standing::kParked:
+    case PendingState::kParked:
       return inadmissible_jobs;
-    case Standing::kInflight:
+    case PendingState::kInflight:
       break;
   }
   return inflight_jobs;
 }
 
+// The set of active classes is ordered by heads, so a class leaves it before its members change.
 template <class Change>
 void PendingQueue::ChangeMembers(QueueClass* of, const Change& change) {
-  // The place among the active classes depends on the head alone.
-  const bool listed = of->standing == Standing::kActive && !of->members.empty();
+  const bool listed = of->standing == PendingState::kActive && !of->members.empty();
   if (listed) active_.erase(of);
   std::size_t& count = CountOf(of->standing);
   count -= of->members.size();
   change();
   count += of->members.size();
-  if (!of->members.empty() && of->standing == Standing::kActive) active_.insert(of);
+  if (!of->members.empty() && of->standing == PendingState::kActive) active_.insert(of);
 }
 
+// Two members that compare equal would be one job twice.
 PendingQueue::Place PendingQueue::Put(QueueClass* of, Seat seat) {
   Seats::iterator at;
   ChangeMembers(of, [&] {
     const std::size_t before = of->members.size();
-    at = of->members.insert(of->members.end(), std::move(seat));  // most come last
+    // Most workloads are the last of their class: the hint makes that O(1).
+    at = of->members.insert(of->members.end(), std::move(seat));
     MUSTER_CHECK(of->members.size() == before + 1);
   });
   return {this, of, at};
 }
 
+// A new class takes over the state of its group.
 PendingQueue::Place PendingQueue::Insert(Seat seat, const std::string& hash, double usage) {
   const auto [group, fresh_group] = groups_.try_emplace(hash);
   if (fresh_group) group->second.key = &group->first;
@@ -92,7 +106,7 @@ PendingQueue::Place PendingQueue::Insert(Seat seat, const std::string& hash, dou
     of.group = &group->second;
     of.usage = usage;
     if (group->second.parked) {
-      of.standing = Standing::kParked;
+      of.standing = PendingState::kParked;
       of.parked_at = parked_.size();
       parked_.push_back(&of);
     }
@@ -100,10 +114,11 @@ PendingQueue::Place PendingQueue::Insert(Seat seat, const std::string& hash, dou
   return Put(&of, std::move(seat));
 }
 
+// Pens by namespace let a flush wake those of a namespace without a look at the others.
 PendingQueue::Place PendingQueue::SetAside(Seat seat, bool backoff) {
   if (backoff) return Put(&backoff_, std::move(seat));
   QueueClass& pen = asides_[seat.job->ns];
-  pen.standing = Standing::kParked;
+  pen.standing = PendingState::kParked;
   return Put(&pen, std::move(seat));
 }
 
@@ -120,6 +135,8 @@ PendingQueue::Place PendingQueue::Replace(const Place& place, Seat seat) {
   return now;
 }
 
+// Removes empty classes, groups and pens. The keys are copied first, because the record that has
+// them may go with the member.
 void PendingQueue::Erase(const Place& place) {
   QueueClass* of = place.of;
   const std::string ns = of->group == nullptr ? place.job()->ns : std::string();
@@ -131,7 +148,7 @@ void PendingQueue::Erase(const Place& place) {
     asides_.erase(ns);
     return;
   }
-  if (of->standing == Standing::kParked) Unlist(of);
+  if (of->standing == PendingState::kParked) Unlist(of);
   QueueGroup* group = of->group;
   group->classes.erase(key);
   if (!group->classes.empty()) return;
@@ -150,9 +167,9 @@ void PendingQueue::Unlist(QueueClass* of) {
 }
 
 void PendingQueue::ParkClass(QueueClass* of) {
-  if (of->group == nullptr || of->standing != Standing::kActive) return;
+  if (of->group == nullptr || of->standing != PendingState::kActive) return;
   active_.erase(of);
-  of->standing = Standing::kParked;
+  of->standing = PendingState::kParked;
   of->parked_at = parked_.size();
   parked_.push_back(of);
   active_jobs -= of->members.size();
@@ -171,10 +188,11 @@ void PendingQueue::ParkGroup(const std::string& hash, bool newcomers) {
   for (auto& [key, of] : group.classes) ParkClass(&of);
 }
 
+// A sticky preemptor does not come before LocalQueues with a lower usage.
 const Seat* PendingQueue::Head(const Place* sticky) const {
   if (active_.empty()) return nullptr;
   const QueueClass* first = *active_.begin();
-  const bool outranks = sticky != nullptr && sticky->standing() == Standing::kActive &&
+  const bool outranks = sticky != nullptr && sticky->standing() == PendingState::kActive &&
                         sticky->of->usage <= first->usage;
   return outranks ? &*sticky->at : &first->head();
 }

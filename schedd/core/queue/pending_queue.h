@@ -1,9 +1,10 @@
-// PendingQueue: the waiting workloads of one ClusterQueue and where each of them stands: active,
-// inflight, or inadmissible (rules A12 to A16). The machine inside PendingQueues; not thread-safe.
+// PendingQueue: the waiting workloads of one ClusterQueue and the state of each: active, parked
+// (Kueue: inadmissible) or inflight (rules A12 to A16). Internal to PendingQueues; not thread-safe.
 //
-// Equal workloads (same scheduling hash in Kueue's words: priority and pod sets) are a Group; those
-// of one group that share namespace and LocalQueue are a Class, whose members stand in order.
-// Parking and waking move classes, never members, so both cost what there are of kinds.
+// Equal workloads (Kueue: same scheduling hash) are a Group. Those of one group that share
+// namespace and LocalQueue are a Class, with its members in order. A pen is a set of single
+// workloads that are set aside. Parking and waking move classes and never members, so both cost the
+// number of classes.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,14 @@
 
 namespace muster::core {
 
-/// A workload with what orders it, worked out when it came.
+/// A workload with the values that order it, computed when it came.
 struct Seat {
   std::int64_t priority = 0;  // effective
   WallTime time;              // rule A8
   JobPtr job;
 };
 
-/// Higher priority, earlier queue timestamp, earlier acceptance.
+/// Higher priority, then earlier queue timestamp, then earlier acceptance.
 bool Before(const Seat& a, const Seat& b);
 
 struct SeatBefore {
@@ -36,23 +37,25 @@ using Seats = std::set<Seat, SeatBefore>;
 
 struct QueueGroup;
 
-/// Where a set of workloads stands.
-enum class Standing : std::uint8_t { kActive, kParked, kInflight };
+/// The state of a class or of a pen. kInflight: taken out by Pop, and not yet requeued.
+enum class PendingState : std::uint8_t { kActive, kParked, kInflight };
 
+/// Workloads of one group, namespace and LocalQueue; or a pen.
 struct QueueClass {
-  QueueGroup* group = nullptr;  // null: not a class but a pen of single workloads
-  Standing standing = Standing::kActive;
-  std::size_t parked_at = 0;  // position in the queue's `parked`
-  double usage = 0;           // of its LocalQueue, in a usage-based queue
-  Seats members;              // never empty between calls, apart from pens
+  QueueGroup* group = nullptr;  // null: this is a pen
+  PendingState standing = PendingState::kActive;
+  std::size_t parked_at = 0;  // position in the queue's `parked_`
+  double usage = 0;           // usage of the LocalQueue, in a usage-based queue
+  Seats members;              // a class is never empty between calls, a pen may be
   const Seat& head() const { return *members.begin(); }
 };
 
+/// All workloads of a queue with one scheduling key.
 struct QueueGroup {
-  const std::string* key = nullptr;  // in its queue's map
-  bool parked = false;               // whoever joins is parked too
+  const std::string* key = nullptr;  // points into its queue's map
+  bool parked = false;               // a workload that joins the group is parked too
   std::size_t parked_at = 0;         // position in the queue's `parked_groups_`
-  std::map<std::pair<std::string, std::string>, QueueClass> classes;  // (namespace, LocalQueue)
+  std::map<std::pair<std::string, std::string>, QueueClass> classes;  // by (namespace, LocalQueue)
 };
 
 /// Lower usage of the LocalQueue first (KEP-4136), then the order of the heads.
@@ -64,11 +67,12 @@ struct ClassBefore {
 };
 using ClassesByHead = std::set<QueueClass*, ClassBefore>;
 
-/// The members of several classes, merged in order; a class is opened only when its head comes up.
+/// The members of several classes, merged in order; a class is opened only when its head is the
+/// next.
 class SeatMerge {
  public:
   explicit SeatMerge(const ClassesByHead& classes) : next_(classes.begin()), end_(classes.end()) {}
-  /// Null at the end.
+  /// The next member; null at the end.
   const Seat* Next();
 
  private:
@@ -83,55 +87,56 @@ class SeatMerge {
   std::vector<Cursor> open_;
 };
 
-/// What the configuration says of a queue.
+/// The settings of a queue that decide how it orders and parks.
 struct QueueRules {
   bool strict = false;       // StrictFIFO
   bool usage_based = false;  // KEP-4136
   bool hashing = true;       // gate SchedulingEquivalenceHashing
-  bool preempts = false;     // more use in its tree may open a preemption to it
+  bool preempts = false;     // some policy lets it evict
   bool operator==(const QueueRules&) const = default;
 };
 
 class PendingQueue {
  public:
+  /// Where a workload is: its queue, its class or pen, and its position there.
   struct Place {
     PendingQueue* queue = nullptr;
     QueueClass* of = nullptr;
     Seats::iterator at;
     const JobPtr& job() const { return at->job; }
-    Standing standing() const { return of->standing; }
+    PendingState standing() const { return of->standing; }
   };
 
   explicit PendingQueue(std::string name);
   PendingQueue(const PendingQueue&) = delete;
   PendingQueue& operator=(const PendingQueue&) = delete;
 
-  /// Puts a workload among its equals: active, or parked with them. `hash` is its group's key.
+  /// Puts a workload among its equals, which are active or parked. `hash` is the key of its group.
   Place Insert(Seat seat, const std::string& hash, double usage);
-  /// Puts it aside alone until a flush: in its back-off, or until its namespace matches.
+  /// Puts a workload into a pen until a flush: that of back-offs, or that of its namespace.
   Place SetAside(Seat seat, bool backoff);
   Place SetInflight(Seat seat);
   void Erase(const Place& place);
-  /// A newer record of the same workload, where the old one stands.
+  /// Exchanges the record of a workload for a newer one, in the same class or pen.
   Place Replace(const Place& place, Seat seat);
 
-  /// Parks all workloads of a group, those of all LocalQueues; no-op if it has none.
-  /// With `newcomers` whoever joins the group before the next flush is parked too.
+  /// Parks all classes of a group; no-op if it has none. With `newcomers`, workloads that join the
+  /// group before the next flush are parked too.
   void ParkGroup(const std::string& hash, bool newcomers);
   /// Parks one class; no-op for pens.
   void ParkClass(QueueClass* of);
-  /// Wakes what may be tried again: whose back-off is over and whose namespace still
-  /// `matches(namespace)`; those from pens are handed to `rejoin(seat)`, which inserts them.
-  /// Returns how many came back.
+  /// Wakes all workloads whose back-off is over and whose namespace `matches(namespace)`. Workloads
+  /// from pens are passed to `rejoin(seat)`, which inserts them. Returns how many became active.
   template <class Matches, class Rejoin>
   std::size_t Flush(WallTime now, const Matches& matches, const Rejoin& rejoin);
   /// Sorts the classes anew after `usage_of(namespace, LocalQueue)` changed.
   template <class UsageOf>
   void Reorder(const UsageOf& usage_of);
 
-  /// The first active one, null if none: the sticky preemptor, if it is active, before those of
-  /// equal LocalQueue usage.
+  /// The first active workload, null if none. The sticky preemptor (null: none), if it is active,
+  /// comes before those of equal LocalQueue usage.
   const Seat* Head(const Place* sticky) const;
+  /// True if the queue has a head and is not blocked by it.
   bool Ready(const Place* sticky) const {
     const Seat* head = Head(sticky);
     return head != nullptr && head->job->id != blocked_by;
@@ -141,30 +146,31 @@ class PendingQueue {
            inflight_.members.empty();
   }
   const ClassesByHead& active() const { return active_; }
-  /// All that are not active, unordered between the sets.
+  /// All classes and pens that are not active, in no particular order.
   std::vector<QueueClass*> Others();
 
   const std::string name;
   QueueRules rules;
   std::size_t active_jobs = 0, inadmissible_jobs = 0, inflight_jobs = 0;
   JobId preemptor;       // the workload last requeued for PendingPreemption or PendingMigration
-  JobPtr preemptor_was;  // as it was then
-  JobId blocked_by;      // 0: not blocked
+  JobPtr preemptor_was;  // its record at that time
+  JobId blocked_by;      // the head that blocks the queue; 0: not blocked
   RequeueReason blocked_for = RequeueReason::kGeneric;
   std::int64_t pop_cycle = 0, flush_cycle = -1;
-  std::map<JobId, LastAssignmentPtr> last;      // where the scans of some ended
-  std::map<JobId, AdmissionPtr> short_of_room;  // as NotAdmitted says
-  JobPtr inflight_was;  // the inflight one as it was popped, if it changed since
+  std::map<JobId, LastAssignmentPtr> last;      // flavor searches that are to be resumed
+  std::map<JobId, AdmissionPtr> short_of_room;  // UnadmittedWorkload::short_of_room
+  JobPtr inflight_was;  // the inflight workload as it was popped, if it changed since
 
  private:
-  std::size_t& CountOf(Standing standing);
-  // Changes the members of a class and keeps its place among the active ones right.
+  std::size_t& CountOf(PendingState standing);
+  // Changes the members of a class, its place among the active classes and the counts.
   template <class Change>
   void ChangeMembers(QueueClass* of, const Change& change);
+  // Takes a class off the list of parked ones.
   void Unlist(QueueClass* of);
   Place Put(QueueClass* of, Seat seat);
 
-  std::unordered_map<std::string, QueueGroup> groups_;  // looked up, never iterated
+  std::unordered_map<std::string, QueueGroup> groups_;  // by scheduling key; never iterated
   ClassesByHead active_;
   std::vector<QueueClass*> parked_;
   std::vector<QueueGroup*> parked_groups_;
@@ -186,7 +192,7 @@ std::size_t PendingQueue::Flush(WallTime now, const Matches& matches, const Rejo
       still.push_back(of);
       continue;
     }
-    of->standing = Standing::kActive;
+    of->standing = PendingState::kActive;
     active_.insert(of);
     moved += of->members.size();
   }

@@ -1,4 +1,5 @@
-// PendingQueues::Impl: the queues and the index over them. Only for the files of PendingQueues.
+// PendingQueues::Impl: all queues and the index over their workloads. Only for the sources of
+// PendingQueues: queue_order.cc, queue_views.cc and queue_regroup.cc.
 #pragma once
 
 #include <map>
@@ -15,6 +16,7 @@
 
 namespace muster::core {
 
+/// The seat of a workload: its record with effective priority and queue timestamp.
 inline Seat SeatOf(JobPtr job, const AdmissionSettings& settings) {
   Seat seat;
   seat.priority = EffectivePriority(*job, settings);
@@ -30,19 +32,20 @@ struct PendingQueues::Impl {
   AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
   QuotaTreePtr tree;
   std::map<std::string, PendingQueue> queues;
-  std::unordered_map<JobId, Place> places;             // looked up, never iterated
-  std::map<std::string, PendingQueue*> ready;          // queues with heads, in name order
+  std::unordered_map<JobId, Place> places;             // never iterated
+  std::map<std::string, PendingQueue*> ready;          // queues that are Ready, in name order
   std::map<NodeIndex, std::set<std::string>> blocked;  // by root of the tree; may name idle queues
   std::map<std::pair<std::string, std::string>, double> usage;  // by (namespace, LocalQueue)
-  std::map<std::string, std::int64_t> generations;  // releases by ClusterQueue, waiting or not
-  std::int64_t configured = 0;                      // times that Configure was called
-  std::string key;                                  // reused buffer
+  std::map<std::string, std::int64_t> generations;  // number of releases by ClusterQueue
+  std::int64_t configured = 0;                      // number of calls of Configure
+  std::string key;                                  // buffer of HashOf
 
   const Place* PlaceOf(JobId id) const {
     const auto found = places.find(id);
     return found == places.end() ? nullptr : &found->second;
   }
 
+  // Only BestEffortFIFO queues have a sticky preemptor (rule A13).
   const Place* StickyOf(const PendingQueue& queue) const {
     return queue.rules.strict ? nullptr : PlaceOf(queue.preemptor);
   }
@@ -58,6 +61,7 @@ struct PendingQueues::Impl {
     }
   }
 
+  // Grows with every release of the queue's quota and with every configuration.
   std::int64_t GenerationOf(const std::string& cluster_queue) const {
     const auto found = generations.find(cluster_queue);
     return configured + (found == generations.end() ? 0 : found->second);
@@ -98,6 +102,8 @@ struct PendingQueues::Impl {
     return found == usage.end() ? 0 : found->second;
   }
 
+  // The scheduling key of a workload (workload_class.h). The reference is valid until the next
+  // call.
   const std::string& HashOf(const JobRecord& job) {
     key.clear();
     static const ConfigView kNone;
@@ -110,7 +116,7 @@ struct PendingQueues::Impl {
     return spec == nullptr || NamespaceMatches(*config, *spec, ns);
   }
 
-  // Among its equals.
+  // Puts a workload among its equals.
   void Join(PendingQueue& queue, JobPtr job) {
     const JobId id = job->id;
     const double of_local_queue = UsageOf(queue, *job);
@@ -123,7 +129,7 @@ struct PendingQueues::Impl {
     places[id] = queue.SetAside(SeatOf(std::move(job), *settings), backoff);
   }
 
-  // Takes a workload out of wherever it stands; the queue stays.
+  // Takes a workload out of its class or pen; the queue stays, even if it is empty.
   JobPtr TakeOut(JobId id) {
     const auto found = places.find(id);
     if (found == places.end()) return nullptr;
@@ -134,7 +140,8 @@ struct PendingQueues::Impl {
     return job;
   }
 
-  // Who stood back for it may be tried again.
+  // Drops all that the queue remembers about a workload that leaves. Variants that stood back for
+  // it may be tried again.
   void Forget(PendingQueue& queue, JobId id) {
     queue.last.erase(id);
     if (queue.short_of_room.erase(id) > 0) FlushOne(queue, WallTime{});

@@ -1,3 +1,6 @@
+// Which workloads may wait in a queue (rule A11): first the workload itself (EntryGate), then its
+// LocalQueue, then its ClusterQueue. The order matters: a workload that holds quota may wait
+// nowhere, even if its queue is gone.
 #include "schedd/core/queue/queue_entry.h"
 
 #include "schedd/model/admission_lifecycle.h"
@@ -18,6 +21,8 @@ std::optional<GateVerdict> EntryGate(const JobRecord& job) {
                        "Admission is gated by: " + state.admission_gated_by};
   }
   const Condition* reserved = FindCondition(job, "QuotaReserved");
+  // Three ways to be on hold: Kueue's reason OnHold, a pod group that waits for replacement pods,
+  // and a job that its user suspended.
   const bool on_hold = reserved != nullptr && reserved->reason == "OnHold";
   if (on_hold || IsTrue(job, "WaitForReplacementPods") || job.suspended_by_user) {
     return GateVerdict{Reason::kHeldByUser, "The workload is on hold"};
@@ -34,6 +39,7 @@ QueueEntry CheckEntry(const ConfigView& config, const AdmissionSettings& setting
   }
   const auto queue = config.cluster_queues.find(local->second.cluster_queue);
   if (queue == config.cluster_queues.end()) return QueueEntry::kNoClusterQueue;
+  // Parents of concurrent admission never enter: their variants wait in their place (rule A57).
   const bool is_parent = settings.concurrent_admission && queue->second.concurrent_admission &&
                          StateOf(job).concurrent_parent.empty();
   if (is_parent) return QueueEntry::kNotAdmissible;

@@ -1,3 +1,18 @@
+// PendingQueues: entering, leaving, requeueing and blocking (rules A12, A13, A15). Views and
+// flushes are in queue_views.cc, changes of placements in queue_regroup.cc.
+//
+// A workload enters among its equals (Join), or aside if its back-off is not over. After a decision
+// it goes back (PutBack):
+//
+//   - as active, if its back-off is over and either the reason sends it back at once, its record
+//     changed meanwhile, a flush came meanwhile, or its flavor search has flavors left;
+//   - parked with all of its equals, for NoFit and PreemptionNoCandidates;
+//   - parked with its class, for a closed gate;
+//   - else aside alone.
+//
+// Blocking: Kueue tries a head that goes straight back in every cycle. Here the plan marks it with
+// `block` if another try could not end otherwise. Its queue is then not ready until something is
+// admitted in its tree (Unblock), a flush comes, or the head changes.
 #include "schedd/core/queue/queue_order.h"
 
 #include "schedd/base/check.h"
@@ -7,11 +22,12 @@ namespace muster::core {
 
 bool Before(const JobRecord& a, const JobRecord& b, const AdmissionSettings& settings) {
   const auto seat = [&](const JobRecord& job) {
-    return SeatOf(JobPtr(JobPtr(), &job), settings);  // not owned
+    return SeatOf(JobPtr(JobPtr(), &job), settings);  // an alias that owns nothing
   };
   return Before(seat(a), seat(b));
 }
 
+// A workload that moved to another ClusterQueue leaves the old queue first.
 void PendingQueues::Impl::Add(JobPtr job, WallTime now) {
   const Place* place = PlaceOf(job->id);
   if (place != nullptr && place->queue->name == job->cluster_queue) {
@@ -29,14 +45,17 @@ void PendingQueues::Impl::Add(JobPtr job, WallTime now) {
   Enter(queue, std::move(job), false, now);
 }
 
+// A newer record of a workload in the same queue. Parked workloads move only for a change that may
+// help them (EqualToQueue); a changed spec also ends its role as sticky preemptor and its scan.
 void PendingQueues::Impl::AddAgain(PendingQueue& queue, const Place& place, JobPtr job,
                                    WallTime now) {
   const JobPtr before = place.job();
-  const Standing standing = place.standing();
+  const PendingState standing = place.standing();
   const JobId id = job->id;
-  if (standing == Standing::kInflight && queue.inflight_was == nullptr) queue.inflight_was = before;
+  if (standing == PendingState::kInflight && queue.inflight_was == nullptr)
+    queue.inflight_was = before;
   const bool equal = EqualToQueue(*before, *job);
-  if (standing == Standing::kInflight || (standing == Standing::kParked && equal)) {
+  if (standing == PendingState::kInflight || (standing == PendingState::kParked && equal)) {
     places[id] = queue.Replace(place, SeatOf(std::move(job), *settings));
     return;
   }
@@ -49,10 +68,10 @@ void PendingQueues::Impl::AddAgain(PendingQueue& queue, const Place& place, JobP
     queue.preemptor_was.reset();
   }
   TakeOut(id);
-  Enter(queue, std::move(job), standing == Standing::kActive, now);
+  Enter(queue, std::move(job), standing == PendingState::kActive, now);
 }
 
-// Kueue lets an active workload whose back-off began stay active until it is tried.
+// As in Kueue, an active workload whose back-off begins stays active until it is tried.
 void PendingQueues::Impl::Enter(PendingQueue& queue, JobPtr job, bool was_active, WallTime now) {
   if (was_active || BackoffExpired(*job, now)) {
     Join(queue, std::move(job));
@@ -62,6 +81,7 @@ void PendingQueues::Impl::Enter(PendingQueue& queue, JobPtr job, bool was_active
   UpdateReady(queue);
 }
 
+// Notes the sticky preemptor (rule A13) and where the flavor search is to resume.
 void PendingQueues::Impl::Remember(PendingQueue& queue, const JobPtr& job, RequeueReason reason,
                                    LastAssignmentPtr last) {
   if (reason == RequeueReason::kPendingPreemption || reason == RequeueReason::kPendingMigration) {
@@ -75,23 +95,24 @@ void PendingQueues::Impl::Remember(PendingQueue& queue, const JobPtr& job, Reque
   }
 }
 
-// `evaluated` is what was decided on, `newest` what the workload is now; it may still stand where
-// it stood. False if it stays where it is.
+// `evaluated` is the record that was decided on, `newest` the present one; the workload may still
+// be in the queue. False if it stays where it is.
 bool PendingQueues::Impl::PutBack(PendingQueue& queue, const JobPtr& evaluated, JobPtr newest,
                                   RequeueReason reason, WallTime now) {
   const JobId id = newest->id;
   const Place* here = PlaceOf(id);
   const bool changed = evaluated != newest && !EqualToQueue(*evaluated, *newest);
   const bool expired = BackoffExpired(*newest, now);
+  // A flush that came while the workload was decided may have concerned it.
   const bool again = RequeuesAtOnce(reason, queue.rules.strict) || changed ||
                      queue.flush_cycle >= queue.pop_cycle || queue.last.contains(id);
   if (expired && again) {
-    if (here != nullptr && here->standing() == Standing::kActive) return false;
+    if (here != nullptr && here->standing() == PendingState::kActive) return false;
     TakeOut(id);
     Join(queue, std::move(newest));
     return true;
   }
-  if (here != nullptr && here->standing() == Standing::kParked) return false;
+  if (here != nullptr && here->standing() == PendingState::kParked) return false;
   const bool misfit = queue.rules.hashing && (reason == RequeueReason::kNoFit ||
                                               reason == RequeueReason::kPreemptionNoCandidates);
   const std::string hash = misfit ? HashOf(*newest) : std::string();
@@ -106,6 +127,7 @@ bool PendingQueues::Impl::PutBack(PendingQueue& queue, const JobPtr& evaluated, 
   return true;
 }
 
+// Only the present head can block its queue.
 void PendingQueues::Impl::Block(PendingQueue& queue, JobId id, RequeueReason reason) {
   const Seat* head = queue.Head(StickyOf(queue));
   if (head == nullptr || head->job->id != id) return;
@@ -114,7 +136,8 @@ void PendingQueues::Impl::Block(PendingQueue& queue, JobId id, RequeueReason rea
   blocked[RootOf(queue.name)].insert(queue.name);
 }
 
-// More use in a tree can open preemptions in it, and ends every other reason to wait.
+// An admission raises the usage of its tree. That can open preemptions to a queue that may evict,
+// and can end every reason to wait other than a misfit.
 void PendingQueues::Impl::Unblock(const Plan& plan) {
   std::set<NodeIndex> roots;
   for (const auto& admit : plan.admits) roots.insert(RootOf(admit.job->cluster_queue));
@@ -125,6 +148,7 @@ void PendingQueues::Impl::Unblock(const Plan& plan) {
       const auto found = queues.find(name);
       if (found == queues.end() || found->second.blocked_by.value == 0) return true;
       PendingQueue& queue = found->second;
+      // A queue that may evict nobody gains nothing from more use in its tree.
       const bool misfit = queue.blocked_for == RequeueReason::kNoFit ||
                           queue.blocked_for == RequeueReason::kPreemptionNoCandidates;
       if (misfit && !queue.rules.preempts) return false;
@@ -146,14 +170,14 @@ std::size_t PendingQueues::Impl::FlushOne(PendingQueue& queue, WallTime now) {
   return moved;
 }
 
-// With other rules every workload may stand elsewhere: they join anew, whatever was parked stays
-// so.
+// Under other rules every workload may belong elsewhere: active ones join anew, parked ones are set
+// aside and stay parked.
 void PendingQueues::Impl::Rebuild(PendingQueue& queue) {
   std::vector<Seat> active, parked;
   SeatMerge merge(queue.active());
   while (const Seat* seat = merge.Next()) active.push_back(*seat);
   for (const QueueClass* of : queue.Others()) {
-    if (of->standing != Standing::kParked) continue;
+    if (of->standing != PendingState::kParked) continue;
     parked.insert(parked.end(), of->members.begin(), of->members.end());
   }
   for (const Seat& seat : active) TakeOut(seat.job->id);
@@ -239,9 +263,9 @@ bool PendingQueues::Requeue(JobPtr job, RequeueReason reason, LastAssignmentPtr 
   PendingQueue& queue = impl_->QueueOf(job->cluster_queue);
   const auto* place = impl_->PlaceOf(job->id);
   MUSTER_CHECK(place == nullptr || place->queue == &queue);
-  if (place != nullptr && place->standing() == Standing::kActive) return false;
+  if (place != nullptr && place->standing() == PendingState::kActive) return false;
   JobPtr evaluated = job;
-  if (place != nullptr && place->standing() == Standing::kInflight) {
+  if (place != nullptr && place->standing() == PendingState::kInflight) {
     evaluated = queue.inflight_was != nullptr ? queue.inflight_was : place->job();
     queue.inflight_was.reset();
     impl_->TakeOut(job->id);
@@ -254,7 +278,7 @@ bool PendingQueues::Requeue(JobPtr job, RequeueReason reason, LastAssignmentPtr 
 
 void PendingQueues::Settle(const Plan& plan, WallTime now) {
   for (const auto& admit : plan.admits) Remove(admit.job->id);
-  std::vector<std::pair<PendingQueue*, const NotAdmitted*>> blocking;
+  std::vector<std::pair<PendingQueue*, const UnadmittedWorkload*>> blocking;
   for (const auto& waiting : plan.not_admitted) {
     const auto* place = impl_->PlaceOf(waiting.job->id);
     if (place == nullptr || waiting.second_pass) continue;
@@ -270,7 +294,8 @@ void PendingQueues::Settle(const Plan& plan, WallTime now) {
     if (waiting.block) {
       blocking.emplace_back(&queue, &waiting);
     } else if (queue.blocked_by == waiting.job->id) {
-      queue.blocked_by = JobId{};  // a blocked head that took part, and the plan is not the last
+      // The blocked head was tried again, and the plan does not block it.
+      queue.blocked_by = JobId{};
     }
     impl_->UpdateReady(queue);
   }

@@ -1,15 +1,15 @@
-// PendingQueues: every workload that waits for quota, in the order in which its ClusterQueue would
-// try it, and the queue state machine of Kueue around it (rules A12 to A16).
+// PendingQueues: every workload that waits for quota, in the order in which its ClusterQueue tries
+// it, and Kueue's state machine of queues (rules A12 to A16).
 //
-// Order inside one queue: [usage-based queues: lower usage of the LocalQueue]; the sticky preemptor
-// of a BestEffortFIFO queue; higher effective priority; earlier queue timestamp; earlier
-// acceptance. What Kueue calls equal scheduling hashes is a group here: when one of it does not fit
-// it is parked as a whole until a flush, so a cycle costs what changed and not what waits.
+// Order inside one queue: lower usage of the LocalQueue (only usage-based queues); the sticky
+// preemptor (only BestEffortFIFO); higher effective priority; earlier queue timestamp; earlier
+// acceptance. When one of several equal workloads does not fit, all of them are parked until a
+// flush, so a cycle costs what changed and not what waits.
 //
-// Kueue tries a head that it requeues at once again and again; here such a head *blocks* its queue
-// while trying it again could not end otherwise, and HasActive() is true only while another cycle
-// can move something. Not thread-safe; a plain data structure without clock or I/O: whatever
-// depends on time is told `now`, and an unset `now` is before every back-off's end.
+// Kueue tries a head that it requeues at once again and again. Here such a head *blocks* its queue
+// while another try could not end otherwise, and HasActive() is true only while another cycle can
+// change something. Not thread-safe; no clock or I/O: the caller passes `now`, and an unset `now`
+// is before the end of every back-off.
 #pragma once
 
 #include <cstddef>
@@ -28,16 +28,16 @@
 
 namespace muster::core {
 
-/// The pending workloads of one queue that a cycle may look at, first first.
+/// The first pending workloads of one queue, as a cycle sees them, in order.
 struct QueueHeads {
   std::string cluster_queue;
   std::vector<JobPtr> jobs;
-  bool more = false;  // the queue has further active workloads
-  JobId preemptor;    // the one that the queue remembers as waiting for its victims; 0: none
-  std::int64_t generation = 0;  // grows with what the queue may allocate (NoteRelease, Configure)
-  /// Waiting workloads that have quota for this and wait for room on a member (variants only).
+  bool more = false;            // the queue has further active workloads
+  JobId preemptor;              // the workload that waits for its victims to be gone; 0: none
+  std::int64_t generation = 0;  // grows when the queue may allocate more (NoteRelease, Configure)
+  /// Only variants: workloads that have quota for this admission and wait for room on a member.
   std::vector<std::pair<JobPtr, AdmissionPtr>> short_of_room;
-  std::map<JobId, LastAssignmentPtr> last;  // where the flavor search of some of `jobs` ended
+  std::map<JobId, LastAssignmentPtr> last;  // of those in `jobs` whose flavor search is to resume
 };
 
 struct QueueCounts {
@@ -52,17 +52,17 @@ class PendingQueues {
   PendingQueues(PendingQueues&&) noexcept;
   PendingQueues& operator=(PendingQueues&&) noexcept;
 
-  /// What the queues are and which rules hold; to be called before the first Add and after every
-  /// change of the configuration. Moves nothing: a flush does. With other settings than before, all
-  /// workloads are sorted anew; with other placements, those that another one may govern now.
+  /// Sets the configuration; to be called before the first Add and after every change. It wakes
+  /// nothing: a flush does. With other settings than before, all workloads are sorted anew; with
+  /// other placements, those that another placement may govern now.
   void Configure(ConfigPtr config, QuotaTreePtr tree, AdmissionSettingsPtr settings);
-  /// A configuration that differs in placements alone. Looks for nobody: the caller removes and
-  /// adds the workloads that another one governs now.
+  /// Sets a configuration that differs in placements alone, and moves nothing: the caller removes
+  /// and adds the workloads that another placement governs now.
   void TakePlacements(ConfigPtr config);
 
-  /// A new or changed workload of its ClusterQueue (job.cluster_queue). New ones join their equals,
-  /// active or parked, or wait aside in their back-off. Inadmissible ones stay where they are
-  /// unless something changed that may help them; inflight ones are only remembered.
+  /// A new or changed workload of its ClusterQueue (job.cluster_queue). A new one joins its equals,
+  /// active or parked, or is set aside for its back-off. A parked one stays parked unless the
+  /// change may help it; of an inflight one only the record is replaced.
   void Add(JobPtr job, WallTime now);
   /// False if it was not here.
   bool Remove(JobId id);
@@ -71,45 +71,41 @@ class PendingQueues {
   JobPtr Find(JobId id) const;
 
   /// Up to `per_queue` heads of every queue with active workloads, queues in name order, at most
-  /// `total`. A usage-based queue shows one: admitting it changes the order of the others.
+  /// `total` heads. A usage-based queue gives one, because its admission changes the order of the
+  /// others.
   std::vector<QueueHeads> Heads(std::size_t per_queue, std::size_t total) const;
   /// Takes the head of a queue out to be decided: it is inflight until Requeue or Remove. Null if
   /// the queue has no active workload or has one inflight.
   JobPtr Pop(const std::string& cluster_queue);
-  /// Puts back what Pop took, or a workload that is in no queue; `job` is its newest record. False
-  /// if it is active or inadmissible already. `last` may be null.
+  /// Puts back a workload that Pop took, or one that is in no queue; `job` is its newest record.
+  /// False if it is active or parked already. `last` may be null.
   bool Requeue(JobPtr job, RequeueReason reason, LastAssignmentPtr last, WallTime now);
-  /// Takes over a whole plan: admitted workloads leave, the others are requeued for the reasons
-  /// that it gives and block their queue where it says so.
+  /// Applies a plan: admitted workloads leave; the others are requeued for the reasons in the plan,
+  /// and block their queue if the plan says so.
   void Settle(const Plan& plan, WallTime now);
-  /// Calls `visit` for the workload and all that no rule can tell apart from it, in order: what is
-  /// said of one of them is true of all.
+  /// Calls `visit` for the workload and all of its class, in order: a verdict about one is true of
+  /// all.
   void ForEachInClass(JobId id, const std::function<void(const JobPtr&)>& visit) const;
 
-  /// Something that may help changed in these queues: what is inadmissible in them and its back-off
-  /// over becomes active again, and blocked queues try their heads again. Returns how many moved.
+  /// Something that may help changed in these queues: parked workloads whose back-off is over
+  /// become active again, and blocked queues try their heads again. Returns how many became active.
   std::size_t Flush(const std::vector<std::string>& cluster_queues, WallTime now);
   std::size_t FlushAll(WallTime now);
-  /// The same for all queues of the cohort trees that these queues are in (rule A16).
-  /// Trees with a cycle are left alone.
+  /// Flush of all queues of the cohort trees that these queues are in (rule A16). Trees with a
+  /// cycle of cohorts are left alone.
   std::size_t FlushTrees(const std::vector<std::string>& cluster_queues, WallTime now);
-  /// Quota of this queue came free: flavor scans that began before it may start over.
+  /// Quota of this queue came free: flavor searches that began before may start over (rule A20).
   void NoteRelease(const std::string& cluster_queue);
-  /// Sets the usage that orders a LocalQueue's workloads in usage-based queues (rule A42).
+  /// Sets the usage by which usage-based queues order the workloads of this LocalQueue (rule A42).
   void SetUsage(const std::string& ns, const std::string& local_queue, double usage);
 
   QueueCounts Counts(const std::string& cluster_queue) const;
   std::size_t size() const;
-  /// True if Heads() would give anything: O(1).
+  /// True if Heads() would return any. O(1).
   bool HasActive() const;
-  /// True if the workload is in the queue and may be tried; false for those that are inadmissible
-  /// or inflight.
+  /// True if the workload is in a queue and may be tried; false if it is parked or inflight.
   bool IsActive(JobId id) const;
-  /// The workload that the queue would put before all others because it waits for its victims; 0 if
-  /// none.
-  JobId Sticky(const std::string& cluster_queue) const;
-  /// All workloads of a queue in order, whatever their standing (for listing and explain); at most
-  /// `limit`.
+  /// All workloads of a queue in order, active or not, for listing and explain; at most `limit`.
   std::vector<JobPtr> Ordered(const std::string& cluster_queue, std::size_t limit) const;
 
  private:
@@ -117,7 +113,7 @@ class PendingQueues {
   std::unique_ptr<Impl> impl_;
 };
 
-/// True if `a` is tried before `b` in one ClusterQueue, neither being a preemptor.
+/// True if `a` is tried before `b` in one ClusterQueue, if neither is the sticky preemptor.
 bool Before(const JobRecord& a, const JobRecord& b, const AdmissionSettings& settings);
 
 }  // namespace muster::core

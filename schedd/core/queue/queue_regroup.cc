@@ -1,5 +1,10 @@
-// PendingQueues: workloads whose class is another one because placements are. Only what a changed
-// placement may govern is looked at.
+// PendingQueues: workloads whose class changes because placements change.
+//
+// The placement that governs a workload is part of its scheduling key (rule A14), so a new, removed
+// or edited placement can move workloads to another class. Computing all keys anew would cost all
+// that waits. PlacementScope names the workloads that a changed placement may govern: by namespace
+// or job name in its selectors, or by the placement's name in an annotation of a job, LocalQueue,
+// ClusterQueue or namespace. Only their keys are computed anew.
 #include <set>
 
 #include "schedd/core/queue/pending_queues_impl.h"
@@ -7,10 +12,10 @@
 namespace muster::core {
 namespace {
 
-// Whose governing placement may be another one now.
-class Reach {
+// The workloads whose governing placement may differ between two configurations.
+class PlacementScope {
  public:
-  Reach(const ConfigView& before, const ConfigView& after)
+  PlacementScope(const ConfigView& before, const ConfigView& after)
       : before_(before), after_(after), by_labels_(!after.placements->Selecting("").empty()) {
     if (before.placements == after.placements) return;
     const auto& old = before.placements->all();
@@ -32,7 +37,9 @@ class Reach {
     }
   }
 
-  // All workloads of this namespace, LocalQueue and ClusterQueue.
+  // True if all workloads of this namespace, LocalQueue and ClusterQueue are in the scope. The
+  // placement of the LocalQueue's annotation comes before that of the ClusterQueue and of the
+  // namespace.
   bool Covers(const std::string& ns, const std::string& local, const std::string& queue) const {
     if (everywhere_ || namespaces_.contains(ns)) return true;
     const auto named = [&](const ConfigView& config) -> const std::string& {
@@ -52,11 +59,12 @@ class Reach {
     return then != now || (!now.empty() && names_.contains(now));
   }
 
-  // Null: no single ones of this namespace.
+  // Names of single jobs of this namespace that are in the scope; null: none.
   const std::set<std::string>* JobsOf(const std::string& ns) const {
     const auto found = jobs_.find(ns);
     return found == jobs_.end() ? nullptr : &found->second;
   }
+  // True if the job's own annotation names a placement that came or went.
   bool Names(const JobRecord& job) const {
     return job.placement != nullptr && names_.contains(job.placement->placement);
   }
@@ -69,6 +77,8 @@ class Reach {
     return space == config.namespaces.end() ? kNone : space->second.labels;
   }
 
+  // Adds the workloads that a placement selects: in a namespace by job name or all, or whole
+  // namespaces.
   void Add(const Placement& placement) {
     for (const ResourceSelector& selector : placement.selectors) {
       if (!placement.ns.empty()) {
@@ -98,9 +108,10 @@ class Reach {
 
 }  // namespace
 
-// Whoever has to move becomes active: what is known of its equals is not known of it.
+// A workload that moves becomes active: a verdict about its former equals says nothing about it
+// now.
 void PendingQueues::Impl::Regroup(const ConfigView& before) {
-  const Reach reach(before, *config);
+  const PlacementScope reach(before, *config);
   for (auto& [name, queue] : queues) {
     std::vector<JobPtr> moved;
     const auto look = [&](const QueueClass& of) {

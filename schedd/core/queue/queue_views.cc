@@ -1,13 +1,16 @@
-// PendingQueues: what it shows, and flushes.
+// PendingQueues: heads, lists, counts, flushes and usages (rules A12, A16, A42).
+//
+// Heads shows every ready queue, and blocked queues as well where another head of their tree is
+// tried: what a blocked head waits for is kept from the others for the length of the cycle (rule
+// A24), and with fair sharing it takes part in its tree's tournament even if it does not fit (rule
+// A22). A blocked head that fits nowhere (kNoFit) keeps nothing, so without fair sharing it is not
+// shown.
 #include <algorithm>
 
 #include "schedd/core/queue/pending_queues_impl.h"
 
 namespace muster::core {
 
-// Blocked heads as well where another head of their tree is tried: what they wait for is kept from
-// others for the length of a cycle (rule A24), and with fair sharing a head takes part
-// in its tree's tournament even if it does not fit.
 std::vector<const PendingQueue*> PendingQueues::Impl::InCycle() const {
   std::vector<const PendingQueue*> shown;
   std::set<NodeIndex> roots;
@@ -34,6 +37,8 @@ std::vector<const PendingQueue*> PendingQueues::Impl::InCycle() const {
   return shown;
 }
 
+// A queue is shown with at least its head or not at all; when `total` is used up the rest is left
+// out.
 std::vector<QueueHeads> PendingQueues::Heads(std::size_t per_queue, std::size_t total) const {
   std::vector<QueueHeads> heads;
   for (const PendingQueue* queue : impl_->InCycle()) {
@@ -46,6 +51,7 @@ std::vector<QueueHeads> PendingQueues::Heads(std::size_t per_queue, std::size_t 
     entry.generation = impl_->GenerationOf(queue->name);
     entry.jobs.reserve(take);
     entry.jobs.push_back(queue->Head(impl_->StickyOf(*queue))->job);
+    // The first head may be the sticky preemptor, which the merge meets again in its own place.
     SeatMerge merge(queue->active());
     while (entry.jobs.size() < take) {
       const JobPtr& job = merge.Next()->job;
@@ -67,6 +73,7 @@ std::vector<QueueHeads> PendingQueues::Heads(std::size_t per_queue, std::size_t 
   return heads;
 }
 
+// A workload in a pen stands for itself alone.
 void PendingQueues::ForEachInClass(JobId id,
                                    const std::function<void(const JobPtr&)>& visit) const {
   const auto* place = impl_->PlaceOf(id);
@@ -111,6 +118,7 @@ void PendingQueues::NoteRelease(const std::string& cluster_queue) {
   ++impl_->generations[cluster_queue];
 }
 
+// All usage-based queues are sorted anew: a LocalQueue's usage may order several of them.
 void PendingQueues::SetUsage(const std::string& ns, const std::string& local_queue, double usage) {
   double& known = impl_->usage[{ns, local_queue}];
   if (known == usage) return;
@@ -125,6 +133,7 @@ void PendingQueues::SetUsage(const std::string& ns, const std::string& local_que
   }
 }
 
+// An inflight workload counts as inadmissible until it is requeued.
 QueueCounts PendingQueues::Counts(const std::string& cluster_queue) const {
   const auto found = impl_->queues.find(cluster_queue);
   if (found == impl_->queues.end()) return {};
@@ -138,19 +147,13 @@ bool PendingQueues::HasActive() const { return !impl_->ready.empty(); }
 
 bool PendingQueues::IsActive(JobId id) const {
   const auto* place = impl_->PlaceOf(id);
-  return place != nullptr && place->standing() == Standing::kActive;
-}
-
-JobId PendingQueues::Sticky(const std::string& cluster_queue) const {
-  const auto found = impl_->queues.find(cluster_queue);
-  return found == impl_->queues.end() || found->second.rules.strict ? JobId{}
-                                                                    : found->second.preemptor;
+  return place != nullptr && place->standing() == PendingState::kActive;
 }
 
 namespace {
 
-// Every workload of a usage-based queue: pens hold those of several LocalQueues, so merging the
-// classes would not do.
+// All workloads of a usage-based queue in order. Merging the classes would not do, because a pen
+// has workloads of several LocalQueues.
 std::vector<Seat> SortedByUsage(const ClassesByHead& all,
                                 const std::function<double(const JobRecord&)>& usage_of) {
   std::vector<Seat> seats;
@@ -166,12 +169,14 @@ std::vector<Seat> SortedByUsage(const ClassesByHead& all,
 
 }  // namespace
 
+// The sticky preemptor is put before the first workload whose LocalQueue has at least its usage.
 std::vector<JobPtr> PendingQueues::Ordered(const std::string& cluster_queue,
                                            std::size_t limit) const {
   std::vector<JobPtr> ordered;
   const auto found = impl_->queues.find(cluster_queue);
   if (found == impl_->queues.end()) return ordered;
   PendingQueue& queue = found->second;
+  // Classes and pens of all states, in one order.
   ClassesByHead all = queue.active();
   const std::vector<QueueClass*> others = queue.Others();
   all.insert(others.begin(), others.end());

@@ -1,3 +1,6 @@
+// SecondPassQueue (rule A17): waits by number of tries. TakeDue keeps the number, so that the next
+// Offer of the same workload waits longer; Erase resets it. Few workloads need a second pass at a
+// time, so a walk over all of them is cheap.
 #include "schedd/core/queue/second_pass.h"
 
 #include <algorithm>
@@ -18,6 +21,7 @@ std::int64_t SecondPassDelayUs(std::int32_t iteration) {
   return std::min(delay, kMostDelayS) * kMicrosPerSecond;
 }
 
+// A workload that is queued already keeps its time.
 bool SecondPassQueue::Offer(JobPtr job, WallTime now) {
   const JobId id = job->id;
   if (!NeedsSecondPass(*job)) {

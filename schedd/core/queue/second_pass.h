@@ -1,6 +1,6 @@
-// SecondPassQueue: workloads that hold quota and wait for what is still open of their placement:
-// delayed topology, or a failed node to replace (rule A17). A plain data
-// structure; not thread-safe.
+// SecondPassQueue: workloads that hold quota and wait for an open part of their placement: a
+// delayed topology request, or a failed node to replace (rule A17). A plain data structure; not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,32 @@
 
 namespace muster::core {
 
-/// How long try number `iteration` (from 1) waits: 1 s, doubled each time, at most 30 s.
+/// The wait before try number `iteration` (from 1), in microseconds: 1 s, doubled each time, at
+/// most 30 s.
 std::int64_t SecondPassDelayUs(std::int32_t iteration);
 
 class SecondPassQueue {
  public:
   /// Queues a workload that needs a second pass, due at `now` plus the delay of its next try. False
-  /// if it is here already, or needs none (any more): then it is forgotten.
+  /// if it is queued already, or if it needs none (any more) and is forgotten.
   bool Offer(JobPtr job, WallTime now);
-  /// A newer record of one that is here; it leaves if it needs no second pass any more.
+  /// Replaces the record of a queued workload; forgets it if it needs no second pass any more.
   void Update(const JobPtr& job);
-  /// Takes out those that are due, in job-id order. One that is offered again after it failed waits
-  /// longer.
+  /// Takes out all that are due, in job-id order. A workload that is offered again after a failed
+  /// try waits longer.
   std::vector<JobPtr> TakeDue(WallTime now);
   /// When the next one is due; unset if none waits.
   WallTime NextDue() const;
-  /// Forgets it and its tries: it succeeded, or lost its quota.
+  /// Forgets the workload and the number of its tries: it succeeded, or lost its quota.
   void Erase(JobId id);
   std::size_t size() const { return waiting_.size(); }
 
  private:
-  struct Waiting {
+  struct WaitingHolder {
     JobPtr job;
     WallTime due;
   };
-  std::map<JobId, Waiting> waiting_;
+  std::map<JobId, WaitingHolder> waiting_;
   std::map<JobId, std::int32_t> tries_;
 };
 

@@ -1,3 +1,9 @@
+// The key of a workload class (rule A14).
+//
+// Whatever an admission rule looks at must be in the key: two workloads with equal keys are parked
+// and woken together, and share one compiled flavor search. Each optional part begins with a letter
+// of its own, so that no two different contents give the same text. Parts that are absent cost
+// nothing.
 #include "schedd/core/queue/workload_class.h"
 
 #include "schedd/core/member/placement_ask.h"
@@ -6,8 +12,9 @@
 namespace muster::core {
 namespace {
 
-// Which members may run it, beyond its pods. A name in an annotation of its queue or namespace that
-// leads nowhere is a gate (JobGate), which classes tell apart.
+// What decides between member clusters beyond the pods. A placement name in an annotation of the
+// queue or namespace that does not exist is a gate (JobGate); classes differ by LocalQueue and
+// namespace anyway.
 void AppendPlacementKey(const ConfigView& config, const JobRecord& job, std::string* key) {
   if (job.shape != ShapeKind::kJob) {
     key->push_back('k');

@@ -1,6 +1,5 @@
 // Workload classes: a key that is equal for workloads which no admission rule can tell apart inside
-// one ClusterQueue (rule A14, here the exact content instead of a hash).
-// Pure.
+// one ClusterQueue (rule A14). The key has the exact content, where Kueue has a hash. Pure.
 #pragma once
 
 #include <string>
@@ -10,11 +9,11 @@
 
 namespace muster::core {
 
-/// Appends what Kueue's scheduling hash covers: effective priority, flavors allowed, pods given
-/// back and pod sets; the slice that it replaces; and what decides between member clusters: the
-/// placement that governs the job, what it says itself, its kind. Equal text in one ClusterQueue:
-/// when one does not fit, none that has waited no longer does. It changes with the placements of
-/// `config` (PendingQueues::Configure).
+/// Appends what Kueue's scheduling hash covers (effective priority, allowed flavors, reclaimable
+/// pods, pod sets), the slice that the job replaces, and what decides between member clusters: the
+/// placement that governs the job, its own placement annotations, its kind. If one of two workloads
+/// with equal keys in one ClusterQueue does not fit, the other does not either. The key depends on
+/// the placements of `config` (PendingQueues::Configure).
 void AppendSchedulingKey(const ConfigView& config, const JobRecord& job,
                          const AdmissionSettings& settings, std::string* key);
 

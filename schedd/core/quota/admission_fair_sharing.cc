@@ -1,3 +1,14 @@
+// FairLedger: admission fair sharing (KEP-4136, rule A42).
+//
+// The history of a LocalQueue is an exponentially weighted average of its use. A sample after
+// `elapsed` seconds has weight a = 1 - 0.5^(elapsed / halfLife): history = history x (1 - a) + use
+// x a, per resource. After one half-life with no use, half of the history is left; a half-life of 0
+// turns the history off.
+//
+// Between two samples many workloads of one LocalQueue could start before its usage rises. So each
+// reservation adds a penalty at once: requests x a(sampling interval), the weight that the next
+// sample would give them. Admission folds the penalty into the history; if the workload ends
+// before, the penalty is dropped.
 #include "schedd/core/quota/admission_fair_sharing.h"
 
 #include <cmath>
@@ -10,6 +21,7 @@ namespace {
 
 constexpr std::int64_t kThousand = 1000;
 
+// Milli resources (cpu) are in thousandths already.
 std::int64_t ToThousandths(const std::string& resource, std::int64_t amount) {
   return IsMilliResource(resource) ? amount : SaturatingMul(amount, kThousand);
 }
@@ -19,6 +31,7 @@ std::int64_t Part(std::int64_t amount, double share) {
   return std::llround(static_cast<double>(amount) * share);
 }
 
+// The configured weight of a resource; 1 if none is configured.
 double WeightOf(const AdmissionFairSharing& settings, const std::string& resource) {
   for (const auto& [name, weight] : settings.resource_weights) {
     if (name == resource) return weight;
@@ -35,7 +48,7 @@ bool AdmitsByUsage(const ConfigView& config, const AdmissionSettings& settings,
   return queue != config.cluster_queues.end() && queue->second.usage_based;
 }
 
-// How much of the history has been replaced after some time.
+// 1 - 0.5^(elapsed / halfLife). 0 for a half-life of 0, so that penalties are 0 as well.
 double FairLedger::Rate(double elapsed_s) const {
   if (settings_.half_life_s <= 0) return 0;
   return 1 - std::pow(0.5, elapsed_s / static_cast<double>(settings_.half_life_s));
@@ -67,6 +80,7 @@ void FairLedger::Restore(const LocalQueueKey& queue, const History& history) {
   entry.updated = history.updated;
 }
 
+// The clock of the caller may stand still or run back; then only the time is noted.
 void FairLedger::Sample(const LocalQueueKey& queue, const ResourceList& in_use, WallTime now) {
   Entry& entry = entries_[queue];
   const bool first = !entry.updated.set();
@@ -110,11 +124,6 @@ void FairLedger::FoldPenalty(const LocalQueueKey& queue, JobId job) {
 void FairLedger::DropPenalty(const LocalQueueKey& queue, JobId job) {
   const auto found = entries_.find(queue);
   if (found != entries_.end()) found->second.penalties.erase(job);
-}
-
-bool FairLedger::HasPenalty(const LocalQueueKey& queue) const {
-  const auto found = entries_.find(queue);
-  return found != entries_.end() && !found->second.penalties.empty();
 }
 
 double FairLedger::UsageOf(const LocalQueueKey& queue, double weight) const {

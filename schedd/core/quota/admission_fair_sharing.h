@@ -1,7 +1,8 @@
-// FairLedger: what each LocalQueue has used lately, decayed, and the penalties of workloads that
+// FairLedger: the decayed usage of each LocalQueue, and the entry penalties of workloads that have
 // just got their quota (KEP-4136, rule A42). A plain data structure; not thread-safe.
 //
-// Amounts are kept in thousandths of a base unit (cpu: of a core, which it is in anyhow).
+// Amounts are kept in thousandths of a base unit (for cpu: thousandths of a core, its usual unit),
+// so that repeated decay does not round small amounts away.
 #pragma once
 
 #include <cstdint>
@@ -24,36 +25,39 @@ class FairLedger {
  public:
   explicit FairLedger(AdmissionFairSharing settings) : settings_(std::move(settings)) {}
 
-  /// Takes over a stored history. `consumed` in model units (cpu in thousandths, others in base
-  /// units).
+  /// Sets the history of a queue from a stored status. `consumed` is in model units (cpu in
+  /// thousandths, all else in base units).
   void Restore(const LocalQueueKey& queue, const ResourceList& consumed, WallTime at);
-  /// All of a queue's history, to be stored and taken over again without loss; penalties are not
-  /// part of it. Nothing, at an unset time, for a queue without history.
+  /// The whole history of a queue in a form that can be stored and restored without loss. Penalties
+  /// are not part of it: they follow from the reservations.
   struct History {
     ResourceList thousandths;
     WallTime updated;
   };
+  /// Empty, with an unset time, for a queue without history.
   History HistoryOf(const LocalQueueKey& queue) const;
   void Restore(const LocalQueueKey& queue, const History& history);
-  /// Ages the history to `now` and mixes in what the queue's admitted workloads use: every sampling
-  /// interval, and when one is admitted. The very first sample only starts the clock.
+  /// Ages the history to `now` and mixes in what the queue's admitted workloads use. To be called
+  /// every sampling interval and whenever a workload is admitted. The first sample of a queue only
+  /// starts its clock.
   void Sample(const LocalQueueKey& queue, const ResourceList& in_use, WallTime now);
 
-  /// A workload got its quota: its requests count at once, for the share that one sampling interval
-  /// would give them. Once per reservation, not for second passes; no-op if it is here.
+  /// A workload got its quota: its requests count at once, by the share that one sampling interval
+  /// would give them. To be called once per reservation, not for second passes; no-op if the job
+  /// already has a penalty.
   void PushPenalty(const LocalQueueKey& queue, JobId job, const ResourceList& requests);
-  /// It is admitted: the penalty becomes history. No-op without penalty.
+  /// The workload is admitted: its penalty becomes history. No-op without penalty.
   void FoldPenalty(const LocalQueueKey& queue, JobId job);
-  /// It ended, failed, left the queue or was deactivated before. No-op without penalty.
+  /// The workload ended, failed, left the queue or was deactivated before it was admitted. No-op
+  /// without penalty.
   void DropPenalty(const LocalQueueKey& queue, JobId job);
-  bool HasPenalty(const LocalQueueKey& queue) const;
 
   /// Sum over resources of weight x (consumed + penalties), divided by the LocalQueue's weight;
   /// infinity for weights of 0 and below. 0 for a queue without history.
   double UsageOf(const LocalQueueKey& queue, double weight) const;
-  /// Of every LocalQueue whose ClusterQueue admits by usage.
+  /// UsageOf for every LocalQueue whose ClusterQueue admits by usage.
   LocalQueueUsages Usages(const ConfigView& config, const AdmissionSettings& settings) const;
-  /// What a status shows: model units, rounded down.
+  /// The history as a LocalQueue's status shows it: in model units, rounded down.
   ResourceList ConsumedBy(const LocalQueueKey& queue) const;
   void Forget(const LocalQueueKey& queue) { entries_.erase(queue); }
 
@@ -64,6 +68,7 @@ class FairLedger {
     std::map<JobId, Thousandths> penalties;
     WallTime updated;
   };
+  /// The weight that a sample over `elapsed_s` seconds gets against the history, 0 to 1.
   double Rate(double elapsed_s) const;
 
   AdmissionFairSharing settings_;

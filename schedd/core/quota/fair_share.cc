@@ -1,3 +1,10 @@
+// The dominant resource share of a node (KEP-1714, rule A39).
+//
+// Per resource r, over all flavors: borrowed(r) is the sum of what the node uses beyond its subtree
+// quota, lendable(r) the sum of what its parent could have at most. The share is the largest 1000 x
+// borrowed(r) / lendable(r), divided by the node's weight. The tree lists the pairs of a node
+// sorted by resource, so one pass over them sums up resource after resource; among equal ratios the
+// first resource by name wins.
 #include "schedd/core/quota/fair_share.h"
 
 #include <algorithm>
@@ -18,14 +25,14 @@ std::int64_t AmountIn(std::span<const Charge> charges, FlavorResourceIndex pair)
   return 0;
 }
 
-// What the node would use beyond its quota of `pair` with `more` added.
+// What the node would use beyond its subtree quota of `pair` with `more` added; negative below it.
 std::int64_t Beyond(const Usage& usage, NodeIndex node, FlavorResourceIndex pair,
                     std::span<const Charge> more) {
   const std::int64_t used = SaturatingAdd(AmountIn(more, pair), usage.At(node, pair));
   return SaturatingSub(used, usage.tree().node(node).subtree[Pos(pair)]);
 }
 
-// The larger of two ratios; the first by name of equals.
+// Takes the ratio of one resource into `share` if it is larger than the largest so far.
 void Offer(ResourceIndex resource, std::int64_t borrowed, std::int64_t lendable, Share* share) {
   if (borrowed <= 0 || lendable <= 0) return;
   const double ratio = static_cast<double>(borrowed) * 1000.0 / static_cast<double>(lendable);
@@ -66,6 +73,7 @@ Share ShareWith(const Usage& usage, NodeIndex node, std::span<const Charge> more
       share.borrowing = true;
       borrowed = SaturatingAdd(borrowed, beyond);
     }
+    // The sum over the flavors of a resource is complete at its last pair.
     const ResourceIndex resource = tree.ResourceOf(at.pairs[i]);
     if (i + 1 < at.pairs.size() && tree.ResourceOf(at.pairs[i + 1]) == resource) continue;
     Offer(resource, borrowed, lendable[Pos(resource)], &share);

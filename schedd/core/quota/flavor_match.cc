@@ -1,3 +1,10 @@
+// Whether a ResourceFlavor can host pods (rule A28): first the taints of the flavor, then its
+// labels.
+//
+// A flavor describes only some labels of its nodes. So a selector or an affinity expression on a
+// key that the flavor does not have says nothing about the flavor, and is ignored; if all
+// expressions of a term are ignored, the term matches. The flavor's own tolerations are added to
+// all pods that it hosts, so they count beside the pods' tolerations.
 #include "schedd/core/quota/flavor_match.h"
 
 #include <algorithm>
@@ -10,6 +17,7 @@ bool AnyTolerates(const std::vector<Toleration>& tolerations, const Taint& taint
                      [&](const Toleration& toleration) { return Tolerates(toleration, taint); });
 }
 
+// Keys that are no labels of the flavor are ignored.
 bool SelectorMatches(const LabelMap& selector, const LabelMap& labels) {
   return std::all_of(selector.begin(), selector.end(), [&](const auto& wanted) {
     const auto found = labels.find(wanted.first);
@@ -17,6 +25,8 @@ bool SelectorMatches(const LabelMap& selector, const LabelMap& labels) {
   });
 }
 
+// Terms are alternatives, the expressions of one term are all needed. Field expressions
+// (matchFields) do not concern flavors.
 bool AffinityMatches(const std::vector<NodeSelectorTerm>& terms, const LabelMap& labels) {
   if (terms.empty()) return true;
   const auto known = [&](const Requirement& requirement) {
@@ -25,8 +35,8 @@ bool AffinityMatches(const std::vector<NodeSelectorTerm>& terms, const LabelMap&
   return std::any_of(terms.begin(), terms.end(), [&](const NodeSelectorTerm& term) {
     return std::all_of(term.match_expressions.begin(), term.match_expressions.end(),
                        [&](const Requirement& requirement) {
-                         return !known(requirement) || Matches(requirement, labels);
-                       });
+      return !known(requirement) || Matches(requirement, labels);
+    });
   });
 }
 

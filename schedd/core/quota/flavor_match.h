@@ -1,4 +1,4 @@
-// Whether a ResourceFlavor can host the pods of a pod set at all, quota aside (rule A28).
+// Whether a ResourceFlavor can host the pods of a pod set at all, apart from quota (rule A28).
 // Pure.
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace muster::core {
 
-/// "" if the flavor can host pods with these constraints (null: none), else why not, in Kueue's
-/// words. Of selector and affinity only the keys that are labels of this flavor take part; a term
-/// left empty makes the affinity match all.
+/// "" if the flavor can host pods with these constraints (null: none), else the reason in Kueue's
+/// words. Of nodeSelector and affinity only the keys that are labels of this flavor take part; a
+/// term without such a key matches.
 std::string FlavorMismatch(const ResourceFlavor& flavor, const SchedulingConstraints* constraints);
 
-/// True if a taint with this effect keeps new pods away.
+/// True if a taint with this effect (NoSchedule or NoExecute) keeps new pods away.
 bool Repels(const Taint& taint);
 
 /// "{key value NoSchedule <nil>}", as Kueue prints a taint.

@@ -1,3 +1,12 @@
+// Holders: the workloads that hold quota, sorted so that a search for victims can stop early.
+//
+// Each ClusterQueue has one ordered set. Its order (TakenBefore) puts the evicted holders first and
+// then the lowest priorities, so a search reads the set from its beginning and stops at the first
+// priority that the preemption policy protects.
+//
+// A cycle admits and evicts on a layer over the snapshot's holders (Over): a changed queue is
+// copied once, all others are read from the base. `by_id_` of a layer has only what differs from
+// the base.
 #include "schedd/core/quota/holders.h"
 
 #include <algorithm>
@@ -29,6 +38,7 @@ Charges ChargesOf(const QuotaTree& tree, const Admission& admission) {
   return charges;
 }
 
+// The charge is what quota counts (ChargedAdmission), which may be less than the admission.
 HolderPtr MakeHolder(const QuotaTree& tree, const AdmissionSettings& settings, JobPtr job) {
   auto holder = std::make_shared<Holder>();
   holder->uid = job->uid;
@@ -38,7 +48,7 @@ HolderPtr MakeHolder(const QuotaTree& tree, const AdmissionSettings& settings, J
   holder->priority = EffectivePriority(*job, settings);
   holder->queue_time = QueueTime(*job, settings);
   const Condition* reserved = FindCondition(*job, "QuotaReserved");
-  // Without the condition it was reserved a moment ago.
+  // Without the condition the reservation is of this cycle, and its time is the admission's.
   holder->reserved_at =
       reserved != nullptr && reserved->status ? reserved->last_transition : job->admit_time;
   holder->evicted = IsTrue(*job, "Evicted");
@@ -78,6 +88,7 @@ void Holders::Put(HolderPtr holder) {
   Own(holder->queue)->insert(std::move(holder));
 }
 
+// In a layer a null entry hides the base's holder.
 void Holders::Erase(JobId id) {
   const HolderPtr* found = Find(id);
   if (found == nullptr) return;

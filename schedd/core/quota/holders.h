@@ -1,5 +1,5 @@
-// Holders: the workloads that hold quota, by ClusterQueue. What a search for victims, fair sharing
-// and explain look at. A plain data structure; not thread-safe to mutate.
+// Holders: the workloads that hold quota, by ClusterQueue. The search for victims, fair sharing and
+// explain read them. A plain data structure; not thread-safe to mutate.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,18 @@ struct Charge {
   std::int64_t amount = 0;
   bool operator==(const Charge&) const = default;
 };
-using Charges = std::vector<Charge>;  // sorted by pair, each pair once
+/// Sorted by pair, each pair once.
+using Charges = std::vector<Charge>;
 
 /// Adds to the amount of a pair, saturating; no-op for pair -1.
 void AddCharge(FlavorResourceIndex pair, std::int64_t amount, Charges* charges);
-/// What an admission charges, by pair of `tree`; pairs that no quota knows are left out.
+/// What an admission takes of each pair of `tree`; pairs that no quota has are left out.
 Charges ChargesOf(const QuotaTree& tree, const Admission& admission);
 
-/// One workload with a reservation. Immutable; shared between the holder sets of several cycles.
+/// One workload with a reservation. Immutable; the holder sets of several cycles share it.
 struct Holder {
   JobPtr job;
-  Uid uid;  // the job's; here so that ordering holders looks at nothing else
+  Uid uid;  // the job's; copied so that comparing holders does not load the job
   JobId id;
   NodeIndex queue = -1;
   Charges charges;
@@ -41,19 +42,21 @@ struct Holder {
 };
 using HolderPtr = std::shared_ptr<const Holder>;
 
-/// The holder that a job with an admission is. `job.admission` must be set.
+/// The holder of a job with an admission: `job.admission` must be set.
 HolderPtr MakeHolder(const QuotaTree& tree, const AdmissionSettings& settings, JobPtr job);
 
-/// Which of two holders a search for victims looks at first (rule A36, what
-/// of it does not depend on who preempts): already evicted, lower priority, reserved later, uid.
-/// Job ids make it total.
+/// True if a search for victims looks at `a` before `b`: already evicted, lower priority, later
+/// reservation, uid (rule A36, without the parts that depend on the preemptor). Job ids make the
+/// order total.
 bool TakenBefore(const Holder& a, const Holder& b);
 
+/// The order TakenBefore for a set. With a FirstNotEvicted as key, lower_bound finds the first
+/// holder that is not evicted.
 struct HolderOrder {
   using is_transparent = void;
-  struct Standing {};  // sorts before all that are not yet evicted
+  struct FirstNotEvicted {};
   bool operator()(const HolderPtr& a, const HolderPtr& b) const { return TakenBefore(*a, *b); }
-  bool operator()(const HolderPtr& a, Standing) const { return a->evicted; }
+  bool operator()(const HolderPtr& a, FirstNotEvicted) const { return a->evicted; }
 };
 using HolderSet = std::set<HolderPtr, HolderOrder>;
 
@@ -61,28 +64,33 @@ class Holders {
  public:
   Holders() = default;
   explicit Holders(QuotaTreePtr tree);
-  /// What `base` holds, to be changed without changing it: only the queues that are touched are
-  /// copied. `base` must outlive it and stay as it is meanwhile.
+  /// A layer over `base`: it shows what `base` holds and can be changed without changing `base`.
+  /// Only the queues that are touched are copied. `base` must outlive the layer and must not change
+  /// meanwhile.
   static Holders Over(const Holders& base);
 
-  /// Adds or replaces (by job id). Holders of queues that the tree does not know are dropped.
+  /// Adds or replaces a holder (by job id). Holders of queues that the tree does not know are
+  /// dropped.
   void Put(HolderPtr holder);
   /// No-op if absent.
   void Erase(JobId id);
-  /// Null if absent; good until the next change.
+  /// Null if absent; valid until the next change.
   const HolderPtr* Find(JobId id) const;
-  /// The reference is good as long as this object, and until this queue's first change in a layer.
+  /// The holders of one ClusterQueue. The reference is valid as long as this object and, in a
+  /// layer, until the first change of this queue.
   const HolderSet& Of(NodeIndex queue) const;
   std::size_t size() const { return size_; }
 
  private:
+  /// The set of a queue, to be changed; a layer copies it from its base first.
   HolderSet* Own(NodeIndex queue);
 
   const Holders* base_ = nullptr;  // null: not a layer
   std::size_t size_ = 0;
-  std::vector<HolderSet> by_queue_;             // ClusterQueues only; empty in a layer
-  std::map<NodeIndex, HolderSet> touched_;      // of a layer: the queues that differ from its base
-  std::unordered_map<JobId, HolderPtr> by_id_;  // of a layer: null for the base's that it lost
+  std::vector<HolderSet> by_queue_;         // by node index; empty in a layer
+  std::map<NodeIndex, HolderSet> touched_;  // only in a layer: the queues that were changed
+  // In a layer only its own changes: null for a holder of the base that was erased.
+  std::unordered_map<JobId, HolderPtr> by_id_;
 };
 
 }  // namespace muster::core

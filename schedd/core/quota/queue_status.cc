@@ -1,10 +1,14 @@
+// The conditions and usage that a ClusterQueue's status shows (rule A61), in Kueue's words.
+//
+// The checks run in Kueue's order: Stopped, missing flavors, admission checks (missing, inactive,
+// several MultiKueue checks, MultiKueue per flavor, MultiKueue with ProvisioningRequest), missing
+// topologies, cohort cycle. The condition has the reason of the first problem and the sentences of
+// all of them.
 #include "schedd/core/quota/queue_status.h"
 
 #include <algorithm>
-#include <map>
 
 #include "schedd/base/quantity.h"
-#include "schedd/model/requests.h"
 
 namespace muster::core {
 namespace {
@@ -12,14 +16,14 @@ namespace {
 constexpr std::string_view kMultiKueue = "kueue.x-k8s.io/multikueue";
 constexpr std::string_view kProvisioning = "kueue.x-k8s.io/provisioning-request";
 
-// The first reason that applies is shown; every message is.
+// Collects sentences; the first reason is the one that is shown.
 class Problems {
  public:
   void Add(const char* reason, std::string message) {
     if (messages_.empty()) reason_ = reason;
     messages_ += (messages_.empty() ? "" : ", ") + std::move(message);
   }
-  // Nothing to say if the list of names is empty.
+  // Adds a sentence with the names, separated by commas; nothing if the list is empty.
   void Add(const char* reason, const char* sentence, const std::vector<std::string>& names) {
     if (names.empty()) return;
     std::string list;
@@ -35,6 +39,7 @@ class Problems {
   std::string reason_, messages_;
 };
 
+// Calls `visit` with the name of each flavor of the spec, in order.
 template <class Visit>
 void ForEachFlavor(const ClusterQueue& queue, Visit visit) {
   for (const auto& group : queue.resource_groups) {
@@ -42,6 +47,7 @@ void ForEachFlavor(const ClusterQueue& queue, Visit visit) {
   }
 }
 
+// The flavors of the queue's spec that no ResourceFlavor object defines, each once, in spec order.
 std::vector<std::string> MissingFlavors(const ConfigView& config, const ClusterQueue& queue) {
   std::vector<std::string> missing;
   ForEachFlavor(queue, [&](const std::string& name) {
@@ -53,6 +59,8 @@ std::vector<std::string> MissingFlavors(const ConfigView& config, const ClusterQ
   return missing;
 }
 
+// Kueue's limits on MultiKueue: at most one such check per queue, for all flavors, and not beside a
+// ProvisioningRequest check.
 void CheckAdmissionChecks(const ConfigView& config, const ClusterQueue& queue, Problems* problems) {
   std::vector<std::string> missing, inactive, multi_kueue, per_flavor, provisioning;
   for (const auto& rule : queue.admission_checks) {
@@ -88,6 +96,7 @@ void CheckAdmissionChecks(const ConfigView& config, const ClusterQueue& queue, P
       "Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, found: ", both);
 }
 
+// Every flavor that names a Topology needs it, if topology aware scheduling is on.
 void CheckTopologies(const ConfigView& config, const ClusterQueue& queue, Problems* problems) {
   ForEachFlavor(queue, [&](const std::string& name) {
     const auto flavor = config.flavors.find(name);
@@ -117,26 +126,14 @@ Readiness ReadinessOf(const ConfigView& config, const AdmissionSettings& setting
   return {true, "Ready", "Can admit new workloads"};
 }
 
-std::vector<FlavorUse> UseOf(const ClusterQueue& queue, const AdmissionSettings& settings,
-                             const std::vector<const JobRecord*>& jobs) {
-  std::map<std::pair<std::string, std::string>, std::int64_t> used;  // (flavor, resource)
-  for (const JobRecord* job : jobs) {
-    if (job->admission == nullptr || job->admission->cluster_queue != queue.name) continue;
-    for (const auto& total : TotalRequests(*job, settings)) {
-      for (const auto& [resource, flavor] : total.reservation->flavors) {
-        std::int64_t& amount = used[{flavor, resource}];
-        amount = SaturatingAdd(amount, AmountOf(total.requests, resource));
-      }
-    }
-  }
+std::vector<FlavorUse> UseOf(const ClusterQueue& queue, const AmountAt& held) {
   std::vector<FlavorUse> list;
   for (const auto& group : queue.resource_groups) {
     for (const auto& flavor : group.flavors) {
       FlavorUse& use = list.emplace_back();
       use.flavor = flavor.flavor;
       for (const auto& [resource, quota] : flavor.resources) {
-        const auto found = used.find({flavor.flavor, resource});
-        const std::int64_t total = found == used.end() ? 0 : found->second;
+        const std::int64_t total = held(flavor.flavor, resource);
         const std::int64_t above = std::max<std::int64_t>(0, SaturatingSub(total, quota.nominal));
         use.resources.push_back({resource, total, queue.cohort.empty() ? 0 : above});
       }

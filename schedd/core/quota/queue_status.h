@@ -1,7 +1,8 @@
-// What the status of a ClusterQueue and of a LocalQueue shows: whether it works and why not, and
-// how much of each flavor is used (rule A61). Pure.
+// The status of a ClusterQueue: whether it is active and why not, and how much of each flavor is
+// used (rule A61); a LocalQueue's status uses the same parts (rule A60). Pure.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,8 @@ struct Readiness {
   std::string reason, message;
 };
 
-/// Of a ClusterQueue of `config`; `tree` is the configuration's. `terminating`: deletion was asked
-/// for and workloads still hold quota in it.
+/// The readiness of a ClusterQueue of `config`; `tree` is made of the same configuration.
+/// `terminating`: its deletion was requested and workloads still hold quota in it.
 Readiness ReadinessOf(const ConfigView& config, const AdmissionSettings& settings,
                       const QuotaTree& tree, const ClusterQueue& queue, bool terminating);
 
@@ -25,16 +26,17 @@ Readiness ReadinessOf(const ConfigView& config, const AdmissionSettings& setting
 struct ResourceUse {
   std::string resource;
   std::int64_t total = 0;
-  std::int64_t borrowed = 0;  // above nominal; 0 outside a cohort: there is nobody to borrow from
+  std::int64_t borrowed = 0;  // the part above nominal; 0 for a queue without a cohort
 };
 struct FlavorUse {
   std::string flavor;
   std::vector<ResourceUse> resources;
 };
 
-/// What `jobs` hold of the queue, by flavor and resource in the order of its spec. Jobs of other
-/// queues are passed over.
-std::vector<FlavorUse> UseOf(const ClusterQueue& queue, const AdmissionSettings& settings,
-                             const std::vector<const JobRecord*>& jobs);
+/// What is held of the queue, by flavor and resource in the order of its spec. `held` gives the
+/// amount of one of them.
+using AmountAt =
+    std::function<std::int64_t(const std::string& flavor, const std::string& resource)>;
+std::vector<FlavorUse> UseOf(const ClusterQueue& queue, const AmountAt& held);
 
 }  // namespace muster::core

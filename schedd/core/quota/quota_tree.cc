@@ -1,3 +1,16 @@
+// QuotaTree::Build: from the configuration to the cohort forest of rule A25.
+//
+// Queues, cohorts and (flavor, resource) pairs become indices in name order, so that lookups are
+// binary searches and every walk has a fixed order. Quotas are then computed in two passes over
+// each tree:
+//
+//   upwards    subtree(n) = nominal(n) + sum over children c of (subtree(c) - local(c))
+//              local(n)   = max(0, subtree(n) - lendingLimit), 0 without a limit
+//   downwards  potential(n) = local(n) + potential(parent), at most subtree(n) + borrowingLimit
+//
+// Cohorts that name each other as parents in a circle cannot be summed up. Every node from which
+// the walk upwards never ends is cut loose and marked; its queues admit nothing, and the other
+// trees are not affected.
 #include "schedd/core/quota/quota_tree.h"
 
 #include <algorithm>
@@ -13,7 +26,8 @@ std::size_t At(NodeIndex index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-// Builds the nodes in four passes: names, parents, cycles, quotas from the leaves up.
+// Collects names and pairs, makes the nodes, links parents, cuts cycles, then computes the quotas
+// of each tree from its root.
 class QuotaTreeBuilder {
  public:
   explicit QuotaTreeBuilder(const ConfigView& config) : config_(config) {}
@@ -35,6 +49,7 @@ class QuotaTreeBuilder {
  private:
   std::vector<QuotaTree::Node>& nodes() { return tree_->nodes_; }
 
+  // Calls `visit` for every resource group of every queue and cohort.
   template <class Visit>
   void ForEachGroup(const Visit& visit) const {
     for (const auto& [name, queue] : config_.cluster_queues) {
@@ -45,6 +60,7 @@ class QuotaTreeBuilder {
     }
   }
 
+  // Every pair that some quota names, sorted by flavor and resource; the resources sorted by name.
   void CollectPairs() {
     std::set<std::pair<std::string, std::string>> pairs;
     ForEachGroup([&pairs](const ResourceGroup& group) {
@@ -63,6 +79,8 @@ class QuotaTreeBuilder {
     }
   }
 
+  // ClusterQueues first, then cohorts, each sorted by name. Cohorts are those that are declared and
+  // those that a queue or a declared cohort names.
   void MakeNodes() {
     std::set<std::string> cohorts;
     for (const auto& [name, queue] : config_.cluster_queues) {
@@ -120,7 +138,8 @@ class QuotaTreeBuilder {
     }
   }
 
-  // A node whose ancestors never end belongs to a cycle's tree: it is left standing alone.
+  // A walk of more steps upwards than there are nodes has met a cycle. The node itself need not be
+  // on it: everything below a cycle is cut loose too.
   void CutCycles() {
     std::vector<bool> cyclic(nodes().size());
     for (std::size_t i = 0; i < nodes().size(); ++i) {
@@ -143,8 +162,8 @@ class QuotaTreeBuilder {
     }
   }
 
-  // Roots and heights downwards and up again, quotas from the leaves (rule A25: subtree,
-  // local).
+  // Depth first from the root: sets roots on the way down; heights, pairs, subtree and local quotas
+  // on the way up (rule A25).
   void SettleSubtree(NodeIndex index, NodeIndex root) {
     auto& node = nodes()[At(index)];
     node.root = root;
@@ -169,7 +188,8 @@ class QuotaTreeBuilder {
     }
   }
 
-  // Downwards (rule A25: potential; rule A39: lendable).
+  // From the root downwards: potential of rule A25, and lendable of rule A39, the sum over flavors
+  // of what a cohort could have.
   void SettlePotential(NodeIndex index) {
     auto& node = nodes()[At(index)];
     node.potential = node.subtree;
@@ -190,6 +210,7 @@ class QuotaTreeBuilder {
     for (const auto child : node.children) SettlePotential(child);
   }
 
+  // Copies what the hot arithmetic reads into one array.
   void LayOutCells() {
     for (const auto& node : nodes()) {
       tree_->parents_.push_back(node.parent);
@@ -200,6 +221,7 @@ class QuotaTreeBuilder {
     }
   }
 
+  // Sorts by resource, then pair, and drops duplicates: fair shares sum up resource by resource.
   void SortOnce(std::vector<FlavorResourceIndex>* pairs) const {
     std::sort(pairs->begin(), pairs->end(), [this](FlavorResourceIndex a, FlavorResourceIndex b) {
       return std::make_pair(tree_->ResourceOf(a), a) < std::make_pair(tree_->ResourceOf(b), b);
@@ -217,6 +239,7 @@ std::shared_ptr<const QuotaTree> QuotaTree::Build(const ConfigView& config) {
 
 namespace {
 
+// The index of the node with this name among [first, last), which is sorted by name; -1: none.
 template <class It>
 NodeIndex FindNamed(It begin, It first, It last, std::string_view name) {
   const auto at = std::lower_bound(
@@ -249,8 +272,8 @@ FlavorResourceIndex QuotaTree::PairIndex(std::string_view flavor, std::string_vi
   const auto at =
       std::lower_bound(flavor_resources_.begin(), flavor_resources_.end(), wanted,
                        [](const std::pair<std::string, std::string>& entry, const View& key) {
-                         return View{entry.first, entry.second} < key;
-                       });
+    return View{entry.first, entry.second} < key;
+      });
   if (at == flavor_resources_.end() || View{at->first, at->second} != wanted) return -1;
   return static_cast<FlavorResourceIndex>(at - flavor_resources_.begin());
 }

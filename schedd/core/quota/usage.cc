@@ -1,4 +1,12 @@
-// Usage: the arithmetic of rule A25 on a QuotaTree.
+// Usage: the arithmetic of rule A25 on a QuotaTree (KEP-79, KEP-1224).
+//
+// A node stores what its queues use beyond what stays local below it. The local part of a quota is
+// never visible above the node: Add fills the local quota of the queue first and passes only the
+// rest on to the parent, and so on up to the root; Remove undoes exactly that. So a cohort's usage
+// is the sum over its children of max(0, usage - local), without a walk over the children.
+//
+// Available goes upwards: the free local part plus what the parent has available, the latter capped
+// by the borrowing limit. All sums saturate (rule A1). Each operation costs the height of the tree.
 #include <algorithm>
 
 #include "schedd/base/check.h"
@@ -38,17 +46,18 @@ void ForEachCharge(const QuotaTree& tree, const Admission& admission, const Char
 void Usage::Add(const Admission& admission) {
   ForEachCharge(*tree_, admission,
                 [this](NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) {
-                  Add(queue, pair, amount);
-                });
+    Add(queue, pair, amount);
+  });
 }
 
 void Usage::Remove(const Admission& admission) {
   ForEachCharge(*tree_, admission,
                 [this](NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) {
-                  Remove(queue, pair, amount);
-                });
+    Remove(queue, pair, amount);
+  });
 }
 
+// Each node absorbs the amount in its free local quota; the remainder climbs.
 void Usage::Add(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) {
   for (NodeIndex at = queue; at >= 0 && amount > 0; at = tree_->parent(at)) {
     const std::int64_t local_free = LocalAvailable(at, pair);
@@ -58,6 +67,8 @@ void Usage::Add(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) 
   }
 }
 
+// `stored_above` is the part of the node's usage that its parent counts; no more than that is taken
+// from the parent.
 void Usage::Remove(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) {
   for (NodeIndex at = queue; at >= 0 && amount > 0; at = tree_->parent(at)) {
     std::int64_t& used = Value(at, pair);
@@ -72,6 +83,8 @@ std::int64_t Usage::Available(NodeIndex node, FlavorResourceIndex pair) const {
   return tree_->node(node).is_cluster_queue ? std::max<std::int64_t>(0, available) : available;
 }
 
+// The borrowing limit B caps what comes from the parent at (subtree - local) - (used beyond local)
+// + B: the part of its own quota that it lent and has not yet used, and B on top.
 std::int64_t Usage::Unclamped(NodeIndex node, FlavorResourceIndex pair) const {
   const QuotaTree::Cell& cell = tree_->cell(node, pair);
   const std::int64_t used = At(node, pair);
@@ -105,8 +118,7 @@ std::int64_t Usage::Borrowed(NodeIndex node, FlavorResourceIndex pair) const {
   return std::max<std::int64_t>(0, SaturatingSub(At(node, pair), tree_->cell(node, pair).subtree));
 }
 
-// The first node, from the queue up, that would not borrow with `amount` added; the root if all
-// would.
+// On the way up the amount shrinks by what each node's free local quota absorbs (rule A26).
 NodeIndex Usage::BorrowingNode(NodeIndex queue, FlavorResourceIndex pair,
                                std::int64_t amount) const {
   NodeIndex at = queue;
@@ -127,6 +139,8 @@ bool Usage::EndsBelowRoot(NodeIndex queue, FlavorResourceIndex pair, std::int64_
   return tree_->parent(BorrowingNode(queue, pair, amount)) >= 0;
 }
 
+// The second condition: no node may reach the value that means unlimited, or it could not be given
+// back.
 bool Usage::Fits(NodeIndex queue, FlavorResourceIndex pair, std::int64_t amount) const {
   if (amount > Available(queue, pair)) return false;
   for (NodeIndex at = queue; at >= 0; at = tree_->parent(at)) {

@@ -1,3 +1,16 @@
+// MachineShape: greedy packing of pods into groups of machines (rule P12).
+//
+// A member may have thousands of machines and few kinds of them, so machines are kept as runs:
+// machines of one group with equal free amounts. Taking n pods fills whole machines of a run with
+// as many pods as each holds, and one more machine with the remainder; each of these steps splits a
+// run in two at most. So packing costs runs and not machines.
+//
+// The order is a heuristic: the largest pods first, and for each pod set the machines with the
+// fewest devices that the pods do not use, so that cpu pods do not block GPU machines; within a
+// group the fullest machines first. Packing can fail where a perfect packing exists; then the job
+// waits, and nothing is lost.
+//
+// Labels of the host name are ignored: a group has the machines of many host names.
 #include "schedd/core/topology/machine_shape.h"
 
 #include <algorithm>
@@ -12,11 +25,14 @@
 namespace muster::core {
 namespace {
 
+// GPUs and other extended resources: a machine that does not declare one has none. cpu, memory and
+// the like are not limited where they are not declared.
 bool IsDevice(std::string_view resource) {
   return resource != "cpu" && resource != "memory" && resource != "pods" &&
          resource != "ephemeral-storage" && !resource.starts_with("hugepages-");
 }
 
+// True if a machine of the group has all wanted labels, the host name aside.
 bool HasLabels(const LabelMap& machine, const LabelMap& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&](const auto& label) {
     if (label.first == kHostnameLabel) return true;
@@ -32,6 +48,7 @@ bool MeetsTerm(const LabelMap& machine, const NodeSelectorTerm& term) {
   });
 }
 
+// True if labels, required affinity and taints of the group let the pods in.
 bool Suits(const MachineGroup& group, const MachinePods& pods) {
   static const SchedulingConstraints kNone;
   const SchedulingConstraints& asked = pods.spec->constraints ? *pods.spec->constraints : kNone;
@@ -60,13 +77,13 @@ bool Suits(const MachineGroup& group, const MachinePods& pods) {
   return std::all_of(group.taints.begin(), group.taints.end(), tolerated);
 }
 
-// A part of what is free; of nothing, it is larger than any other.
+// True if a / of_a > b / of_b. A part of nothing is larger than any other.
 bool LargerPart(std::int64_t a, std::int64_t of_a, std::int64_t b, std::int64_t of_b) {
   return static_cast<__int128>(a) * of_b > static_cast<__int128>(b) * of_a;
 }
 
-// True if a pod of `a` takes a larger part of what is free than one of `b`.
-bool Larger(const MachineShape::Compiled& a, const MachineShape::Compiled& b) {
+// True if a pod of `a` takes a larger part of the free amounts than one of `b`.
+bool Larger(const MachineShape::CompiledPods& a, const MachineShape::CompiledPods& b) {
   if (a.dominant == MachineShape::kNone || b.dominant == MachineShape::kNone)
     return a.dominant != MachineShape::kNone && b.dominant == MachineShape::kNone;
   return LargerPart(a.each[a.dominant], a.total, b.each[b.dominant], b.total);
@@ -74,6 +91,7 @@ bool Larger(const MachineShape::Compiled& a, const MachineShape::Compiled& b) {
 
 }  // namespace
 
+// Each flavor of a pod set once; flavors that do not exist any more are left out.
 std::vector<MachinePods> MachinePodsOf(const ConfigView& config, const PodSets& pod_sets,
                                        const Admission* admission) {
   std::vector<MachinePods> all;
@@ -109,7 +127,7 @@ MachineShape::MachineShape(std::shared_ptr<const MachineGroups> groups)
     for (const std::string& resource : resources_) {
       const auto has = std::find_if(group.free.begin(), group.free.end(),
                                     [&](const auto& entry) { return entry.resource == resource; });
-      // What a machine does not declare does not limit it, but for devices.
+      // An undeclared resource does not limit the pods, unless it is a device.
       const std::int64_t undeclared = IsDevice(resource) ? 0 : kUnlimited;
       free_.push_back(has == group.free.end()
                           ? undeclared
@@ -118,8 +136,8 @@ MachineShape::MachineShape(std::shared_ptr<const MachineGroups> groups)
   }
 }
 
-MachineShape::Compiled MachineShape::Compile(const MachinePods& pods) const {
-  Compiled compiled;
+MachineShape::CompiledPods MachineShape::Compile(const MachinePods& pods) const {
+  CompiledPods compiled;
   compiled.spec = pods.spec;
   compiled.count = pods.count;
   compiled.each.resize(resources_.size());
@@ -159,12 +177,12 @@ MachineShape::Compiled MachineShape::Compile(const MachinePods& pods) const {
   return compiled;
 }
 
-std::string_view MachineShape::DominantOf(const Compiled& pods) const {
+std::string_view MachineShape::DominantOf(const CompiledPods& pods) const {
   return pods.dominant == kNone ? std::string_view() : resources_[pods.dominant];
 }
 
-// Pods that one machine of the run has room for.
-std::int64_t MachineShape::EachHolds(const Run& run, const Compiled& pods) const {
+// The number of pods for which one machine of the run has room.
+std::int64_t MachineShape::EachHolds(const Run& run, const CompiledPods& pods) const {
   if (pods.lacks_resource || !pods.suits[run.group]) return 0;
   std::int64_t most = pods.count;
   const std::int64_t* row = Row(run);
@@ -174,18 +192,19 @@ std::int64_t MachineShape::EachHolds(const Run& run, const Compiled& pods) const
   return most;
 }
 
-std::int32_t MachineShape::RoomFor(const Compiled& pods) const {
+std::int32_t MachineShape::RoomFor(const CompiledPods& pods) const {
   std::int64_t room = 0;
   for (const Run& run : runs_) {
-    room += EachHolds(run, pods) * run.count;  // both below 2^31
+    // Both factors are below 2^31.
+    room += EachHolds(run, pods) * run.count;
     if (room >= pods.count) return pods.count;
   }
   return static_cast<std::int32_t>(room);
 }
 
-// Runs by position: those with fewer devices that the pods leave idle first; machines that have
-// less left before others of their group.
-std::vector<std::size_t> MachineShape::InOrder(const Compiled& pods) const {
+// Positions of runs in the order in which they are filled: fewer devices that the pods leave idle,
+// then by group, then less left of the dominant resource.
+std::vector<std::size_t> MachineShape::InOrder(const CompiledPods& pods) const {
   std::vector<std::size_t> order(runs_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto rank = [&](std::size_t at) {
@@ -198,7 +217,8 @@ std::vector<std::size_t> MachineShape::InOrder(const Compiled& pods) const {
   return order;
 }
 
-void MachineShape::Change(const Compiled& pods, std::int64_t count, const Run& run) {
+// Adds `count` times the request of one pod to the free amounts of a run's machines.
+void MachineShape::Change(const CompiledPods& pods, std::int64_t count, const Run& run) {
   std::int64_t* row = Row(run);
   for (std::size_t r = 0; r < resources_.size(); ++r) {
     if (pods.each[r] == 0 || row[r] >= kUnlimited) continue;
@@ -206,7 +226,8 @@ void MachineShape::Change(const Compiled& pods, std::int64_t count, const Run& r
   }
 }
 
-// The rest of the run stands at the end: positions stay.
+// Cuts a run behind its first `first` machines. The rest becomes the last run, so other positions
+// stay.
 void MachineShape::Split(std::size_t run, std::int32_t first) {
   if (first >= runs_[run].count) return;
   Run rest = runs_[run];
@@ -218,7 +239,8 @@ void MachineShape::Split(std::size_t run, std::int32_t first) {
   runs_.push_back(rest);
 }
 
-std::int32_t MachineShape::Take(const Compiled& pods) {
+// Of each run, `full` machines get as many pods as they hold, and one more gets the remainder.
+std::int32_t MachineShape::Take(const CompiledPods& pods) {
   std::int64_t left = pods.count;
   for (const std::size_t at : InOrder(pods)) {
     if (left == 0) break;
@@ -241,7 +263,9 @@ std::int32_t MachineShape::Take(const Compiled& pods) {
   return pods.count - static_cast<std::int32_t>(left);
 }
 
-void MachineShape::Release(const Compiled& pods) {
+// Each machine that suits the pods gives back base = pods / machines of them, and the fullest ones
+// one more until all pods are given back.
+void MachineShape::Release(const CompiledPods& pods) {
   std::vector<std::size_t> order;
   std::int64_t machines = 0;
   for (std::size_t at = 0; at < runs_.size(); ++at) {
@@ -251,7 +275,7 @@ void MachineShape::Release(const Compiled& pods) {
   }
   if (machines == 0 || pods.count <= 0) return;
   const std::int64_t base = pods.count / machines;
-  std::int64_t extra = pods.count % machines;  // machines that had one more
+  std::int64_t extra = pods.count % machines;  // the number of machines that give back one more
   if (pods.dominant != kNone) {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return Row(runs_[a])[pods.dominant] < Row(runs_[b])[pods.dominant];
@@ -282,8 +306,8 @@ MachineGroups MachineShape::Groups() const {
   return groups;
 }
 
-std::optional<MachineMisfit> PackAll(const std::vector<MachineShape::Compiled>& pods, bool whole,
-                                     MachineShape* room) {
+std::optional<MachineMisfit> PackAll(const std::vector<MachineShape::CompiledPods>& pods,
+                                     bool whole, MachineShape* room) {
   std::vector<std::size_t> order(pods.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),

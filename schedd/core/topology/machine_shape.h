@@ -1,6 +1,7 @@
-// MachineShape: what is free on the machines of one member, by groups of alike ones, and packing of
-// pods into it: greedy, largest pods first (rule P12). Where the member really puts
-// pods is its own affair; this says whether there is a way. Pure values; copies are cheap.
+// MachineShape: the free room on the machines of one member, by groups of alike machines, and
+// greedy packing of pods into it, the largest pods first (rule P12). It tells whether the pods can
+// be placed; where the member puts them is the member's own decision. Pure values; copies are
+// cheap.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +19,13 @@ namespace muster::core {
 /// Pods of one pod set that go to machines together.
 struct MachinePods {
   const PodSet* spec = nullptr;
-  std::vector<const ResourceFlavor*> flavors;  // that admission gave them
+  std::vector<const ResourceFlavor*> flavors;  // the flavors of their admission
   std::int32_t count = 0;
-  bool topology_aware = false;  // by a flavor: which machines is decided elsewhere (NodePlacer)
+  bool topology_aware = false;  // a flavor has a topology: NodePlacer chooses the machines
 };
 
-/// The pods of a job as admitted; as declared without admission. Pod sets and configuration must
-/// outlive what is returned.
+/// The pods of a job as admitted, or as declared if `admission` is null. Pod sets and configuration
+/// must outlive the result.
 std::vector<MachinePods> MachinePodsOf(const ConfigView& config, const PodSets& pod_sets,
                                        const Admission* admission);
 
@@ -32,40 +33,40 @@ class MachineShape {
  public:
   explicit MachineShape(std::shared_ptr<const MachineGroups> groups);
 
-  /// Pods as numbers; good for this room and its copies.
-  struct Compiled {
+  /// Pods as numbers; valid for this room and its copies.
+  struct CompiledPods {
     const PodSet* spec = nullptr;
     std::int32_t count = 0;
-    std::vector<std::int64_t> each;  // by resource
-    bool lacks_resource = false;     // asks for something that no machine has
-    std::vector<bool> suits;         // by group: labels and taints
-    std::vector<std::int32_t> idle;  // by group: kinds of devices there that the pods do not use
+    std::vector<std::int64_t> each;  // by resource: the request of one pod
+    bool lacks_resource = false;     // they ask for a device that no machine has
+    std::vector<bool> suits;         // by group: its labels and taints suit the pods
+    std::vector<std::int32_t> idle;  // by group: how many kinds of devices the pods do not use
     std::size_t dominant = kNone;    // the resource of which a pod takes the largest share
-    std::int64_t total = 0;          // free of that, on all machines
+    std::int64_t total = 0;          // the free amount of that resource on all machines
   };
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-  Compiled Compile(const MachinePods& pods) const;
-  /// How many of the pods have room, each on one machine; at most count.
-  std::int32_t RoomFor(const Compiled& pods) const;
-  /// Puts as many pods as there is room for, devices that they do not use kept free where that
-  /// works, and returns how many.
-  std::int32_t Take(const Compiled& pods);
-  /// Pods that were bound somewhere are gone. Which machines they leave is not known: taken as
-  /// spread evenly, the fullest first.
-  void Release(const Compiled& pods);
-  /// The resource that a sentence names; "" if the pods ask for nothing.
-  std::string_view DominantOf(const Compiled& pods) const;
+  CompiledPods Compile(const MachinePods& pods) const;
+  /// The number of pods that have room, each on one machine; at most count.
+  std::int32_t RoomFor(const CompiledPods& pods) const;
+  /// Places as many pods as there is room for and returns their number. Machines with devices that
+  /// the pods do not use come last.
+  std::int32_t Take(const CompiledPods& pods);
+  /// Gives back the room of pods that were bound somewhere. Which machines they leave is not known:
+  /// they count as spread evenly over the machines that suit them, the remainder on the fullest.
+  void Release(const CompiledPods& pods);
+  /// The dominant resource, for sentences; "" if the pods ask for nothing.
+  std::string_view DominantOf(const CompiledPods& pods) const;
 
-  /// As a fact of a member again.
+  /// The room as a fact of a member again.
   MachineGroups Groups() const;
 
  private:
-  // Machines of a group that are filled alike.
+  // Machines of one group that are filled alike.
   struct Run {
     std::uint32_t group = 0;
     std::int32_t count = 0;
-    std::size_t row = 0;  // of free_
+    std::size_t row = 0;  // the row of free_ with the free amounts of one such machine
   };
   static constexpr std::int64_t kUnlimited = std::int64_t{1} << 62;
 
@@ -73,26 +74,26 @@ class MachineShape {
   const std::int64_t* Row(const Run& run) const {
     return free_.data() + run.row * resources_.size();
   }
-  std::int64_t EachHolds(const Run& run, const Compiled& pods) const;
-  std::vector<std::size_t> InOrder(const Compiled& pods) const;
-  void Change(const Compiled& pods, std::int64_t count, const Run& run);
+  std::int64_t EachHolds(const Run& run, const CompiledPods& pods) const;
+  std::vector<std::size_t> InOrder(const CompiledPods& pods) const;
+  void Change(const CompiledPods& pods, std::int64_t count, const Run& run);
   void Split(std::size_t run, std::int32_t first);
 
   std::shared_ptr<const MachineGroups> groups_;
   std::vector<std::string> resources_;  // sorted
-  std::vector<Run> runs_;               // first to be filled first
-  std::vector<std::int64_t> free_;      // row-major
+  std::vector<Run> runs_;               // in the order of their groups, then those split off
+  std::vector<std::int64_t> free_;      // by row, then resource
 };
 
-/// Which pods found no place.
+/// Pods that do not all have room.
 struct MachineMisfit {
-  std::size_t pods = 0;  // position in the list given
-  std::int32_t room = 0;
+  std::size_t pods = 0;   // position in the list that was given
+  std::int32_t room = 0;  // how many of them have room
 };
 
-/// Takes all of them from `room`, those with the largest part of what is free first. The first
-/// misfit is returned, nullopt if there is none; then the others are not taken if `whole`.
-std::optional<MachineMisfit> PackAll(const std::vector<MachineShape::Compiled>& pods, bool whole,
-                                     MachineShape* room);
+/// Takes all pods from `room`, those with the largest part of the free amounts first. Returns the
+/// first pods that do not fit; nullopt if all do. With `whole`, packing ends there.
+std::optional<MachineMisfit> PackAll(const std::vector<MachineShape::CompiledPods>& pods,
+                                     bool whole, MachineShape* room);
 
 }  // namespace muster::core

@@ -1,3 +1,5 @@
+// Members as machines: topology aware scheduling also serves members that declare no nodes, such as
+// a local host, by treating each of them as one machine.
 #include "schedd/core/topology/member_machines.h"
 
 #include <algorithm>
@@ -7,12 +9,15 @@
 namespace muster::core {
 namespace {
 
-constexpr std::int64_t kManyPods = 1'000'000;  // what a member may run is limited by its resources
+// A member without machines limits pods by its resources, not by their number.
+constexpr std::int64_t kManyPods = 1'000'000;
 bool HasTopologies(const ConfigView& config) {
   return std::any_of(config.flavors.begin(), config.flavors.end(),
                      [](const auto& flavor) { return !flavor.second.topology.empty(); });
 }
 
+// Makes a member without machines one machine with the member's labels, taints and allocatable
+// amounts.
 void DeclareMachine(MemberCluster* member) {
   if (!member->nodes.empty()) return;
   Node node;

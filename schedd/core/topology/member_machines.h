@@ -1,5 +1,4 @@
-// Member machines: the trees of machines that the member clusters of a configuration make
-// (rule A44). Pure.
+// The trees of machines of the member clusters of a configuration (rule A44). Pure.
 #pragma once
 
 #include <vector>
@@ -8,8 +7,8 @@
 
 namespace muster::core {
 
-/// The forest of `members`, in name order and as they are now; a member that declares no machines
-/// is one. Null if topology aware scheduling is off or no flavor of the configuration has a
+/// The forest of `members`, in name order and with their present facts; a member that declares no
+/// machines counts as one machine. Null if topology aware scheduling is off or no flavor has a
 /// topology.
 TopologyForestPtr ForestOf(const ConfigView& config, std::vector<MemberCluster> members,
                            const AdmissionSettings& settings);

@@ -1,3 +1,6 @@
+// Assignments are lists of domains with pod counts, in the order of the tree. Failed nodes and
+// elastic jobs change them: domains are merged (MergeAssignments) or cut off from the end
+// (TruncateAssignment).
 #include "schedd/core/topology/topology_assignment.h"
 
 #include <algorithm>
@@ -12,6 +15,7 @@ std::int32_t CountPods(const TopologyAssignment& assignment) {
   return pods;
 }
 
+// Leaves are numbered in the order of their values, so a map by leaf sorts the result.
 TopologyAssignment MergeAssignments(const TopologyTree& tree, const TopologyAssignment& a,
                                     const TopologyAssignment& b) {
   std::map<LeafIndex, TopologyDomain> by_leaf;

@@ -10,10 +10,10 @@
 
 namespace muster::core {
 
-/// All its pods.
+/// The number of its pods.
 std::int32_t CountPods(const TopologyAssignment& assignment);
 
-/// The domains of both in the order of `tree`, those of one name added up. Every domain must be a
+/// The domains of both, in the order of `tree`; equal domains are added up. Every domain must be a
 /// leaf of the tree.
 TopologyAssignment MergeAssignments(const TopologyTree& tree, const TopologyAssignment& a,
                                     const TopologyAssignment& b);

@@ -1,3 +1,16 @@
+// BalancedPlacement (rule A46; KEP-2724).
+//
+// 1. For each set of siblings at the requested level, take the largest domains until everything
+//    fits: that gives the number of domains to use. The threshold is the most that the least used
+//    of them can get: min(needed / domains, capacity of the smallest used one).
+// 2. Prune: domains that cannot hold the threshold are dropped, and the sums above are counted
+//    anew. If the rest does not hold everything any more, a threshold that leaves place for the
+//    leader is tried.
+// 3. The siblings with the largest threshold win; among equals those that use fewer domains.
+// 4. Of these, choose the fewest domains with the least left over (FewestThatFit), give each the
+//    threshold, and the remainder to the first ones that have room (ShareOut).
+//
+// If the request is above the slice level, the balance is over the children of the siblings.
 #include "schedd/core/topology/topology_balanced.h"
 
 #include <algorithm>
@@ -7,6 +20,7 @@
 
 namespace muster::core {
 
+// Restores the counts before it returns false.
 bool BalancedPlacement::Choose(std::int32_t* level, std::vector<DomainIndex>* domains) {
   const TopologySpec& spec = solver_.task_->spec;
   const TopologyTree& tree = *solver_.tree_;
@@ -38,9 +52,10 @@ bool BalancedPlacement::Choose(std::int32_t* level, std::vector<DomainIndex>* do
   return false;
 }
 
-BalancedPlacement::Greedy BalancedPlacement::TakeGreedily(Domains domains) const {
+// The leader's domains first, then workers by most room.
+BalancedPlacement::GreedyUse BalancedPlacement::TakeGreedily(Domains domains) const {
   std::int64_t slices = solver_.slices_needed_, leaders = solver_.leader_count();
-  Greedy greedy;
+  GreedyUse greedy;
   std::size_t next = 0;
   if (leaders > 0) {
     solver_.SortForLeader(&domains);
@@ -67,16 +82,16 @@ BalancedPlacement::Greedy BalancedPlacement::TakeGreedily(Domains domains) const
   return greedy;
 }
 
-// The threshold is the most that the least used domain can get. Balanced over siblings if they are
-// where slices lie, else over their children.
+// Steps 1 to 3 for one set of siblings.
 void BalancedPlacement::Consider(const Domains& siblings, Candidate* best) {
   const TopologySpec& spec = solver_.task_->spec;
-  const Greedy greedy =
+  const GreedyUse greedy =
       TakeGreedily(spec.level < spec.slice_level ? ChildrenOf(siblings) : siblings);
   if (!greedy.fits) return;
   std::int64_t threshold = solver_.slices_needed_ / greedy.used;
   if (greedy.last_led >= 0) threshold = std::min(threshold, solver_.At(greedy.last_led).slices_led);
-  std::int64_t beside_leader = threshold;  // if the last one has to take the leader as well
+  // The threshold if the last domain has to take the leader as well.
+  std::int64_t beside_leader = threshold;
   if (greedy.last >= 0) {
     threshold = std::min(threshold, solver_.At(greedy.last).slices);
     beside_leader = threshold;
@@ -85,7 +100,7 @@ void BalancedPlacement::Consider(const Domains& siblings, Candidate* best) {
   }
   if (threshold < best->threshold) return;
   const Counts before = solver_.counts_;
-  Greedy pruned;
+  GreedyUse pruned;
   if (!Prune(siblings, threshold, &pruned)) {
     if (beside_leader >= threshold || beside_leader <= 0 || beside_leader < best->threshold) return;
     threshold = beside_leader;
@@ -96,8 +111,8 @@ void BalancedPlacement::Consider(const Domains& siblings, Candidate* best) {
   *best = {threshold, pruned.used, siblings, solver_.counts_};
 }
 
-// Drops domains that cannot get as much as the threshold. True if the others still hold everything.
-bool BalancedPlacement::Prune(const Domains& siblings, std::int64_t threshold, Greedy* greedy) {
+// Drops domains that hold less than the threshold. True if the others still hold everything.
+bool BalancedPlacement::Prune(const Domains& siblings, std::int64_t threshold, GreedyUse* greedy) {
   for (const DomainIndex domain : siblings) {
     const DomainRange children = solver_.tree_->Children(domain);
     for (DomainIndex child = children.begin; child < children.end; ++child)
@@ -109,18 +124,20 @@ bool BalancedPlacement::Prune(const Domains& siblings, std::int64_t threshold, G
   return greedy->fits;
 }
 
+// Clears the counts of a domain and of all below it, or only those for the leader.
 void BalancedPlacement::PruneDomain(DomainIndex domain, std::int64_t threshold) {
   const DomainCounts& counts = solver_.At(domain);
   if (counts.slices < threshold) {
     ForEachBelow(domain, [](DomainCounts* below) { *below = {.preference = below->preference}; });
   } else if (counts.leaders > 0 && counts.slices_led < threshold) {
-    // Still good for workers, not for the leader.
+    // The domain still holds workers, but not beside the leader.
     ForEachBelow(domain, [](DomainCounts* below) {
       below->leaders = below->pods_led = below->slices_led = 0;
     });
   }
 }
 
+// Calls `change` for the counts of a domain and of all domains below it.
 void BalancedPlacement::ForEachBelow(DomainIndex domain, void (*change)(DomainCounts*)) {
   const TopologyTree& tree = *solver_.tree_;
   for (std::int32_t level = tree.LevelOf(domain); level < tree.depth(); ++level) {
@@ -129,6 +146,7 @@ void BalancedPlacement::ForEachBelow(DomainIndex domain, void (*change)(DomainCo
   }
 }
 
+// Sums up again from the leaves to this domain.
 void BalancedPlacement::Recount(DomainIndex domain) {
   const TopologyTree& tree = *solver_.tree_;
   for (std::int32_t level = tree.depth() - 2; level >= tree.LevelOf(domain); --level) {
@@ -146,15 +164,17 @@ BalancedPlacement::Domains BalancedPlacement::ChildrenOf(const Domains& domains)
   return children;
 }
 
-// The fewest domains, and among as many those with the least room left over: dynamic programming
-// over (domains used, leaders left, pods left).
+// The fewest domains that hold everything and, of these, those with the least room left over.
+// Dynamic programming over (number of domains, leaders left, pods left): the states are the
+// remainders that can be reached with so many domains, each with the first way to reach it. The
+// order of the domains, and so the way that is kept, follows Kueue.
 bool BalancedPlacement::FewestThatFit(Domains domains, bool by_entropy, Domains* chosen) const {
-  const Greedy greedy = TakeGreedily(domains);
+  const GreedyUse greedy = TakeGreedily(domains);
   if (!greedy.fits) return false;
   std::sort(domains.begin(), domains.end(),
             [&](DomainIndex a, DomainIndex b) { return by_entropy ? HasMoreRoom(a, b) : a < b; });
-  using Left = std::pair<std::int64_t, std::int64_t>;  // leaders, pods
-  std::vector<std::map<Left, Domains>> ways(static_cast<std::size_t>(greedy.used) + 1);
+  using Remainder = std::pair<std::int64_t, std::int64_t>;  // leaders and pods still to be placed
+  std::vector<std::map<Remainder, Domains>> ways(static_cast<std::size_t>(greedy.used) + 1);
   const std::int64_t pods = solver_.slices_needed_ * solver_.task_->spec.slice_size;
   ways[0][{solver_.leader_count(), pods}] = {};
   for (const DomainIndex domain : domains) {
@@ -172,7 +192,7 @@ bool BalancedPlacement::FewestThatFit(Domains domains, bool by_entropy, Domains*
       }
     }
   }
-  // Nothing left to place, and as close to it as can be.
+  // Nothing is left to be placed, and as little room as possible is left over.
   const auto& complete = ways.back();
   auto at = complete.upper_bound({0, 0});
   if (at == complete.begin() || (--at)->first.first != 0) return false;
@@ -180,7 +200,8 @@ bool BalancedPlacement::FewestThatFit(Domains domains, bool by_entropy, Domains*
   return true;
 }
 
-// Every domain gets the threshold, the first ones what is left over, as far as they have room.
+// Gives each domain the threshold, and the remainder to the first domains, as far as they have
+// room.
 bool BalancedPlacement::ShareOut(std::int64_t threshold, Domains* domains) {
   Domains few;
   if (!FewestThatFit(*domains, false, &few)) return false;
@@ -209,7 +230,7 @@ bool BalancedPlacement::ShareOut(std::int64_t threshold, Domains* domains) {
   return extra == 0 && leaders == 0;
 }
 
-// Of how evenly a domain's room is spread over its children; compared, never summed up further.
+// How evenly the room of a domain is spread over its children; used only to compare domains.
 double BalancedPlacement::Entropy(DomainIndex domain) const {
   const DomainRange children = solver_.tree_->Children(domain);
   double total = 0;

@@ -1,3 +1,13 @@
+// Builds the trees of domains (rule A44) and looks up leaves in them.
+//
+// For each cluster and each flavor with a Topology: nodes that suit the flavor become leaves
+// (CollectLeaves), sorted by their level values; equal prefixes of the values become the domains
+// above (AddDomains). Numbers are given level by level in this sorted order, which makes the
+// children of a domain neighbours. Then come capacities, labels and taints of machines, and slots
+// of usage.
+//
+// With the gate TASHandleOverlappingFlavors, leaves of several flavors on one machine share a slot,
+// so that pods of one flavor count against the room of the other.
 #include "schedd/core/topology/topology_forest.h"
 
 #include <algorithm>
@@ -12,6 +22,7 @@ namespace {
 
 constexpr std::string_view kPods = "pods";
 
+// True if the labels have all wanted ones.
 bool CarriesAll(const LabelMap& labels, const LabelMap& wanted) {
   return std::all_of(wanted.begin(), wanted.end(), [&](const auto& label) {
     const auto found = labels.find(label.first);
@@ -26,12 +37,15 @@ std::int32_t TopologyTree::LevelIndex(std::string_view level) const {
   return found == levels_.end() ? -1 : static_cast<std::int32_t>(found - levels_.begin());
 }
 
+// A tree has at most limits::kTopologyLevels levels, so a walk is as fast as a search.
 std::int32_t TopologyTree::LevelOf(DomainIndex domain) const {
   std::int32_t level = 0;
   while (domain >= level_begin_[static_cast<std::size_t>(level) + 1]) ++level;
   return level;
 }
 
+// The range is widened level by level: first child of its first domain to first child after its
+// last.
 DomainRange TopologyTree::Below(DomainIndex domain, std::int32_t level) const {
   DomainRange range{domain, domain + 1};
   for (std::int32_t at = LevelOf(domain); at < level; ++at) {
@@ -46,6 +60,8 @@ DomainIndex TopologyTree::AncestorAt(DomainIndex domain, std::int32_t level) con
   return domain;
 }
 
+// Trees that end at hosts have a list of leaves sorted by host name; other trees are searched by
+// binary search level by level.
 LeafIndex TopologyTree::FindLeaf(const std::vector<std::string>& values) const {
   const auto value_of = [&](DomainIndex domain) -> const std::string& {
     return value_[static_cast<std::size_t>(domain)];
@@ -76,6 +92,7 @@ std::vector<std::string> TopologyTree::AssignmentLevels() const {
   return ends_at_hosts_ ? std::vector<std::string>{levels_.back()} : levels_;
 }
 
+// From the leaf upwards, as many values as the assignment names levels.
 std::vector<std::string> TopologyTree::AssignmentValues(LeafIndex leaf) const {
   DomainIndex domain = DomainOf(leaf);
   std::vector<std::string> values(ends_at_hosts_ ? 1 : levels_.size());
@@ -86,6 +103,7 @@ std::vector<std::string> TopologyTree::AssignmentValues(LeafIndex leaf) const {
   return values;
 }
 
+// One build; Build is called once.
 class TopologyForestBuilder {
  public:
   TopologyForestBuilder(const ConfigView& config, const AdmissionSettings& settings)
@@ -102,9 +120,10 @@ class TopologyForestBuilder {
   // One leaf while a tree is being put together.
   struct Leaf {
     std::vector<std::string> values;
-    std::vector<std::size_t> nodes;  // of member.nodes
+    std::vector<std::size_t> nodes;  // positions in member.nodes
   };
 
+  // Every resource that some node declares, and "pods".
   void CollectResources(std::span<const MemberCluster* const> members) {
     auto& resources = forest_.resources_;
     resources.emplace_back(kPods);
@@ -117,6 +136,7 @@ class TopologyForestBuilder {
     }
   }
 
+  // A topology without levels, or with more than limits::kTopologyLevels, is not used.
   void AddCluster(const MemberCluster& member) {
     TopologyForest::Cluster cluster;
     cluster.name = member.name;
@@ -148,11 +168,12 @@ class TopologyForestBuilder {
     cluster->trees.emplace(flavor.name, std::move(tree));
   }
 
-  // In the order of their level values. A host name that two nodes carry is one leaf, at the place
-  // of the first of them.
+  // The leaves in the order of their level values. Two nodes with the same host name are one leaf,
+  // at the place of the first one.
   std::vector<Leaf> CollectLeaves(const MemberCluster& member, const ResourceFlavor& flavor,
                                   const TopologyTree& tree) const {
-    std::map<std::vector<std::string>, Leaf> found;  // by what makes a leaf
+    // By host name, or by all level values.
+    std::map<std::vector<std::string>, Leaf> found;
     for (std::size_t i = 0; i < member.nodes.size(); ++i) {
       const Node& node = member.nodes[i];
       if (!node.ready || node.unschedulable || !CarriesAll(node.labels, flavor.node_labels))
@@ -176,6 +197,8 @@ class TopologyForestBuilder {
     return leaves;
   }
 
+  // Level by level, a leaf begins a new domain if its values up to this level differ from those of
+  // the leaf before. At the lowest level each leaf is a domain of its own.
   static void AddDomains(const std::vector<Leaf>& leaves, TopologyTree* tree) {
     const std::size_t depth = tree->levels_.size();
     std::vector<DomainIndex> above(leaves.size(), -1);  // the leaf's domain one level up
@@ -196,7 +219,7 @@ class TopologyForestBuilder {
     }
     const auto count = static_cast<DomainIndex>(tree->value_.size());
     tree->level_begin_.push_back(count);
-    // Children follow their parents' order, so each begins where its elder sibling ended.
+    // Children are in their parents' order, so each range begins where the one before it ends.
     DomainIndex next = tree->level_begin_[1];
     for (DomainIndex domain = 0; domain < count; ++domain) {
       while (next < count && tree->Parent(next) < domain) ++next;
@@ -205,6 +228,7 @@ class TopologyForestBuilder {
     tree->first_child_.push_back(count);
   }
 
+  // Allocatable amounts less those of pods that topology aware scheduling did not place.
   void AddCapacity(const MemberCluster& member, const std::vector<Leaf>& leaves,
                    TopologyTree* tree) const {
     tree->resources_ = forest_.resources_.size();
@@ -230,6 +254,7 @@ class TopologyForestBuilder {
     return tree->capacity_[leaf * tree->resources_ + index];
   }
 
+  // Labels and taints by leaf, shared by the trees of a cluster, and the leaves by host name.
   void AddMachines(const MemberCluster& member, const std::vector<Leaf>& leaves,
                    TopologyTree* tree) {
     for (const auto& leaf : leaves) {
@@ -248,8 +273,8 @@ class TopologyForestBuilder {
     });
   }
 
-  // Flavors that overlap on machines share the usage of those machines; other leaves are their
-  // flavor's own.
+  // Flavors that overlap on machines share the usage of these machines; other leaves have slots of
+  // their own.
   void AddSlots(TopologyTree* tree, TopologyForest::Cluster* cluster) {
     const auto leaves = static_cast<std::size_t>(tree->level_begin_[tree->levels_.size()] -
                                                  tree->level_begin_[tree->levels_.size() - 1]);

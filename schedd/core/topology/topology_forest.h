@@ -1,10 +1,10 @@
 // TopologyForest: the machines of the member clusters as trees of domains, one tree per topology
 // aware flavor and cluster (KEP-2724, rule A44). Built once per version of configuration and
-// cluster facts, immutable, shared.
+// cluster facts; immutable and shared.
 //
-// Domains are numbers. Those of one level lie side by side in the order of their level values, so
-// comparing two numbers of a level compares the values, and the children of a domain, as all leaves
-// below it, are one range.
+// Domains are numbers. The domains of one level are numbered in the order of their level values, so
+// comparing two numbers of a level compares the values, and the children of a domain, and all
+// leaves below it, are one range of numbers.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ using DomainIndex = std::int32_t;
 /// Index of a leaf in its TopologyTree, 0 for the first domain of the lowest level; -1: none.
 using LeafIndex = std::int32_t;
 
-/// Half-open.
+/// A half-open range of domains.
 struct DomainRange {
   DomainIndex begin = 0, end = 0;
 };
 
-/// The domains of one flavor on one cluster: nodes that carry the flavor's labels and every level's
-/// label, are ready and schedulable.
+/// The domains of one flavor on one cluster: those of nodes that carry the flavor's labels and
+/// every level's label, are ready and schedulable.
 class TopologyTree {
  public:
   const std::string& flavor() const { return flavor_; }
@@ -66,27 +66,27 @@ class TopologyTree {
 
   LeafIndex LeafOf(DomainIndex domain) const { return domain - level_begin_[levels_.size() - 1]; }
   DomainIndex DomainOf(LeafIndex leaf) const { return leaf + level_begin_[levels_.size() - 1]; }
-  /// The leaf that an assignment means with these values; -1 if there is none (any more).
+  /// The leaf that these values of an assignment name; -1 if there is none (any more).
   LeafIndex FindLeaf(const std::vector<std::string>& values) const;
-  /// How assignments name their levels: only the machine where that is the lowest level.
+  /// The levels that assignments name: only the machine if it is the lowest level, else all.
   std::vector<std::string> AssignmentLevels() const;
   std::vector<std::string> AssignmentValues(LeafIndex leaf) const;
 
-  /// The machine at a leaf of a tree that ends at hosts.
+  /// Labels and taints of the machine at a leaf; only for trees that end at hosts.
   const LabelMap& LabelsOf(LeafIndex leaf) const { return machines_[Machine(leaf)]->labels; }
   const std::vector<Taint>& TaintsOf(LeafIndex leaf) const {
     return machines_[Machine(leaf)]->taints;
   }
-  /// True if no machine keeps pods away by a taint.
+  /// True if no machine has a taint.
   bool untainted() const { return untainted_; }
 
-  /// Where the leaf's usage is kept in TopologyUsage, by slot and by amount: the latter of the
-  /// forest's first resource, the others follow.
+  /// Where TopologyUsage keeps the leaf's usage: its slot, and the position of the forest's first
+  /// resource in that slot; the other resources follow.
   std::int32_t Slot(LeafIndex leaf) const { return slot_[Machine(leaf)]; }
   std::int32_t UsageAt(LeafIndex leaf) const {
     return Slot(leaf) * static_cast<std::int32_t>(resources_);
   }
-  /// Amounts by resource of the forest: allocatable less what others use; may be negative.
+  /// Amounts by resource of the forest: allocatable less what other pods use; may be negative.
   const std::int64_t* Capacity(LeafIndex leaf) const {
     return capacity_.data() + Machine(leaf) * resources_;
   }
@@ -103,21 +103,21 @@ class TopologyTree {
   std::vector<std::string> levels_;
   std::vector<Toleration> tolerations_;
   bool ends_at_hosts_ = false, untainted_ = true;
-  std::vector<DomainIndex> level_begin_;                // by level, and the end
+  std::vector<DomainIndex> level_begin_;                // by level; the end of the last follows
   std::vector<std::string> value_;                      // by domain: its value at its own level
   std::vector<DomainIndex> parent_;                     // by domain
-  std::vector<DomainIndex> first_child_;                // by domain, and the end
+  std::vector<DomainIndex> first_child_;                // by domain; the end of the last follows
   std::vector<std::shared_ptr<const Facts>> machines_;  // by leaf; ends_at_hosts() only
   std::vector<LeafIndex> by_host_;                      // leaves by host name; ends_at_hosts() only
   std::vector<std::int32_t> slot_;                      // by leaf
   std::size_t resources_ = 0;
-  std::vector<std::int64_t> capacity_;  // leaf-major
+  std::vector<std::int64_t> capacity_;  // by leaf, then resource
 };
 
 class TopologyForest {
  public:
-  /// `members` in name order. Cordoned and unhealthy clusters keep their trees: what runs there is
-  /// charged; placing passes them over.
+  /// `members` in name order. Cordoned and unhealthy clusters keep their trees, because their
+  /// workloads are still charged; placing ignores these clusters.
   static std::shared_ptr<const TopologyForest> Build(const ConfigView& config,
                                                      std::span<const MemberCluster* const> members,
                                                      const AdmissionSettings& settings);
@@ -130,15 +130,15 @@ class TopologyForest {
 
   std::size_t cluster_count() const { return clusters_.size(); }
   const std::string& cluster_name(std::size_t cluster) const { return clusters_[cluster].name; }
-  /// False for a cordoned or an unhealthy one: nothing new may go there.
+  /// False for a cordoned or unhealthy cluster: no new pods may go there.
   bool IsOpen(std::size_t cluster) const { return clusters_[cluster].open; }
   /// Null if the cluster or the flavor is unknown.
   const TopologyTree* Tree(std::size_t cluster, std::string_view flavor) const;
-  /// Any tree of the flavor: all of them have its levels. Null if it is not topology aware, or its
-  /// Topology does not exist.
+  /// Some tree of the flavor: all of them have the same levels. Null if the flavor has no topology
+  /// or its Topology does not exist.
   const TopologyTree* AnyTree(std::string_view flavor) const;
-  /// Where usage of a machine is kept if usage is by machine (gate TASHandleOverlappingFlavors);
-  /// -1 if no tree of the cluster has the machine.
+  /// The slot of a machine if usage is kept by machine (gate TASHandleOverlappingFlavors); -1 if no
+  /// tree of the cluster has the machine.
   std::int32_t SlotOfHost(std::size_t cluster, std::string_view host) const;
 
  private:
@@ -151,7 +151,7 @@ class TopologyForest {
   };
   std::vector<std::string> resources_;
   std::size_t slot_count_ = 0;
-  std::vector<Cluster> clusters_;  // at least one: without members, one without nodes
+  std::vector<Cluster> clusters_;  // without members there is one cluster without nodes
 };
 using TopologyForestPtr = std::shared_ptr<const TopologyForest>;
 

@@ -1,3 +1,7 @@
+// Machines that suit a pod set (rule A44). Taints are checked first, then node selector, then
+// required affinity, and a machine is counted for the first check that excludes it, as in Kueue's
+// message (rule A47). Where the lowest level is not the machine, labels and taints of single
+// machines are unknown and nothing is excluded.
 #include "schedd/core/topology/topology_match.h"
 
 #include <algorithm>
@@ -12,7 +16,7 @@ bool IsTolerated(const Taint& taint, const std::vector<Toleration>& tolerations)
                      [&](const Toleration& toleration) { return Tolerates(toleration, taint); });
 }
 
-// k8s.io/api/core/v1 Taint.ToString.
+// As ToString of k8s.io/api/core/v1 Taint.
 std::string ShortTaint(const Taint& taint) {
   if (taint.effect.empty())
     return taint.value.empty() ? taint.key : taint.key + "=" + taint.value + ":";
@@ -20,6 +24,7 @@ std::string ShortTaint(const Taint& taint) {
   return taint.key + "=" + taint.value + ":" + taint.effect;
 }
 
+// The first taint that neither the pods nor the flavor tolerate; null if none.
 const Taint* Repelling(const std::vector<Taint>& taints, const SchedulingConstraints* constraints,
                        const TopologyTree& tree) {
   for (const auto& taint : taints) {
@@ -30,6 +35,7 @@ const Taint* Repelling(const std::vector<Taint>& taints, const SchedulingConstra
   return nullptr;
 }
 
+// Here all labels of the machine are known, so a missing label excludes it.
 bool Selected(const LabelMap& selector, const LabelMap& labels) {
   return std::all_of(selector.begin(), selector.end(), [&](const auto& wanted) {
     const auto found = labels.find(wanted.first);
@@ -44,6 +50,7 @@ bool AffinityHolds(const SchedulingConstraints& constraints, const LabelMap& lab
                      [&](const NodeSelectorTerm& term) { return Matches(term, labels); });
 }
 
+// The sum of the weights of preferred terms that the labels match.
 std::int64_t PreferenceOf(const SchedulingConstraints& constraints, const LabelMap& labels) {
   std::int64_t score = 0;
   for (const auto& preferred : constraints.preferred_terms) {
@@ -52,11 +59,12 @@ std::int64_t PreferenceOf(const SchedulingConstraints& constraints, const LabelM
   return score;
 }
 
+// True if node selector or required affinity may exclude machines.
 bool Restricts(const SchedulingConstraints& constraints) {
   return !constraints.node_selector.empty() || constraints.has_required_affinity;
 }
 
-// Merges one map of an update; "" or the conflict.
+// Adds the selectors of an update. "" or the sentence about a key with two values.
 std::string MergeSelector(const LabelMap& more, LabelMap* selector) {
   for (const auto& [key, value] : more) {
     const auto [at, added] = selector->emplace(key, value);
@@ -72,6 +80,7 @@ std::shared_ptr<const SchedulingConstraints> MergedConstraints(
     const PodSet& pod_set, std::span<const AdmissionCheckStatus> checks, std::string* error) {
   std::shared_ptr<SchedulingConstraints> merged;
   for (const auto& check : checks) {
+    // Only checks that are Ready may add to pods.
     if (check.state != CheckState::kReady) continue;
     for (const auto& update : check.updates) {
       if (update.pod_set != pod_set.name) continue;
@@ -101,6 +110,7 @@ LeafMatch MatchLeaves(const TopologyTree& tree, const SchedulingConstraints* con
   const bool restricts = constraints != nullptr && Restricts(*constraints);
   const bool prefers =
       constraints != nullptr && respect_preferred && !constraints->preferred_terms.empty();
+  // The usual case: nothing to check, and no list by leaf.
   if (tree.untainted() && !restricts && !prefers) return match;
   const auto leaves = static_cast<std::size_t>(tree.leaf_count());
   match.eligible.assign(leaves, 1);
@@ -123,6 +133,7 @@ LeafMatch MatchLeaves(const TopologyTree& tree, const SchedulingConstraints* con
   return match;
 }
 
+// Jobs of one class share constraints, so the pointer is compared first.
 const LeafMatch& LeafMatcher::Match(const TopologyTree& tree,
                                     const std::shared_ptr<const SchedulingConstraints>& constraints,
                                     bool respect_preferred) {

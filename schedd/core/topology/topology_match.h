@@ -1,5 +1,5 @@
 // Which machines of a tree may take the pods of a pod set, capacity aside: taints, node selector
-// and affinity, checked per machine where machines are the lowest level (rule A44). Pure.
+// and affinity, checked per machine if machines are the lowest level (rule A44). Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,21 @@
 
 namespace muster::core {
 
-/// Why machines were left out, for the failure message.
+/// The numbers of machines that were left out, by reason, for the failure message.
 struct MachineExclusions {
   std::int32_t node_selector = 0, affinity = 0;
   std::map<std::string, std::int32_t> taints;  // by "key=value:Effect"
 };
 
+/// The leaves that suit a pod set.
 struct LeafMatch {
-  std::vector<std::uint8_t> eligible;  // by leaf; empty: all are
-  std::vector<std::int64_t> score;     // by leaf: weights of preferred terms met; empty: all 0
+  std::vector<std::uint8_t> eligible;  // by leaf; empty: all are eligible
+  std::vector<std::int64_t> score;     // by leaf: weights of the preferred terms; empty: all 0
   MachineExclusions excluded;
 };
 
-/// What pods say about where they may run, updates by admission checks merged in. Null if nothing.
-/// On a conflict of node selectors `*error` says so.
+/// The constraints of the pods, with the updates by admission checks merged in; null if there are
+/// none. If node selectors contradict each other, `*error` gets the sentence.
 std::shared_ptr<const SchedulingConstraints> MergedConstraints(
     const PodSet& pod_set, std::span<const AdmissionCheckStatus> checks, std::string* error);
 
@@ -37,10 +38,10 @@ std::shared_ptr<const SchedulingConstraints> MergedConstraints(
 LeafMatch MatchLeaves(const TopologyTree& tree, const SchedulingConstraints* constraints,
                       bool respect_preferred);
 
-/// MatchLeaves with a memory of the last constraints seen, by content. Not thread-safe.
+/// MatchLeaves with a cache of the last constraints, compared by content. Not thread-safe.
 class LeafMatcher {
  public:
-  /// Good until the next call.
+  /// Valid until the next call.
   const LeafMatch& Match(const TopologyTree& tree,
                          const std::shared_ptr<const SchedulingConstraints>& constraints,
                          bool respect_preferred);
@@ -54,7 +55,7 @@ class LeafMatcher {
   };
   static constexpr std::size_t kEntries = 64;
   std::vector<Entry> entries_;
-  std::size_t next_ = 0;  // overwritten next once all are used
+  std::size_t next_ = 0;  // the entry that is overwritten next once all are used
 };
 
 }  // namespace muster::core

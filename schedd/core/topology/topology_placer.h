@@ -1,6 +1,7 @@
-// TopologyPlacer: what the flavor search asks of topology aware scheduling (rules A32, A45):
-// does a flavor know its machines, does it have the level asked for, and is there a place for the
-// pods, now or on an empty cluster. Implemented by the topology code; the search knows no domains.
+// TopologyPlacer: the questions of the flavor search to topology aware scheduling (rules A32, A45):
+// are the machines of a flavor known, does its topology have the requested level, and is there a
+// place for the pods, now or on empty machines. NodePlacer implements it; the search knows no
+// domains.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +19,15 @@ namespace muster::core {
 /// One pod set of a workload that has to be placed on machines of a flavor.
 struct TopologyAsk {
   std::size_t pod_set = 0;         // index in the workload
-  const PodSet* spec = nullptr;    // what one pod asks of its machine, constraints, request
-  std::int32_t count = 0;          // pods to place (partial admission, reclaimed pods considered)
-  std::string flavor;              // the one topology flavor that it was assigned
-  bool implied = false;            // it asked for none: its queue has topology flavors only
-  TopologyAssignmentPtr previous;  // elastic: where the slice that it replaces stands
+  const PodSet* spec = nullptr;    // requests per pod, constraints and topology request
+  std::int32_t count = 0;          // pods to place, after partial admission and reclaimable pods
+  std::string flavor;              // the one flavor with a topology that it was assigned
+  bool implied = false;            // no request: its queue has only flavors with a topology
+  TopologyAssignmentPtr previous;  // elastic jobs: the machines of the slice that it replaces
 };
 
-/// Where they go, or which pod set does not and why; then `placed` has those that did before it.
+/// The machines of all pod sets; or the pod set that has no place, and why: then `placed` has the
+/// pod sets that were placed before it.
 struct TopologyPlacement {
   std::vector<std::pair<std::size_t, TopologyAssignmentPtr>> placed;  // by index of the pod set
   std::string cluster;  // the member cluster of all of them
@@ -43,8 +45,8 @@ class TopologyPlacer {
   /// True if the flavor's topology has every level that the request names.
   virtual bool HasLevels(const std::string& flavor, const TopologyRequest& request) const = 0;
   /// Places all of `asks`, those of one pod set group together, on what is free now; with
-  /// `simulate_empty` on what would be free if no workload that admission placed ran. The job tells
-  /// of unhealthy nodes to replace and of updates by admission checks. Changes nothing.
+  /// `simulate_empty` on what would be free if no workload that admission placed ran. Unhealthy
+  /// nodes to replace and updates by admission checks are in the job's record. Changes nothing.
   virtual TopologyPlacement Place(const JobRecord& job, std::span<const TopologyAsk> asks,
                                   bool simulate_empty) = 0;
 };

@@ -1,3 +1,7 @@
+// Resolves topology requests (rule A43). Required and preferred requests search their own level
+// first, slices alone start at the top level, unconstrained requests at the lowest. Slices must lie
+// at or below the searched level, and each inner layer below the one before, with a size that
+// divides it. The sentences are Kueue's.
 #include "schedd/core/topology/topology_request.h"
 
 #include <algorithm>
@@ -5,7 +9,7 @@
 namespace muster::core {
 namespace {
 
-// The layers inside the outermost one. "" or the sentence why they make no sense.
+// The layers inside the outermost one. "" or the sentence about a layer that cannot be used.
 std::string ResolveInnerLayers(const TopologyTree& tree, const std::vector<TopologyLayer>& layers,
                                TopologySpec* spec) {
   std::int64_t outer_size = spec->slice_size;
@@ -22,7 +26,7 @@ std::string ResolveInnerLayers(const TopologyTree& tree, const std::vector<Topol
       return "additional slice layer size " + std::to_string(layer.size) +
              " must evenly divide parent layer size " + std::to_string(outer_size);
     }
-    // Levels between two layers hand down multiples of the inner size too.
+    // Domains of the levels between two layers also take multiples of the inner size.
     for (std::int32_t at = outer_level + 1; at <= level; ++at) {
       spec->inner_size[static_cast<std::size_t>(at)] = layer.size;
     }
@@ -39,6 +43,7 @@ bool AsksForSlicesOnly(const TopologyRequest& request) {
 
 }  // namespace
 
+// slice_layers is the notation of several layers, slice_required and slice_size that of one.
 std::vector<TopologyLayer> SliceLayersOf(const TopologyRequest& request) {
   if (!request.slice_layers.empty()) return request.slice_layers;
   if (!request.slice_required) return {};
@@ -55,6 +60,7 @@ std::string SearchedLevel(const TopologyTree& tree, const TopologyRequest* reque
   return implied ? tree.levels().back() : "";
 }
 
+// Without the gate for several layers only the outermost layer is looked at.
 bool HasLevels(const TopologyTree& tree, const TopologyRequest& request,
                const AdmissionSettings& settings) {
   const std::string searched = SearchedLevel(tree, &request, false);
@@ -75,6 +81,7 @@ std::string ResolveTopology(const TopologyTree& tree, const TopologyRequest* req
     spec->slice_size = layers[0].size;
   }
   spec->required = request != nullptr && request->required.has_value();
+  // Slices alone and implied placement may be spread like unconstrained ones.
   spec->unconstrained =
       implied || (request != nullptr && (request->unconstrained || AsksForSlicesOnly(*request)));
   spec->least_free = spec->unconstrained && settings.tas_profile_mixed;

@@ -1,12 +1,27 @@
-// Phase 2: the level and the domains that hold everything, then down to the leaves.
+// TopologySolver, phase 2 (rule A45): the level and the domains that hold everything, then down to
+// the leaves.
+//
+// FindLevel: best fit, the domain with the least room that holds all, on the searched level. If
+// none does: required fails; preferred goes a level up; at the top, and for unconstrained requests,
+// several domains are taken in order until all is placed (SpreadOver), the last one by best fit.
+//
+// Descend: each chosen domain's share is divided among its children in the same way (TakeLeast).
+// Above the slice level the children of all chosen domains are one pool, because a slice only has
+// to be inside one domain of the slice level; from there on each domain divides its share among its
+// own children.
+//
+// A leader is placed together with its workers. Its domain is chosen first, and counts "beside a
+// leader" (pods_led, slices_led) apply to it.
 #include <algorithm>
 
 #include "schedd/core/topology/topology_solver.h"
 
 namespace muster::core {
 
-// Best fit takes the domains with most room first, so that few are used; among equals those that
-// leave fewest pods over. Least free capacity takes the fullest first.
+// The order in which domains are taken. Best fit takes those with the most room first, so that few
+// are used, and among equals those that leave the fewest pods over. Least free capacity takes the
+// fullest first. Machines with preferred affinity come before (gate
+// TASRespectNodeAffinityPreferred).
 bool TopologySolver::ComesBefore(DomainIndex a, DomainIndex b, bool for_leader) const {
   const DomainCounts &one = At(a), &two = At(b);
   if (for_leader && one.leaders != two.leaders) return one.leaders > two.leaders;
@@ -30,8 +45,8 @@ void TopologySolver::SortForLeader(Domains* domains) const {
             [&](DomainIndex a, DomainIndex b) { return ComesBefore(a, b, true); });
 }
 
-// The first domain with the least room that is enough, among those preferred most; the first of all
-// if there is none.
+// The first domain, from position `from` on, with the least room that is enough, among those of
+// equal preference; `from` itself if there is none.
 std::size_t TopologySolver::BestFit(const Domains& domains, std::size_t from, std::int64_t needed,
                                     std::int64_t leaders, Unit unit) const {
   const auto room = leaders > 0 ? unit.led : unit.alone;
@@ -48,8 +63,8 @@ std::size_t TopologySolver::BestFit(const Domains& domains, std::size_t from, st
   return best;
 }
 
-// Puts first the domain that can take the leader and leaves enough for the workers in all domains
-// together: phase 1 counted on the least loss.
+// Moves to the front the first domain that can take the leader and leaves enough room for the
+// workers in all domains together. Phase 1 counted with the domain that loses least.
 void TopologySolver::PreferLeaderDomain(Domains* domains, std::int64_t needed, Unit unit) const {
   std::int64_t room = 0;
   for (const DomainIndex domain : *domains) room += At(domain).*unit.alone;
@@ -62,12 +77,12 @@ void TopologySolver::PreferLeaderDomain(Domains* domains, std::int64_t needed, U
   }
 }
 
+// Notes why the search failed; always false.
 bool TopologySolver::Refuse(SolverRefusal::Kind kind, std::int32_t level, std::int64_t fitting) {
   refusal_ = {kind, level, fitting};
   return false;
 }
 
-// Preferred: upwards until one domain holds everything, at the top as few as will do.
 bool TopologySolver::FindLevel(std::int32_t* level, Domains* found) {
   found->clear();
   for (*level = task_->spec.level;; --*level) {
@@ -84,6 +99,7 @@ bool TopologySolver::FindLevel(std::int32_t* level, Domains* found) {
   }
 }
 
+// The first domain in the order for leaders; that of the failure message.
 DomainIndex TopologySolver::FirstOf(DomainRange range) const {
   DomainIndex first = range.begin;
   for (DomainIndex domain = range.begin; domain < range.end; ++domain) {
@@ -92,8 +108,8 @@ DomainIndex TopologySolver::FirstOf(DomainRange range) const {
   return first;
 }
 
-// The domain with the least room that holds everything, of those preferred most: both orders come
-// to that. Needs no sorting. -1 if there is none.
+// The domain with the least room that holds everything, of those with the highest preference; -1 if
+// there is none. Both orders would choose it, so no sorting is needed.
 DomainIndex TopologySolver::HoldingAll(DomainRange range) const {
   const std::int64_t leaders = leader_count();
   const auto holds_all = [&](const DomainCounts& counts) {
@@ -109,13 +125,14 @@ DomainIndex TopologySolver::HoldingAll(DomainRange range) const {
   for (DomainIndex domain = range.begin; domain < range.end; ++domain) {
     if (holds_all(At(domain)) && (best < 0 || tighter(At(domain), At(best)))) best = domain;
   }
-  // What is only preferred gives way to preferred machines: a wider level may have enough of them.
+  // A preferred level gives way to preferred machines: a level above may have enough of them.
   const bool insists = task_->spec.required || task_->spec.least_free;
   if (best >= 0 && task_->respect_preferred && !insists && !holds_all(At(FirstOf(range))))
     return -1;
   return best;
 }
 
+// Several domains of one level: first one for the leader, then workers by most room.
 bool TopologySolver::SpreadOver(std::int32_t level, Domains* found) {
   const DomainRange range = tree_->Level(level);
   pool_.clear();
@@ -150,8 +167,9 @@ bool TopologySolver::SpreadOver(std::int32_t level, Domains* found) {
   return true;
 }
 
-// Takes from the domains in order just what is needed, and writes it into their counts; the last
-// one is the best fit among those left. False if they do not hold it all.
+// Takes from the domains in order as much as is needed and writes it into their counts; the last
+// one is the best fit among those left. False if they do not hold everything. `size`: pods per
+// unit.
 bool TopologySolver::TakeLeast(Domains* domains, std::int64_t count, std::int64_t leaders,
                                std::int64_t size, Unit unit, Domains* taken) {
   std::int64_t left = count / size;
@@ -179,13 +197,14 @@ bool TopologySolver::TakeLeast(Domains* domains, std::int64_t count, std::int64_
   return false;
 }
 
+// Divides the share of one domain among its children, in slices of `size` pods.
 bool TopologySolver::DescendBelow(DomainIndex parent, std::int64_t size, Domains* taken) {
   const DomainRange children = tree_->Children(parent);
   pool_.clear();
   for (DomainIndex child = children.begin; child < children.end; ++child) pool_.push_back(child);
   SortForWorkers(&pool_);
   if (size > 1) {
-    // What phase 1 counted was slices of the outermost layer.
+    // Phase 1 counted slices of the outermost layer.
     for (const DomainIndex child : pool_) {
       At(child).slices = At(child).pods / size;
       At(child).slices_led = At(child).pods_led / size;
@@ -195,8 +214,7 @@ bool TopologySolver::DescendBelow(DomainIndex parent, std::int64_t size, Domains
                    size > 1 ? kSliceUnit : kPodUnit, taken);
 }
 
-// Above the slice level the children of all chosen domains are one pool; at it and below each
-// domain hands its share to its own children. Balanced shares are kept from the start.
+// From the chosen domains down to the leaves. Shares of a balanced placement are fixed already.
 bool TopologySolver::Descend(std::int32_t level, bool balanced, Domains* chosen) {
   const TopologySpec& spec = task_->spec;
   const std::int32_t lowest = tree_->depth() - 1;
@@ -233,6 +251,7 @@ bool TopologySolver::Descend(std::int32_t level, bool balanced, Domains* chosen)
   return true;
 }
 
+// The result, by leaf.
 void TopologySolver::Collect(Domains* leaves) {
   std::sort(leaves->begin(), leaves->end());
   workers_.clear();

@@ -1,4 +1,13 @@
-// Phase 1: what fits in every domain, from the leaves up; and the sentence when it is not enough.
+// TopologySolver, phase 1 (rule A45): how much fits in every domain, from the leaves up; and the
+// sentence if that is not enough. Phase 2 is in topology_search.cc.
+//
+// A leaf holds min over resources of free / request pods, counted alone and beside a leader. A
+// domain above holds the sum over its children; at the slice level whole slices are counted, and
+// inner layers cut each child's pods to a multiple of their size. A leader takes room in one child
+// only, so the count beside a leader is the sum less the smallest loss of any child that can take
+// it.
+//
+// This phase reads every leaf of the tree for every pod set, so it is plain arithmetic on arrays.
 #include "schedd/core/topology/topology_solver.h"
 
 #include <algorithm>
@@ -11,6 +20,7 @@ namespace {
 
 constexpr std::int64_t kMostPods = std::numeric_limits<std::int32_t>::max();
 
+// a - b, saturating in both directions.
 std::int64_t Minus(std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   if (!__builtin_sub_overflow(a, b, &result)) return result;
@@ -18,11 +28,11 @@ std::int64_t Minus(std::int64_t a, std::int64_t b) {
                : std::numeric_limits<std::int64_t>::min();
 }
 
-// How many pods that take `amount` each fit into `free`.
+// The number of pods that take `amount` each of `free`.
 std::int64_t PodsIn(std::int64_t free, std::int64_t amount) {
   if (amount <= 0) return kMostPods;
   if (free < amount) return 0;
-  // Most amounts are small, and dividing 32 bits takes a fraction of the time.
+  // Most amounts are small, and a 32-bit division takes a fraction of the time.
   if ((free >> 32) == 0)
     return static_cast<std::uint32_t>(free) / static_cast<std::uint32_t>(amount);
   return std::min(free / amount, kMostPods);
@@ -30,6 +40,7 @@ std::int64_t PodsIn(std::int64_t free, std::int64_t amount) {
 
 }  // namespace
 
+// Balanced placement is only for preferred requests, and comes before the usual search.
 bool TopologySolver::Solve(const SolverTask& task) {
   task_ = &task;
   tree_ = task.tree;
@@ -44,6 +55,7 @@ bool TopologySolver::Solve(const SolverTask& task) {
   return Descend(level, balanced, &chosen_);
 }
 
+// Counts every leaf that the pods may use, and those outside of task_->within.
 void TopologySolver::CountLeaves() {
   counts_.resize(tree_->domain_count());
   lacking_.assign(task_->needs.size(), 0);
@@ -67,6 +79,8 @@ void TopologySolver::CountLeaves() {
   }
 }
 
+// Pods alone and beside a leader. A leaf without room is noted for the first resource that has
+// none.
 void TopologySolver::CountLeaf(LeafIndex leaf) {
   const std::int64_t* capacity = tree_->Capacity(leaf);
   const std::int32_t slot = tree_->Slot(leaf);
@@ -113,6 +127,7 @@ std::int64_t TopologySolver::SlicesOf(std::int64_t pods) const {
   return size == 1 ? pods : pods / size;
 }
 
+// From the lowest level to the top. If slices are at the lowest level, the leaves count them.
 void TopologySolver::SumUp() {
   const std::int32_t lowest = tree_->depth() - 1;
   if (task_->spec.slice_level == lowest) {
@@ -129,7 +144,8 @@ void TopologySolver::SumUp() {
   }
 }
 
-// A leader takes room in one child only: in the one that loses least by it.
+// One domain from its children. A leader takes room in one child only, in the one that loses least
+// by it.
 void TopologySolver::CountParent(DomainIndex domain, std::int32_t level) {
   const std::int64_t inner = task_->spec.inner_size[static_cast<std::size_t>(level) + 1];
   const bool needs_leader = leader_count() > 0;
@@ -164,6 +180,7 @@ void TopologySolver::CountParent(DomainIndex domain, std::int32_t level) {
   At(domain) = sum;
 }
 
+// Slices of `size` pods in the domains of `level` below a domain.
 std::int64_t TopologySolver::SlicesBelow(DomainIndex domain, std::int32_t level,
                                          std::int64_t size) const {
   const DomainRange range = tree_->Below(domain, level);
@@ -188,6 +205,7 @@ std::string TopologySolver::LayersText() const {
   return text;
 }
 
+// The numbers of excluded machines by reason, sorted (rule A47).
 std::string TopologySolver::ExclusionsText(std::span<const std::string> resources) const {
   std::vector<std::string> parts;
   const auto add = [&](const std::string& what, std::int32_t leaves) {

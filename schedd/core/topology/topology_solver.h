@@ -1,6 +1,6 @@
 // TopologySolver: finds leaves for the pods of one pod set, and of its leader, in one tree
-// (KEP-2724, rule A45). Works on numbers only; keeps its buffers between calls.
-// Pure; not thread-safe.
+// (KEP-2724, rule A45). It works on numbers only and keeps its buffers between calls. Pure; not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,66 +14,66 @@
 
 namespace muster::core {
 
-/// What one pod takes of a resource. "pods" is among them.
+/// The request of one pod for one resource; "pods" is among them.
 struct PodNeed {
-  std::int32_t resource = -1;  // of the forest; -1: no machine has any
+  std::int32_t resource = -1;  // index in the forest; -1: no machine has any
   std::int64_t amount = 0;
 };
 
-/// Pods on a leaf.
+/// The number of pods on a leaf.
 struct LeafCount {
   LeafIndex leaf = -1;
   std::int32_t count = 0;
   bool operator==(const LeafCount&) const = default;
 };
 
-/// One question to the solver. What it points to must outlive the call.
+/// The input of Solve. What it points to must outlive the call.
 struct SolverTask {
   const TopologyTree* tree = nullptr;
   const TopologyUsage* usage = nullptr;  // null: as if no workload that admission placed ran
-  const TopologyUsage* assumed =
-      nullptr;  // what other pod sets of the workload take; null: nothing
+  /// What other pod sets of the workload take; null: nothing.
+  const TopologyUsage* assumed = nullptr;
   const LeafMatch* match = nullptr;
   TopologySpec spec;
-  std::span<const PodNeed> needs;         // of one pod, by resource name
-  std::span<const PodNeed> leader_needs;  // empty: no leader
+  std::span<const PodNeed> needs;         // of one pod, in the order of resource names
+  std::span<const PodNeed> leader_needs;  // empty: there is no leader
   std::int64_t count = 0;
-  DomainIndex within = -1;         // only leaves below it; -1: everywhere
+  DomainIndex within = -1;         // only leaves below this domain; -1: all leaves
   bool balanced = false;           // gate TASBalancedPlacement
   bool respect_preferred = false;  // gate TASRespectNodeAffinityPreferred
 };
 
-/// What is free in a domain: in phase 1 how much would fit, in phase 2 how much is taken.
+/// The counts of a domain. Phase 1: how much would fit; phase 2: how much is taken.
 struct DomainCounts {
   std::int64_t pods = 0, slices = 0;
-  std::int64_t pods_led = 0, slices_led = 0;  // beside a leader
+  std::int64_t pods_led = 0, slices_led = 0;  // the same beside a leader
   std::int64_t leaders = 0;
-  std::int64_t preference = 0;  // scores of the leaves below
+  std::int64_t preference = 0;  // the sum of the scores of the leaves below
 };
 
-/// Why a question had the answer no; turned into a sentence only where one is shown.
+/// Why Solve found no place; made into a sentence only if one is shown.
 struct SolverRefusal {
   enum class Kind : std::uint8_t { kNoDomains, kTooSmall };
   Kind kind = Kind::kTooSmall;
-  std::int32_t level = 0;    // where the search ended
-  std::int64_t fitting = 0;  // slices (or pods, with slices of one) that would fit
+  std::int32_t level = 0;    // the level where the search ended
+  std::int64_t fitting = 0;  // the number of slices that would fit; of pods, if slices have size 1
 };
 
 class TopologySolver {
  public:
-  /// True if there is a place; workers() and leaders() tell where.
+  /// True if there is a place for all pods; workers() and leaders() have it.
   bool Solve(const SolverTask& task);
   /// By leaf; only leaves with pods.
   const std::vector<LeafCount>& workers() const { return workers_; }
   const std::vector<LeafCount>& leaders() const { return leaders_; }
-  /// The sentence of rule A47 for the last Solve, which must have answered no and whose task
-  /// must still be there. `resources`: the names of task.needs.
+  /// The sentence of rule A47 for the last Solve, which must have been false and whose task must
+  /// still exist. `resources`: the names of task.needs.
   std::string Failure(std::span<const std::string> resources) const;
 
  private:
   friend class BalancedPlacement;
   using Domains = std::vector<DomainIndex>;
-  // A count of DomainCounts and the same beside a leader.
+  // One count of DomainCounts, and the same count beside a leader.
   struct Unit {
     std::int64_t DomainCounts::*alone;
     std::int64_t DomainCounts::*led;
@@ -120,9 +120,9 @@ class TopologySolver {
   const TopologyTree* tree_ = nullptr;
   std::int64_t slices_needed_ = 0;
   std::vector<DomainCounts> counts_;   // by domain
-  std::vector<std::int32_t> lacking_;  // by need: leaves that it keeps all pods away from
+  std::vector<std::int32_t> lacking_;  // by need: leaves that have no room because of it
   std::int32_t outside_ = 0;           // leaves outside task_->within
-  std::vector<std::int64_t> free_;     // of one leaf, by need
+  std::vector<std::int64_t> free_;     // by need: the free amount on one leaf
   Domains chosen_, pool_, taken_;
   std::vector<LeafCount> workers_, leaders_;
   SolverRefusal refusal_;

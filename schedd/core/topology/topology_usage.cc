@@ -1,3 +1,7 @@
+// Usage of machines (rule A44). An admission names its machines by level values; these are resolved
+// to slots once, when its charges are computed. A machine that left the flavor's tree, for instance
+// because a label changed, still has its pods: they are charged to the machine's slot if usage is
+// kept by machine, and the charges are marked stale.
 #include "schedd/core/topology/topology_usage.h"
 
 #include <algorithm>
@@ -20,13 +24,13 @@ Place PlaceOf(const TopologyForest& forest, std::size_t cluster, const TopologyT
   if (place.leaf >= 0) {
     place.slot = tree.Slot(place.leaf);
   } else if (tree.ends_at_hosts() && domain.values.size() == 1) {
-    // The machine is of another flavor now; its pods are still there.
+    // The machine belongs to another flavor now, and still has these pods.
     place.slot = forest.SlotOfHost(cluster, domain.values[0]);
   }
   return place;
 }
 
-// Null if the pod set stands on no tree of the cluster.
+// The tree of the pod set's topology flavor; null if it has no topology, or no tree of the cluster.
 const TopologyTree* TreeOf(const TopologyForest& forest, std::size_t cluster,
                            const PodSetAssignment& pod_set) {
   if (pod_set.topology == nullptr) return nullptr;
@@ -36,6 +40,7 @@ const TopologyTree* TreeOf(const TopologyForest& forest, std::size_t cluster,
   return nullptr;
 }
 
+// True if the cluster has every machine that the admission names.
 bool HasAllLeaves(const TopologyForest& forest, std::size_t cluster, const Admission& admission) {
   for (const auto& pod_set : admission.pod_sets) {
     const auto* tree = TreeOf(forest, cluster, pod_set);
@@ -49,6 +54,8 @@ bool HasAllLeaves(const TopologyForest& forest, std::size_t cluster, const Admis
   return true;
 }
 
+// The cluster of this name, or the first with all machines of the admission; cluster_count() if the
+// name is unknown.
 std::size_t ClusterOf(const TopologyForest& forest, const Admission& admission,
                       std::string_view name) {
   for (std::size_t i = 0; i < forest.cluster_count(); ++i) {
@@ -65,6 +72,7 @@ const ResourceList* RequestsOf(const PodSets& pod_sets, const std::string& name)
   return nullptr;
 }
 
+// Adds up the charges of an admission, pod set by pod set.
 class Collector {
  public:
   Collector(const TopologyForest& forest, std::size_t cluster)
@@ -87,6 +95,7 @@ class Collector {
     }
   }
 
+  // Sorts by position and adds up amounts of the same one.
   TopologyCharges Take() {
     auto& list = charges_.list;
     std::sort(list.begin(), list.end(),
@@ -121,8 +130,8 @@ class Collector {
 
 std::size_t Index(const TopologyCharge& charge) { return static_cast<std::size_t>(charge.at); }
 
-// Wrapping, so that what was charged can always be given back exactly. Placement never lets a leaf
-// come near the ends; only amounts that others wrote could.
+// Wraps around, so that every charge can be taken back exactly. Placement never lets a leaf come
+// near the limits; only amounts written by others could.
 void AddWrapping(std::int64_t* amount, std::int64_t more) {
   *amount = static_cast<std::int64_t>(static_cast<std::uint64_t>(*amount) +
                                       static_cast<std::uint64_t>(more));
@@ -135,9 +144,11 @@ void SubtractWrapping(std::int64_t* amount, std::int64_t less) {
 
 }  // namespace
 
+// A member that is not known gives stale charges, which never fit.
 TopologyCharges ChargesOn(const TopologyForest& forest, const PodSets& pod_sets,
                           const Admission& admission, std::string_view cluster) {
   const auto placed = [](const PodSetAssignment& pod_set) { return pod_set.topology != nullptr; };
+  // Most admissions name no machines.
   if (std::none_of(admission.pod_sets.begin(), admission.pod_sets.end(), placed)) return {};
   const std::size_t at = ClusterOf(forest, admission, cluster);
   if (at == forest.cluster_count()) return {.list = {}, .stale = true};
@@ -150,6 +161,7 @@ TopologyCharges ChargesOn(const TopologyForest& forest, const PodSets& pod_sets,
   return collector.Take();
 }
 
+// Both lists are sorted by position, so one pass compares them.
 TopologyCharges NetCharges(const TopologyCharges& after, const TopologyCharges& before) {
   TopologyCharges net;
   net.stale = after.stale;

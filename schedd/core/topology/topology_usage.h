@@ -1,7 +1,7 @@
-// TopologyUsage: what admitted pods take of each leaf; TopologyCharges: what one admission takes,
-// compiled once so that charging, releasing and checking are additions (rule A44).
+// TopologyUsage: what admitted pods take of each leaf. TopologyCharges: what one admission takes,
+// computed once so that charging, releasing and checking are additions (rule A44).
 //
-// Plain values, bound to the TopologyForest they were made for; not thread-safe to mutate.
+// Plain values, bound to the TopologyForest that they were made for; not thread-safe to mutate.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +15,31 @@ namespace muster::core {
 
 /// An amount of one resource on one leaf.
 struct TopologyCharge {
-  std::int32_t at = 0;        // where TopologyUsage keeps it
-  std::int64_t amount = 0;    // of all pods there
-  std::int64_t capacity = 0;  // of the leaf, in the flavor's own tree
+  std::int32_t at = 0;        // its position in TopologyUsage
+  std::int64_t amount = 0;    // of all pods on the leaf
+  std::int64_t capacity = 0;  // the leaf's capacity in the flavor's own tree
   bool operator==(const TopologyCharge&) const = default;
 };
 
 struct TopologyCharges {
-  std::vector<TopologyCharge> list;  // sorted by `at`, each once
-  bool stale = false;  // some of it is on leaves that the tree does not have (any more)
+  std::vector<TopologyCharge> list;  // sorted by `at`, each position once
+  bool stale = false;                // some pods are on leaves that the tree does not have any more
   bool empty() const { return list.empty() && !stale; }
   bool operator==(const TopologyCharges&) const = default;
 };
 
-/// What one pod of a pod set asks of its machine.
+/// The request of one pod for its machine (rule A5).
 inline const ResourceList& NodeRequestsOf(const PodSet& pod_set) {
   return pod_set.node_requests != nullptr ? *pod_set.node_requests : pod_set.requests;
 }
 
-/// What an admission takes: for every pod of a topology assignment the requests of its pod set (by
-/// name, in `pod_sets`) and one of "pods". `cluster` is the member cluster it runs on; "": the
-/// first that has its leaves.
+/// What an admission takes of the machines: for each pod of a topology assignment the requests of
+/// its pod set (found by name in `pod_sets`) and one of "pods". `cluster`: the member cluster that
+/// it runs on; "": the first one that has its leaves.
 TopologyCharges ChargesOn(const TopologyForest& forest, const PodSets& pod_sets,
                           const Admission& admission, std::string_view cluster);
 
-/// What `after` takes beyond `before`: what a second pass has to find room for.
+/// What `after` takes beyond `before`: the room that a second pass needs.
 TopologyCharges NetCharges(const TopologyCharges& after, const TopologyCharges& before);
 
 class TopologyUsage {
@@ -61,7 +61,7 @@ class TopologyUsage {
  private:
   TopologyForestPtr forest_;
   std::size_t resources_ = 0;
-  std::vector<std::int64_t> amounts_;  // slot-major
+  std::vector<std::int64_t> amounts_;  // by slot, then resource
 };
 
 }  // namespace muster::core

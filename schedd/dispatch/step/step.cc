@@ -1,3 +1,22 @@
+// The state machine, one overload of Apply for each input. Each overload says what the input means
+// in each state; in all other states the row stays as it is (Stay). To gives the next state, the
+// action and the effect.
+//
+// The happy path is Intent -> (Releasing ->) Created -> Running -> Terminal -> Cleaning -> Gone.
+// Only Intent creates, because only there the decision to create is durable. Absence never creates:
+// it leads to kConfirm, and only a proven absence makes a running attempt Lost. A revoked attempt
+// is over when its removal is proven, not when it looks ended.
+//
+// Two steps: a member that creates attempts suspended answers with the object's uid; the row
+// becomes Releasing with it, and only when that is durable does kRelease leave, for that uid and no
+// other. So pods exist only for a uid on record. A release that finds no object, or another one, is
+// followed by kConfirm; a release that is refused for good removes the object, which never ran. An
+// object that is suspended later was suspended by somebody else: that is shown and not fought.
+// Members that create in one call go from Intent to Created.
+//
+// Ends: a result is durable first; then the member may let its object go (kAcknowledge), again as
+// long as the object of a Terminal row is seen held. An object that somebody deletes while it is
+// live is let go too, and its absence makes the attempt Lost.
 #include "schedd/dispatch/step/step.h"
 
 #include <utility>
@@ -5,13 +24,14 @@
 namespace muster::dispatch {
 namespace {
 
-// Value of DispatchRow::detail of a Revoking row whose object must go altogether.
+// DispatchRow::detail of a Revoking row: whether the object is removed altogether or its logs are
+// kept.
 constexpr const char* kRemoveObject = "remove";
 constexpr const char* kKeepLogs = "keep logs";
-// Of a live row: why its object is about to be missing.
+// DispatchRow::detail of a live row whose object somebody deletes on the member.
 constexpr const char* kDeletedOnMember = "deleted on the member";
 
-// States in which the member may be running the attempt and nothing was asked to end it.
+// True in states in which the member may run the attempt and nothing was asked to end it.
 bool IsRunningOn(DispatchState state) {
   switch (state) {
     case DispatchState::kCreated:
@@ -27,6 +47,7 @@ bool IsRunningOn(DispatchState state) {
 
 StepResult Apply(const DispatchRow& row, const ClusterRecreated& input);
 
+// The input means nothing in this state.
 StepResult Stay(const DispatchRow& row) { return {row, Action::kNone, Effect::kNone, ""}; }
 
 StepResult To(const DispatchRow& row, DispatchState state, Action action = Action::kNone,
@@ -36,6 +57,7 @@ StepResult To(const DispatchRow& row, DispatchState state, Action action = Actio
   return result;
 }
 
+// The attempt is over without a result; `message` says why, and is kept in the row.
 StepResult Lose(const DispatchRow& row, std::string message, Effect effect = Effect::kLost) {
   StepResult result = To(row, DispatchState::kLost, Action::kNone, effect, std::move(message));
   result.row.detail = result.message;
@@ -52,13 +74,14 @@ StepResult Apply(const DispatchRow& row, const EnsureSucceeded& input) {
   return result;
 }
 
+// An object that exists suspended could not be released.
 StepResult ReleaseFailed(const DispatchRow& row, const EnsureFailed& input) {
-  // An earlier try may have let it run.
+  // The object is not there. An earlier try may have released it, so its pods may still run.
   if (input.code == Code::kNotFound) return To(row, row.state, Action::kConfirm);
   if (MayBeMended(input.code)) {
     return To(row, DispatchState::kReleasing, Action::kRelease, Effect::kWaiting, input.detail);
   }
-  // Never released, so nothing of it ran: the job may end before its object is gone.
+  // The object was never released, so no pod of it ran: the job may end before the object is gone.
   StepResult result =
       To(row, DispatchState::kCleaning, Action::kRemove, Effect::kRefused, input.detail);
   result.row.detail = input.detail;
@@ -69,7 +92,8 @@ StepResult Apply(const DispatchRow& row, const EnsureFailed& input) {
   if (row.state == DispatchState::kReleasing) return ReleaseFailed(row, input);
   if (row.state != DispatchState::kIntent) return Stay(row);
   if (input.code == Code::kAborted) {
-    // A later attempt exists than the database knows of: it lost writes, or somebody else leads.
+    // The member has a later attempt than the database knows of: the database lost writes, or
+    // another daemon leads.
     StepResult result = To(row, DispatchState::kQuarantined, Action::kNone, Effect::kWaiting,
                            input.detail + "; it is quarantined");
     result.row.detail = input.detail;
@@ -78,7 +102,7 @@ StepResult Apply(const DispatchRow& row, const EnsureFailed& input) {
   if (MayBeMended(input.code)) {
     return To(row, DispatchState::kIntent, Action::kEnsureLater, Effect::kWaiting, input.detail);
   }
-  // A foreign object has the name: it must survive, so there is nothing to remove.
+  // A foreign object has the name. It must survive, so nothing is removed.
   const bool conflict = input.code == Code::kAlreadyExists;
   StepResult result = To(row, conflict ? DispatchState::kConflict : DispatchState::kGone,
                          Action::kNone, Effect::kRefused, input.detail);
@@ -86,23 +110,26 @@ StepResult Apply(const DispatchRow& row, const EnsureFailed& input) {
   return result;
 }
 
-// Where a row is whose object was seen before any of its pods ran.
+// The state of a row whose object exists and has no running pod yet.
 DispatchState Waits(DispatchState state) {
   return state == DispatchState::kIntent || state == DispatchState::kUnknown
              ? DispatchState::kCreated
              : state;
 }
 
+// The object has ended with a result.
 StepResult Ended(const DispatchRow& row, const Observation& seen, Effect effect) {
   return To(row, DispatchState::kTerminal, seen.held ? Action::kAcknowledge : Action::kNone, effect,
             seen.message);
 }
 
+// What the object's phase means for a live row.
 StepResult ApplyPhase(const DispatchRow& row, const Observation& seen) {
   const bool fresh = row.state != DispatchState::kRunning && row.state != DispatchState::kFinishing;
   switch (seen.phase) {
     case RemotePhase::kSuspended:
-      // Only what was never let run is released; a later suspension is somebody's decision.
+      // Only an object that was never released is released now. A later suspension is the decision
+      // of somebody on the member.
       if (row.state == DispatchState::kIntent && !seen.deleting)
         return To(row, DispatchState::kReleasing, Action::kRelease);
       if (row.state == DispatchState::kReleasing) return Stay(row);
@@ -123,24 +150,27 @@ StepResult ApplyPhase(const DispatchRow& row, const Observation& seen) {
   return Stay(row);
 }
 
+// True if pods of the object run or may come to run.
 bool MayRun(RemotePhase phase) {
   return phase == RemotePhase::kSuspended || phase == RemotePhase::kPending ||
          phase == RemotePhase::kRunning;
 }
 
-// Of a row whose attempt is over for Muster.
+// An observation of an attempt that is over for Muster.
 StepResult SeenAfterwards(const DispatchRow& row, const Observation& seen) {
   if (row.state == DispatchState::kLost && MayRun(seen.phase)) {
-    // It came back after its job was told lost: fence it.
+    // The object came back after its attempt was declared lost: it is removed.
     return To(row, DispatchState::kCleaning, Action::kRemove);
   }
   const bool over =
       row.state == DispatchState::kTerminal || (row.state == DispatchState::kLost && seen.deleting);
-  // What was made of an attempt that has none on record is not let go of but removed.
+  // An object whose uid is not on record is not let go here; the engine has it removed.
   if (!over || !seen.held || row.remote_uid.empty()) return Stay(row);
   return To(row, row.state, Action::kAcknowledge);
 }
 
+// An observation counts only if the object is the row's (IsOurs) and the member is the same cluster
+// as before (incarnation).
 StepResult Apply(const DispatchRow& row, const Observed& input) {
   const Observation& seen = input.observation;
   const bool live = row.state == DispatchState::kIntent || IsRunningOn(row.state);
@@ -157,14 +187,15 @@ StepResult Apply(const DispatchRow& row, const Observed& input) {
   StepResult result = ApplyPhase(row, seen);
   if (row.state == DispatchState::kUnknown && result.row.state != DispatchState::kUnknown &&
       result.row.state != DispatchState::kLost) {
-    result.row.detail.clear();  // it said since when the member was away
+    // In Unknown, detail said since when the member was away.
+    result.row.detail.clear();
   }
   if (seen.phase != RemotePhase::kMissing) {
     if (result.row.remote_uid.empty()) result.row.remote_uid = seen.remote_uid;
     if (result.row.incarnation.empty()) result.row.incarnation = seen.incarnation;
   }
   if (seen.deleting && MayRun(seen.phase)) {
-    // Somebody deletes it there: it is let go, and its absence will end the attempt.
+    // Somebody deletes the object on the member: it is let go, and its absence ends the attempt.
     result.row.detail = kDeletedOnMember;
     result.action = seen.held ? Action::kAcknowledge : Action::kNone;
   }
@@ -175,8 +206,8 @@ StepResult Apply(const DispatchRow& row, const RevokeRequested& input) {
   if (row.state == DispatchState::kConflict) {
     return To(row, DispatchState::kGone, Action::kNone, Effect::kStopped);
   }
-  // A removal under way is not changed: whoever wants the object gone too asks to clean when it has
-  // stopped.
+  // A removal under way is not changed. A caller that wants the object gone too sends
+  // CleanRequested when it has stopped.
   if (row.state != DispatchState::kIntent && row.state != DispatchState::kQuarantined &&
       !IsRunningOn(row.state)) {
     return Stay(row);
@@ -197,6 +228,7 @@ StepResult Apply(const DispatchRow& row, const RemoveSucceeded&) {
   return Stay(row);
 }
 
+// A removal that finds nothing has succeeded; any other failure is tried again.
 StepResult Apply(const DispatchRow& row, const RemoveFailed& input) {
   if (input.code == Code::kNotFound) return Apply(row, RemoveSucceeded{});
   if (row.state != DispatchState::kRevoking && row.state != DispatchState::kCleaning)
@@ -210,7 +242,7 @@ StepResult Apply(const DispatchRow& row, const MissingFromList&) {
 }
 
 StepResult Apply(const DispatchRow& row, const ProvenGone& input) {
-  // Nothing of a lost attempt is left: its name is free.
+  // Nothing of a lost attempt is left, so its name is free.
   if (row.state == DispatchState::kLost) return To(row, DispatchState::kGone);
   if (!IsRunningOn(row.state)) return Stay(row);
   std::string message = IsDeletedThere(row)
@@ -228,10 +260,12 @@ StepResult Apply(const DispatchRow& row, const ConfirmFailed& input) {
 StepResult Apply(const DispatchRow& row, const ClusterRecreated& input) {
   if (row.incarnation.empty() || row.incarnation == input.incarnation) return Stay(row);
   if (row.state == DispatchState::kLost) return To(row, DispatchState::kGone);
-  if (!IsRunningOn(row.state)) return Stay(row);  // a removal proves its absence by itself
+  // A removal under way proves the absence by itself.
+  if (!IsRunningOn(row.state)) return Stay(row);
   return Lose(row, "member cluster " + row.key.cluster + " was created anew", Effect::kRecreated);
 }
 
+// An attempt in Intent or Releasing stays there: its call is repeated until the member answers.
 StepResult Apply(const DispatchRow& row, const MemberAway& input) {
   switch (row.state) {
     case DispatchState::kCreated:
@@ -250,13 +284,14 @@ StepResult Apply(const DispatchRow& row, const MemberAway& input) {
 StepResult Apply(const DispatchRow& row, const GivenUp& input) {
   const bool asked = row.state == DispatchState::kIntent || row.state == DispatchState::kReleasing;
   if (!asked && row.state != DispatchState::kRevoking && !IsRunningOn(row.state)) return Stay(row);
-  // A removal takes the place of calls that were to make it or to let it run.
+  // In the dispatcher a Remove takes the place of a create or release that has not begun.
   StepResult result = To(row, DispatchState::kLost, asked ? Action::kRemove : Action::kNone,
                          Effect::kGivenUp, input.why);
   result.row.detail = input.why;
   return result;
 }
 
+// The result stands; the object that runs again is removed.
 StepResult Apply(const DispatchRow& row, const Resurrected&) {
   if (row.state != DispatchState::kTerminal) return Stay(row);
   return To(row, DispatchState::kCleaning, Action::kRemove);
@@ -269,11 +304,12 @@ StepResult Apply(const DispatchRow& row, const QuarantineReleased&) {
   return result;
 }
 
-// The member removes what is left of it before it makes the later one.
+// The member removes what is left of the ended attempt before it creates the later one.
 StepResult Apply(const DispatchRow& row, const Superseded&) {
   return IsLive(row.state) ? Stay(row) : To(row, DispatchState::kGone);
 }
 
+// A live attempt is revoked without its logs.
 StepResult Apply(const DispatchRow& row, const CleanRequested&) {
   switch (row.state) {
     case DispatchState::kTerminal:
@@ -286,6 +322,8 @@ StepResult Apply(const DispatchRow& row, const CleanRequested&) {
   }
 }
 
+// After a restart each row repeats the action that its state stands for; all actions are
+// idempotent.
 StepResult Apply(const DispatchRow& row, const Recovered&) {
   switch (row.state) {
     case DispatchState::kIntent:

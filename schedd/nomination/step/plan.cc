@@ -1,3 +1,12 @@
+// Two kinds of jobs matter. A job that holds quota and waits for its check muster.io/member-queues
+// is asked for (Ask): first which members should be asked (Hold, Extend), then which copies must
+// exist (Wish), then whether a member has admitted its copy (WinnerOf). A job that runs where a
+// member's queue admitted it is followed (Follow): when that queue takes it back, its check says
+// Retry and the job is evicted. At the end Collect removes every copy that no job accounts for.
+//
+// The first member to admit (by the members' clocks, the better member on a tie) gets the job; the
+// engine makes that durable and dispatches in one commit, and only then do the other copies go,
+// because only then are they no longer nominated.
 #include "schedd/nomination/step/plan.h"
 
 #include <algorithm>
@@ -15,7 +24,8 @@ namespace {
 using Queue = MemberQueueState::Queue;
 
 constexpr std::int32_t kRetryMinS = 10, kRetryMaxS = 300;
-constexpr std::size_t kMembersInMessage = 5;  // a sentence, not a report
+// A message is a sentence, not a report.
+constexpr std::size_t kMembersInMessage = 5;
 constexpr std::size_t kMessageBytes = 1024;
 
 bool Contains(const std::vector<std::string>& names, const std::string& name) {
@@ -31,11 +41,12 @@ std::string Sentences(const std::vector<std::pair<std::string, std::string>>& sa
     text += "; and " + std::to_string(said.size() - kMembersInMessage) + " more";
   if (text.size() <= kMessageBytes) return text;
   std::size_t end = kMessageBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // whole UTF-8
+  // The cut must not fall inside a UTF-8 sequence.
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return text.substr(0, end);
 }
 
-// Why a job can never be handed to a member's queue; "" if it can.
+// Why a job can never be given to a member's queue; "" if it can.
 std::string NeverHanded(const JobRecord& job) {
   if (job.shape == ShapeKind::kLeaderWorkerSet)
     return "a LeaderWorkerSet cannot be handed to a member's own queue as one workload";
@@ -48,11 +59,12 @@ std::string NeverHanded(const JobRecord& job) {
   return "";
 }
 
-// Of the copy of its next attempt, or of the one that runs.
+// The CopyId of the copies of the job's next attempt, or of the attempt that runs.
 std::string IdOf(const JobRecord& job) {
   return CopyId(job.ns, CopyName(job.uid, AttemptOfCopies(job)));
 }
 
+// Plans once; Run gives the result.
 class Planner {
  public:
   Planner(const WorldView& world, const MemberQueueStates& members, const std::set<JobId>& busy,
@@ -78,6 +90,7 @@ class Planner {
     const auto found = members_.find(name);
     return found == members_.end() ? nullptr : &found->second;
   }
+  // A member without a state is none that can run a queue.
   Queue QueueOf(const std::string& name) const {
     const MemberQueueState* state = StateOfMember(name);
     return state == nullptr ? Queue::kNone : state->queue;
@@ -87,6 +100,8 @@ class Planner {
       if (view.member.name == name) return view.member.healthy;
     return false;
   }
+  // The copy of a job on a member; null if the member has none, does not answer, or is unsure of
+  // it.
   const MemberCopy* CopyOf(const std::string& member, const std::string& name) const {
     const MemberQueueState* state = StateOfMember(member);
     if (state == nullptr || !state->answers || state->unsure.contains(name)) return nullptr;
@@ -94,11 +109,13 @@ class Planner {
     return found == state->copies.end() ? nullptr : &found->second;
   }
 
+  // Decides for one job that waits for a member. The first step that leads to a command ends it:
+  // the next plan goes on when the command is durable.
   void Ask(const JobPtr& job) {
     const std::string name = IdOf(*job);
     if (const std::string never = NeverHanded(*job); !never.empty())
       return Answer(*job, CheckState::kRejected, never);
-    // What another check adds to the pods must be in the copies.
+    // Other checks come first: what they add to the pods must be in the copies.
     if (!OtherChecksReady(*job)) return;
     const auto queue = world_.config->cluster_queues.find(job->admission->cluster_queue);
     if (queue == world_.config->cluster_queues.end()) return;
@@ -126,15 +143,16 @@ class Planner {
            Progress(*job, queue->second.dispatch, name, ballot.candidates));
   }
 
-  // Who is to be asked.
+  // The members that should be asked for one job.
   struct Ballot {
     std::vector<std::string> wanted;
-    bool hopeless = false;  // nobody can be asked: it does not keep its quota
+    // No member can be asked, so the job should not keep its quota.
+    bool hopeless = false;
     std::string why;
     core::MemberCandidates candidates;
   };
 
-  // True if asking it may still lead to something.
+  // True if asking this member may still lead to an admission.
   bool IsAble(const std::string& member, const std::string& copy) const {
     const MemberQueueState* state = StateOfMember(member);
     if (state == nullptr || state->queue == Queue::kNone || !IsHealthy(member)) return false;
@@ -142,6 +160,8 @@ class Planner {
     return refusal == state->refusals.end() || !refusal->second.for_good;
   }
 
+  // Members that are nominated already stay, unless the placement forbids them by now or they run
+  // no queue; an External mode's nominations always stay. A member that is away may come back.
   Ballot Hold(const JobRecord& job, const MemberDispatch& dispatch, const std::string& copy) {
     if (!room_) room_.emplace(world_.clusters);
     Ballot ballot;
@@ -158,7 +178,6 @@ class Planner {
       able = able || IsAble(name, copy);
     }
     for (const std::string& name : StateOf(job).nominated) {
-      // One that does not answer may be back; what its placement forbids by now may not be.
       const bool away = world_.config->member_clusters.contains(name) && !IsHealthy(name);
       const bool stays = Contains(all.members, name) && QueueOf(name) != Queue::kNone;
       const bool mine = dispatch.mode == DispatchMode::kExternal || away || stays;
@@ -176,6 +195,7 @@ class Planner {
     return ballot;
   }
 
+  // Adds members by the mode: all that fit, or `step` more of them when `every_s` has passed.
   void Extend(const JobRecord& job, const MemberDispatch& dispatch,
               const std::vector<std::string>& fit, std::vector<std::string>* wanted) {
     std::size_t more = limits::kNominatedClusters;
@@ -196,7 +216,8 @@ class Planner {
     }
   }
 
-  // The copies that are recorded as asked for. They are durable before they are made.
+  // Copies for the nominated members that do not have one. Nominations are recorded, so every copy
+  // is durable as a wish before it is made.
   void Wish(const JobPtr& job, const std::string& name) {
     for (const std::string& member : StateOf(*job).nominated) {
       wanted_.emplace(member, name);
@@ -211,7 +232,8 @@ class Planner {
     }
   }
 
-  // The earliest by the members' clocks, then the better one; not where it may not go by now.
+  // The member whose copy was admitted first, by the members' clocks; of equal times the better
+  // member. A member that the placement refuses by now does not get the job.
   std::optional<std::string> WinnerOf(const JobRecord& job, const std::string& name,
                                       const core::MemberCandidates& candidates) const {
     const MemberCopy* best = nullptr;
@@ -226,6 +248,7 @@ class Planner {
     return best->key.cluster;
   }
 
+  // What the check's message says while the job waits: a word of each member.
   std::string Progress(const JobRecord& job, const MemberDispatch& dispatch,
                        const std::string& name, const core::MemberCandidates& candidates) const {
     const auto& nominated = StateOf(job).nominated;
@@ -244,6 +267,7 @@ class Planner {
     return Sentences(said);
   }
 
+  // What one member says of the job, or why it cannot be asked.
   std::string WordOf(const std::string& member, const std::string& name) const {
     const MemberQueueState* state = StateOfMember(member);
     if (state == nullptr || state->queue == Queue::kNone) {
@@ -258,7 +282,7 @@ class Planner {
     return copy->message;
   }
 
-  // It runs where a queue admitted it: as long as that queue lets it.
+  // A job that runs where a member's queue admitted it may run only while that queue lets it.
   void Follow(const JobPtr& job) {
     const std::string name = IdOf(*job);
     wanted_.emplace(job->cluster, name);
@@ -267,7 +291,7 @@ class Planner {
     if (state == nullptr || !state->answers || state->unsure.contains(name) ||
         busy_.contains(job->id))
       return;
-    // Without the API there is nobody to ask; its objects went with it.
+    // If the member no longer has the queue's API, its objects are gone with it.
     const auto copy = state->copies.find(name);
     const std::string of = "the queue of member cluster " + job->cluster;
     if (state->queue != Queue::kRuns || copy == state->copies.end() || copy->second.deleting) {
@@ -278,6 +302,7 @@ class Planner {
       Answer(*job, CheckState::kRetry, of + " took it back: " + one.message);
   }
 
+  // Sets the state and message of the check, unless they are so already.
   void Answer(const JobRecord& job, CheckState state, std::string message) {
     const AdmissionCheckStatus& check = *MemberQueuesCheck(job);
     if (busy_.contains(job.id) || (check.state == state && check.message == message)) return;
@@ -291,7 +316,7 @@ class Planner {
     plan_.answers.push_back(std::move(command));
   }
 
-  // Whatever stands for nothing any more, of whichever daemon it is.
+  // Removes copies that no job accounts for, whichever daemon made them.
   void Collect() {
     for (const auto& [member, state] : members_) {
       if (!state.answers) continue;
@@ -309,8 +334,10 @@ class Planner {
   const std::set<JobId>& busy_;
   const WallTime now_;
   NominationPlan plan_;
-  std::optional<core::MemberRoom> room_;                  // once for all jobs; unset: nobody asked
-  std::set<std::pair<std::string, std::string>> wanted_;  // (member, copy)
+  // Made once for all jobs; unset until a job needs it.
+  std::optional<core::MemberRoom> room_;
+  // (member, CopyId) of the copies that must exist.
+  std::set<std::pair<std::string, std::string>> wanted_;
 };
 
 }  // namespace

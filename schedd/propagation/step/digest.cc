@@ -1,3 +1,5 @@
+// SHA-256 through OpenSSL's EVP interface. Each text is preceded by its length, so that two lists
+// of texts with the same concatenation have different digests.
 #include "schedd/propagation/step/digest.h"
 
 #include <openssl/evp.h>

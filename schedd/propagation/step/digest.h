@@ -9,13 +9,14 @@ struct evp_md_ctx_st;
 
 namespace muster::propagation {
 
-/// SHA-256 over texts and their lengths, of which half is kept: 32 hexadecimal digits. A manifest
-/// that changes and keeps its digest would not be applied, so a short checksum is not enough.
+/// SHA-256 over texts and their lengths, of which half is kept: 32 hexadecimal digits. An object
+/// whose changed manifest had the old digest would not be applied, so a short checksum is not
+/// enough.
 class Digest {
  public:
   Digest();
   void Add(std::string_view text);
-  /// Once, at the end.
+  /// The digest; called once, at the end.
   std::string Hex();
 
  private:
@@ -25,6 +26,7 @@ class Digest {
   std::unique_ptr<evp_md_ctx_st, Free> context_;
 };
 
+/// The digest of one text.
 std::string DigestOf(std::string_view text);
 
 }  // namespace muster::propagation

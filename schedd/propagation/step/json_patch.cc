@@ -1,3 +1,7 @@
+// One operation of an override. The variables ${MEMBER-CLUSTER-NAME} and
+// ${MEMBER-CLUSTER-LABEL-KEY-<key>} are replaced in all strings and keys of the value before the
+// value is put into the document; a text that came from a label is not searched for variables
+// again.
 #include "schedd/propagation/step/json_patch.h"
 
 #include <string_view>
@@ -9,9 +13,11 @@
 namespace muster::propagation {
 namespace {
 
+// The variables of KubeFleet's overrides.
 constexpr std::string_view kNameVariable = "${MEMBER-CLUSTER-NAME}";
 constexpr std::string_view kLabelVariable = "${MEMBER-CLUSTER-LABEL-KEY-";
 
+// The replacement is not searched again.
 void ReplaceAll(std::string_view from, std::string_view to, std::string* text) {
   for (std::size_t at = text->find(from); at != std::string::npos;
        at = text->find(from, at + to.size())) {
@@ -19,7 +25,7 @@ void ReplaceAll(std::string_view from, std::string_view to, std::string* text) {
   }
 }
 
-// "" or what is wrong.
+// Replaces the variables in one text. Returns "" or what is wrong.
 std::string FillIn(const MemberCluster& member, std::string* text) {
   ReplaceAll(kNameVariable, member.name, text);
   for (std::size_t at = text->find(kLabelVariable); at != std::string::npos;
@@ -36,11 +42,13 @@ std::string FillIn(const MemberCluster& member, std::string* text) {
       return "member cluster " + member.name + " does not have label " + key;
     }
     text->replace(at, end + 1 - at, value);
-    at += value.size();  // what a label says is no variable
+    // The search goes on behind the inserted text.
+    at += value.size();
   }
   return "";
 }
 
+// The same in all strings and keys of a value.
 std::string FillIn(const MemberCluster& member, json::value* value) {
   std::string problem;
   if (auto* string = value->if_string()) {
@@ -66,6 +74,7 @@ std::string FillIn(const MemberCluster& member, json::value* value) {
 
 }  // namespace
 
+// The value is parsed for each member anew, because its variables differ.
 std::string ApplyPatch(const JsonPatch& patch, const MemberCluster& member, json::value* document) {
   json::value value;
   if (patch.op != PatchOp::kRemove) {

@@ -9,8 +9,8 @@
 
 namespace muster::propagation {
 
-/// Applies one operation; "" or why it cannot be, without the path: "there is no such member".
-/// `document` may be changed in part only if it fails.
+/// Applies one operation. Returns "" or why it cannot be applied, without the path: "there is
+/// nothing at the path". If it fails, `document` may be changed in part.
 std::string ApplyPatch(const JsonPatch& patch, const MemberCluster& member, json::value* document);
 
 }  // namespace muster::propagation

@@ -1,3 +1,7 @@
+// Makes the manifest that is sent from the manifest that is stored: metadata that an API server
+// writes (uid, resourceVersion, owners, finalizers and the like), status, and labels and
+// annotations muster.io/* are dropped, because they mean nothing on a member. A Namespace is sent
+// with its name, labels and annotations alone.
 #include "schedd/propagation/step/manifest.h"
 
 #include <algorithm>
@@ -8,8 +12,10 @@
 namespace muster::propagation {
 namespace {
 
+// Prefix of labels and annotations that are Muster's own.
 constexpr std::string_view kOwnMarks = "muster.io/";
 constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+// Metadata that an API server writes, or that names objects of this cluster alone.
 constexpr std::string_view kServerMetadata[] = {
     "uid",           "resourceVersion",           "generation", "creationTimestamp",
     "managedFields", "deletionTimestamp",         "finalizers", "ownerReferences",
@@ -22,7 +28,7 @@ bool IsServerMetadata(std::string_view key) {
 
 bool IsNamespace(const ResourceRef& ref) { return ref.group.empty() && ref.kind == "Namespace"; }
 
-// Labels or annotations; empty: none are left.
+// Labels or annotations without those that are not sent; the result may be empty.
 json::object MarksToSend(const json::object& marks) {
   json::object kept;
   for (const auto& [key, value] : marks) {
@@ -32,6 +38,7 @@ json::object MarksToSend(const json::object& marks) {
   return kept;
 }
 
+// The metadata that is sent, with the name and namespace of `ref`.
 json::object MetadataToSend(const json::object& metadata, const ResourceRef& ref) {
   json::object kept{{"name", ref.name}};
   if (!ref.ns.empty()) kept.emplace("namespace", ref.ns);
@@ -47,6 +54,7 @@ json::object MetadataToSend(const json::object& metadata, const ResourceRef& ref
   return kept;
 }
 
+// The strings of metadata.labels or metadata.annotations.
 LabelMap StringsAt(const json::object& object, std::string_view key) {
   LabelMap strings;
   for (const auto& [name, value] : ObjectOrEmpty(object, {"metadata", key})) {
@@ -57,6 +65,7 @@ LabelMap StringsAt(const json::object& object, std::string_view key) {
 
 }  // namespace
 
+// The members of the manifest stay in their order.
 std::string ManifestToSend(const json::object& stored, const ResourceRef& ref) {
   json::object sent;
   bool has_metadata = false;
@@ -76,6 +85,7 @@ std::string ManifestToSend(const json::object& stored, const ResourceRef& ref) {
 LabelMap LabelsOf(const json::object& object) { return StringsAt(object, "labels"); }
 LabelMap AnnotationsOf(const json::object& object) { return StringsAt(object, "annotations"); }
 
+// "v1" has no group; "apps/v1" has group "apps" and version "v1".
 ResourceRef RefOf(const json::object& manifest, const std::string& ns, const std::string& name) {
   const std::string api_version = TextAt(manifest, "apiVersion");
   const std::size_t slash = api_version.find('/');

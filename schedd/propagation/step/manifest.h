@@ -1,5 +1,5 @@
-// What of a stored object is sent to members (rule P24): what its author wrote, without
-// what a server adds and what only has a meaning here. Pure.
+// The manifest of a stored object as it is sent to members (rule P24): what its author wrote,
+// without what an API server adds and without what has a meaning for Muster alone. Pure.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace muster::propagation {
 
-/// JSON text: without status, metadata of the server and labels and annotations muster.io/*; with
-/// the namespace of `ref`. Of a Namespace only its name, labels and annotations.
+/// JSON text without status, without metadata of the server and without labels and annotations
+/// muster.io/*, in the namespace of `ref`. Of a Namespace only its name, labels and annotations.
 std::string ManifestToSend(const json::object& stored, const ResourceRef& ref);
 
-/// Of the object's metadata; those that are no strings are left out.
+/// From the object's metadata; values that are no strings are left out.
 LabelMap LabelsOf(const json::object& object);
 LabelMap AnnotationsOf(const json::object& object);
 

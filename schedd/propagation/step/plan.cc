@@ -1,3 +1,11 @@
+// One plan for all placements that select configuration objects. For each placement: find the
+// latest revision, or make one (LatestOf); pick members (pick.h); roll the revision out
+// (rollout.h); end revisions beyond the history (EndRevisions). Then the rows and revisions of
+// placements that are gone (PlanRest).
+//
+// A row of a placement or member that is stored but that this version cannot read (another version
+// of Muster wrote it) is left as it is: nothing was deleted. An unreadable override stops all
+// placements, because it may concern any of them.
 #include "schedd/propagation/step/plan.h"
 
 #include <algorithm>
@@ -17,11 +25,11 @@ namespace {
 
 constexpr std::int64_t kGatherUs = limits::kSnapshotGatherMs * 1000;
 
-// One plan for all placements.
-class Planning {
+// Plans once; Run gives the result.
+class WorkPlanner {
  public:
-  Planning(const WorldView& world, const std::function<bool(const std::string& cluster)>& takes,
-           WallTime now)
+  WorkPlanner(const WorldView& world, const std::function<bool(const std::string& cluster)>& takes,
+              WallTime now)
       : world_(world),
         room_(world.clusters),
         evictions_(core::ExecutedEvictions(*world.config)),
@@ -44,17 +52,19 @@ class Planning {
   bool IsStored(ObjectKind kind, const std::string& ns, const std::string& name) const {
     return world_.objects != nullptr && world_.objects->contains({kind, ns, name});
   }
-  // Stored, and not to be read: another version of Muster wrote it. Nobody has deleted it.
+  // True for a placement that is stored and cannot be read: another version of Muster wrote it.
   bool IsUnreadable(const PlacementTable::Key& placement) const {
     const auto& [ns, name] = placement;
     const ObjectKind kind =
         ns.empty() ? ObjectKind::kClusterResourcePlacement : ObjectKind::kResourcePlacement;
     return world_.config->placements->Find(ns, name) == nullptr && IsStored(kind, ns, name);
   }
+  // True for a member that exists, also if its object cannot be read.
   bool IsThere(const std::string& member) const {
     return members_.contains(member) || IsStored(ObjectKind::kMemberCluster, "", member);
   }
   bool AnOverrideIsUnreadable() const;
+  // Time alone may change the plan at `at`.
   void AskAgain(WallTime at) {
     if (!plan_.again_at.set() || at < plan_.again_at) plan_.again_at = at;
   }
@@ -69,9 +79,11 @@ class Planning {
   WorkPlan plan_;
 };
 
-// The revision that members are told of: a new one if something of it changed. Null: there never
-// was anything to send.
-SnapshotPtr Planning::LatestOf(const Placement& placement) {
+// The revision that members should have: a new one if the selected objects have changed. Changes
+// within kSnapshotGatherMs after the last revision wait, so that objects applied together make one
+// revision. A selection that cannot be sent keeps the last revision. Null if the placement never
+// had anything to send.
+SnapshotPtr WorkPlanner::LatestOf(const Placement& placement) {
   SnapshotPtr last;
   const auto& all = world_.works->snapshots;
   for (auto it = all.lower_bound({placement.ns, placement.name, 0}); it != all.end(); ++it) {
@@ -81,7 +93,8 @@ SnapshotPtr Planning::LatestOf(const Placement& placement) {
   Selection selection = SelectResources(world_, placement);
   if (!selection.obstacle.empty()) return last;
   if (last == nullptr ? selection.resources.empty() : selection.hash == last->hash) return last;
-  if (last != nullptr && last->created_at <= now_) {  // else a clock was set back
+  // If the last revision is in the future, a clock was set back: it is not waited for.
+  if (last != nullptr && last->created_at <= now_) {
     const WallTime gathered{last->created_at.us + kGatherUs};
     if (gathered > now_) {
       AskAgain(gathered);
@@ -99,10 +112,12 @@ SnapshotPtr Planning::LatestOf(const Placement& placement) {
   return plan_.snapshots.back();
 }
 
-// Those beyond the history that no member has once the plan is carried out.
-void Planning::EndRevisions(const Placement& placement, const SnapshotPtr& latest,
-                            const std::vector<WorkPtr>& works) {
-  std::map<std::string, std::int32_t> used;  // by member
+// Ends the revisions beyond the history limit, except those that some member still has when this
+// plan is carried out.
+void WorkPlanner::EndRevisions(const Placement& placement, const SnapshotPtr& latest,
+                               const std::vector<WorkPtr>& works) {
+  // The revision of each member after this plan.
+  std::map<std::string, std::int32_t> used;
   for (const WorkPtr& work : works) used[work->cluster] = work->snapshot;
   for (const WorkPtr& work : plan_.works) {
     if (work->ns == placement.ns && work->placement == placement.name)
@@ -127,8 +142,11 @@ void Planning::EndRevisions(const Placement& placement, const SnapshotPtr& lates
   }
 }
 
-void Planning::PlanPlacement(const PlacementPtr& placement) {
-  std::vector<WorkPtr> works, unreadable;  // those of members that cannot be read
+// Rows of removed members end; their objects stay on the member. Evicted rows do not count as
+// picks.
+void WorkPlanner::PlanPlacement(const PlacementPtr& placement) {
+  // `unreadable`: rows of members whose object cannot be read.
+  std::vector<WorkPtr> works, unreadable;
   const auto& all = world_.works->works;
   for (auto it = all.lower_bound({placement->ns, placement->name, ""}); it != all.end(); ++it) {
     if (it->second->ns != placement->ns || it->second->placement != placement->name) break;
@@ -137,7 +155,7 @@ void Planning::PlanPlacement(const PlacementPtr& placement) {
     } else if (IsThere(it->second->cluster)) {
       unreadable.push_back(it->second);
     } else {
-      plan_.ended_works.push_back(it->first);  // what is on it stays there
+      plan_.ended_works.push_back(it->first);
     }
   }
   const SnapshotPtr latest = LatestOf(*placement);
@@ -158,8 +176,9 @@ void Planning::PlanPlacement(const PlacementPtr& placement) {
   EndRevisions(*placement, latest, input.works);
 }
 
-// What is left of placements that are gone, or select no objects any more.
-void Planning::PlanRest() {
+// Rows and revisions of placements that are gone or select no configuration objects any more: the
+// rows leave, and the revisions end when nothing is left on members.
+void WorkPlanner::PlanRest() {
   std::set<PlacementTable::Key> leaving;
   for (const auto& [key, work] : world_.works->works) {
     if (IsPlanned(work->ns, work->placement)) continue;
@@ -183,8 +202,8 @@ void Planning::PlanRest() {
   }
 }
 
-// What it says to which members is not known: all stays as it was told.
-bool Planning::AnOverrideIsUnreadable() const {
+// Which members such an override concerns is not known, so everything stays as it is.
+bool WorkPlanner::AnOverrideIsUnreadable() const {
   if (world_.objects == nullptr) return false;
   for (const ObjectKind kind :
        {ObjectKind::kClusterResourceOverride, ObjectKind::kResourceOverride}) {
@@ -197,7 +216,7 @@ bool Planning::AnOverrideIsUnreadable() const {
   return false;
 }
 
-WorkPlan Planning::Run() {
+WorkPlan WorkPlanner::Run() {
   const bool frozen = AnOverrideIsUnreadable();
   for (const auto& [key, placement] : world_.config->placements->all()) {
     if (!SelectsObjects(*placement)) continue;
@@ -213,7 +232,7 @@ WorkPlan Planning::Run() {
 WorkPlan PlanWorks(const WorldView& world,
                    const std::function<bool(const std::string& cluster)>& takes_objects,
                    WallTime now) {
-  return Planning(world, takes_objects, now).Run();
+  return WorkPlanner(world, takes_objects, now).Run();
 }
 
 }  // namespace muster::propagation

@@ -1,6 +1,5 @@
-// PlanWorks: what placements make of configuration objects (rules P3, P4, P20, P21): which
-// objects each selects, on which members, and whose turn it is to get a change. Pure: equal worlds
-// give equal plans.
+// PlanWorks: which configuration objects each placement selects, on which members they should be,
+// and which members get a change now (rules P3, P4, P20, P21). Pure: equal worlds give equal plans.
 #pragma once
 
 #include <functional>
@@ -11,13 +10,15 @@
 
 namespace muster::propagation {
 
-/// Rows to record. Planned again on a world that has them, it asks for nothing.
+/// Rows to record. A plan made on a world that has these rows is empty.
 struct WorkPlan {
-  std::vector<WorkPtr> works;  // new ones and changed ones
+  /// New rows and changed ones.
+  std::vector<WorkPtr> works;
   std::vector<WorkKey> ended_works;
   std::vector<SnapshotPtr> snapshots;
   std::vector<SnapshotKey> ended_snapshots;
-  WallTime again_at;  // unset: not before the world changes; else time alone may change something
+  /// When time alone may change the plan; unset: only a change of the world can.
+  WallTime again_at;
   bool empty() const {
     return works.empty() && ended_works.empty() && snapshots.empty() && ended_snapshots.empty();
   }

@@ -1,11 +1,15 @@
-// PolicyDigest: every field of a policy that decides who is picked.
+// Hashes the fields of a policy that decide which members are picked, one after the other. Whatever
+// changes the hashed text (another field, another order) changes the hashes of all stored rows, and
+// every placement then picks its members anew.
+#include "schedd/propagation/step/policy_digest.h"
+
 #include "schedd/propagation/step/digest.h"
-#include "schedd/propagation/step/pick.h"
 
 namespace muster::propagation {
 namespace {
 
-// Adds fields one by one; lists with their length, so that none runs into the next.
+// Adds fields one by one; a list begins with its length, so that two lists cannot run into each
+// other.
 class PolicyText {
  public:
   void Text(std::string_view text) { digest_.Add(text); }
@@ -34,6 +38,7 @@ class PolicyText {
 
 }  // namespace
 
+// The fields in the order of PlacementPolicy, without cluster_names and number_of_clusters.
 std::string PolicyDigest(const PlacementPolicy& policy) {
   PolicyText text;
   text.Text(PlacementTypeName(policy.type));

@@ -1,3 +1,9 @@
+// Applies overrides to the objects of a snapshot, as KubeFleet does: cluster-scoped overrides
+// first, then those of the object's namespace, each group by name. ConfigView sorts overrides by
+// (namespace, name), so cluster-scoped ones, whose namespace is "", come first without more work.
+//
+// The Renderer looks up once per snapshot which overrides name which object; For then applies them
+// for one member. Only objects that an override touches are parsed and hashed again.
 #include "schedd/propagation/step/render.h"
 
 #include <algorithm>
@@ -17,16 +23,20 @@ std::string_view KindOf(const ResourceOverride& override) {
   return override.ns.empty() ? "ClusterResourceOverride" : "ResourceOverride";
 }
 
+// "name", or "namespace/name" of a ResourceOverride.
 std::string NameOf(const ResourceOverride& override) {
   return (override.ns.empty() ? "" : override.ns + "/") + override.name;
 }
 
+// True if the override is for all placements or for the placement of this snapshot.
 bool IsFor(const ResourceOverride& override, const ResourceSnapshot& snapshot) {
   if (override.placement.empty()) return true;
   const std::string& ns = override.placement_of_cluster ? "" : override.ns;
   return override.placement == snapshot.placement && ns == snapshot.ns;
 }
 
+// True if the override names the object. A cluster-scoped override that names a Namespace is for
+// all objects in that namespace too.
 bool Names(const ResourceOverride& override, const ResourceRef& object) {
   const auto names = [&](const ResourceRef& ref) {
     if (override.ns.empty() && !object.ns.empty())
@@ -37,6 +47,7 @@ bool Names(const ResourceOverride& override, const ResourceRef& object) {
   return std::any_of(override.resources.begin(), override.resources.end(), names);
 }
 
+// A rule without a cluster selector is for no member, one with an empty selector for every member.
 bool IsFor(const OverrideRule& rule, const MemberCluster& member) {
   if (!rule.clusters) return false;
   if (rule.clusters->empty()) return true;
@@ -58,13 +69,13 @@ std::string_view NameOf(PatchOp op) {
   return "";
 }
 
-// One object on its way through its overrides.
-class Patched {
+// One object while its overrides are applied to it, in order.
+class PatchedObject {
  public:
-  Patched(const SelectedResource& plain, const MemberCluster& member)
+  PatchedObject(const SelectedResource& plain, const MemberCluster& member)
       : plain_(plain), member_(member) {}
 
-  // True if it said something.
+  // Applies the rules that match the member. True if there was one.
   bool Apply(const ResourceOverride& override) {
     bool said = false;
     for (std::size_t i = 0; i < override.rules.size() && Goes(); ++i) {
@@ -81,7 +92,7 @@ class Patched {
   }
   bool deleted() const { return deleted_; }
   const std::string& error() const { return error_; }
-  // `plain_hash` is that of the manifest as it was.
+  // The result. `plain_hash` is the hash of the manifest without overrides.
   RenderedObject Take(const std::string& plain_hash, bool with_manifest) {
     RenderedObject object{plain_.ref, plain_.envelope, "", plain_hash};
     if (document_) {
@@ -95,7 +106,10 @@ class Patched {
   }
 
  private:
+  // False once the object is deleted or an override has failed: nothing further is applied.
   bool Goes() const { return !deleted_ && error_.empty(); }
+  // Parses the manifest at the first patch. A patch that fails sets the error, which names the
+  // override, the rule and the operation.
   void ApplyPatches(const ResourceOverride& override, std::size_t rule) {
     if (!document_) {
       auto parsed = ParseJson(plain_.manifest);
@@ -117,7 +131,8 @@ class Patched {
 
   const SelectedResource& plain_;
   const MemberCluster& member_;
-  std::optional<json::value> document_;  // nullopt: nothing was patched
+  // nullopt as long as nothing was patched.
+  std::optional<json::value> document_;
   bool deleted_ = false;
   std::string error_;
 };
@@ -126,7 +141,7 @@ class Patched {
 
 Renderer::Renderer(const ConfigView& config, const ResourceSnapshot& snapshot) {
   std::vector<const ResourceOverride*> overrides;
-  for (const auto& [key, override] : config.overrides) {  // those of the cluster come first
+  for (const auto& [key, override] : config.overrides) {
     if (IsFor(override, snapshot)) overrides.push_back(&override);
   }
   for (const SelectedResource& resource : snapshot.resources) {
@@ -139,12 +154,14 @@ Renderer::Renderer(const ConfigView& config, const ResourceSnapshot& snapshot) {
   }
 }
 
-Rendered Renderer::For(const MemberCluster& member, bool with_manifests) const {
-  Rendered rendered;
+// The hash covers the envelope and the hash of each object, in order. One object that fails makes
+// the whole result an error: a member never gets a part of a revision.
+RenderedSnapshot Renderer::For(const MemberCluster& member, bool with_manifests) const {
+  RenderedSnapshot rendered;
   std::vector<const ResourceOverride*> said;
   Digest digest;
   for (const Part& part : parts_) {
-    Patched object(*part.resource, member);
+    PatchedObject object(*part.resource, member);
     for (const ResourceOverride* override : part.overrides) {
       if (object.Apply(*override)) said.push_back(override);
     }
@@ -170,8 +187,8 @@ bool Renderer::same_for_all() const {
                      [](const Part& part) { return part.overrides.empty(); });
 }
 
-Rendered Render(const ConfigView& config, const ResourceSnapshot& snapshot,
-                const MemberCluster& member) {
+RenderedSnapshot Render(const ConfigView& config, const ResourceSnapshot& snapshot,
+                        const MemberCluster& member) {
   return Renderer(config, snapshot).For(member);
 }
 

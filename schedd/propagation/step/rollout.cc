@@ -1,3 +1,19 @@
+// The rollout of one placement, in passes over its rows, one row per member:
+//
+// 1. AddRows joins the members with their rows and picks; evicted rows leave, new picks are
+//    scheduled.
+// 2. JudgeReadiness counts which rows are ready and how many of them may stop being ready.
+// 3. RemoveUnpicked lets members go that are no longer picked.
+// 4. Update tells members that are bound of the latest revision; rows that are not ready come
+//    first, because that makes no member less available.
+// 5. AddNew binds members that are scheduled, as far as maxSurge allows.
+// 6. Explain writes what a row waits for; changed rows go into the plan.
+//
+// N is the number of picked members that have the objects or can be told of them. Unlike KubeFleet,
+// N counts neither clusters that no member was found for nor members that do not answer: they would
+// stop every update. At least N - maxUnavailable rows stay ready while ready ones are updated or
+// leave, and at most N + maxSurge members have the objects. If an override cannot be applied for a
+// member, that member stays as it is and its row says why; the others go on.
 #include "schedd/propagation/step/rollout.h"
 
 #include <algorithm>
@@ -5,34 +21,41 @@
 #include <optional>
 #include <utility>
 
+#include "schedd/propagation/step/policy_digest.h"
 #include "schedd/propagation/step/waves.h"
 
 namespace muster::propagation {
 namespace {
 
-constexpr std::string_view kOfPropagator = "member cluster ";  // what it writes in Work::waits
+// The propagator begins its texts in Work::waits with it (progress.cc).
+constexpr std::string_view kOfPropagator = "member cluster ";
 
+// One member of the placement: its row as it was, and as it will be.
 struct Row {
-  WorkPtr before;  // null: new
+  // Null for a new row.
+  WorkPtr before;
   Work work;
   const MemberCluster* member = nullptr;
   bool picked = false;
   bool ready = false;
-  std::shared_ptr<const Rendered> rendered;  // of the latest revision; if picked
+  // Of the latest revision; set if the member is picked.
+  std::shared_ptr<const RenderedSnapshot> rendered;
 
   bool answers() const { return Answers(*member); }
   bool heard_of() const { return member->observed_at.set(); }
   bool has_it() const { return work.state == WorkState::kBound; }
   bool can_be_told() const { return answers() && rendered->error.empty(); }
-  // It had the objects, and has some of them still.
+  // True if the member had the objects and still has some of them.
   bool has_rests() const { return !has_it() && !work.manifests.empty(); }
   bool outdated() const { return work.rendered != rendered->hash; }
-  // Picked or not, it loses everything first.
+  // True if the row was evicted and its objects are not all gone: the member gets nothing new
+  // before, whether it is picked again or not.
   bool is_emptied() const {
     return work.state == WorkState::kLeaving && !work.scheduled_at.set() && !work.manifests.empty();
   }
 };
 
+// Under ReportDiff an object is ready when it was compared.
 bool IsReported(const ManifestStatus& manifest) {
   return manifest.result == ManifestResult::kFoundDiff ||
          manifest.result == ManifestResult::kFoundDiffInDegradedMode ||
@@ -40,16 +63,16 @@ bool IsReported(const ManifestStatus& manifest) {
 }
 
 // The rollout of one placement.
-class Rolling {
+class PlacementRollout {
  public:
-  Rolling(const RolloutInput& input, WorkPlan* plan) : input_(input), plan_(plan) {}
+  PlacementRollout(const RolloutInput& input, WorkPlan* plan) : input_(input), plan_(plan) {}
 
   void Run();
 
  private:
   void AddRows();
   void AddRow(const MemberCluster& member, const WorkPtr& before);
-  std::shared_ptr<const Rendered> RenderedFor(const MemberCluster& member);
+  std::shared_ptr<const RenderedSnapshot> RenderedFor(const MemberCluster& member);
   void Schedule(Row* row, const Pick& pick) const;
   WallTime PickedAt(const Work& work) const;
   bool IsReady(const Work& work, std::optional<WallTime>* ripens) const;
@@ -65,20 +88,30 @@ class Rolling {
 
   const RolloutInput& input_;
   WorkPlan* plan_;
-  std::shared_ptr<const Rendered> common_;  // of all members, if it is the same for all
-  std::vector<Row> rows_;                   // by member
-  std::int64_t picked_ = 0;                 // N: picked members that can be told
-  std::int64_t expendable_ = 0;             // ready ones that may stop being it
-  std::int64_t at_a_time_ = 0;              // that may have it
-  std::int64_t unavailable_ = 0;            // that need not be ready
-  std::optional<WallTime> ripens_;          // the first of those that only time makes ready
+  // If all members get the same; made once.
+  std::shared_ptr<const RenderedSnapshot> common_;
+  // By name of the member.
+  std::vector<Row> rows_;
+  // N: see the top of this file.
+  std::int64_t picked_ = 0;
+  // How many ready rows may stop being ready now.
+  std::int64_t expendable_ = 0;
+  // How many members may have the objects: N + maxSurge.
+  std::int64_t at_a_time_ = 0;
+  // maxUnavailable as a number.
+  std::int64_t unavailable_ = 0;
+  // The first moment at which time alone makes a row ready.
+  std::optional<WallTime> ripens_;
 };
 
-void Rolling::Schedule(Row* row, const Pick& pick) const {
+// A picked member without a row, or with a row that leaves, gets a row in state Scheduled. A row
+// that exists keeps its state; its policy is updated unless the member has not been heard of yet.
+void PlacementRollout::Schedule(Row* row, const Pick& pick) const {
   Work& work = row->work;
   const bool there = row->before != nullptr && work.state != WorkState::kLeaving;
   if (!there) {
-    for (ManifestStatus& manifest : work.manifests) manifest.applied.clear();  // half removed
+    // The removal may have got halfway, so every object is applied anew.
+    for (ManifestStatus& manifest : work.manifests) manifest.applied.clear();
     work.ns = input_.placement->ns;
     work.placement = input_.placement->name;
     work.cluster = row->member->name;
@@ -98,23 +131,26 @@ void Rolling::Schedule(Row* row, const Pick& pick) const {
   work.abandon = input_.placement->abandon;
 }
 
-// Later than the last eviction whatever the clock says, so that this one is not meant by it.
-WallTime Rolling::PickedAt(const Work& work) const {
+// The time of a pick. It is later than the last eviction of this member, whatever the clock says:
+// an eviction means only picks before it.
+WallTime PlacementRollout::PickedAt(const Work& work) const {
   const auto eviction = input_.evictions->find(KeyOf(work));
   if (eviction == input_.evictions->end()) return input_.now;
   return std::max(input_.now, WallTime{eviction->second.us + 1});
 }
 
-// Without texts: hashes tell.
-std::shared_ptr<const Rendered> Rolling::RenderedFor(const MemberCluster& member) {
+// Without manifests: the rollout only compares hashes.
+std::shared_ptr<const RenderedSnapshot> PlacementRollout::RenderedFor(const MemberCluster& member) {
   if (!input_.renderer->same_for_all())
-    return std::make_shared<const Rendered>(input_.renderer->For(member, false));
+    return std::make_shared<const RenderedSnapshot>(input_.renderer->For(member, false));
   if (common_ == nullptr)
-    common_ = std::make_shared<const Rendered>(input_.renderer->For(member, false));
+    common_ = std::make_shared<const RenderedSnapshot>(input_.renderer->For(member, false));
   return common_;
 }
 
-void Rolling::AddRow(const MemberCluster& member, const WorkPtr& before) {
+// `before` is null for a member without a row. A member that is neither picked nor has a row is
+// left out.
+void PlacementRollout::AddRow(const MemberCluster& member, const WorkPtr& before) {
   const auto pick = input_.picks.find(member.name);
   const bool picked = pick != input_.picks.end();
   if (!picked && before == nullptr) return;
@@ -137,18 +173,20 @@ void Rolling::AddRow(const MemberCluster& member, const WorkPtr& before) {
   }
 }
 
-void Rolling::AddRows() {
+void PlacementRollout::AddRows() {
   auto work = input_.works.begin();
-  for (const core::ClusterView& cluster : *input_.clusters) {  // both by name
+  // Members and rows are both sorted by member name.
+  for (const core::ClusterView& cluster : *input_.clusters) {
     while (work != input_.works.end() && (*work)->cluster < cluster.member.name) ++work;
     const bool there = work != input_.works.end() && (*work)->cluster == cluster.member.name;
     AddRow(cluster.member, there ? *work : nullptr);
   }
 }
 
-// All is as it was told, and works as far as anybody can tell. `ripens` gets the first moment at
-// which time makes something ready.
-bool Rolling::IsReady(const Work& work, std::optional<WallTime>* ripens) const {
+// True if every object is applied and available, or if its kind cannot tell and the row was bound
+// unavailablePeriodSeconds ago; under ReportDiff if every object was compared. If only time is
+// missing, `ripens` gets the first moment at which the row becomes ready.
+bool PlacementRollout::IsReady(const Work& work, std::optional<WallTime>* ripens) const {
   if (work.state != WorkState::kBound) return false;
   const bool reports = input_.placement->apply.type == ApplyType::kReportDiff;
   bool time_tells = false;
@@ -167,12 +205,13 @@ bool Rolling::IsReady(const Work& work, std::optional<WallTime>* ripens) const {
   return false;
 }
 
-void Rolling::JudgeReadiness() {
+// Sets the numbers that bound the rollout.
+void PlacementRollout::JudgeReadiness() {
   std::int64_t ready = 0;
   for (Row& row : rows_) {
     row.ready = IsReady(row.work, &ripens_);
     if (row.ready) ++ready;
-    // One that cannot be told of anything counts nowhere: it would hold up the others.
+    // A member that cannot be told of anything is not counted: it would hold up the others.
     if (row.picked && (row.has_it() || row.can_be_told())) ++picked_;
   }
   const RollingUpdate& rollout = input_.placement->rollout;
@@ -181,9 +220,9 @@ void Rolling::JudgeReadiness() {
   expendable_ = ready - std::max<std::int64_t>(0, picked_ - unavailable_);
 }
 
-// The row that tells the member of the latest revision. What is to be done there for it is pending
-// from now on.
-Work Rolling::Bound(const Row& row) const {
+// The row that gives the member the latest revision. Every object that has to be changed is Pending
+// from now on, also those that must be removed, so that the row is ready only when all is done.
+Work PlacementRollout::Bound(const Row& row) const {
   Work work = row.work;
   Follow(row, &work);
   work.state = WorkState::kBound;
@@ -214,20 +253,22 @@ Work Rolling::Bound(const Row& row) const {
   return work;
 }
 
-void Rolling::SetPending(ManifestStatus* manifest) const {
+void PlacementRollout::SetPending(ManifestStatus* manifest) const {
   if (manifest->result != ManifestResult::kPending) manifest->since = input_.now;
   manifest->result = ManifestResult::kPending;
   manifest->message.clear();
 }
 
-// What says that the member has all of the latest revision.
-void Rolling::Follow(const Row& row, Work* work) const {
+// Sets the fields that say which revision, with which overrides, the member should have.
+void PlacementRollout::Follow(const Row& row, Work* work) const {
   work->snapshot = input_.latest->index;
   work->overrides = row.rendered->overrides;
   work->rendered = row.rendered->hash;
 }
 
-void Rolling::RemoveUnpicked() {
+// A member that is no longer picked leaves at once if it is not ready, else as far as
+// maxUnavailable allows.
+void PlacementRollout::RemoveUnpicked() {
   for (Row& row : rows_) {
     if (row.picked || !row.has_it()) continue;
     if (row.ready && expendable_ <= 0) continue;
@@ -236,7 +277,8 @@ void Rolling::RemoveUnpicked() {
   }
 }
 
-void Rolling::Update() {
+// An update after which the row is still ready costs nothing of maxUnavailable.
+void PlacementRollout::Update() {
   for (const bool ready : {false, true}) {
     for (Row& row : rows_) {
       if (!row.picked || !row.has_it() || row.ready != ready || !row.rendered->error.empty())
@@ -256,26 +298,29 @@ void Rolling::Update() {
   }
 }
 
-// Members that have something of it. What is left on a member that does not answer is not waited
-// for.
-std::int64_t Rolling::Having() const {
+// The number of members that have some of the objects. Rests on a member that does not answer are
+// not waited for.
+std::int64_t PlacementRollout::Having() const {
   return std::count_if(rows_.begin(), rows_.end(), [](const Row& row) {
     return row.has_it() || (row.has_rests() && row.answers());
   });
 }
 
-void Rolling::AddNew() {
+// Binds scheduled members. A member with rests is counted among those that have the objects
+// already.
+void PlacementRollout::AddNew() {
   std::int64_t room = at_a_time_ - Having();
   for (Row& row : rows_) {
     const bool waits = row.picked && row.work.state == WorkState::kScheduled;
     if (!waits || !row.can_be_told() || (room <= 0 && !row.has_rests())) continue;
-    if (!row.has_rests()) --room;  // else it is among those that have it
+    if (!row.has_rests()) --room;
     row.work = Bound(row);
   }
 }
 
-// What a row waits for. What the propagator says of the member stays.
-void Rolling::Explain(Row* row) const {
+// Writes what a row waits for into Work::waits. What the propagator says of the member ("member
+// cluster ...") is left alone.
+void PlacementRollout::Explain(Row* row) const {
   Work& work = row->work;
   if (work.state == WorkState::kLeaving) return;
   if (row->has_it() && (work.waits.starts_with(kOfPropagator) || !row->heard_of())) return;
@@ -295,7 +340,7 @@ void Rolling::Explain(Row* row) const {
   }
 }
 
-void Rolling::Run() {
+void PlacementRollout::Run() {
   AddRows();
   JudgeReadiness();
   RemoveUnpicked();
@@ -313,7 +358,7 @@ void Rolling::Run() {
 
 }  // namespace
 
-void RollOut(const RolloutInput& input, WorkPlan* plan) { Rolling(input, plan).Run(); }
+void RollOut(const RolloutInput& input, WorkPlan* plan) { PlacementRollout(input, plan).Run(); }
 
 void Leave(Work* work, bool abandon) {
   work->state = WorkState::kLeaving;

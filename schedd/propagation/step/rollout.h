@@ -1,5 +1,5 @@
-// Rollout: the rows of one placement as they are to be next: who is picked, who goes, and whose
-// turn it is to be told of the latest revision (rules P20, P21). Pure.
+// Rollout: the next rows of one placement: which members are picked, which leave, and which are
+// told of the latest revision now (rules P20, P21). Pure.
 #pragma once
 
 #include <map>
@@ -14,33 +14,38 @@
 
 namespace muster::propagation {
 
-/// What one plan knows of one placement.
+/// What the rollout of one placement depends on.
 struct RolloutInput {
   const Placement* placement = nullptr;
   const ResourceSnapshot* latest = nullptr;
-  const Renderer* renderer = nullptr;  // of `latest`
+  /// Of `latest`.
+  const Renderer* renderer = nullptr;
   const std::vector<core::ClusterView>* clusters = nullptr;
   std::map<std::string, Pick> picks;
-  std::vector<WorkPtr> works;  // all of the placement, of members that exist
+  /// All rows of the placement on members that exist.
+  std::vector<WorkPtr> works;
   const core::Evictions* evictions = nullptr;
   WallTime now;
 };
 
-/// Adds rows that change or end to the plan, and when time alone changes something.
+/// Adds to the plan the rows that change or end, and the time at which time alone changes
+/// something.
 ///
-/// With N picked members, at least N - maxUnavailable of them keep what is ready while others are
-/// told of something new or leave, and at most N + maxSurge have it at a time. What is not ready is
-/// told at once: that costs nobody anything, and it is how a bad revision is replaced. A member
-/// that does not answer is told when it answers again, so that it holds up nobody else.
+/// With N picked members, at least N - maxUnavailable of them stay ready while others are updated
+/// or leave, and at most N + maxSurge have the objects at a time. A row that is not ready is
+/// updated at once: that makes no member less available, and it is how a bad revision is replaced.
+/// A member that does not answer is updated when it answers again, so that it does not hold up the
+/// others.
 ///
-/// What was evicted leaves at once: its budget was asked when that was decided. Its member may be
-/// among the picks, but is told of nothing before all is gone from it.
+/// An evicted row leaves at once: its budget was checked when the eviction was decided. Its member
+/// may be picked again, but gets nothing before all objects are gone from it.
 void RollOut(const RolloutInput& input, WorkPlan* plan);
 
-/// The row of a member that is not to have it any more; `abandon`: objects stay there.
+/// Makes the row of a member leave; `abandon`: its objects stay on the member.
 void Leave(Work* work, bool abandon);
 
-/// Adds a row to the plan: changed, or ended if it is leaving and nothing is left on the member.
+/// Adds a row to the plan if it has changed; a leaving row without anything left on the member
+/// ends.
 void Record(const WorkPtr& before, Work now, WorkPlan* plan);
 
 }  // namespace muster::propagation

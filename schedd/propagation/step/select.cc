@@ -1,3 +1,13 @@
+// Collects the configuration objects that one placement selects, by kind and name, labels or whole
+// kind. An object is sent in the version in which it was applied here, which may be another than
+// the selector's: fields differ between versions of Kueue, and this version is known to be good.
+//
+// Never sent: members, placements, overrides, budgets and evictions (they are not in kSentKinds),
+// reserved namespaces and their content, the root certificates and service account tokens that each
+// cluster makes itself, and Secrets that a MemberCluster names as its kubeconfig. An envelope is
+// replaced by the objects in it. Whatever cannot be sent as a whole (an object twice, too many
+// objects or bytes, an unreadable envelope) is an obstacle; the placement then keeps its last
+// revision.
 #include "schedd/propagation/step/select.h"
 
 #include <algorithm>
@@ -12,55 +22,31 @@
 #include "schedd/propagation/step/digest.h"
 #include "schedd/propagation/step/manifest.h"
 #include "schedd/propagation/step/waves.h"
+#include "schedd/shapes/config/object_kinds.h"
 #include "schedd/text/lenient.h"
 
 namespace muster::propagation {
 namespace {
 
-constexpr std::string_view kKueue = "kueue.x-k8s.io";
-constexpr std::string_view kFleetPlacement = "placement.kubernetes-fleet.io";
 constexpr std::string_view kKubeconfigSecret = "muster.io/kubeconfig-secret";
-constexpr std::string_view kRootCa = "kube-root-ca.crt";  // every cluster makes its own
+// Every cluster makes its own.
+constexpr std::string_view kRootCa = "kube-root-ca.crt";
 constexpr std::string_view kTokenType = "kubernetes.io/service-account-token";
 
-// A kind of configuration objects that a placement may select.
-struct SentKind {
-  ObjectKind kind;
-  std::string_view group, name;
-  bool namespaced;
-};
-constexpr SentKind kSentKinds[] = {
-    {ObjectKind::kNamespace, "", "Namespace", false},
-    {ObjectKind::kResourceFlavor, kKueue, "ResourceFlavor", false},
-    {ObjectKind::kClusterQueue, kKueue, "ClusterQueue", false},
-    {ObjectKind::kCohort, kKueue, "Cohort", false},
-    {ObjectKind::kWorkloadPriorityClass, kKueue, "WorkloadPriorityClass", false},
-    {ObjectKind::kTopology, kKueue, "Topology", false},
-    {ObjectKind::kAdmissionCheck, kKueue, "AdmissionCheck", false},
-    {ObjectKind::kRuntimeClass, "node.k8s.io", "RuntimeClass", false},
-    {ObjectKind::kClusterResourceEnvelope, kFleetPlacement, "ClusterResourceEnvelope", false},
-    {ObjectKind::kLocalQueue, kKueue, "LocalQueue", true},
-    {ObjectKind::kConfigMap, "", "ConfigMap", true},
-    {ObjectKind::kSecret, "", "Secret", true},
-    {ObjectKind::kLimitRange, "", "LimitRange", true},
-    {ObjectKind::kResourceEnvelope, kFleetPlacement, "ResourceEnvelope", true},
-};
-
-const SentKind* FindKind(const ResourceSelector& selector) {
-  for (const SentKind& known : kSentKinds) {
-    if (selector.kind == known.name && selector.group == known.group) return &known;
-  }
-  return nullptr;
+// The kind that a selector names; null if placements do not send it: a kind of job.
+const shapes::KindInfo* FindSentKind(const ResourceSelector& selector) {
+  const shapes::KindInfo* info = shapes::FindKindOf(selector.group, selector.kind);
+  return info != nullptr && info->sent ? info : nullptr;
 }
 
 bool IsEnvelope(ObjectKind kind) {
   return kind == ObjectKind::kResourceEnvelope || kind == ObjectKind::kClusterResourceEnvelope;
 }
 
-// What one placement selects, gathered.
-class Gathering {
+// Collects the selection of one placement; one use per object.
+class ResourceCollector {
  public:
-  Gathering(const WorldView& world, const Placement& placement)
+  ResourceCollector(const WorldView& world, const Placement& placement)
       : world_(world), placement_(placement) {}
 
   Selection Run();
@@ -70,29 +56,35 @@ class Gathering {
 
   void TakeNamespaces(const ResourceSelector& selector);
   void TakeContent(const std::string& ns);
-  void TakeSelected(const SentKind& kind, const std::string& ns, const ResourceSelector& selector);
-  void TakeAll(const SentKind& kind, const std::string& ns, const ResourceSelector& selector);
+  void TakeSelected(const shapes::KindInfo& kind, const std::string& ns,
+                    const ResourceSelector& selector);
+  void TakeAll(const shapes::KindInfo& kind, const std::string& ns,
+               const ResourceSelector& selector);
   void Take(const StoredObject& object, const json::object& manifest);
   void TakeEnvelope(const StoredObject& object);
   void Add(SelectedResource resource);
-  // The manifest of an object; nullopt and an obstacle if it is none.
+  // The manifest of an object. nullopt, and an obstacle, if it is no JSON object.
   std::optional<json::object> Read(const StoredObject& object);
   bool IsLeftOut(const StoredObject& object, const json::object& manifest);
   bool HoldsKubeconfig(const StoredObject& secret);
+  // Sets the obstacle; the first one counts.
   void Refuse(std::string why) {
     if (obstacle_.empty()) obstacle_ = std::move(why);
   }
 
   const WorldView& world_;
   const Placement& placement_;
-  std::string inside_;  // the namespace that other selectors look into; "": none
+  // The namespace of which other selectors select objects (NamespaceWithResourceSelectors); "":
+  // none.
+  std::string inside_;
   std::map<ObjectName, SelectedResource> taken_;
   std::set<std::pair<std::string, std::string>> envelopes_;
-  std::optional<std::set<std::string>> kubeconfigs_;  // "namespace/name"; nullopt: not looked up
+  // Secrets that hold kubeconfigs, "namespace/name"; nullopt: not looked up yet.
+  std::optional<std::set<std::string>> kubeconfigs_;
   std::string obstacle_;
 };
 
-std::optional<json::object> Gathering::Read(const StoredObject& object) {
+std::optional<json::object> ResourceCollector::Read(const StoredObject& object) {
   auto parsed = ParseJson(object.manifest);
   if (parsed.ok() && parsed.value().is_object()) return std::move(parsed.value().get_object());
   Refuse("the object " + (object.ns.empty() ? "" : object.ns + "/") + object.name +
@@ -100,7 +92,8 @@ std::optional<json::object> Gathering::Read(const StoredObject& object) {
   return std::nullopt;
 }
 
-bool Gathering::HoldsKubeconfig(const StoredObject& secret) {
+// The Secrets are looked up once, from the annotation of all MemberClusters.
+bool ResourceCollector::HoldsKubeconfig(const StoredObject& secret) {
   if (!kubeconfigs_) {
     kubeconfigs_.emplace();
     const ObjectTable& objects = *world_.objects;
@@ -116,21 +109,24 @@ bool Gathering::HoldsKubeconfig(const StoredObject& secret) {
   return kubeconfigs_->contains(secret.ns + "/" + secret.name);
 }
 
-// What every cluster makes itself, and what would hand the members to each other.
-bool Gathering::IsLeftOut(const StoredObject& object, const json::object& manifest) {
+// Objects that every cluster makes itself, and Secrets that would give one member access to
+// another.
+bool ResourceCollector::IsLeftOut(const StoredObject& object, const json::object& manifest) {
   if (object.kind == ObjectKind::kConfigMap) return object.name == kRootCa;
   if (object.kind != ObjectKind::kSecret) return false;
   if (ViewAt(manifest, "type") == kTokenType) return true;
   return HoldsKubeconfig(object);
 }
 
-void Gathering::Add(SelectedResource resource) {
+// Two selectors may select the same object. The same object from an envelope and as itself, or from
+// two envelopes, is an obstacle: their manifests may differ.
+void ResourceCollector::Add(SelectedResource resource) {
   const ResourceRef& ref = resource.ref;
   ObjectName name{ref.group, ref.kind, ref.ns, ref.name};
   const auto [entry, fresh] = taken_.try_emplace(std::move(name), std::move(resource));
   if (fresh) return;
   const std::string& other = entry->second.envelope;
-  if (other.empty() && resource.envelope.empty()) return;  // two selectors, one object
+  if (other.empty() && resource.envelope.empty()) return;
   const auto where = [](const std::string& envelope) {
     return envelope.empty() ? std::string("as itself") : "in " + envelope;
   };
@@ -138,11 +134,12 @@ void Gathering::Add(SelectedResource resource) {
          where(resource.envelope));
 }
 
-void Gathering::TakeEnvelope(const StoredObject& object) {
+// Takes the objects of an envelope, into the namespace of the envelope.
+void ResourceCollector::TakeEnvelope(const StoredObject& object) {
   if (!envelopes_.emplace(object.ns, object.name).second) return;
   const auto found = world_.config->envelopes.find({object.ns, object.name});
   const std::string kind = object.ns.empty() ? "ClusterResourceEnvelope" : "ResourceEnvelope";
-  // Another version of Muster wrote it: what it holds is not to be taken away.
+  // Another version of Muster wrote it. Members must not lose the objects that it holds.
   if (found == world_.config->envelopes.end())
     return Refuse(kind + " " + object.name + " as it is stored cannot be read");
   for (const ResourceEnvelope::Item& item : found->second.items) {
@@ -158,7 +155,7 @@ void Gathering::TakeEnvelope(const StoredObject& object) {
   }
 }
 
-void Gathering::Take(const StoredObject& object, const json::object& manifest) {
+void ResourceCollector::Take(const StoredObject& object, const json::object& manifest) {
   if (IsLeftOut(object, manifest)) return;
   if (IsEnvelope(object.kind)) return TakeEnvelope(object);
   ResourceRef ref = RefOf(manifest, object.ns, object.name);
@@ -166,8 +163,8 @@ void Gathering::Take(const StoredObject& object, const json::object& manifest) {
   Add({std::move(ref), "", std::move(text)});
 }
 
-void Gathering::TakeAll(const SentKind& kind, const std::string& ns,
-                        const ResourceSelector& selector) {
+void ResourceCollector::TakeAll(const shapes::KindInfo& kind, const std::string& ns,
+                                const ResourceSelector& selector) {
   const ObjectTable& objects = *world_.objects;
   for (auto it = objects.lower_bound({kind.kind, ns, ""}); it != objects.end(); ++it) {
     const auto& [its_kind, its_ns, name] = it->first;
@@ -179,21 +176,21 @@ void Gathering::TakeAll(const SentKind& kind, const std::string& ns,
   }
 }
 
-void Gathering::TakeSelected(const SentKind& kind, const std::string& ns,
-                             const ResourceSelector& selector) {
+void ResourceCollector::TakeSelected(const shapes::KindInfo& kind, const std::string& ns,
+                                     const ResourceSelector& selector) {
   if (selector.name.empty()) return TakeAll(kind, ns, selector);
   const auto found = world_.objects->find({kind.kind, ns, selector.name});
   if (found == world_.objects->end()) return;
   if (const auto manifest = Read(*found->second)) Take(*found->second, *manifest);
 }
 
-void Gathering::TakeContent(const std::string& ns) {
-  for (const SentKind& kind : kSentKinds) {
-    if (kind.namespaced) TakeAll(kind, ns, {});
+void ResourceCollector::TakeContent(const std::string& ns) {
+  for (const shapes::KindInfo* kind : shapes::Kinds()) {
+    if (kind->sent && kind->namespaced) TakeAll(*kind, ns, {});
   }
 }
 
-void Gathering::TakeNamespaces(const ResourceSelector& selector) {
+void ResourceCollector::TakeNamespaces(const ResourceSelector& selector) {
   const ObjectTable& objects = *world_.objects;
   const auto& known = world_.config->namespaces;
   for (auto it = objects.lower_bound({ObjectKind::kNamespace, "", selector.name});
@@ -201,7 +198,8 @@ void Gathering::TakeNamespaces(const ResourceSelector& selector) {
     const auto& [kind, none, name] = it->first;
     if (kind != ObjectKind::kNamespace || (!selector.name.empty() && selector.name != name)) break;
     if (IsReservedNamespace(name)) continue;
-    // There may be thousands of them and of placements: only those that are taken are parsed.
+    // There may be thousands of namespaces and of placements: the labels that ConfigView has parsed
+    // already rule most of them out.
     const auto labelled = known.find(name);
     if (labelled != known.end() && !core::SelectsNamespace(selector, labelled->second)) continue;
     const auto manifest = Read(*it->second);
@@ -211,7 +209,8 @@ void Gathering::TakeNamespaces(const ResourceSelector& selector) {
   }
 }
 
-Selection Gathering::Run() {
+// The objects in the order of their waves, their hash, and the obstacle if there is one.
+Selection ResourceCollector::Run() {
   if (world_.objects == nullptr) return {};
   const bool of_cluster = placement_.ns.empty();
   if (!of_cluster && IsReservedNamespace(placement_.ns)) {
@@ -223,7 +222,7 @@ Selection Gathering::Run() {
     if (of_cluster && inside && !IsReservedNamespace(selector.name)) inside_ = selector.name;
   }
   for (const ResourceSelector& selector : placement_.selectors) {
-    const SentKind* kind = FindKind(selector);
+    const shapes::KindInfo* kind = FindSentKind(selector);
     if (kind == nullptr) continue;  // jobs
     if (of_cluster && kind->kind == ObjectKind::kNamespace) {
       TakeNamespaces(selector);
@@ -255,7 +254,8 @@ Selection Gathering::Run() {
   Digest digest;
   for (const SelectedResource& resource : selection.resources) {
     digest.Add(resource.envelope);
-    digest.Add(resource.manifest);  // has kind and name
+    // The manifest has kind and name.
+    digest.Add(resource.manifest);
   }
   selection.hash = digest.Hex();
   return selection;
@@ -264,13 +264,13 @@ Selection Gathering::Run() {
 }  // namespace
 
 Selection SelectResources(const WorldView& world, const Placement& placement) {
-  return Gathering(world, placement).Run();
+  return ResourceCollector(world, placement).Run();
 }
 
 bool SelectsObjects(const Placement& placement) {
   const auto& selectors = placement.selectors;
   return std::any_of(selectors.begin(), selectors.end(), [](const ResourceSelector& selector) {
-    return FindKind(selector) != nullptr;
+    return FindSentKind(selector) != nullptr;
   });
 }
 

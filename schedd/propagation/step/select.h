@@ -13,15 +13,17 @@ struct Selection {
   /// In the order in which they are applied: namespaces and priority classes, configuration,
   /// queues, the rest; by kind and name within.
   std::vector<SelectedResource> resources;
-  std::string hash;      // of all of it; "": there is none
-  std::string obstacle;  // why it is not propagated: a sentence; the last revision stays
+  /// Of all objects and their envelopes; "": there are none.
+  std::string hash;
+  /// Why the selection is not propagated, as a sentence; the last revision stays then.
+  std::string obstacle;
 };
 
-/// Jobs are left out: each has its own way (core/placement_ask). So are Secrets that hold a
-/// member's kubeconfig.
+/// Selectors of jobs are left out: a job is dispatched (core/member/placement_ask). So are Secrets
+/// that hold a member's kubeconfig.
 Selection SelectResources(const WorldView& world, const Placement& placement);
 
-/// Any of its selectors may select configuration objects.
+/// True if any of its selectors may select configuration objects.
 bool SelectsObjects(const Placement& placement);
 
 }  // namespace muster::propagation

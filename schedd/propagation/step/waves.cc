@@ -1,3 +1,6 @@
+// The table of waves. An object is applied after the objects that it depends on: namespaces and
+// priority classes, configuration, roles and their bindings, flavors, queues, LocalQueues,
+// workloads, webhooks, then kinds that are not listed. Objects are removed in the opposite order.
 #include "schedd/propagation/step/waves.h"
 
 #include <string_view>
@@ -10,7 +13,7 @@ constexpr std::string_view kKueue = "kueue.x-k8s.io";
 constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
 constexpr std::string_view kNetworking = "networking.k8s.io";
 
-// KubeFleet's waves, with those of Kueue's kinds between configuration and workloads.
+// KubeFleet's waves, with waves for Kueue's kinds between configuration and workloads.
 enum Wave : std::int32_t {
   kNamespaces,
   kConfiguration,
@@ -24,10 +27,12 @@ enum Wave : std::int32_t {
   kOthers,
 };
 
+// Which wave a kind belongs to.
 struct KindWave {
   std::string_view group, kind;
   Wave wave;
 };
+// Read by WaveOf from the top; some forty kinds need no faster search.
 constexpr KindWave kKinds[] = {
     {"", "Namespace", kNamespaces},
     {"scheduling.k8s.io", "PriorityClass", kNamespaces},
@@ -69,6 +74,7 @@ constexpr KindWave kKinds[] = {
     {"admissionregistration.k8s.io", "MutatingWebhookConfiguration", kHooks},
 };
 
+// The key by which objects are sorted; it refers into `ref`.
 auto OrderOf(const ResourceRef& ref) {
   return std::tuple(WaveOf(ref), std::string_view(ref.kind), std::string_view(ref.group),
                     std::string_view(ref.ns), std::string_view(ref.name));

@@ -8,14 +8,14 @@
 
 namespace muster::propagation {
 
-/// 0 first. What is in one wave may be applied at the same time; a kind that is not known comes
-/// last.
+/// The number of the wave; wave 0 is applied first. Objects of one wave may be applied at the same
+/// time; kinds that are not listed come last.
 std::int32_t WaveOf(const ResourceRef& ref);
 
 /// Strict order over objects: by wave, then kind, group, namespace and name.
 bool AppliedBefore(const ResourceRef& a, const ResourceRef& b);
 
-/// The same object of a cluster, in whatever version of its kind.
+/// True if both name the same object of a cluster, whatever the version of its kind.
 bool IsSameObject(const ResourceRef& a, const ResourceRef& b);
 
 }  // namespace muster::propagation

@@ -1,3 +1,8 @@
+// Each group of options (nodes, tasks and CPUs, memory, GPUs, the REST form's `resources`) is read
+// into BatchAmounts by one function; ReadBatchAmounts at the end calls them in the order in which
+// they depend on each other. A script runs in one pod on one node, so options that would need a
+// second node are refused, as are two options that name different amounts of the same thing. Error
+// sentences are sbatch's where sbatch has one.
 #include "schedd/shapes/batch/batch_amounts.h"
 
 #include <algorithm>
@@ -14,6 +19,7 @@ namespace {
 constexpr std::string_view kGpu = "nvidia.com/gpu";
 constexpr std::int32_t kTasksMax = 1'000'000;
 
+// Up to 12 decimal digits.
 std::optional<std::int64_t> ReadNumber(std::string_view text) {
   std::int64_t number = 0;
   if (text.empty() || text.size() > 12 ||
@@ -38,7 +44,7 @@ std::int32_t ReadCount(const Field& field) {
   return static_cast<std::int32_t>(field.Int(1, kTasksMax).value_or(1));
 }
 
-// "1", "1-4", 1: the script runs on one node, so the least number must be 1.
+// "1", "1-4" or the number 1: the script runs on one node, so the least number must be 1.
 void CheckNodes(const Field& field) {
   if (!field.present()) return;
   std::optional<std::int64_t> least, most;
@@ -59,6 +65,8 @@ void CheckNodes(const Field& field) {
   }
 }
 
+// CPUs are tasks times CPUs per task. Without --ntasks the tasks per node count, because there is
+// one node.
 void ReadTasks(const Field& spec, BatchAmounts* out) {
   const Field tasks = spec["tasks"];
   const Field per_node = spec["tasksPerNode"];
@@ -72,6 +80,7 @@ void ReadTasks(const Field& spec, BatchAmounts* out) {
   out->cpus = static_cast<std::int64_t>(out->tasks) * out->cpus_per_task;
 }
 
+// A plain number is in megabytes, Slurm's default unit.
 std::int64_t ReadMemoryField(const Field& field, const char* option) {
   if (!field.present()) return 0;
   std::optional<std::int64_t> bytes;
@@ -91,6 +100,7 @@ std::int64_t ReadMemoryField(const Field& field, const char* option) {
   return *bytes;
 }
 
+// --mem is for the node, --mem-per-cpu for each CPU.
 void ReadMemory(const Field& spec, BatchAmounts* out) {
   const Field per_node = spec["memoryPerNode"];
   const Field per_cpu = spec["memoryPerCpu"];
@@ -103,7 +113,7 @@ void ReadMemory(const Field& spec, BatchAmounts* out) {
   if (out->memory_bytes == kUnlimited) per_cpu.Fail("asks for more memory than 64 bits can count");
 }
 
-// "2" or "type:2" of --gpus and its kin.
+// "2" of --gpus, --gpus-per-node and --gpus-per-task; "type:2" is refused.
 std::optional<std::int64_t> ReadGpuCount(const Field& field) {
   if (!field.present()) return std::nullopt;
   if (field.value()->is_int64()) return field.Int(0, kTasksMax);
@@ -117,7 +127,7 @@ std::optional<std::int64_t> ReadGpuCount(const Field& field) {
   return number;
 }
 
-// "gpu", "gpu:2", "example.com/fpga:1", comma list; "none".
+// --gres: a comma-separated list of "gpu", "gpu:2", "example.com/fpga:1"; or "none".
 void ReadGres(const Field& field, ResourceList* amounts) {
   const auto text = field.String();
   if (!text || *text == "none" || text->empty()) return;
@@ -144,6 +154,7 @@ void ReadGres(const Field& field, ResourceList* amounts) {
   }
 }
 
+// Four options may name GPUs; those that are given must agree.
 void ReadGpus(const Field& spec, BatchAmounts* out) {
   ResourceList generic;
   ReadGres(spec["gres"], &generic);
@@ -169,8 +180,8 @@ void ReadGpus(const Field& spec, BatchAmounts* out) {
   if (out->gpus > 0) SetAmount(&out->requests, kGpu, out->gpus);
 }
 
-// REST's own way: amounts by resource name, for the one pod. They stand beside the sbatch fields,
-// not against them.
+// The field `resources` of the REST form: amounts by resource name, for the one pod. A resource may
+// be named here or by an sbatch option, but not by both.
 void ReadResources(const Field& spec, BatchAmounts* out) {
   for (const auto& [resource, field] : spec["resources"].Members()) {
     if (!IsQualifiedName(resource))
@@ -195,6 +206,8 @@ void ReadResources(const Field& spec, BatchAmounts* out) {
   }
 }
 
+// "hours:minutes:seconds", "minutes:seconds" or "minutes"; after a number of days the first part is
+// hours (sbatch(1), --time).
 std::optional<std::int64_t> Clock(const std::vector<std::string_view>& parts, bool hours_first) {
   std::int64_t values[3] = {0, 0, 0};
   if (parts.empty() || parts.size() > 3) return std::nullopt;
@@ -209,6 +222,7 @@ std::optional<std::int64_t> Clock(const std::vector<std::string_view>& parts, bo
 
 }  // namespace
 
+// The words for "no limit" are compared without regard to case.
 std::optional<std::int64_t> ParseSlurmTime(std::string_view text) {
   std::string upper(text.substr(0, 16));
   std::transform(upper.begin(), upper.end(), upper.begin(),
@@ -228,6 +242,7 @@ std::optional<std::int64_t> ParseSlurmTime(std::string_view text) {
   return (seconds + 59) / 60 * 60;
 }
 
+// The units are powers of 1024, with or without a trailing B or i.
 std::optional<std::int64_t> ParseSlurmMemory(std::string_view text) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const auto number = ReadNumber(text.substr(0, digits));
@@ -250,6 +265,7 @@ std::optional<std::int64_t> ParseSlurmMemory(std::string_view text) {
   return bytes;
 }
 
+// `resources` is read last, because it may not repeat what an option has said.
 BatchAmounts ReadBatchAmounts(const Field& spec) {
   BatchAmounts amounts;
   CheckNodes(spec["nodes"]);
@@ -258,7 +274,7 @@ BatchAmounts ReadBatchAmounts(const Field& spec) {
   ReadGpus(spec, &amounts);
   if (amounts.memory_bytes > 0) SetAmount(&amounts.requests, "memory", amounts.memory_bytes);
   ReadResources(spec, &amounts);
-  // Slurm allocates a CPU per task whether asked or not.
+  // Slurm allocates a CPU for each task even if no option asks for it.
   if (AmountOf(amounts.requests, "cpu") == 0)
     SetAmount(&amounts.requests, "cpu", amounts.cpus * 1000);
   return amounts;

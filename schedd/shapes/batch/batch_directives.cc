@@ -1,8 +1,11 @@
-// The #SBATCH lines of a script, read as sbatch reads them (rules B7, B8).
+// Directives are the lines that begin with #SBATCH (or #SLURM) before the first command of the
+// script. Blank lines and other comments do not end them. The words of all lines form one list,
+// because sbatch reads them like one command line.
+#include "schedd/shapes/batch/batch_directives.h"
+
 #include <optional>
 
 #include "schedd/base/limits.h"
-#include "schedd/shapes/batch/batch_script.h"
 
 namespace muster::shapes {
 namespace {
@@ -10,6 +13,7 @@ namespace {
 constexpr std::string_view kDirective = "#SBATCH";
 constexpr std::string_view kOldDirective = "#SLURM";
 
+// What sbatch refuses before it reads directives, in its words.
 std::optional<Error> CheckScript(std::string_view script) {
   const auto wrong = [](std::string message) { return InvalidField("script", message); };
   if (script.empty()) return wrong("Batch script is empty!");
@@ -33,8 +37,9 @@ std::optional<Error> CheckScript(std::string_view script) {
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r'; }
 
-// Appends the words of one directive; false on an unmatched quote. A backslash escapes also inside
-// quotes, and an unquoted '#' ends the line even inside a word.
+// Appends the words of one directive; false for an unmatched quote. As in sbatch, a backslash
+// escapes the next character inside quotes too, and an unquoted '#' ends the line even inside a
+// word.
 bool SplitWords(std::string_view line, std::vector<std::string>* words) {
   std::string word;
   bool in_word = false;
@@ -68,7 +73,7 @@ bool SplitWords(std::string_view line, std::vector<std::string>* words) {
   return quote == 0;
 }
 
-// Directives after the first command are not read.
+// True if the first character that is not blank does not begin a comment.
 bool IsCommand(std::string_view line) {
   for (const char c : line) {
     if (IsBlank(c)) continue;
@@ -79,6 +84,7 @@ bool IsCommand(std::string_view line) {
 
 }  // namespace
 
+// Line numbers count from 1, for the message about a quote.
 Result<std::vector<std::string>> DirectiveWords(std::string_view script) {
   if (const auto error = CheckScript(script)) return *error;
   std::vector<std::string> words;

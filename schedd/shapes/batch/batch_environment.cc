@@ -1,18 +1,24 @@
-// What a batch script finds in its environment and in its file names (rules B9, B10). One node,
-// whose name is the member cluster's: that is what sinfo and squeue show as nodes.
+// The environment and the output names of a batch script (rules B9, B10). A script has one node,
+// which is named after its member cluster, because sinfo and squeue show member clusters as nodes.
+//
+// Variables that Slurm sets only for a given option are set only if the manifest has that field
+// (SetAsked). A variable of the script's own environment is replaced by a SLURM_* variable of the
+// same name, as under Slurm.
+#include "schedd/shapes/batch/batch_environment.h"
+
 #include <algorithm>
 #include <array>
 
-#include "schedd/shapes/batch/batch_script.h"
-#include "schedd/shapes/batch/batch_spec.h"
+#include "schedd/shapes/batch/batch_manifest.h"
 #include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
 
-constexpr char kNoArrayTask[] = "4294967294";  // NO_VAL, as Slurm prints it
-constexpr std::size_t kPadMax = 10;
+constexpr char kNoArrayTask[] = "4294967294";  // Slurm's NO_VAL, as sbatch prints it
+constexpr std::size_t kPadMax = 10;            // sbatch pads a number to at most 10 digits
 
+// The text for one letter after '%'; sbatch(1), "filename pattern".
 std::string PatternValue(char letter, const JobRecord& job) {
   const bool in_array = job.batch != nullptr && job.batch->array_task_id >= 0;
   const std::string id = std::to_string(job.id.value);
@@ -48,7 +54,7 @@ std::string PatternValue(char letter, const JobRecord& job) {
   }
 }
 
-// Kubernetes expands $(NAME) in values; a doubled dollar is a dollar.
+// Kubernetes expands $(NAME) in a value; a doubled dollar stays a dollar.
 std::string Literal(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -58,6 +64,7 @@ std::string Literal(std::string_view text) {
   return out;
 }
 
+// A list of variables in the order in which they were first set.
 class Environment {
  public:
   void Set(std::string_view name, std::string_view value) {
@@ -79,6 +86,7 @@ class Environment {
   json::array list_;
 };
 
+// Which job this is, in which queue and of which user.
 void SetIdentity(const JobRecord& job, const BatchSpec& spec, const json::object& manifest_spec,
                  Environment* env) {
   env->Set("SLURM_JOB_ID", job.id.value);
@@ -96,6 +104,7 @@ void SetIdentity(const JobRecord& job, const BatchSpec& spec, const json::object
   if (job.attempt > 1) env->Set("SLURM_RESTART_COUNT", job.attempt - 1);
 }
 
+// The one node and the one task that runs the script.
 void SetNode(const JobRecord& job, const BatchSpec& spec, Environment* env) {
   for (const auto* name :
        {"SLURMD_NODENAME", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURM_TOPOLOGY_ADDR"}) {
@@ -113,7 +122,7 @@ void SetNode(const JobRecord& job, const BatchSpec& spec, Environment* env) {
   env->Set("SLURM_TASKS_PER_NODE", spec.amounts.tasks);
 }
 
-// Set only when the option was given.
+// Variables that are set only if the option was given.
 void SetAsked(const json::object& asked, const BatchSpec& spec, Environment* env) {
   if (asked.contains("tasks") || asked.contains("tasksPerNode")) {
     env->Set("SLURM_NTASKS", spec.amounts.tasks);
@@ -138,7 +147,7 @@ void SetAsked(const json::object& asked, const BatchSpec& spec, Environment* env
     env->Set("SLURM_GPUS_PER_TASK", spec.amounts.gpus / spec.amounts.tasks);
 }
 
-// The devices as the job counts its own: 0 to n-1, as under a Slurm that confines jobs.
+// The GPUs numbered from 0, as a job sees them under a Slurm that confines devices.
 void SetDevices(const BatchSpec& spec, Environment* env) {
   if (spec.amounts.gpus == 0) return;
   std::string devices;
@@ -149,6 +158,7 @@ void SetDevices(const BatchSpec& spec, Environment* env) {
   for (const auto* name : {"CUDA_VISIBLE_DEVICES", "SLURM_JOB_GPUS"}) env->Set(name, devices);
 }
 
+// The task's place in its array. The step is the difference of the first two ids.
 void SetArray(const JobRecord& job, Environment* env) {
   if (job.batch == nullptr || job.batch->array_task_id < 0) return;
   const auto tasks = ParseArraySpec(job.batch->array_spec);
@@ -164,8 +174,10 @@ void SetArray(const JobRecord& job, Environment* env) {
 
 }  // namespace
 
+// A number between '%' and the letter pads numbers with zeros; '%%' is a percent sign; an unknown
+// letter is kept as written.
 std::string ExpandPattern(std::string_view pattern, const JobRecord& job) {
-  // A backslash anywhere asks for the name as it is, without the backslashes.
+  // A backslash anywhere turns expansion off, and all backslashes are removed.
   if (pattern.find('\\') != std::string_view::npos) {
     std::string plain(pattern);
     plain.erase(std::remove(plain.begin(), plain.end(), '\\'), plain.end());
@@ -189,7 +201,7 @@ std::string ExpandPattern(std::string_view pattern, const JobRecord& job) {
     }
     constexpr std::string_view kKnown = "jJAabxuNntsr";
     if (at >= pattern.size() || kKnown.find(pattern[at]) == std::string_view::npos) {
-      out.push_back('%');  // not a pattern: kept as written
+      out.push_back('%');
       continue;
     }
     const std::string value = PatternValue(pattern[at], job);
@@ -201,6 +213,7 @@ std::string ExpandPattern(std::string_view pattern, const JobRecord& job) {
   return out;
 }
 
+// The script's own variables come first, so that SLURM_* replaces an equal name.
 json::array BatchEnvironment(const JobRecord& job, const json::object& spec,
                              const BatchSpec& read) {
   Environment env;

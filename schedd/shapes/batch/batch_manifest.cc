@@ -1,20 +1,29 @@
-// From the REST form {"script": ...} to a BatchScript manifest, and --array.
+// BatchScriptManifest: from the REST form {"script": ...} to a BatchScript manifest, in these
+// steps: read the script's directives as fields of the form; let an explicit field win over a
+// directive of the same group; move queue, priority class and cluster into metadata; check the
+// result as a manifest is checked, and report problems at the fields of the form.
+//
+// ParseArraySpec: the text of --array.
+#include "schedd/shapes/batch/batch_manifest.h"
+
 #include <algorithm>
 #include <charconv>
 #include <set>
 
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
-#include "schedd/shapes/batch/batch_script.h"
+#include "schedd/shapes/batch/batch_directives.h"
 #include "schedd/shapes/batch/batch_spec.h"
 #include "schedd/shapes/batch/sbatch_options.h"
 #include "schedd/shapes/parts/job_placement.h"
 #include "schedd/shapes/parts/metadata.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
 
-// An explicit field of a group puts away the script's own directives of that group.
+// Groups of fields: an explicit field of a group removes all of the script's directives of that
+// group, because two fields of one group contradict each other.
 constexpr std::string_view kMemory[] = {"memoryPerNode", "memoryPerCpu"};
 constexpr std::string_view kGpus[] = {"gres", "gpus", "gpusPerNode", "gpusPerTask"};
 constexpr std::string_view kCpus[] = {"tasks", "tasksPerNode", "cpusPerTask"};
@@ -29,6 +38,7 @@ void EraseAll(json::object* object, const std::string_view (&names)[N]) {
   for (const auto name : names) object->erase(name);
 }
 
+// Adds the directives to the fields that the caller gave.
 void ApplyDirectives(json::object directives, json::object* fields) {
   const auto* own = fields->if_contains("resources");
   const bool amounts = own != nullptr && own->is_object();
@@ -40,11 +50,11 @@ void ApplyDirectives(json::object directives, json::object* fields) {
   if (in_resources("cpu")) EraseAll(&directives, kCpus);
   for (auto& directive : directives) {
     if (directive.key() == "environment" && fields->contains("environment")) continue;
-    fields->emplace(directive.key(), std::move(directive.value()));  // keeps an explicit one
+    fields->emplace(directive.key(), std::move(directive.value()));  // an explicit field stays
   }
 }
 
-// "queue" or "namespace/queue".
+// "queue" or "namespace/queue". A name that is too long for a label value becomes an annotation.
 Status SetQueue(std::string_view text, std::string_view ns, json::object* metadata) {
   const std::size_t slash = text.find('/');
   if (slash != std::string_view::npos) {
@@ -63,16 +73,14 @@ Status SetQueue(std::string_view text, std::string_view ns, json::object* metada
   const bool label = IsLabelValue(text);
   json::object holder = {{kQueueKey, text}};
   if (label) {
-    auto& labels = (*metadata)["labels"];
-    if (!labels.is_object()) labels.emplace_object();
-    labels.get_object()[kQueueKey] = text;
+    MakeObjectAt(*metadata, "labels")[kQueueKey] = text;
   } else {
     (*metadata)["annotations"] = std::move(holder);
   }
   return Done{};
 }
 
-// The one member cluster that it may run on.
+// The one member cluster that the job may run on.
 Status SetCluster(std::string_view text, json::object* metadata) {
   if (text.find(',') != std::string_view::npos) {
     return InvalidField("cluster",
@@ -80,23 +88,20 @@ Status SetCluster(std::string_view text, json::object* metadata) {
                         "or a placement");
   }
   if (!IsMemberName(text)) return InvalidField("cluster", kMemberNameRule);
-  auto& annotations = (*metadata)["annotations"];
-  if (!annotations.is_object()) annotations.emplace_object();
-  annotations.get_object()[kClusterKey] = text;
+  MakeObjectAt(*metadata, "annotations")[kClusterKey] = text;
   return Done{};
 }
 
+// --qos names a priority class.
 Status SetPriority(std::string_view text, json::object* metadata) {
   if (text.empty() || !IsDnsSubdomain(text) || !IsLabelValue(text)) {
     return InvalidField("priorityClass", "Invalid qos specification: " + Quoted(text));
   }
-  auto& labels = (*metadata)["labels"];
-  if (!labels.is_object()) labels.emplace_object();
-  labels.get_object()[kPriorityKey] = text;
+  MakeObjectAt(*metadata, "labels")[kPriorityKey] = text;
   return Done{};
 }
 
-// The text of a field that becomes metadata; removed from the fields. "" if absent.
+// Removes a text from the fields, because it becomes metadata; "" if it is absent.
 Result<std::string> TakeText(json::object* fields, std::string_view name) {
   const auto* value = fields->if_contains(name);
   if (value == nullptr || value->is_null()) return std::string();
@@ -106,7 +111,7 @@ Result<std::string> TakeText(json::object* fields, std::string_view name) {
   return text;
 }
 
-// Paths as the caller wrote them: spec.jobName is `name` of the form.
+// The paths as the caller wrote them: spec.tasks is `tasks` of the form, spec.jobName is `name`.
 Error WithRequestPaths(Error error) {
   for (auto& field : error.fields) {
     if (field.field.starts_with("spec.")) field.field.erase(0, 5);
@@ -119,6 +124,7 @@ Error WithRequestPaths(Error error) {
   return error;
 }
 
+// A decimal number without sign.
 std::optional<std::int32_t> ReadIndex(std::string_view text) {
   std::int32_t number = 0;
   const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -128,7 +134,8 @@ std::optional<std::int32_t> ReadIndex(std::string_view text) {
 
 constexpr std::int32_t kArrayIndexMax = 4'000'000;  // Slurm's hard cap
 
-// One "3", "0-15" or "0-15:4".
+// Adds one "3", "0-15" or "0-15:4"; false if it is malformed. It stops after limits::kBatchJobs
+// ids, so that "0-4000000" costs nothing.
 bool AddRange(std::string_view text, std::set<std::int32_t>* ids) {
   std::int32_t step = 1;
   const std::size_t colon = text.find(':');
@@ -160,7 +167,7 @@ Result<json::value> BatchScriptManifest(const json::object& request, std::string
   if (!words.ok()) return words.error();
   auto directives = FieldsOfDirectives(*words);
   if (!directives.ok()) return directives.error();
-  if (auto* qos = fields.if_contains("qos")) {  // the form's other word for it
+  if (auto* qos = fields.if_contains("qos")) {  // another name for priorityClass
     if (fields.contains("priorityClass"))
       return InvalidField("qos", "is another word for priorityClass; give one of them");
     fields["priorityClass"] = std::move(*qos);
@@ -191,8 +198,9 @@ Result<json::value> BatchScriptManifest(const json::object& request, std::string
     fields.erase("name");
     fields["jobName"] = std::move(text);
   }
-  json::value manifest = json::object{{"apiVersion", kBatchApiVersion},
-                                      {"kind", kBatchKind},
+  const ShapeInfo& info = ShapeInfoOf(ShapeKind::kBatchScript);
+  json::value manifest = json::object{{"apiVersion", info.api_version},
+                                      {"kind", info.name},
                                       {"metadata", std::move(metadata)},
                                       {"spec", std::move(fields)}};
   Problems problems;
@@ -201,6 +209,7 @@ Result<json::value> BatchScriptManifest(const json::object& request, std::string
   return manifest;
 }
 
+// A set, because ranges may overlap.
 Result<std::vector<std::int32_t>> ParseArraySpec(std::string_view spec) {
   const auto malformed = [] { return InvalidField("array", "Invalid job array specification"); };
   const std::size_t percent = spec.find('%');

@@ -1,10 +1,15 @@
-// The BatchScript shape: one pod `main` that runs the script once (rule B8). Dispatched as a
-// Job with the script in a ConfigMap.
-#include "schedd/shapes/batch/batch_script.h"
-
+// The ops of kind BatchScript (shape_ops.h): one pod set `main` of one pod that runs the script
+// once (rule B8). On a member cluster it is a Job whose pod mounts the script from a ConfigMap;
+// both are rendered by Prepare. The Job never retries (backoffLimit 0): a script that fails is a
+// failed job, as in Slurm.
+//
+// The command does not name the mounted file directly, because a member cluster of local processes
+// has no mounts: it tells the pod by an environment variable where the volume is.
 #include "schedd/base/quantity.h"
 #include "schedd/model/member_labels.h"
+#include "schedd/shapes/batch/batch_environment.h"
 #include "schedd/shapes/batch/batch_spec.h"
+#include "schedd/shapes/kinds/shape_list.h"
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/parts/metadata.h"
 #include "schedd/text/lenient.h"
@@ -18,9 +23,10 @@ constexpr char kScriptKey[] = "script";
 constexpr int kExecutable = 0755;
 constexpr std::int64_t kMegabyte = 1 << 20;
 
-// A member without mounts says by this variable where the volume is.
+// Runs the script with its arguments; the variable is set where volumes are not mounted.
 constexpr char kRun[] = "exec \"${MUSTER_VOLUME_MUSTER_BATCH:-/tmp/muster-batch}/script\" \"$@\"";
 
+// The fields that squeue and sacct show.
 std::shared_ptr<const BatchDetails> Details(const BatchSpec& spec) {
   auto details = std::make_shared<BatchDetails>();
   details->array_spec = spec.array_spec;
@@ -40,6 +46,7 @@ std::shared_ptr<const BatchDetails> Details(const BatchSpec& spec) {
   return details;
 }
 
+// The shorter of --time and the label max-exec-time-seconds is the job's time limit.
 void Parse(const Field& root, ParsedJob* job) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
   ReadJobMetadata(root, {.may_be_absent = true}, job);
@@ -60,6 +67,7 @@ void Parse(const Field& root, ParsedJob* job) {
   job->pod_sets.push_back(std::move(main));
 }
 
+// Limits equal requests, as in a Slurm that confines jobs.
 json::object Resources(const ResourceList& requests) {
   json::object amounts;
   for (const auto& request : requests)
@@ -67,7 +75,7 @@ json::object Resources(const ResourceList& requests) {
   return {{"requests", amounts}, {"limits", amounts}};
 }
 
-// $ doubled: Kubernetes expands $(NAME) in a command.
+// Dollars in arguments are doubled, because Kubernetes expands $(NAME) in a command.
 json::array Command(const json::object& spec) {
   json::array command = {"/bin/sh", "-c", kRun, kScriptKey};
   for (const auto& argument : ArrayOrEmpty(spec, "arguments")) {
@@ -78,6 +86,7 @@ json::array Command(const json::object& spec) {
   return command;
 }
 
+// Where the streams of the script go; a member cluster of local processes reads these annotations.
 json::object StreamAnnotations(const BatchSpec& spec, const JobRecord& job) {
   json::object annotations;
   const std::string output = OutputPattern(spec);
@@ -107,9 +116,10 @@ json::object PodSpec(const json::object& own, const BatchSpec& spec, const Rende
           {"volumes", json::array{std::move(volume)}}};
 }
 
-void VisitTemplates(json::object&, const TemplateVisitor&) {
-}  // the script refers to nothing by itself
+// The manifest has no pod template: a script refers to no other object by itself.
+void VisitTemplates(json::object&, const TemplateVisitor&) {}
 
+// Replaces the manifest by the Job and adds the ConfigMap with the script to `dependents`.
 void Prepare(json::object& manifest, const RenderContext& context,
              std::vector<RenderedObject>* dependents) {
   const json::value copy = manifest;
@@ -125,7 +135,8 @@ void Prepare(json::object& manifest, const RenderContext& context,
                            {"template",
                             {{"metadata", {{"annotations", StreamAnnotations(spec, context.job)}}},
                              {"spec", std::move(pod)}}}};
-  // Its own limit (-t), and not a maximum execution time beside it: README.md, "Time limits".
+  // The script's own limit (-t) only; the maximum execution time is enforced by Muster: README.md,
+  // "Time limits".
   if (spec.time_limit_s > 0) job_spec["activeDeadlineSeconds"] = spec.time_limit_s;
   json::object data = {{kScriptKey, own.at("script")}};
   json::object map = {{"apiVersion", "v1"},
@@ -140,7 +151,6 @@ void Prepare(json::object& manifest, const RenderContext& context,
 
 }  // namespace
 
-const ShapeOps kBatchScriptOps = {ShapeKind::kBatchScript, kBatchApiVersion, kBatchKind, Parse,
-                                  VisitTemplates,          Prepare};
+const ShapeOps kBatchScriptOps = {ShapeKind::kBatchScript, Parse, VisitTemplates, Prepare};
 
 }  // namespace muster::shapes

@@ -1,17 +1,21 @@
+// Reads the spec field by field. The script's directives are checked for their syntax only:
+// BatchScriptManifest has turned them into fields, and in a manifest the fields alone count. A job
+// without a name is called like the script's file or, as sbatch does, "sbatch".
 #include "schedd/shapes/batch/batch_spec.h"
 
 #include <algorithm>
 
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
-#include "schedd/shapes/batch/batch_script.h"
+#include "schedd/shapes/batch/batch_directives.h"
+#include "schedd/shapes/batch/batch_manifest.h"
 
 namespace muster::shapes {
 namespace {
 
 constexpr std::int64_t kMinutesMax = 100'000'000;
 
-// Text that ends up in a table or a path: one line.
+// A text that is shown in a table or used as a path: one line without control characters.
 std::string ReadLine(const Field& field, std::size_t max_bytes) {
   const std::string_view text = field.StringOr("");
   if (text.size() > max_bytes)
@@ -23,6 +27,7 @@ std::string ReadLine(const Field& field, std::size_t max_bytes) {
   return std::string(text);
 }
 
+// A number is in minutes, as in sbatch; a text is in Slurm's notation.
 std::int64_t ReadTimeLimit(const Field& field) {
   if (!field.present()) return 0;
   if (field.value()->is_int64()) return field.Int(0, kMinutesMax).value_or(0) * 60;
@@ -31,6 +36,7 @@ std::int64_t ReadTimeLimit(const Field& field) {
   return seconds.value_or(0);
 }
 
+// Names as POSIX shells accept them, and values as text.
 void CheckEnvironment(const Field& environment) {
   for (const auto& [name, value] : environment.Members()) {
     if (!IsEnvName(name)) value.Fail(std::string("a variable's name ") + kEnvNameRule);
@@ -46,11 +52,13 @@ void CheckArguments(const Field& arguments) {
   }
 }
 
+// The last component of a path.
 std::string BaseName(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
+// Only the first problem of the directives is reported, as sbatch does.
 void CheckScript(const Field& script) {
   if (!script.Require()) return;
   const auto text = script.String();
@@ -63,6 +71,7 @@ void CheckScript(const Field& script) {
 
 }  // namespace
 
+// The order of the reads is the order in which problems are reported.
 BatchSpec ReadBatchSpec(const Field& spec) {
   constexpr std::size_t kPathBytes = 4096;
   constexpr std::size_t kTextBytes = 1024;
@@ -108,6 +117,7 @@ BatchSpec ReadBatchSpec(const Field& spec) {
   return read;
 }
 
+// A relative name is relative to the working directory.
 std::string OutputPattern(const BatchSpec& spec) {
   std::string pattern = spec.output;
   if (pattern.empty()) {

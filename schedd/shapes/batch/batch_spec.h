@@ -2,8 +2,8 @@
 //
 //   apiVersion: muster.io/v1, kind: BatchScript, metadata{...}, spec{script, jobName, command, ...}
 //
-// The fields are those of the REST form (README.md), `name` being called jobName and the queue and
-// the priority class being labels.
+// The fields are those of the REST form (README.md), except that `name` is called jobName and that
+// the queue and the priority class are labels.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,7 @@
 
 namespace muster::shapes {
 
-inline constexpr char kBatchApiVersion[] = "muster.io/v1";
-inline constexpr char kBatchKind[] = "BatchScript";
-
+/// A spec after reading.
 struct BatchSpec {
   std::string job_name;              // --job-name, else the script's file name, else "sbatch"
   std::string work_dir;              // "": the pod's own
@@ -31,17 +29,11 @@ struct BatchSpec {
   std::string gres;  // "gpu:2" as squeue shows it
 };
 
-/// Checks everything; problems carry paths below spec.
+/// Checks every field; the paths of problems begin at spec.
 BatchSpec ReadBatchSpec(const Field& spec);
 
-/// Where standard output goes, before patterns are filled in: the option, or Slurm's default if the
-/// job has a working directory; "" if nowhere but the log.
+/// The file of standard output before its pattern is expanded: the option, or Slurm's default if
+/// the job has a working directory; "" if the output goes to the log only.
 std::string OutputPattern(const BatchSpec& spec);
-
-/// Fills in %j, %A, %a, %x, %u, %N and their kin (rule B9).
-std::string ExpandPattern(std::string_view pattern, const JobRecord& job);
-
-/// SLURM_* of the job (rule B10), appended as {name, value} after the script's own variables.
-json::array BatchEnvironment(const JobRecord& job, const json::object& spec, const BatchSpec& read);
 
 }  // namespace muster::shapes

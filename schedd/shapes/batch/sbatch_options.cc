@@ -1,3 +1,7 @@
+// The words are read as getopt_long(3) reads a command line: --name=value, --name value,
+// unambiguous prefixes of a name, -x value, -xvalue, and several flags in one word (-HQ). kOptions
+// says for each option which field of the REST form it sets and how; sbatch_refused.h has the
+// options that Slurm has and this version has not.
 #include "schedd/shapes/batch/sbatch_options.h"
 
 #include <charconv>
@@ -12,14 +16,14 @@ namespace {
 
 enum class Argument { kNone, kRequired };
 enum class Meaning {
-  kText,    // into a field as written
-  kNumber,  // into a field as a number
-  kTrue,    // flags
-  kFalse,
+  kText,      // sets the field to the text as written
+  kNumber,    // sets the field to a number
+  kTrue,      // a flag that sets the field to true
+  kFalse,     // a flag that sets the field to false
   kGpusNode,  // --gpus-per-node=2 is --gres=gpu:2
-  kExport,
-  kMailType,
-  kNoEffect,  // the submitting command's own business, or a hint that Slurm too may ignore
+  kExport,    // --export
+  kMailType,  // --mail-type: only NONE is accepted
+  kNoEffect,  // concerns the submitting command only, or is a hint that Slurm may ignore too
 };
 
 struct Option {
@@ -30,6 +34,7 @@ struct Option {
   std::string_view field;
 };
 
+// Name, letter (0: none), argument, meaning and the field that it sets.
 constexpr Option kOptions[] = {
     {"job-name", 'J', Argument::kRequired, Meaning::kText, "name"},
     {"time", 't', Argument::kRequired, Meaning::kText, "timeLimit"},
@@ -77,14 +82,14 @@ Error Invalid(std::string_view option) {
   return Wrong("Invalid --" + std::string(option) + " specification");
 }
 
-// Either a supported option or a refused one.
+// A supported option or a refused one; exactly one pointer is set.
 struct Match {
   const Option* option = nullptr;
   const RefusedSbatchOption* refused = nullptr;
 };
 
-// getopt_long's rule: an exact name, or a prefix of exactly one (aliases of one meaning count
-// once).
+// getopt_long's rule: an exact name, or a prefix of exactly one name. Names of one meaning
+// (aliases) count once.
 Result<Match> FindLong(std::string_view name) {
   Match match;
   int found = 0;
@@ -109,6 +114,7 @@ Result<Match> FindLong(std::string_view name) {
   return match;
 }
 
+// A letter names exactly one option.
 Result<Match> FindShort(char letter) {
   for (const auto& option : kOptions) {
     if (option.letter == letter) return Match{&option, nullptr};
@@ -119,8 +125,9 @@ Result<Match> FindShort(char letter) {
   return Wrong("invalid option -- '" + std::string(1, letter) + "'");
 }
 
-// VAR=x of --export. What the submitting environment holds is not known to the server: ALL, NONE,
-// NIL and plain names take from there, which the submitting command has done.
+// Takes VAR=x out of --export. ALL, NONE, NIL and plain names refer to the environment of the
+// submitting command, which the server does not know; that command has added those variables
+// itself.
 void SetExport(std::string_view list, json::object* fields) {
   json::object environment;
   while (!list.empty()) {
@@ -134,6 +141,7 @@ void SetExport(std::string_view list, json::object* fields) {
   if (!environment.empty()) (*fields)["environment"] = std::move(environment);
 }
 
+// Sets the field of one option.
 Status Set(const Option& option, std::string_view value, json::object* fields) {
   switch (option.meaning) {
     case Meaning::kText:
@@ -175,6 +183,7 @@ class Walker {
  public:
   explicit Walker(const std::vector<std::string>& words) : words_(words) {}
 
+  // The first word that is neither an option nor a value of one is an invalid directive.
   Result<json::object> Walk() {
     for (; at_ < words_.size(); ++at_) {
       const std::string& word = words_[at_];
@@ -198,6 +207,7 @@ class Walker {
     return Wrong("--" + std::string(option.name) + ": " + std::string(option.sentence));
   }
 
+  // A word that began with "--".
   Status Long(std::string_view text) {
     const std::size_t equals = text.find('=');
     auto match = FindLong(text.substr(0, equals));
@@ -215,6 +225,7 @@ class Walker {
     return Set(option, words_[++at_], &fields_);
   }
 
+  // A word that began with "-": flags, of which the last letter may be an option with its value.
   Status Short(std::string_view letters) {
     while (!letters.empty()) {
       const char letter = letters.front();

@@ -10,9 +10,9 @@
 
 namespace muster::shapes {
 
-/// The fields that the words of #SBATCH lines set, later words winning. Errors: unknown and
-/// ambiguous options, missing values, what exists in Slurm but not here (named, with what to do
-/// instead), leftover words.
+/// The fields that the words of #SBATCH lines set; a later word wins. Errors: unknown and ambiguous
+/// options, missing values, options of Slurm that this version does not have (named, with what to
+/// do instead), leftover words.
 Result<json::object> FieldsOfDirectives(const std::vector<std::string>& words);
 
 }  // namespace muster::shapes

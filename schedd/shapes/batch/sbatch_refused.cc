@@ -1,3 +1,4 @@
+// The table of refused options, sorted by name.
 #include "schedd/shapes/batch/sbatch_refused.h"
 
 namespace muster::shapes {

@@ -7,6 +7,7 @@
 
 namespace muster::shapes {
 
+/// The sentence follows the option's name and a colon.
 struct RefusedSbatchOption {
   std::string_view name;
   char letter;

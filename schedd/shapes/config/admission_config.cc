@@ -1,3 +1,6 @@
+// Reads the section `admission:` part by part, one function per key of the section. Every function
+// goes on after a wrong value, so that one start of the daemon reports all of them. Keys and
+// defaults are those of Kueue's Configuration API.
 #include "schedd/shapes/config/admission_config.h"
 
 #include <algorithm>
@@ -16,11 +19,12 @@ using shapes::Field;
 constexpr std::int64_t kDayS = 86'400;
 constexpr std::int64_t kDurationMaxS = 3650 * kDayS;
 
-// Gates that need more than decisions: what opens gates, and places slices.
+// Gates that AdmissionSettings has and nothing in this version carries out: no controller opens
+// preemption gates, and slices of elastic jobs are not placed in a topology.
 constexpr std::string_view kNotActedOn[] = {"MultiKueueOrchestratedPreemption",
                                             "ElasticJobsViaWorkloadSlicesWithTAS"};
 
-// "1h30m", "5m", "90s", "0s", as Kueue's configuration writes durations; whole seconds.
+// A duration in whole seconds, as Kueue's configuration writes it: "1h30m", "5m", "90s", "0s".
 std::optional<std::int64_t> Seconds(const Field& field) {
   const auto text = field.String();
   if (!text) return std::nullopt;
@@ -42,6 +46,7 @@ std::optional<std::int64_t> Seconds(const Field& field) {
   return std::nullopt;
 }
 
+// fairSharing. Kueue takes one strategy, or both in one order; an absent list means both.
 void ReadFairSharing(const Field& field, AdmissionSettings* settings) {
   if (!field.present()) return;
   field.OnlyMembers({"preemptionStrategies"});
@@ -80,6 +85,7 @@ void ReadAdmissionFairSharing(const Field& field, AdmissionSettings* settings) {
   }
 }
 
+// waitForPodsReady. The section alone switches it on; `enable: false` switches it off.
 void ReadPodsReady(const Field& field, WaitForPodsReady* rules) {
   if (!field.present()) return;
   field.OnlyMembers(
@@ -103,6 +109,7 @@ void ReadPodsReady(const Field& field, WaitForPodsReady* rules) {
   rules->backoff_limit = requeuing["backoffLimitCount"].Count(0);
 }
 
+// One entry of resources.transformations. Its outputs are checked here and kept as text.
 void ReadTransformation(const Field& field, AdmissionSettings* settings) {
   field.OnlyMembers({"input", "strategy", "multiplyBy", "outputs"});
   ResourceTransformation made;

@@ -8,8 +8,9 @@
 
 namespace muster {
 
-/// The settings of a section, Kueue's defaults for what it leaves out. Every unknown key, wrong
-/// value and switch that this version cannot act on is an entry of Error.fields.
+/// The settings of a section, with Kueue's defaults for keys that it leaves out. Error.fields has
+/// an entry for every unknown key, every wrong value and every switch that this version does not
+/// carry out.
 Result<AdmissionSettings> ReadAdmissionSettings(const json::value& section);
 
 }  // namespace muster

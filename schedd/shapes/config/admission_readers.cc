@@ -1,4 +1,6 @@
-// Topology, AdmissionCheck, LimitRange and RuntimeClass.
+// Topology, AdmissionCheck, LimitRange and RuntimeClass: their readers and their entries in the
+// table of kinds. The first two are part of what admission decides by; the other two change how
+// much a job asks for, and take effect on the jobs that wait.
 #include <algorithm>
 #include <set>
 
@@ -7,7 +9,11 @@
 #include "schedd/base/quantity.h"
 #include "schedd/base/quantity_text.h"
 #include "schedd/model/topology.h"
+#include "schedd/shapes/config/config_tables.h"
+#include "schedd/shapes/config/kind_list.h"
 #include "schedd/shapes/config/object_readers.h"
+#include "schedd/shapes/parts/pod_amounts.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
@@ -29,7 +35,8 @@ ResourceList ReadAmountMap(const Field& amounts) {
   return list;
 }
 
-// A ratio is a quantity too: thousandths are as fine as one can be.
+// maxLimitRequestRatio. A ratio is written as a quantity; it is read like an amount of CPU, to a
+// thousandth.
 std::vector<std::pair<std::string, double>> ReadRatios(const Field& ratios) {
   std::vector<std::pair<std::string, double>> list;
   for (const auto& [resource, field] : ratios.Members()) {
@@ -41,7 +48,8 @@ std::vector<std::pair<std::string, double>> ReadRatios(const Field& ratios) {
   return list;
 }
 
-// min <= defaultRequest <= default <= max, as far as they are given.
+// Checks min <= defaultRequest <= default <= max, for each resource that both sides of a comparison
+// have.
 void CheckRange(const Field& item, const LimitRange::Item& range) {
   const auto in_order = [&](const ResourceList& low, const ResourceList& high, const char* field,
                             const char* message) {
@@ -76,7 +84,8 @@ LimitRange::Item ReadLimitItem(const Field& item, bool of_pod) {
   return range;
 }
 
-// True if a controller says that the check works. Its condition is all that admission looks at.
+// True if the check's controller has set the condition Active; admission looks at nothing else of
+// the status.
 bool IsActive(const Field& status) {
   for (const auto& condition : status["conditions"].Elements()) {
     if (condition["type"].StringOr("") == "Active")
@@ -114,10 +123,6 @@ Topology ReadTopology(const Field& root) {
     levels.Fail("must name at most " + std::to_string(limits::kTopologyLevels) + " levels");
   }
   return topology;
-}
-
-bool EndsAtHosts(const Topology& topology) {
-  return !topology.levels.empty() && topology.levels.back() == kHostnameLabel;
 }
 
 AdmissionCheck ReadAdmissionCheck(const Field& root) {
@@ -161,7 +166,8 @@ LimitRange ReadLimitRange(const Field& root) {
     const auto text = type.OneOf({"Pod", "Container", "PersistentVolumeClaim"});
     if (!text) continue;
     if (!seen.insert(*text).second) type.Fail("must be unique: " + Quoted(*text));
-    if (*text == "PersistentVolumeClaim") continue;  // claims cost no quota
+    // Volume claims are not charged against any quota here.
+    if (*text == "PersistentVolumeClaim") continue;
     range.items.push_back(ReadLimitItem(item, *text == "Pod"));
   }
   return range;
@@ -179,5 +185,132 @@ RuntimeClass ReadRuntimeClass(const Field& root) {
   root["scheduling"].OnlyMembers({"nodeSelector", "tolerations"});
   return runtime;
 }
+
+namespace {
+
+bool EndsAtHosts(const Topology& topology) {
+  return !topology.levels.empty() && topology.levels.back() == kHostnameLabel;
+}
+
+// Placements of running jobs name domains of the levels. They keep their meaning only if every
+// machine is a domain before and after.
+Status CheckTopologyChange(const Topology& old, const Topology& now) {
+  if (old.levels == now.levels || (EndsAtHosts(old) && EndsAtHosts(now))) return Done{};
+  return InvalidField("spec.levels",
+                      "may only change while kubernetes.io/hostname is and stays the lowest");
+}
+
+Status CheckAdmissionCheckChange(const AdmissionCheck& old, const AdmissionCheck& now) {
+  if (old.controller == now.controller) return Done{};
+  return InvalidField("spec.controllerName", "field is immutable: it is " + Quoted(old.controller));
+}
+
+// The form that decisions use: defaults that follow from other entries are filled in, as an API
+// server does.
+LimitRange ReadCompleteLimitRange(const Field& root) {
+  LimitRange range = ReadLimitRange(root);
+  CompleteDefaults(&range);
+  return range;
+}
+
+// "cloud/zone > rack", from the widest level to the narrowest.
+std::string LevelsCell(const json::value& topology) {
+  std::string out;
+  for (const json::value& level : ArrayOrEmpty(topology, {"spec", "levels"})) {
+    if (!out.empty()) out += " > ";
+    out += TextAt(level, "nodeLabel");
+  }
+  return out;
+}
+
+constexpr PrinterColumn kTopologyColumns[] = {kNameColumn, ComputedColumn("LEVELS", LevelsCell),
+                                              kAgeColumn};
+
+constexpr PrinterColumn kAdmissionCheckColumns[] = {
+    kNameColumn,
+    TextColumn("CONTROLLER", "spec.controllerName"),
+    ConditionColumn("ACTIVE", "Active"),
+    ConditionColumn("REASON", "Active", "reason", true),
+    ConditionColumn("MESSAGE", "Active", "message", true),
+    kAgeColumn,
+};
+
+constexpr PrinterColumn kLimitRangeColumns[] = {kNameColumn, kAgeColumn};
+
+constexpr PrinterColumn kRuntimeClassColumns[] = {kNameColumn, TextColumn("HANDLER", "handler"),
+                                                  kAgeColumn};
+
+}  // namespace
+
+constinit const KindInfo kTopologyKind = {
+    .kind = ObjectKind::kTopology,
+    .name = "Topology",
+    .plural = "topologies",
+    .group = kKueueGroup,
+    .versions = {"v1beta1", "v1beta2"},
+    .namespaced = false,
+    .table = "topologies",
+    .check = CheckBy<ReadTopology>,
+    .put = PutInto<ReadTopology, &ConfigView::topologies, CheckTopologyChange>,
+    .remove = EraseFrom<&ConfigView::topologies>,
+    .concern = Concern::kQueues,
+    .sent = true,
+    .cli_place = 7,
+    .columns = kTopologyColumns,
+};
+
+constinit const KindInfo kAdmissionCheckKind = {
+    .kind = ObjectKind::kAdmissionCheck,
+    .name = "AdmissionCheck",
+    .plural = "admissionchecks",
+    .group = kKueueGroup,
+    .versions = {"v1beta1", "v1beta2"},
+    .namespaced = false,
+    .table = "admission_checks",
+    .check = CheckBy<ReadAdmissionCheck>,
+    .put = PutInto<ReadAdmissionCheck, &ConfigView::admission_checks, CheckAdmissionCheckChange>,
+    .remove = EraseFrom<&ConfigView::admission_checks>,
+    .concern = Concern::kQueues,
+    .status = StatusWriter::kController,
+    .sent = true,
+    .cli_place = 6,
+    .columns = kAdmissionCheckColumns,
+};
+
+constinit const KindInfo kLimitRangeKind = {
+    .kind = ObjectKind::kLimitRange,
+    .name = "LimitRange",
+    .plural = "limitranges",
+    .group = "",
+    .versions = {"v1", nullptr},
+    .namespaced = true,
+    .table = "limit_ranges",
+    .check = CheckBy<ReadLimitRange>,
+    .put = PutInto<ReadCompleteLimitRange, &ConfigView::limit_ranges>,
+    .remove = EraseFrom<&ConfigView::limit_ranges>,
+    .concern = Concern::kJobSizes,
+    .sent = true,
+    .short_names = {"limits"},
+    .cli_name = "limits",
+    .cli_place = 8,
+    .columns = kLimitRangeColumns,
+};
+
+constinit const KindInfo kRuntimeClassKind = {
+    .kind = ObjectKind::kRuntimeClass,
+    .name = "RuntimeClass",
+    .plural = "runtimeclasses",
+    .group = "node.k8s.io",
+    .versions = {"v1", nullptr},
+    .namespaced = false,
+    .table = "runtime_classes",
+    .check = CheckBy<ReadRuntimeClass>,
+    .put = PutInto<ReadRuntimeClass, &ConfigView::runtime_classes>,
+    .remove = EraseFrom<&ConfigView::runtime_classes>,
+    .concern = Concern::kJobSizes,
+    .sent = true,
+    .cli_place = 9,
+    .columns = kRuntimeClassColumns,
+};
 
 }  // namespace muster::shapes

@@ -1,14 +1,23 @@
-// Namespace, ConfigMap, Secret and the daemon's own MemberCluster objects.
+// Namespace, ConfigMap, Secret and MemberCluster: their readers and their entries in the table of
+// kinds.
+//
+// A MemberCluster is written by the daemon for each member that its options declare, or registered
+// while it runs; what Muster has to know beyond KubeFleet's spec stands in annotations, some of
+// them as JSON. ConfigMaps and Secrets have no typed form: no decision looks at them, they are
+// checked, stored and sent to members.
 #include <algorithm>
 
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
 #include "schedd/base/quantity_text.h"
+#include "schedd/shapes/config/config_tables.h"
+#include "schedd/shapes/config/kind_list.h"
 #include "schedd/shapes/config/object_readers.h"
 #include "schedd/shapes/config/placement_parts.h"
-#include "schedd/shapes/parts/pod_template.h"
+#include "schedd/shapes/parts/pod_constraints.h"
 #include "schedd/text/base64.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
@@ -17,7 +26,8 @@ constexpr std::size_t kDataBytes = 1 << 20;  // Kubernetes' own limit for a Conf
 constexpr std::size_t kMemberDatasets = 10'000;
 constexpr std::size_t kPropertyTextBytes = 1024;
 
-// The keys of a data map; values are text or base64. Adds to the bytes seen.
+// Checks the keys and values of a data map; the values are text, or base64 of bytes. Adds the bytes
+// as they are written to `bytes`.
 void CheckData(const Field& data, bool base64, std::size_t* bytes) {
   for (const auto& [key, field] : data.Members()) {
     if (!IsDataKey(key)) field.Fail(std::string("a key ") + kDataKeyRule);
@@ -32,11 +42,14 @@ void CheckData(const Field& data, bool base64, std::size_t* bytes) {
   }
 }
 
+// An annotation that is "true" or "false"; absent it is false.
 bool ReadFlag(const Field& annotation) {
   const auto text = annotation.OneOf({"true", "false"});
   return text == "true";
 }
 
+// Annotation muster.io/allocatable, whose text is a JSON object. Amounts of anything but bytes must
+// be whole.
 ResourceList ReadAllocatable(const Field& annotation) {
   ResourceList list;
   const auto text = annotation.String();
@@ -62,6 +75,7 @@ ResourceList ReadAllocatable(const Field& annotation) {
   return list;
 }
 
+// The same from an object of the manifest: the amounts of one machine.
 ResourceList ReadAmounts(const Field& field) {
   ResourceList list;
   for (const auto& [resource, amount] : field.Members()) {
@@ -74,7 +88,8 @@ ResourceList ReadAmounts(const Field& field) {
   return list;
 }
 
-// {"muster.io/cost.cpu": "0.03", "region": "eu-1"}: quantities where the text is one.
+// Annotation muster.io/properties, such as {"muster.io/cost.cpu": "0.03", "region": "eu-1"}. A
+// value that reads as a quantity is kept as an amount too.
 MemberProperties ReadProperties(const Field& annotation) {
   MemberProperties read;
   const auto text = annotation.String();
@@ -105,7 +120,8 @@ MemberProperties ReadProperties(const Field& annotation) {
   return read;
 }
 
-// Those of machines may be PreferNoSchedule; a member's either repel or do not.
+// spec.taints. The effect PreferNoSchedule is for machines only. `added` receives the time of each
+// taint (timeAdded), unset where there is none.
 std::vector<Taint> ReadMemberTaints(const Field& field, std::vector<WallTime>* added) {
   std::vector<Taint> taints = ReadTaints(field);
   const std::vector<Field> items = field.Elements();
@@ -123,7 +139,8 @@ std::vector<Taint> ReadMemberTaints(const Field& field, std::vector<WallTime>* a
   return taints;
 }
 
-// The machines of a member, for topology aware scheduling; without the annotation it is one.
+// Annotation muster.io/nodes: the machines of a member, for topology aware scheduling. A member
+// without it counts as one machine.
 std::vector<Node> ReadNodes(const Field& annotation) {
   std::vector<Node> nodes;
   const auto text = annotation.String();
@@ -155,7 +172,8 @@ std::vector<Node> ReadNodes(const Field& annotation) {
   return nodes;
 }
 
-// A member that was added while the daemon runs: where its kubeconfig is, and what goes with it.
+// Checks the annotations of a member that was registered while the daemon runs: the Secret that
+// holds its kubeconfig, and the options of the connection.
 void CheckRegistered(const Field& annotations) {
   const Field secret = annotations.Named("muster.io/kubeconfig-secret");
   const std::string text(secret.StringOr(""));
@@ -182,6 +200,8 @@ Namespace ReadNamespace(const Field& root) {
   ns.placement = ReadPlacementName(root["metadata"]["annotations"]);
   return ns;
 }
+
+namespace {
 
 MemberCluster ReadMemberCluster(const Field& root) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
@@ -245,5 +265,146 @@ void CheckSecret(const Field& root) {
   if (bytes > kDataBytes)
     root["data"].Fail("must be at most " + std::to_string(kDataBytes) + " bytes together");
 }
+
+// A Secret's stringData is another way to write data. As in Kubernetes it is stored in `data`
+// alone, where it replaces entries of the same key.
+void FoldStringData(json::object& secret) {
+  auto* strings = secret.if_contains("stringData");
+  if (strings == nullptr) return;
+  if (strings->is_object()) {
+    json::object& data = MakeObjectAt(secret, "data");
+    // Making the member `data` may have moved the others, so `strings` is not used any more.
+    for (const auto& member : secret.at("stringData").as_object())
+      data[member.key()] = EncodeBase64(std::string_view(member.value().as_string()));
+  }
+  secret.erase("stringData");
+}
+
+// The most pressing state: a member that does not answer may be cordoned too.
+std::string StateCell(const json::value& cluster) {
+  if (ConditionText(cluster, "Healthy") == "False") return "Unreachable";
+  if (FlagAt(cluster, {"status", "draining"})) return "Draining";
+  return FlagAt(cluster, {"status", "cordoned"}) ? "Cordoned" : "Ready";
+}
+
+// Why a member does not answer. Everything else that it reports is on the page of `cluster
+// describe`.
+std::string TroubleCell(const json::value& cluster) {
+  return ConditionText(cluster, "Healthy") == "False" ? ConditionText(cluster, "Healthy", "message")
+                                                      : "";
+}
+
+// "key=value:NoSchedule,key:NoExecute".
+std::string TaintsCell(const json::value& cluster) {
+  std::string out;
+  for (const json::value& taint : ArrayOrEmpty(cluster, {"spec", "taints"})) {
+    const std::string value = TextAt(taint, "value");
+    out += (out.empty() ? "" : ",") + TextAt(taint, "key") + (value.empty() ? "" : "=" + value) +
+           ":" + TextAt(taint, "effect");
+  }
+  return out;
+}
+
+// "k8s.io/k8s-version=v1.34.1,...".
+std::string PropertiesCell(const json::value& cluster) {
+  std::string out;
+  for (const auto& property : ObjectOrEmpty(cluster, {"status", "properties"})) {
+    out += (out.empty() ? "" : ",") + std::string(property.key()) + "=" +
+           TextAt(property.value(), "value");
+  }
+  return out;
+}
+
+constexpr PrinterColumn kNamespaceColumns[] = {kNameColumn, kAgeColumn};
+
+constexpr PrinterColumn kMemberColumns[] = {
+    kNameColumn,
+    ComputedColumn("STATE", StateCell),
+    PairsColumn("ALLOCATABLE", "status.resourceUsage.allocatable"),
+    PairsColumn("FREE", "status.resourceUsage.available"),
+    kAgeColumn,
+    ComputedColumn("MESSAGE", TroubleCell),
+    PairsColumn("LABELS", "metadata.labels", true),
+    ComputedColumn("TAINTS", TaintsCell, true),
+    ComputedColumn("PROPERTIES", PropertiesCell, true),
+    {"FACTS AGE", CellForm::kAge, "status.observedAt", true},
+};
+
+constexpr PrinterColumn kConfigMapColumns[] = {kNameColumn, kAgeColumn};
+
+constexpr PrinterColumn kSecretColumns[] = {kNameColumn, TextColumn("TYPE", "type"), kAgeColumn};
+
+}  // namespace
+
+constinit const KindInfo kNamespaceKind = {
+    .kind = ObjectKind::kNamespace,
+    .name = "Namespace",
+    .plural = "namespaces",
+    .group = "",
+    .versions = {"v1", nullptr},
+    .namespaced = false,
+    .table = "namespaces",
+    .check = CheckBy<ReadNamespace>,
+    .put = PutInto<ReadNamespace, &ConfigView::namespaces>,
+    .remove = EraseFrom<&ConfigView::namespaces>,
+    .concern = Concern::kQueues,
+    .status = StatusWriter::kApi,
+    .sent = true,
+    .short_names = {"ns"},
+    .cli_name = "ns",
+    .cli_place = 21,
+    .columns = kNamespaceColumns,
+};
+
+constinit const KindInfo kMemberClusterKind = {
+    .kind = ObjectKind::kMemberCluster,
+    .name = "MemberCluster",
+    .plural = "memberclusters",
+    .group = kClusterGroup,
+    .versions = {"v1beta1", nullptr},
+    .namespaced = false,
+    .table = "member_clusters",
+    .check = CheckBy<ReadMemberCluster>,
+    .put = PutInto<ReadMemberCluster, &ConfigView::member_clusters>,
+    .remove = EraseFrom<&ConfigView::member_clusters>,
+    .concern = Concern::kQueues,
+    .status = StatusWriter::kApi,
+    .cli_name = "mc",
+    .cli_place = 10,
+    .columns = kMemberColumns,
+};
+
+constinit const KindInfo kConfigMapKind = {
+    .kind = ObjectKind::kConfigMap,
+    .name = "ConfigMap",
+    .plural = "configmaps",
+    .group = "",
+    .versions = {"v1", nullptr},
+    .namespaced = true,
+    .table = "config_maps",
+    .check = CheckConfigMap,
+    .concern = Concern::kMembers,
+    .sent = true,
+    .short_names = {"cm"},
+    .cli_name = "cm",
+    .cli_place = 22,
+    .columns = kConfigMapColumns,
+};
+
+constinit const KindInfo kSecretKind = {
+    .kind = ObjectKind::kSecret,
+    .name = "Secret",
+    .plural = "secrets",
+    .group = "",
+    .versions = {"v1", nullptr},
+    .namespaced = true,
+    .table = "secrets",
+    .check = CheckSecret,
+    .normalise = FoldStringData,
+    .concern = Concern::kMembers,
+    .sent = true,
+    .cli_place = 23,
+    .columns = kSecretColumns,
+};
 
 }  // namespace muster::shapes

@@ -1,8 +1,13 @@
-// Evictions and disruption budgets of placements (rules P30, P31).
+// Evictions and disruption budgets of placements (rules P30, P31): their readers and their entries
+// in the table of kinds. Each comes as a cluster-scoped kind, for ClusterResourcePlacements, and as
+// a namespaced one, for ResourcePlacements; the two share a reader and a table of the ConfigView,
+// in which the namespace of the cluster-scoped one is "".
 #include <algorithm>
 #include <charconv>
 
 #include "schedd/base/names.h"
+#include "schedd/shapes/config/config_tables.h"
+#include "schedd/shapes/config/kind_list.h"
 #include "schedd/shapes/config/object_readers.h"
 
 namespace muster::shapes {
@@ -10,6 +15,7 @@ namespace {
 
 constexpr char kLimitRule[] = "must be a number of jobs or a percentage such as 25%";
 
+// A number of jobs, or a percentage of those on members; absent if the field is.
 std::optional<DisruptionLimit> ReadLimit(const Field& field) {
   if (!field.present()) return std::nullopt;
   DisruptionLimit limit;
@@ -29,6 +35,7 @@ std::optional<DisruptionLimit> ReadLimit(const Field& field) {
   return limit;
 }
 
+// Exactly one of the two limits must be given.
 DisruptionBudget ReadBudget(const Field& root) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
   DisruptionBudget budget;
@@ -43,7 +50,8 @@ DisruptionBudget ReadBudget(const Field& root) {
   return budget;
 }
 
-// A status is the engine's: it ends with condition Executed, or with Valid being False.
+// True if the engine has finished with an eviction: its status has condition Executed, or condition
+// Valid is False.
 bool IsOver(const Field& status) {
   for (const Field& condition : status["conditions"].Elements()) {
     const std::string_view type = condition["type"].StringOr("");
@@ -53,7 +61,7 @@ bool IsOver(const Field& status) {
   return false;
 }
 
-// Unset unless it was carried out.
+// When the engine carried the eviction out; unset if it has not.
 WallTime ExecutedAt(const Field& status) {
   for (const Field& condition : status["conditions"].Elements()) {
     if (condition["type"].StringOr("") != "Executed") continue;
@@ -86,17 +94,11 @@ PlacementEviction ReadEviction(const Field& root) {
   return eviction;
 }
 
-}  // namespace
-
-DisruptionBudget ReadClusterDisruptionBudget(const Field& root) { return ReadBudget(root); }
-
 DisruptionBudget ReadDisruptionBudget(const Field& root) {
   DisruptionBudget budget = ReadBudget(root);
   budget.ns = NamespaceOf(root);
   return budget;
 }
-
-PlacementEviction ReadClusterPlacementEviction(const Field& root) { return ReadEviction(root); }
 
 PlacementEviction ReadPlacementEviction(const Field& root) {
   PlacementEviction eviction = ReadEviction(root);
@@ -104,6 +106,7 @@ PlacementEviction ReadPlacementEviction(const Field& root) {
   return eviction;
 }
 
+// An eviction is for one placement on one member; only its status changes, by the engine.
 Status CheckEvictionChange(const PlacementEviction& old, const PlacementEviction& now) {
   if (old.placement != now.placement)
     return InvalidField("spec.placementName", "field is immutable: it is " + Quoted(old.placement));
@@ -111,5 +114,93 @@ Status CheckEvictionChange(const PlacementEviction& old, const PlacementEviction
     return InvalidField("spec.clusterName", "field is immutable: it is " + Quoted(old.cluster));
   return Done{};
 }
+
+constexpr PrinterColumn kEvictionColumns[] = {
+    kNameColumn,
+    TextColumn("PLACEMENT", "spec.placementName"),
+    TextColumn("CLUSTER", "spec.clusterName"),
+    ConditionColumn("VALID", "Valid"),
+    ConditionColumn("EXECUTED", "Executed"),
+    kAgeColumn,
+};
+
+constexpr PrinterColumn kBudgetColumns[] = {
+    kNameColumn,
+    TextColumn("MAX UNAVAILABLE", "spec.maxUnavailable"),
+    TextColumn("MIN AVAILABLE", "spec.minAvailable"),
+    kAgeColumn,
+};
+
+}  // namespace
+
+constinit const KindInfo kClusterDisruptionBudgetKind = {
+    .kind = ObjectKind::kClusterResourcePlacementDisruptionBudget,
+    .name = "ClusterResourcePlacementDisruptionBudget",
+    .plural = "clusterresourceplacementdisruptionbudgets",
+    .group = kPlacementGroup,
+    .versions = {"v1beta1", "v1"},
+    .namespaced = false,
+    .table = "cluster_disruption_budgets",
+    .check = CheckBy<ReadBudget>,
+    .put = PutInto<ReadBudget, &ConfigView::disruption_budgets>,
+    .remove = EraseFrom<&ConfigView::disruption_budgets>,
+    .concern = Concern::kPlacements,
+    .short_names = {"crpdb"},
+    .cli_name = "crpdb",
+    .cli_place = 15,
+    .columns = kBudgetColumns,
+};
+
+constinit const KindInfo kDisruptionBudgetKind = {
+    .kind = ObjectKind::kResourcePlacementDisruptionBudget,
+    .name = "ResourcePlacementDisruptionBudget",
+    .plural = "resourceplacementdisruptionbudgets",
+    .group = kPlacementGroup,
+    .versions = {"v1beta1", "v1"},
+    .namespaced = true,
+    .table = "disruption_budgets",
+    .check = CheckBy<ReadDisruptionBudget>,
+    .put = PutInto<ReadDisruptionBudget, &ConfigView::disruption_budgets>,
+    .remove = EraseFrom<&ConfigView::disruption_budgets>,
+    .concern = Concern::kPlacements,
+    .cli_place = 16,
+    .columns = kBudgetColumns,
+};
+
+constinit const KindInfo kClusterPlacementEvictionKind = {
+    .kind = ObjectKind::kClusterResourcePlacementEviction,
+    .name = "ClusterResourcePlacementEviction",
+    .plural = "clusterresourceplacementevictions",
+    .group = kPlacementGroup,
+    .versions = {"v1beta1", "v1"},
+    .namespaced = false,
+    .table = "cluster_placement_evictions",
+    .check = CheckBy<ReadEviction>,
+    .put = PutInto<ReadEviction, &ConfigView::placement_evictions, CheckEvictionChange>,
+    .remove = EraseFrom<&ConfigView::placement_evictions>,
+    .concern = Concern::kPlacements,
+    .status = StatusWriter::kEngine,
+    .short_names = {"crpe"},
+    .cli_name = "crpe",
+    .cli_place = 13,
+    .columns = kEvictionColumns,
+};
+
+constinit const KindInfo kPlacementEvictionKind = {
+    .kind = ObjectKind::kResourcePlacementEviction,
+    .name = "ResourcePlacementEviction",
+    .plural = "resourceplacementevictions",
+    .group = kPlacementGroup,
+    .versions = {"v1beta1", "v1"},
+    .namespaced = true,
+    .table = "placement_evictions",
+    .check = CheckBy<ReadPlacementEviction>,
+    .put = PutInto<ReadPlacementEviction, &ConfigView::placement_evictions, CheckEvictionChange>,
+    .remove = EraseFrom<&ConfigView::placement_evictions>,
+    .concern = Concern::kPlacements,
+    .status = StatusWriter::kEngine,
+    .cli_place = 14,
+    .columns = kEvictionColumns,
+};
 
 }  // namespace muster::shapes

@@ -1,9 +1,13 @@
-// ClusterResourceEnvelope and ResourceEnvelope (rule P29): manifests that have no meaning
-// here and are carried to members as they are.
+// ClusterResourceEnvelope and ResourceEnvelope (rule P29): their reader and their entries in the
+// table of kinds. An envelope holds whole manifests under `data`. They have no effect here and are
+// sent to member clusters as they are, so only their identity is read: each must be one object, of
+// a kind that may be placed, in the envelope's own scope, and no object may be there twice.
 #include <algorithm>
 
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
+#include "schedd/shapes/config/config_tables.h"
+#include "schedd/shapes/config/kind_list.h"
 #include "schedd/shapes/config/object_readers.h"
 #include "schedd/shapes/config/placement_parts.h"
 #include "schedd/shapes/parts/metadata.h"
@@ -13,12 +17,14 @@ namespace {
 
 constexpr std::size_t kNameBytes = 253;
 
-// Names of some kinds are no DNS subdomains, such as those of roles ("system:reader").
+// The weakest rule that names of any kind obey. Some kinds have names that are no DNS subdomains,
+// such as roles ("system:reader").
 bool IsPathSegment(std::string_view name) {
   return !name.empty() && name.size() <= kNameBytes && name != "." && name != ".." &&
          name.find_first_of("/%") == std::string_view::npos;
 }
 
+// A kind of job is refused: in an envelope it would run without being charged to a queue.
 void CheckCarriedKind(const Field& kind, const ResourceRef& ref, bool of_cluster) {
   if (IsEnvelope(ref.group, ref.kind) || ref.group.ends_with("kubernetes-fleet.io") ||
       ref.group.ends_with("fleet.azure.com")) {
@@ -37,6 +43,7 @@ void CheckCarriedKind(const Field& kind, const ResourceRef& ref, bool of_cluster
   }
 }
 
+// Name and namespace of one manifest of an envelope; the namespace is always that of the envelope.
 void ReadItemMetadata(const Field& metadata, const ResourceEnvelope& owner, ResourceRef* ref) {
   ref->ns = owner.ns;
   if (!metadata.Require() || metadata.Object() == nullptr) return;
@@ -113,10 +120,47 @@ ResourceEnvelope ReadEnvelope(const Field& root, bool of_cluster) {
   return read;
 }
 
-}  // namespace
-
 ResourceEnvelope ReadClusterResourceEnvelope(const Field& root) { return ReadEnvelope(root, true); }
 
 ResourceEnvelope ReadResourceEnvelope(const Field& root) { return ReadEnvelope(root, false); }
+
+constexpr PrinterColumn kEnvelopeColumns[] = {kNameColumn, CountColumn("MANIFESTS", "data"),
+                                              kAgeColumn};
+
+}  // namespace
+
+constinit const KindInfo kClusterResourceEnvelopeKind = {
+    .kind = ObjectKind::kClusterResourceEnvelope,
+    .name = "ClusterResourceEnvelope",
+    .plural = "clusterresourceenvelopes",
+    .group = kPlacementGroup,
+    .versions = {"v1beta1", "v1"},
+    .namespaced = false,
+    .table = "cluster_resource_envelopes",
+    .check = CheckBy<ReadClusterResourceEnvelope>,
+    .put = PutInto<ReadClusterResourceEnvelope, &ConfigView::envelopes>,
+    .remove = EraseFrom<&ConfigView::envelopes>,
+    .concern = Concern::kMembers,
+    .sent = true,
+    .cli_place = 19,
+    .columns = kEnvelopeColumns,
+};
+
+constinit const KindInfo kResourceEnvelopeKind = {
+    .kind = ObjectKind::kResourceEnvelope,
+    .name = "ResourceEnvelope",
+    .plural = "resourceenvelopes",
+    .group = kPlacementGroup,
+    .versions = {"v1beta1", "v1"},
+    .namespaced = true,
+    .table = "resource_envelopes",
+    .check = CheckBy<ReadResourceEnvelope>,
+    .put = PutInto<ReadResourceEnvelope, &ConfigView::envelopes>,
+    .remove = EraseFrom<&ConfigView::envelopes>,
+    .concern = Concern::kMembers,
+    .sent = true,
+    .cli_place = 20,
+    .columns = kEnvelopeColumns,
+};
 
 }  // namespace muster::shapes

@@ -1,9 +1,17 @@
-// ClusterResourceOverride and ResourceOverride (rule P28), with the rules of KubeFleet's
-// webhook: objects by name, patches that leave an object the one that it is.
+// ClusterResourceOverride and ResourceOverride (rule P28): their reader, which applies the rules of
+// KubeFleet's webhook, and their entries in the table of kinds.
+//
+// An override selects objects by name and changes them by JSON patches on their way to a member
+// cluster. A patch may change neither what an object is (its kind, its name) nor its status; of the
+// metadata it may change labels and annotations. Values may hold the two variables
+// ${MEMBER-CLUSTER-NAME} and ${MEMBER-CLUSTER-LABEL-KEY-key}; any other ${MEMBER-CLUSTER-...} is
+// refused, so that a misspelt one is not sent as it stands.
 #include <algorithm>
 
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
+#include "schedd/shapes/config/config_tables.h"
+#include "schedd/shapes/config/kind_list.h"
 #include "schedd/shapes/config/object_readers.h"
 #include "schedd/shapes/config/placement_parts.h"
 #include "schedd/shapes/kinds/shape_ops.h"
@@ -22,7 +30,8 @@ void AtMost(const Field& field, std::size_t most) {
     field.Fail("must have at most " + std::to_string(most) + " entries");
 }
 
-// True if there are entries to read, and not too many.
+// Requires a list with at least one entry and at most `most`. True if its entries may be read: not
+// where they are too many.
 bool RequireSome(const Field& list, std::size_t most) {
   if (!list.Require() || list.Array() == nullptr) return false;
   if (list.Array()->empty()) list.Fail("must have at least one entry");
@@ -30,9 +39,11 @@ bool RequireSome(const Field& list, std::size_t most) {
   return list.Array()->size() <= most;
 }
 
+// The kind must be one whose objects are sent under their own name, in the override's scope.
 void CheckSentKind(const Field& item, const ResourceRef& ref, bool of_cluster) {
   const Field kind = item["kind"];
-  if (ref.kind.empty() || !item["group"].present()) return;  // told already
+  // That these are missing is reported already.
+  if (ref.kind.empty() || !item["group"].present()) return;
   const KindInfo* info = FindKindOf(ref.group, ref.kind);
   if (IsEnvelope(ref.group, ref.kind)) {
     kind.Fail(ref.kind + " is not sent itself: name the objects inside it");
@@ -82,7 +93,7 @@ std::vector<ResourceRef> ReadRefs(const Field& selectors, const ResourceOverride
   return refs;
 }
 
-// "" unless the text has a variable that there is not.
+// What is wrong with the variables in a text; "" if nothing is.
 std::string ProblemOfVariables(std::string_view text) {
   constexpr char kKnown[] =
       "; known are ${MEMBER-CLUSTER-NAME} and ${MEMBER-CLUSTER-LABEL-KEY-key}, key being a label";
@@ -102,7 +113,7 @@ std::string ProblemOfVariables(std::string_view text) {
   return "";
 }
 
-// The same for every text in a value, and every key.
+// The first problem of the variables in any text or key of a value.
 std::string ProblemOfVariablesIn(const json::value& value) {
   std::string problem;
   if (const json::string* text = value.if_string()) return ProblemOfVariables(*text);
@@ -119,9 +130,10 @@ std::string ProblemOfVariablesIn(const json::value& value) {
   return problem;
 }
 
+// The parts of a JSON pointer that begins with '/'.
 std::vector<std::string_view> PartsOf(std::string_view path) {
   std::vector<std::string_view> parts;
-  while (!path.empty()) {  // at a '/'
+  while (!path.empty()) {
     const std::size_t end = path.find('/', 1);
     parts.push_back(path.substr(1, end == std::string_view::npos ? end : end - 1));
     path.remove_prefix(end == std::string_view::npos ? path.size() : end);
@@ -129,7 +141,7 @@ std::vector<std::string_view> PartsOf(std::string_view path) {
   return parts;
 }
 
-// "" if a patch may have this path: the object stays the one that it is.
+// Why a patch may not have this path; "" if it may.
 std::string ProblemOfPath(std::string_view path) {
   if (!path.starts_with('/')) return "must begin with '/': it is a JSON pointer";
   if (path.find(kVariable) != std::string_view::npos)
@@ -172,7 +184,8 @@ JsonPatch ReadPatch(const Field& item) {
   return patch;
 }
 
-// Absent: no member; without terms: every one.
+// clusterSelector of a rule: nullopt if it is absent, which selects no member; an empty list, which
+// selects every member, if it has no terms.
 std::optional<std::vector<LabelSelector>> ReadClusters(const Field& selector) {
   if (selector.Object() == nullptr) return std::nullopt;
   selector.OnlyMembers({"clusterSelectorTerms"});
@@ -189,6 +202,8 @@ std::optional<std::vector<LabelSelector>> ReadClusters(const Field& selector) {
   return terms;
 }
 
+// A rule patches the selected objects on the members that it selects, or, with overrideType Delete,
+// keeps them away from there.
 OverrideRule ReadRule(const Field& item) {
   item.OnlyMembers({"clusterSelector", "overrideType", "jsonPatchOverrides"});
   OverrideRule rule;
@@ -201,7 +216,8 @@ OverrideRule ReadRule(const Field& item) {
     if (!patches.Elements().empty()) patches.Fail("is not for overrideType Delete");
     return rule;
   }
-  if (type.present() && !word) return rule;  // told already
+  // A wrong type is reported already.
+  if (type.present() && !word) return rule;
   if (!RequireSome(patches, limits::kOverridePatches)) return rule;
   for (const Field& patch : patches.Elements()) rule.patches.push_back(ReadPatch(patch));
   return rule;
@@ -227,7 +243,7 @@ ResourceOverride ReadOverride(const Field& root, bool of_cluster) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec"});
   ResourceOverride read;
   read.name = NameOf(root);
-  // A document without a namespace is given one before it is kept; it is judged as namespaced.
+  // The API fills in the namespace of a document that has none before it stores the document.
   if (!of_cluster) read.ns = NamespaceOf(root).empty() ? "default" : NamespaceOf(root);
   const Field spec = root["spec"];
   if (!spec.Require()) return read;
@@ -244,22 +260,76 @@ ResourceOverride ReadOverride(const Field& root, bool of_cluster) {
   return read;
 }
 
+// The placement that an override is for, as the refusal of a change names it.
 std::string ReferenceOf(const ResourceOverride& one) {
   if (one.placement.empty()) return "it is for every placement";
   return std::string("it is for ") + (one.placement_of_cluster ? "Cluster" : "") +
          "ResourcePlacement " + one.placement;
 }
 
-}  // namespace
-
 ResourceOverride ReadClusterResourceOverride(const Field& root) { return ReadOverride(root, true); }
 
 ResourceOverride ReadResourceOverride(const Field& root) { return ReadOverride(root, false); }
 
+// An override stays with its placement.
 Status CheckOverrideChange(const ResourceOverride& old, const ResourceOverride& now) {
   if (old.placement == now.placement && old.placement_of_cluster == now.placement_of_cluster)
     return Done{};
   return InvalidField("spec.placement", "field is immutable: " + ReferenceOf(old));
 }
+
+constexpr PrinterColumn kClusterOverrideColumns[] = {
+    kNameColumn,
+    TextColumn("PLACEMENT", "spec.placement.name"),
+    CountColumn("RESOURCES", "spec.clusterResourceSelectors"),
+    CountColumn("RULES", "spec.policy.overrideRules"),
+    kAgeColumn,
+};
+
+constexpr PrinterColumn kOverrideColumns[] = {
+    kNameColumn,
+    TextColumn("PLACEMENT", "spec.placement.name"),
+    CountColumn("RESOURCES", "spec.resourceSelectors"),
+    CountColumn("RULES", "spec.policy.overrideRules"),
+    kAgeColumn,
+};
+
+}  // namespace
+
+constinit const KindInfo kClusterResourceOverrideKind = {
+    .kind = ObjectKind::kClusterResourceOverride,
+    .name = "ClusterResourceOverride",
+    .plural = "clusterresourceoverrides",
+    .group = kPlacementGroup,
+    .versions = {"v1beta1", "v1"},
+    .namespaced = false,
+    .table = "cluster_resource_overrides",
+    .check = CheckBy<ReadClusterResourceOverride>,
+    .put = PutInto<ReadClusterResourceOverride, &ConfigView::overrides, CheckOverrideChange>,
+    .remove = EraseFrom<&ConfigView::overrides>,
+    .concern = Concern::kMembers,
+    .short_names = {"cro"},
+    .cli_name = "cro",
+    .cli_place = 17,
+    .columns = kClusterOverrideColumns,
+};
+
+constinit const KindInfo kResourceOverrideKind = {
+    .kind = ObjectKind::kResourceOverride,
+    .name = "ResourceOverride",
+    .plural = "resourceoverrides",
+    .group = kPlacementGroup,
+    .versions = {"v1beta1", "v1"},
+    .namespaced = true,
+    .table = "resource_overrides",
+    .check = CheckBy<ReadResourceOverride>,
+    .put = PutInto<ReadResourceOverride, &ConfigView::overrides, CheckOverrideChange>,
+    .remove = EraseFrom<&ConfigView::overrides>,
+    .concern = Concern::kMembers,
+    .short_names = {"ro"},
+    .cli_name = "ro",
+    .cli_place = 18,
+    .columns = kOverrideColumns,
+};
 
 }  // namespace muster::shapes

@@ -1,4 +1,6 @@
-// Which kinds placements, overrides and envelopes may be about (rules P3, P28, P29).
+// Which kinds placements, overrides and envelopes may be about (rules P3, P28, P29). Of the kinds
+// that Muster keeps, the scope is in the table of kinds; envelopes may hold any other kind, of
+// which only the lists below are known.
 #include <algorithm>
 
 #include "schedd/shapes/config/object_readers.h"
@@ -9,10 +11,10 @@ namespace muster::shapes {
 namespace {
 
 struct GroupedKind {
-  std::string_view group, kind;  // kind "": all of the group
+  std::string_view group, kind;  // kind "": every kind of the group
 };
 
-// What belongs to one cluster and is made there.
+// Kinds whose objects belong to the cluster that made them.
 constexpr GroupedKind kNeverPlaced[] = {
     {"", "Pod"},
     {"", "Node"},
@@ -22,7 +24,7 @@ constexpr GroupedKind kNeverPlaced[] = {
     {"metrics.k8s.io", ""},
 };
 
-// Of Kubernetes' own, those that people propagate; Muster's kinds are in its table.
+// The cluster-scoped kinds of Kubernetes that are commonly propagated.
 constexpr GroupedKind kClusterScoped[] = {
     {"", "PersistentVolume"},
     {"rbac.authorization.k8s.io", "ClusterRole"},

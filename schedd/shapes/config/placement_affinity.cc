@@ -1,5 +1,8 @@
 // policy.affinity of a placement: which members are fit, and which of them are preferred
-// (rules P7, P8). In, NotIn, Exists and DoesNotExist of properties are Muster's own.
+// (rules P7, P8). The operators In, NotIn, Exists and DoesNotExist of properties are Muster's own.
+//
+// Within a term all expressions must hold. Those about one property are collected as bounds of its
+// value, so that a term that no member can meet is refused when it is written.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -24,8 +27,10 @@ constexpr std::array kOperators = {PropertyOperator::kGt,     PropertyOperator::
                                    PropertyOperator::kIn,     PropertyOperator::kNotIn,
                                    PropertyOperator::kExists, PropertyOperator::kDoesNotExist};
 
+// True of the six operators that compare amounts.
 bool IsCompared(PropertyOperator op) { return op <= PropertyOperator::kLe; }
 
+// Of properties in Muster's own groups, what comes behind the prefix is checked too.
 std::string ReadPropertyName(const Field& field) {
   std::string name;
   if (!field.Require()) return name;
@@ -52,11 +57,11 @@ std::optional<PropertyOperator> ReadOperator(const Field& field) {
   return found == kOperators.end() ? std::nullopt : std::optional(*found);
 }
 
-// "v1.34", "1.30.2-gke.1"
+// True of "v1.34" and "1.30.2-gke.1": numbers with dots between them, and what a vendor adds.
 bool IsVersion(std::string_view text) {
   if (text.starts_with('v')) text.remove_prefix(1);
   text = text.substr(0, text.find_first_of("+-"));
-  bool digit = false;  // before this character
+  bool digit = false;  // the character before this one is a digit
   for (const char c : text) {
     if (c == '.' ? !digit : c < '0' || c > '9') return false;
     digit = c != '.';
@@ -64,7 +69,8 @@ bool IsVersion(std::string_view text) {
   return digit;
 }
 
-// What one of the six operators compares with: a quantity, or a version.
+// The value of one of the six comparing operators: a version for the version property, a quantity
+// for all others.
 void ReadAmount(const Field& item, PropertyExpression* expression) {
   const Field values = item["values"];
   const std::string op(PropertyOperatorName(expression->op));
@@ -107,7 +113,8 @@ std::optional<PropertyExpression> ReadExpression(const Field& item) {
   return expression;
 }
 
-// What the expressions of a term leave of one property's values.
+// The values of one property that the expressions of a term leave. Only amounts are bounded; In and
+// NotIn count as "the property is there".
 class Bounds {
  public:
   void Add(const PropertyExpression& expression) {
@@ -142,6 +149,7 @@ class Bounds {
     }
     present_ = present_ || expression.op != PropertyOperator::kDoesNotExist;
   }
+  // True if no value is left.
   bool Contradict() const {
     if (absent_ && present_) return true;
     if (!low_ || !high_ || *low_ < *high_) return false;
@@ -167,6 +175,8 @@ class Bounds {
   std::vector<PropertyAmount> excluded_;
 };
 
+// All expressions of a term's property selector. The expression that leaves a property without a
+// value is the one that is reported.
 std::vector<PropertyExpression> ReadPropertySelector(const Field& selector) {
   std::vector<PropertyExpression> read;
   if (selector.Object() == nullptr) return read;
@@ -187,6 +197,7 @@ std::vector<PropertyExpression> ReadPropertySelector(const Field& selector) {
   return read;
 }
 
+// Members are sorted by amounts; the version is a text and sorts nothing.
 PropertySorter ReadSorter(const Field& field) {
   field.OnlyMembers({"name", "sortOrder"});
   PropertySorter sorter;
@@ -198,6 +209,7 @@ PropertySorter ReadSorter(const Field& field) {
   return sorter;
 }
 
+// The required terms: a member fits if it meets one of them.
 void ReadRequired(const Field& required, PlacementPolicy* policy) {
   if (required.Object() == nullptr) return;
   required.OnlyMembers({"clusterSelectorTerms"});
@@ -217,6 +229,7 @@ void ReadRequired(const Field& required, PlacementPolicy* policy) {
   }
 }
 
+// The preferred terms of PickN, with their weights from -100 to 100.
 void ReadPreferred(const Field& preferred, PlacementPolicy* policy) {
   const std::vector<Field> items = preferred.Elements();
   if (!items.empty() && policy->type != PlacementType::kPickN)

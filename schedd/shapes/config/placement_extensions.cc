@@ -1,11 +1,13 @@
-// What Muster adds to placements, in their annotations.
+// What Muster adds to placements, in annotations of its own prefix: how ties are broken, which
+// members are scored, and groups of members that open one after another. An annotation with that
+// prefix that is not known is refused, so that a misspelt one does not go unnoticed.
 #include <set>
 
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/shapes/config/object_readers.h"
 #include "schedd/shapes/config/placement_parts.h"
-#include "schedd/shapes/parts/pod_template.h"
+#include "schedd/shapes/parts/pod_constraints.h"
 
 namespace muster::shapes {
 namespace {
@@ -14,8 +16,9 @@ constexpr std::string_view kOwnPrefix = "muster.io/";
 constexpr std::string_view kTieBreak = "muster.io/tie-break";
 constexpr std::string_view kScoreOver = "muster.io/score-over";
 constexpr std::string_view kClusterGroups = "muster.io/cluster-groups";
-constexpr std::int64_t kGroupWaitMax = 30 * 24 * 3600;
+constexpr std::int64_t kGroupWaitMax = 30 * 24 * 3600;  // seconds: 30 days
 
+// One group: member clusters by name, or by labels.
 ClusterGroup ReadGroup(const Field& item) {
   item.OnlyMembers({"name", "clusters", "labels", "waitSeconds"});
   ClusterGroup group;
@@ -44,6 +47,8 @@ ClusterGroup ReadGroup(const Field& item) {
   return group;
 }
 
+// The annotation's text is JSON. Its problems are reported as one problem of the annotation, since
+// paths of a manifest do not reach into a text.
 std::vector<ClusterGroup> ReadGroups(const Field& annotation) {
   std::vector<ClusterGroup> groups;
   const auto text = annotation.String();

@@ -21,22 +21,23 @@ PlacementPolicy ReadPlacementPolicy(const Field& policy);
 /// policy.affinity of a policy whose type is read already (placement_affinity.cc).
 void ReadClusterAffinity(const Field& affinity, PlacementPolicy* policy);
 
-/// spec.strategy of a placement whose selectors are read already. Of one that selects jobs alone,
-/// what would have to be done is refused: a job is made once and never applied again
-/// (placement_strategy.cc).
+/// spec.strategy of a placement whose selectors are read already (placement_strategy.cc). In a
+/// placement that selects only jobs, values that would ask Muster to apply an object again are
+/// refused: a job is created once and never applied again.
 void ReadStrategy(const Field& strategy, Placement* placement);
 
 /// Annotations muster.io/tie-break, score-over and cluster-groups of a placement, whose policy is
-/// read already; any other of muster.io/ is refused (placement_extensions.cc).
+/// read already; any other annotation of muster.io/ is refused (placement_extensions.cc).
 void ReadPlacementExtensions(const Field& annotations, PlacementPolicy* policy);
 
-/// True of what belongs to the cluster that made it and never goes to members: Pods, Nodes, events,
-/// leases, metrics, and KubeFleet's own kinds but envelopes (placed_kinds.cc).
+/// True of kinds whose objects belong to the cluster that made them and are never sent to members:
+/// Pods, Nodes, events, leases, metrics, and KubeFleet's own kinds except envelopes
+/// (placed_kinds.cc).
 bool IsNeverPlaced(std::string_view group, std::string_view kind);
-/// True of the kinds of jobs: each goes its own way to one member.
+/// True of the kinds of jobs: a job is dispatched to one member, not sent as configuration.
 bool IsPlacedJob(std::string_view group, std::string_view kind);
 bool IsEnvelope(std::string_view group, std::string_view kind);
-/// True of kinds that are known to lie in no namespace.
+/// True of kinds that are known to be cluster-scoped.
 bool IsClusterScoped(std::string_view group, std::string_view kind);
 /// "apps/v1" or "v1".
 std::string ApiVersion(std::string_view group, std::string_view version);

@@ -1,11 +1,13 @@
-// spec.policy of a placement, by the rules of each placementType.
+// spec.policy of a placement. Which fields are allowed depends on placementType: PickFixed has a
+// list of members and looks at neither affinity nor taints; PickN has a number and may spread;
+// PickAll takes every member that fits. A field of another type is refused by name.
 #include <algorithm>
 
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/shapes/config/object_readers.h"
 #include "schedd/shapes/config/placement_parts.h"
-#include "schedd/shapes/parts/pod_template.h"
+#include "schedd/shapes/parts/pod_constraints.h"
 
 namespace muster::shapes {
 namespace {
@@ -17,6 +19,7 @@ PlacementType ReadType(const Field& field) {
   return PlacementType::kPickAll;
 }
 
+// clusterNames of PickFixed. The members need not exist yet.
 std::vector<std::string> ReadClusterNames(const Field& names) {
   std::vector<std::string> read;
   if (!names.Require()) return read;
@@ -33,6 +36,8 @@ std::vector<std::string> ReadClusterNames(const Field& names) {
   return read;
 }
 
+// topologySpreadConstraints; the same key may be there once as a condition and once as a
+// preference.
 std::vector<ClusterSpread> ReadSpread(const Field& constraints) {
   std::vector<ClusterSpread> read;
   for (const Field& item : constraints.Elements()) {
@@ -58,6 +63,7 @@ std::vector<ClusterSpread> ReadSpread(const Field& constraints) {
   return read;
 }
 
+// tolerations. Taints of members have the effects NoSchedule and NoExecute only.
 std::vector<Toleration> ReadPolicyTolerations(const Field& field) {
   std::vector<Toleration> read = ReadTolerations(field);
   const std::vector<Field> items = field.Elements();

@@ -1,5 +1,9 @@
 // spec.resourceSelectors of a placement: which jobs it governs, and which configuration objects it
-// has on members.
+// sends to members.
+//
+// A selector names a kind of job or a kind that Muster keeps; every other kind has to be sent
+// inside an envelope. A ClusterResourcePlacement selects cluster-scoped objects, and namespaced
+// ones only beside the one Namespace that is selected with NamespaceWithResourceSelectors.
 #include <algorithm>
 
 #include "schedd/base/limits.h"
@@ -21,17 +25,18 @@ bool IsJobKind(const ResourceSelector& selector) {
   return IsPlacedJob(selector.group, selector.kind);
 }
 
-// What Muster has none of can be carried inside what it has.
+// The refusal of a kind that Muster does not keep, with the way to send its objects nevertheless.
 std::string NotKept(const ResourceSelector& selector, bool of_cluster) {
   return Quoted(ApiVersion(selector.group, selector.version) + ", " + selector.kind) +
          " is no kind that Muster keeps: put it into a " +
          (of_cluster ? "ClusterResourceEnvelope or ResourceEnvelope" : "ResourceEnvelope");
 }
 
-// What is selected must be a kind of job, or of configuration that lies where the placement looks.
+// A selector's kind must be a kind of job, or a kind of configuration in the placement's scope.
 void CheckKind(const Field& item, const ResourceSelector& selector, bool of_cluster) {
   const Field kind = item["kind"];
-  if (selector.kind.empty() || !item["group"].present()) return;  // told already
+  // That these are missing is reported already.
+  if (selector.kind.empty() || !item["group"].present()) return;
   if (IsNeverPlaced(selector.group, selector.kind)) {
     kind.Fail(selector.kind + " is never placed: it belongs to the cluster that made it");
     return;
@@ -63,7 +68,8 @@ bool LiesInNamespace(const ResourceSelector& selector) {
   return info != nullptr && info->namespaced && !IsNeverPlaced(selector.group, selector.kind);
 }
 
-// Their values are fields of a job, not labels that it keeps.
+// Refuses the labels that choose a job's queue, priority class and longest run: Muster turns them
+// into fields of the job, so that selectors would not find them among its labels.
 void CheckLabelKeys(const Field& labels) {
   constexpr std::string_view kWhy =
       "is not looked at by placements: name the placement in annotation muster.io/placement of the "
@@ -125,10 +131,12 @@ bool SelectsTheSame(const ResourceSelector& a, const ResourceSelector& b) {
   return a.group == b.group && a.kind == b.kind && a.name == b.name && a.labels == b.labels;
 }
 
-// Of a ClusterResourcePlacement: objects inside a namespace are selected beside the one namespace
-// that says so, by name.
+// The scopes of a ClusterResourcePlacement's selectors. Namespaced objects may be selected only
+// beside one Namespace, named and with NamespaceWithResourceSelectors, in which they are looked
+// for.
 void CheckScopes(const std::vector<Field>& items, const std::vector<ResourceSelector>& selectors) {
-  std::size_t inside = selectors.size();  // the one with NamespaceWithResourceSelectors
+  // The index of the selector with NamespaceWithResourceSelectors; the size if there is none.
+  std::size_t inside = selectors.size();
   for (std::size_t i = 0; i < selectors.size(); ++i) {
     if (selectors[i].scope != SelectionScope::kNamespaceWithResourceSelectors) continue;
     if (selectors[i].name.empty())

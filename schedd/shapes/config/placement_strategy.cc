@@ -1,6 +1,8 @@
-// spec.strategy of a placement: how its configuration objects reach members
-// (rules P21, P25). A job is made once and never applied again: of a placement that selects
-// jobs alone, values are checked, and what would have to be done is refused.
+// spec.strategy of a placement: how its configuration objects reach members (rules P21, P25).
+//
+// A job is created once and never applied again. A placement that selects only jobs may still have
+// a strategy: its values are checked, and those that would change what happens to a job are
+// refused, because nothing would carry them out.
 #include <algorithm>
 #include <charconv>
 
@@ -9,7 +11,8 @@
 namespace muster::shapes {
 namespace {
 
-// A number, or the text of one or of a percentage; nullopt if it is neither.
+// The text of a number or of a percentage; nullopt if it is neither. A percentage is at most 100;
+// "050%" is none.
 std::optional<CountOrPercent> ParseCount(std::string_view text) {
   CountOrPercent count;
   count.percent = text.ends_with('%');
@@ -24,6 +27,7 @@ std::optional<CountOrPercent> ParseCount(std::string_view text) {
   return count;
 }
 
+// A Kubernetes IntOrString: a number, or a text that ParseCount reads.
 CountOrPercent ReadIntOrPercent(const Field& field, CountOrPercent otherwise) {
   if (!field.present()) return otherwise;
   constexpr char kRule[] = "must be a number of member clusters or a percentage such as 25%";
@@ -47,7 +51,8 @@ RollingUpdate ReadRollingUpdate(const Field& rolling) {
   return read;
 }
 
-// What of an apply strategy a job's object cannot have.
+// Refuses the values of an apply strategy that have no meaning for jobs. `takes_over`:
+// whenToTakeOver is given and not Never.
 void RefuseForJobs(const Field& apply, const ApplyStrategy& read, bool takes_over) {
   if (read.type == ApplyType::kReportDiff) {
     apply["type"].Fail(
@@ -93,6 +98,7 @@ ApplyStrategy ReadApplyStrategy(const Field& apply, bool jobs_alone) {
   return read;
 }
 
+// reportBackStrategy is only checked: the status of a job is always brought back.
 void CheckReportBack(const Field& report, bool jobs_alone) {
   if (report.Object() == nullptr) return;
   report.OnlyMembers({"type", "destination"});
@@ -119,11 +125,10 @@ void CheckReportBack(const Field& report, bool jobs_alone) {
 
 void ReadStrategy(const Field& strategy, Placement* placement) {
   const auto& selectors = placement->selectors;
-  const bool jobs_alone =
-      !selectors.empty() &&
-      std::all_of(selectors.begin(), selectors.end(), [](const ResourceSelector& selector) {
-        return IsPlacedJob(selector.group, selector.kind);
-      });
+  const bool jobs_alone = !selectors.empty() && std::all_of(selectors.begin(), selectors.end(),
+                                                            [](const ResourceSelector& selector) {
+    return IsPlacedJob(selector.group, selector.kind);
+  });
   strategy.OnlyMembers(
       {"type", "rollingUpdate", "applyStrategy", "deleteStrategy", "reportBackStrategy"});
   const Field type = strategy["type"];

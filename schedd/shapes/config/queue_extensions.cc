@@ -1,5 +1,6 @@
-// What Muster adds to a ClusterQueue in annotations: dispatch modes for members that run queues of
-// their own (rule P33), and rebalancing.
+// What Muster adds to a ClusterQueue, in annotations: dispatch modes for members that run queues of
+// their own (rule P33), rebalancing, and what becomes of a job that no member can ever hold. An
+// annotation that has no effect without another one is refused where that one is missing.
 #include <charconv>
 
 #include "schedd/base/limits.h"
@@ -14,6 +15,7 @@ constexpr std::int32_t kGainMost = 200;  // scores of terms are -100 to 100
 constexpr std::int64_t kLeastPeriodMs = 1000;
 constexpr std::int64_t kLongestPeriodMs = 30LL * 24 * 3'600'000;
 
+// A number from 1 to `most`; `otherwise` if the annotation is absent or wrong.
 std::int32_t ReadNumber(const Field& annotation, std::int32_t otherwise, std::int32_t most) {
   const auto text = annotation.String();
   if (!text) return otherwise;
@@ -26,6 +28,7 @@ std::int32_t ReadNumber(const Field& annotation, std::int32_t otherwise, std::in
   return number;
 }
 
+// A duration in whole seconds; `otherwise_s` if the annotation is absent or wrong.
 std::int64_t ReadPeriod(const Field& annotation, std::int64_t otherwise_s) {
   const auto text = annotation.String();
   if (!text) return otherwise_s;
@@ -78,7 +81,7 @@ Rebalance ReadRebalance(const Field& annotations) {
 void ReadQueueExtensions(const Field& annotations, ClusterQueue* queue) {
   queue->dispatch = ReadDispatch(annotations);
   queue->rebalance = ReadRebalance(annotations);
-  // What it chooses is read where a job is refused (api/service/never_fits.h).
+  // Only checked here: the value is read where a job is refused (api/service/never_fits.h).
   (void)annotations.Named("muster.io/never-fits").OneOf({"refuse", "wait"});
   if (queue->concurrent_admission && queue->dispatch.mode != DispatchMode::kDirect) {
     annotations.Named("muster.io/dispatch-mode")

@@ -1,3 +1,7 @@
+// What all kinds of configuration objects share: finding the kind of a document, checking its
+// metadata, and handing it to the functions of its entry (object_kinds.h). The order in ParseObject
+// is: kind and version, metadata, the kind's own check; only a document without a problem is
+// brought into the form that is stored.
 #include "schedd/shapes/config/queue_objects.h"
 
 #include <algorithm>
@@ -7,14 +11,13 @@
 #include "schedd/shapes/config/object_readers.h"
 #include "schedd/shapes/parts/canonical.h"
 #include "schedd/shapes/parts/metadata.h"
-#include "schedd/text/base64.h"
 #include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
 
-constexpr std::string_view kOwnGroups[] = {"kueue.x-k8s.io", "cluster.kubernetes-fleet.io",
-                                           "placement.kubernetes-fleet.io"};
+// A kind of these groups that is unknown here is one that exists elsewhere.
+constexpr std::string_view kOwnGroups[] = {kKueueGroup, kClusterGroup, kPlacementGroup};
 
 std::string_view GroupOf(std::string_view api_version) {
   const std::size_t slash = api_version.find('/');
@@ -32,65 +35,7 @@ Error UnknownKind(std::string_view api_version, std::string_view kind) {
                                   Quoted(std::string(api_version) + ", " + std::string(kind)));
 }
 
-template <auto read>
-void Check(const Field& root) {
-  (void)read(root);
-}
-
-// What checks all but the metadata of a kind.
-void (*CheckerOf(ObjectKind kind))(const Field& root) {
-  switch (kind) {
-    case ObjectKind::kNamespace:
-      return Check<ReadNamespace>;
-    case ObjectKind::kResourceFlavor:
-      return Check<ReadResourceFlavor>;
-    case ObjectKind::kClusterQueue:
-      return Check<ReadClusterQueue>;
-    case ObjectKind::kCohort:
-      return Check<ReadCohort>;
-    case ObjectKind::kLocalQueue:
-      return Check<ReadLocalQueue>;
-    case ObjectKind::kWorkloadPriorityClass:
-      return Check<ReadWorkloadPriorityClass>;
-    case ObjectKind::kMemberCluster:
-      return Check<ReadMemberCluster>;
-    case ObjectKind::kConfigMap:
-      return CheckConfigMap;
-    case ObjectKind::kSecret:
-      return CheckSecret;
-    case ObjectKind::kTopology:
-      return Check<ReadTopology>;
-    case ObjectKind::kAdmissionCheck:
-      return Check<ReadAdmissionCheck>;
-    case ObjectKind::kLimitRange:
-      return Check<ReadLimitRange>;
-    case ObjectKind::kRuntimeClass:
-      return Check<ReadRuntimeClass>;
-    case ObjectKind::kClusterResourcePlacement:
-      return Check<ReadClusterResourcePlacement>;
-    case ObjectKind::kResourcePlacement:
-      return Check<ReadResourcePlacement>;
-    case ObjectKind::kClusterResourcePlacementEviction:
-      return Check<ReadClusterPlacementEviction>;
-    case ObjectKind::kResourcePlacementEviction:
-      return Check<ReadPlacementEviction>;
-    case ObjectKind::kClusterResourcePlacementDisruptionBudget:
-      return Check<ReadClusterDisruptionBudget>;
-    case ObjectKind::kResourcePlacementDisruptionBudget:
-      return Check<ReadDisruptionBudget>;
-    case ObjectKind::kClusterResourceOverride:
-      return Check<ReadClusterResourceOverride>;
-    case ObjectKind::kResourceOverride:
-      return Check<ReadResourceOverride>;
-    case ObjectKind::kClusterResourceEnvelope:
-      return Check<ReadClusterResourceEnvelope>;
-    case ObjectKind::kResourceEnvelope:
-      return Check<ReadResourceEnvelope>;
-  }
-  MUSTER_CHECK(!"every ObjectKind has a reader");
-  return CheckConfigMap;
-}
-
+// The part of the metadata that is the same for every kind.
 void ReadMetadata(const Field& root, const KindInfo& info, ParsedObject* object) {
   const Field metadata = root["metadata"];
   if (!metadata.Require() || metadata.Object() == nullptr) return;
@@ -115,21 +60,6 @@ void ReadMetadata(const Field& root, const KindInfo& info, ParsedObject* object)
     if (ec != std::errc() || end != text->data() + text->size())
       version.Fail("must be a number that Muster gave");
   }
-}
-
-// A Secret's stringData is another way to write data, and never shown again.
-void FoldStringData(json::object& secret) {
-  auto* strings = secret.if_contains("stringData");
-  if (strings == nullptr) return;
-  if (strings->is_object()) {
-    auto& data = secret["data"];
-    if (!data.is_object()) data.emplace_object();
-    // secret["data"] may have moved the members: look again.
-    for (const auto& member : secret.at("stringData").as_object()) {
-      data.get_object()[member.key()] = EncodeBase64(std::string_view(member.value().as_string()));
-    }
-  }
-  secret.erase("stringData");
 }
 
 }  // namespace
@@ -161,12 +91,24 @@ Result<ParsedObject> ParseObject(const json::value& document) {
   Problems problems;
   const Field root(document, &problems);
   ReadMetadata(root, *info, &object);
-  CheckerOf(info->kind)(root);
+  info->check(root);
   if (!problems.empty()) return problems.ToError();
   object.manifest = WithoutServerFields(document);
-  if (info->kind == ObjectKind::kSecret) FoldStringData(object.manifest.get_object());
+  if (info->normalise != nullptr) info->normalise(object.manifest.get_object());
   CanonicaliseQuantities(&object.manifest);
   return object;
+}
+
+Status ApplyTo(ConfigView* config, ObjectKind kind, const json::value& manifest) {
+  const KindInfo& info = InfoOf(kind);
+  if (info.put == nullptr) return Done{};
+  return info.put(manifest, config);
+}
+
+void RemoveFrom(ConfigView* config, ObjectKind kind, const std::string& ns,
+                const std::string& name) {
+  const KindInfo& info = InfoOf(kind);
+  if (info.remove != nullptr) info.remove(config, ns, name);
 }
 
 }  // namespace muster::shapes

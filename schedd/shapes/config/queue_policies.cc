@@ -1,4 +1,7 @@
-// The policies of a ClusterQueue (rules A4, A30, A31, A35, A39, A42, A49, A57).
+// The policies of a ClusterQueue (rules A4, A30, A31, A35, A39, A42, A49, A57): preemption, flavor
+// fungibility, admission checks, fair share, usage-based admission and concurrent admission; and
+// the annotation that says what becomes of jobs on a lost member. The checks between fields are
+// those of Kueue's webhook.
 #include <set>
 
 #include "schedd/base/limits.h"
@@ -9,11 +12,13 @@
 namespace muster::shapes {
 namespace {
 
-// A member's API server restarts in less; a month later nobody waits for the job.
+// Bounds of afterTimeout: an API server that restarts is back in less than a minute, and after a
+// month the outcome of a job is of no use any more.
 constexpr std::int64_t kLeastLossTimeoutMs = 60'000;
 constexpr std::int64_t kLongestLossTimeoutMs = 30LL * 24 * 3'600'000;
-constexpr double kLeastWeight = 1e-9;  // below it shares are no longer told apart (KEP-1714)
+constexpr double kLeastWeight = 1e-9;  // smaller weights cannot be told apart (KEP-1714)
 
+// `old_word` is v1beta1's name of MayStopSearch.
 FungibilityPolicy ReadFungibility(const Field& field, std::string_view old_word,
                                   FungibilityPolicy otherwise) {
   const auto text = field.OneOf({"MayStopSearch", "TryNextFlavor", old_word});
@@ -39,6 +44,7 @@ void ReadFlavorFungibility(const Field& fungibility, ClusterQueue* queue) {
   }
 }
 
+// One of the given words; absent it is Never, as in Kueue.
 PreemptionPolicy ReadPolicy(const Field& field, std::initializer_list<std::string_view> words) {
   const auto text = field.OneOf(words);
   if (text == "LowerPriority") return PreemptionPolicy::kLowerPriority;
@@ -95,7 +101,9 @@ AdmissionCheckRule ReadRule(const Field& field, const ClusterQueue& queue) {
   return rule;
 }
 
-// v1beta1 lists names, both versions have the strategy; not both at once.
+// The admission checks: admissionChecks, which only v1beta1 has, is a list of names;
+// admissionChecksStrategy, which both versions have, adds the flavors that a check is for. A queue
+// may have one of the two.
 void ReadChecks(const Field& spec, ClusterQueue* queue) {
   const Field names = spec["admissionChecks"];
   const Field strategy = spec["admissionChecksStrategy"];
@@ -119,6 +127,8 @@ void ReadChecks(const Field& spec, ClusterQueue* queue) {
   }
 }
 
+// concurrentAdmissionPolicy. It is only for queues with one resource group and few flavors, because
+// every flavor becomes a variant of the job.
 void ReadConcurrentAdmission(const Field& policy, ClusterQueue* queue) {
   if (policy.Object() == nullptr) return;
   policy.OnlyMembers({"migration"});

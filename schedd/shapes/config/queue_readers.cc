@@ -1,25 +1,35 @@
-// ClusterQueue, Cohort, LocalQueue, ResourceFlavor and WorkloadPriorityClass, in both served
-// versions.
+// ClusterQueue, Cohort, LocalQueue, ResourceFlavor and WorkloadPriorityClass: their readers, which
+// take both served versions at once, and their entries in the table of kinds.
+//
+// A reader checks every field and goes on after a wrong one, so that one answer names all of them.
+// What Muster adds to Kueue's queues stands in annotations (queue_extensions.cc); the long parts of
+// a ClusterQueue's spec have files of their own (quota_groups.cc, queue_policies.cc). A field that
+// may not change is compared where the new object replaces the old one, in PutInto
+// (config_tables.h).
 #include <algorithm>
 
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/model/member_labels.h"
+#include "schedd/shapes/config/config_tables.h"
+#include "schedd/shapes/config/kind_list.h"
 #include "schedd/shapes/config/object_readers.h"
-#include "schedd/shapes/parts/pod_template.h"
+#include "schedd/shapes/parts/pod_constraints.h"
 #include "schedd/shapes/parts/requeue_wait.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
 
-constexpr std::size_t kImageBytes = 1024;
+constexpr std::size_t kImageBytes = 1024;  // of the name of a container image
 constexpr std::string_view kTopLevel[] = {"apiVersion", "kind", "metadata", "spec", "status"};
 
 void OnlyTopLevel(const Field& root) {
   root.OnlyMembers({kTopLevel[0], kTopLevel[1], kTopLevel[2], kTopLevel[3], kTopLevel[4]});
 }
 
-// v1beta1 and v1beta2 call it differently; both are taken in both, one at a time.
+// A name whose field v1beta1 and v1beta2 call differently. Both names are taken in both versions;
+// where both are given they must agree.
 std::string ReadEither(const Field& spec, std::string_view one, std::string_view other) {
   const Field first = spec[one];
   const Field second = spec[other];
@@ -35,6 +45,7 @@ std::string ReadEither(const Field& spec, std::string_view one, std::string_view
 
 }  // namespace
 
+// The operators and which of them have values are those of the Kubernetes API.
 LabelSelector ReadLabelSelector(const Field& selector) {
   selector.OnlyMembers({"matchLabels", "matchExpressions"});
   LabelSelector read;
@@ -63,8 +74,8 @@ LabelSelector ReadLabelSelector(const Field& selector) {
 
 namespace {
 
-// Left out: every namespace, as the manifests that people print leave it out and mean their jobs to
-// run. Written as null: none, as Kueue has it.
+// spec.namespaceSelector. Absent, it selects every namespace: most published manifests leave it out
+// and expect their jobs to run. An explicit null selects none, as it does under Kueue.
 std::optional<LabelSelector> ReadNamespaceSelector(const Field& spec) {
   const json::object* members = spec.Object();
   if (members == nullptr || !members->contains("namespaceSelector")) return LabelSelector{};
@@ -73,10 +84,11 @@ std::optional<LabelSelector> ReadNamespaceSelector(const Field& spec) {
   return ReadLabelSelector(selector);
 }
 
-void AtMost(const Field& field, std::size_t size, std::size_t most) {
+void CheckEntryCount(const Field& field, std::size_t size, std::size_t most) {
   if (size > most) field.Fail("must have at most " + std::to_string(most) + " entries");
 }
 
+// Annotation muster.io/default-image: the image of batch scripts that name none.
 std::string ReadDefaultImage(const Field& root) {
   const Field image = root["metadata"]["annotations"].Named(kDefaultImageAnnotation);
   const auto text = image.String();
@@ -125,7 +137,8 @@ ClusterQueue ReadClusterQueue(const Field& root) {
       ReadOnClusterLost(root["metadata"]["annotations"].Named("muster.io/on-cluster-lost"));
   queue.placement = ReadPlacementName(root["metadata"]["annotations"]);
   ReadQueueExtensions(root["metadata"]["annotations"], &queue);
-  (void)ReadRequeueWaitMs(root["metadata"]["annotations"]);  // requeue_wait.h: read when it counts
+  // Only checked here: the engine reads the value from the manifest when it requeues a job.
+  (void)ReadRequeueWaitMs(root["metadata"]["annotations"]);
   return queue;
 }
 
@@ -153,13 +166,14 @@ ResourceFlavor ReadResourceFlavor(const Field& root) {
   flavor.node_labels = ReadLabelMap(spec["nodeLabels"]);
   flavor.node_taints = ReadTaints(spec["nodeTaints"]);
   flavor.tolerations = ReadTolerations(spec["tolerations"]);
-  AtMost(spec["nodeLabels"], flavor.node_labels.size(), limits::kFlavorLabels);
-  AtMost(spec["nodeTaints"], flavor.node_taints.size(), limits::kFlavorLabels);
-  AtMost(spec["tolerations"], flavor.tolerations.size(), limits::kFlavorLabels);
+  CheckEntryCount(spec["nodeLabels"], flavor.node_labels.size(), limits::kFlavorLabels);
+  CheckEntryCount(spec["nodeTaints"], flavor.node_taints.size(), limits::kFlavorLabels);
+  CheckEntryCount(spec["tolerations"], flavor.tolerations.size(), limits::kFlavorLabels);
   const Field topology = spec["topologyName"];
   flavor.topology = topology.StringOr("");
   if (!flavor.topology.empty() && !IsDnsSubdomain(flavor.topology))
     topology.Fail(kDnsSubdomainRule);
+  // Without a label every machine of a member would be one of the flavor.
   if (!flavor.topology.empty() && flavor.node_labels.empty())
     topology.Fail("needs at least one nodeLabel, to tell the flavor's machines from others");
   return flavor;
@@ -185,6 +199,8 @@ LocalQueue ReadLocalQueue(const Field& root) {
   return queue;
 }
 
+namespace {
+
 WorkloadPriorityClass ReadWorkloadPriorityClass(const Field& root) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "value", "description", "status"});
   WorkloadPriorityClass priority;
@@ -195,5 +211,181 @@ WorkloadPriorityClass ReadWorkloadPriorityClass(const Field& root) {
   priority.description = root["description"].StringOr("");
   return priority;
 }
+
+Status CheckFlavorChange(const ResourceFlavor& old, const ResourceFlavor& now) {
+  // A topology may be added to a flavor that has none.
+  if (old.topology.empty() || old.topology == now.topology) return Done{};
+  return InvalidField("spec.topologyName", "field is immutable: it is " + Quoted(old.topology));
+}
+
+Status CheckClusterQueueChange(const ClusterQueue& old, const ClusterQueue& now) {
+  if (old.concurrent_admission == now.concurrent_admission) return Done{};
+  return InvalidField("spec.concurrentAdmissionPolicy", "field is immutable");
+}
+
+Status CheckLocalQueueChange(const LocalQueue& old, const LocalQueue& now) {
+  if (old.cluster_queue == now.cluster_queue) return Done{};
+  return InvalidField("spec.clusterQueue",
+                      "field is immutable: it is " + Quoted(old.cluster_queue));
+}
+
+// A field of the spec by its newer name, or else by its older one.
+std::string SpecText(const json::value& object, std::string_view newer, std::string_view older) {
+  const std::string text = TextAt(object, {"spec", newer});
+  return text.empty() ? TextAt(object, {"spec", older}) : text;
+}
+
+std::string CohortCell(const json::value& queue) { return SpecText(queue, "cohortName", "cohort"); }
+
+std::string ParentCell(const json::value& cohort) {
+  return SpecText(cohort, "parentName", "parent");
+}
+
+// Kueue's default where the manifest has none.
+std::string StrategyCell(const json::value& queue) {
+  const std::string strategy = TextAt(queue, {"spec", "queueingStrategy"});
+  return strategy.empty() ? "BestEffortFIFO" : strategy;
+}
+
+constexpr PrinterColumn kFlavorColumns[] = {
+    kNameColumn,
+    TextColumn("TOPOLOGY", "spec.topologyName", true),
+    PairsColumn("NODE LABELS", "spec.nodeLabels", true),
+    kAgeColumn,
+};
+
+// Kueue's own columns, and with -o wide the quotas and why the queue is not active.
+constexpr PrinterColumn kClusterQueueColumns[] = {
+    kNameColumn,
+    ComputedColumn("COHORT", CohortCell),
+    TextColumn("PENDING WORKLOADS", "status.pendingWorkloads"),
+    TextColumn("ADMITTED WORKLOADS", "status.admittedWorkloads"),
+    ComputedColumn("STRATEGY", StrategyCell, true),
+    QuotasColumn("NOMINAL", "nominal"),
+    QuotasColumn("USED", "used"),
+    QuotasColumn("BORROWED", "borrowed"),
+    TextColumn("RESERVING", "status.reservingWorkloads", true),
+    TextColumn("SHARE", "status.fairSharing.weightedShare", true),
+    ConditionColumn("ACTIVE", "Active", "status", true),
+    ConditionColumn("REASON", "Active", "reason", true),
+    kAgeColumn,
+};
+
+constexpr PrinterColumn kCohortColumns[] = {
+    kNameColumn,
+    ComputedColumn("PARENT", ParentCell),
+    TextColumn("SHARE", "status.fairSharing.weightedShare", true),
+    kAgeColumn,
+};
+
+constexpr PrinterColumn kLocalQueueColumns[] = {
+    kNameColumn,
+    TextColumn("CLUSTERQUEUE", "spec.clusterQueue"),
+    TextColumn("PENDING WORKLOADS", "status.pendingWorkloads"),
+    TextColumn("ADMITTED WORKLOADS", "status.admittedWorkloads"),
+    TextColumn("RESERVING", "status.reservingWorkloads", true),
+    ConditionColumn("ACTIVE", "Active", "status", true),
+    ConditionColumn("REASON", "Active", "reason", true),
+    kAgeColumn,
+};
+
+constexpr PrinterColumn kPriorityClassColumns[] = {kNameColumn, TextColumn("VALUE", "value"),
+                                                   kAgeColumn};
+
+}  // namespace
+
+constinit const KindInfo kResourceFlavorKind = {
+    .kind = ObjectKind::kResourceFlavor,
+    .name = "ResourceFlavor",
+    .plural = "resourceflavors",
+    .group = kKueueGroup,
+    .versions = {"v1beta1", "v1beta2"},
+    .namespaced = false,
+    .table = "resource_flavors",
+    .check = CheckBy<ReadResourceFlavor>,
+    .put = PutInto<ReadResourceFlavor, &ConfigView::flavors, CheckFlavorChange>,
+    .remove = EraseFrom<&ConfigView::flavors>,
+    .concern = Concern::kQueues,
+    .sent = true,
+    .short_names = {"flavor", "flavors", "rf"},
+    .cli_name = "rf",
+    .cli_place = 3,
+    .columns = kFlavorColumns,
+};
+
+constinit const KindInfo kClusterQueueKind = {
+    .kind = ObjectKind::kClusterQueue,
+    .name = "ClusterQueue",
+    .plural = "clusterqueues",
+    .group = kKueueGroup,
+    .versions = {"v1beta1", "v1beta2"},
+    .namespaced = false,
+    .table = "cluster_queues",
+    .check = CheckBy<ReadClusterQueue>,
+    .put = PutInto<ReadClusterQueue, &ConfigView::cluster_queues, CheckClusterQueueChange>,
+    .remove = EraseFrom<&ConfigView::cluster_queues>,
+    .concern = Concern::kQueues,
+    .status = StatusWriter::kApi,
+    .sent = true,
+    .short_names = {"cq"},
+    .cli_name = "cq",
+    .cli_place = 1,
+    .columns = kClusterQueueColumns,
+};
+
+constinit const KindInfo kCohortKind = {
+    .kind = ObjectKind::kCohort,
+    .name = "Cohort",
+    .plural = "cohorts",
+    .group = kKueueGroup,
+    .versions = {"v1beta1", "v1beta2"},
+    .namespaced = false,
+    .table = "cohorts",
+    .check = CheckBy<ReadCohort>,
+    .put = PutInto<ReadCohort, &ConfigView::cohorts>,
+    .remove = EraseFrom<&ConfigView::cohorts>,
+    .concern = Concern::kQueues,
+    .status = StatusWriter::kApi,
+    .sent = true,
+    .cli_place = 4,
+    .columns = kCohortColumns,
+};
+
+constinit const KindInfo kLocalQueueKind = {
+    .kind = ObjectKind::kLocalQueue,
+    .name = "LocalQueue",
+    .plural = "localqueues",
+    .group = kKueueGroup,
+    .versions = {"v1beta1", "v1beta2"},
+    .namespaced = true,
+    .table = "local_queues",
+    .check = CheckBy<ReadLocalQueue>,
+    .put = PutInto<ReadLocalQueue, &ConfigView::local_queues, CheckLocalQueueChange>,
+    .remove = EraseFrom<&ConfigView::local_queues>,
+    .concern = Concern::kQueues,
+    .status = StatusWriter::kApi,
+    .sent = true,
+    .short_names = {"queue", "queues", "lq"},
+    .cli_name = "lq",
+    .cli_place = 2,
+    .columns = kLocalQueueColumns,
+};
+
+constinit const KindInfo kWorkloadPriorityClassKind = {
+    .kind = ObjectKind::kWorkloadPriorityClass,
+    .name = "WorkloadPriorityClass",
+    .plural = "workloadpriorityclasses",
+    .group = kKueueGroup,
+    .versions = {"v1beta1", "v1beta2"},
+    .namespaced = false,
+    .table = "priority_classes",
+    .check = CheckBy<ReadWorkloadPriorityClass>,
+    .put = PutInto<ReadWorkloadPriorityClass, &ConfigView::priority_classes>,
+    .remove = EraseFrom<&ConfigView::priority_classes>,
+    .concern = Concern::kQueues,
+    .sent = true,
+    .cli_place = 5,
+    .columns = kPriorityClassColumns,
+};
 
 }  // namespace muster::shapes

@@ -1,4 +1,6 @@
-// Resource groups of ClusterQueues and Cohorts: Kueue's rules (rules A3, A4).
+// Resource groups of ClusterQueues and Cohorts, by Kueue's rules (rules A3, A4): a flavor and a
+// resource stand in one group only, and every flavor of a group lists the covered resources in
+// their order. Amounts are kept in the resource's own unit (milli-CPU, bytes, pieces).
 #include <set>
 
 #include "schedd/base/limits.h"
@@ -9,12 +11,13 @@
 namespace muster::shapes {
 namespace {
 
-// Names that may appear once over all groups.
-struct Seen {
+// The names that the groups read so far have taken.
+struct TakenNames {
   std::set<std::string, std::less<>> flavors, resources;
 };
 
-std::vector<std::string> ReadCovered(const Field& covered, Seen* seen) {
+// coveredResources: names that no other group has.
+std::vector<std::string> ReadCovered(const Field& covered, TakenNames* seen) {
   std::vector<std::string> names;
   if (!covered.Require()) return names;
   for (const auto& item : covered.Elements()) {
@@ -31,7 +34,7 @@ std::vector<std::string> ReadCovered(const Field& covered, Seen* seen) {
   return names;
 }
 
-// Half a GPU cannot be had: such a quota is a mistake, and rounding it up gives more than was
+// A quota of half a GPU is a mistake. It is refused; rounding it up would give more than its author
 // meant.
 std::optional<std::int64_t> ReadAmount(const Field& field, const std::string& resource) {
   const auto amount = field.Quantity(resource);
@@ -40,6 +43,8 @@ std::optional<std::int64_t> ReadAmount(const Field& field, const std::string& re
   return amount;
 }
 
+// The quota of one resource of a flavor. Limits are refused where the queue or cohort has nobody to
+// borrow from or lend to.
 Quota ReadQuota(const Field& field, const std::string& resource, const QuotaRules& rules) {
   field.OnlyMembers({"name", "nominalQuota", "borrowingLimit", "lendingLimit"});
   Quota quota;
@@ -60,8 +65,9 @@ Quota ReadQuota(const Field& field, const std::string& resource, const QuotaRule
   return quota;
 }
 
+// The quotas of one flavor; `covered` are the resources that it has to list.
 FlavorQuotas ReadFlavor(const Field& field, const std::vector<std::string>& covered,
-                        const QuotaRules& rules, Seen* seen) {
+                        const QuotaRules& rules, TakenNames* seen) {
   field.OnlyMembers({"name", "resources"});
   FlavorQuotas flavor;
   const Field name = field["name"];
@@ -89,7 +95,7 @@ FlavorQuotas ReadFlavor(const Field& field, const std::vector<std::string>& cove
   return flavor;
 }
 
-ResourceGroup ReadGroup(const Field& field, const QuotaRules& rules, Seen* seen) {
+ResourceGroup ReadGroup(const Field& field, const QuotaRules& rules, TakenNames* seen) {
   field.OnlyMembers({"coveredResources", "flavors"});
   ResourceGroup group;
   group.covered_resources = ReadCovered(field["coveredResources"], seen);
@@ -113,7 +119,7 @@ ResourceGroup ReadGroup(const Field& field, const QuotaRules& rules, Seen* seen)
 
 std::vector<ResourceGroup> ReadResourceGroups(const Field& groups, const QuotaRules& rules) {
   std::vector<ResourceGroup> list;
-  Seen seen;
+  TakenNames seen;
   for (const auto& group : groups.Elements()) list.push_back(ReadGroup(group, rules, &seen));
   if (list.size() > limits::kResourceGroups) {
     groups.Fail("must have at most " + std::to_string(limits::kResourceGroups) + " groups");

@@ -1,3 +1,5 @@
+// Containers by pod set, read from the manifest's templates: init containers first, because they
+// run first. A batch script has no template: all its pods have the one container that Render makes.
 #include "schedd/shapes/kinds/containers.h"
 
 #include "schedd/shapes/kinds/shape_ops.h"
@@ -21,16 +23,17 @@ ContainersBySet ContainersOf(const JobRecord& job, const json::value& manifest) 
     return out;
   }
   if (!manifest.is_object()) return out;
-  json::value copy = manifest;  // a visit fills in templates that are left out
-  OpsOf(job.shape).visit_templates(
-      copy.get_object(), [&](std::string_view set, json::object& pod_template) {
-        const json::object* spec = FindObject(pod_template, "spec");
-        if (spec == nullptr) return;
-        std::vector<std::string>& names = out[std::string(set)];
-        names.clear();
-        AddNames(*spec, "initContainers", &names);
-        AddNames(*spec, "containers", &names);
-      });
+  // A copy, because a visit makes the templates that the manifest leaves out.
+  json::value copy = manifest;
+  OpsOf(job.shape).visit_templates(copy.get_object(),
+                                   [&](std::string_view set, json::object& pod_template) {
+    const json::object* spec = FindObject(pod_template, "spec");
+    if (spec == nullptr) return;
+    std::vector<std::string>& names = out[std::string(set)];
+    names.clear();
+    AddNames(*spec, "initContainers", &names);
+    AddNames(*spec, "containers", &names);
+  });
   return out;
 }
 

@@ -9,8 +9,8 @@
 
 namespace muster::shapes {
 
-/// Of each pod set by its name: the init containers, then the containers, as the manifest lists
-/// them. What a member's controllers add is not known here.
+/// For each pod set by its name: the init containers, then the containers, as the manifest lists
+/// them. Containers that a member's controllers add are not among them.
 using ContainersBySet = std::map<std::string, std::vector<std::string>>;
 ContainersBySet ContainersOf(const JobRecord& job, const json::value& manifest);
 

@@ -1,21 +1,28 @@
 // batch/v1 Job: one pod set `main` of min(parallelism, completions) pods (rule A6).
+//
+// Two annotations make its size flexible: job-min-parallelism lets it be admitted with fewer pods
+// (KEP-420), elastic-job lets its parallelism change after the submission (KEP-77). They exclude
+// each other. What reaches the member is the size that admission or the user decided last.
 #include <algorithm>
 #include <charconv>
 
 #include "schedd/model/scale_lifecycle.h"
 #include "schedd/shapes/kinds/job_change.h"
 #include "schedd/shapes/kinds/job_spec.h"
+#include "schedd/shapes/kinds/shape_list.h"
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/parts/metadata.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
 
+// True if completions are to change together with parallelism.
 bool SyncsCompletions(const Field& annotations) {
   return annotations.Named(kSyncCompletionsKey).OneOf({"true", "false"}) == "true";
 }
 
-// Fewer pods at once than asked for will do (KEP-420).
+// The least number of pods with which the Job may be admitted (KEP-420).
 void ReadMinParallelism(const Field& root, const JobSpecFacts& facts, PodSet* main) {
   const Field annotations = root["metadata"]["annotations"];
   const Field sync = annotations.Named(kSyncCompletionsKey);
@@ -38,7 +45,7 @@ void ReadMinParallelism(const Field& root, const JobSpecFacts& facts, PodSet* ma
   main->min_count = std::min(pods, main->count);
 }
 
-void Parse(const Field& root, ParsedJob* job) {
+void ParseJob(const Field& root, ParsedJob* job) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
   ReadJobMetadata(root, {.max_bytes = 63}, job);
   const Field spec = root["spec"];
@@ -52,6 +59,7 @@ void Parse(const Field& root, ParsedJob* job) {
   job->elastic = elastic.OneOf({"true", "false"}) == "true";
   if (job->elastic && job->pod_sets.back().min_count)
     elastic.Fail("partial admission and elastic job cannot be used together");
+  // The job's time limit is the shorter one of its own and of its maximum execution time.
   if (facts.active_deadline_s > 0 &&
       (job->time_limit_s == 0 || facts.active_deadline_s < job->time_limit_s)) {
     job->time_limit_s = facts.active_deadline_s;
@@ -60,17 +68,18 @@ void Parse(const Field& root, ParsedJob* job) {
   CheckPodSets(spec, job->pod_sets);
 }
 
-void VisitTemplates(json::object& manifest, const TemplateVisitor& visit) {
-  visit("main", ObjectAt(ObjectAt(manifest, "spec"), "template"));
+void VisitJobTemplates(json::object& manifest, const TemplateVisitor& visit) {
+  visit("main", MakeObjectAt(MakeObjectAt(manifest, "spec"), "template"));
 }
 
-// A job admitted with fewer pods runs that many at once; its completions follow if it said so.
+// A job admitted with fewer pods runs that many at once; completions change with it if the
+// annotation job-completions-equal-parallelism is "true".
 void SetParallelism(json::object& manifest, const JobRecord& job) {
   if (job.pod_sets == nullptr || job.pod_sets->empty()) return;
   const PodSet& main = job.pod_sets->front();
   const std::int32_t pods = AdmittedCount(job, main.name, main.count);
   if (!main.min_count || pods >= main.count) return;
-  auto& spec = ObjectAt(manifest, "spec");
+  auto& spec = MakeObjectAt(manifest, "spec");
   spec["parallelism"] = pods;
   Problems problems;
   const json::value copy = manifest;
@@ -78,8 +87,9 @@ void SetParallelism(json::object& manifest, const JobRecord& job) {
     spec["completions"] = pods;
 }
 
-void Prepare(json::object& manifest, const RenderContext& context, std::vector<RenderedObject>*) {
-  auto& spec = ObjectAt(manifest, "spec");
+void PrepareJob(json::object& manifest, const RenderContext& context,
+                std::vector<RenderedObject>*) {
+  auto& spec = MakeObjectAt(manifest, "spec");
   CleanJobSpec(spec);
   spec["suspend"] = context.suspended;
   if (const ElasticScale* scale = ScaleOf(context.job)) SetSize(scale->size, manifest);
@@ -88,6 +98,6 @@ void Prepare(json::object& manifest, const RenderContext& context, std::vector<R
 
 }  // namespace
 
-const ShapeOps kJobOps = {ShapeKind::kJob, "batch/v1", "Job", Parse, VisitTemplates, Prepare};
+const ShapeOps kJobOps = {ShapeKind::kJob, ParseJob, VisitJobTemplates, PrepareJob};
 
 }  // namespace muster::shapes

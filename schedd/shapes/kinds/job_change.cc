@@ -1,3 +1,7 @@
+// Comparing manifests of one job. A submission keeps its manifest as it came; later changes are in
+// the job's record. So a new manifest is compared with the submitted one after the changes on
+// record have been written into it (ShowChanges), and quantities are brought into one form first,
+// so that `cpu: 1` and `cpu: "1000m"` are no difference.
 #include "schedd/shapes/kinds/job_change.h"
 
 #include <algorithm>
@@ -23,14 +27,14 @@ std::optional<std::int32_t> CountAt(const json::value& manifest, std::string_vie
   return static_cast<std::int32_t>(*count);
 }
 
-// `cpu: 1` and `cpu: "1000m"` are the same request.
+// The spec with every quantity in its canonical form.
 json::object CanonicalSpec(const json::value& manifest) {
   json::value spec = ObjectOrEmpty(manifest, "spec");
   CanonicaliseQuantities(&spec);
   return std::move(spec.get_object());
 }
 
-// "" if they are equal.
+// The path of the first place where two values differ; "" if they are equal.
 std::string FirstDifference(const json::value& a, const json::value& b, const std::string& path) {
   if (a == b) return "";
   if (a.is_object() && b.is_object()) {
@@ -53,6 +57,7 @@ std::string FirstDifference(const json::value& a, const json::value& b, const st
   return path;
 }
 
+// The names in a list with commas between them.
 std::vector<std::string_view> Names(std::string_view list) {
   std::vector<std::string_view> names;
   while (!list.empty()) {
@@ -63,6 +68,7 @@ std::vector<std::string_view> Names(std::string_view list) {
   return names;
 }
 
+// The new list of gates may only leave out names of the old one.
 Status CheckGates(const std::string& before, const std::string& after) {
   const auto known = Names(before);
   for (const std::string_view gate : Names(after)) {
@@ -74,7 +80,8 @@ Status CheckGates(const std::string& before, const std::string& after) {
   return Done{};
 }
 
-// Kubernetes lets the completions of a running Job follow its parallelism if it is Indexed.
+// Only an elastic job may change its size. Its completions may change as Kubernetes lets them: in
+// an Indexed Job that has as many completions as parallelism before and after.
 Status CheckSize(const JobRecord& job, const ParsedJob& wanted, const JobSize& before,
                  const JobSize& after) {
   if (!job.elastic) {
@@ -101,7 +108,7 @@ JobSize SizeOfJob(const json::value& manifest) {
 }
 
 void SetSize(const JobSize& size, json::object& manifest) {
-  json::object& spec = ObjectAt(manifest, "spec");
+  json::object& spec = MakeObjectAt(manifest, "spec");
   spec["parallelism"] = size.parallelism;
   if (size.completions) spec["completions"] = *size.completions;
 }
@@ -121,13 +128,14 @@ void CopyChangeable(const JobRecord& job, const json::value& now, json::value* w
     }
   };
   if (job.shape == ShapeKind::kJob) {
-    for (const char* key : kSizeKeys) copy(ObjectOrEmpty(now, "spec"), ObjectAt(root, "spec"), key);
+    for (const char* key : kSizeKeys)
+      copy(ObjectOrEmpty(now, "spec"), MakeObjectAt(root, "spec"), key);
   }
-  json::object& metadata = ObjectAt(root, "metadata");
+  json::object& metadata = MakeObjectAt(root, "metadata");
   const json::object& annotations = ObjectOrEmpty(now, {"metadata", "annotations"});
   const bool had = annotations.contains(kAdmissionGatedByKey);
   if (!had && !metadata.contains("annotations")) return;
-  copy(annotations, ObjectAt(metadata, "annotations"), kAdmissionGatedByKey);
+  copy(annotations, MakeObjectAt(metadata, "annotations"), kAdmissionGatedByKey);
 }
 
 void ShowChanges(const JobRecord& job, json::value* manifest) {

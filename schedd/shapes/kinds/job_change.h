@@ -1,5 +1,5 @@
-// What of a job's manifest may change after its submission, and how a manifest reads then: the size
-// of an elastic Job (KEP-77), gates that are taken away (KEP-6915). Pure.
+// What may change in a job's manifest after its submission, and how the manifest reads afterwards:
+// the size of an elastic Job (KEP-77), and gates that are removed (KEP-6915). Pure.
 #pragma once
 
 #include <optional>
@@ -16,25 +16,25 @@ void SetSize(const JobSize& size, json::object& manifest);
 
 /// metadata.annotations[kueue.x-k8s.io/admission-gated-by]; "" if it has none.
 std::string GatesOf(const json::value& manifest);
-/// Makes what may change read in `wanted` as in `now`.
+/// Copies the fields that may change from `now` into `wanted`.
 void CopyChangeable(const JobRecord& job, const json::value& now, json::value* wanted);
 
-/// Turns the manifest as it was submitted into what its user has asked for since.
+/// Turns the submitted manifest into the manifest with the changes that the user made since.
 void ShowChanges(const JobRecord& job, json::value* manifest);
 
-/// What a new manifest wants of a job; nothing: it says what the job is already.
+/// The changes that a new manifest asks for; empty if it describes the job as it is.
 struct JobChange {
   std::optional<JobSize> size;
-  JobSize submitted;
+  JobSize submitted;  // in the manifest that `wanted` was compared with
   std::optional<std::string> admission_gated_by;
   bool empty() const { return !size && !admission_gated_by; }
 };
 
-/// Reads it off `wanted`, which is to take the place of `now`, the manifest as the job is; nothing
-/// else of them is compared. kInvalidArgument naming the field that cannot change so.
+/// The changes from `now`, the manifest as the job is, to `wanted`. Fields that may never change
+/// are not compared. kInvalidArgument naming a field that may not change in this way.
 Result<JobChange> ReadChange(const JobRecord& job, const json::value& now, const ParsedJob& wanted);
-/// The same of `submitted`, the manifest that `job` was made of; and nothing else may differ, but
-/// for spec.suspend, which the scheduler sets. kInvalidArgument naming the first field that does.
+/// The same from `submitted`, the manifest that `job` was made of. Here no other field may differ,
+/// except spec.suspend, which the scheduler sets. kInvalidArgument naming the first one that does.
 Result<JobChange> ChangeOf(const JobRecord& job, const json::value& submitted,
                            const ParsedJob& wanted);
 

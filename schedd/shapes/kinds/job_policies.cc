@@ -1,5 +1,6 @@
-// The policies of a batch/v1 Job: pod failures, success, per-index back-off. Rules of the
-// Kubernetes API.
+// The policies of a batch/v1 Job: podFailurePolicy, successPolicy and the back-off per index. They
+// are checked by the rules of the Kubernetes API and carried out by the member, so only what is
+// wrong is read here.
 #include <algorithm>
 #include <set>
 
@@ -13,6 +14,7 @@ namespace {
 constexpr std::size_t kPolicyRules = 20;
 constexpr std::size_t kExitCodes = 255;
 
+// The container that a rule names must be in the Job's template.
 void CheckContainerExists(const Field& spec, const Field& name) {
   const auto wanted = name.String();
   if (!wanted) return;
@@ -25,6 +27,7 @@ void CheckContainerExists(const Field& spec, const Field& name) {
   name.Fail("names no container of the template: " + Quoted(*wanted));
 }
 
+// onExitCodes of a rule. 0 cannot be listed with In: a container that ends with it has not failed.
 void CheckExitCodes(const Field& spec, const Field& codes) {
   codes.OnlyMembers({"containerName", "operator", "values"});
   CheckContainerExists(spec, codes["containerName"]);
@@ -91,6 +94,7 @@ void CheckPodFailurePolicy(const Field& spec) {
   }
 }
 
+// A rule names indexes, a number of them, or both; the number is at most that of the indexes named.
 void CheckSuccessPolicy(const Field& spec, bool indexed, std::int64_t completions) {
   const Field policy = spec["successPolicy"];
   if (policy.Object() == nullptr) return;
@@ -118,6 +122,7 @@ void CheckSuccessPolicy(const Field& spec, bool indexed, std::int64_t completion
   }
 }
 
+// backoffLimitPerIndex and maxFailedIndexes, which needs the former.
 void CheckPerIndex(const Field& spec, bool indexed, std::int64_t completions) {
   const Field limit = spec["backoffLimitPerIndex"];
   const Field failed = spec["maxFailedIndexes"];

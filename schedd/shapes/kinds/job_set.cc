@@ -1,4 +1,9 @@
-// JobSet: one pod set per replicated job, replicas x min(parallelism, completions) (rule A6).
+// JobSet: one pod set per replicated job, of replicas x min(parallelism, completions) pods (rule
+// A6).
+//
+// The checks are those of JobSet's webhooks. Among them are the lengths of generated names: a pod
+// is called <set>-<replicated job>-<replica>-<index>-<suffix>, which must be a DNS label. Names of
+// replicated jobs may have capitals; pod sets have them in lower case, as Kueue does.
 #include <algorithm>
 #include <cctype>
 #include <set>
@@ -7,14 +12,16 @@
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
 #include "schedd/shapes/kinds/job_spec.h"
+#include "schedd/shapes/kinds/shape_list.h"
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/parts/metadata.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
 
 constexpr std::size_t kPodSuffixBytes = 6;  // "-" and five random characters
-constexpr std::size_t kPolicyRules = 20;
+constexpr std::size_t kFailurePolicyRules = 20;
 
 std::string Lower(std::string_view text) {
   std::string out(text);
@@ -25,7 +32,7 @@ std::string Lower(std::string_view text) {
 
 using NameSet = std::set<std::string_view>;
 
-// The names of the jobs that a policy is about.
+// Checks that a policy's targets are replicated jobs of this set.
 void CheckTargets(const Field& targets, const NameSet& known) {
   for (const auto& target : targets.Elements()) {
     const auto name = target.String();
@@ -33,6 +40,7 @@ void CheckTargets(const Field& targets, const NameSet& known) {
   }
 }
 
+// A replicated job may depend only on those before it, so that there is no cycle.
 void CheckDependsOn(const Field& replicated, const NameSet& earlier) {
   const Field list = replicated["dependsOn"];
   for (const auto& item : list.Elements()) {
@@ -46,6 +54,7 @@ void CheckDependsOn(const Field& replicated, const NameSet& earlier) {
   }
 }
 
+// The longest name of a pod must be a DNS label; `pods` is the number of pods of one replica.
 void CheckGeneratedNames(const Field& name, const ParsedJob& job, std::string_view replicated,
                          std::int32_t replicas, std::int64_t pods) {
   if (job.name.empty()) return;
@@ -57,6 +66,8 @@ void CheckGeneratedNames(const Field& name, const ParsedJob& job, std::string_vi
   }
 }
 
+// Appends the pod set of one replicated job. `names` has those of the replicated jobs before it,
+// and receives its own.
 void ReadReplicatedJob(const Field& replicated, NameSet* names, ParsedJob* job) {
   replicated.OnlyMembers({"name", "groupName", "template", "replicas", "dependsOn"});
   const Field name = replicated["name"];
@@ -98,7 +109,8 @@ void CheckFailurePolicy(const Field& policy, const NameSet& names) {
   (void)policy["restartStrategy"].OneOf({"Recreate", "BlockingRecreate"});
   const Field rules = policy["rules"];
   const auto* list = rules.Array();
-  if (list != nullptr && list->size() > kPolicyRules) rules.Fail("must have at most 20 rules");
+  if (list != nullptr && list->size() > kFailurePolicyRules)
+    rules.Fail("must have at most 20 rules");
   NameSet rule_names;
   for (const auto& rule : rules.Elements()) {
     rule.OnlyMembers({"name", "action", "onJobFailureReasons", "targetReplicatedJobs"});
@@ -116,6 +128,7 @@ void CheckFailurePolicy(const Field& policy, const NameSet& names) {
   }
 }
 
+// startupPolicy InOrder and dependsOn are two ways to order replicated jobs: only one may be used.
 void CheckStartup(const Field& spec) {
   const Field policy = spec["startupPolicy"];
   if (policy.Object() == nullptr) return;
@@ -127,7 +140,7 @@ void CheckStartup(const Field& spec) {
   }
 }
 
-void CheckNetwork(const Field& network) {
+void CheckPodNetwork(const Field& network) {
   network.OnlyMembers({"enableDNSHostnames", "subdomain", "publishNotReadyAddresses"});
   (void)network["enableDNSHostnames"].Bool();
   (void)network["publishNotReadyAddresses"].Bool();
@@ -135,6 +148,7 @@ void CheckNetwork(const Field& network) {
   if (subdomain && !IsDns1035Label(*subdomain)) network["subdomain"].Fail(kDns1035LabelRule);
 }
 
+// The pod whose address all pods are told.
 void CheckCoordinator(const Field& coordinator, const NameSet& names) {
   if (coordinator.Object() == nullptr) return;
   coordinator.OnlyMembers({"replicatedJob", "jobIndex", "podIndex"});
@@ -146,7 +160,7 @@ void CheckCoordinator(const Field& coordinator, const NameSet& names) {
   (void)coordinator["podIndex"].Count(0);
 }
 
-void Parse(const Field& root, ParsedJob* job) {
+void ParseJobSet(const Field& root, ParsedJob* job) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
   ReadJobMetadata(root, {.max_bytes = 63, .dns1035 = true}, job);
   const Field spec = root["spec"];
@@ -159,7 +173,7 @@ void Parse(const Field& root, ParsedJob* job) {
     for (const auto& replicated : list.Elements()) ReadReplicatedJob(replicated, &names, job);
     if (names.empty()) list.Fail("must have at least one replicated job");
   }
-  CheckNetwork(spec["network"]);
+  CheckPodNetwork(spec["network"]);
   CheckSuccessPolicy(spec["successPolicy"], names);
   CheckFailurePolicy(spec["failurePolicy"], names);
   CheckStartup(spec);
@@ -170,27 +184,27 @@ void Parse(const Field& root, ParsedJob* job) {
   CheckPodSets(list, job->pod_sets);
 }
 
-void VisitTemplates(json::object& manifest, const TemplateVisitor& visit) {
+void VisitJobSetTemplates(json::object& manifest, const TemplateVisitor& visit) {
   for (auto& replicated : manifest["spec"].at("replicatedJobs").as_array()) {
     auto& object = replicated.as_object();
     visit(Lower(std::string_view(object.at("name").as_string())),
-          ObjectAt(ObjectAt(ObjectAt(object, "template"), "spec"), "template"));
+          MakeObjectAt(MakeObjectAt(MakeObjectAt(object, "template"), "spec"), "template"));
   }
 }
 
-void Prepare(json::object& manifest, const RenderContext& context, std::vector<RenderedObject>*) {
-  auto& spec = ObjectAt(manifest, "spec");
+void PrepareJobSet(json::object& manifest, const RenderContext& context,
+                   std::vector<RenderedObject>*) {
+  auto& spec = MakeObjectAt(manifest, "spec");
   spec.erase("ttlSecondsAfterFinished");
   spec.erase("managedBy");
   spec["suspend"] = context.suspended;
   for (auto& replicated : spec["replicatedJobs"].as_array()) {
-    CleanJobSpec(ObjectAt(ObjectAt(replicated.as_object(), "template"), "spec"));
+    CleanJobSpec(MakeObjectAt(MakeObjectAt(replicated.as_object(), "template"), "spec"));
   }
 }
 
 }  // namespace
 
-const ShapeOps kJobSetOps = {
-    ShapeKind::kJobSet, "jobset.x-k8s.io/v1alpha2", "JobSet", Parse, VisitTemplates, Prepare};
+const ShapeOps kJobSetOps = {ShapeKind::kJobSet, ParseJobSet, VisitJobSetTemplates, PrepareJobSet};
 
 }  // namespace muster::shapes

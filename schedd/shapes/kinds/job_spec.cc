@@ -1,3 +1,6 @@
+// Checks a JobSpec without its template, and finds how many pods it runs at once. A count of 0 is
+// refused: for Kubernetes it means "paused until somebody raises it", but a submitted job that
+// never asks for pods would wait for ever.
 #include "schedd/shapes/kinds/job_spec.h"
 
 #include <algorithm>
@@ -14,7 +17,8 @@ constexpr std::size_t kHostNameBytes = 63;
 void CheckIndexed(const Field& spec, const JobSpecRules& rules,
                   std::optional<std::int32_t> completions) {
   if (!completions) {
-    // JobSet defaults the mode: then both counts absent mean one pod with index 0.
+    // In a JobSet the mode is Indexed by default; with both counts absent too that is one pod with
+    // index 0.
     if (spec["completionMode"].present() || spec["parallelism"].present()) {
       spec["completions"].Fail("is required when completionMode is Indexed");
     }
@@ -31,6 +35,7 @@ void CheckIndexed(const Field& spec, const JobSpecRules& rules,
   }
 }
 
+// Only manualSelector is refused: a selector without it is one that an API server generated.
 void CheckSelector(const Field& spec) {
   if (spec["manualSelector"].BoolOr(false)) {
     spec["manualSelector"].Fail("a selector of your own is not supported: members generate it");
@@ -48,8 +53,6 @@ JobSpecFacts ReadJobSpec(const Field& spec, const JobSpecRules& rules) {
   JobSpecFacts facts;
   const Field parallelism = spec["parallelism"];
   const Field completions = spec["completions"];
-  // Kubernetes takes 0 as "paused until it is raised"; a job that was submitted cannot be raised
-  // here.
   const std::int32_t parallel = parallelism.CountOr(1, 1);
   const auto wanted = completions.Count(1);
   facts.parallelism = parallel;

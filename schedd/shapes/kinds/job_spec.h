@@ -1,5 +1,5 @@
-// The spec of a batch/v1 Job, as a Job of its own and inside a JobSet: checked as the Kubernetes
-// API does.
+// The spec of a batch/v1 Job, alone and inside a JobSet: checked by the rules of the Kubernetes
+// API.
 //
 // Pure.
 #pragma once
@@ -27,11 +27,12 @@ struct JobSpecFacts {
 /// Reads and checks a JobSpec without its template.
 JobSpecFacts ReadJobSpec(const Field& spec, const JobSpecRules& rules);
 
-/// podFailurePolicy, successPolicy, backoffLimitPerIndex and their interplay (job_policies.cc).
+/// Checks podFailurePolicy, successPolicy and backoffLimitPerIndex, each and together
+/// (job_policies.cc).
 void CheckJobPolicies(const Field& spec, bool indexed, std::optional<std::int32_t> completions);
 
-/// Removes what the API server generated (selector, controller labels) and the TTL; a foreign
-/// managedBy too.
+/// Removes the fields that an API server generates (selector, controller labels), the TTL and
+/// managedBy: on the member they would be wrong, or act against Muster.
 void CleanJobSpec(json::object& spec);
 
 }  // namespace muster::shapes

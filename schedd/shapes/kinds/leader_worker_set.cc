@@ -1,10 +1,12 @@
 // LeaderWorkerSet: `replicas` groups of `size` pods that serve until deleted.
 //
-// Kueue makes one Workload per group; Muster makes one for the whole object, so that a service
-// starts with all its groups or waits: pod set `main` (replicas x size), or `leader` (replicas) and
-// `worker` (replicas x (size - 1)) when there is a leader template.
+// Kueue makes one Workload per group. Muster makes one for the whole object, so that a service
+// either starts with all its groups or waits. Without a leader template it has the pod set `main`
+// (replicas x size pods), with one it has `leader` (replicas pods) and `worker` (replicas x
+// (size - 1) pods).
 #include "schedd/base/limits.h"
 #include "schedd/base/quantity.h"
+#include "schedd/shapes/kinds/shape_list.h"
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/parts/metadata.h"
 #include "schedd/text/lenient.h"
@@ -12,6 +14,7 @@
 namespace muster::shapes {
 namespace {
 
+// subGroupPolicy: subgroups of one size, with the leader in the first one or outside of them.
 void CheckGroupPolicy(const Field& policy, std::int32_t size) {
   if (policy.Object() == nullptr) return;
   policy.OnlyMembers({"subGroupSize", "subGroupPolicyType", "type"});
@@ -35,6 +38,7 @@ void CheckNetwork(const Field& network) {
   (void)network["subdomainPolicy"].OneOf({"Shared", "UniquePerReplica"});
 }
 
+// Appends the pod sets. A group of one pod with a leader template has no workers.
 void ReadGroups(const Field& groups, std::int32_t replicas, ParsedJob* job) {
   groups.OnlyMembers({"leaderTemplate", "workerTemplate", "size", "restartPolicy", "subGroupPolicy",
                       "volumeClaimTemplates", "persistentVolumeClaimRetentionPolicy",
@@ -59,7 +63,7 @@ void ReadGroups(const Field& groups, std::int32_t replicas, ParsedJob* job) {
   if (workers > 0) job->pod_sets.push_back(std::move(worker));
 }
 
-void Parse(const Field& root, ParsedJob* job) {
+void ParseLeaderWorkerSet(const Field& root, ParsedJob* job) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
   ReadJobMetadata(root, {.max_bytes = 63, .dns1035 = true}, job);
   const Field spec = root["spec"];
@@ -75,26 +79,23 @@ void Parse(const Field& root, ParsedJob* job) {
   CheckPodSets(spec, job->pod_sets);
 }
 
-void VisitTemplates(json::object& manifest, const TemplateVisitor& visit) {
-  auto& groups = ObjectAt(ObjectAt(manifest, "spec"), "leaderWorkerTemplate");
+void VisitLeaderWorkerSetTemplates(json::object& manifest, const TemplateVisitor& visit) {
+  auto& groups = MakeObjectAt(MakeObjectAt(manifest, "spec"), "leaderWorkerTemplate");
   auto* leader = MutableObject(&groups, "leaderTemplate");
   if (leader != nullptr) visit("leader", *leader);
-  visit(leader != nullptr ? "worker" : "main", ObjectAt(groups, "workerTemplate"));
+  visit(leader != nullptr ? "worker" : "main", MakeObjectAt(groups, "workerTemplate"));
 }
 
-// The kind cannot be suspended: none of its groups exist until it is released.
-void Prepare(json::object& manifest, const RenderContext& context, std::vector<RenderedObject>*) {
-  auto& spec = ObjectAt(manifest, "spec");
+// The kind cannot be suspended. Instead it has no groups until it is released.
+void PrepareLeaderWorkerSet(json::object& manifest, const RenderContext& context,
+                            std::vector<RenderedObject>*) {
+  auto& spec = MakeObjectAt(manifest, "spec");
   if (context.suspended) spec["replicas"] = 0;
 }
 
 }  // namespace
 
-const ShapeOps kLeaderWorkerSetOps = {ShapeKind::kLeaderWorkerSet,
-                                      "leaderworkerset.x-k8s.io/v1",
-                                      "LeaderWorkerSet",
-                                      Parse,
-                                      VisitTemplates,
-                                      Prepare};
+const ShapeOps kLeaderWorkerSetOps = {ShapeKind::kLeaderWorkerSet, ParseLeaderWorkerSet,
+                                      VisitLeaderWorkerSetTemplates, PrepareLeaderWorkerSet};
 
 }  // namespace muster::shapes

@@ -1,3 +1,5 @@
+// The object is parsed like a submission, for the names and counts of its pod sets; the templates
+// are those of the object itself, so that they have the defaults that the API server filled in.
 #include "schedd/shapes/kinds/member_pod_sets.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The pod sets that Kueue finds in a job as its API server has completed it: what a Workload must
-// say that is to stand for the job. Pure.
+// The pod sets that a member's Kueue finds in a job, once the member's API server has filled in the
+// defaults. A Workload that stands for the job must list the same pod sets. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ struct MemberPodSet {
   json::value pod_template;
 };
 
-/// `object` is of a kind that Muster dispatches. kInvalidArgument: it is none, or cannot be read.
+/// `object` is of a kind that Muster dispatches. kInvalidArgument: it is of another kind, or cannot
+/// be read.
 Result<std::vector<MemberPodSet>> MemberPodSetsOf(json::value object);
 
 }  // namespace muster::shapes

@@ -5,24 +5,25 @@
 #include "schedd/model/requests.h"
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/parts/pod_amounts.h"
+#include "schedd/shapes/parts/pod_resources.h"
 
 namespace muster::shapes {
 namespace {
 
-// What the pods of each pod set ask for, container by container.
+// The requests and limits of each pod set's pods, container by container.
 std::map<std::string, PodAmounts> AmountsByPodSet(const ParsedJob& job) {
   std::map<std::string, PodAmounts> amounts;
   json::value manifest = job.manifest;
-  OpsOf(job.shape).visit_templates(
-      manifest.as_object(), [&](std::string_view pod_set, json::object& pod_template) {
-        Problems problems;  // the manifest was checked when it was parsed
-        const json::value copy = pod_template;
-        amounts.emplace(pod_set, ReadPodAmounts(Field(copy, &problems)["spec"]));
-      });
+  OpsOf(job.shape).visit_templates(manifest.as_object(),
+                                   [&](std::string_view pod_set, json::object& pod_template) {
+    Problems problems;  // the manifest was checked when it was parsed
+    const json::value copy = pod_template;
+    amounts.emplace(pod_set, ReadPodAmounts(Field(copy, &problems)["spec"]));
+  });
   return amounts;
 }
 
-// A batch script has no template: it is one container, with limits as its requests.
+// A batch script has no template: it is one container whose limits are its requests.
 PodAmounts AmountsOfScript(const PodSet& pod_set) {
   PodAmounts amounts;
   amounts.containers.push_back({pod_set.requests, pod_set.requests});
@@ -33,6 +34,8 @@ PodAmounts AmountsOfScript(const PodSet& pod_set) {
 
 std::string PrepareRequests(const ConfigView& config, const AdmissionSettings& settings,
                             const std::string& ns, ParsedJob* job) {
+  // Without LimitRanges and RuntimeClasses the requests count as they were parsed, and the manifest
+  // need not be visited.
   const LimitSummary limits = SummaryOf(config, ns);
   if (limits.empty() && config.runtime_classes.empty()) {
     for (auto& pod_set : job->pod_sets)

@@ -1,6 +1,6 @@
-// From what a manifest asks for to what counts against quota, once it is known where the job goes:
-// RuntimeClass overhead, LimitRange defaults and bounds, excluded resources, transformations
-// (rule A5). Done at submission, and again while it waits and one of these objects changes.
+// From the requests in a manifest to the amounts that count against quota: RuntimeClass overhead,
+// LimitRange defaults and bounds, excluded resources, transformations (rule A5). It is done at the
+// submission, and again for a waiting job when one of these objects has changed.
 //
 // Pure.
 #pragma once
@@ -13,9 +13,10 @@
 
 namespace muster::shapes {
 
-/// Sets requests and node_requests of every pod set of a parsed job of namespace `ns`. Returns why
-/// the job may not be admitted so ("" if nothing is wrong): what a pod asks for is above its limit
-/// or outside a LimitRange. It waits with that sentence (QuotaReserved=False, Misconfigured).
+/// Sets requests and node_requests of every pod set of a parsed job of namespace `ns`. Returns the
+/// reason why the job may not be admitted like this, or "": a request of a pod is above its limit
+/// or outside a LimitRange. The job then waits with that sentence (QuotaReserved=False,
+/// Misconfigured).
 std::string PrepareRequests(const ConfigView& config, const AdmissionSettings& settings,
                             const std::string& ns, ParsedJob* job);
 

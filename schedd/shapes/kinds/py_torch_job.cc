@@ -1,5 +1,7 @@
-// PyTorchJob: pod sets `master` and `worker`, in this order, of replicas pods each (rule A6).
-// Rules of the training operator's validation.
+// PyTorchJob: pod sets `master` and `worker`, in this order, of `replicas` pods each (rule A6). The
+// checks are those of the training operator's validation. Workers may be 0, as templates write it
+// for "master only"; they then make no pod set.
+#include "schedd/shapes/kinds/shape_list.h"
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/parts/metadata.h"
 #include "schedd/text/lenient.h"
@@ -14,6 +16,7 @@ struct ReplicaType {
 constexpr ReplicaType kTypes[] = {{"Master", "master"}, {"Worker", "worker"}};
 constexpr char kContainer[] = "pytorch";
 
+// Appends the pod set of one type of replicas; there is at most one master.
 void ReadReplicas(const Field& replicas, const ReplicaType& type, ParsedJob* job) {
   if (replicas.Object() == nullptr) return;
   replicas.OnlyMembers({"replicas", "template", "restartPolicy"});
@@ -24,10 +27,11 @@ void ReadReplicas(const Field& replicas, const ReplicaType& type, ParsedJob* job
   (void)replicas["restartPolicy"].OneOf({"Always", "OnFailure", "Never", "ExitCode"});
   PodSet pod_set =
       ReadPodSet(replicas["template"], type.pod_set, count, {.required_container = kContainer});
-  if (count > 0)
-    job->pod_sets.push_back(std::move(pod_set));  // no workers is a template's way of "master only"
+  if (count > 0) job->pod_sets.push_back(std::move(pod_set));
 }
 
+// The limits of the whole job. schedulingPolicy is for gang schedulers on the member; it is checked
+// and passed on.
 void ReadRunPolicy(const Field& policy, ParsedJob* job) {
   policy.OnlyMembers({"cleanPodPolicy", "ttlSecondsAfterFinished", "activeDeadlineSeconds",
                       "backoffLimit", "schedulingPolicy", "suspend", "managedBy"});
@@ -45,9 +49,10 @@ void ReadRunPolicy(const Field& policy, ParsedJob* job) {
   (void)scheduling["minAvailable"].Count(1);
 }
 
+// nprocPerNode: a word, or a number as text; operators before 1.8 took a plain number.
 void CheckProcesses(const Field& field) {
   if (!field.present()) return;
-  if (field.value()->is_int64()) {  // operators before 1.8 took a number
+  if (field.value()->is_int64()) {
     (void)field.Count(1);
     return;
   }
@@ -58,7 +63,7 @@ void CheckProcesses(const Field& field) {
   if (!number) field.Fail("must be auto, cpu, gpu or a number of processes");
 }
 
-void Parse(const Field& root, ParsedJob* job) {
+void ParsePyTorchJob(const Field& root, ParsedJob* job) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
   ReadJobMetadata(root, {.max_bytes = 63, .dns1035 = true}, job);
   const Field spec = root["spec"];
@@ -75,21 +80,23 @@ void Parse(const Field& root, ParsedJob* job) {
   CheckPodSets(replicas, job->pod_sets);
 }
 
-void VisitTemplates(json::object& manifest, const TemplateVisitor& visit) {
-  auto& replicas = ObjectAt(ObjectAt(manifest, "spec"), "pytorchReplicaSpecs");
+void VisitPyTorchJobTemplates(json::object& manifest, const TemplateVisitor& visit) {
+  auto& replicas = MakeObjectAt(MakeObjectAt(manifest, "spec"), "pytorchReplicaSpecs");
   for (const auto& type : kTypes) {
     if (auto* found = MutableObject(&replicas, type.key))
-      visit(type.pod_set, ObjectAt(*found, "template"));
+      visit(type.pod_set, MakeObjectAt(*found, "template"));
   }
 }
 
-// Pods that run on after the job's end would stand on quota that others have by then.
+// Pods that go on running after the job's end would use amounts that its quota no longer covers. So
+// cleanPodPolicy None becomes Running.
 void StopRunningPods(json::object& policy) {
   if (ViewAt(policy, "cleanPodPolicy") != "All") policy["cleanPodPolicy"] = "Running";
 }
 
-void Prepare(json::object& manifest, const RenderContext& context, std::vector<RenderedObject>*) {
-  auto& policy = ObjectAt(ObjectAt(manifest, "spec"), "runPolicy");
+void PreparePyTorchJob(json::object& manifest, const RenderContext& context,
+                       std::vector<RenderedObject>*) {
+  auto& policy = MakeObjectAt(MakeObjectAt(manifest, "spec"), "runPolicy");
   StopRunningPods(policy);
   policy.erase("ttlSecondsAfterFinished");
   policy.erase("managedBy");
@@ -98,7 +105,7 @@ void Prepare(json::object& manifest, const RenderContext& context, std::vector<R
 
 }  // namespace
 
-const ShapeOps kPyTorchJobOps = {
-    ShapeKind::kPyTorchJob, "kubeflow.org/v1", "PyTorchJob", Parse, VisitTemplates, Prepare};
+const ShapeOps kPyTorchJobOps = {ShapeKind::kPyTorchJob, ParsePyTorchJob, VisitPyTorchJobTemplates,
+                                 PreparePyTorchJob};
 
 }  // namespace muster::shapes

@@ -1,3 +1,6 @@
+// Resolves the names that a job gives against the configuration, each with a default. A name that
+// leads nowhere is an error of the field in which the user wrote it: a label of the manifest, or a
+// field of the request with a batch script.
 #include "schedd/shapes/kinds/queue_choice.h"
 
 namespace muster::shapes {
@@ -32,7 +35,7 @@ Result<std::string> ResolveNamespace(const ConfigView& config, const std::string
 Result<QueueChoice> ResolveQueue(const ConfigView& config, const std::string& ns,
                                  const ParsedJob& job) {
   QueueChoice choice;
-  // A script's sender named these fields of the request, not labels of a manifest.
+  // The problems of a batch script name the fields of its request: it has no labels.
   const bool script = job.shape == ShapeKind::kBatchScript;
   const std::string_view queue_field = script ? "queue" : kQueueField;
   choice.local_queue = job.queue.empty() ? kDefault : job.queue;
@@ -45,6 +48,7 @@ Result<QueueChoice> ResolveQueue(const ConfigView& config, const std::string& ns
     return WithPathOf(
         queue_field, "LocalQueue \"" + job.queue + "\" does not exist in namespace \"" + ns + "\"");
   }
+  // Whether that ClusterQueue exists is not asked: the job may wait for it.
   choice.cluster_queue = queue->second.cluster_queue;
   if (job.expected_cluster_queue && *job.expected_cluster_queue != choice.cluster_queue) {
     return InvalidField(script ? "account" : "spec.admission.clusterQueue",

@@ -16,13 +16,15 @@ struct QueueChoice {
   std::int32_t priority = 0;
 };
 
-/// The namespace of a job: the path's and the manifest's must agree; neither gives `default`.
+/// The namespace of a job. The path and the manifest must agree where both name one; where neither
+/// does it is `default`.
 /// Errors: they differ (metadata.namespace); the namespace does not exist (kNotFound).
 Result<std::string> ResolveNamespace(const ConfigView& config, const std::string& of_path,
                                      const std::string& of_manifest);
-/// Queue: the job's label or annotation, else the LocalQueue `default`. Priority class: the label,
-/// else the class `default` if there is one (rule A9). A LocalQueue whose ClusterQueue is
-/// missing is accepted: the job waits as Misconfigured, as in Kueue.
+/// The queue is the one of the job's label or annotation, else the LocalQueue `default`; the
+/// priority class is that of the label, else the class `default` if there is one (rule A9). A
+/// LocalQueue whose ClusterQueue does not exist is accepted: the job waits as Misconfigured, as in
+/// Kueue.
 Result<QueueChoice> ResolveQueue(const ConfigView& config, const std::string& ns,
                                  const ParsedJob& job);
 

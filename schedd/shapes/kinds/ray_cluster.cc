@@ -1,17 +1,21 @@
-// RayCluster (ray.io/v1): serves until deleted.
+// RayCluster (ray.io/v1), which serves until it is deleted: pod set `head` and one pod set per
+// worker group, of replicas x numOfHosts pods (rule A6). Its spec is read here for RayJobs too.
 #include <set>
 
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
 #include "schedd/shapes/kinds/ray_cluster_spec.h"
+#include "schedd/shapes/kinds/shape_list.h"
 #include "schedd/shapes/parts/metadata.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
 
 constexpr std::size_t kNameBytes = 50;  // KubeRay's own limit: Service names are made from it
 
+// rayStartParams: arguments of `ray start`, all of them texts.
 void CheckStartParams(const Field& params) {
   for (const auto& [key, field] : params.Members()) {
     if (!field.present()) field.Fail("must be a string, not null");
@@ -19,6 +23,8 @@ void CheckStartParams(const Field& params) {
   }
 }
 
+// Appends the pod set of a worker group. The replicas that are counted are those written, not those
+// that an autoscaler might reach (maxReplicas).
 void ReadWorkerGroup(const Field& group, std::set<std::string_view>* names, PodSets* pod_sets) {
   group.OnlyMembers({"groupName", "replicas", "minReplicas", "maxReplicas", "numOfHosts",
                      "rayStartParams", "template", "scaleStrategy", "idleTimeoutSeconds", "suspend",
@@ -50,7 +56,7 @@ void ReadWorkerGroup(const Field& group, std::set<std::string_view>* names, PodS
   if (pods > 0) pod_sets->push_back(std::move(pod_set));
 }
 
-void Parse(const Field& root, ParsedJob* job) {
+void ParseRayCluster(const Field& root, ParsedJob* job) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
   ReadJobMetadata(root, {.max_bytes = kNameBytes, .dns1035 = true}, job);
   const Field spec = root["spec"];
@@ -59,12 +65,13 @@ void Parse(const Field& root, ParsedJob* job) {
   CheckPodSets(spec, job->pod_sets);
 }
 
-void VisitTemplates(json::object& manifest, const TemplateVisitor& visit) {
-  VisitRayClusterTemplates(ObjectAt(manifest, "spec"), visit);
+void VisitTemplatesOfRayCluster(json::object& manifest, const TemplateVisitor& visit) {
+  VisitRayClusterTemplates(MakeObjectAt(manifest, "spec"), visit);
 }
 
-void Prepare(json::object& manifest, const RenderContext& context, std::vector<RenderedObject>*) {
-  auto& spec = ObjectAt(manifest, "spec");
+void PrepareRayCluster(json::object& manifest, const RenderContext& context,
+                       std::vector<RenderedObject>*) {
+  auto& spec = MakeObjectAt(manifest, "spec");
   PrepareRayClusterSpec(spec);
   spec["suspend"] = context.suspended;
 }
@@ -97,29 +104,30 @@ void ReadRayClusterSpec(const Field& spec, PodSets* pod_sets) {
 }
 
 void VisitRayClusterTemplates(json::object& spec, const TemplateVisitor& visit) {
-  visit("head", ObjectAt(ObjectAt(spec, "headGroupSpec"), "template"));
+  visit("head", MakeObjectAt(MakeObjectAt(spec, "headGroupSpec"), "template"));
   auto* groups = spec.if_contains("workerGroupSpecs");
   if (groups == nullptr || !groups->is_array()) return;
   for (auto& group : groups->get_array()) {
     auto& object = group.as_object();
-    visit(std::string_view(object.at("groupName").as_string()), ObjectAt(object, "template"));
+    visit(std::string_view(object.at("groupName").as_string()), MakeObjectAt(object, "template"));
   }
 }
 
 void PrepareRayClusterSpec(json::object& spec) {
   spec.erase("managedBy");
-  spec.erase("suspend");  // a RayJob suspends its cluster through its own field
+  // A RayJob suspends its cluster by a field of its own.
+  spec.erase("suspend");
   auto* groups = spec.if_contains("workerGroupSpecs");
   if (groups == nullptr || !groups->is_array()) return;
   for (auto& group : groups->get_array()) {
     auto& object = group.as_object();
     const auto* replicas = object.if_contains("replicas");
-    if (replicas == nullptr || replicas->is_null())
-      object["replicas"] = 1;  // KubeRay's default is 0, Kueue's 1
+    // Admission counted one pod, which is Kueue's default; KubeRay's would be none.
+    if (replicas == nullptr || replicas->is_null()) object["replicas"] = 1;
   }
 }
 
-const ShapeOps kRayClusterOps = {ShapeKind::kRayCluster, "ray.io/v1", "RayCluster", Parse,
-                                 VisitTemplates,         Prepare};
+const ShapeOps kRayClusterOps = {ShapeKind::kRayCluster, ParseRayCluster,
+                                 VisitTemplatesOfRayCluster, PrepareRayCluster};
 
 }  // namespace muster::shapes

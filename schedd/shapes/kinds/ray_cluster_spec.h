@@ -6,7 +6,7 @@
 
 namespace muster::shapes {
 
-/// Checks it and appends its pod sets. A worker group of no pods makes none.
+/// Checks the spec and appends its pod sets. A worker group without pods makes none.
 void ReadRayClusterSpec(const Field& spec, PodSets* pod_sets);
 
 void VisitRayClusterTemplates(json::object& spec, const TemplateVisitor& visit);

@@ -1,7 +1,12 @@
 // RayJob (ray.io/v1): the pod sets of its cluster and, in K8sJobMode, `submitter` (rule A6).
+//
+// Without a template for the submitter KubeRay makes that pod itself. It counts against quota with
+// KubeRay's default requests, and is written out on the way to the member, so that labels, flavors
+// and tolerations can be added to it.
 #include "schedd/base/quantity.h"
 #include "schedd/model/member_labels.h"
 #include "schedd/shapes/kinds/ray_cluster_spec.h"
+#include "schedd/shapes/kinds/shape_list.h"
 #include "schedd/shapes/parts/metadata.h"
 #include "schedd/text/lenient.h"
 
@@ -12,7 +17,7 @@ constexpr std::size_t kNameBytes = 47;  // KubeRay's own limit: the cluster's na
 constexpr char kSubmitter[] = "submitter";
 constexpr char kSubmitterContainer[] = "ray-job-submitter";
 
-// What KubeRay gives the submitter pod when the manifest has no template for it.
+// KubeRay's requests for the submitter pod where the manifest has no template for it.
 constexpr char kSubmitterCpu[] = "500m";
 constexpr char kSubmitterMemory[] = "200Mi";
 
@@ -49,6 +54,7 @@ void ReadSubmitter(const Field& spec, ParsedJob* job) {
   }
 }
 
+// The fields that are only checked: KubeRay carries them out.
 void CheckSmallFields(const Field& spec) {
   const Field entrypoint = spec["entrypoint"];
   if (entrypoint.Require() && entrypoint.StringOr("x").empty())
@@ -71,7 +77,7 @@ void CheckSmallFields(const Field& spec) {
   }
 }
 
-void Parse(const Field& root, ParsedJob* job) {
+void ParseRayJob(const Field& root, ParsedJob* job) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
   ReadJobMetadata(root, {.max_bytes = kNameBytes, .dns1035 = true}, job);
   const Field spec = root["spec"];
@@ -112,12 +118,13 @@ bool HasSubmitterPod(json::object& spec) {
   return mode == nullptr || *mode == "K8sJobMode";
 }
 
-// KubeRay's own default, written out so that labels and flavors have somewhere to go. Its command
-// is made by the member from spec.entrypoint.
+// KubeRay's default template of the submitter: the image of the head, no command. The member makes
+// the command from spec.entrypoint.
 json::object SubmitterTemplate(json::object& spec) {
   json::value image = json::string(kHostImage);
-  auto& head = ObjectAt(ObjectAt(ObjectAt(spec, "rayClusterSpec"), "headGroupSpec"), "template");
-  auto* containers = ObjectAt(head, "spec").if_contains("containers");
+  auto& group = MakeObjectAt(MakeObjectAt(spec, "rayClusterSpec"), "headGroupSpec");
+  auto& head = MakeObjectAt(group, "template");
+  auto* containers = MakeObjectAt(head, "spec").if_contains("containers");
   if (containers != nullptr && containers->is_array() && !containers->get_array().empty()) {
     auto& first = containers->get_array()[0].as_object();
     if (const auto* own = first.if_contains("image")) image = *own;
@@ -132,19 +139,20 @@ json::object SubmitterTemplate(json::object& spec) {
       {"spec", {{"containers", json::array{std::move(container)}}, {"restartPolicy", "Never"}}}};
 }
 
-void VisitTemplates(json::object& manifest, const TemplateVisitor& visit) {
-  auto& spec = ObjectAt(manifest, "spec");
-  VisitRayClusterTemplates(ObjectAt(spec, "rayClusterSpec"), visit);
+void VisitRayJobTemplates(json::object& manifest, const TemplateVisitor& visit) {
+  auto& spec = MakeObjectAt(manifest, "spec");
+  VisitRayClusterTemplates(MakeObjectAt(spec, "rayClusterSpec"), visit);
   if (FindObject(spec, "submitterPodTemplate") != nullptr)
-    visit(kSubmitter, ObjectAt(spec, "submitterPodTemplate"));
+    visit(kSubmitter, MakeObjectAt(spec, "submitterPodTemplate"));
 }
 
-void Prepare(json::object& manifest, const RenderContext& context, std::vector<RenderedObject>*) {
-  auto& spec = ObjectAt(manifest, "spec");
+void PrepareRayJob(json::object& manifest, const RenderContext& context,
+                   std::vector<RenderedObject>*) {
+  auto& spec = MakeObjectAt(manifest, "spec");
   spec.erase("ttlSecondsAfterFinished");
   spec.erase("managedBy");
   spec["suspend"] = context.suspended;
-  PrepareRayClusterSpec(ObjectAt(spec, "rayClusterSpec"));
+  PrepareRayClusterSpec(MakeObjectAt(spec, "rayClusterSpec"));
   if (HasSubmitterPod(spec) && FindObject(spec, "submitterPodTemplate") == nullptr) {
     spec["submitterPodTemplate"] = SubmitterTemplate(spec);
   }
@@ -152,7 +160,6 @@ void Prepare(json::object& manifest, const RenderContext& context, std::vector<R
 
 }  // namespace
 
-const ShapeOps kRayJobOps = {ShapeKind::kRayJob, "ray.io/v1", "RayJob", Parse,
-                             VisitTemplates,     Prepare};
+const ShapeOps kRayJobOps = {ShapeKind::kRayJob, ParseRayJob, VisitRayJobTemplates, PrepareRayJob};
 
 }  // namespace muster::shapes

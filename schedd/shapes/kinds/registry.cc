@@ -1,7 +1,13 @@
-// The job shapes: one line each. ParseJob and IsJobShape.
-#include <array>
+// Finding the kind of a job manifest, and ParseJob, which every manifest goes through: names and
+// versions are looked up in kShapeInfos (schedd/model/shape_kind.h), the functions of a kind in the
+// list of shape_list.h. ParseJob removes the fields that the server owns first, so that a manifest
+// that was read back from a cluster is judged as its author wrote it, and then collects every
+// problem before it answers.
+#include <algorithm>
+#include <vector>
 
 #include "schedd/base/names.h"
+#include "schedd/shapes/kinds/shape_list.h"
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/parts/metadata.h"
 #include "schedd/text/lenient.h"
@@ -9,39 +15,55 @@
 namespace muster::shapes {
 namespace {
 
-const std::array<const ShapeOps*, 8> kShapes = {
-    &kJobOps,        &kJobSetOps,          &kRayJobOps,      &kRayClusterOps,
-    &kPyTorchJobOps, &kLeaderWorkerSetOps, &kBatchScriptOps, &kWorkloadOps,
-};
+#define MUSTER_ADDRESS_OF_SHAPE(entry) &entry,
+constexpr const ShapeOps* kShapes[] = {MUSTER_JOB_SHAPES(MUSTER_ADDRESS_OF_SHAPE)};
+#undef MUSTER_ADDRESS_OF_SHAPE
 
-// The versions and kinds known, for somebody who wrote another.
+// "Job, JobSet and Workload": the kinds that a manifest may have, in the order of their numbers. A
+// BatchScript has a form of its own and is not among them.
+std::string KnownKinds() {
+  std::vector<const ShapeInfo*> infos;
+  for (const ShapeInfo& info : kShapeInfos) {
+    if (!info.plural.empty()) infos.push_back(&info);
+  }
+  std::sort(infos.begin(), infos.end(),
+            [](const ShapeInfo* a, const ShapeInfo* b) { return a->kind < b->kind; });
+  std::string out;
+  for (const ShapeInfo* info : infos) {
+    if (!out.empty()) out += info == infos.back() ? " and " : ", ";
+    out += info->name;
+  }
+  return out;
+}
+
+// Names the version that a known kind has, or else the kinds that there are.
 Error UnknownKind(std::string_view api_version, std::string_view kind) {
-  for (const auto* ops : kShapes) {
-    if (kind == ops->name && kind != "Workload") {
+  for (const ShapeInfo& info : kShapeInfos) {
+    if (kind == info.name && info.newer_version.empty()) {
       return InvalidField("apiVersion", "a " + std::string(kind) + " must be of " +
-                                            ops->api_version + ", not " + Quoted(api_version));
+                                            std::string(info.api_version) + ", not " +
+                                            Quoted(api_version));
     }
   }
-  return InvalidField(
-      "kind",
-      "no job of this kind is known: " +
-          Quoted(std::string(api_version) + ", " + std::string(kind)) +
-          "; known are Job, JobSet, RayJob, RayCluster, PyTorchJob, LeaderWorkerSet and Workload");
+  return InvalidField("kind", "no job of this kind is known: " +
+                                  Quoted(std::string(api_version) + ", " + std::string(kind)) +
+                                  "; known are " + KnownKinds());
 }
 
 }  // namespace
 
 const ShapeOps* FindShape(std::string_view api_version, std::string_view kind) {
-  if (api_version == "kueue.x-k8s.io/v1beta2" && kind == "Workload") return &kWorkloadOps;
-  for (const auto* ops : kShapes) {
-    if (kind == ops->name && api_version == ops->api_version) return ops;
+  if (api_version.empty()) return nullptr;
+  for (const ShapeInfo& info : kShapeInfos) {
+    if (kind == info.name && (api_version == info.api_version || api_version == info.newer_version))
+      return &OpsOf(info.kind);
   }
   return nullptr;
 }
 
 std::string_view ApiVersionOf(std::string_view member_kind) {
-  for (const auto* ops : kShapes) {
-    if (ops->name == member_kind) return ops->api_version;
+  for (const ShapeInfo& info : kShapeInfos) {
+    if (info.name == member_kind) return info.api_version;
   }
   return "";
 }

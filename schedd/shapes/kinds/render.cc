@@ -1,5 +1,11 @@
-// Render: from the user's manifest to what is created on a member; and the objects its pods refer
-// to.
+// Render: from the user's manifest to the object that is created on a member; and the objects that
+// its pods refer to.
+//
+// The order matters: the kind's Prepare brings the manifest into the member's form, in which a
+// batch script is a Job and a Workload a Job or JobSet. Then the templates of that form are visited
+// and get what admission decided: node labels and tolerations of the flavors, the domains of a
+// topology, updates by admission checks, Muster's labels. The same manifest, job and configuration
+// always give the same object.
 #include <algorithm>
 #include <set>
 
@@ -14,10 +20,11 @@ namespace muster::shapes {
 namespace {
 
 constexpr std::string_view kKueuePrefix = "kueue.x-k8s.io/";
-// A Job's name has 63 characters at most.
+// A Job's name has 63 characters at most. A batch script's Job keeps the first ones of its name and
+// ends in the first ones of its uid.
 constexpr std::size_t kUidShown = 8, kScriptNameKept = 63 - 1 - kUidShown;
 
-// What the flavors of one pod set's assignment add to its template.
+// The node labels and tolerations that the flavors of one pod set's assignment add to its template.
 struct FlavorAdditions {
   LabelMap node_labels;
   std::vector<Toleration> tolerations;
@@ -70,17 +77,17 @@ void AddTolerations(const std::vector<Toleration>& tolerations, json::object& po
 
 void AddFlavors(const FlavorAdditions& additions, json::object& pod_spec) {
   if (!additions.node_labels.empty()) {
-    auto& selector = ObjectAt(pod_spec, "nodeSelector");
+    auto& selector = MakeObjectAt(pod_spec, "nodeSelector");
     for (const auto& [key, value] : additions.node_labels) selector[key] = value;
   }
   AddTolerations(additions.tolerations, pod_spec);
 }
 
-// Adds pairs to a map of the template; one that is there with another value is refused.
+// Adds entries to a map of the template. An entry that is there with another value is an error.
 Status Extend(json::object& parent, std::string_view key, const LabelMap& added,
               const std::string& check) {
   if (added.empty()) return Done{};
-  json::object& map = ObjectAt(parent, key);
+  json::object& map = MakeObjectAt(parent, key);
   for (const auto& [name, value] : added) {
     const json::value* known = map.if_contains(name);
     if (known != nullptr && *known != json::value(value)) {
@@ -92,14 +99,14 @@ Status Extend(json::object& parent, std::string_view key, const LabelMap& added,
   return Done{};
 }
 
-// What admission checks add to the pods of one pod set (rule A49, podSetUpdates).
+// Adds the podSetUpdates of the admission checks for one pod set (rule A49).
 Status AddCheckUpdates(const JobRecord& job, std::string_view pod_set, json::object& pod_template) {
   if (job.admission_state == nullptr) return Done{};
   for (const AdmissionCheckStatus& check : job.admission_state->checks) {
     for (const PodSetUpdate& update : check.updates) {
       if (update.pod_set != pod_set) continue;
-      json::object& metadata = ObjectAt(pod_template, "metadata");
-      json::object& spec = ObjectAt(pod_template, "spec");
+      json::object& metadata = MakeObjectAt(pod_template, "metadata");
+      json::object& spec = MakeObjectAt(pod_template, "spec");
       for (const Status& status :
            {Extend(metadata, "labels", update.labels, check.name),
             Extend(metadata, "annotations", update.annotations, check.name),
@@ -113,21 +120,21 @@ Status AddCheckUpdates(const JobRecord& job, std::string_view pod_set, json::obj
 }
 
 void AddLabels(const JobRecord& job, std::string_view instance_id, json::object& metadata) {
-  auto& labels = ObjectAt(metadata, "labels");
+  auto& labels = MakeObjectAt(metadata, "labels");
   labels[kInstanceLabel] = instance_id;
   labels[kJobUidLabel] = job.uid.ToString();
   labels[kAttemptLabel] = std::to_string(job.attempt);
 }
 
-// All that admission decided for the pods of one pod set.
+// Adds everything that admission decided for the pods of one pod set.
 Status AddDecisions(const JobRecord& job, std::string_view pod_set, const ConfigView& config,
                     json::object& pod_template) {
   const auto additions = AdditionsOf(job, pod_set, config);
   if (!additions.ok()) return additions.error();
-  json::object& spec = ObjectAt(pod_template, "spec");
+  json::object& spec = MakeObjectAt(pod_template, "spec");
   AddFlavors(*additions, spec);
-  // A member that declares no machines is one to admission: its nodes do not bear that one's
-  // labels.
+  // To admission, a member that declares no machines is one machine. Its real nodes do not have
+  // that machine's labels, so pods are not pinned there.
   const auto member = config.member_clusters.find(job.cluster);
   const bool pins = member == config.member_clusters.end() || !member->second.nodes.empty();
   if (job.admission != nullptr && pins) {
@@ -139,9 +146,10 @@ Status AddDecisions(const JobRecord& job, std::string_view pod_set, const Config
   return AddCheckUpdates(job, pod_set, pod_template);
 }
 
-// A member that has Kueue itself would queue the job a second time. Where its queue is to run the
-// job it must find in it no more than in the Workload that stands for it (`all`): what its size or
-// its time may be was decided here.
+// Removes Kueue's labels and annotations: a member with a Kueue of its own would queue the job a
+// second time. Where the member's queue is meant to run the job, every key of Kueue is removed
+// (`all`), so that the job says no more than the Workload that Muster made for it: its size and its
+// longest run were decided here.
 void EraseQueueKeys(bool all, json::object& metadata) {
   for (const char* map : {"labels", "annotations"}) {
     json::object* keys = MutableObject(&metadata, map);
@@ -154,6 +162,7 @@ void EraseQueueKeys(bool all, json::object& metadata) {
   }
 }
 
+// The image of a batch script that names none: the LocalQueue's, the ClusterQueue's, the daemon's.
 std::string ImageOf(const JobRecord& job, const ConfigView& config, std::string_view otherwise) {
   const auto local = config.local_queues.find({job.ns, job.local_queue});
   if (local != config.local_queues.end() && !local->second.default_image.empty())
@@ -164,10 +173,11 @@ std::string ImageOf(const JobRecord& job, const ConfigView& config, std::string_
   return std::string(otherwise);
 }
 
-// Collects names once each, in the order met.
-class References {
+// Collects references to objects, each once, in the order in which they are met.
+class ReferenceList {
  public:
-  // {name|secretName: ..., optional: true}
+  // Adds the object that `source` names under `key`. Optional references are left out: the pods
+  // start without the object.
   void Add(const char* kind, const json::value* source, const char* key) {
     if (FlagAt(source, "optional")) return;
     std::string name = TextAt(source, key);
@@ -182,7 +192,7 @@ class References {
   std::vector<ObjectReference> list_;
 };
 
-void OfContainer(const json::value& container, References* out) {
+void OfContainer(const json::value& container, ReferenceList* out) {
   for (const json::value& source : ArrayOrEmpty(container, "envFrom")) {
     out->Add("ConfigMap", FindValue(source, "configMapRef"), "name");
     out->Add("Secret", FindValue(source, "secretRef"), "name");
@@ -193,7 +203,7 @@ void OfContainer(const json::value& container, References* out) {
   }
 }
 
-void OfVolume(const json::value& volume, References* out) {
+void OfVolume(const json::value& volume, ReferenceList* out) {
   out->Add("ConfigMap", FindValue(volume, "configMap"), "name");
   out->Add("Secret", FindValue(volume, "secret"), "secretName");
   for (const json::value& source : ArrayOrEmpty(volume, {"projected", "sources"})) {
@@ -212,33 +222,29 @@ std::int32_t AdmittedCount(const JobRecord& job, std::string_view pod_set, std::
   return declared;
 }
 
-json::object& ObjectAt(json::object& parent, std::string_view key) {
-  auto& value = parent[key];
-  if (!value.is_object()) value.emplace_object();
-  return value.get_object();
-}
-
 RemoteObject RemoteObjectOf(const JobRecord& job) {
-  const ShapeOps* ops = &OpsOf(job.shape);
+  ShapeKind shape = job.shape;
   const bool one = job.pod_sets != nullptr && job.pod_sets->size() == 1;
   std::string name = job.name;
   if (job.shape == ShapeKind::kBatchScript) {
-    // Its name is ours ("job-17") and may be a user's Job's too: on a member they must differ.
-    ops = &kJobOps;
+    // Muster gave it its name ("job-17"). A Job of a user on the member may have the same name, so
+    // the uid is added.
+    shape = ShapeKind::kJob;
     name = name.substr(0, kScriptNameKept) + "-" + job.uid.ToString().substr(0, kUidShown);
   }
-  if (job.shape == ShapeKind::kWorkload) ops = one ? &kJobOps : &kJobSetOps;
-  return {ops->api_version, ops->name, job.ns, std::move(name)};
+  if (job.shape == ShapeKind::kWorkload) shape = one ? ShapeKind::kJob : ShapeKind::kJobSet;
+  const ShapeInfo& info = ShapeInfoOf(shape);
+  return {std::string(info.api_version), std::string(info.name), job.ns, std::move(name)};
 }
 
-Result<Rendered> Render(const JobRecord& job, const json::value& manifest, const ConfigView& config,
-                        const RenderOptions& options) {
+Result<RenderedJob> Render(const JobRecord& job, const json::value& manifest,
+                           const ConfigView& config, const RenderOptions& options) {
   if (!manifest.is_object())
     return Internal("the stored manifest of job " + std::to_string(job.id.value) + " is no object");
-  Rendered rendered;
+  RenderedJob rendered;
   json::value copy = WithoutServerFields(manifest);
   auto& object = copy.get_object();
-  auto& metadata = ObjectAt(object, "metadata");
+  auto& metadata = MakeObjectAt(object, "metadata");
   std::string name = RemoteObjectOf(job).name;
   metadata["name"] = name;
   metadata["namespace"] = job.ns;
@@ -257,33 +263,32 @@ Result<Rendered> Render(const JobRecord& job, const json::value& manifest, const
   ops->visit_templates(object, [&](std::string_view visited, json::object& pod_template) {
     const std::string_view pod_set = only_pod_set.empty() ? visited : only_pod_set;
     if (status.ok()) status = AddDecisions(job, pod_set, config, pod_template);
-    json::object& pod_metadata = ObjectAt(pod_template, "metadata");
+    json::object& pod_metadata = MakeObjectAt(pod_template, "metadata");
     AddLabels(job, options.instance_id, pod_metadata);
-    ObjectAt(pod_metadata, "labels")[kPodSetLabel] = pod_set;
+    MakeObjectAt(pod_metadata, "labels")[kPodSetLabel] = pod_set;
   });
   if (!status.ok()) return status.error();
   AddLabels(job, options.instance_id, metadata);
   for (auto& dependent : rendered.dependents) {
-    AddLabels(job, options.instance_id, ObjectAt(dependent.manifest.as_object(), "metadata"));
+    AddLabels(job, options.instance_id, MakeObjectAt(dependent.manifest.as_object(), "metadata"));
   }
   rendered.object = {api_version, kind, job.ns, std::move(name), std::move(copy)};
   return rendered;
 }
 
 std::vector<ObjectReference> ReferencedObjects(const JobRecord& job, const json::value& manifest) {
-  References references;
+  ReferenceList references;
   if (!manifest.is_object()) return {};
   json::value copy = manifest;
-  OpsOf(job.shape).visit_templates(
-      copy.get_object(), [&](std::string_view, json::object& pod_template) {
-        const json::value spec = ObjectAt(pod_template, "spec");
-        for (const json::value& volume : ArrayOrEmpty(spec, "volumes"))
-          OfVolume(volume, &references);
-        for (const auto* list : {"initContainers", "containers"}) {
-          for (const json::value& container : ArrayOrEmpty(spec, list))
-            OfContainer(container, &references);
-        }
-      });
+  OpsOf(job.shape).visit_templates(copy.get_object(),
+                                   [&](std::string_view, json::object& pod_template) {
+    const json::value spec = MakeObjectAt(pod_template, "spec");
+    for (const json::value& volume : ArrayOrEmpty(spec, "volumes")) OfVolume(volume, &references);
+    for (const auto* list : {"initContainers", "containers"}) {
+      for (const json::value& container : ArrayOrEmpty(spec, list))
+        OfContainer(container, &references);
+    }
+  });
   return references.Take();
 }
 

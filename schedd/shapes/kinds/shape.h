@@ -1,5 +1,7 @@
 // A shape is one kind of job manifest: how it is validated into pod sets and what is dispatched for
-// it. Pure functions; one file per shape, one line in the registry (registry.cc).
+// it. One file per shape, one line in shape_list.h.
+//
+// Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +19,9 @@
 
 namespace muster::shapes {
 
-/// Every wrong field at once (Error.fields), each with its path, judged as the kind's own API
-/// would. Unknown apiVersion/kind: kInvalidArgument naming `kind`. A manifest that is moved in is
-/// not copied.
+/// The job that a manifest describes. Errors: all wrong fields at once (Error.fields), each with
+/// its path, by the rules of the kind's own API; for an unknown apiVersion or kind,
+/// kInvalidArgument naming `kind`. A manifest that is moved in is not copied.
 Result<ParsedJob> ParseJob(json::value manifest);
 
 /// True if the document's apiVersion and kind are a job shape of this registry.
@@ -31,32 +33,33 @@ struct RenderedObject {
   json::value manifest;
 };
 
-/// What is dispatched: the job's object, suspended or not, and its dependents that Muster itself
-/// makes.
-struct Rendered {
-  RenderedObject object;                   // kind's own object; a batch script becomes a Job
-  std::vector<RenderedObject> dependents;  // ConfigMap with a batch script
+/// What is dispatched: the job's object, suspended or not, and the objects beside it that Muster
+/// makes itself.
+struct RenderedJob {
+  RenderedObject object;                   // of the kind that RemoteObjectOf names
+  std::vector<RenderedObject> dependents;  // the ConfigMap with the text of a batch script
 };
 
 struct RenderOptions {
   std::string_view instance_id;  // of this Muster installation
-  bool suspended = false;        // in the form that starts nothing; else in the released one
-  /// Of batch scripts whose queues name no image (annotation muster.io/default-image of the
+  bool suspended = false;        // true: in the form that starts no pods
+  /// The image of batch scripts whose queues name none (annotation muster.io/default-image of the
   /// LocalQueue, else of the ClusterQueue); "": none, and only members without images run them.
   std::string_view default_image = {};
 };
 
-/// The user's manifest with what admission decided (flavors' node labels and tolerations, checks'
-/// updates, counts, the domains of a topology) and Muster's labels (model/member_labels.h), and
-/// only that. Removed is what a member must not act on: TTL fields, managedBy, generated labels and
-/// selectors, the labels that would put it into a queue of the member's own.
-Result<Rendered> Render(const JobRecord& job, const json::value& manifest, const ConfigView& config,
-                        const RenderOptions& options);
+/// The user's manifest with the decisions of admission (flavors' node labels and tolerations,
+/// checks' updates, counts, the domains of a topology) and Muster's labels (model/member_labels.h);
+/// nothing else is added. Fields that a member must not act on are removed: TTL fields, managedBy,
+/// generated labels and selectors, and the labels that would put the job into a queue of the
+/// member's own.
+Result<RenderedJob> Render(const JobRecord& job, const json::value& manifest,
+                           const ConfigView& config, const RenderOptions& options);
 
-/// Where the object that Render makes of this job is on a member: a batch script is a Job there, a
-/// Workload of one pod set too, one of several a JobSet.
+/// The name under which a member has the object that Render makes of this job. On a member a batch
+/// script is a Job; a Workload is a Job if it has one pod set, else a JobSet.
 RemoteObject RemoteObjectOf(const JobRecord& job);
-/// "batch/v1" of "Job": of the kinds that RemoteObjectOf names; "" of others.
+/// "batch/v1" for "Job"; "" for names that are no kind of job.
 std::string_view ApiVersionOf(std::string_view member_kind);
 
 /// ConfigMaps and Secrets (kind, name in the job's namespace) that the manifest's pods refer to

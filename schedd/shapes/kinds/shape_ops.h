@@ -1,4 +1,5 @@
-// What each shape's file gives the registry. Internal to schedd/shapes.
+// What the file of each kind of job defines: its ShapeOps (shape_list.h has the list), and what
+// those files share. Internal to schedd/shapes.
 #pragma once
 
 #include <functional>
@@ -17,39 +18,30 @@ using TemplateVisitor = std::function<void(std::string_view pod_set, json::objec
 struct RenderContext {
   const JobRecord& job;
   bool suspended;
-  std::string_view image;  // of containers that the user named none for
+  std::string_view image;  // of containers for which the user named none
 };
 
-/// One shape: pure functions.
+/// One kind of job: pure functions. Its names are in ShapeInfoOf(kind).
 struct ShapeOps {
   ShapeKind kind;
-  const char* api_version;
-  const char* name;
   /// Checks everything below apiVersion and kind and fills the parsed job.
   void (*parse)(const Field& root, ParsedJob* job);
-  /// Visits every pod template, making the absent ones that its controller would default.
+  /// Visits every pod template. Makes templates that are absent and that the kind's controller
+  /// would make by default.
   void (*visit_templates)(json::object& manifest, const TemplateVisitor& visit);
-  /// Turns the user's manifest into the member's object before templates are visited: sets
-  /// suspension, removes TTL and what only the hub understands, fills defaults that admission
-  /// relied on.
+  /// Turns the user's manifest into the member's object before templates are visited: suspends or
+  /// releases it, removes the TTL and fields that only Muster understands, and fills in defaults
+  /// that admission relied on.
   void (*prepare)(json::object& manifest, const RenderContext& context,
                   std::vector<RenderedObject>* dependents);
 };
 
-extern const ShapeOps kJobOps;
-extern const ShapeOps kJobSetOps;
-extern const ShapeOps kRayJobOps;
-extern const ShapeOps kRayClusterOps;
-extern const ShapeOps kPyTorchJobOps;
-extern const ShapeOps kLeaderWorkerSetOps;
-extern const ShapeOps kBatchScriptOps;
-extern const ShapeOps kWorkloadOps;
-
 /// The one container of a batch script's pods.
 inline constexpr char kBatchContainer[] = "script";
 
-/// The ops of an apiVersion and kind; null if it is no job shape.
+/// The ops of an apiVersion and kind; null if they name no kind of job.
 const ShapeOps* FindShape(std::string_view api_version, std::string_view kind);
+/// CHECKs that the kind is listed: every value of ShapeKind is.
 const ShapeOps& OpsOf(ShapeKind kind);
 
 /// The name of a Workload's pod set if it has but one: it becomes a Job then; else "".
@@ -58,11 +50,8 @@ std::string OnlyPodSetOf(const json::value& workload);
 /// Pods of a pod set to run: what admission decided (KEP-420), `declared` without an admission.
 std::int32_t AdmittedCount(const JobRecord& job, std::string_view pod_set, std::int32_t declared);
 
-/// manifest[key] as an object, made if absent or of another type.
-json::object& ObjectAt(json::object& parent, std::string_view key);
-
-/// The controller of a manifest's own kind, or MultiKueue, whose place Muster takes; another one's
-/// is refused.
+/// Checks spec.managedBy: it may name the controller of the manifest's own kind, or MultiKueue,
+/// whose place Muster takes. Another controller is refused.
 void CheckManagedBy(const Field& managed_by, std::string_view own_controller);
 
 }  // namespace muster::shapes

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "schedd/shapes/kinds/shape_ops.h"
+#include "schedd/text/lenient.h"
 
 namespace muster::shapes {
 namespace {
@@ -13,7 +14,8 @@ json::object Expression(const std::string& key, json::array values) {
   return {{"key", key}, {"operator", "In"}, {"values", std::move(values)}};
 }
 
-// Domains that differ in the last level alone share a list of expressions.
+// The domains as lists of expressions, one list per term. Domains that differ in the last level
+// only share a list, which keeps large assignments short.
 std::vector<json::array> TermsOf(const TopologyAssignment& assignment) {
   std::map<std::vector<std::string>, json::array> lowest;
   for (const TopologyDomain& domain : assignment.domains) {
@@ -32,6 +34,7 @@ std::vector<json::array> TermsOf(const TopologyAssignment& assignment) {
   return terms;
 }
 
+// True if there is a domain, and every domain has one value per level.
 bool IsWellFormed(const TopologyAssignment& assignment) {
   if (assignment.levels.empty() || assignment.domains.empty()) return false;
   for (const TopologyDomain& domain : assignment.domains) {
@@ -40,7 +43,8 @@ bool IsWellFormed(const TopologyAssignment& assignment) {
   return true;
 }
 
-// nodeSelectorTerms are alternatives: each of the user's must hold together with one of ours.
+// nodeSelectorTerms are alternatives. A node must meet one of the user's terms together with one of
+// Muster's, so every pair of them becomes a term.
 json::array Product(const json::array& own, const std::vector<json::array>& ours) {
   json::array product;
   for (const json::array& added : ours) {
@@ -61,13 +65,13 @@ json::array Product(const json::array& own, const std::vector<json::array>& ours
 void AddTopology(const TopologyAssignment& assignment, json::object* pod_spec) {
   if (!IsWellFormed(assignment)) return;
   if (assignment.domains.size() == 1) {
-    json::object& selector = ObjectAt(*pod_spec, "nodeSelector");
+    json::object& selector = MakeObjectAt(*pod_spec, "nodeSelector");
     for (std::size_t i = 0; i < assignment.levels.size(); ++i)
       selector[assignment.levels[i]] = assignment.domains[0].values[i];
     return;
   }
-  json::object& required = ObjectAt(ObjectAt(ObjectAt(*pod_spec, "affinity"), "nodeAffinity"),
-                                    "requiredDuringSchedulingIgnoredDuringExecution");
+  json::object& affinity = MakeObjectAt(MakeObjectAt(*pod_spec, "affinity"), "nodeAffinity");
+  json::object& required = MakeObjectAt(affinity, "requiredDuringSchedulingIgnoredDuringExecution");
   json::value& terms = required["nodeSelectorTerms"];
   if (!terms.is_array()) terms.emplace_array();
   terms = Product(json::array(terms.get_array()), TermsOf(assignment));

@@ -1,4 +1,5 @@
-// A topology assignment as what a Kubernetes scheduler obeys. Internal to schedd/shapes; pure.
+// A topology assignment as node selectors or node affinity, which a Kubernetes scheduler obeys.
+// Internal to schedd/shapes; pure.
 #pragma once
 
 #include "schedd/model/topology.h"
@@ -6,10 +7,9 @@
 
 namespace muster::shapes {
 
-/// Lets the pods of one pod set go to the assigned domains and to no other. One domain becomes a
-/// node selector. Several become required node affinity, added to each of the user's own terms: how
-/// many pods go to which of them is then the member's scheduler's choice (a template says the same
-/// to each of its pods).
+/// Restricts the pods of one pod set to the assigned domains. One domain becomes a node selector.
+/// Several become required node affinity, added to each of the user's own terms. How many pods go
+/// to which domain is then up to the member's scheduler, because all pods have the same template.
 void AddTopology(const TopologyAssignment& assignment, json::object* pod_spec);
 
 }  // namespace muster::shapes

@@ -1,13 +1,15 @@
-// A bare Workload of Kueue: runs its pod sets as they are, each one an indexed Job of `count` pods;
-// one pod set is dispatched as that Job, several as a JobSet of them. Its early form, which carried
-// spec.admission.clusterQueue and now and then a pod spec where a pod template belongs, is
-// accepted; the ClusterQueue it names is checked.
+// A bare Workload of Kueue: its pod sets run as they are, each as an indexed Job of `count` pods. A
+// Workload with one pod set is dispatched as that Job, one with several as a JobSet of such Jobs.
+//
+// The early form of the kind is accepted too. It has spec.admission.clusterQueue, which is checked
+// against the queue, and sometimes a pod spec in the place of a pod template ("flat" below).
 #include <algorithm>
 #include <set>
 
 #include "schedd/base/limits.h"
 #include "schedd/base/names.h"
 #include "schedd/shapes/kinds/job_spec.h"
+#include "schedd/shapes/kinds/shape_list.h"
 #include "schedd/shapes/kinds/shape_ops.h"
 #include "schedd/shapes/parts/metadata.h"
 #include "schedd/shapes/parts/topology_request.h"
@@ -22,8 +24,8 @@ bool IsFlat(const Field& pod_template) {
   return !pod_template["spec"].present() && pod_template["containers"].present();
 }
 
-// What a pod set says of admission beside its template. The template's annotations ask for topology
-// too, topologyRequest is what Kueue makes of them.
+// The fields of a pod set beside its template that admission looks at. topologyRequest is what
+// Kueue makes of the template's annotations; where it is given it replaces what they ask for.
 void ReadAdmissionFields(const Field& item, PodSet* pod_set) {
   pod_set->min_count = item["minCount"].Count(0);
   if (pod_set->min_count && *pod_set->min_count > pod_set->count)
@@ -82,6 +84,8 @@ void ReadPodSets(const Field& spec, ParsedJob* job) {
   CheckPodSets(list, job->pod_sets);
 }
 
+// Old and new fields for the priority class. Classes of Kubernetes itself are refused, and so is a
+// number without a class.
 void ReadPriority(const Field& spec, ParsedJob* job) {
   constexpr std::string_view kForeign =
       "names a PriorityClass of Kubernetes; name a WorkloadPriorityClass";
@@ -102,7 +106,7 @@ void ReadPriority(const Field& spec, ParsedJob* job) {
   }
 }
 
-void ReadQueue(const Field& spec, ParsedJob* job) {
+void ReadQueueName(const Field& spec, ParsedJob* job) {
   const Field queue = spec["queueName"];
   if (const auto text = queue.String(); text && !text->empty()) {
     if (!IsDnsSubdomain(*text)) queue.Fail(std::string("a queue's name ") + kDnsSubdomainRule);
@@ -120,7 +124,7 @@ void ReadQueue(const Field& spec, ParsedJob* job) {
   }
 }
 
-void Parse(const Field& root, ParsedJob* job) {
+void ParseWorkload(const Field& root, ParsedJob* job) {
   root.OnlyMembers({"apiVersion", "kind", "metadata", "spec", "status"});
   ReadJobMetadata(root, {}, job);
   const Field spec = root["spec"];
@@ -129,7 +133,7 @@ void Parse(const Field& root, ParsedJob* job) {
                     "priorityClassRef", "active", "maximumExecutionTimeSeconds", "admission",
                     "preemptionGates"});
   ReadPreemptionGates(spec["preemptionGates"], job);
-  ReadQueue(spec, job);
+  ReadQueueName(spec, job);
   ReadPriority(spec, job);
   ReadPodSets(spec, job);
   job->hold = !spec["active"].BoolOr(true);
@@ -139,9 +143,9 @@ void Parse(const Field& root, ParsedJob* job) {
   if (job->time_limit_s == 0 || *seconds < job->time_limit_s) job->time_limit_s = *seconds;
 }
 
-// The pod template of a pod set, the flat form lifted below `spec`.
+// The pod template of a pod set. A flat one is first moved below `spec`.
 json::object& TemplateOf(json::object& pod_set) {
-  auto& pod_template = ObjectAt(pod_set, "template");
+  auto& pod_template = MakeObjectAt(pod_set, "template");
   if (!pod_template.contains("spec") && pod_template.contains("containers")) {
     json::object spec = std::move(pod_template);
     pod_template = json::object{{"spec", std::move(spec)}};
@@ -154,15 +158,16 @@ std::string NameOf(json::object& pod_set) {
   return name == nullptr ? "main" : std::string(*name);
 }
 
-void VisitTemplates(json::object& manifest, const TemplateVisitor& visit) {
-  for (auto& item : ObjectAt(manifest, "spec")["podSets"].as_array()) {
+void VisitWorkloadTemplates(json::object& manifest, const TemplateVisitor& visit) {
+  for (auto& item : MakeObjectAt(manifest, "spec")["podSets"].as_array()) {
     visit(NameOf(item.as_object()), TemplateOf(item.as_object()));
   }
 }
 
+// The spec of the indexed Job that a pod set becomes, with the number of pods that was admitted.
 json::object JobSpecOf(json::object& pod_set, const JobRecord& job) {
   auto& pod_template = TemplateOf(pod_set);
-  auto& pod_spec = ObjectAt(pod_template, "spec");
+  auto& pod_spec = MakeObjectAt(pod_template, "spec");
   if (!pod_spec.contains("restartPolicy")) pod_spec["restartPolicy"] = "Never";
   const std::int32_t declared = pod_set.at("count").to_number<std::int32_t>();
   const std::int32_t pods = AdmittedCount(job, NameOf(pod_set), declared);
@@ -172,13 +177,21 @@ json::object JobSpecOf(json::object& pod_set, const JobRecord& job) {
   return spec;
 }
 
-void Prepare(json::object& manifest, const RenderContext& context, std::vector<RenderedObject>*) {
-  json::array pod_sets = std::move(ObjectAt(manifest, "spec")["podSets"].as_array());
+// Makes the manifest one of this kind.
+void NameAs(ShapeKind kind, json::object& manifest) {
+  const ShapeInfo& info = ShapeInfoOf(kind);
+  manifest["apiVersion"] = info.api_version;
+  manifest["kind"] = info.name;
+}
+
+// A Workload becomes an indexed Job, or with several pod sets a JobSet of one indexed Job each.
+void PrepareWorkload(json::object& manifest, const RenderContext& context,
+                     std::vector<RenderedObject>*) {
+  json::array pod_sets = std::move(MakeObjectAt(manifest, "spec")["podSets"].as_array());
   if (pod_sets.size() == 1) {
     json::object spec = JobSpecOf(pod_sets[0].as_object(), context.job);
     spec["suspend"] = context.suspended;
-    manifest["apiVersion"] = kJobOps.api_version;
-    manifest["kind"] = kJobOps.name;
+    NameAs(ShapeKind::kJob, manifest);
     manifest["spec"] = std::move(spec);
     return;
   }
@@ -190,8 +203,7 @@ void Prepare(json::object& manifest, const RenderContext& context, std::vector<R
                                 {"replicas", 1},
                                 {"template", {{"spec", JobSpecOf(pod_set, context.job)}}}});
   }
-  manifest["apiVersion"] = kJobSetOps.api_version;
-  manifest["kind"] = kJobSetOps.name;
+  NameAs(ShapeKind::kJobSet, manifest);
   manifest["spec"] =
       json::object{{"suspend", context.suspended}, {"replicatedJobs", std::move(jobs)}};
 }
@@ -204,7 +216,7 @@ std::string OnlyPodSetOf(const json::value& workload) {
   return pod_sets.size() == 1 ? NameOf(pod_sets[0].as_object()) : "";
 }
 
-const ShapeOps kWorkloadOps = {
-    ShapeKind::kWorkload, "kueue.x-k8s.io/v1beta1", "Workload", Parse, VisitTemplates, Prepare};
+const ShapeOps kWorkloadOps = {ShapeKind::kWorkload, ParseWorkload, VisitWorkloadTemplates,
+                               PrepareWorkload};
 
 }  // namespace muster::shapes

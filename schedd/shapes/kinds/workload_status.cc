@@ -1,12 +1,15 @@
+// One reader per part of a Workload's status. Values of a wrong type or out of bounds are problems;
+// unknown members are left alone, because controllers may be of a newer version.
 #include "schedd/shapes/kinds/workload_status.h"
 
 #include "schedd/base/limits.h"
-#include "schedd/shapes/parts/pod_template.h"
+#include "schedd/shapes/parts/pod_constraints.h"
 #include "schedd/shapes/parts/topology_slices.h"
 
 namespace muster::shapes {
 namespace {
 
+// A timestamp; unset if it is absent, empty or wrong.
 WallTime ReadTime(const Field& field) {
   WallTime time;
   const auto text = field.String();
@@ -29,6 +32,7 @@ Condition ReadCondition(const Field& item) {
   return condition;
 }
 
+// Annotations: any text is a value, unlike that of a label.
 LabelMap ReadTextMap(const Field& map) {
   LabelMap read;
   for (const auto& [key, field] : map.Members())
@@ -36,6 +40,7 @@ LabelMap ReadTextMap(const Field& map) {
   return read;
 }
 
+// One entry of podSetUpdates of an admission check.
 PodSetUpdate ReadUpdate(const Field& item) {
   item.OnlyMembers({"name", "labels", "annotations", "nodeSelector", "tolerations"});
   PodSetUpdate update;
@@ -47,6 +52,7 @@ PodSetUpdate ReadUpdate(const Field& item) {
   return update;
 }
 
+// The state of an admission check; Pending if it is absent.
 CheckState ReadState(const Field& field) {
   const auto text = field.OneOf({"Pending", "Ready", "Retry", "Rejected"});
   for (const auto state : {CheckState::kReady, CheckState::kRetry, CheckState::kRejected}) {

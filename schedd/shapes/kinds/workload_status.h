@@ -1,6 +1,6 @@
-// status of a Workload: the way back from what the API shows to what a decision needs. External
-// controllers write parts of it (admission checks, reclaimable pods); the conformance runner reads
-// all of it (rule A59).
+// The status of a Workload, read from the form that the API shows into the form that decisions use.
+// External controllers write parts of it (admission checks, reclaimable pods); the conformance
+// runner reads all of it (rule A59).
 //
 // Pure.
 #pragma once
@@ -15,8 +15,8 @@ namespace muster::shapes {
 struct WorkloadStatus {
   std::vector<Condition> conditions;
   AdmissionPtr admission;  // null: no reservation
-  /// checks, requeue, reclaimable, unhealthy_nodes, preemption_gates (those that status names),
-  /// past_execution_s and evictions; the rest of it comes from spec and annotations.
+  /// Only the members that a status has: checks, requeue, reclaimable, unhealthy_nodes,
+  /// preemption_gates, past_execution_s and evictions. The others come from spec and annotations.
   AdmissionState state;
 };
 

@@ -1,3 +1,8 @@
+// Walks a manifest and decides by the name of each member whether its value is a quantity, a map of
+// quantities, or something to walk into. No schema is needed, because the names of quantity fields
+// mean the same in every accepted kind; kinds whose data could contain such a name by chance
+// (kPlainKinds) are not walked at all. A text that is no quantity stays as it is: validation
+// reports it.
 #include "schedd/shapes/parts/canonical.h"
 
 #include <algorithm>
@@ -10,16 +15,17 @@
 namespace muster::shapes {
 namespace {
 
+// Kinds that carry other objects or plain data.
 constexpr std::string_view kPlainKinds[] = {"ConfigMap",
                                             "Secret",
                                             "ClusterResourceEnvelope",
                                             "ResourceEnvelope",
                                             "ClusterResourceOverride",
                                             "ResourceOverride"};
-// Members that are one quantity wherever they stand.
+// Members that are one quantity, in every kind.
 constexpr std::string_view kScalars[] = {"nominalQuota", "borrowingLimit", "lendingLimit",
                                          "sizeLimit", "divisor"};
-// Members of one entry of a LimitRange.
+// Members of one entry of a LimitRange: amounts by resource name.
 constexpr std::string_view kBounds[] = {"max", "min", "default", "defaultRequest",
                                         "maxLimitRequestRatio"};
 
@@ -36,14 +42,16 @@ void CanonicaliseOne(json::value* value) {
   if (canonical) value->emplace_string().assign(canonical->data(), canonical->size());
 }
 
-// Amounts by resource name.
+// A map from resource names to quantities; null: nothing to do.
 void CanonicaliseAmounts(json::value* amounts) {
   if (amounts == nullptr || !amounts->is_object()) return;
   for (auto& member : amounts->get_object()) CanonicaliseOne(&member.value());
 }
 
+// `resources` is a list in ClusterQueues and an object in pods; `overhead` is flat in pods and has
+// `podFixed` in RuntimeClasses; `limits` is a list in LimitRanges and an object in containers.
 void CanonicaliseMember(std::string_view key, json::value* value) {
-  if (key == "metadata") return;  // texts of the user
+  if (key == "metadata") return;  // labels and annotations are texts of the user
   if (IsOneOf(kScalars, key)) return CanonicaliseOne(value);
   if (key == "resources" && value->is_object()) {
     CanonicaliseAmounts(MutableMember(value, "requests"));

@@ -1,5 +1,6 @@
-// Quantities of manifests as an API server answers them: texts in canonical form, whatever the user
-// wrote (`cpu: 1` is "1", `memory: 1024Mi` is "1Gi"). Clients of Kubernetes read nothing else.
+// Quantities of manifests as an API server answers them: text in canonical form, whatever the user
+// wrote (`cpu: 1` becomes "1", `memory: 1024Mi` becomes "1Gi"). Clients of Kubernetes accept no
+// other form.
 //
 // Pure.
 #pragma once
@@ -8,11 +9,11 @@
 
 namespace muster::shapes {
 
-/// Changes every quantity below `value`, a manifest of an accepted kind or a part of one, to its
-/// canonical text: requests, limits and overhead of pods, size limits, divisors, storage, quotas
-/// and their limits, weights of fair sharing, LimitRanges, RuntimeClasses. What is no quantity
-/// stays. Of kinds that carry other objects or plain data (ConfigMap, Secret, envelopes, overrides)
-/// nothing changes.
+/// Changes every quantity below `value` to its canonical text. `value` is a manifest of an accepted
+/// kind or a part of one. Quantities are: requests, limits and overhead of pods, size limits,
+/// divisors, storage, quotas and their limits, weights of fair sharing, LimitRanges,
+/// RuntimeClasses. Nothing changes in kinds that carry other objects or plain data (ConfigMap,
+/// Secret, envelopes, overrides).
 void CanonicaliseQuantities(json::value* value);
 
 }  // namespace muster::shapes

@@ -1,3 +1,8 @@
+// A parse visits a tree of places. Every visited place is a node in Problems with the index of its
+// parent, so a Field is a pointer to the value and a node number, and a path is put together from
+// the nodes only when a problem is reported.
+//
+// The sentences here are shown to users after the path ("spec.tasks: must be at least 1, not 0").
 #include "schedd/shapes/parts/field.h"
 
 #include <algorithm>
@@ -8,8 +13,9 @@
 namespace muster::shapes {
 namespace {
 
-constexpr std::size_t kReportedProblems =
-    32;  // enough for a person; a hostile manifest has a million
+// Enough for a person to read; a hostile manifest may have a million wrong fields.
+constexpr std::size_t kReportedProblems = 32;
+// Problems that the one sentence `detail` joins.
 constexpr std::size_t kDetailProblems = 4;
 
 const char* TypeName(const json::value& value) {
@@ -32,6 +38,7 @@ const char* TypeName(const json::value& value) {
   return "unknown";
 }
 
+// "must be a list, not a string".
 std::string Wanted(const char* wanted, const json::value& value) {
   return std::string("must be ") + wanted + ", not " + TypeName(value);
 }
@@ -44,6 +51,7 @@ std::int32_t Problems::Add(Node node) {
   return static_cast<std::int32_t>(nodes_.size()) - 1;
 }
 
+// Long keys are cut: a path is for people.
 std::string Problems::PathOf(std::int32_t node) const {
   if (node < 0) return "";
   const Node& n = nodes_[static_cast<std::size_t>(node)];
@@ -54,6 +62,7 @@ std::string Problems::PathOf(std::int32_t node) const {
   return path.empty() ? key : path + "." + key;
 }
 
+// A problem that is found twice, because two checks read the same field, is reported once.
 void Problems::Report(std::int32_t node, std::string message) {
   if (errors_.size() >= kReportedProblems) return;
   FieldError error{PathOf(node), std::move(message)};
@@ -61,6 +70,7 @@ void Problems::Report(std::int32_t node, std::string message) {
     errors_.push_back(std::move(error));
 }
 
+// `detail` is for clients that show one line; `fields` has all problems.
 Error Problems::ToError() const {
   MUSTER_CHECK(!errors_.empty());
   Error error{Code::kInvalidArgument, "", errors_};
@@ -75,6 +85,7 @@ Error Problems::ToError() const {
   return error;
 }
 
+// An absent member has a node too, so that "is required" can name its path.
 Field Field::Member(std::string_view key, bool bracketed) const {
   const json::value* member = nullptr;
   if (present()) {
@@ -82,7 +93,7 @@ Field Field::Member(std::string_view key, bool bracketed) const {
       const auto it = object->find(key);
       if (it != object->end()) {
         member = &it->value();
-        key = it->key();  // the manifest's own bytes outlive a temporary name
+        key = it->key();  // the manifest's bytes outlive the argument, which may be temporary
       }
     }
   }
@@ -104,6 +115,7 @@ void Field::Refuse(std::string_view message) const {
   if (present()) Fail(std::string(message));
 }
 
+// Like the other readers: absent is no problem, another type is one.
 const json::object* Field::Object() const {
   if (!present()) return nullptr;
   if (!value_->is_object()) Fail(Wanted("an object", *value_));
@@ -134,6 +146,7 @@ std::optional<bool> Field::Bool() const {
   return value_->get_bool();
 }
 
+// The JSON parser yields uint64 only for numbers beyond int64, so those are too large, not wrong.
 std::optional<std::int64_t> Field::Int(std::int64_t min, std::int64_t max) const {
   if (!present()) return std::nullopt;
   const auto* number = value_->if_int64();
@@ -170,6 +183,7 @@ std::optional<std::string_view> Field::OneOf(
   return std::nullopt;
 }
 
+// The nearest amount lets later checks of the same manifest go on with a value.
 std::optional<std::int64_t> Field::Quantity(std::string_view resource) const {
   if (!present()) return std::nullopt;
   const auto text = QuantityText(*value_);
@@ -200,6 +214,7 @@ std::optional<double> Field::Real() const {
   return *number;
 }
 
+// Each unknown member is reported at its own path.
 void Field::OnlyMembers(std::initializer_list<std::string_view> names) const {
   const auto* object = Object();
   if (object == nullptr) return;
@@ -219,6 +234,7 @@ std::vector<Field> Field::Elements() const {
   return elements;
 }
 
+// Names of members are shown as [name]: they are label keys or resource names.
 std::vector<std::pair<std::string_view, Field>> Field::Members() const {
   std::vector<std::pair<std::string_view, Field>> members;
   if (const auto* object = Object()) {

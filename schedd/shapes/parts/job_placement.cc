@@ -1,3 +1,7 @@
+// The annotations are muster.io/placement (a placement's name), muster.io/cluster (one member
+// cluster), muster.io/datasets (names separated by commas), muster.io/datasets-required and
+// muster.io/checkpointable ("true" or "false"). Labels are copied for the selectors of placements,
+// apart from those that are fields of the job.
 #include "schedd/shapes/parts/job_placement.h"
 
 #include <algorithm>
@@ -14,6 +18,7 @@ constexpr std::string_view kPlacementKey = "muster.io/placement";
 constexpr std::string_view kDatasetsKey = "muster.io/datasets";
 constexpr std::size_t kDatasetBytes = 253;
 
+// Printable characters without spaces.
 bool IsDatasetName(std::string_view name) {
   return !name.empty() && name.size() <= kDatasetBytes &&
          std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < 0x7f; });
@@ -36,6 +41,7 @@ std::string ReadPlacementName(const Field& annotations) {
   return std::string(*text);
 }
 
+// Spaces around a name are ignored; a name that is given twice counts once.
 std::vector<std::string> ReadDatasets(const Field& annotations, std::size_t most) {
   std::vector<std::string> names;
   const Field field = annotations.Named(kDatasetsKey);
@@ -60,6 +66,7 @@ std::vector<std::string> ReadDatasets(const Field& annotations, std::size_t most
   return names;
 }
 
+// Null for a job without any of these, so that such jobs are equal to each other (rule A14).
 JobPlacementPtr ReadJobPlacement(const Field& metadata) {
   JobPlacement placement;
   for (const auto& [key, field] : metadata["labels"].Members()) {

@@ -1,4 +1,5 @@
-// What jobs, queues, namespaces and members say of placement, in labels and annotations. Pure.
+// What the labels and annotations of jobs, queues, namespaces and member clusters say about
+// placement. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +12,17 @@
 
 namespace muster::shapes {
 
-/// What a job's labels and annotations say of its placement; null if nothing.
+/// The placement fields of a job's metadata; null if it has none.
 JobPlacementPtr ReadJobPlacement(const Field& metadata);
-/// True of the labels that are fields of a job: placements do not see them.
+/// True for the labels that are fields of a job (queue, priority class, maximum execution time):
+/// selectors of placements do not see them.
 bool IsQueueingLabel(std::string_view key);
 
-/// How long the name of a placement may be.
+/// The longest name of a placement.
 inline constexpr std::size_t kPlacementNameBytes = 63;
-/// Annotation muster.io/placement of a job, queue or namespace; "" if absent.
+/// The annotation muster.io/placement of a job, queue or namespace; "" if absent.
 std::string ReadPlacementName(const Field& annotations);
-/// Annotation muster.io/datasets of a job or member: names, sorted.
+/// The annotation muster.io/datasets of a job or member cluster: names, sorted, at most `most`.
 std::vector<std::string> ReadDatasets(const Field& annotations, std::size_t most);
 
 bool IsMemberName(std::string_view name);

@@ -1,3 +1,10 @@
+// For each kind of job the places of its pod templates are known (Places). From there the manifest
+// is walked beside the table of field types in pod_fields.h: a name that the type does not have is
+// a warning, a field with a type of its own is walked with that type, and any other value is not
+// looked into.
+//
+// The walk is made for each job of a batch, so it allocates nothing until it finds something: the
+// path is a chain of Place values on the stack, and field names are found by binary search.
 #include "schedd/shapes/parts/manifest_warnings.h"
 
 #include <algorithm>
@@ -14,8 +21,8 @@
 namespace muster::shapes {
 namespace {
 
-/// Where kinds of jobs have their pod templates: "[]" is every element of a list, "{}" every member
-/// of an object.
+// The path from the manifest to its pod templates. "[]" stands for every element of a list, "{}"
+// for every member of an object.
 struct TemplatePlace {
   std::string_view kind;
   std::vector<std::string_view> path;
@@ -37,31 +44,32 @@ const std::vector<TemplatePlace>& Places() {
   return places;
 }
 
-/// One field of a type, with its own type or null.
+// One field of a type, with its own type or null.
 struct TypeField {
   std::string_view name;
   const struct Type* type = nullptr;
 };
-// Short names first: most names that differ are told apart by their length, and this walk is made
-// for every job of a batch.
+// Short names first: most names differ in their length, so most comparisons compare two numbers.
 bool NameBefore(std::string_view a, std::string_view b) {
   return a.size() != b.size() ? a.size() < b.size() : a < b;
 }
 
 struct Type {
   std::vector<TypeField> fields;  // in the order of NameBefore
-  bool has_amounts = false;       // requests and limits
+  bool has_amounts = false;       // the type has requests and limits: ResourceRequirements
 
   const TypeField* Find(std::string_view name) const {
     const auto at = std::lower_bound(fields.begin(), fields.end(), name,
                                      [](const TypeField& field, std::string_view other) {
-                                       return NameBefore(field.name, other);
-                                     });
+      return NameBefore(field.name, other);
+    });
     return at == fields.end() || at->name != name ? nullptr : &*at;
   }
 };
 using Types = std::map<std::string_view, Type>;
 
+// Parses the table of pod_fields.h. All types are made before the first field, so that a field can
+// point at a type that stands later in the table; std::map keeps the pointers valid.
 Types MakeTypes() {
   Types types;
   for (const PodType& type : PodTypes()) types[type.name];
@@ -80,8 +88,8 @@ Types MakeTypes() {
     }
     std::sort(made.fields.begin(), made.fields.end(),
               [](const TypeField& one, const TypeField& other) {
-                return NameBefore(one.name, other.name);
-              });
+      return NameBefore(one.name, other.name);
+    });
   }
   return types;
 }
@@ -91,8 +99,8 @@ const Type& TypeOf(std::string_view name) {
   return types.find(name)->second;
 }
 
-/// Where the walk is: a member's name or an element's index, below another place. It lies on the
-/// stack of the walk; its text is made only for a warning.
+// The place that the walk has reached: a member's name or an element's index below another place.
+// Places lie on the stack; the text of a path is made only for a warning.
 struct Place {
   const Place* above = nullptr;
   std::string_view member;
@@ -100,7 +108,7 @@ struct Place {
   bool is_element = false;
 };
 
-// Without control characters and cut to what a person reads.
+// The key without control characters, cut to what a person reads.
 std::string Shown(std::string_view key) {
   const std::string quoted = Quoted(key);
   return quoted.substr(1, quoted.size() - 2);
@@ -115,7 +123,7 @@ std::string PathOf(const Place* place) {
 
 class Walk {
  public:
-  /// Follows the rest of a template's path.
+  // Follows the path of a template from position `at`.
   void Descend(const json::value& value, const std::vector<std::string_view>& path, std::size_t at,
                const Place* here) {
     if (Full()) return;
@@ -145,15 +153,17 @@ class Walk {
     return found_.unknown_fields.size() + found_.others.size() >= limits::kManifestWarnings;
   }
 
+  // The value at the end of a path: a pod template.
   void Template(const json::value& value, const Place* here) {
     static const Type& pod_template = TypeOf(PodTypes().front().name);
     static const Type& pod_spec = TypeOf("PodSpec");
-    // Early Workloads carry a pod spec where a template belongs.
+    // Workloads of early API versions have a pod spec in place of the template.
     const bool flat =
         FindValue(value, "spec") == nullptr && FindValue(value, "containers") != nullptr;
     Visit(value, flat ? pod_spec : pod_template, here);
   }
 
+  // Compares an object, or each object of a list, with its type.
   void Visit(const json::value& value, const Type& type, const Place* here) {
     if (Full()) return;
     if (const json::array* array = value.if_array()) {
@@ -178,6 +188,7 @@ class Walk {
     }
   }
 
+  // Requests or limits: an amount of bytes must be a whole number.
   void Amounts(const json::value& amounts, const Place& here) {
     if (!amounts.is_object()) return;
     for (const auto& member : amounts.get_object()) {

@@ -1,3 +1,7 @@
+// Reads metadata in one pass (ReadJobMetadata at the end of the file calls the others). Names are
+// checked against the rule of the kind; keys of labels and annotations against Kubernetes' rules
+// for qualified names. A queue may be named by a label or, for names that are no label value, by an
+// annotation; the label wins.
 #include "schedd/shapes/parts/metadata.h"
 
 #include <charconv>
@@ -10,9 +14,12 @@
 namespace muster::shapes {
 namespace {
 
-constexpr std::size_t kAnnotationBytes = 256 << 10;  // Kubernetes' own limit for all of one object
-constexpr std::size_t kGeneratedBytes = 5;           // what generateName is extended by
+// Kubernetes' limit for all annotations of one object together.
+constexpr std::size_t kAnnotationBytes = 256 << 10;
+// Characters that the service appends to generateName.
+constexpr std::size_t kGeneratedSuffixBytes = 5;
 
+// Members of metadata that only an API server writes.
 constexpr std::string_view kServerFields[] = {
     "uid",
     "resourceVersion",
@@ -26,6 +33,7 @@ constexpr std::string_view kServerFields[] = {
     "finalizers",
 };
 
+// A label or annotation of Kueue that would be misleading to ignore, and what to tell the user.
 struct RefusedKey {
   std::string_view key, message;
 };
@@ -35,6 +43,7 @@ constexpr RefusedKey kRefusedOnJobs[] = {
     {"kueue.x-k8s.io/workload-slice-replacement-for",
      "slices are made by Muster: change the size of the elastic job itself"},
 };
+// metadata.name, or generateName if there is no name.
 void ReadName(const Field& metadata, const NameRule& rule, ParsedJob* job) {
   const Field name = metadata["name"];
   const Field generate = metadata["generateName"];
@@ -52,15 +61,16 @@ void ReadName(const Field& metadata, const NameRule& rule, ParsedJob* job) {
     return;
   }
   if (const auto prefix = generate.String()) {
-    // Judged with what will be appended, since "train-" alone ends with '-'.
-    check(generate, std::string(*prefix) + "x", rule.max_bytes - kGeneratedBytes + 1);
+    // Checked with a character of the suffix: "train-" alone would be refused for its last '-'.
+    check(generate, std::string(*prefix) + "x", rule.max_bytes - kGeneratedSuffixBytes + 1);
     job->generate_name = *prefix;
     return;
   }
   if (!rule.may_be_absent && !name.present()) name.Fail("is required (or metadata.generateName)");
 }
 
-void ReadQueue(const Field& metadata, ParsedJob* job) {
+// The first of label and annotation that is not empty.
+void ReadQueueLabel(const Field& metadata, ParsedJob* job) {
   for (const auto holder : {"labels", "annotations"}) {
     const Field queue = metadata[holder].Named(kQueueKey);
     const auto text = queue.String();
@@ -71,6 +81,7 @@ void ReadQueue(const Field& metadata, ParsedJob* job) {
   }
 }
 
+// Decimal digits only; a number that is too large is refused before it can overflow.
 void ReadMaxExecTime(const Field& labels, ParsedJob* job) {
   const Field field = labels.Named(kMaxExecTimeKey);
   const auto text = field.String();
@@ -88,6 +99,7 @@ void ReadMaxExecTime(const Field& labels, ParsedJob* job) {
   job->max_execution_s = seconds;
 }
 
+// Kueue reads the annotation as a 32-bit integer; a bad value is refused instead of ignored.
 void ReadBoost(const Field& annotation, ParsedJob* job) {
   const auto text = annotation.String();
   if (!text) return;
@@ -98,7 +110,8 @@ void ReadBoost(const Field& annotation, ParsedJob* job) {
   job->priority_boost = boost;
 }
 
-// A list of names that keep the job out of its queue until they are taken away (KEP-6915).
+// A comma-separated list of names that keep the job out of its queue until they are removed
+// (KEP-6915).
 void ReadAdmissionGates(const Field& annotation, ParsedJob* job) {
   const auto text = annotation.String();
   if (!text || text->empty()) return;
@@ -115,7 +128,7 @@ void ReadAdmissionGates(const Field& annotation, ParsedJob* job) {
   job->admission_gated_by = *text;
 }
 
-// The other members stay in the order the user wrote them.
+// stable_erase keeps the other members in the order in which the user wrote them.
 void EraseMember(json::object* object, std::string_view key) {
   const auto it = object->find(key);
   if (it != object->end()) object->stable_erase(it);
@@ -178,7 +191,7 @@ void ReadJobMetadata(const Field& root, const NameRule& rule, ParsedJob* job) {
   }
   CheckLabels(metadata["labels"]);
   CheckAnnotations(metadata["annotations"]);
-  ReadQueue(metadata, job);
+  ReadQueueLabel(metadata, job);
   const Field priority = metadata["labels"].Named(kPriorityKey);
   if (const auto text = priority.String(); text && !text->empty()) job->priority_class = *text;
   ReadMaxExecTime(metadata["labels"], job);

@@ -1,5 +1,5 @@
-// The metadata every job shape shares: names, labels, the queue and the priority class, and the
-// annotations of Kueue whose features this version does not have (rules A9, A34, A55).
+// The metadata that all kinds of jobs share: names, labels, the queue and the priority class, and
+// the refusal of Kueue annotations whose features this version does not have (rules A9, A34, A55).
 //
 // Pure.
 #pragma once
@@ -23,28 +23,30 @@ inline constexpr std::string_view kMinParallelismKey = "kueue.x-k8s.io/job-min-p
 inline constexpr std::string_view kSyncCompletionsKey =
     "kueue.x-k8s.io/job-completions-equal-parallelism";
 
-/// How long a shape's names may be: the pods' names and labels are derived from them.
+/// How long the names of a kind may be: names and labels of its pods are made from them.
 struct NameRule {
   std::size_t max_bytes = 253;
-  bool dns1035 = false;        // names a Service too
-  bool may_be_absent = false;  // a batch script is named by the service
+  bool dns1035 = false;        // the name is used for a Service too
+  bool may_be_absent = false;  // the service gives a batch script its name
 };
 
-/// Fills name, generate_name, ns, queue, priority_class, priority_boost, admission_gated_by,
-/// placement and, from max-exec-time-seconds, max_execution_s and time_limit_s.
+/// Fills the fields of `job` that metadata has: name, generate_name, ns, queue, priority_class,
+/// priority_boost, admission_gated_by, placement and, from max-exec-time-seconds, max_execution_s
+/// and time_limit_s.
 void ReadJobMetadata(const Field& root, const NameRule& rule, ParsedJob* job);
 
-/// Checks labels and annotations of any object's metadata: keys, values, and that they are strings.
+/// Check the labels and annotations of any object: keys, values, and that values are strings.
 void CheckLabels(const Field& labels);
 void CheckAnnotations(const Field& annotations);
 
-/// metadata.name of an object by the rules of its kind; "" and a problem if it is bad.
+/// metadata.name of a configuration object; "" and a problem if it is missing or malformed.
 std::string ReadObjectName(const Field& metadata);
 
-/// Unknown members of metadata are wrong; what a server writes there is known and ignored.
+/// Refuses unknown members of metadata. Members that an API server writes are known and ignored.
 void CheckMetadataMembers(const Field& metadata);
 
-/// `manifest` without status and what only a server writes into metadata (managedFields, uid, ...).
+/// `manifest` without status and without the members of metadata that only an API server writes
+/// (managedFields, uid, ...).
 json::value WithoutServerFields(json::value manifest);
 
 }  // namespace muster::shapes

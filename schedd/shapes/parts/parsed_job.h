@@ -12,7 +12,7 @@
 
 namespace muster::shapes {
 
-/// A manifest, validated: what the service needs to accept a job.
+/// A manifest after validation: everything that the service needs to accept a job.
 struct ParsedJob {
   ShapeKind shape = ShapeKind::kJob;
   std::string api_version = {}, kind = {};  // "batch/v1", "Job"

@@ -1,3 +1,8 @@
+// The steps run in the order AddOverhead, AddDefaults, CopyLimits, EffectiveRequest, as in Kueue: a
+// default of a LimitRange is a limit or a request like one that the user wrote, and only then does
+// a limit stand in for a missing request.
+//
+// The sentences of the checks are Kueue's, because its users and tools know them.
 #include "schedd/shapes/parts/pod_amounts.h"
 
 #include <algorithm>
@@ -10,14 +15,14 @@ bool Has(const ResourceList& list, std::string_view resource) {
                      [&](const ResourceAmount& entry) { return entry.resource == resource; });
 }
 
-// What `list` does not say is taken from `otherwise`.
+// Adds the resources that `list` does not have from `otherwise`.
 void FillFrom(const ResourceList& otherwise, ResourceList* list) {
   for (const auto& [resource, amount] : otherwise) {
     if (!Has(*list, resource)) SetAmount(list, resource, amount);
   }
 }
 
-// Per resource the smaller (or the larger) of those that are given.
+// Keeps, for each resource, the smaller (or the larger) of the given amounts.
 void Tighten(const ResourceList& more, bool smaller, ResourceList* list) {
   for (const auto& [resource, amount] : more) {
     const bool known = Has(*list, resource);
@@ -27,6 +32,8 @@ void Tighten(const ResourceList& more, bool smaller, ResourceList* list) {
   }
 }
 
+// The tightest bound wins; of defaults the first one, and LimitRanges come in the order of their
+// names.
 void Summarise(const LimitRange::Item& item, LimitRange::Item* summary) {
   Tighten(item.max, true, &summary->max);
   Tighten(item.min, false, &summary->min);
@@ -39,7 +46,7 @@ void AddDefaults(const LimitRange::Item& item, ContainerAmounts* container) {
   FillFrom(item.default_request, &container->requests);
 }
 
-// Names of resources that both lists have and the first has more of.
+// The resources that both lists have and of which `list` has more.
 std::vector<std::string> Greater(const ResourceList& list, const ResourceList& than) {
   std::vector<std::string> names;
   for (const auto& [resource, amount] : list) {
@@ -48,6 +55,7 @@ std::vector<std::string> Greater(const ResourceList& list, const ResourceList& t
   return names;
 }
 
+// Appends one sentence for all resources of one container or pod; none without resources.
 void Complain(const std::string& path, const std::vector<std::string>& resources,
               const char* message, std::vector<std::string>* problems) {
   if (resources.empty()) return;
@@ -60,7 +68,7 @@ std::string PathOf(std::size_t pod_set) {
   return "spec.podSets[" + std::to_string(pod_set) + "].template.spec";
 }
 
-// Calls visit(path, container) for init containers, then containers.
+// Calls visit(path, container) for init containers, then for containers.
 template <class Visit>
 void ForEachContainer(const std::string& path, const PodAmounts& pod, Visit visit) {
   for (std::size_t i = 0; i < pod.init_containers.size(); ++i)
@@ -72,6 +80,7 @@ void ForEachContainer(const std::string& path, const PodAmounts& pod, Visit visi
 constexpr char kAboveMax[] = "requests must not be above the limitRange max";
 constexpr char kBelowMin[] = "requests must not be below the limitRange min";
 
+// A bound applies to requests and limits alike: the larger of both to max, the smaller to min.
 void CheckContainer(const LimitRange::Item& range, const std::string& path,
                     const ContainerAmounts& container, std::vector<std::string>* problems) {
   ResourceList largest = container.requests;
@@ -82,7 +91,7 @@ void CheckContainer(const LimitRange::Item& range, const std::string& path,
   Complain(path, Greater(range.min, smallest), kBelowMin, problems);
 }
 
-// Several sentences as one, in the way of Kubernetes' aggregated errors.
+// Joins several sentences like Kubernetes' aggregated errors: "[a, b]".
 std::string Joined(const char* prefix, const std::vector<std::string>& problems) {
   if (problems.size() == 1) return prefix + problems[0];
   std::string text = std::string(prefix) + "[";
@@ -100,6 +109,7 @@ bool LimitSummary::empty() const {
   return silent(container) && silent(pod);
 }
 
+// LimitRanges are sorted by namespace and name, so one range of the map has those of `ns`.
 LimitSummary SummaryOf(const ConfigView& config, const std::string& ns) {
   LimitSummary summary;
   for (auto at = config.limit_ranges.lower_bound({ns, ""});
@@ -138,6 +148,8 @@ void CopyLimits(PodAmounts* pod) {
   if (pod->pod) FillFrom(pod->pod->limits, &pod->pod->requests);
 }
 
+// Init containers run one after the other, each beside the sidecars started before it; the peak of
+// that phase is compared with the sum of containers and sidecars (Kubernetes, KEP-753).
 ResourceList EffectiveRequest(const PodAmounts& pod) {
   ResourceList total;
   for (const auto& container : pod.containers) AddAmounts(&total, container.requests);
@@ -175,14 +187,15 @@ std::vector<std::string> RequestsAboveLimits(const std::vector<PodAmounts>& pods
   return problems;
 }
 
+// A LimitRange of type Pod bounds the effective request.
 std::vector<std::string> OutsideLimitRange(const LimitSummary& limits,
                                            const std::vector<PodAmounts>& pods) {
   std::vector<std::string> problems;
   for (std::size_t i = 0; i < pods.size(); ++i) {
     ForEachContainer(PathOf(i), pods[i],
                      [&](const std::string& path, const ContainerAmounts& container) {
-                       CheckContainer(limits.container, path, container, &problems);
-                     });
+      CheckContainer(limits.container, path, container, &problems);
+    });
     const ResourceList total = EffectiveRequest(pods[i]);
     Complain(PathOf(i), Greater(total, limits.pod.max), kAboveMax, &problems);
     Complain(PathOf(i), Greater(limits.pod.min, total), kBelowMin, &problems);

@@ -1,6 +1,6 @@
-// What a pod template asks for, container by container, and how an amount to reserve comes of it:
-// overhead of the RuntimeClass, defaults of LimitRanges, limits in place of missing requests, the
-// effective request of one pod (rule A5; KEP-2937 for transformations).
+// How the amount that one pod reserves is computed from what its containers ask for: overhead of
+// the RuntimeClass, defaults of LimitRanges, limits in place of missing requests, and the effective
+// request (rule A5; KEP-2937 for transformations).
 //
 // Pure functions over plain values.
 #pragma once
@@ -15,55 +15,56 @@
 
 namespace muster::shapes {
 
+/// What one container asks for.
 struct ContainerAmounts {
   ResourceList requests, limits;
-  bool sidecar = false;  // an init container that keeps running
+  bool sidecar = false;  // an init container with restartPolicy Always: it keeps running
   bool operator==(const ContainerAmounts&) const = default;
 };
 
+/// What a pod template asks for.
 struct PodAmounts {
   std::vector<ContainerAmounts> init_containers, containers;
-  std::optional<ContainerAmounts> pod;  // spec.resources: replaces what containers sum up to
+  std::optional<ContainerAmounts> pod;  // spec.resources: replaces the sum over the containers
   ResourceList overhead;
   std::string runtime_class;
   bool operator==(const PodAmounts&) const = default;
 };
 
-/// Reads a pod spec and checks every amount: negative ones, fractions of whole things, requests
-/// above limits, claims.
-PodAmounts ReadPodAmounts(const Field& pod_spec);
-
-/// The LimitRanges of one namespace taken together: the tightest bounds, the first default by name.
+/// The LimitRanges of one namespace taken together: the tightest bounds, and the default of the
+/// first LimitRange by name.
 struct LimitSummary {
   LimitRange::Item container, pod;
-  bool empty() const;  // nothing is bound or defaulted
+  bool empty() const;  // no bounds and no defaults
 };
 LimitSummary SummaryOf(const ConfigView& config, const std::string& ns);
 
-/// Fills in what the API server would in a LimitRange that leaves it out: default from max, default
-/// request from default, then from min; for containers only.
+/// Fills in what the API server fills into a LimitRange: the default limit from max, the default
+/// request from the default limit, then from min. For containers only.
 void CompleteDefaults(LimitRange* range);
 
-/// Overhead of the pod's RuntimeClass, if it has none of its own and the class is known.
+/// Adds the overhead of the pod's RuntimeClass, if the pod has none of its own and the class is
+/// known.
 void AddOverhead(const ConfigView& config, PodAmounts* pod);
-/// Defaults for containers, and for pod-level amounts where a pod has them.
+/// Adds the defaults of containers, and those of the pod if it has pod-level resources.
 void AddDefaults(const LimitSummary& limits, PodAmounts* pod);
-/// A limit stands in for a missing request.
+/// Copies a limit to a missing request.
 void CopyLimits(PodAmounts* pod);
 
-/// The request of one pod: max(init containers, sum of containers and sidecars), replaced by
-/// pod-level requests, plus overhead.
+/// The request of one pod: the larger of init containers and containers, where sidecars count to
+/// both; replaced by pod-level requests; plus overhead.
 ResourceList EffectiveRequest(const PodAmounts& pod);
 
-/// Sentences in Kueue's form ("spec.podSets[0].template.spec.containers[0]: Invalid value:
-/// [\"cpu\"]: requests must not exceed its limits"): requests above limits.
+/// Requests that exceed their limits, as sentences in Kueue's form
+/// ("spec.podSets[0].template.spec.containers[0]: Invalid value: [\"cpu\"]: requests must not
+/// exceed its limits").
 std::vector<std::string> RequestsAboveLimits(const std::vector<PodAmounts>& pods);
-/// The same for bounds of LimitRanges: containers, then the whole pod.
+/// The same for the bounds of LimitRanges: for each pod the containers first, then the pod.
 std::vector<std::string> OutsideLimitRange(const LimitSummary& limits,
                                            const std::vector<PodAmounts>& pods);
 
-/// Why a job with these pods may not be admitted, as the condition QuotaReserved says it with
-/// reason Misconfigured; "" if nothing is wrong.
+/// Why a job with these pods may not be admitted: the message of condition QuotaReserved with
+/// reason Misconfigured. "" if nothing is wrong.
 std::string ResourceProblem(const LimitSummary& limits, const std::vector<PodAmounts>& pods);
 
 }  // namespace muster::shapes

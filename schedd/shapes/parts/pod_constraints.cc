@@ -1,19 +1,25 @@
-// Where pods may run: node selectors, affinity, tolerations and taints.
+// Reads scheduling constraints as the Kubernetes API validates them: operators and how many values
+// each takes, effects, and keys and values of labels. Node affinity keeps its terms as they are:
+// terms are alternatives, the expressions of one term must all match.
+#include "schedd/shapes/parts/pod_constraints.h"
+
 #include <algorithm>
 
 #include "schedd/base/names.h"
 #include "schedd/shapes/parts/metadata.h"
-#include "schedd/shapes/parts/pod_template.h"
 
 namespace muster::shapes {
 namespace {
 
+// An integer of at most 18 digits, which fits into 64 bits.
 bool IsInteger(std::string_view text) {
   if (text.starts_with('-')) text.remove_prefix(1);
   return !text.empty() && text.size() < 19 &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// The number of values follows from the operator: In and NotIn one or more, Exists and DoesNotExist
+// none, Gt and Lt one integer.
 Requirement ReadRequirement(const Field& expression) {
   expression.OnlyMembers({"key", "operator", "values"});
   Requirement requirement;
@@ -42,7 +48,7 @@ Requirement ReadRequirement(const Field& expression) {
   return requirement;
 }
 
-// matchFields names a machine of some member cluster: the member's business.
+// matchFields is left out: it names a node of a member cluster, which only that cluster can judge.
 NodeSelectorTerm ReadTerm(const Field& term) {
   NodeSelectorTerm read;
   for (const auto& expression : term["matchExpressions"].Elements()) {
@@ -51,6 +57,7 @@ NodeSelectorTerm ReadTerm(const Field& term) {
   return read;
 }
 
+// Required affinity is a list of alternative terms; preferred affinity has a weight for each term.
 void ReadAffinity(const Field& affinity, SchedulingConstraints* out) {
   const Field node = affinity["nodeAffinity"];
   for (const auto& item : node["preferredDuringSchedulingIgnoredDuringExecution"].Elements()) {
@@ -70,6 +77,8 @@ void ReadAffinity(const Field& affinity, SchedulingConstraints* out) {
   if (out->required_terms.empty()) terms.Fail("must name at least one term");
 }
 
+// An empty key tolerates every taint and therefore needs operator Exists; tolerationSeconds has a
+// meaning only for NoExecute.
 Toleration ReadToleration(const Field& field) {
   field.OnlyMembers({"key", "operator", "value", "effect", "tolerationSeconds"});
   Toleration toleration;
@@ -111,6 +120,7 @@ std::vector<Toleration> ReadTolerations(const Field& tolerations) {
   return list;
 }
 
+// A taint is identified by key and effect.
 std::vector<Taint> ReadTaints(const Field& taints) {
   std::vector<Taint> list;
   for (const auto& field : taints.Elements()) {
@@ -134,6 +144,7 @@ std::vector<Taint> ReadTaints(const Field& taints) {
   return list;
 }
 
+// Null instead of an empty value: most pods have no constraints, and their records stay small.
 std::shared_ptr<const SchedulingConstraints> ReadConstraints(const Field& pod_spec) {
   SchedulingConstraints constraints;
   constraints.node_selector = ReadLabelMap(pod_spec["nodeSelector"]);

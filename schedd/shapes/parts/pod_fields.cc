@@ -1,7 +1,7 @@
-// The fields of core/v1 PodTemplateSpec and of all it holds, as the API of Kubernetes 1.37
-// documents them: per type the names, with the type behind a colon where a field is an object or a
-// list of objects. What is missing here is unknown to Kubernetes; a newer field costs a warning, no
-// more.
+// The fields of core/v1 PodTemplateSpec and of every type below it, as the API of Kubernetes 1.37
+// documents them. Each type has the names of its fields; a field that is an object or a list of
+// objects has its type after a colon. A field that is missing here is reported to users as unknown;
+// that is only a warning, so a field of a newer Kubernetes does no harm.
 #include "schedd/shapes/parts/pod_fields.h"
 
 namespace muster::shapes {

@@ -6,12 +6,13 @@
 
 namespace muster::shapes {
 
+/// One type of the API and its fields.
 struct PodType {
   std::string_view name;    // "Container"
   std::string_view fields;  // "args command env:EnvVar ...", sorted
 };
 
-/// Every type that a pod template holds; the first is PodTemplateSpec.
+/// Every type that occurs in a pod template. The first one is PodTemplateSpec.
 std::span<const PodType> PodTypes();
 
 }  // namespace muster::shapes

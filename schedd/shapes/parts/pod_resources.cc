@@ -1,18 +1,23 @@
-// Amounts: reads and checks what a pod template asks for.
+// Reads requests and limits of containers. Resource names without a domain, or of a domain below
+// kubernetes.io, are Kubernetes' own; any other name (nvidia.com/gpu) is an extended resource,
+// which comes in whole units and cannot be overcommitted: its request must equal its limit
+// (Kubernetes, Managing Resources for Containers).
+#include "schedd/shapes/parts/pod_resources.h"
+
 #include "schedd/base/names.h"
 #include "schedd/base/quantity.h"
-#include "schedd/shapes/parts/pod_amounts.h"
-#include "schedd/shapes/parts/pod_template.h"
 
 namespace muster::shapes {
 namespace {
 
-// Resources outside Kubernetes' own names come in whole units and are never overcommitted.
+// True for a resource outside Kubernetes' own names.
 bool IsExtended(std::string_view resource) {
   const std::size_t slash = resource.find('/');
   return slash != std::string_view::npos && !resource.substr(0, slash).ends_with("kubernetes.io");
 }
 
+// Amounts by resource name. `zero_allowed`: an overhead of 0 is valid, a request of 0 is not. The
+// check for zero uses billionths, because an amount below one base unit is rounded up.
 ResourceList ReadAmounts(const Field& amounts, bool zero_allowed) {
   ResourceList list;
   for (const auto& [resource, field] : amounts.Members()) {
@@ -32,6 +37,7 @@ ResourceList ReadAmounts(const Field& amounts, bool zero_allowed) {
   return list;
 }
 
+// A missing limit reads as 0, which no limit can be.
 void CheckAgainstLimits(const Field& resources, const ContainerAmounts& amounts) {
   const Field requests = resources["requests"];
   for (const auto& [resource, amount] : amounts.requests) {

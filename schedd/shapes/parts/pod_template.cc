@@ -1,3 +1,9 @@
+// The checks follow the validation of core/v1 Pod in Kubernetes, as far as a mistake would let the
+// member cluster refuse the object after the job has waited in its queue: names, images,
+// environment, volumes and their mounts, ports, restart policies. They are called from ReadPodSet
+// at the end of the file, which then reads amounts, constraints and topology.
+//
+// `(void)field.Int(...)` reads a value only for the problem that a wrong type or range records.
 #include "schedd/shapes/parts/pod_template.h"
 
 #include <set>
@@ -7,6 +13,8 @@
 #include "schedd/base/quantity.h"
 #include "schedd/shapes/parts/metadata.h"
 #include "schedd/shapes/parts/pod_amounts.h"
+#include "schedd/shapes/parts/pod_constraints.h"
+#include "schedd/shapes/parts/pod_resources.h"
 #include "schedd/shapes/parts/topology_request.h"
 
 namespace muster::shapes {
@@ -14,6 +22,7 @@ namespace {
 
 using NameSet = std::set<std::string_view>;
 
+// A list whose elements must be strings.
 void CheckStrings(const Field& list) {
   for (const auto& item : list.Elements()) {
     if (!item.present()) item.Fail("must be a string, not null");
@@ -21,10 +30,12 @@ void CheckStrings(const Field& list) {
   }
 }
 
+// A string that must be present and not empty.
 void RequireText(const Field& field) {
   if (field.Require() && field.StringOr("?").empty()) field.Fail("must not be empty");
 }
 
+// env[].valueFrom: exactly one source, complete.
 void CheckEnvSource(const Field& source) {
   const auto* object = source.Object();
   if (object == nullptr) return;
@@ -40,6 +51,7 @@ void CheckEnvSource(const Field& source) {
   if (source["resourceFieldRef"].present()) RequireText(source["resourceFieldRef"]["resource"]);
 }
 
+// A variable has a value or a source of a value, not both; envFrom takes exactly one source.
 void CheckEnvironment(const Field& container) {
   for (const auto& variable : container["env"].Elements()) {
     const Field name = variable["name"];
@@ -58,6 +70,7 @@ void CheckEnvironment(const Field& container) {
   }
 }
 
+// Each mount names a volume of the pod, and its path is unique in the container.
 void CheckMounts(const Field& container, const NameSet& volumes) {
   NameSet paths;
   for (const auto& mount : container["volumeMounts"].Elements()) {
@@ -79,6 +92,7 @@ void CheckMounts(const Field& container, const NameSet& volumes) {
   }
 }
 
+// Port numbers and protocols as Kubernetes allows them.
 void CheckPorts(const Field& container) {
   for (const auto& port : container["ports"].Elements()) {
     const Field number = port["containerPort"];
@@ -88,6 +102,8 @@ void CheckPorts(const Field& container) {
   }
 }
 
+// `names` collects the names of all containers of the pod: init containers share them.
+// restartPolicy is a field of init containers only, where Always makes a sidecar.
 void CheckContainer(const Field& container, bool init, const NameSet& volumes, NameSet* names) {
   if (container.Object() == nullptr) {
     if (!container.present()) container.Fail("must be an object, not null");
@@ -116,6 +132,7 @@ void CheckContainer(const Field& container, bool init, const NameSet& volumes, N
   }
 }
 
+// The names of the pod's volumes. A volume has a name and one other member, its source.
 NameSet ReadVolumes(const Field& spec) {
   NameSet names;
   for (const auto& volume : spec["volumes"].Elements()) {
@@ -137,6 +154,7 @@ NameSet ReadVolumes(const Field& spec) {
   return names;
 }
 
+// Kinds whose jobs end may not restart a successful container for ever.
 void CheckRestart(const Field& restart, RestartRule rule) {
   const auto value = restart.OneOf({"Always", "OnFailure", "Never"});
   switch (rule) {
@@ -155,6 +173,7 @@ void CheckRestart(const Field& restart, RestartRule rule) {
   }
 }
 
+// All containers of the pod, with the volumes that they may mount.
 void CheckContainers(const Field& spec, const PodRules& rules) {
   const NameSet volumes = ReadVolumes(spec);
   NameSet names;
@@ -172,6 +191,7 @@ void CheckContainers(const Field& spec, const PodRules& rules) {
     CheckContainer(container, true, volumes, &names);
 }
 
+// Fields that Muster cannot carry out are refused by name instead of being ignored.
 void CheckPodSpec(const Field& spec, const PodRules& rules) {
   CheckContainers(spec, rules);
   CheckRestart(spec["restartPolicy"], rules.restart);
@@ -182,6 +202,7 @@ void CheckPodSpec(const Field& spec, const PodRules& rules) {
   spec["ephemeralContainers"].Refuse("must be absent in a template");
 }
 
+// The amounts of all pods of the set must fit into 64 bits.
 void CheckTotals(const Field& pod_template, const PodSet& pod_set) {
   for (const auto& request : pod_set.requests) {
     if (request.amount == kUnlimited ||
@@ -193,6 +214,7 @@ void CheckTotals(const Field& pod_template, const PodSet& pod_set) {
 
 }  // namespace
 
+// A template with problems yields a partial pod set, which is never used: the manifest is refused.
 PodSet ReadPodSet(const Field& pod_template, std::string name, std::int32_t count,
                   const PodRules& rules) {
   PodSet pod_set;
@@ -216,6 +238,7 @@ PodSet ReadPodSet(const Field& pod_template, std::string name, std::int32_t coun
   return pod_set;
 }
 
+// The limits are for the job as a whole.
 void CheckPodSets(const Field& where, const PodSets& pod_sets) {
   if (pod_sets.size() > limits::kPodSets) {
     where.Fail("makes " + std::to_string(pod_sets.size()) + " pod sets; at most " +

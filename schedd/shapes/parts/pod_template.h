@@ -1,8 +1,8 @@
 // Pod templates: checked as the Kubernetes API would, and reduced to what a decision needs: the
 // effective request of one pod and where it may run (rules A5, A28).
 //
-// Fields this version knows are checked; unknown fields inside a template are kept (rule C6).
-// Pure.
+// The fields that this version knows are checked; unknown fields inside a template are kept (rule
+// C6). Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace muster::shapes {
 
-/// Which restartPolicy a shape's pods may have.
+/// The restartPolicy that the pods of a kind may have.
 enum class RestartRule {
   kAny,                        // the shape's controller sets its own
   kNeverOrOnFailure,           // required, as batch/v1 Job does
@@ -22,28 +22,19 @@ enum class RestartRule {
   kAlways,                     // may be absent: pods of a StatefulSet
 };
 
+/// How the pod templates of a kind differ from others.
 struct PodRules {
   RestartRule restart = RestartRule::kAny;
   const char* required_container = nullptr;  // PyTorchJob: "pytorch"
-  bool may_be_flat = false;  // a pod spec stands where the template belongs (old Workloads)
+  bool may_be_flat = false;  // the value is a pod spec instead of a template (early Workloads)
 };
 
-/// Checks a pod template ({metadata, spec}) and makes the pod set of `count` pods of it.
+/// Checks a pod template ({metadata, spec}) and makes a pod set of `count` such pods.
 PodSet ReadPodSet(const Field& pod_template, std::string name, std::int32_t count,
                   const PodRules& rules);
 
-/// nodeSelector, node affinity and tolerations; null if there are none. Checks them.
-std::shared_ptr<const SchedulingConstraints> ReadConstraints(const Field& pod_spec);
-
-/// Taints of a flavor or a member cluster; tolerations of a pod or a flavor. Checked by Kubernetes'
-/// rules.
-std::vector<Taint> ReadTaints(const Field& taints);
-std::vector<Toleration> ReadTolerations(const Field& tolerations);
-/// A map of label keys to label values.
-LabelMap ReadLabelMap(const Field& labels);
-
-/// Records a problem at `where` if the pod sets together are more pods, or more pod sets, than
-/// allowed, or ask together for a topology that cannot be.
+/// Records a problem at `where` if the pod sets are more, or have more pods together, than allowed,
+/// or if their topology requests contradict each other.
 void CheckPodSets(const Field& where, const PodSets& pod_sets);
 
 }  // namespace muster::shapes

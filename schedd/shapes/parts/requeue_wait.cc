@@ -22,7 +22,7 @@ std::int64_t RequeueWaitMs(const StoredObject* cluster_queue) {
   if (cluster_queue == nullptr) return limits::kRequeueWaitMs;
   const Result<json::value> manifest = ParseJson(cluster_queue->manifest);
   if (!manifest.ok()) return limits::kRequeueWaitMs;
-  Problems problems;  // it was checked when it was applied
+  Problems problems;  // dropped: the annotation was checked when the object was applied
   return ReadRequeueWaitMs(Field(*manifest, &problems)["metadata"]["annotations"]);
 }
 

@@ -1,6 +1,6 @@
-// Annotation muster.io/requeue-wait of a ClusterQueue: how long a job of it that was requeued waits
-// before it is tried again. Read when a job is requeued, which is rare, so that no other decision
-// carries it about.
+// The annotation muster.io/requeue-wait of a ClusterQueue: how long a job of the queue that was
+// requeued waits before it is tried again. It is read from the stored manifest when a job is
+// requeued, which is rare, so that no decision needs a field for it.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace muster::shapes {
 
-/// In milliseconds; limits::kRequeueWaitMs if absent. "0s": it does not wait.
+/// In milliseconds; limits::kRequeueWaitMs if absent. "0s" means that the job does not wait.
 std::int64_t ReadRequeueWaitMs(const Field& annotations);
-/// The same of a ClusterQueue as it is stored; null: absent.
+/// The same for a stored ClusterQueue; null counts as a ClusterQueue without the annotation.
 std::int64_t RequeueWaitMs(const StoredObject* cluster_queue);
 
 }  // namespace muster::shapes

@@ -1,3 +1,8 @@
+// Both forms are read into one TopologyRequest and then pass the same checks (Check); RequestFields
+// has the fields of the form that was used, so that a problem names a field that the user wrote. At
+// most one of required, preferred and unconstrained may be given. A request may also split its pods
+// into slices of equal size, either by one level and size or by several layers, each inside the one
+// before.
 #include "schedd/shapes/parts/topology_request.h"
 
 #include <algorithm>
@@ -18,6 +23,7 @@ constexpr std::string_view kSliceLevelKey = "kueue.x-k8s.io/podset-slice-require
 constexpr std::string_view kSliceSizeKey = "kueue.x-k8s.io/podset-slice-size";
 constexpr std::string_view kLayersKey = "kueue.x-k8s.io/podset-slice-required-topology-constraints";
 
+// A level is the key of a node label.
 std::optional<std::string> ReadLevel(const Field& field) {
   const auto text = field.String();
   if (!text) return std::nullopt;
@@ -32,11 +38,13 @@ std::optional<std::int32_t> NumberOf(std::string_view text) {
   return number;
 }
 
-// Where the parts of a request stand, to name the wrong one.
-struct Places {
+// The fields of a request in the form that was used.
+struct RequestFields {
   Field required, preferred, unconstrained, group, slice_level, slice_size, layers;
 };
 
+// Layers go from the outermost inwards: each size divides the one before it, and the first divides
+// the number of pods.
 void CheckLayers(const Field& field, const std::vector<TopologyLayer>& layers, std::int32_t count) {
   if (layers.empty() || layers.size() > limits::kSliceLayers)
     field.Fail("must have 1 to " + std::to_string(limits::kSliceLayers) + " layers");
@@ -55,7 +63,8 @@ void CheckLayers(const Field& field, const std::vector<TopologyLayer>& layers, s
     field.Fail("the outermost size must divide the number of pods, " + std::to_string(count));
 }
 
-void CheckSlices(const TopologyRequest& request, const Places& at, std::int32_t count) {
+// Either the layers, or a level and a size, or neither.
+void CheckSlices(const TopologyRequest& request, const RequestFields& at, std::int32_t count) {
   if (!request.slice_layers.empty() || at.layers.present()) {
     CheckLayers(at.layers, request.slice_layers, count);
     at.slice_level.Refuse("may not be given beside the constraints of several layers");
@@ -71,12 +80,13 @@ void CheckSlices(const TopologyRequest& request, const Places& at, std::int32_t 
   if (*request.slice_size < 1 || *request.slice_size > count) {
     at.slice_size.Fail("must be 1 to the number of pods, " + std::to_string(count));
   } else if (count % *request.slice_size != 0) {
-    // Kueue would leave the rest unplaced for good (its issue 15277).
+    // Kueue accepts this and then never places the remaining pods (kueue issue 15277).
     at.slice_size.Fail("must divide the number of pods, " + std::to_string(count));
   }
 }
 
-void Check(const TopologyRequest& request, const Places& at, std::int32_t count) {
+// A pod set of a group is placed with the group's other pod set, which slices would contradict.
+void Check(const TopologyRequest& request, const RequestFields& at, std::int32_t count) {
   const int modes =
       (request.required ? 1 : 0) + (request.preferred ? 1 : 0) + (request.unconstrained ? 1 : 0);
   if (modes > 1) {
@@ -105,7 +115,7 @@ std::vector<TopologyLayer> ReadLayers(const Field& list) {
   return layers;
 }
 
-// The annotation's text is JSON of its own.
+// The annotation holds a JSON list as text, so its problems are reported at the annotation.
 std::vector<TopologyLayer> ParseLayers(const Field& annotation) {
   const auto text = annotation.String();
   if (!text) return {};
@@ -126,13 +136,13 @@ std::shared_ptr<const TopologyRequest> ReadTopologyRequest(const Field& field, s
                      "subGroupIndexLabel", "subGroupCount", "podSetGroupName",
                      "podSetSliceRequiredTopology", "podSetSliceSize",
                      "podsetSliceRequiredTopologyConstraints"});
-  const Places at = {field["required"],
-                     field["preferred"],
-                     field["unconstrained"],
-                     field["podSetGroupName"],
-                     field["podSetSliceRequiredTopology"],
-                     field["podSetSliceSize"],
-                     field["podsetSliceRequiredTopologyConstraints"]};
+  const RequestFields at = {field["required"],
+                            field["preferred"],
+                            field["unconstrained"],
+                            field["podSetGroupName"],
+                            field["podSetSliceRequiredTopology"],
+                            field["podSetSliceSize"],
+                            field["podsetSliceRequiredTopologyConstraints"]};
   auto request = std::make_shared<TopologyRequest>();
   request->required = ReadLevel(at.required);
   request->preferred = ReadLevel(at.preferred);
@@ -145,13 +155,14 @@ std::shared_ptr<const TopologyRequest> ReadTopologyRequest(const Field& field, s
   return request;
 }
 
+// Annotations hold texts, so numbers and booleans are parsed here.
 std::shared_ptr<const TopologyRequest> ReadTopologyAnnotations(const Field& metadata,
                                                                std::int32_t count) {
   const Field annotations = metadata["annotations"];
-  const Places at = {annotations.Named(kRequiredKey),      annotations.Named(kPreferredKey),
-                     annotations.Named(kUnconstrainedKey), annotations.Named(kGroupKey),
-                     annotations.Named(kSliceLevelKey),    annotations.Named(kSliceSizeKey),
-                     annotations.Named(kLayersKey)};
+  const RequestFields at = {annotations.Named(kRequiredKey),      annotations.Named(kPreferredKey),
+                            annotations.Named(kUnconstrainedKey), annotations.Named(kGroupKey),
+                            annotations.Named(kSliceLevelKey),    annotations.Named(kSliceSizeKey),
+                            annotations.Named(kLayersKey)};
   auto request = std::make_shared<TopologyRequest>();
   request->required = ReadLevel(at.required);
   request->preferred = ReadLevel(at.preferred);
@@ -168,6 +179,7 @@ std::shared_ptr<const TopologyRequest> ReadTopologyAnnotations(const Field& meta
   return request;
 }
 
+// Groups are checked for the job as a whole, when all its pod sets are known.
 void CheckTopologyGroups(const Field& where, const PodSets& pod_sets) {
   std::map<std::string, std::vector<const PodSet*>> groups;
   for (const auto& pod_set : pod_sets) {

@@ -11,16 +11,16 @@
 
 namespace muster::shapes {
 
-/// spec.podSets[].topologyRequest; null if absent. `count`: pods of the pod set.
+/// spec.podSets[].topologyRequest; null if absent. `count` is the number of pods of the pod set.
 std::shared_ptr<const TopologyRequest> ReadTopologyRequest(const Field& request,
                                                            std::int32_t count);
 
-/// The annotations of a pod template's metadata; null if there are none of them.
+/// The annotations of a pod template's metadata; null if it has none of them.
 std::shared_ptr<const TopologyRequest> ReadTopologyAnnotations(const Field& metadata,
                                                                std::int32_t count);
 
-/// Records at `where` what the pod sets of one job may not ask for together: a group has exactly
-/// two pod sets, one of them a single pod, with the same required or preferred level.
+/// Records problems of topology groups at `where`: a group has exactly two pod sets, one of them of
+/// a single pod, and both ask for the same required or preferred level.
 void CheckTopologyGroups(const Field& where, const PodSets& pod_sets);
 
 }  // namespace muster::shapes

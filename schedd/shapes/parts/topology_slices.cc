@@ -1,3 +1,8 @@
+// A slice stands for `domainCount` domains. For the pod counts, and for each level's values, it has
+// either one `universal` value for all domains or a list of `individual` ones; values may share a
+// prefix and a suffix. Reading expands slices into plain domains, with a bound on their number
+// before anything is allocated, because a few bytes can announce billions of domains. Writing makes
+// one slice and picks the shorter form of each part.
 #include "schedd/shapes/parts/topology_slices.h"
 
 #include <algorithm>
@@ -7,7 +12,7 @@
 namespace muster::shapes {
 namespace {
 
-// The value of every domain of a slice at one level.
+// One level's value in each of the slice's domains.
 std::vector<std::string> ReadValues(const Field& level, std::size_t domains) {
   level.OnlyMembers({"universal", "individual"});
   const Field individual = level["individual"];
@@ -30,6 +35,7 @@ std::vector<std::string> ReadValues(const Field& level, std::size_t domains) {
   return values;
 }
 
+// The number of pods in each of the slice's domains.
 std::vector<std::int32_t> ReadCounts(const Field& counts, std::size_t domains) {
   counts.OnlyMembers({"universal", "individual"});
   const Field individual = counts["individual"];
@@ -45,9 +51,10 @@ std::vector<std::int32_t> ReadCounts(const Field& counts, std::size_t domains) {
   return list;
 }
 
+// Appends the domains of one slice: their counts first, then level by level their values.
 void ReadSlice(const Field& slice, TopologyAssignment* assignment) {
   slice.OnlyMembers({"domainCount", "podCounts", "valuesPerLevel"});
-  // A domain holds at least one pod; the bound is on all slices together.
+  // A domain holds at least one pod, so all slices together have at most as many as a job has pods.
   const auto room = limits::kPodsPerJob - static_cast<std::int64_t>(assignment->domains.size());
   const auto count = slice["domainCount"].Int(1, room);
   if (!slice["domainCount"].Require() || !count) return;
@@ -68,6 +75,7 @@ void ReadSlice(const Field& slice, TopologyAssignment* assignment) {
   }
 }
 
+// A domain of v1beta1's plain list.
 void ReadDomain(const Field& domain, TopologyAssignment* assignment) {
   domain.OnlyMembers({"values", "count"});
   TopologyDomain read;
@@ -79,7 +87,7 @@ void ReadDomain(const Field& domain, TopologyAssignment* assignment) {
   assignment->domains.push_back(std::move(read));
 }
 
-// The longest start that all values of one level have in common.
+// The length of the longest prefix that all values of one level share.
 std::size_t CommonStart(const std::vector<TopologyDomain>& domains, std::size_t level) {
   const std::string& first = domains.front().values[level];
   std::size_t common = first.size();
@@ -95,6 +103,7 @@ std::size_t CommonStart(const std::vector<TopologyDomain>& domains, std::size_t 
   return common;
 }
 
+// One `universal` value if all domains share it, else a common prefix and the rest of each value.
 json::object RenderValues(const std::vector<TopologyDomain>& domains, std::size_t level) {
   const std::string& first = domains.front().values[level];
   const bool same = std::all_of(domains.begin(), domains.end(), [&](const TopologyDomain& domain) {
@@ -123,6 +132,7 @@ json::object RenderCounts(const std::vector<TopologyDomain>& domains) {
 
 }  // namespace
 
+// A malformed domain makes the whole assignment unusable.
 TopologyAssignmentPtr ReadTopologyAssignment(const Field& field) {
   if (field.Object() == nullptr) return nullptr;
   field.OnlyMembers({"levels", "slices", "domains"});

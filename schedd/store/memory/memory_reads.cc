@@ -1,4 +1,9 @@
-// The reading half of MemoryStore.
+// The reading half of MemoryStore: recovery's Load and the reads of the API, all under the one
+// lock.
+//
+// Results are in the order in which the store on PostgreSQL returns them; the contract suite
+// compares both. The acceptance of a job is an event without a row of its own: it is made from the
+// job's record, and its number is the job's accept_seq.
 #include <algorithm>
 #include <utility>
 
@@ -7,6 +12,7 @@
 namespace muster {
 namespace {
 
+// The event of a job's acceptance, in the words of the SQL that PostgreSQL's store uses.
 Event AcceptedEvent(const JobRecord& job) {
   return {job.accept_seq,
           job.submit_time,
@@ -17,6 +23,7 @@ Event AcceptedEvent(const JobRecord& job) {
           ""};
 }
 
+// True if the job passes every filter of the query that is set.
 bool Selects(const JobQuery& query, const JobRecord& job, bool deleted) {
   if (deleted && !query.include_deleted) return false;
   if (!query.ns.empty() && job.ns != query.ns) return false;
@@ -35,12 +42,14 @@ Status MemoryStore::CheckReadable() const {
   return Done{};
 }
 
-Result<Loaded> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
+// last_seq is the highest number that any stored row carries, so that the engine never gives an
+// event number twice.
+Result<StoredWorld> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
   std::lock_guard lock(mutex_);
   const Status readable = CheckReadable();
   if (!readable.ok()) return readable.error();
   if (epoch != epoch_) return Aborted("this daemon no longer leads; its epoch has passed");
-  Loaded loaded;
+  StoredWorld loaded;
   for (const auto& [id, job] : tables_.jobs) {
     loaded.last_job_id = id;
     loaded.last_seq = std::max(loaded.last_seq, job.record->accept_seq);
@@ -64,8 +73,8 @@ Result<Loaded> MemoryStore::Load(Epoch epoch, WallTime finished_since) {
   }
   std::stable_sort(loaded.dispatches.begin(), loaded.dispatches.end(),
                    [](const DispatchRow& a, const DispatchRow& b) {
-                     return std::pair(a.job, a.key.attempt) < std::pair(b.job, b.key.attempt);
-                   });
+    return std::pair(a.job, a.key.attempt) < std::pair(b.job, b.key.attempt);
+  });
   for (const auto& [key, row] : tables_.fair_use) loaded.fair_use.push_back(row);
   for (const auto& [key, object] : tables_.set_aside) loaded.set_aside.push_back(object);
   for (const auto& [key, work] : tables_.works) loaded.works.push_back(work);
@@ -88,6 +97,7 @@ Result<std::vector<std::string>> MemoryStore::ReadManifests(const std::vector<Jo
   return manifests;
 }
 
+// Pages in the order of the ids, from the first id above query.after.
 Result<std::vector<JobPtr>> MemoryStore::ReadJobs(const JobQuery& query) {
   std::lock_guard lock(mutex_);
   const Status readable = CheckReadable();
@@ -110,6 +120,7 @@ Result<JobPtr> MemoryStore::ReadJob(JobId id) {
   return found->second.record;
 }
 
+// Deleted jobs have no entry in live_names.
 Result<JobId> MemoryStore::FindJob(const std::string& ns, ShapeKind shape,
                                    const std::string& name) {
   std::lock_guard lock(mutex_);
@@ -132,6 +143,7 @@ Result<JobId> MemoryStore::FindJob(Uid uid) {
   return found->second;
 }
 
+// Events and acceptances are merged by their number and cut at `limit` afterwards.
 Result<std::vector<Event>> MemoryStore::ReadEvents(std::int64_t since, JobId job,
                                                    std::size_t limit) {
   std::lock_guard lock(mutex_);
@@ -169,6 +181,7 @@ Result<std::vector<AttemptRecord>> MemoryStore::ReadAttempts(const std::vector<J
   return attempts;
 }
 
+// The newest rows first: the log is read from its end.
 Result<std::vector<AuditRow>> MemoryStore::ReadAudit(std::size_t limit) {
   std::lock_guard lock(mutex_);
   const Status readable = CheckReadable();

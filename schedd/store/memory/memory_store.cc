@@ -1,3 +1,13 @@
+// The writing half of MemoryStore; memory_reads.cc has the reads.
+//
+// A commit changes the tables row by row in the order of the SQL statements of the store on
+// PostgreSQL, and checks the same constraints with the same sentences. Each change appends a step
+// to an undo log; when a later row is refused, the steps run backwards and the commit has changed
+// nothing. An Accept needs no undo log, because each of its jobs succeeds or fails on its own.
+//
+// Writes are numbered. The number of the last successful write of an epoch stands in for
+// PostgreSQL's table ended_epochs: a commit whose answer was lost is durable exactly if its number
+// is that one.
 #include "schedd/store/memory/memory_store.h"
 
 #include <algorithm>
@@ -9,6 +19,7 @@
 namespace muster {
 namespace {
 
+// The answer of PostgreSQL to a broken constraint; the sentences are those of pq.cc.
 Error Refused(std::string detail) { return {Code::kFailedPrecondition, std::move(detail)}; }
 
 Error NameTaken(const JobRecord& record) {
@@ -16,7 +27,7 @@ Error NameTaken(const JobRecord& record) {
                        "\" already exists in namespace \"" + record.ns + "\"");
 }
 
-// Sets one entry and notes how to take it back.
+// Sets one entry and records how to restore the old one.
 template <class Map>
 void Put(Map* map, const typename Map::key_type& key, typename Map::mapped_type value,
          std::vector<std::function<void()>>* undo) {
@@ -30,6 +41,7 @@ void Put(Map* map, const typename Map::key_type& key, typename Map::mapped_type 
   }
 }
 
+// Removes one entry, if it exists, and records how to restore it.
 template <class Map>
 void Erase(Map* map, const typename Map::key_type& key, std::vector<std::function<void()>>* undo) {
   const auto found = map->find(key);
@@ -38,7 +50,8 @@ void Erase(Map* map, const typename Map::key_type& key, std::vector<std::functio
   map->erase(found);
 }
 
-// Rows that give something up come first, as in PostgreSQL's statement.
+// Rows that release a name or a job come before rows that take one, as in the statement of the
+// store on PostgreSQL: both may be in one commit.
 int Claim(DispatchState state) {
   if (state == DispatchState::kGone) return 0;
   return IsLive(state) ? 2 : 1;
@@ -61,7 +74,7 @@ void MemoryStore::LoseAnswer(std::size_t nth, LostAnswer how) {
 void MemoryStore::SetAway(bool away) {
   std::lock_guard lock(mutex_);
   away_ = away;
-  if (away) leading_ = false;  // its session is gone
+  if (away) leading_ = false;  // the leader's session is gone with the database
 }
 
 void MemoryStore::LoseLead() {
@@ -69,6 +82,7 @@ void MemoryStore::LoseLead() {
   leading_ = false;
 }
 
+// The write runs without the lock: it takes the lock itself, and its callback may call the store.
 bool MemoryStore::DrainOne() {
   std::function<void()> write;
   {
@@ -100,6 +114,8 @@ void MemoryStore::Carry(std::function<void()> write) {
   waiting_.push_back(std::move(write));
 }
 
+// The order of the checks is that of a real session: no connection, no lead, then the write itself.
+// An unknown outcome ends the session and with it the lead.
 template <class T>
 Result<T> MemoryStore::Write(Epoch epoch, const std::function<Result<T>()>& write,
                              const std::function<Result<T>(bool last)>& find) {
@@ -125,6 +141,8 @@ Result<T> MemoryStore::Write(Epoch epoch, const std::function<Result<T>()>& writ
       Code::kUnknown, "the database went away during the commit; ask before you retry", {}, 1000};
 }
 
+// `meanwhile` runs without the lock, because it may call the store. The epoch is ended before
+// `find` judges, unless `meanwhile` has ended it, so that no late write can change the verdict.
 template <class T>
 Result<T> MemoryStore::Resolve(std::unique_lock<std::mutex>* lock, const LostAnswer& how,
                                Epoch epoch, const std::function<Result<T>()>& write,
@@ -140,6 +158,7 @@ Result<T> MemoryStore::Resolve(std::unique_lock<std::mutex>* lock, const LostAns
   return find(ended_.at(epoch) == number);
 }
 
+// Only the last successful write of the ending epoch must be known later.
 void MemoryStore::EndEpoch() {
   ended_[epoch_] = last_write_;
   ++epoch_.value;
@@ -158,9 +177,11 @@ Result<Lease> MemoryStore::Lead(const std::string&, std::chrono::milliseconds) {
   return Lease{epoch_};
 }
 
+// An Accept as a whole is one write for InjectFault and LoseAnswer; its jobs are answered one by
+// one.
 void MemoryStore::Accept(Epoch epoch, std::vector<NewJob> batch,
-                         Callback<std::vector<Result<Accepted>>> done) {
-  using Answers = std::vector<Result<Accepted>>;
+                         Callback<std::vector<Result<AcceptedJob>>> done) {
+  using Answers = std::vector<Result<AcceptedJob>>;
   auto jobs = std::make_shared<const std::vector<NewJob>>(std::move(batch));
   Carry([this, epoch, jobs, done = std::move(done)] {
     const auto write = [&]() -> Result<Answers> {
@@ -174,10 +195,11 @@ void MemoryStore::Accept(Epoch epoch, std::vector<NewJob> batch,
   });
 }
 
-// A job is there if its uid is: its number may be another's. With one of them, or as the last write
-// of its epoch, the whole batch was written, and each of the others has its refusal.
-Result<std::vector<Result<Accepted>>> MemoryStore::FindAccepted(const std::vector<NewJob>& jobs,
-                                                                bool last) {
+// A job was written if its uid is stored: another leader may have given the same id to another job.
+// If one job of the batch was written, or if the batch was the last write of its epoch, then the
+// whole batch was carried out, and a job that is not stored was refused.
+Result<std::vector<Result<AcceptedJob>>> MemoryStore::FindAccepted(const std::vector<NewJob>& jobs,
+                                                                   bool last) {
   const auto there = [this](const NewJob& job) {
     const auto found =
         job.record == nullptr ? tables_.uids.end() : tables_.uids.find(job.record->uid);
@@ -185,10 +207,10 @@ Result<std::vector<Result<Accepted>>> MemoryStore::FindAccepted(const std::vecto
   };
   if (!last && std::none_of(jobs.begin(), jobs.end(), there))
     return Unavailable("the connection to the database was lost; nothing was written");
-  std::vector<Result<Accepted>> answers;
+  std::vector<Result<AcceptedJob>> answers;
   for (const NewJob& job : jobs) {
     if (there(job)) {
-      answers.push_back(Accepted{job.record->id, false});
+      answers.push_back(AcceptedJob{job.record->id, false});
     } else {
       answers.push_back(HeldKey(job).value_or(NameTaken(*job.record)));
     }
@@ -196,17 +218,17 @@ Result<std::vector<Result<Accepted>>> MemoryStore::FindAccepted(const std::vecto
   return answers;
 }
 
-// The answer to a job whose idempotency key was used before.
-std::optional<Result<Accepted>> MemoryStore::HeldKey(const NewJob& job) const {
+std::optional<Result<AcceptedJob>> MemoryStore::HeldKey(const NewJob& job) const {
   if (!job.idempotency.has_value()) return std::nullopt;
   const auto held = tables_.keys.find({job.idempotency->scope, job.idempotency->key});
   if (held == tables_.keys.end()) return std::nullopt;
   if (held->second.fingerprint != job.idempotency->fingerprint)
     return InvalidArgument("the idempotency key was already used by another request");
-  return Accepted{held->second.job, true};
+  return AcceptedJob{held->second.job, true};
 }
 
-Result<Accepted> MemoryStore::AcceptOne(const NewJob& job) {
+// The order of the checks decides which sentence a client reads: a used key before a taken name.
+Result<AcceptedJob> MemoryStore::AcceptOne(const NewJob& job) {
   const Status sound = CheckNewJob(job);
   if (!sound.ok()) return sound.error();
   const JobRecord& record = *job.record;
@@ -224,9 +246,10 @@ Result<Accepted> MemoryStore::AcceptOne(const NewJob& job) {
   if (job.idempotency.has_value())
     tables_.keys.emplace(std::pair(job.idempotency->scope, job.idempotency->key),
                          StoredKey{job.idempotency->fingerprint, record.id});
-  return Accepted{record.id, false};
+  return AcceptedJob{record.id, false};
 }
 
+// A lost commit is durable exactly if it was the last write of its epoch.
 void MemoryStore::Commit(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done) {
   auto plan = std::make_shared<const PlanCommit>(std::move(commit));
   Carry([this, epoch, plan, done = std::move(done)] {
@@ -234,13 +257,15 @@ void MemoryStore::Commit(Epoch epoch, PlanCommit commit, Callback<CommitVersion>
       if (last) return CommitVersion{last_seq_};
       return Unavailable("the connection to the database was lost; nothing was written");
     };
-    Result<CommitVersion> version =
-        Write<CommitVersion>(epoch, [&] { return CommitAll(*plan); }, find);
-    if (!version.ok()) EndLead(epoch);  // nothing that was based on it may be written
+    Result<CommitVersion> version = Write<CommitVersion>(
+        epoch, [&] { return CommitAll(*plan); }, find);
+    // Later commits of this epoch may depend on the failed one, so none of them is written.
+    if (!version.ok()) EndLead(epoch);
     done(std::move(version));
   });
 }
 
+// All or nothing: a refusal undoes the changes made so far.
 Result<CommitVersion> MemoryStore::CommitAll(const PlanCommit& commit) {
   UndoLog undo;
   const Status status = Apply(commit, &undo);
@@ -252,6 +277,8 @@ Result<CommitVersion> MemoryStore::CommitAll(const PlanCommit& commit) {
   return CommitVersion{last_seq_};
 }
 
+// The order of the tables is that of QueueCommit in commit_encoding.cc. The audit log needs no undo
+// step, because no refusal can follow it.
 Status MemoryStore::Apply(const PlanCommit& commit, UndoLog* undo) {
   Status status = ApplyJobs(commit, undo);
   if (!status.ok()) return status;
@@ -291,6 +318,7 @@ Status MemoryStore::Apply(const PlanCommit& commit, UndoLog* undo) {
   return Done{};
 }
 
+// Jobs get their ids in the order of submission, so the lowest ids have the oldest keys.
 void MemoryStore::ForgetKeys(WallTime before, UndoLog* undo) {
   std::map<JobId, std::pair<std::string, std::string>> by_age;
   for (const auto& [key, held] : tables_.keys) {
@@ -303,6 +331,7 @@ void MemoryStore::ForgetKeys(WallTime before, UndoLog* undo) {
   }
 }
 
+// The refusals are the check constraints of table job_state.
 Status MemoryStore::ApplyJobs(const PlanCommit& commit, UndoLog* undo) {
   for (const JobPtr& job : commit.jobs) {
     const auto found = tables_.jobs.find(job->id);
@@ -333,6 +362,7 @@ Status MemoryStore::ApplyJobs(const PlanCommit& commit, UndoLog* undo) {
   return Done{};
 }
 
+// Of several records of one attempt the last one counts, as in the upsert on PostgreSQL.
 Status MemoryStore::ApplyAttempts(const PlanCommit& commit, UndoLog* undo) {
   std::map<std::pair<JobId, std::int32_t>, const AttemptRecord*> last;
   for (const AttemptRecord& attempt : commit.attempts)
@@ -341,13 +371,14 @@ Status MemoryStore::ApplyAttempts(const PlanCommit& commit, UndoLog* undo) {
     if (!tables_.jobs.contains(key.first)) return Refused("the attempt's job does not exist");
     if (key.second < 1) return Refused("attempts count from 1");
     const auto found = tables_.attempts.find(key);
-    if (found != tables_.attempts.end() && found->second.end_time.set())
-      continue;  // closed for good
+    // An attempt with an end time is closed for accounting and never changes again.
+    if (found != tables_.attempts.end() && found->second.end_time.set()) continue;
     Put(&tables_.attempts, key, *attempt, undo);
   }
   return Done{};
 }
 
+// Of several rows of one attempt the last one counts; Claim orders the rest.
 Status MemoryStore::ApplyDispatches(const PlanCommit& commit, UndoLog* undo) {
   std::map<DispatchId, const DispatchRow*> last;
   for (const DispatchRow& row : commit.dispatches) last[{row.key.job_uid, row.key.attempt}] = &row;
@@ -363,6 +394,8 @@ Status MemoryStore::ApplyDispatches(const PlanCommit& commit, UndoLog* undo) {
   return Done{};
 }
 
+// Refuses what the unique indexes of table dispatches refuse: a second live attempt of a job, and
+// two attempts that hold one object name on a member cluster.
 Status MemoryStore::PutDispatch(const DispatchRow& row, UndoLog* undo) {
   if (!tables_.uids.contains(row.key.job_uid)) return Refused("the dispatch's job does not exist");
   if (row.key.attempt < 1) return Refused("attempts count from 1");

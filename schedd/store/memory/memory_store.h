@@ -1,9 +1,10 @@
 // MemoryStore: the Store's semantics without a database, for tests of the engine and for
 // simulation.
 //
-// Deterministic: no thread, no clock, no randomness. Calls are answered inside the call, or, in
-// manual mode, one at a time by DrainOne() in call order. Faults can be laid on coming writes. The
-// same contract suite runs against this and PostgreSQL (tests/contract/store). Thread-safe.
+// Deterministic: no thread, no clock, no randomness. A write is carried out and answered inside the
+// call or, in manual mode, when DrainOne() is called, one write at a time in call order. Tests can
+// make coming writes fail. The contract suite in tests/contract/store runs against this store and
+// against PostgreSQL. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +21,20 @@
 
 namespace muster {
 
-/// What happens to one write (an Accept or a Commit as a whole).
+/// A failure of one write (an Accept or a Commit as a whole).
 enum class StoreFault {
-  kUnavailable,        // nothing written, kUnavailable
+  kUnavailable,        // not written, answered kUnavailable
   kUnknownApplied,     // written, but answered kUnknown
   kUnknownNotApplied,  // not written, answered kUnknown
-  kRefused,            // not written, kFailedPrecondition, as a broken constraint answers
+  kRefused,            // not written, answered kFailedPrecondition like a broken constraint
 };
 
-/// A write whose answer is lost; what became of it is then asked for, as PostgreSQL's store does.
+/// A write whose answer is lost: the store then finds out whether it was written, as the store on
+/// PostgreSQL does.
 struct LostAnswer {
   bool written = false;
-  /// Runs after the write and before it is asked for; may call the store, as another leader would.
+  /// Runs after the write and before the store looks for its outcome; may call the store, as
+  /// another leader would.
   std::function<void()> meanwhile;
 };
 
@@ -45,24 +48,24 @@ class MemoryStore final : public Store {
   explicit MemoryStore(MemoryStoreOptions options = {});
 
   // --- control, for tests ---
-  /// Lets `fault` happen to the n-th write from now that is carried out (1: the next one).
+  /// Makes the n-th write from now fail with `fault` (1: the next write).
   void InjectFault(std::size_t nth, StoreFault fault);
-  /// Loses the answer to the n-th write from now that is carried out.
+  /// Loses the answer to the n-th write from now.
   void LoseAnswer(std::size_t nth, LostAnswer how);
-  /// While away, every write and read fails with kUnavailable.
+  /// While the database is away, every write and read fails with kUnavailable.
   void SetAway(bool away);
-  /// Ends the lead as a lost session would: writes fail with kAborted until Lead.
+  /// Ends the leadership as a lost session would: writes fail with kAborted until Lead.
   void LoseLead();
-  /// Manual mode: carries out and answers the oldest waiting write; false if there is none.
+  /// Manual mode: carries out and answers the oldest waiting write; false if none waits.
   bool DrainOne();
   std::size_t waiting() const;
   std::size_t accepted_jobs() const;
 
   // --- Store ---
   Result<Lease> Lead(const std::string& holder, std::chrono::milliseconds wait) override;
-  Result<Loaded> Load(Epoch epoch, WallTime finished_since) override;
+  Result<StoredWorld> Load(Epoch epoch, WallTime finished_since) override;
   void Accept(Epoch epoch, std::vector<NewJob> batch,
-              Callback<std::vector<Result<Accepted>>> done) override;
+              Callback<std::vector<Result<AcceptedJob>>> done) override;
   void Commit(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done) override;
   Result<std::vector<std::string>> ReadManifests(const std::vector<JobId>& ids) override;
   Result<std::vector<JobPtr>> ReadJobs(const JobQuery& query) override;
@@ -89,7 +92,7 @@ class MemoryStore final : public Store {
   using ObjectId = std::tuple<ObjectKind, std::string, std::string>;
   using UsageKey = std::tuple<std::string, std::string, std::string>;
   using DispatchId = std::pair<Uid, std::int32_t>;
-  /// Everything durable.
+  /// Everything that would be durable in a database.
   struct Tables {
     std::map<JobId, StoredJob> jobs;
     std::map<NameKey, JobId> live_names;
@@ -110,23 +113,27 @@ class MemoryStore final : public Store {
   /// Undoes the changes made so far by one commit, newest first.
   using UndoLog = std::vector<std::function<void()>>;
 
+  /// Carries the write out now or, in manual mode, queues it for DrainOne.
   void Carry(std::function<void()> write);
+  /// Ends the leadership if `epoch` still leads.
   void EndLead(Epoch epoch);
-  /// Carries one write out under the lock: `write` unless it is refused or a fault keeps it from
-  /// happening.
+  /// Carries one write out under the lock: runs `write` unless the lead is gone or a fault was
+  /// injected. `find` is as for Resolve.
   template <class T>
   Result<T> Write(Epoch epoch, const std::function<Result<T>()>& write,
                   const std::function<Result<T>(bool last)>& find);
-  /// Asks for the outcome of a write whose answer is lost: `find` judges by what is there, and by
-  /// whether the write was the last of its epoch.
+  /// Finds the outcome of a write whose answer is lost. `find` judges by the rows that are stored
+  /// and by whether this write was the last one of its epoch.
   template <class T>
   Result<T> Resolve(std::unique_lock<std::mutex>* lock, const LostAnswer& how, Epoch epoch,
                     const std::function<Result<T>()>& write,
                     const std::function<Result<T>(bool last)>& find);
+  /// Starts the next epoch and records the last write of the epoch that ends.
   void EndEpoch();
-  Result<Accepted> AcceptOne(const NewJob& job);
-  std::optional<Result<Accepted>> HeldKey(const NewJob& job) const;
-  Result<std::vector<Result<Accepted>>> FindAccepted(const std::vector<NewJob>& jobs, bool last);
+  Result<AcceptedJob> AcceptOne(const NewJob& job);
+  /// The answer to a job whose idempotency key was used before; nothing if it was not.
+  std::optional<Result<AcceptedJob>> HeldKey(const NewJob& job) const;
+  Result<std::vector<Result<AcceptedJob>>> FindAccepted(const std::vector<NewJob>& jobs, bool last);
   Result<CommitVersion> CommitAll(const PlanCommit& commit);
   Status Apply(const PlanCommit& commit, UndoLog* undo);
   Status ApplyJobs(const PlanCommit& commit, UndoLog* undo);
@@ -145,12 +152,12 @@ class MemoryStore final : public Store {
   bool leading_ = false;
   bool away_ = false;
   std::int64_t last_seq_ = 0;
-  std::map<std::size_t, StoreFault> faults_;  // by number of the write
-  std::map<std::size_t, LostAnswer> lost_;    // likewise
-  std::size_t last_write_ = 0;                // number of the last one that was written
-  std::map<Epoch, std::size_t> ended_;        // the last of each epoch that ended
-  std::size_t writes_ = 0;
-  std::deque<std::function<void()>> waiting_;
+  std::map<std::size_t, StoreFault> faults_;   // by the number of the write
+  std::map<std::size_t, LostAnswer> lost_;     // by the number of the write
+  std::size_t last_write_ = 0;                 // number of the last successful write
+  std::map<Epoch, std::size_t> ended_;         // last successful write before each epoch ended
+  std::size_t writes_ = 0;                     // numbers the writes from 1
+  std::deque<std::function<void()>> waiting_;  // manual mode, the oldest first
 };
 
 }  // namespace muster

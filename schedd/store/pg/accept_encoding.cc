@@ -1,21 +1,23 @@
+// New jobs as SQL: columns, statements and answers.
+//
+// One statement inserts the jobs and their state rows; a job whose name is taken is skipped by ON
+// CONFLICT DO NOTHING and is missing from the ids that the statement returns. If a job of the batch
+// carries an idempotency key, three more statements run around it: before it, claim the keys; after
+// it, free the keys of jobs that were skipped, and read which job holds each key that could not be
+// claimed. The insert then takes only jobs that have no key or hold theirs.
 #include <charconv>
 #include <cstring>
 
 #include "schedd/store/pg/admission_json.h"
 #include "schedd/store/pg/batch_encoding.h"
+#include "schedd/store/pg/pq_values.h"
 #include "schedd/store/pg/row_json.h"
 #include "schedd/store/pg/statements.h"
 
 namespace muster::pg {
 namespace {
 
-std::int64_t IntAt(const PGresult& rows, int row, int column) {
-  const char* text = PQgetvalue(&rows, row, column);
-  std::int64_t value = 0;
-  std::from_chars(text, text + std::strlen(text), value);
-  return value;
-}
-
+// One array for each column of a new job, in the order of the parameters of kAcceptJobs.
 struct NewJobColumns {
   using E = ElementType;
   Column id{E::kInt8}, uid{E::kUuid}, ns{E::kText}, kind{E::kInt2}, name{E::kText},
@@ -34,6 +36,7 @@ struct NewJobColumns {
   std::string last_pod_sets_text_;
 };
 
+// Jobs of one batch often share their pod sets: the JSON text of the last one is kept.
 void NewJobColumns::Add(const NewJob& job) {
   const JobRecord& record = *job.record;
   id.Int8(record.id.value);
@@ -75,6 +78,7 @@ void NewJobColumns::Add(const NewJob& job) {
   }
 }
 
+// `keyed`: with the two key columns, as kAcceptKeyedJobs takes them.
 Params NewJobColumns::Take(bool keyed) {
   Params params;
   for (Column* column : {&id,           &uid,        &ns,          &kind,          &name,
@@ -89,7 +93,7 @@ Params NewJobColumns::Take(bool keyed) {
   return params;
 }
 
-// The (scope, key, fingerprint, job) columns of those jobs that carry a key.
+// The columns scope, key, fingerprint and job of those jobs that carry a key.
 struct KeyColumns {
   Column scope{ElementType::kText}, key{ElementType::kText}, fingerprint{ElementType::kInt8},
       job{ElementType::kInt8};
@@ -117,6 +121,7 @@ void NoteInserted(const PGresult& rows, AcceptFindings* findings) {
     findings->inserted.insert(JobId{IntAt(rows, row, 0)});
 }
 
+// Rows of kForeignKeys: the new job, the job that holds its key, and the holder's fingerprint.
 void NoteForeignKeys(const PGresult& rows, AcceptFindings* findings) {
   for (int row = 0; row < PQntuples(&rows); ++row) {
     findings->foreign_keys[JobId{IntAt(rows, row, 0)}] = {
@@ -126,15 +131,16 @@ void NoteForeignKeys(const PGresult& rows, AcceptFindings* findings) {
 
 }  // namespace
 
-Result<Accepted> AnswerFor(const NewJob& job, const AcceptFindings& findings) {
+// A job that was not inserted, and whose key no other job holds, was skipped for its name.
+Result<AcceptedJob> AnswerFor(const NewJob& job, const AcceptFindings& findings) {
   const JobRecord& record = *job.record;
-  if (findings.inserted.contains(record.id)) return Accepted{record.id, false};
+  if (findings.inserted.contains(record.id)) return AcceptedJob{record.id, false};
   const auto held = findings.foreign_keys.find(record.id);
   if (held != findings.foreign_keys.end()) {
     if (held->second.fingerprint != job.idempotency->fingerprint) {
       return InvalidArgument("the idempotency key was already used by another request");
     }
-    return Accepted{held->second.job, true};
+    return AcceptedJob{held->second.job, true};
   }
   return AlreadyExists("a " + std::string(ShapeKindName(record.shape)) + " named \"" + record.name +
                        "\" already exists in namespace \"" + record.ns + "\"");

@@ -1,3 +1,10 @@
+// The column is written in one of two cases: the job has an AdmissionState (checks, gates,
+// requeues, evictions and so on), or it has a field of its spec that table jobs has no column for
+// (priority boost, maximum execution time, elastic). As soon as it is written it also holds
+// ClusterQueue, priority class and priority, because these may have changed since acceptance, and
+// table jobs is immutable.
+//
+// Fields with their default value are left out. PutState and StateOfJson must name the same keys.
 #include "schedd/store/pg/admission_json.h"
 
 #include <memory>
@@ -10,6 +17,7 @@
 namespace muster::pg {
 namespace {
 
+// Changes to a pod set's template that an admission check asks for (Kueue: PodSetUpdate).
 json::object UpdateJson(const PodSetUpdate& update) {
   json::object object{{"podSet", update.pod_set}};
   if (!update.labels.empty()) object["labels"] = Strings(update.labels);
@@ -51,6 +59,7 @@ AdmissionCheckStatus CheckOf(const json::object& object) {
   return check;
 }
 
+// Writes nothing for an empty list.
 template <class Items, class ToJson>
 void PutList(json::object* object, std::string_view key, const Items& items, ToJson to_json) {
   if (items.empty()) return;
@@ -135,7 +144,7 @@ std::string AdmissionStateText(const JobRecord& job) {
   const bool plain = job.admission_state == nullptr && job.priority_boost == 0 &&
                      job.max_execution_s == 0 && !job.elastic;
   if (plain) return "";
-  // Once there is a state, priority and queue may be others than at acceptance.
+  // Priority and ClusterQueue may differ from those at acceptance.
   json::object object{{"clusterQueue", job.cluster_queue},
                       {"priorityClass", job.priority_class},
                       {"priority", job.priority}};
@@ -150,6 +159,8 @@ std::string AdmissionStateText(const JobRecord& job) {
   return json::serialize(object);
 }
 
+// TakeScaledPods applies the size of an elastic job to its pod sets, which hold the size at
+// acceptance.
 Status TakeAdmissionState(std::string_view text, JobRecord* job) {
   const auto taken = ParseColumn<bool>(text, "admission state", [job](const json::value& root) {
     const json::object& object = root.as_object();

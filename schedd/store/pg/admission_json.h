@@ -1,5 +1,5 @@
-// The column job_state.admission_state: what a workload collects on its way through admission, and
-// those fields of its spec that may change while it waits or runs. Most jobs have none of it.
+// The column job_state.admission_state: what a workload collects during admission, and those fields
+// of its spec that may change while it waits or runs. For most jobs the column is null.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace muster::pg {
 
-/// "" for a job that has nothing of it.
+/// "" for a job that has none of these.
 std::string AdmissionStateText(const JobRecord& job);
 
-/// Puts a stored text into the record it belongs to; kDataLoss if it cannot be read.
+/// Reads a stored text into its record; kDataLoss if it cannot be read.
 Status TakeAdmissionState(std::string_view text, JobRecord* job);
 
 }  // namespace muster::pg

@@ -1,8 +1,10 @@
-// What the engine hands over, as statements of one transaction: columns are filled row by row, then
-// queued.
+// Turns what the engine hands over into statements of one transaction: columns are filled row by
+// row, then queued as arrays, one statement for each table.
 //
-// Rows of one table are written at most once a statement: a later value of the same key replaces an
-// earlier one.
+// A statement writes a row at most once: a later value of the same key replaces an earlier one.
+//
+// QueueAccept, AnswerFor and FindOutcome are in accept_encoding.cc, QueueCommit is in
+// commit_encoding.cc.
 #pragma once
 
 #include <cstdint>
@@ -16,31 +18,32 @@
 
 namespace muster::pg {
 
-/// What a transaction found out about the new jobs in it.
+/// What a transaction reports about the new jobs in it.
 struct AcceptFindings {
   struct Holder {
-    JobId job;                      // that holds the key
-    std::uint64_t fingerprint = 0;  // of its request
+    JobId job;                      // the job that holds the key
+    std::uint64_t fingerprint = 0;  // of the request that made the job
   };
   std::unordered_set<JobId> inserted;
-  std::unordered_map<JobId, Holder> foreign_keys;  // by the asking job
+  /// By the id of the new job whose idempotency key another job holds.
+  std::unordered_map<JobId, Holder> foreign_keys;
 };
 
-/// The answer to one new job: Accepted, kAlreadyExists, or kInvalidArgument for a key of another
-/// request.
-Result<Accepted> AnswerFor(const NewJob& job, const AcceptFindings& findings);
+/// The answer to one new job: AcceptedJob, kAlreadyExists for a taken name, or kInvalidArgument for
+/// a key that another request used.
+Result<AcceptedJob> AnswerFor(const NewJob& job, const AcceptFindings& findings);
 
-/// Queues the statements that insert `jobs`, no two of which share an idempotency key.
+/// Queues the statements that insert `jobs`; no two of them may share an idempotency key.
 /// `findings` must live until the transaction has finished.
 void QueueAccept(std::span<const NewJob* const> jobs, PqConnection& connection,
                  AcceptFindings* findings);
 
-/// Asks, outside a transaction, what is known of `jobs` (after a lost answer); `inserted` are those
-/// that are there with their own uid.
+/// Asks, outside a transaction, what the database knows of `jobs` after a lost answer. `inserted`
+/// then holds the jobs that are stored with their own uid.
 Failure FindOutcome(std::span<const NewJob* const> jobs, PqConnection& connection,
                     AcceptFindings* findings);
 
-/// Queues everything one PlanCommit changes.
+/// Queues the statements of everything that one PlanCommit changes.
 void QueueCommit(const PlanCommit& commit, PqConnection& connection);
 
 }  // namespace muster::pg

@@ -1,3 +1,10 @@
+// A PlanCommit as SQL: one function for each table turns rows into columns and queues one
+// statement.
+//
+// Rows of one key are reduced to the last one first, because PostgreSQL refuses a statement whose
+// ON CONFLICT DO UPDATE meets a row twice. The order of the statements follows the constraints:
+// jobs before the attempts and dispatches that refer to them, deletions before insertions of the
+// same key.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -22,6 +29,7 @@ std::map<Key, const Row*> LastByKey(const std::vector<Row>& rows, KeyOf key_of) 
   return last;
 }
 
+// The columns as parameters $1, $2, ...
 template <class... Columns>
 Params ArraysOf(Columns&... columns) {
   Params params;
@@ -29,6 +37,7 @@ Params ArraysOf(Columns&... columns) {
   return params;
 }
 
+// State rows: the columns of job_state that change during a job's life.
 void QueueJobs(const std::vector<JobPtr>& jobs, PqConnection& connection) {
   Column id{E::kInt8}, state{E::kInt2}, suspended{E::kBool}, deletion{E::kBool}, reason{E::kText},
       message{E::kText}, cluster{E::kText}, attempt{E::kInt4}, admission{E::kJson}, admit{E::kInt8},
@@ -66,6 +75,7 @@ void QueueJobs(const std::vector<JobPtr>& jobs, PqConnection& connection) {
                             conditions, version, ready, succeeded, failed, admission_state));
 }
 
+// Ids are unique, because the statement checks that it changed as many rows as it was given.
 void QueueDeletions(std::vector<JobId> ids, PqConnection& connection) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -74,6 +84,7 @@ void QueueDeletions(std::vector<JobId> ids, PqConnection& connection) {
   connection.Queue(sql::kDeleteJobs.name, ArraysOf(id));
 }
 
+// Absolute amounts: repeating a commit gives the same rows.
 void QueueUsage(const std::vector<UsageRow>& usage, PqConnection& connection) {
   using Key = std::tuple<std::string, std::string, std::string>;
   Column queue{E::kText}, flavor{E::kText}, resource{E::kText}, amount{E::kInt8};
@@ -87,13 +98,14 @@ void QueueUsage(const std::vector<UsageRow>& usage, PqConnection& connection) {
   connection.Queue(sql::kPutUsage.name, ArraysOf(queue, flavor, resource, amount));
 }
 
-// Rows that give something up come first, so that a name or a job can change hands within one
-// statement.
+// Rows that release a name or a job come before rows that take one: both may be in one statement.
 int Claim(DispatchState state) {
   if (state == DispatchState::kGone) return 0;
   return IsLive(state) ? 2 : 1;
 }
 
+// Rows are sorted by Claim before they become columns, because the unique indexes are checked row
+// by row.
 void QueueDispatches(const std::vector<DispatchRow>& dispatches, PqConnection& connection) {
   using Key = std::pair<Uid, std::int32_t>;
   const auto last = LastByKey<Key, DispatchRow>(
@@ -123,6 +135,7 @@ void QueueDispatches(const std::vector<DispatchRow>& dispatches, PqConnection& c
                                                       ns, name, remote, state, detail));
 }
 
+// The statement leaves attempts alone that have an end time.
 void QueueAttempts(const std::vector<AttemptRecord>& attempts, PqConnection& connection) {
   using Key = std::pair<JobId, std::int32_t>;
   Column job{E::kInt8}, number{E::kInt4}, cluster{E::kText}, admit{E::kInt8}, start{E::kInt8},
@@ -148,12 +161,14 @@ void QueueAttempts(const std::vector<AttemptRecord>& attempts, PqConnection& con
                             exit_code, exit_signal, admission));
 }
 
-void QueueObjects(const sql::ObjectTable& table, const std::vector<ObjectWrite>& objects,
+// Configuration objects of one kind, which is one table. The statements are built for the table and
+// not prepared: such writes are rare.
+void QueueObjects(const shapes::KindInfo& kind, const std::vector<ObjectWrite>& objects,
                   PqConnection& connection) {
   using Key = std::pair<std::string, std::string>;
   std::map<Key, const ObjectWrite*> last;
   for (const ObjectWrite& write : objects) {
-    if (write.object->kind == table.kind) last[Key(write.object->ns, write.object->name)] = &write;
+    if (write.object->kind == kind.kind) last[Key(write.object->ns, write.object->name)] = &write;
   }
   Column gone_name{E::kText}, gone_ns{E::kText}, name{E::kText}, uid{E::kUuid},
       generation{E::kInt8}, version{E::kInt8}, created{E::kInt8}, manifest{E::kJson}, ns{E::kText};
@@ -177,16 +192,17 @@ void QueueObjects(const sql::ObjectTable& table, const std::vector<ObjectWrite>&
   }
   if (removes) {
     Params params = ArraysOf(gone_name);
-    if (table.namespaced) params.Array(gone_ns);
-    connection.QueueSql(sql::DeleteObjects(table), params);
+    if (kind.namespaced) params.Array(gone_ns);
+    connection.QueueSql(sql::DeleteObjects(kind), params);
   }
   if (puts) {
     Params params = ArraysOf(name, uid, generation, version, created, manifest);
-    if (table.namespaced) params.Array(ns);
-    connection.QueueSql(sql::PutObjects(table), params);
+    if (kind.namespaced) params.Array(ns);
+    connection.QueueSql(sql::PutObjects(kind), params);
   }
 }
 
+// Events are only inserted: their numbers are unique, so no reduction is needed.
 void QueueEvents(const std::vector<Event>& events, PqConnection& connection) {
   Column seq{E::kInt8}, time{E::kInt8}, type{E::kText}, job{E::kInt8}, object{E::kText},
       reason{E::kText}, message{E::kText};
@@ -220,6 +236,7 @@ void QueueAudit(const std::vector<AuditRow>& rows, PqConnection& connection) {
   connection.Queue(sql::kAddAudit.name, ArraysOf(time, user, method, verb, object, detail));
 }
 
+// Queues that are gone are deleted, the others are upserted.
 void QueueFairUse(const std::vector<FairUseRow>& rows, PqConnection& connection) {
   using Key = std::pair<std::string, std::string>;
   Column gone_ns{E::kText}, gone_queue{E::kText}, ns{E::kText}, queue{E::kText}, consumed{E::kJson},
@@ -243,6 +260,7 @@ void QueueFairUse(const std::vector<FairUseRow>& rows, PqConnection& connection)
   if (puts) connection.Queue(sql::kPutFairUse.name, ArraysOf(ns, queue, consumed, updated));
 }
 
+// Objects that are gone from their member cluster are deleted, the others are upserted.
 void QueueSetAside(const std::vector<SetAsideWrite>& writes, PqConnection& connection) {
   using Key = std::pair<std::string, std::string>;
   Column gone_cluster{E::kText}, gone_uid{E::kText}, cluster{E::kText}, uid{E::kText},
@@ -280,6 +298,7 @@ void QueueSetAside(const std::vector<SetAsideWrite>& writes, PqConnection& conne
   }
 }
 
+// The whole row of each Work, also the fields that did not change.
 void QueueWorks(const std::vector<WorkPtr>& works, PqConnection& connection) {
   Column ns{E::kText}, placement{E::kText}, cluster{E::kText}, state{E::kInt2}, revision{E::kInt4},
       policy{E::kText}, rendered{E::kText}, error{E::kText}, affinity{E::kInt4}, spread{E::kInt4},
@@ -328,7 +347,7 @@ void QueueSnapshots(const std::vector<SnapshotPtr>& snapshots, PqConnection& con
                    ArraysOf(ns, placement, revision, hash, created, resources));
 }
 
-// Ends come first: a key that ends and comes again in one commit is there.
+// Deletions come first: a key that is both ended and written in one commit exists afterwards.
 void QueuePropagation(const PlanCommit& commit, PqConnection& connection) {
   if (!commit.ended_works.empty()) {
     Column ns{E::kText}, placement{E::kText}, cluster{E::kText};
@@ -352,6 +371,7 @@ void QueuePropagation(const PlanCommit& commit, PqConnection& connection) {
   if (!commit.snapshots.empty()) QueueSnapshots(commit.snapshots, connection);
 }
 
+// Pod sets are part of the immutable row in table jobs; a change of them is rare.
 void QueueRespecified(const std::vector<JobPtr>& jobs, PqConnection& connection) {
   Column id{E::kInt8}, pod_sets{E::kJson};
   for (const auto& [job_id, job] :
@@ -364,6 +384,7 @@ void QueueRespecified(const std::vector<JobPtr>& jobs, PqConnection& connection)
 
 }  // namespace
 
+// A table without changes costs no statement.
 void QueueCommit(const PlanCommit& commit, PqConnection& connection) {
   if (!commit.jobs.empty()) QueueJobs(commit.jobs, connection);
   if (!commit.respecified.empty()) QueueRespecified(commit.respecified, connection);
@@ -372,8 +393,8 @@ void QueueCommit(const PlanCommit& commit, PqConnection& connection) {
   if (!commit.attempts.empty()) QueueAttempts(commit.attempts, connection);
   if (!commit.dispatches.empty()) QueueDispatches(commit.dispatches, connection);
   if (!commit.objects.empty()) {
-    for (const sql::ObjectTable& table : sql::kObjectTables)
-      QueueObjects(table, commit.objects, connection);
+    for (const shapes::KindInfo* kind : shapes::Kinds())
+      QueueObjects(*kind, commit.objects, connection);
   }
   if (!commit.events.empty()) QueueEvents(commit.events, connection);
   if (!commit.audit.empty()) QueueAudit(commit.audit, connection);

@@ -1,3 +1,11 @@
+// A watching thread owns the server process for its whole life: it starts the server, waits for its
+// end or for a stop, and starts it again with growing pauses. The thread matters because the server
+// gets PR_SET_PDEATHSIG, which fires when the thread that forked it ends (server_process.cc): so
+// the server ends with the daemon, even if the daemon is killed.
+//
+// Readiness is not polled: the server writes its progress into postmaster.pid, and inotify wakes
+// the thread for each change. A lock file keeps two daemons from one data directory;
+// server_files.cc removes what a crashed run has left.
 #include "schedd/store/pg/embedded_postgres.h"
 
 #include <fcntl.h>
@@ -35,14 +43,16 @@ using pg::Child;
 using pg::ServerBinaries;
 using pg::ServerLayout;
 
-constexpr int kReadyWaitMs = 120'000;  // recovery after a crash replays at most max_wal_size
-constexpr int kStopMs = 10'000;  // unless told otherwise
+// Recovery after a crash replays at most max_wal_size of the write-ahead log.
+constexpr int kReadyWaitMs = 120'000;
+constexpr int kStopMs = 10'000;  // Stop without an argument
 constexpr int kBackoffMs = 50, kBackoffMaxMs = 5'000;
 constexpr int kCreateTries = 60, kCreateAgainMs = 500;
-constexpr std::chrono::seconds kCreateWithin{20};  // copies a template database
+constexpr std::chrono::seconds kCreateWithin{20};  // CREATE DATABASE copies a template
 constexpr off_t kLogBytes = 16 << 20;
 
-// Settings for fast durable commits on a small private server.
+// Settings for fast durable commits on a small private server. Durability is never traded: fsync,
+// synchronous_commit and full_page_writes stay on.
 constexpr const char* kSettings[] = {"listen_addresses=",
                                      "unix_socket_permissions=0700",
                                      "port=5432",
@@ -68,6 +78,7 @@ constexpr const char* kSettings[] = {"listen_addresses=",
                                      "log_timezone=UTC",
                                      "timezone=UTC"};
 
+// Percent-encodes a path for a URL.
 std::string Escaped(const std::string& path) {
   static constexpr char kHex[] = "0123456789ABCDEF";
   std::string out;
@@ -82,16 +93,18 @@ std::string Escaped(const std::string& path) {
   return out;
 }
 
+// The socket directory is the host of the URL.
 std::string UrlOf(const ServerLayout& layout, const std::string& database) {
   return "postgresql://muster@/" + database + "?host=" + Escaped(layout.socket) +
          "&port=5432&connect_timeout=3";
 }
 
+// Creates the database `muster` unless it exists.
 Status CreateDatabaseOnce(const ServerLayout& layout) {
   try {
     pg::Watchdog watchdog;
-    const auto connection = pg::OpenConnection(
-        UrlOf(layout, "postgres"), pg::sql::kMigratorSettings, watchdog, kCreateWithin);
+    const auto connection = pg::OpenConnection(UrlOf(layout, "postgres"),
+                                               pg::sql::kMigratorSettings, watchdog, kCreateWithin);
     const pg::Watchdog::Watch watch(watchdog, connection->sock(), kCreateWithin);
     pqxx::nontransaction work(*connection);
     if (work.exec_params(pg::sql::kDatabaseExists, "muster").empty())
@@ -102,12 +115,13 @@ Status CreateDatabaseOnce(const ServerLayout& layout) {
   }
 }
 
+// A requested stop is no failure of the server, so it has a code of its own.
 Error StartCancelled() {
   return {Code::kCancelled, "the start was given up before PostgreSQL was ready"};
 }
 
-// A server that says it is ready may still be too busy to answer in time, on a machine that is: it
-// is ours and alive, so it is asked again.
+// On a busy machine a server that reports ready may still be too slow to answer. It is this
+// daemon's own server and it is alive, so it is asked again.
 Status CreateDatabase(const ServerLayout& layout, int stop_fd) {
   Status made = CreateDatabaseOnce(layout);
   for (int tries = 1; !made.ok() && made.error().code == Code::kUnavailable && tries < kCreateTries;
@@ -118,7 +132,7 @@ Status CreateDatabase(const ServerLayout& layout, int stop_fd) {
   return made;
 }
 
-// Closes on scope's end.
+// Closes a file descriptor at the end of its scope.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}
@@ -133,6 +147,7 @@ class Descriptor {
   const int fd_;
 };
 
+// Opens the server's log for appending; a large one is renamed to `.1` first.
 int OpenLog(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) == 0 && status.st_size > kLogBytes) {
@@ -152,8 +167,7 @@ struct EmbeddedPostgres::Impl {
         stop_fd(eventfd(0, EFD_CLOEXEC)),
         url(UrlOf(layout, "muster")) {}
 
-  // The watching thread. The server is its child, so that it outlives every start and ends with
-  // this process.
+  // The watching thread. Reports the outcome of the first start through `first_start`.
   void Watch(std::promise<Status> first_start);
   Status StartServer(Child* server);
   Status AwaitReady(const Child& server, int inotify_fd);
@@ -169,9 +183,11 @@ struct EmbeddedPostgres::Impl {
   std::atomic<int> stop_within_ms{kStopMs};
   std::atomic<std::int64_t> restarts{0};
   std::thread watcher;
-  std::optional<std::stop_callback<std::function<void()>>> on_stop;  // the last to come and go
+  // Declared last, so that it no longer runs when the members above are destroyed.
+  std::optional<std::stop_callback<std::function<void()>>> on_stop;
 };
 
+// The inotify watch is set before the server starts, so that no change of postmaster.pid is missed.
 Status EmbeddedPostgres::Impl::StartServer(Child* server) {
   Status clean = pg::CleanLeftovers(layout);
   if (!clean.ok()) return clean;
@@ -198,7 +214,6 @@ Status EmbeddedPostgres::Impl::StartServer(Child* server) {
 }
 
 Status EmbeddedPostgres::Impl::AwaitReady(const Child& server, int inotify_fd) {
-  // The server notes its progress in postmaster.pid: each change is looked at, nothing is polled.
   while (!pg::SaysReady(layout.data, server.pid())) {
     const int woken = pg::WaitReadable({stop_fd.get(), server.pidfd(), inotify_fd}, kReadyWaitMs);
     if (woken == stop_fd.get()) return StartCancelled();
@@ -215,6 +230,8 @@ Status EmbeddedPostgres::Impl::AwaitReady(const Child& server, int inotify_fd) {
   return Done{};
 }
 
+// SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one (PostgreSQL documentation,
+// "Shutting Down the Server").
 void EmbeddedPostgres::Impl::StopServer(Child* server) {
   pid = 0;
   if (server->pid() == 0) return;
@@ -228,10 +245,12 @@ void EmbeddedPostgres::Impl::StopServer(Child* server) {
   *server = Child();
 }
 
+// The first start reports its failure to the caller and is not repeated; later starts are repeated
+// until they succeed or a stop is requested.
 void EmbeddedPostgres::Impl::Watch(std::promise<Status> first_start) {
   sigset_t all;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, nullptr);  // signals are the daemon's own threads' business
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);  // other threads of the daemon handle signals
   Child server;
   Status started = StartServer(&server);
   const bool up = started.ok();
@@ -261,6 +280,8 @@ void EmbeddedPostgres::Impl::Watch(std::promise<Status> first_start) {
   StopServer(&server);
 }
 
+// The order matters: the lock file comes before anything that could disturb another daemon's
+// server, and the database cluster before the thread that starts the server on it.
 Result<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const std::string& data_dir,
                                                                   std::stop_token stop) {
   Result<ServerLayout> layout = pg::LayoutFor(data_dir);
@@ -304,6 +325,7 @@ EmbeddedPostgres::~EmbeddedPostgres() { Stop(); }
 
 const std::string& EmbeddedPostgres::url() const { return impl_->url; }
 
+// A second call finds no thread to join.
 void EmbeddedPostgres::Stop(std::chrono::milliseconds within) {
   if (!impl_->watcher.joinable()) return;
   impl_->stop_within_ms = static_cast<int>(within.count());

@@ -1,10 +1,10 @@
-// EmbeddedPostgres: a private PostgreSQL under the daemon's data directory, for installations that
-// bring none.
+// EmbeddedPostgres: a private PostgreSQL server below the daemon's data directory, for
+// installations that have no database of their own.
 //
-// It makes the cluster on first use, listens on a unix socket in a 0700 directory only, runs as an
-// unprivileged user when the daemon is root, ends with the daemon (even when that is killed), and
-// is started again when it dies alone. It never ends a process that is not a PostgreSQL of its own
-// directory.
+// It creates the database cluster on first use, listens only on a unix socket in a 0700 directory,
+// runs as an unprivileged user if the daemon is root, ends with the daemon (even when the daemon is
+// killed), and is restarted if it dies alone. It never signals a process that is not a PostgreSQL
+// of its own directory.
 #pragma once
 
 #include <chrono>
@@ -20,26 +20,27 @@ namespace muster {
 /// Thread-safe. Owns the server process and the thread that watches it.
 class EmbeddedPostgres {
  public:
-  /// Starts the server below `data_dir` (made if missing) and waits until it answers; its database
-  /// `muster` exists then. Errors (kFailedPrecondition, kUnavailable) are sentences for the
-  /// administrator: no PostgreSQL >= 15 installed, a data directory of another version, in use by
-  /// another daemon, not reachable for the unprivileged user. `stop`, requested at any time, ends
-  /// the server as Stop does without waiting for its end, and a start under way with kCancelled.
+  /// Starts the server below `data_dir` (created if missing) and waits until it answers and its
+  /// database `muster` exists. Errors (kFailedPrecondition, kUnavailable) are sentences for the
+  /// administrator: no PostgreSQL 15 or newer is installed; the data directory was made by another
+  /// version, is used by another daemon, or cannot be reached by the unprivileged user. A request
+  /// of `stop` ends the server as Stop does, without waiting for its end; a start under way then
+  /// fails with kCancelled.
   static Result<std::unique_ptr<EmbeddedPostgres>> Start(const std::string& data_dir,
                                                          std::stop_token stop = {});
-  /// Stops.
+  /// Calls Stop.
   ~EmbeddedPostgres();
   EmbeddedPostgres(const EmbeddedPostgres&) = delete;
   EmbeddedPostgres& operator=(const EmbeddedPostgres&) = delete;
 
-  /// libpq URL of the database `muster`; the same over restarts of the server.
+  /// libpq URL of the database `muster`; restarts of the server do not change it.
   const std::string& url() const;
-  /// Fast shutdown; when that takes too long an immediate one, and a kill at the end of `within`.
-  /// Idempotent.
+  /// Fast shutdown; an immediate one when that takes four fifths of `within`, and a kill at its
+  /// end. Idempotent.
   void Stop(std::chrono::milliseconds within = std::chrono::seconds(10));
-  /// The server's process, 0 while it is down.
+  /// Process id of the server; 0 while it is down.
   int pid() const;
-  /// How often it was started again after it had died.
+  /// How often the server was started again after it had died.
   std::int64_t restarts() const;
 
  private:

@@ -1,11 +1,13 @@
-// Follow: whether a group of new jobs should be sent behind the one under way, or wait for its
-// answer and grow.
+// FollowPolicy: whether a group of new jobs is sent behind the group under way, or waits for its
+// answer and grows.
 //
-// Behind it, the server never idles while answered clients come back; but their rows are then
-// spread over twice as many groups, each of which pays its own flush. Which weighs more depends on
-// the disk and on the clients, so it is measured: every now and then the other way is tried for a
-// moment, and kept if clearly more rows are written in a second. Trials become rare as long as they
-// do not pay. Pure; not thread-safe.
+// If it is sent behind, the server never idles while answered clients submit again; but the rows
+// are then spread over twice as many groups, and each group pays a flush of its own to disk. Which
+// effect is stronger depends on the disk and on the clients, so it is measured: now and then the
+// other way is tried for a moment, and kept if it writes clearly more rows a second. Trials become
+// rare while they do not pay.
+//
+// Pure; not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +18,16 @@
 
 namespace muster::pg {
 
-class Follow {
+class FollowPolicy {
  public:
-  static constexpr int kGroups = 32;            // of one measurement
-  static constexpr int kSkipped = 4;            // after a change of way: those under way meanwhile
-  static constexpr double kClearlyMore = 1.08;  // measurements vary by as much
+  static constexpr int kGroups = 32;  // groups of one measurement
+  // Groups that are not measured after a change: they were sent the old way.
+  static constexpr int kSkipped = 4;
+  // Measurements of the same way differ by up to as much.
+  static constexpr double kClearlyMore = 1.08;
   static constexpr int kShortestPause = 4, kLongestPause = 256;  // measurements between trials
 
+  /// True while groups are to be sent behind the group under way.
   bool pays() const { return follows_; }
 
   /// A group of `rows` was answered.
@@ -43,6 +48,8 @@ class Follow {
   }
 
  private:
+  // Ends one measurement. The first one after a pause becomes the reference, and the next one
+  // measures the other way; without a clear gain that trial is undone.
   void Measured(double rate) {
     if (trying_) {
       trying_ = false;
@@ -65,9 +72,9 @@ class Follow {
   }
 
   bool follows_ = true, trying_ = false, changed_ = false;
-  double known_rate_ = 0;  // of the other way, just before the trial
+  double known_rate_ = 0;  // rows per nanosecond of the old way, measured just before the trial
   int pause_ = kShortestPause, left_ = kShortestPause;
-  int groups_ = -kSkipped;  // measured; below 0: still to be skipped
+  int groups_ = -kSkipped;  // groups measured; below 0: groups still to be skipped
   std::size_t rows_ = 0;
   Monotonic begun_{};
 };

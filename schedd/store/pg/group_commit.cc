@@ -1,3 +1,18 @@
+// The loop of the writing thread.
+//
+// Each round of Run takes the calls that have arrived. With nothing under way it may wait a moment
+// for more (gather.h), then writes the calls at the front as one group. With a group under way it
+// either sends the next group behind it or waits for the answer.
+//
+// Only groups of new jobs are sent behind one another, at most two at a time and on one session, so
+// they commit in order. Each group pays a flush of its own to disk, so on a slow disk fewer and
+// larger groups are faster: follow.h measures which way writes more rows a second. Any other call,
+// a plan above all, is sent when nothing is under way and is finished before the next one: after a
+// lost answer the database can say of each new job whether it exists, but of a plan only whether it
+// was the last group of its epoch.
+//
+// A thread that posts a call wakes the writer only when enough rows are queued for a group, so that
+// a burst of submissions does not cost one wake-up each.
 #include "schedd/store/pg/group_commit.h"
 
 #include <sys/eventfd.h>
@@ -15,6 +30,7 @@
 namespace muster::pg {
 namespace {
 
+// Lead as a call: it has no units, and its answer is to lead, in call order.
 class LeadCall final : public WriteCall {
  public:
   LeadCall(WriteSession& session, std::string holder, std::chrono::milliseconds wait)
@@ -35,10 +51,10 @@ class LeadCall final : public WriteCall {
   std::promise<Result<Lease>> lease_;
 };
 
-// Calls are bounded by what the engine admits; this only stops a caller gone wrong.
+// The engine bounds the calls by what it admits; this bound only stops a caller with a bug.
 constexpr std::size_t kQueuedCalls = 2 * limits::kInflightSubmissions;
 
-// One that the server works on and one that it finds when it has ended that one.
+// One group that the server works on, and one that it finds when it has finished the first.
 constexpr std::size_t kGroupsUnderWay = 2;
 
 }  // namespace
@@ -71,6 +87,8 @@ GroupCommitter::~GroupCommitter() {
   close(wake_fd_);
 }
 
+// The call that brings the number of queued rows to the threshold wakes the writer; calls before
+// and after it do not.
 void GroupCommitter::Post(std::unique_ptr<WriteCall> call) {
   const std::int64_t rows = std::max<std::int64_t>(static_cast<std::int64_t>(call->rows()), 1);
   if (!queue_.Push(std::move(call))) {
@@ -83,9 +101,10 @@ void GroupCommitter::Post(std::unique_ptr<WriteCall> call) {
 
 void GroupCommitter::Wake() {
   const std::uint64_t one = 1;
-  (void)!write(wake_fd_, &one, sizeof one);  // a full counter wakes as well
+  (void)!write(wake_fd_, &one, sizeof one);  // fails only if the counter is full: that wakes too
 }
 
+// An idle session is listened to, so that /readyz knows of a lost session without a write.
 void GroupCommitter::Idle() {
   rows_to_wake_ = 1;
   if (queue_.size() == 0 && !stop_.stop_requested()) {
@@ -107,6 +126,7 @@ Result<Lease> GroupCommitter::Lead(const std::string& holder, std::chrono::milli
   return lease.get();
 }
 
+// One round: take what has arrived, then either start a group or deal with the one under way.
 void GroupCommitter::Run() {
   Calls calls;
   for (;;) {
@@ -114,7 +134,7 @@ void GroupCommitter::Run() {
       Idle();
       if (!queue_.PopAll(&calls, std::chrono::nanoseconds(0)) && stop_.stop_requested()) return;
     } else {
-      Calls more;  // what arrived during the last commit joins the group
+      Calls more;  // calls that arrived during the last commit join the group
       queue_.PopAll(&more, std::chrono::nanoseconds(0));
       std::move(more.begin(), more.end(), std::back_inserter(calls));
     }
@@ -137,12 +157,14 @@ std::size_t GroupCommitter::RowsOf(const Calls& calls) {
   return rows;
 }
 
+// Waits at most kLongestWaitNs until the target number of rows is there, then reports to the policy
+// how many came.
 void GroupCommitter::GatherMore(Calls* calls) {
   if (clock_ == nullptr) return;
   const std::size_t rows = RowsOf(*calls);
   const std::size_t target = gather_.Target(rows);
   std::size_t now = rows;
-  const Monotonic deadline = clock_->Now() + Gather::kLongestWaitNs;
+  const Monotonic deadline = clock_->Now() + GatherPolicy::kLongestWaitNs;
   while (now < target && !stop_.stop_requested()) {
     const std::int64_t left_ns = deadline - clock_->Now();
     Calls more;
@@ -164,9 +186,11 @@ std::size_t GroupCommitter::JobRowsInFront(const Calls& calls) {
 
 bool GroupCommitter::MayFollow(const Calls& calls) const {
   return follow_.pays() && under_way_.size() < kGroupsUnderWay &&
-         JobRowsInFront(calls) >= Gather::RowsToFollow(under_way_.front().units.size());
+         JobRowsInFront(calls) >= GatherPolicy::RowsToFollow(under_way_.front().units.size());
 }
 
+// Sends the group without waiting if it has only new jobs and the session can take it (StartJobs).
+// Otherwise the groups under way are finished first, and this one is written and finished at once.
 void GroupCommitter::WriteFront(Calls* calls) {
   Group group;
   const Epoch epoch = calls->front()->epoch();
@@ -195,11 +219,11 @@ void GroupCommitter::WriteFront(Calls* calls) {
 
 void GroupCommitter::AwaitAnswer(const Calls& calls) {
   if (session_.Answered()) return FinishOldest();
-  // A call that is no submission waits until nothing is under way, and so does what came after it.
+  // A call that is no submission waits until nothing is under way, and so do the calls behind it.
   const std::size_t waiting = JobRowsInFront(calls);
   if (follow_.pays() && under_way_.size() < kGroupsUnderWay && (calls.empty() || waiting > 0)) {
-    rows_to_wake_ =
-        static_cast<std::int64_t>(Gather::RowsToFollow(under_way_.front().units.size()) - waiting);
+    rows_to_wake_ = static_cast<std::int64_t>(
+        GatherPolicy::RowsToFollow(under_way_.front().units.size()) - waiting);
   }
   if (queue_.size() == 0 && WaitReadable({wake_fd_, session_.socket()}, -1) == wake_fd_) {
     std::uint64_t count = 0;
@@ -208,6 +232,8 @@ void GroupCommitter::AwaitAnswer(const Calls& calls) {
   rows_to_wake_ = 0;
 }
 
+// The session may finish more than one group, so this answers until both agree on what is under
+// way.
 void GroupCommitter::FinishOldest() {
   session_.FinishOldest(stop_.get_token());
   while (under_way_.size() > session_.under_way()) {

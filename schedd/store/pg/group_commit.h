@@ -1,6 +1,6 @@
-// GroupCommitter: the store's one writing thread. While one transaction is being made durable the
-// next group gathers; a group of new jobs is sent before the answer of the one before it has come,
-// so that the server goes on at once. Nothing is answered before its commit.
+// GroupCommitter: the one thread that writes to the store. Calls that arrive while a transaction is
+// being made durable form the next group. A group of new jobs may be sent before the answer of the
+// group before it has come, so that the server never idles. No call is answered before its commit.
 //
 // Thread-safe. Callbacks run on the writing thread, in call order.
 #pragma once
@@ -22,39 +22,39 @@
 
 namespace muster::pg {
 
-/// One call of Accept, Commit or Lead on its way through the writer.
+/// One call of Accept, Commit or Lead on its way through the writing thread.
 class WriteCall {
  public:
   virtual ~WriteCall() = default;
   virtual Epoch epoch() const = 0;
-  /// How many units it will have.
+  /// How many units the call will have.
   virtual std::size_t rows() const = 0;
-  /// It brings new jobs and nothing else.
+  /// True if the call brings new jobs and nothing else.
   virtual bool only_jobs() const = 0;
-  /// What it wants written; empty: it is no write and `Answer` does its work.
+  /// The items to be written. Empty for a call that is no write (Lead): Answer does its work.
   virtual std::vector<WriteUnit> Units() const = 0;
-  /// Takes the outcome of its units and calls back.
+  /// Takes the outcomes of the call's units and calls back.
   virtual void Answer(std::span<WriteUnit> units) = 0;
-  /// Not taken: the queue is full or closed.
+  /// The call was not taken: the queue is full or closed.
   virtual void Refuse(Error error) = 0;
 };
 
 class GroupCommitter {
  public:
-  /// `clock` and `metrics` may be null together: nothing is measured then. `health` may be null.
-  /// All must outlive this.
+  /// `clock` and `metrics` may be null together: then nothing is measured. `health` may be null.
+  /// All must outlive this object.
   GroupCommitter(std::string url, std::int64_t resolve_ms, Watchdog& watchdog, StoreHealth* health,
                  const Clock* clock, Metrics* metrics);
-  /// Writes what was taken, as far as the database lets it, then ends.
+  /// Writes the calls that are queued, as far as the database allows, then ends the thread.
   ~GroupCommitter();
 
   void Post(std::unique_ptr<WriteCall> call);
-  /// Waits its turn behind what was posted before.
+  /// Runs in its turn behind the calls posted before; see Store::Lead.
   Result<Lease> Lead(const std::string& holder, std::chrono::milliseconds wait);
 
  private:
   using Calls = std::deque<std::unique_ptr<WriteCall>>;
-  /// Calls whose units are one group, and where each call's units end.
+  /// Calls that are written together. `ends[i]` is where the units of `calls[i]` end in `units`.
   struct Group {
     std::vector<std::unique_ptr<WriteCall>> calls;
     std::vector<std::size_t> ends;
@@ -63,21 +63,23 @@ class GroupCommitter {
   };
 
   void Run();
-  /// Waits for a call; notices meanwhile when the session ends.
+  /// Waits for a call. Meanwhile it notices when the database session ends.
   void Idle();
   void Wake();
-  /// Waits a moment for company if that has paid lately (gather.h).
+  /// Waits a moment for more calls if such waits have paid lately (gather.h).
   void GatherMore(Calls* calls);
   static std::size_t RowsOf(const Calls& calls);
-  /// How many rows of new jobs are at the front, as far as they could go in one group.
+  /// How many rows of new jobs stand at the front, as far as they could go into one group.
   static std::size_t JobRowsInFront(const Calls& calls);
-  /// True if the front may be sent behind the group under way.
+  /// True if the calls at the front may be sent behind the group under way.
   bool MayFollow(const Calls& calls) const;
   /// Takes calls of one epoch off the front, up to limits::kGroupCommitRows units, and sends or
   /// writes them.
   void WriteFront(Calls* calls);
-  /// Finishes the oldest group if it has its answer; otherwise waits for that or for company.
+  /// Finishes the oldest group if its answer is there; otherwise waits for that answer or for more
+  /// calls.
   void AwaitAnswer(const Calls& calls);
+  /// Finishes the oldest group under way. If it has failed, the groups behind it are finished too.
   void FinishOldest();
   void AnswerCalls(Group group);
 
@@ -87,11 +89,12 @@ class GroupCommitter {
   Histogram* commit_seconds_ = nullptr;
   Histogram* commit_rows_ = nullptr;
   BoundedQueue<std::unique_ptr<WriteCall>> queue_;
-  Gather gather_;
-  Follow follow_;
-  std::deque<Group> under_way_;                // the oldest first
-  const int wake_fd_;                          // wakes Idle and AwaitAnswer
-  std::atomic<std::int64_t> rows_to_wake_{0};  // how many more rows do; not above 0: none
+  GatherPolicy gather_;
+  FollowPolicy follow_;
+  std::deque<Group> under_way_;  // sent and not finished, the oldest first
+  const int wake_fd_;            // an eventfd that wakes Idle and AwaitAnswer
+  // The writing thread sleeps until so many more rows are posted; 0 or less: posting wakes nobody.
+  std::atomic<std::int64_t> rows_to_wake_{0};
   std::stop_source stop_;
   std::thread thread_;
 };

@@ -1,3 +1,10 @@
+// One function for each statement of statements_read.h. Each reads its row from left to right, so
+// the order of the assignments is the order of the columns in the SQL, and a column is never looked
+// up by name: recovery reads a million rows. Numbers are parsed with from_chars for the same
+// reason.
+//
+// JSON columns are null when they are empty, and most rows share the text of their pod sets: the
+// interner parses each text once and lets all jobs point at one value.
 #include "schedd/store/pg/job_rows.h"
 
 #include <charconv>
@@ -19,7 +26,7 @@ class RowReader {
   void Skip() { ++column_; }
   std::string_view View() {
     const pqxx::field field = row_[column_++];
-    return {field.c_str(), field.size()};  // the result owns the bytes and outlives the row
+    return {field.c_str(), field.size()};  // the pqxx::result owns the bytes
   }
   std::string Text() { return std::string(View()); }
   bool Bool() { return View() == "t"; }
@@ -33,6 +40,7 @@ class RowReader {
     }
     return value;
   }
+  // Null is the time that is not set.
   WallTime Time() {
     if (!null()) return {Number()};
     Skip();
@@ -54,7 +62,7 @@ class RowReader {
   pqxx::row::size_type column_ = 0;
 };
 
-// Puts a parsed JSON column into `out`, or leaves it alone when the column is null.
+// Parses a JSON column into `out`; leaves `out` alone if the column is null.
 template <class T, class ParseColumn>
 Status Take(RowReader* row, T* out, ParseColumn parse) {
   if (row->null()) {
@@ -67,6 +75,7 @@ Status Take(RowReader* row, T* out, ParseColumn parse) {
   return Done{};
 }
 
+// The columns of table jobs: what was submitted. A null display_name means that it equals the name.
 Status TakeSpec(RowReader* row, JobRecord* job, Interner* interner) {
   job->id.value = row->Number();
   job->uid = row->Uuid();
@@ -93,6 +102,7 @@ Status TakeSpec(RowReader* row, JobRecord* job, Interner* interner) {
   return Done{};
 }
 
+// The columns of table job_state: what has become of the job.
 Status TakeState(RowReader* row, JobRecord* job, Interner* interner) {
   job->state = static_cast<JobState>(row->Number<std::int16_t>());
   job->suspended_by_user = row->Bool();
@@ -125,6 +135,7 @@ Status TakeState(RowReader* row, JobRecord* job, Interner* interner) {
 
 }  // namespace
 
+// The placement is the last column: it was added to table jobs later than job_state's columns.
 Result<JobPtr> JobOfRow(const pqxx::row& row, Interner* interner) {
   RowReader reader(row);
   auto job = std::make_shared<JobRecord>();

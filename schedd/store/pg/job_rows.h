@@ -1,5 +1,5 @@
-// Rows as libpqxx returns them, as values of the model. Functions throw what libpqxx's conversions
-// throw; a JSON column that cannot be read is an Error.
+// Rows as libpqxx returns them, turned into values of the model. The functions throw what libpqxx's
+// conversions throw; a JSON column that cannot be read is an Error.
 #pragma once
 
 #include <string_view>
@@ -21,6 +21,7 @@ Result<AttemptRecord> AttemptOfRow(const pqxx::row& row, Interner* interner);
 Event EventOfRow(const pqxx::row& row);
 /// A row of ReadObjects.
 ObjectPtr ObjectOfRow(ObjectKind kind, const pqxx::row& row);
+/// A row of kLoadUsage.
 UsageRow UsageOfRow(const pqxx::row& row);
 /// A row of kLoadFairUse.
 Result<FairUseRow> FairUseOfRow(const pqxx::row& row);
@@ -30,6 +31,7 @@ SetAsideObject SetAsideOfRow(const pqxx::row& row);
 Result<WorkPtr> WorkOfRow(const pqxx::row& row);
 /// A row of kLoadSnapshots.
 Result<SnapshotPtr> SnapshotOfRow(const pqxx::row& row);
+/// A row of kReadAudit.
 AuditRow AuditOfRow(const pqxx::row& row);
 
 }  // namespace muster::pg

@@ -1,3 +1,6 @@
+// Readers and writers of single fields, shared by all files here that handle a JSON column. The
+// columns hold texts that this program wrote, so a field of another type is a damaged row: the
+// accessors throw, and ParseColumn answers kDataLoss.
 #include "schedd/store/pg/json_fields.h"
 
 namespace muster::pg {
@@ -7,6 +10,7 @@ std::string TextOf(const json::object& object, std::string_view key) {
   return value == nullptr ? std::string() : std::string(value->as_string());
 }
 
+// The empty array is static, so that a reference can be returned.
 const json::array& ArrayOf(const json::object& object, std::string_view key) {
   static const json::array empty;
   const json::value* value = object.if_contains(key);

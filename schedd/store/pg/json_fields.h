@@ -1,6 +1,6 @@
-// Fields of the JSON columns: writers that leave out what is empty, readers that take what is there
-// and leave the rest at its default. A reader throws on a value of another type; ParseColumn turns
-// that into kDataLoss.
+// Fields of the JSON columns. Writers leave out empty values; readers give the default for a
+// missing field. A reader throws on a value of another type, and ParseColumn turns that into
+// kDataLoss.
 #pragma once
 
 #include <map>
@@ -13,15 +13,19 @@
 
 namespace muster::pg {
 
+/// "" if the field is absent.
 std::string TextOf(const json::object& object, std::string_view key);
+/// An empty array if the field is absent.
 const json::array& ArrayOf(const json::object& object, std::string_view key);
+/// Writes nothing for an empty text.
 void PutText(json::object* object, std::string_view key, const std::string& text);
+/// A map of strings as an object, and back; an absent field is an empty map.
 json::object Strings(const std::map<std::string, std::string>& map);
 std::map<std::string, std::string> StringsOf(const json::object& owner, std::string_view key);
 json::array TextsJson(const std::vector<std::string>& texts);
 std::vector<std::string> TextsOf(const json::object& object, std::string_view key);
 json::array TolerationsJson(const std::vector<Toleration>& tolerations);
-/// The field `tolerations`.
+/// Reads the field `tolerations` of `object`.
 std::vector<Toleration> TolerationsOf(const json::object& object);
 
 template <class Int>
@@ -30,7 +34,7 @@ Int IntOf(const json::object& object, std::string_view key, Int fallback = 0) {
   return value == nullptr ? fallback : value->to_number<Int>();
 }
 
-/// "the stored COLUMN of a job cannot be read"
+/// The sentence "the stored COLUMN of a job cannot be read".
 Error UnreadableColumn(const char* column);
 
 /// Runs `read` on the parsed text; anything unexpected in it is kDataLoss.

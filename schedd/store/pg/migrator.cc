@@ -1,3 +1,8 @@
+// Each migration is one transaction: take the advisory lock, make the table schema_migrations if it
+// is missing, check the history, run one step, commit. The loop in Repeat runs until a step finds
+// nothing to do. The lock ends with the transaction, so several daemons that start at once take
+// turns and each finds what the others have done. A lock that is held is asked for again every half
+// second, so that a requested stop is noticed.
 #include "schedd/store/pg/migrator.h"
 
 #include <chrono>
@@ -21,6 +26,7 @@ struct AppliedMigration {
 constexpr int kOldestServer = 150000;  // PostgreSQL 15
 constexpr const char* kLockNotAvailable = "55P03";
 
+// The migrations that the database has, by number.
 std::map<int, AppliedMigration> Applied(pqxx::transaction_base& work) {
   std::map<int, AppliedMigration> applied;
   for (const pqxx::row& row : work.exec(sql::kMigrationsApplied)) {
@@ -29,10 +35,13 @@ std::map<int, AppliedMigration> Applied(pqxx::transaction_base& work) {
   return applied;
 }
 
+// The database computes it, so the program needs no SHA-256 of its own.
 std::string ChecksumOf(pqxx::transaction_base& work, const Migration& migration) {
   return work.exec_params1(sql::kChecksum, std::string(migration.up))[0].as<std::string>();
 }
 
+// Refuses a schema that another version of a migration made, or that has more migrations than this
+// program knows.
 Status CheckHistory(pqxx::transaction_base& work, const std::vector<Migration>& migrations) {
   const std::map<int, AppliedMigration> applied = Applied(work);
   for (const Migration& migration : migrations) {
@@ -63,10 +72,7 @@ Status CheckServer(pqxx::transaction_base& work) {
 }
 
 // One step under the lock; `changed` says whether there was anything to do.
-using Step = Status (*)(pqxx::transaction_base& work, const std::vector<Migration>& migrations,
-                        int target, bool* changed);
-
-Status UpOne(pqxx::transaction_base& work, const std::vector<Migration>& migrations, int,
+Status UpOne(pqxx::transaction_base& work, const std::vector<Migration>& migrations,
              bool* changed) {
   Status status = CheckServer(work);
   if (status.ok()) status = CheckHistory(work, migrations);
@@ -85,22 +91,7 @@ Status UpOne(pqxx::transaction_base& work, const std::vector<Migration>& migrati
   return Done{};
 }
 
-Status DownOne(pqxx::transaction_base& work, const std::vector<Migration>& migrations, int target,
-               bool* changed) {
-  const Status status = CheckHistory(work, migrations);
-  if (!status.ok()) return status;
-  const std::map<int, AppliedMigration> applied = Applied(work);
-  for (auto migration = migrations.rbegin(); migration != migrations.rend(); ++migration) {
-    if (migration->number <= target || !applied.contains(migration->number)) continue;
-    work.exec(migration->down);
-    work.exec_params0(sql::kForgetMigration, migration->number);
-    *changed = true;
-    break;
-  }
-  return Done{};
-}
-
-// False if another session still holds it; asked again, so that a stop is noticed meanwhile.
+// False if another session holds the lock. The caller then begins a new transaction and asks again.
 bool TakeLock(pqxx::transaction_base& work) {
   try {
     work.exec(sql::kMigrationLock);
@@ -115,14 +106,16 @@ Error GivenUp() {
   return {Code::kCancelled, "the start was given up before the schema was complete"};
 }
 
-constexpr std::chrono::seconds kAskWithin{10};     // all but a migration itself
-constexpr std::chrono::seconds kCommitWithin{60};  // a synchronous standby replays it
+constexpr std::chrono::seconds kAskWithin{10};     // each part except the migration itself
+constexpr std::chrono::seconds kCommitWithin{60};  // a synchronous standby replays the migration
 
-Status Repeat(const std::string& url, const std::vector<Migration>& migrations, int target,
-              Step step, const std::stop_token& stop) {
+}  // namespace
+
+Status MigrateUp(const std::string& url, const std::vector<Migration>& migrations,
+                 const std::stop_token& stop) {
   Watchdog watchdog;
   const std::stop_callback cut(stop, [&] { watchdog.Stop(std::chrono::milliseconds(1000)); });
-  std::unique_ptr<pqxx::connection> connection;  // open as long as it is watched
+  std::unique_ptr<pqxx::connection> connection;  // declared before `watch`, so it outlives it
   std::optional<Watchdog::Watch> watch;
   try {
     connection = OpenConnection(url, sql::kMigratorSettings, watchdog, kAskWithin);
@@ -140,7 +133,7 @@ Status Repeat(const std::string& url, const std::vector<Migration>& migrations, 
       changed = false;
       work.exec(sql::kMigrationTable);
       watch->Extend(std::chrono::milliseconds(limits::kMigrateWithinMs));
-      const Status status = step(work, migrations, target, &changed);
+      const Status status = UpOne(work, migrations, &changed);
       if (!status.ok()) return status;
       watch->Extend(kCommitWithin);
       work.commit();
@@ -151,17 +144,6 @@ Status Repeat(const std::string& url, const std::vector<Migration>& migrations, 
     if (watch && watch->cut()) return Unavailable("the database does not answer");
     return ErrorOfException();
   }
-}
-
-}  // namespace
-
-Status MigrateUp(const std::string& url, const std::vector<Migration>& migrations,
-                 const std::stop_token& stop) {
-  return Repeat(url, migrations, 0, UpOne, stop);
-}
-
-Status MigrateDown(const std::string& url, int target, const std::vector<Migration>& migrations) {
-  return Repeat(url, migrations, target, DownOne, {});
 }
 
 }  // namespace muster::pg

@@ -1,6 +1,6 @@
-// Migrations: numbered SQL files of db/migrations, embedded at build time, applied under a lock and
-// recorded with their checksums. A schema newer than this program, or one made by an edited file,
-// is refused.
+// Migrations: the numbered SQL files of db/migrations, embedded at build time, applied under a lock
+// and recorded with their checksums. A schema that is newer than this program, or that an edited
+// file made, is refused.
 //
 // Thread-safe, also between processes: the lock is PostgreSQL's.
 #pragma once
@@ -20,18 +20,14 @@ struct Migration {
   const char* down = "";
 };
 
-/// In order of number; generated from db/migrations by CMake.
+/// In the order of their numbers; CMake generates the definition from db/migrations.
 const std::vector<Migration>& EmbeddedMigrations();
 
-/// Applies what is missing, each migration in its own transaction. kUnavailable;
-/// kFailedPrecondition with what to do; kCancelled if `stop` is requested while another session
+/// Applies the missing migrations, each in its own transaction. kUnavailable; kFailedPrecondition
+/// with what the administrator should do; kCancelled if `stop` is requested while another session
 /// migrates or between two migrations.
 Status MigrateUp(const std::string& url,
                  const std::vector<Migration>& migrations = EmbeddedMigrations(),
                  const std::stop_token& stop = {});
-
-/// Takes back everything above `target`. For development and tests: it destroys data.
-Status MigrateDown(const std::string& url, int target,
-                   const std::vector<Migration>& migrations = EmbeddedMigrations());
 
 }  // namespace muster::pg

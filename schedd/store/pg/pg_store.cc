@@ -1,3 +1,12 @@
+// PgStore puts the parts of this directory together.
+//
+// Writes: Accept and Commit become a WriteCall each, which the group committer takes in call order.
+// Reads: each method runs one read-only snapshot on the read pool and turns its rows into values of
+// the model (job_rows.h). Load reads the whole state in one snapshot, jobs page by page, so that
+// neither side holds all rows at once and every page has a deadline of its own.
+//
+// Declaration order matters here: the watchdog is destroyed last, because the pool and the writer
+// wait under its watch.
 #include "schedd/store/pg/pg_store.h"
 
 #include <algorithm>
@@ -18,9 +27,10 @@ namespace {
 
 using pg::sql::kReadJobs;
 
+// One call of Store::Accept. Its units are the jobs, and each has its own outcome.
 class AcceptCall final : public pg::WriteCall {
  public:
-  AcceptCall(Epoch epoch, std::vector<NewJob> jobs, Callback<std::vector<Result<Accepted>>> done)
+  AcceptCall(Epoch epoch, std::vector<NewJob> jobs, Callback<std::vector<Result<AcceptedJob>>> done)
       : epoch_(epoch), jobs_(std::move(jobs)), done_(std::move(done)) {}
 
   Epoch epoch() const override { return epoch_; }
@@ -32,17 +42,17 @@ class AcceptCall final : public pg::WriteCall {
     return units;
   }
   void Answer(std::span<pg::WriteUnit> units) override {
-    // What hit every item alike (no database, no lead) is the call's own failure.
-    std::vector<Result<Accepted>> answers;
+    // A failure of the database or of the lead hits every job alike: then the whole call fails.
+    std::vector<Result<AcceptedJob>> answers;
     answers.reserve(units.size());
     for (pg::WriteUnit& unit : units) answers.push_back(std::move(*unit.accepted));
-    const auto whole = [](const Result<Accepted>& answer) {
+    const auto whole = [](const Result<AcceptedJob>& answer) {
       return !answer.ok() &&
              (answer.error().code == Code::kAborted || answer.error().code == Code::kUnavailable ||
               answer.error().code == Code::kUnknown);
     };
     bool all = !answers.empty();
-    for (const Result<Accepted>& answer : answers) all = all && whole(answer);
+    for (const Result<AcceptedJob>& answer : answers) all = all && whole(answer);
     if (all) {
       done_(answers.front().error());
     } else {
@@ -54,9 +64,10 @@ class AcceptCall final : public pg::WriteCall {
  private:
   const Epoch epoch_;
   const std::vector<NewJob> jobs_;
-  const Callback<std::vector<Result<Accepted>>> done_;
+  const Callback<std::vector<Result<AcceptedJob>>> done_;
 };
 
+// One call of Store::Commit: one unit.
 class CommitCall final : public pg::WriteCall {
  public:
   CommitCall(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done)
@@ -79,7 +90,7 @@ class CommitCall final : public pg::WriteCall {
   const Callback<CommitVersion> done_;
 };
 
-// "{1,2,3}": an array parameter as libpqxx 6 takes it.
+// "{1,2,3}": the text form of an array, as libpqxx 6 sends array parameters.
 std::string ArrayText(const std::vector<JobId>& ids) {
   std::string text = "{";
   for (const JobId id : ids) {
@@ -89,7 +100,7 @@ std::string ArrayText(const std::vector<JobId>& ids) {
   return text + '}';
 }
 
-// Null for an empty filter.
+// An empty filter is the SQL null, which makes the condition true (kReadJobs).
 const char* Filter(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
 class PgStore final : public Store {
@@ -98,16 +109,15 @@ class PgStore final : public Store {
       : readers_(options.url, static_cast<std::size_t>(options.read_connections), watchdog_),
         writer_(options.url, options.resolve_ms, watchdog_, options.health, options.clock,
                 options.metrics),
-        on_stop_(options.stop, [this] {
-          watchdog_.Stop(std::chrono::milliseconds(limits::kStopDatabaseMs));
-        }) {}
+        on_stop_(options.stop,
+                 [this] { watchdog_.Stop(std::chrono::milliseconds(limits::kStopDatabaseMs)); }) {}
 
   Result<Lease> Lead(const std::string& holder, std::chrono::milliseconds wait) override {
     return writer_.Lead(holder, wait);
   }
-  Result<Loaded> Load(Epoch epoch, WallTime finished_since) override;
+  Result<StoredWorld> Load(Epoch epoch, WallTime finished_since) override;
   void Accept(Epoch epoch, std::vector<NewJob> batch,
-              Callback<std::vector<Result<Accepted>>> done) override {
+              Callback<std::vector<Result<AcceptedJob>>> done) override {
     writer_.Post(std::make_unique<AcceptCall>(epoch, std::move(batch), std::move(done)));
   }
   void Commit(Epoch epoch, PlanCommit commit, Callback<CommitVersion> done) override {
@@ -125,7 +135,8 @@ class PgStore final : public Store {
   Status Ping() override;
 
  private:
-  // Runs `read` on the pool; it fills a value of T.
+  // Runs `read` on the pool and returns the value that it fills. The pool may run `read` twice
+  // (after a lost connection), so each run begins with a fresh value.
   template <class T, class Read>
   Result<T> Query(Read read) {
     T value{};
@@ -140,14 +151,16 @@ class PgStore final : public Store {
   pg::Watchdog watchdog_;
   pg::ReadPool readers_;
   pg::GroupCommitter writer_;
-  const std::stop_callback<std::function<void()>> on_stop_;  // the last to come, the first to go
+  // Declared last, so that it no longer runs when the members above are destroyed.
+  const std::stop_callback<std::function<void()>> on_stop_;
 };
 
-constexpr std::int64_t kLoadPage = 20'000;  // bounds the memory that one answer takes
+// Rows of one page of Load: it bounds the memory that libpq holds for one result.
+constexpr std::int64_t kLoadPage = 20'000;
 
-// Appends one family of jobs page by page.
+// Appends the jobs of one statement, page by page. `exec` returns the page after a job id.
 template <class Exec>
-Status LoadPages(Exec exec, pg::Interner* interner, Loaded* loaded) {
+Status LoadPages(Exec exec, pg::Interner* interner, StoredWorld* loaded) {
   std::int64_t after = 0;
   for (;;) {
     const pqxx::result rows = exec(after);
@@ -162,7 +175,8 @@ Status LoadPages(Exec exec, pg::Interner* interner, Loaded* loaded) {
   }
 }
 
-Status LoadPropagation(pqxx::transaction_base& snapshot, Loaded* loaded) {
+// Works and resource snapshots: the state of configuration objects on member clusters.
+Status LoadPropagation(pqxx::transaction_base& snapshot, StoredWorld* loaded) {
   for (const pqxx::row& row : snapshot.exec(pg::sql::kLoadWorks)) {
     Result<WorkPtr> work = pg::WorkOfRow(row);
     if (!work.ok()) return work.error();
@@ -176,8 +190,11 @@ Status LoadPropagation(pqxx::transaction_base& snapshot, Loaded* loaded) {
   return Done{};
 }
 
+// Fills `loaded` from one snapshot. `part_begins` is called before each statement and extends the
+// deadline. The epoch is checked in the same snapshot: a daemon that no longer leads must not
+// recover from rows that another leader is changing.
 Status LoadAll(pqxx::transaction_base& snapshot, Epoch epoch, WallTime finished_since,
-               const std::function<void()>& part_begins, Loaded* loaded) {
+               const std::function<void()>& part_begins, StoredWorld* loaded) {
   part_begins();
   if (snapshot.exec1(pg::sql::kEpochOf)[0].as<std::int64_t>() != epoch.value) {
     return Aborted("this daemon no longer leads; its epoch has passed");
@@ -188,24 +205,24 @@ Status LoadAll(pqxx::transaction_base& snapshot, Epoch epoch, WallTime finished_
   pg::Interner interner;
   Status status = LoadPages(
       [&](std::int64_t after) {
-        part_begins();
-        return snapshot.exec_params(pg::sql::kLoadLiveJobs, after, kLoadPage);
+    part_begins();
+    return snapshot.exec_params(pg::sql::kLoadLiveJobs, after, kLoadPage);
       },
       &interner, loaded);
   if (!status.ok()) return status;
   status = LoadPages(
       [&](std::int64_t after) {
-        part_begins();
-        return snapshot.exec_params(pg::sql::kLoadEndedJobs, after, kLoadPage, finished_since.us);
+    part_begins();
+    return snapshot.exec_params(pg::sql::kLoadEndedJobs, after, kLoadPage, finished_since.us);
       },
       &interner, loaded);
   if (!status.ok()) return status;
   std::sort(loaded->jobs.begin(), loaded->jobs.end(),
             [](const JobPtr& a, const JobPtr& b) { return a->id < b->id; });
-  for (const pg::sql::ObjectTable& table : pg::sql::kObjectTables) {
+  for (const shapes::KindInfo* kind : shapes::Kinds()) {
     part_begins();
-    for (const pqxx::row& row : snapshot.exec(pg::sql::ReadObjects(table))) {
-      loaded->objects.push_back(pg::ObjectOfRow(table.kind, row));
+    for (const pqxx::row& row : snapshot.exec(pg::sql::ReadObjects(*kind))) {
+      loaded->objects.push_back(pg::ObjectOfRow(kind->kind, row));
       loaded->last_seq = std::max(loaded->last_seq, loaded->objects.back()->resource_version);
     }
   }
@@ -231,17 +248,19 @@ Status LoadAll(pqxx::transaction_base& snapshot, Epoch epoch, WallTime finished_
   return LoadPropagation(snapshot, loaded);
 }
 
-Result<Loaded> PgStore::Load(Epoch epoch, WallTime finished_since) {
-  Loaded loaded;
+// RunLong may run the function twice, so it begins with an empty value.
+Result<StoredWorld> PgStore::Load(Epoch epoch, WallTime finished_since) {
+  StoredWorld loaded;
   const Status status = readers_.RunLong(
       [&](pqxx::transaction_base& snapshot, const std::function<void()>& part_begins) {
-        loaded = Loaded{};
-        return LoadAll(snapshot, epoch, finished_since, part_begins, &loaded);
-      });
+    loaded = StoredWorld{};
+    return LoadAll(snapshot, epoch, finished_since, part_begins, &loaded);
+  });
   if (!status.ok()) return status.error();
   return loaded;
 }
 
+// The statement keeps the order of the ids, so the position names the missing one.
 Result<std::vector<std::string>> PgStore::ReadManifests(const std::vector<JobId>& ids) {
   using Texts = std::vector<std::string>;
   return Query<Texts>([&](pqxx::transaction_base& snapshot, Texts* texts) -> Status {
@@ -255,6 +274,7 @@ Result<std::vector<std::string>> PgStore::ReadManifests(const std::vector<JobId>
   });
 }
 
+// Filters travel as texts, where null means that the filter is not set.
 Result<std::vector<JobPtr>> PgStore::ReadJobs(const JobQuery& query) {
   using Jobs = std::vector<JobPtr>;
   const std::string state = query.state ? std::to_string(static_cast<int>(*query.state)) : "";
@@ -262,11 +282,10 @@ Result<std::vector<JobPtr>> PgStore::ReadJobs(const JobQuery& query) {
   const std::string ended = query.ended_since.set() ? std::to_string(query.ended_since.us) : "";
   return Query<Jobs>([&](pqxx::transaction_base& snapshot, Jobs* jobs) -> Status {
     pg::Interner interner;
-    const pqxx::result rows =
-        snapshot.exec_params(kReadJobs, query.after.value, Filter(query.ns), Filter(query.queue),
-                             Filter(query.user), Filter(state), Filter(shape), Filter(ended),
-                             query.include_deleted, Filter(query.name),
-                             static_cast<std::int64_t>(query.limit));
+    const pqxx::result rows = snapshot.exec_params(
+        kReadJobs, query.after.value, Filter(query.ns), Filter(query.queue), Filter(query.user),
+        Filter(state), Filter(shape), Filter(ended), query.include_deleted, Filter(query.name),
+        static_cast<std::int64_t>(query.limit));
     for (const pqxx::row& row : rows) {
       Result<JobPtr> job = pg::JobOfRow(row, &interner);
       if (!job.ok()) return job.error();
@@ -289,6 +308,7 @@ Result<JobPtr> PgStore::ReadJob(JobId id) {
   });
 }
 
+// `live_name` is the value that statement accept_jobs stores; it is null once a job is deleted.
 Result<JobId> PgStore::FindJob(const std::string& ns, ShapeKind shape, const std::string& name) {
   const std::string live_name = ns + '/' + std::to_string(static_cast<int>(shape)) + '/' + name;
   return Query<JobId>([&](pqxx::transaction_base& snapshot, JobId* id) -> Status {

@@ -1,6 +1,6 @@
 // PgStore: the Store on PostgreSQL. Writes go through one thread and one libpq session
-// (group_commit), reads through a small pool of libpqxx connections. See store.h for what is
-// promised.
+// (group_commit.h), reads through a small pool of libpqxx connections (read_pool.h). store.h has
+// the contract.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@ namespace muster {
 struct PgStoreOptions {
   std::string url;  // a libpq URL or connection string
   int read_connections = limits::kReadConnections;
-  /// How long after a write was sent its outcome is asked for before it is kUnknown, if its answer
-  /// was lost.
+  /// If the answer to a write is lost: how long after it was sent the store looks for its outcome
+  /// before it answers kUnknown.
   std::int64_t resolve_ms = limits::kResolveMs;
-  /// Requested while the store is being opened: kCancelled. Later: what waits for the database has
-  /// kStopDatabaseMs more, and so has all that comes after.
+  /// If requested while the store is being opened, opening fails with kCancelled. If requested
+  /// later, all waits for the database end within kStopDatabaseMs.
   std::stop_token stop;
-  /// Told what the writer waits for; may be null. Outlives the store.
+  /// The writer records its waits and a lost session here; may be null. Must outlive the store.
   StoreHealth* health = nullptr;
-  /// Both set: commit times and group sizes are measured. They must outlive the store.
+  /// If both are set, commit times and group sizes are measured. Both must outlive the store.
   const Clock* clock = nullptr;
   Metrics* metrics = nullptr;
 };
 
-/// Connects, applies missing migrations and opens the store. Errors: kUnavailable if the database
-/// cannot be reached; kFailedPrecondition if its schema or version does not fit, with a sentence
-/// for the administrator.
+/// Connects, applies missing migrations and opens the store. kUnavailable if the database cannot be
+/// reached; kFailedPrecondition, with a sentence for the administrator, if its version or its
+/// schema does not fit this program.
 Result<std::unique_ptr<Store>> OpenPgStore(PgStoreOptions options);
 
 }  // namespace muster

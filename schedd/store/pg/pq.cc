@@ -1,3 +1,14 @@
+// Sending, answers and errors of one libpq connection.
+//
+// Errors: an SQLSTATE decides what a failure means to the writer (PostgreSQL documentation,
+// Appendix A): class 22 and 23 are the item's fault, MU001 is the fence of db/migrations, 53, 57P,
+// 58, 40, lock and statement timeouts are the environment. An unknown code counts as the item's
+// fault, so that one bad statement cannot stop the store for good.
+//
+// Pipelining: Begin enters pipeline mode with the first transaction; FinishOldest leaves it with
+// the last. Each statement yields its result and then null; the transaction ends with a
+// PIPELINE_SYNC result. After a failed statement the server skips the rest of its transaction
+// (PIPELINE_ABORTED), and the first failure is the transaction's.
 #include "schedd/store/pg/pq.h"
 
 #include <utility>
@@ -7,6 +18,7 @@
 namespace muster::pg {
 namespace {
 
+// Takes ownership of a result, so that it is cleared on every path.
 PgResult Own(PGresult* result) { return {result, &PQclear}; }
 
 std::string Field(const PGresult* result, int code) {
@@ -16,6 +28,7 @@ std::string Field(const PGresult* result, int code) {
 
 bool StartsWith(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
 
+// The sentence for a broken constraint of db/migrations.
 struct ConstraintText {
   const char* constraint;
   const char* sentence;
@@ -31,6 +44,7 @@ constexpr ConstraintText kConstraintTexts[] = {
     {"quota_usage_amount_check", "quota usage cannot be negative"},
 };
 
+// The sentence for a constraint by its name in the schema; an unknown one is named.
 std::string ConstraintSentence(const std::string& constraint) {
   for (const ConstraintText& known : kConstraintTexts) {
     if (constraint == known.constraint) return known.sentence;
@@ -92,6 +106,7 @@ Result<std::unique_ptr<PqConnection>> PqConnection::Open(const std::string& url,
   return opened;
 }
 
+// Runs inside libpq calls; it only marks the connection, which Judge and Finish then see.
 void PqConnection::OnNotice(void* self, const PGresult* notice) {
   const char* severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
   const char* sqlstate = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
@@ -113,10 +128,10 @@ Failure PqConnection::Judge(const PGresult* result) {
   return FailureOfResult(result);
 }
 
+// An empty SQLSTATE is a failure of libpq itself; after FATAL the server has closed the session.
 Failure PqConnection::FailureOfResult(const PGresult* result) const {
   const std::string sqlstate = Field(result, PG_DIAG_SQLSTATE);
-  // Without a code it is libpq itself that failed; after a FATAL one the server has closed the
-  // session.
+
   const std::string severity = Field(result, PG_DIAG_SEVERITY_NONLOCALIZED);
   if (sqlstate.empty() || severity == "FATAL" || severity == "PANIC" || !alive()) return Lost();
   return FailureOf(sqlstate, Field(result, PG_DIAG_MESSAGE_PRIMARY),
@@ -143,6 +158,7 @@ Failure PqConnection::Query(const char* sql, const Params& params, PgResult* row
   return failure;
 }
 
+// Pipeline mode and the watch begin with the first open transaction and end with the last.
 void PqConnection::Begin() {
   if (open_.empty()) {
     send_failed_ = PQenterPipelineMode(connection_.get()) != 1;
@@ -156,6 +172,7 @@ void PqConnection::Sent(int ok, std::function<void(const PGresult&)> on_rows) {
   open_.back().push_back(std::move(on_rows));
 }
 
+// After a failed send nothing more is sent; Finish then reports the lost connection.
 void PqConnection::Queue(const char* prepared, const Params& params,
                          std::function<void(const PGresult&)> on_rows) {
   if (send_failed_) return;
@@ -173,10 +190,12 @@ void PqConnection::QueueSql(const std::string& sql, const Params& params) {
        {});
 }
 
+// The sync point: everything since the last one is a transaction.
 void PqConnection::Send() {
   if (!send_failed_ && PQpipelineSync(connection_.get()) != 1) send_failed_ = true;
 }
 
+// A failed connection counts as answered: Finish then returns at once.
 bool PqConnection::Answered() {
   if (send_failed_ || given_up_ || PQconsumeInput(connection_.get()) != 1) return true;
   return PQisBusy(connection_.get()) == 0;
@@ -184,7 +203,7 @@ bool PqConnection::Answered() {
 
 bool PqConnection::Listen() {
   if (PQconsumeInput(connection_.get()) != 1) return false;
-  (void)PQisBusy(connection_.get());  // has it read
+  (void)PQisBusy(connection_.get());  // parses the input, which calls OnNotice for a warning
   return alive();
 }
 
@@ -193,11 +212,13 @@ Failure PqConnection::Finish() {
   if (open_.empty() || failure.kind == FailureKind::kConnection) {
     watch_.reset();
   } else {
-    watch_->Extend(answer_within_);  // the server has only now begun with the next one
+    watch_->Extend(answer_within_);  // the server begins the next transaction only now
   }
   return failure;
 }
 
+// Reads the results of one transaction, statement by statement, then its sync point. Handlers run
+// only as long as no statement has failed.
 Failure PqConnection::FinishOldest() {
   const Handlers handlers = std::move(open_.front());
   open_.pop_front();
@@ -213,12 +234,12 @@ Failure PqConnection::FinishOldest() {
       first = FailureOfResult(result.get());
       if (first.kind == FailureKind::kConnection) return first;
     }
-    const PgResult end =
-        Own(PQgetResult(connection_.get()));  // null: the end of this statement's results
+    // Null marks the end of this statement's results.
+    const PgResult end = Own(PQgetResult(connection_.get()));
     if (end != nullptr) return Lost();
   }
   const PgResult sync = Own(PQgetResult(connection_.get()));
-  // A warning of the commit itself came just before its end.
+  // A warning about the commit itself comes just before the sync point.
   if (PQresultStatus(sync.get()) != PGRES_PIPELINE_SYNC || given_up_) return Lost();
   if (open_.empty() && PQexitPipelineMode(connection_.get()) != 1) return Lost();
   return first;

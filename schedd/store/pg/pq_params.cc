@@ -1,3 +1,7 @@
+// PostgreSQL's binary array format: the number of dimensions, a flag for nulls, the element type's
+// object id, then length and lower bound of each dimension, each 32 bits; then the elements, each
+// with its length in bytes, -1 for null. A column leaves room for the header at the front and fills
+// it in when the array is asked for, so that the elements are never copied.
 #include "schedd/store/pg/pq_params.h"
 
 #include <endian.h>
@@ -7,6 +11,7 @@
 namespace muster::pg {
 namespace {
 
+// The header of a one-dimensional array: five numbers of 32 bits.
 constexpr std::size_t kHeaderBytes = 20;
 
 template <class T>
@@ -89,6 +94,7 @@ void Column::OptionalText(std::string_view value) {
   }
 }
 
+// The object ids of the array types, from pg_type.dat.
 std::uint32_t Column::array_oid() const {
   switch (type_) {
     case ElementType::kBool:
@@ -117,7 +123,7 @@ const std::string& Column::Bytes() {
   AppendInt4(&header, count_);
   AppendInt4(&header, 1);  // lower bound
   if (count_ == 0) {
-    header.resize(12);  // an empty array has no dimension
+    header.resize(12);  // an empty array has no dimension: only the first three numbers
     bytes_ = header;
   } else {
     std::memcpy(bytes_.data(), header.data(), kHeaderBytes);
@@ -147,6 +153,7 @@ Params& Params::Array(Column& column) {
   return *this;
 }
 
+// Format 1 is binary, for every parameter.
 ParamView Params::View() const {
   values_.clear();
   lengths_.clear();

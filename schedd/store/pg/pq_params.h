@@ -1,7 +1,8 @@
-// Binary parameters of libpq statements: scalars, and whole columns as one-dimensional arrays.
+// Binary parameters of libpq statements: single values, and whole columns as one-dimensional
+// arrays.
 //
-// Plain values. Encodings: PostgreSQL's binary formats (network byte order; an array is its header,
-// then a length and the bytes of each element).
+// Plain values. The encodings are PostgreSQL's binary formats (network byte order; an array is a
+// header, then the length and the bytes of each element).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace muster::pg {
 
-/// Object ids of the types used (pg_type.dat; fixed for good).
+/// The object ids of the element types; PostgreSQL never changes them (pg_type.dat).
 enum class ElementType : std::uint32_t {
   kBool = 16,
   kInt8 = 20,
@@ -26,7 +27,7 @@ enum class ElementType : std::uint32_t {
   kUuid = 2950,
 };
 
-/// One column of a batch.
+/// One column of a batch: one element for each row.
 class Column {
  public:
   explicit Column(ElementType type);
@@ -34,17 +35,17 @@ class Column {
   void Int2(std::int16_t value);
   void Int4(std::int32_t value);
   void Int8(std::int64_t value);
-  void Text(std::string_view value);  // also json
+  void Text(std::string_view value);  // json has the same format
   void Uuid(const Uid& value);
   void Null();
-  /// Null when not set.
+  /// Null if the time is not set.
   void Time(WallTime value);
   void OptionalInt4(const std::optional<std::int32_t>& value);
-  /// Null when empty.
+  /// Null if the text is empty.
   void OptionalText(std::string_view value);
 
   std::uint32_t array_oid() const;
-  /// The array; valid until the next call.
+  /// The encoded array; valid until the next call on this column.
   const std::string& Bytes();
 
  private:
@@ -54,7 +55,7 @@ class Column {
   std::string bytes_;
 };
 
-/// Pointers as libpq takes them; valid as long as the Params they came from.
+/// Pointers in the form that libpq takes; valid as long as the Params they came from.
 struct ParamView {
   int count = 0;
   const std::uint32_t* types = nullptr;

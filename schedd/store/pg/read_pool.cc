@@ -1,3 +1,8 @@
+// A read passes through Enter (is the database known to be silent?), Take (a connection), the read
+// itself under the watchdog, Return and Leave (did the database answer?). RunWith runs it a second
+// time if the connection was lost, because a restart of the server breaks every idle connection
+// without a sign; it does not if the database was silent, because a second wait would take as long
+// as the first.
 #include "schedd/store/pg/read_pool.h"
 
 #include <algorithm>
@@ -15,6 +20,7 @@ const Error kBusy = Unavailable("all readers of the database are busy");
 
 }  // namespace
 
+// libpqxx 6 marks inhibit_reactivation as deprecated, but offers nothing else.
 std::unique_ptr<pqxx::connection> OpenConnection(const std::string& url, const char* settings,
                                                  Watchdog& watchdog,
                                                  std::chrono::milliseconds within) {
@@ -28,11 +34,13 @@ std::unique_ptr<pqxx::connection> OpenConnection(const std::string& url, const c
   return connection;
 }
 
+// Rethrows the exception in flight to find out its type. A conversion that fails means that a row
+// is damaged.
 Error ErrorOfException() {
   try {
     throw;
   } catch (const pqxx::broken_connection& error) {
-    // The library's words may name paths and addresses: for the log, not for users.
+    // The library's message may name paths and addresses: it is for the log, not for users.
     Log(LogLevel::kWarning, "store", "connection_failed",
         {{"err", std::string_view(error.what())}});
     return Unavailable("the database cannot be reached, or takes no writes");
@@ -50,6 +58,8 @@ ReadPool::ReadPool(std::string url, std::size_t connections, Watchdog& watchdog,
 
 ReadPool::~ReadPool() = default;
 
+// While the database is silent, only one read at a time is let through after the rest, with a short
+// deadline.
 Status ReadPool::Enter(Pass* pass) {
   const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
@@ -61,6 +71,7 @@ Status ReadPool::Enter(Pass* pass) {
   return Done{};
 }
 
+// Any answer ends the silence, also one that refuses the read.
 void ReadPool::Leave(const Pass& pass, const Status& outcome) {
   {
     const std::lock_guard lock(mutex_);
@@ -75,6 +86,8 @@ void ReadPool::Leave(const Pass& pass, const Status& outcome) {
   freed_.notify_all();
 }
 
+// kStalledReaders readers may wait until their own deadline; the others are refused as soon as the
+// pool is stalled. A connection is opened outside the lock.
 Result<std::unique_ptr<pqxx::connection>> ReadPool::Take(Pass* pass) {
   {
     std::unique_lock lock(mutex_);
@@ -82,7 +95,6 @@ Result<std::unique_ptr<pqxx::connection>> ReadPool::Take(Pass* pass) {
       moved_ = Clock::now();
     } else {
       ++waiting_;
-      // The first few may wait as long as they have; the others only while reads end.
       bool refused = false;
       while (!Free() && !refused) {
         const Clock::time_point now = Clock::now();
@@ -111,13 +123,14 @@ Result<std::unique_ptr<pqxx::connection>> ReadPool::Take(Pass* pass) {
     return connection;
   } catch (...) {
     Error error = ErrorOfException();
-    // A server that is not there refuses at once; one that hangs takes all the time there is.
+    // A host without a server refuses at once; a server that hangs takes the whole time.
     pass->late = Clock::now() - begun >= times_.stalled;
     Return(nullptr);
     return error;
   }
 }
 
+// A read that ends moves the pool, whether it succeeded or not.
 void ReadPool::Return(std::unique_ptr<pqxx::connection> connection) {
   {
     std::lock_guard lock(mutex_);
@@ -131,6 +144,7 @@ void ReadPool::Return(std::unique_ptr<pqxx::connection> connection) {
   freed_.notify_one();
 }
 
+// A long read has the watchdog's deadline for each part instead of one deadline for all.
 Status ReadPool::RunOnce(const LongRead& read, bool is_long, Pass* pass) {
   auto taken = Take(pass);
   if (!taken.ok()) return taken.error();
@@ -147,8 +161,8 @@ Status ReadPool::RunOnce(const LongRead& read, bool is_long, Pass* pass) {
     snapshot.commit();
   } catch (...) {
     status = ErrorOfException();
-    // libpqxx 6 reports a lost connection in more than one way: whatever failed, only an open one
-    // is kept.
+    // libpqxx 6 reports a lost connection by several exceptions: the connection is kept only if it
+    // is open and the error is another one.
     pass->broken = !connection->is_open() || status.error().code == Code::kUnavailable;
   }
   if (watch->cut()) {
@@ -167,7 +181,7 @@ Status ReadPool::RunWith(const LongRead& read, bool is_long) {
   status = RunOnce(read, is_long, &pass);
   if (pass.broken && !pass.late) {
     {
-      // A restart of the server broke the idle ones too.
+      // A restart of the server has broken the idle connections too.
       std::lock_guard lock(mutex_);
       unopened_ += idle_.size();
       idle_.clear();
@@ -180,11 +194,9 @@ Status ReadPool::RunWith(const LongRead& read, bool is_long) {
 }
 
 Status ReadPool::Run(const Read& read) {
-  return RunWith(
-      [&read](pqxx::transaction_base& snapshot, const std::function<void()>&) {
-        return read(snapshot);
-      },
-      false);
+  return RunWith([&read](pqxx::transaction_base& snapshot,
+                         const std::function<void()>&) { return read(snapshot); },
+                 false);
 }
 
 Status ReadPool::RunLong(const LongRead& read) { return RunWith(read, true); }

@@ -1,13 +1,13 @@
-// ReadPool: a few libpqxx connections for reads, apart from the writer's session.
+// ReadPool: a few libpqxx connections for reads, beside the writer's session.
 //
-// Thread-safe. A reader waits while all connections are in use, but only in a pool that moves: when
-// no read has ended for a moment, all but a few waiting readers are refused, so that a database
-// that hangs never keeps all threads of a server. Every read has a deadline. After one that passed,
-// reads fail at once for a while; then one at a time tries.
+// Thread-safe. A reader waits for a free connection only while the pool moves: if no read has ended
+// for a moment, all but a few waiting readers are refused, so that a database that hangs cannot
+// hold all threads of a server. Every read has a deadline. After a read that got no answer in time,
+// reads fail at once for a while; then one read at a time tries whether the database answers again.
 //
-// libpqxx would reconnect behind our back (and lose session state): that is inhibited, a broken
-// connection is dropped and the read tried once more on a fresh one. Exceptions of libpqxx end
-// here.
+// libpqxx would reconnect by itself and lose the session's settings, so reconnecting is inhibited:
+// a broken connection is dropped and the read is tried once more on a fresh one. Exceptions of
+// libpqxx end in this class.
 #pragma once
 
 #include <chrono>
@@ -27,26 +27,29 @@
 
 namespace muster::pg {
 
-/// Opens a connection that stays what it is: once broken, it never comes back by itself. Throws.
-/// `settings` get their answer within `within`, or the connection is lost.
+/// Opens a connection that never reconnects by itself, and applies `settings` within `within`.
+/// Throws.
 std::unique_ptr<pqxx::connection> OpenConnection(const std::string& url, const char* settings,
                                                  Watchdog& watchdog,
                                                  std::chrono::milliseconds within);
 
-/// The Error of the exception in flight; call inside a catch block only.
+/// The Error for the exception in flight; to be called inside a catch block only.
 Error ErrorOfException();
 
-/// The deadlines of a pool; see limits.h.
+/// The deadlines of a pool; limits.h gives the reasons.
 struct ReadTimes {
-  std::chrono::milliseconds within{limits::kReadWithinMs};     // one read
+  /// One read, the wait for a connection included.
+  std::chrono::milliseconds within{limits::kReadWithinMs};
+  /// If no read has ended for so long, the pool counts as stalled.
   std::chrono::milliseconds stalled{limits::kReadersStalledMs};
+  /// How long reads fail at once after one that got no answer.
   std::chrono::milliseconds rest{limits::kReadersRestMs};
 };
 
 class ReadPool {
  public:
   using Read = std::function<Status(pqxx::transaction_base&)>;
-  /// A read of many parts: each `part_begins()` gives it kLoadPageWithinMs more.
+  /// A read of many parts; each call of part_begins() gives it kLoadPageWithinMs more.
   using LongRead =
       std::function<Status(pqxx::transaction_base&, const std::function<void()>& part_begins)>;
 
@@ -54,9 +57,9 @@ class ReadPool {
   ReadPool(std::string url, std::size_t connections, Watchdog& watchdog, ReadTimes times = {});
   ~ReadPool();
 
-  /// Runs `read` in one read-only snapshot of the database. `read` may throw; it runs again after a
-  /// lost connection. kUnavailable, with a retry time, also when the database does not answer in
-  /// time or too many readers wait.
+  /// Runs `read` in one read-only snapshot of the database. `read` may throw; after a lost
+  /// connection it runs a second time. kUnavailable, with a retry time, also if the database does
+  /// not answer in time or too many readers wait.
   Status Run(const Read& read);
   Status RunLong(const LongRead& read);
 
@@ -69,9 +72,13 @@ class ReadPool {
     bool late = false;    // the database did not answer in time
     bool probes = false;  // it tries whether the database answers again
   };
+  /// Refuses the read while the database is known to be silent; sets its deadline.
   Status Enter(Pass* pass);
+  /// Records whether the database answered.
   void Leave(const Pass& pass, const Status& outcome);
+  /// Waits for a connection, or opens one.
   Result<std::unique_ptr<pqxx::connection>> Take(Pass* pass);
+  /// Gives a connection back; null: it is broken, and another one may be opened.
   void Return(std::unique_ptr<pqxx::connection> connection);
   Status RunOnce(const LongRead& read, bool is_long, Pass* pass);
   Status RunWith(const LongRead& read, bool is_long);
@@ -83,12 +90,12 @@ class ReadPool {
   std::mutex mutex_;  // guards all below
   std::condition_variable freed_;
   std::vector<std::unique_ptr<pqxx::connection>> idle_;
-  std::size_t unopened_;
-  std::size_t waiting_ = 0;
-  Clock::time_point moved_{};       // when a read ended, or began at once
-  Clock::time_point rests_until_{};  // after a read that got no answer
-  bool silent_ = false;             // the last one got none
-  bool probed_ = false;             // one read tries
+  std::size_t unopened_;             // how many more connections may be opened
+  std::size_t waiting_ = 0;          // readers that wait for a connection
+  Clock::time_point moved_{};        // when a read last ended, or began without waiting
+  Clock::time_point rests_until_{};  // until then reads fail at once
+  bool silent_ = false;              // the last read got no answer in time
+  bool probed_ = false;              // one read tries whether the database answers again
 };
 
 }  // namespace muster::pg

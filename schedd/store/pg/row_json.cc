@@ -1,3 +1,7 @@
+// For each value a pair of functions: one builds the JSON object, the other reads it. A field that
+// has its default value is left out of the text and read back as the default, so that rows stay
+// small and a text of an older release can be read by a newer one. Reading uses the accessors of
+// Boost.JSON that throw; ParseColumn turns an exception into kDataLoss.
 #include "schedd/store/pg/row_json.h"
 
 #include <utility>
@@ -7,6 +11,7 @@
 namespace muster::pg {
 namespace {
 
+// Amounts by resource name, as integers in the base unit.
 json::object Amounts(const ResourceList& list) {
   json::object object;
   for (const ResourceAmount& entry : list) object[entry.resource] = entry.amount;
@@ -39,6 +44,7 @@ Requirement RequirementOf(const json::object& object) {
   return requirement;
 }
 
+// A term is stored as the list of its expressions.
 json::array TermJson(const NodeSelectorTerm& term) {
   json::array expressions;
   for (const Requirement& requirement : term.match_expressions) {
@@ -74,6 +80,8 @@ json::object ConstraintsJson(const SchedulingConstraints& constraints) {
   return object;
 }
 
+// A required affinity without terms differs from no required affinity: the key's presence says
+// which.
 SchedulingConstraints ConstraintsOf(const json::object& object) {
   SchedulingConstraints constraints;
   constraints.node_selector = StringsOf(object, "nodeSelector");
@@ -138,6 +146,7 @@ TopologyAssignment TopologyOf(const json::object& object) {
   return topology;
 }
 
+// Returns the value made from the same text before, or makes it. An error is not kept.
 template <class T, class Make>
 Result<T> Interned(std::unordered_map<std::string, T>* known, std::string_view text, Make make) {
   std::string key(text);
@@ -152,12 +161,14 @@ Result<T> Interned(std::unordered_map<std::string, T>* known, std::string_view t
 
 std::string AmountsText(const ResourceList& amounts) { return json::serialize(Amounts(amounts)); }
 
+// The text is the object itself, so it is wrapped for AmountsOf.
 Result<ResourceList> ParseAmounts(std::string_view text) {
   return ParseColumn<ResourceList>(text, "amounts", [](const json::value& root) {
     return AmountsOf(json::object{{"of", root}}, "of");
   });
 }
 
+// Constraints and topology are written only for pod sets that have them.
 std::string PodSetsText(const PodSets& pod_sets) {
   json::array array;
   for (const PodSet& pod_set : pod_sets) {
@@ -201,6 +212,7 @@ Result<PodSetsPtr> ParsePodSets(std::string_view text) {
   });
 }
 
+// Three fields are always written; the others only if they differ from their defaults.
 std::string BatchText(const BatchDetails& batch) {
   json::object object{
       {"nodes", batch.nodes}, {"tasks", batch.tasks}, {"cpusPerTask", batch.cpus_per_task}};
@@ -242,6 +254,7 @@ Result<std::shared_ptr<const BatchDetails>> ParseBatch(std::string_view text) {
   });
 }
 
+// A pod set's flavors and usage are maps by resource name.
 std::string AdmissionText(const Admission& admission) {
   json::array pod_sets;
   for (const PodSetAssignment& assignment : admission.pod_sets) {
@@ -335,6 +348,7 @@ Result<JobPlacementPtr> ParseJobPlacement(std::string_view text) {
   });
 }
 
+// Equal texts give one shared value.
 Result<PodSetsPtr> Interner::PodSetsOf(std::string_view text) {
   return Interned(&pod_sets_, text, [](std::string_view t) { return ParsePodSets(t); });
 }

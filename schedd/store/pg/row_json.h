@@ -1,8 +1,7 @@
-// The JSON columns of jobs: pod sets, batch details, admission, conditions, placement. Text in,
-// values out, and back.
+// The JSON columns of jobs: pod sets, batch details, admission, conditions, placement, and amounts.
+// Values to text and back.
 //
-// Pure functions. A column that cannot be read is kDataLoss: the row was not written by this
-// program.
+// Pure functions. A column that cannot be read is kDataLoss: this program did not write the row.
 #pragma once
 
 #include <memory>
@@ -32,8 +31,7 @@ Result<JobPlacementPtr> ParseJobPlacement(std::string_view text);
 
 Result<ResourceList> ParseAmounts(std::string_view text);
 
-/// Shares equal pod sets, admissions and placements between the jobs of one load: most jobs look
-/// alike.
+/// Lets the jobs of one load share equal pod sets, admissions and placements: most jobs look alike.
 /// Not thread-safe.
 class Interner {
  public:

@@ -1,3 +1,6 @@
+// ElasticScale as JSON: the size that the job has (with the generation and uid of its slice), the
+// larger size that waits for quota (`pending`), and the sizes that have ended (`finished`). A size
+// is written as the fields parallelism and completions of batch/v1 Job.
 #include "schedd/store/pg/scale_json.h"
 
 #include <stdexcept>
@@ -7,6 +10,7 @@
 namespace muster::pg {
 namespace {
 
+// A size without completions leaves the field out.
 void PutSize(json::object* object, const JobSize& size) {
   (*object)["parallelism"] = size.parallelism;
   if (size.completions) (*object)["completions"] = *size.completions;
@@ -19,6 +23,7 @@ JobSize SizeOf(const json::object& object) {
   return size;
 }
 
+// An absent uid is the uid that is not set; a malformed one throws.
 Uid UidOf(const json::object& object, std::string_view key) {
   Uid uid;
   const std::string text = TextOf(object, key);

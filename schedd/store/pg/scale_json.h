@@ -1,5 +1,5 @@
-// The size of an elastic job in column admission_state (KEP-77). Pure; throws as Boost.JSON does on
-// text of another shape, which ParseColumn turns into an error.
+// The size of an elastic job inside column admission_state (Kueue KEP-77). Pure; reading a text of
+// another form throws as Boost.JSON does, which ParseColumn turns into an error.
 #pragma once
 
 #include "schedd/model/workload_slices.h"

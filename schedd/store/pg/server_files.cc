@@ -1,3 +1,9 @@
+// Everything about the embedded server that is on disk or in /proc.
+//
+// Two rules keep it safe. The database cluster is created under another name and renamed when it is
+// complete and synced, so a directory with PG_VERSION is always a whole cluster. A process is
+// signalled only if /proc says that its program is called postgres and that it works in this very
+// data directory: the process id in postmaster.pid alone may belong to another process by now.
 #include "schedd/store/pg/server_files.h"
 
 #include <dirent.h>
@@ -47,6 +53,7 @@ int MajorOf(const std::string& version) {
   return major;
 }
 
+// Where Debian, the PostgreSQL project's RPMs and a build from source put the programs.
 std::vector<std::string> CandidateDirs() {
   std::vector<std::string> dirs;
   std::error_code ignored;
@@ -62,6 +69,8 @@ std::vector<std::string> CandidateDirs() {
   return dirs;
 }
 
+// An existing directory must be one and belong to this user or to the account; a path in /tmp could
+// have been made by somebody else.
 Status MakeDirectory(const std::string& path, const Account& account) {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return Cannot("make " + path);
   struct stat status {};
@@ -81,10 +90,10 @@ Status MakeDirectory(const std::string& path, const Account& account) {
 
 bool Ended(int pidfd, int timeout_ms) { return WaitReadable({pidfd}, timeout_ms) == pidfd; }
 
-// Asks a server process of ours to end: fast, then at once.
+// Ends a server process: a fast shutdown first, then an immediate one.
 Status End(pid_t pid) {
   const int pidfd = OpenPidfd(pid);
-  if (pidfd < 0) return Done{};  // it has ended
+  if (pidfd < 0) return Done{};  // the process has ended
   kill(pid, SIGINT);
   bool ended = Ended(pidfd, kEndWaitMs);
   if (!ended) {
@@ -99,6 +108,7 @@ Status End(pid_t pid) {
 
 }  // namespace
 
+// A version is asked for by running the program, because directory names differ between systems.
 std::vector<ServerBinaries> FindBinaries(const Account& account) {
   std::vector<ServerBinaries> found;
   for (const std::string& dir : CandidateDirs()) {
@@ -135,6 +145,7 @@ Result<ServerBinaries> ChooseBinaries(const std::vector<ServerBinaries>& install
                    "pg_upgrade"};
 }
 
+// The canonical path is used, so that every run computes the same name in /tmp.
 Result<ServerLayout> LayoutFor(const std::string& data_dir) {
   std::error_code failed;
   fs::create_directories(data_dir, failed);
@@ -150,11 +161,14 @@ Result<ServerLayout> LayoutFor(const std::string& data_dir) {
     char name[64];
     std::snprintf(name, sizeof(name), "/tmp/muster-pg-%u-%zx", geteuid(),
                   std::hash<std::string>{}(layout.home));
-    layout.socket = name;  // the same in every run; MakeDirectories refuses one that is not ours
+    // The name is the same in every run. MakeDirectories refuses a directory of another user.
+    layout.socket = name;
   }
   return layout;
 }
 
+// When the daemon is root, its data directory must let the unprivileged user pass; RunTool checks
+// that the user really reaches the home, because a closed directory above it would stop the server.
 Status MakeDirectories(const std::string& data_dir, const ServerLayout& layout,
                        const Account& account) {
   for (const std::string& path : {layout.home, layout.socket}) {
@@ -162,7 +176,7 @@ Status MakeDirectories(const std::string& data_dir, const ServerLayout& layout,
     if (!made.ok()) return made;
   }
   if (!account.switch_user) return Done{};
-  // The unprivileged user passes through the data directory, without listing it.
+  // Execute permission lets the user pass through the data directory without listing it.
   struct stat status {};
   if (stat(data_dir.c_str(), &status) == 0 && (status.st_mode & S_IXOTH) == 0) {
     if (chmod(data_dir.c_str(), (status.st_mode & 07777) | S_IXOTH) != 0)
@@ -176,11 +190,13 @@ Status MakeDirectories(const std::string& data_dir, const ServerLayout& layout,
                    "/var/lib/muster"};
 }
 
+// The options: local trust (the socket's directory is closed to others), checksums against silent
+// corruption of pages, and locale C for a fast and stable order.
 Status MakeCluster(const ServerBinaries& binaries, const ServerLayout& layout,
                    const Account& account) {
   std::error_code failed;
   if (fs::exists(layout.data + "/PG_VERSION", failed)) return Done{};
-  const std::string fresh = layout.data + ".new";  // takes its name only when complete
+  const std::string fresh = layout.data + ".new";  // renamed when the cluster is complete
   fs::remove_all(fresh, failed);
   const Result<std::string> made =
       RunTool({binaries.dir + "/initdb", "-D", fresh, "-U", "muster", "-A", "trust", "-E", "UTF8",
@@ -190,7 +206,7 @@ Status MakeCluster(const ServerBinaries& binaries, const ServerLayout& layout,
   std::ofstream(fresh + "/pg_hba.conf") << "# Whoever reaches the socket is the daemon's user.\n"
                                            "local all all trust\n";
   const int dir = open(fresh.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = dir >= 0 && syncfs(dir) == 0;  // once, instead of file by file
+  const bool synced = dir >= 0 && syncfs(dir) == 0;  // one sync instead of one for each file
   if (dir >= 0) close(dir);
   if (!synced) return Cannot("write the new database to disk");
   fs::rename(fresh, layout.data, failed);
@@ -199,6 +215,7 @@ Status MakeCluster(const ServerBinaries& binaries, const ServerLayout& layout,
   return Done{};
 }
 
+// Processes may end while /proc is read; those are skipped.
 std::vector<pid_t> ProcessesIn(const std::string& data) {
   std::vector<pid_t> found;
   std::error_code failed;
@@ -216,13 +233,15 @@ std::vector<pid_t> ProcessesIn(const std::string& data) {
   return found;
 }
 
+// The postmaster ends its own children, so it is ended first; processes that still run after that
+// are orphans of an earlier crash.
 Status CleanLeftovers(const ServerLayout& layout) {
   pid_t postmaster = 0;
   const std::string lock_file = ReadFile(layout.data + "/postmaster.pid");
   std::from_chars(lock_file.data(), lock_file.data() + lock_file.size(), postmaster);
   const std::vector<pid_t> running = ProcessesIn(layout.data);
   if (std::find(running.begin(), running.end(), postmaster) != running.end()) {
-    Status ended = End(postmaster);  // and its children with it
+    Status ended = End(postmaster);
     if (!ended.ok()) return ended;
   }
   for (const pid_t orphan : ProcessesIn(layout.data)) {
@@ -236,6 +255,8 @@ Status CleanLeftovers(const ServerLayout& layout) {
   return Done{};
 }
 
+// Line 1 of postmaster.pid is the process id, line 8 the server's status (PostgreSQL source,
+// src/include/utils/pidfile.h).
 bool SaysReady(const std::string& data, pid_t pid) {
   std::istringstream lines(ReadFile(data + "/postmaster.pid"));
   std::string line;

@@ -1,5 +1,5 @@
-// What the embedded server has on disk: binaries, directories, socket, and the leftovers of a
-// crash.
+// The embedded server's files: installed binaries, directories, socket, and what a crashed run has
+// left.
 #pragma once
 
 #include <sys/types.h>
@@ -12,20 +12,20 @@
 
 namespace muster::pg {
 
-/// Where one installation of PostgreSQL keeps its programs.
+/// The programs of one installation of PostgreSQL.
 struct ServerBinaries {
   std::string dir;
   int major = 0;
 };
 
-/// Installed servers of version 15 or newer, newest first.
+/// Installed servers of version 15 or newer, the newest first.
 std::vector<ServerBinaries> FindBinaries(const Account& account);
 
-/// The one to use: of the version that wrote `data`, or the newest if `data` does not exist yet.
+/// The installation of the version that wrote `data`, or the newest if `data` does not exist yet.
 Result<ServerBinaries> ChooseBinaries(const std::vector<ServerBinaries>& installed,
                                       const std::string& data);
 
-/// Directories below the daemon's data directory; all absolute.
+/// Paths below the daemon's data directory, all absolute.
 struct ServerLayout {
   std::string home;    // <data dir>/postgres, 0700, the server's own
   std::string data;    // the cluster
@@ -33,23 +33,23 @@ struct ServerLayout {
   std::string log;
 };
 
-/// The layout for `data_dir`; a socket directory whose path is too long for a socket moves to a
-/// private one in /tmp.
+/// The layout for `data_dir`. If the path of the socket would be too long for a unix socket, its
+/// directory is a private one in /tmp.
 Result<ServerLayout> LayoutFor(const std::string& data_dir);
 
-/// Makes the directories, gives them to `account` and checks that it can reach them.
+/// Creates the directories, gives them to `account` and checks that it can reach them.
 Status MakeDirectories(const std::string& data_dir, const ServerLayout& layout,
                        const Account& account);
 
-/// Makes the cluster if it is not there; an interrupted attempt is started over.
+/// Runs initdb unless the database cluster exists. An interrupted attempt is started over.
 Status MakeCluster(const ServerBinaries& binaries, const ServerLayout& layout,
                    const Account& account);
 
-/// After a crash: ends what still runs of an earlier server in this very directory (nothing else is
-/// ever signalled), and removes its lock and socket files. The caller holds the directory's lock.
+/// After a crash: ends the processes of an earlier server in this directory (no other process is
+/// ever signalled) and removes its lock and socket files. The caller holds the directory's lock.
 Status CleanLeftovers(const ServerLayout& layout);
 
-/// Processes that are PostgreSQL and work in `data`.
+/// Processes whose program is PostgreSQL and whose working directory is `data`.
 std::vector<pid_t> ProcessesIn(const std::string& data);
 
 /// True if postmaster.pid says that `pid` accepts connections.

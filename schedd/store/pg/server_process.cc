@@ -1,3 +1,10 @@
+// Starting, waiting for and reaping child processes.
+//
+// Between fork and exec only async-signal-safe calls are made, because other threads of the daemon
+// may hold locks (fork(2)). The child resets its signals, closes all descriptors but its three,
+// switches the user, and asks for SIGINT when its parent thread dies (PR_SET_PDEATHSIG, prctl(2)).
+// It then checks that the parent is still the parent, because a parent that died before the prctl
+// sends nothing.
 #include "schedd/store/pg/server_process.h"
 
 #include <fcntl.h>
@@ -19,10 +26,11 @@
 namespace muster::pg {
 namespace {
 
-Error Cannot(const std::string& what) {
+Error ProcessFailure(const std::string& what) {
   return {Code::kFailedPrecondition, "cannot " + what + ": " + std::strerror(errno)};
 }
 
+// By name, or by uid if `name` is null.
 struct passwd* Lookup(const char* name, uid_t uid, struct passwd* entry,
                       std::array<char, 4096>* buffer) {
   struct passwd* found = nullptr;
@@ -34,10 +42,10 @@ struct passwd* Lookup(const char* name, uid_t uid, struct passwd* entry,
   return found;
 }
 
-// Between fork and exec: only calls that are safe there.
+// The child's side of fork. Only async-signal-safe calls are allowed here.
 [[noreturn]] void BecomeChild(char* const* argv, const Account& account, int output_fd,
                               pid_t parent) {
-  setpgid(0, 0);  // a terminal's Ctrl-C is for the daemon, which then stops its server in order
+  setpgid(0, 0);  // Ctrl-C on a terminal reaches the daemon only, which then stops the server
   umask(077);
   sigset_t none;
   sigemptyset(&none);
@@ -53,7 +61,7 @@ struct passwd* Lookup(const char* name, uid_t uid, struct passwd* entry,
     ready = ready && setgroups(1, &account.gid) == 0 && setgid(account.gid) == 0 &&
             setuid(account.uid) == 0;
   }
-  // After the change of user, which clears it.
+  // PR_SET_PDEATHSIG comes after the change of user, because that clears it.
   ready = ready && prctl(PR_SET_PDEATHSIG, SIGINT) == 0 && getppid() == parent;
   static char language[] = "LC_ALL=C";
   static char path[] = "PATH=/usr/bin:/bin";
@@ -109,6 +117,7 @@ int Child::Reap() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+// A child that cannot be watched is killed at once.
 Result<Child> StartChild(const std::vector<std::string>& argv, const Account& account,
                          int output_fd) {
   std::vector<char*> arguments;
@@ -116,11 +125,11 @@ Result<Child> StartChild(const std::vector<std::string>& argv, const Account& ac
   arguments.push_back(nullptr);
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid < 0) return Cannot("start a process");
+  if (pid < 0) return ProcessFailure("start a process");
   if (pid == 0) BecomeChild(arguments.data(), account, output_fd, parent);
   Child child(pid, OpenPidfd(pid));
   if (child.pidfd() < 0) {
-    const Error error = Cannot("watch a process");
+    const Error error = ProcessFailure("watch a process");
     kill(pid, SIGKILL);
     child.Reap();
     return error;
@@ -128,9 +137,10 @@ Result<Child> StartChild(const std::vector<std::string>& argv, const Account& ac
   return child;
 }
 
+// Reads the output until the tool closes it, then collects its exit status.
 Result<std::string> RunTool(const std::vector<std::string>& argv, const Account& account) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return Cannot("make a pipe");
+  if (pipe2(ends, O_CLOEXEC) != 0) return ProcessFailure("make a pipe");
   Result<Child> child = StartChild(argv, account, ends[1]);
   close(ends[1]);
   std::string output;

@@ -1,7 +1,7 @@
-// Child processes of the embedded server: started as an unprivileged account, tied to this
-// process's life, waited for by descriptor instead of by polling.
+// Child processes of the embedded server: started as an unprivileged user, tied to the life of this
+// process, and waited for by descriptor (pidfd) instead of by polling.
 //
-// Free functions and a plain handle; thread-safe as far as different children go.
+// Free functions and a plain handle; thread-safe as far as different children are concerned.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@
 
 namespace muster::pg {
 
-/// Whom a child runs as. `switch_user` is false when this process already is that user.
+/// The user that a child runs as. `switch_user` is false if this process already is that user.
 struct Account {
   uid_t uid = 0;
   gid_t gid = 0;
@@ -23,13 +23,12 @@ struct Account {
   bool switch_user = false;
 };
 
-/// The account of the server: the owner of `data` if that exists; otherwise this user, or, when
-/// this is root, `postgres` or `nobody`. kFailedPrecondition with a sentence if there is none that
-/// would do.
+/// The user of the server: the owner of `data` if that exists; otherwise this user or, if this user
+/// is root, `postgres` or `nobody`. kFailedPrecondition with a sentence if there is none.
 Result<Account> ServerAccount(const std::string& data);
 
-/// A started child. Owned by the thread that started it: when that thread ends, the child gets
-/// SIGINT.
+/// A started child process, owned by the thread that started it: when that thread ends, the child
+/// gets SIGINT.
 class Child {
  public:
   Child() = default;
@@ -41,7 +40,7 @@ class Child {
 
   pid_t pid() const { return pid_; }
   int pidfd() const { return pidfd_; }
-  /// Takes the exit status of an ended child; -1 for an end by signal.
+  /// Collects the exit status of a child that has ended; -1 if a signal ended it.
   int Reap();
 
  private:
@@ -49,20 +48,21 @@ class Child {
   int pidfd_ = -1;
 };
 
-/// Starts `argv` with an empty environment in `/`, output appended to `output_fd`, in a process
-/// group of its own.
+/// Starts `argv` with an almost empty environment in `/`, in a process group of its own; its output
+/// is appended to `output_fd`.
 Result<Child> StartChild(const std::vector<std::string>& argv, const Account& account,
                          int output_fd);
 
-/// Runs `argv` to its end and returns what it printed; kFailedPrecondition with the last line if it
-/// failed.
+/// Runs `argv` to its end and returns its output; kFailedPrecondition with the last line of the
+/// output if it failed.
 Result<std::string> RunTool(const std::vector<std::string>& argv, const Account& account);
 
-/// Waits until one of `fds` (at most four) is readable (for a pidfd: ended), or `timeout_ms`
-/// passed. Returns the first readable one, or -1. A negative timeout waits for good.
+/// Waits until one of `fds` (at most four) is readable (a pidfd: until the process has ended), or
+/// until `timeout_ms` has passed. Returns the first readable one, or -1. A negative timeout means
+/// no timeout.
 int WaitReadable(std::initializer_list<int> fds, int timeout_ms);
 
-/// A descriptor of a running process that is not our child; -1 if there is no such process.
+/// A descriptor of a running process that need not be a child; -1 if there is no such process.
 int OpenPidfd(pid_t pid);
 
 }  // namespace muster::pg

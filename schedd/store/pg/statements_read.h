@@ -1,4 +1,4 @@
-// The reading half of statements.h, and what migrations and the embedded server ask.
+// The part of statements.h for reads, for migrations and for the embedded server.
 #pragma once
 
 #include <string>
@@ -8,9 +8,8 @@
 namespace muster::pg::sql {
 
 // --- reading
-// ----------------------------------------------------------------------------------------------
 
-/// In the order of job_rows.cc's JobColumn.
+/// A job with its state. The columns are in the order in which job_rows.cc reads them.
 #define MUSTER_JOB_SELECT                                                                         \
   "select j.id, j.uid, j.namespace, j.kind, j.name, j.display_name, j.user_name, j.local_queue, " \
   "j.cluster_queue, j.priority_class, j.priority, j.pod_sets, j.batch, j.time_limit_s, "          \
@@ -23,6 +22,7 @@ namespace muster::pg::sql {
   "on j.id = s.job_id "
 
 inline constexpr const char* kEpochOf = "select epoch from leader";
+/// Pages of a recovery: $1 is the last job id of the page before, $2 the size of a page.
 inline constexpr const char* kLoadLiveJobs =
     MUSTER_JOB_SELECT "where not s.terminal and s.job_id > $1 order by s.job_id limit $2";
 inline constexpr const char* kLoadEndedJobs = MUSTER_JOB_SELECT
@@ -47,16 +47,18 @@ inline constexpr const char* kLoadDispatches =
     "select job_uid, attempt, job_id, cluster, incarnation, object_kind, namespace, name, "
     "remote_uid, state, detail "
     "from dispatches where not gone order by job_id, attempt";
+/// The highest job id and the highest event number, so that the engine never gives one twice.
 inline constexpr const char* kLastNumbers =
     "select coalesce((select max(id) from jobs), 0), greatest(coalesce((select max(seq) from "
     "events), 0), "
     "coalesce((select max(accept_seq) from jobs), 0))";
+/// One row for each id, in the given order; the manifest is null if the job does not exist.
 inline constexpr const char* kReadManifests =
     "select j.manifest from unnest($1::bigint[]) with ordinality as t (id, n) left join jobs j on "
     "j.id = t.id "
     "order by t.n";
 inline constexpr const char* kReadJob = MUSTER_JOB_SELECT "where j.id = $1";
-/// A filter whose parameter is null does not apply.
+/// A condition whose parameter is null does not apply.
 inline constexpr const char* kReadJobs = MUSTER_JOB_SELECT
     "where j.id > $1 and ($2::text is null or j.namespace = $2) and ($3::text is null or "
     "j.local_queue = $3) "
@@ -66,7 +68,8 @@ inline constexpr const char* kReadJobs = MUSTER_JOB_SELECT
     "and ($9::text is null or j.name = $9 or j.display_name = $9) order by j.id limit $10";
 inline constexpr const char* kFindLiveJob = "select job_id from job_state where live_name = $1";
 inline constexpr const char* kFindJobByUid = "select id from jobs where uid = $1";
-/// Acceptance is an event too, kept as the job's row.
+/// The acceptance of a job is an event too, but has no row in events: it is made from the job's
+/// row.
 #define MUSTER_EVENT_SELECT \
   "select seq, time, type, job_id, object, reason, message from events where seq > $1 "
 #define MUSTER_ACCEPTED_SELECT                                                                     \
@@ -89,11 +92,10 @@ inline constexpr const char* kInstance = "select instance from installation";
 inline constexpr const char* kPing = "select 1";
 
 // --- migrations
-// -------------------------------------------------------------------------------------------
 
 inline constexpr const char* kMigratorSettings =
     "set client_min_messages = warning; set application_name = 'musterd migrator'";
-/// Fails with lock_not_available when another session has it for longer.
+/// Fails with lock_not_available if another session holds the lock for longer than half a second.
 inline constexpr const char* kMigrationLock =
     "set local lock_timeout = '500ms'; select pg_advisory_xact_lock(7205759403792793601); "
     "set local lock_timeout = 0";
@@ -105,11 +107,9 @@ inline constexpr const char* kMigrationsApplied =
 inline constexpr const char* kChecksum = "select encode(sha256(convert_to($1, 'UTF8')), 'hex')";
 inline constexpr const char* kRecordMigration =
     "insert into schema_migrations (number, name, checksum) values ($1, $2, $3)";
-inline constexpr const char* kForgetMigration = "delete from schema_migrations where number = $1";
 inline constexpr const char* kServerVersion = "show server_version_num";
 
 // --- the embedded server
-// ----------------------------------------------------------------------------------
 
 inline constexpr const char* kDatabaseExists = "select 1 from pg_database where datname = $1";
 inline constexpr const char* kCreateDatabase = "create database muster";

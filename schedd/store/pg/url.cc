@@ -1,3 +1,5 @@
+// libpq parses the URL into options; the missing ones are added, and all options are written back
+// as a connection string of quoted key='value' pairs, which any libpq accepts.
 #include "schedd/store/pg/url.h"
 
 #include <libpq-fe.h>
@@ -12,10 +14,11 @@ namespace {
 struct Addition {
   const char* key;
   const char* value;
-  const char* environment;  // libpq's variable for it; null: none
+  const char* environment;  // libpq's environment variable for it; null: none
 };
 
-// A server that is gone is given up in seconds; the kernel alone takes a quarter of an hour.
+// With these, a server that is gone is given up in seconds; the kernel's defaults take a quarter of
+// an hour.
 constexpr Addition kAdditions[] = {
     {"target_session_attrs", "read-write", "PGTARGETSESSIONATTRS"},
     {"connect_timeout", "2", "PGCONNECT_TIMEOUT"},
@@ -25,6 +28,7 @@ constexpr Addition kAdditions[] = {
     {"keepalives_count", "3", nullptr},
 };
 
+// Appends key='value'; quotes and backslashes are escaped.
 void Append(std::string* text, const char* key, const char* value) {
   if (!text->empty()) *text += ' ';
   *text += key;

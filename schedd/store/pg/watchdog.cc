@@ -1,3 +1,5 @@
+// The thread that cuts overdue waits. It sleeps until the earliest deadline, or for good if nothing
+// is watched, and walks all watches when it wakes: there are as many as open connections.
 #include "schedd/store/pg/watchdog.h"
 
 #include <sys/socket.h>
@@ -27,12 +29,13 @@ void Watchdog::Stop(std::chrono::milliseconds grace) {
   changed_.notify_all();
 }
 
-// Watches come and go with every commit: the thread is woken only for a deadline before the one it
-// sleeps until.
+// Watches come and go with every commit, so the thread is woken only for a deadline that is earlier
+// than the one it sleeps until.
 void Watchdog::NoteDeadline(Clock::time_point deadline) {
   if (deadline < wakes_at_) changed_.notify_all();
 }
 
+// shutdown() instead of close(): the descriptor stays valid for the thread that waits on it.
 void Watchdog::Run() {
   std::unique_lock lock(mutex_);
   while (!ends_) {

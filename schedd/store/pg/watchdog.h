@@ -1,6 +1,6 @@
-// Watchdog: no wait for the database is without an end. Whoever waits on a socket has it watched;
-// when the time is up, or the store stops, the socket is shut down, so that the wait ends as if the
-// connection was lost. It works for libpq and libpqxx alike, which have no deadlines of their own.
+// Watchdog: gives every wait for the database a deadline. libpq and libpqxx have none of their own.
+// A caller that waits on a socket holds a Watch on it; when the time is up, or when the store
+// stops, the watchdog shuts the socket down, so that the wait ends like any lost connection.
 //
 // Thread-safe. One thread, asleep until the next deadline.
 #pragma once
@@ -20,24 +20,23 @@ class Watchdog {
   using Clock = std::chrono::steady_clock;
 
   Watchdog();
-  /// Every watch must have ended.
+  /// All watches must have ended.
   ~Watchdog();
 
-  /// From now on no wait lasts longer than `grace` from this call; of several calls the first
-  /// counts.
+  /// From now on no wait lasts longer than `grace` from this call. Only the first call counts.
   void Stop(std::chrono::milliseconds grace);
   bool stopped() const { return stopped_; }
 
-  /// Watches one wait on `fd`, which stays open meanwhile, until it is destroyed.
+  /// Watches one wait on `fd` until the Watch is destroyed; `fd` must stay open until then.
   class Watch {
    public:
     Watch(Watchdog& dog, int fd, std::chrono::milliseconds within);
     ~Watch();
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
-    /// The time begins anew.
+    /// Starts the time anew.
     void Extend(std::chrono::milliseconds within);
-    /// The wait was ended here.
+    /// True if the watchdog has shut the socket down.
     bool cut() const { return cut_; }
 
    private:
@@ -56,9 +55,9 @@ class Watchdog {
   std::condition_variable changed_;
   std::unordered_set<Watch*> watches_;
   Clock::time_point wakes_at_ = Clock::time_point::max();
-  std::optional<Clock::time_point> end_;  // set by Stop
+  std::optional<Clock::time_point> end_;  // set by Stop: no deadline is later
   std::atomic<bool> stopped_{false};
-  bool ends_ = false;  // the thread
+  bool ends_ = false;  // the thread is to end
   std::thread thread_;
 };
 

@@ -1,3 +1,6 @@
+// Objects of configuration on member clusters as JSON lists. A ResourceRef is written as the fields
+// group, version, kind, ns and name of the object around it; enums are numbers; empty and unset
+// fields are left out.
 #include "schedd/store/pg/works_json.h"
 
 #include <utility>
@@ -28,6 +31,7 @@ WallTime TimeOf(const json::object& object, std::string_view key) {
   return {IntOf<std::int64_t>(object, key)};
 }
 
+// A path where the member cluster's object differs; a side that lacks the path has no field.
 json::object DifferenceJson(const Difference& difference) {
   json::object object{{"path", difference.path}};
   if (difference.in_member) object["member"] = *difference.in_member;
@@ -92,6 +96,7 @@ SelectedResource ResourceOf(const json::object& object) {
   return {RefOf(object), TextOf(object, "envelope"), TextOf(object, "manifest")};
 }
 
+// Serialises a list; `to_json` turns one item into an object.
 template <class Item, class ToJson>
 std::string ListText(const std::vector<Item>& items, ToJson to_json) {
   json::array list;
@@ -100,6 +105,7 @@ std::string ListText(const std::vector<Item>& items, ToJson to_json) {
   return WriteJson(list);
 }
 
+// Parses a list; `what` names it in the error.
 template <class Item, class OfJson>
 Result<std::vector<Item>> ParseList(std::string_view text, const char* what, OfJson of_json) {
   try {

@@ -1,3 +1,23 @@
+// How a group is written, and how its outcome is found when the answer is lost.
+//
+// Writing: a group is one pipeline up to a sync point, which PostgreSQL makes one transaction
+// without BEGIN and COMMIT. Its first statement is the fence, muster_fence(epoch, group): it fails
+// for an epoch that has passed and records the group's number in the leader row. If the transaction
+// fails by one unit (a constraint, a bad value), it is halved and written again until that unit
+// stands alone. A PlanCommit that fails ends the epoch for this session, because the engine has
+// decided later plans on top of it.
+//
+// Lost answers: after the connection is lost during a commit, the session connects again and closes
+// the epoch. Closing it waits for a transaction that is still under way and fences one that has not
+// begun; if another daemon has ended the epoch, the session waits for the leader row instead. A
+// trigger keeps the last group's number of every ended epoch (table ended_epochs), so the outcome
+// can also be found under another leader. Each unit is judged by a row that only its own
+// transaction can have written: a plan by its group's number, a new job by its id and uid, because
+// another leader may have given the same id to another job. If the database stays away until
+// resolve_ms after the sending, the units are answered with kUnknown.
+//
+// Group numbers of two leads never meet: each lead begins at a random multiple of 2^32, so a number
+// means one group for ever, also after a restored backup.
 #include "schedd/store/pg/write_session.h"
 
 #include <algorithm>
@@ -10,18 +30,12 @@
 #include <utility>
 
 #include "schedd/store/new_job.h"
+#include "schedd/store/pg/pq_values.h"
 #include "schedd/store/pg/statements.h"
 #include "schedd/telemetry/log.h"
 
 namespace muster::pg {
 namespace {
-
-std::int64_t IntAt(const PGresult& rows, int row, int column) {
-  const char* text = PQgetvalue(&rows, row, column);
-  std::int64_t value = 0;
-  std::from_chars(text, text + std::strlen(text), value);
-  return value;
-}
 
 std::vector<const NewJob*> JobsOf(std::span<const WriteUnit> units) {
   std::vector<const NewJob*> jobs;
@@ -31,7 +45,7 @@ std::vector<const NewJob*> JobsOf(std::span<const WriteUnit> units) {
   return jobs;
 }
 
-// Waits unless `stop` comes first.
+// Sleeps for `ms`, less if a stop is requested.
 void Pause(std::int64_t ms, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any woken;
@@ -41,12 +55,13 @@ void Pause(std::int64_t ms, const std::stop_token& stop) {
 
 const Error kLostLead = Aborted("this daemon lost its lead with its database session");
 
-// A lead has room for so many groups; where they begin is drawn (kNewEpoch), so that two leaders
-// never use the same number, whatever became of the database between them.
+// How many group numbers a lead has. kNewEpoch draws the first one at random, so two leads never
+// use the same number, even if the database was restored between them.
 constexpr std::int64_t kGroupsOfLead = std::int64_t{1} << 32;
 
 constexpr std::chrono::seconds kConnectAgainAfter{1};
-constexpr std::chrono::seconds kSetUpWithin{2};  // each statement of a new session; none waits
+// For each statement that sets a new session up; none of them waits for a lock.
+constexpr std::chrono::seconds kSetUpWithin{2};
 
 }  // namespace
 
@@ -80,6 +95,8 @@ void WriteSession::NoteWaiting() {
   }
 }
 
+// Opens a session and prepares every statement of the writer. A failed try is remembered for a
+// second, so that queued calls fail at once instead of waiting for a connect timeout each.
 Failure WriteSession::Connect() {
   if (connection_ != nullptr && connection_->alive()) return {};
   if (connection_ != nullptr) Drop("the connection to the database was lost");
@@ -92,11 +109,11 @@ Failure WriteSession::Connect() {
   (*opened)->SetAnswerWithin(kSetUpWithin);
   Failure failure = (*opened)->Execute(sql::kWriterSettings);
   if (failure.kind == FailureKind::kNone) {
-    // Not every server knows all of them; it leads without.
+    // A server that does not know one of these settings leads without them.
     const Failure ends = (*opened)->Execute(sql::kSessionEnds);
     if (ends.kind == FailureKind::kConnection) failure = ends;
   }
-  for (const sql::Prepared& statement : sql::kWriterStatements) {
+  for (const sql::PreparedStatement& statement : sql::kWriterStatements) {
     if (failure.kind != FailureKind::kNone) return failure;
     failure = (*opened)->Prepare(statement.name, statement.text);
   }
@@ -111,6 +128,7 @@ void WriteSession::Listen() {
     Drop("the connection to the database was lost");
 }
 
+// First without waiting; then with a lock timeout, for which the watchdog's deadline is extended.
 Failure WriteSession::TakeLock(std::chrono::milliseconds wait) {
   if (locked_) return {};
   PgResult rows(nullptr, &PQclear);
@@ -148,15 +166,16 @@ Failure WriteSession::TakeLead(const std::string& holder, std::chrono::milliseco
   return connection_->Query(sql::kNewEpoch, Params().Text(holder), rows);
 }
 
+// An existing session may be dead without a sign, so a lost connection is tried once more.
 Result<Lease> WriteSession::Lead(const std::string& holder, std::chrono::milliseconds wait) {
   PgResult rows(nullptr, &PQclear);
   const bool had_session = connection_ != nullptr;
   Failure failure = TakeLead(holder, wait, &rows);
   if (failure.kind == FailureKind::kConnection && had_session) {
-    failure = TakeLead(holder, wait, &rows);  // the old session was dead without our knowing
+    failure = TakeLead(holder, wait, &rows);
   }
   if (failure.kind != FailureKind::kNone) {
-    // A server that takes no writes any more may have a successor under the same name.
+    // A server that refuses writes may have been demoted: a new connection may reach its successor.
     if (locked_ || failure.kind == FailureKind::kConnection) Drop(failure.error.detail);
     return failure.error;
   }
@@ -169,13 +188,14 @@ Result<Lease> WriteSession::Lead(const std::string& holder, std::chrono::millise
   return Lease{epoch_};
 }
 
+// Units that fail their own checks are answered here and never sent.
 void WriteSession::Write(Epoch epoch, std::span<WriteUnit> units, std::stop_token stop) {
   for (WriteUnit& unit : units) {
     if (unit.job == nullptr) continue;
     const Status sound = CheckNewJob(*unit.job);
     if (!sound.ok()) unit.accepted = sound.error();
   }
-  // A failed try costs seconds; calls that come after it are not kept waiting for another one.
+  // A failed try to connect costs seconds: the calls behind it do not wait for another try.
   const bool tried = connection_ == nullptr && StoreHealth::Clock::now() < away_until_;
   const Failure connected = tried ? away_ : Connect();
   const Error* refusal = nullptr;
@@ -218,6 +238,9 @@ void WriteSession::WriteGroup(std::span<WriteUnit> units, const std::stop_token&
   FinishOldest(stop);
 }
 
+// In the good case one answer is read and passed on. After a failure the connection is needed for
+// halving or for resolving, so all groups under way are finished first: a group in the middle may
+// have failed by a unit, while the answers after a lost connection are all lost.
 void WriteSession::FinishOldest(const std::stop_token& stop) {
   Failure failure = connection_->Finish();
   if (failure.kind == FailureKind::kNone) {
@@ -226,8 +249,7 @@ void WriteSession::FinishOldest(const std::stop_token& stop) {
     NoteWaiting();
     return;
   }
-  // What is done about it needs the connection for itself, so the others are finished first.
-  std::size_t lost = sent_.size();  // the first one whose answer was lost, and all after it
+  std::size_t lost = sent_.size();  // index of the first group whose answer was lost
   for (std::size_t i = 0; i < sent_.size(); ++i) {
     sent_[i].outcome = i == 0 ? failure : connection_->Finish();
     if (sent_[i].outcome.kind == FailureKind::kConnection) {
@@ -265,11 +287,13 @@ void WriteSession::Settle(const Group& group, const std::stop_token& stop) {
   }
   for (WriteUnit& unit : group.units) {
     unit.Fail(group.outcome.error);
-    // What was decided after it counts on it: nothing more of this epoch is written.
+    // The engine's later plans depend on this one: nothing more of this epoch is written.
     if (unit.commit != nullptr) epoch_ = Epoch{};
   }
 }
 
+// Queues the fence and the statements of all units. Consecutive new jobs become one statement; a
+// plan between them keeps its place, so the order of the calls is the order of the writes.
 void WriteSession::Start(std::span<WriteUnit> units) {
   Group& group = sent_.emplace_back();
   group.units = units;
@@ -278,7 +302,7 @@ void WriteSession::Start(std::span<WriteUnit> units) {
   NoteWaiting();
   connection_->Begin();
   connection_->Queue(sql::kFence.name, Params().Int8(epoch_.value).Int8(group.number));
-  std::vector<const NewJob*> run;  // consecutive new jobs, one statement
+  std::vector<const NewJob*> run;  // consecutive new jobs: one statement
   std::set<std::pair<std::string_view, std::string_view>> keys;
   const auto flush = [&] {
     if (!run.empty()) QueueAccept(run, *connection_, &group.findings);
@@ -313,11 +337,13 @@ void WriteSession::Answer(std::span<WriteUnit> units, const AcceptFindings& find
   }
 }
 
+// Tries again with growing pauses until the outcome is known, the time is up, or the store stops.
 void WriteSession::Resolve(std::span<Group> groups, const std::stop_token& stop) {
   using Clock = StoreHealth::Clock;
   const std::int64_t first_group = first_group_, last_group = last_group_;
   const Epoch epoch = epoch_;
-  // All that takes time counts. A process that was stopped meanwhile asks a moment nevertheless.
+  // The time counts from the sending. A process that was suspended meanwhile still tries for a
+  // quarter of the time.
   const auto whole = std::chrono::milliseconds(resolve_ms_);
   const Clock::time_point until = std::max(groups.front().sent + whole, Clock::now() + whole / 4);
   std::int64_t pause = 20;
@@ -347,6 +373,8 @@ void WriteSession::Resolve(std::span<Group> groups, const std::stop_token& stop)
   }
 }
 
+// Closing the epoch updates the leader row. Waiting for that row is also the wait for a transaction
+// of the old session that holds it.
 Failure WriteSession::AskEnd(EndOfEpoch* end) {
   PgResult rows(nullptr, &PQclear);
   const std::int64_t past = first_group_ + kGroupsOfLead;
@@ -360,11 +388,12 @@ Failure WriteSession::AskEnd(EndOfEpoch* end) {
   failure = connection_->Query(sql::kLastGroupOf, Params().Int8(epoch_.value), &rows);
   if (failure.kind != FailureKind::kNone || PQntuples(rows.get()) != 1) return failure;
   end->last_group = IntAt(*rows, 0, 0);
-  // Another's number under our epoch: a database that was set back in between.
+  // A number outside this lead's range: the database was restored, and another lead had the epoch.
   end->known = end->last_group >= first_group_ && end->last_group < past;
   return {};
 }
 
+// All questions are asked before the first unit is answered: if one fails, Resolve asks all again.
 Failure WriteSession::AskOutcome(std::span<Group> groups) {
   EndOfEpoch end;
   Failure failure = AskEnd(&end);
@@ -388,8 +417,8 @@ void WriteSession::Judge(const Group& group, const EndOfEpoch& end) {
       "not known",
       {},
       1000};
-  // Its number was written by its own transaction; so was each job that is there with its uid. A
-  // group that is not the last one has only jobs, and is told by these.
+  // Only the group's own transaction writes its number or a job with one of its uids. Of several
+  // groups under way only the last number is recorded; the others have only jobs.
   const bool last = end.known && end.last_group == group.number;
   const bool written = last || !group.findings.inserted.empty();
   std::int64_t there = 0;

@@ -1,14 +1,14 @@
-// WriteSession: the leader's one session. It holds the leader's lock, so leading and being able to
-// write end together; every transaction passes the epoch's fence and numbers itself, so that a lost
-// answer to COMMIT can be asked for on the next connection.
+// WriteSession: the leader's one database session. It holds the leader's lock, so a lost session
+// also ends the lead, and every write fails with kAborted until Lead is called again. Every
+// transaction passes the epoch's fence and records the number of its group, so that the next
+// connection can find out what became of a COMMIT whose answer was lost.
 //
-// Groups of new jobs may follow one another without waiting for the answer of the one before
-// (StartJobs, FinishOldest), so that the server has its next group when it ends one. Whatever else
-// is written waits until nothing is under way: only of new jobs it can be asked afterwards, one by
-// one, whether they are there.
+// Groups of new jobs may follow one another without waiting for the answer of the group before
+// (StartJobs, FinishOldest). Any other write waits until nothing is under way: after a lost answer,
+// only new jobs can be looked up one by one.
 //
-// No wait here is without an end: see watchdog.h. StoreHealth, if there is one, is told what is
-// waited for, and when the session is gone.
+// Every wait has a deadline (watchdog.h). StoreHealth, if there is one, learns what the session
+// waits for and when the session is gone.
 //
 // Not thread-safe: it belongs to the group committer's thread.
 #pragma once
@@ -30,12 +30,12 @@
 
 namespace muster::pg {
 
-/// The smallest thing that succeeds or fails on its own: one new job, or one PlanCommit. Exactly
-/// one of `job` and `commit` is set; so is, afterwards, the outcome that belongs to it.
+/// The smallest item that succeeds or fails on its own: one new job or one PlanCommit. Exactly one
+/// of `job` and `commit` is set; afterwards the outcome that belongs to it is set too.
 struct WriteUnit {
   const NewJob* job = nullptr;
   const PlanCommit* commit = nullptr;
-  std::optional<Result<Accepted>> accepted;
+  std::optional<Result<AcceptedJob>> accepted;
   std::optional<Result<CommitVersion>> committed;
 
   bool answered() const { return accepted.has_value() || committed.has_value(); }
@@ -44,33 +44,35 @@ struct WriteUnit {
 
 class WriteSession {
  public:
-  /// `resolve_ms`: how long after a group was sent its outcome is asked for before it is called
-  /// unknown. `watchdog` and `health` (may be null) must outlive the session.
+  /// `resolve_ms`: how long after a group was sent its outcome is looked for before the answer is
+  /// kUnknown. `watchdog` and `health` (may be null) must outlive the session.
   WriteSession(std::string url, std::int64_t resolve_ms, Watchdog& watchdog, StoreHealth* health);
 
   /// See Store::Lead.
   Result<Lease> Lead(const std::string& holder, std::chrono::milliseconds wait);
 
-  /// Writes all units in as few transactions as it can and answers each one. A group that fails by
-  /// one of its units is halved until that unit stands alone. Nothing may be under way.
+  /// Writes all units in as few transactions as possible and answers each one. A group that fails
+  /// because of one unit is halved until that unit stands alone. Nothing may be under way.
   void Write(Epoch epoch, std::span<WriteUnit> units, std::stop_token stop);
 
   /// Sends new jobs as one group and does not wait. `units` must live until FinishOldest has
-  /// answered them. False: nothing was sent, Write will find out why not.
+  /// answered them. False: nothing was sent; Write on the same units answers them with the reason.
   bool StartJobs(Epoch epoch, std::span<WriteUnit> units);
-  /// Waits for the oldest group under way and answers its units as Write would; when it has failed,
-  /// those of all groups under way.
+  /// Waits for the oldest group under way and answers its units as Write would. If that group has
+  /// failed, answers the units of all groups under way.
   void FinishOldest(const std::stop_token& stop);
   std::size_t under_way() const { return sent_.size(); }
-  /// The oldest group has its answer, or the connection is lost; for while something is under way.
+  /// True if the oldest group has its answer or the connection is lost. Call it only while a group
+  /// is under way.
   bool Answered() { return connection_ == nullptr || connection_->Answered(); }
-  /// Readable when that may have changed; -1: no connection.
+  /// Becomes readable when Answered may have changed; -1 without a connection.
   int socket() const { return connection_ == nullptr ? -1 : connection_->socket(); }
-  /// Nothing is under way and the socket is readable: notices a session that has ended.
+  /// To be called when nothing is under way and the socket is readable: notices a session that has
+  /// ended.
   void Listen();
 
  private:
-  /// A transaction that was sent.
+  /// A transaction that was sent and is not finished.
   struct Group {
     std::span<WriteUnit> units;
     std::int64_t number = 0;
@@ -78,26 +80,36 @@ class WriteSession {
     AcceptFindings findings;
     Failure outcome;  // kNone: committed
   };
-  /// What the database knows of an epoch of ours that has ended.
+  /// What the database says about an epoch of this daemon that has ended.
   struct EndOfEpoch {
     bool known = false;
-    std::int64_t last_group = 0;  // the last that was committed in it
+    std::int64_t last_group = 0;  // number of the last group that was committed in the epoch
   };
+  /// Opens and prepares the session unless it is open.
   Failure Connect();
+  /// Gives the session up, and with it the lock and the lead.
   void Drop(std::string why);
+  /// Tells StoreHealth since when the oldest group waits.
   void NoteWaiting();
+  /// Takes the leader's lock, waiting up to `wait`; fails with the name of the leader.
   Failure TakeLock(std::chrono::milliseconds wait);
+  /// Connects, takes the lock and starts a new epoch, whose row is put into `rows`.
   Failure TakeLead(const std::string& holder, std::chrono::milliseconds wait, PgResult* rows);
   void WriteGroup(std::span<WriteUnit> units, const std::stop_token& stop);
+  /// Sends one group.
   void Start(std::span<WriteUnit> units);
-  /// Answers the units of a group whose outcome is known; halves one that failed by a unit.
+  /// Answers the units of a group whose outcome is known; halves a group that failed by one unit.
   void Settle(const Group& group, const std::stop_token& stop);
+  /// Answers the units of a committed group.
   void Answer(std::span<WriteUnit> units, const AcceptFindings& findings);
-  /// Answers the units of groups that were under way when the connection was lost.
+  /// Finds the outcome of the groups that were under way when the connection was lost, and answers
+  /// their units.
   void Resolve(std::span<Group> groups, const std::stop_token& stop);
+  /// Asks once, on an open connection, what became of the groups, and answers their units.
   Failure AskOutcome(std::span<Group> groups);
+  /// Ends this daemon's epoch, or waits for the leader that has ended it, and reads how it ended.
   Failure AskEnd(EndOfEpoch* end);
-  /// Answers each unit of a group by what was found of it.
+  /// Answers each unit of a group by what the database knows about it.
   void Judge(const Group& group, const EndOfEpoch& end);
 
   const std::string url_;
@@ -105,15 +117,16 @@ class WriteSession {
   Watchdog& watchdog_;
   StoreHealth* const health_;
   std::unique_ptr<PqConnection> connection_;
-  /// While there is no connection: why the last try failed, and until when there is no other.
+  /// While there is no connection: why the last try failed, and until when no other try is made.
   Failure away_;
   StoreHealth::Clock::time_point away_until_{};
   bool locked_ = false;
   Epoch epoch_;  // 0: not leading
-  std::int64_t first_group_ = 0;  // what this lead's group numbers count from, drawn for it alone
+  /// Group numbers of this lead count from here; drawn at random for each lead (kNewEpoch).
+  std::int64_t first_group_ = 0;
   std::int64_t last_group_ = 0;
-  std::deque<Group> sent_;     // the oldest first
-  std::int64_t last_seq_ = 0;  // highest event number committed here
+  std::deque<Group> sent_;     // groups under way, the oldest first
+  std::int64_t last_seq_ = 0;  // highest event number committed in this session
 };
 
 }  // namespace muster::pg

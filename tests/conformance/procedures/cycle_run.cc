@@ -7,8 +7,12 @@
 #include "schedd/core/member/placement.h"
 #include "schedd/core/queue/gates.h"
 #include "schedd/core/queue/queue_entry.h"
+#include "schedd/lifecycle/admissions.h"
+#include "schedd/lifecycle/evictions.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/eviction_lifecycle.h"
 #include "schedd/model/requests.h"
+#include "tests/support/attempts_text.h"
 
 namespace muster::conformance {
 namespace {
@@ -23,6 +27,25 @@ std::string PriorityText(const core::Eviction& eviction, const AdmissionSettings
   };
   return "; preemptor effective priority: " + text(*eviction.preemptor) +
          "; preemptee effective priority: " + text(*eviction.victim);
+}
+
+// What the engine and the simulator make of it. In Kueue a controller, which cases do not run,
+// lists a workload's checks: what a case lists is asked for.
+changes::Draft CarryOut(const JobRecord& before, const core::PlannedAdmission& admit,
+                        ClusterQueue queue, const AdmissionSettings& settings, WallTime now) {
+  changes::Draft draft;
+  if (admit.second_pass) {
+    draft = changes::Completed(before, admit);
+  } else {
+    const std::vector<std::string> required = RequiredChecks(queue, admit.admission.get());
+    for (const AdmissionCheckStatus& listed : StateOf(before).checks) {
+      if (std::find(required.begin(), required.end(), listed.name) == required.end())
+        queue.admission_checks.push_back({listed.name, {}});
+    }
+    draft = changes::Reserved(before, admit, queue, settings, now);
+  }
+  changes::GoOn(draft.get(), settings, now);
+  return draft;
 }
 
 }  // namespace
@@ -138,7 +161,7 @@ void CycleRun::Schedule() {
     // What could not be written did not happen.
     for (const auto& admit : plan.admits) {
       if (admit.second_pass) continue;
-      core::NotAdmitted again;
+      core::UnadmittedWorkload again;
       again.job = admit.job;
       again.requeue = core::RequeueReason::kFailedAfterNomination;
       plan.not_admitted.push_back(std::move(again));
@@ -175,19 +198,14 @@ std::string CycleRun::WaitText(WallTime since) const {
   return std::to_string(static_cast<std::int64_t>(std::llround(seconds))) + "s";
 }
 
-void CycleRun::Admitted(const core::Admit& admit) {
+void CycleRun::Admitted(const core::PlannedAdmission& admit) {
   if (!Patch()) return;
-  JobRecord job = *jobs_.at(admit.job->id);
-  const bool was_admitted = IsTrue(job, "Admitted");
+  const JobPtr before = jobs_.at(admit.job->id);
+  const bool was_admitted = IsTrue(*before, "Admitted");
   const std::string& queue = admit.admission->cluster_queue;
-  ReserveQuota(&job, admit.admission, now_);
-  const auto& spec = config_->cluster_queues.at(queue);
-  if (HasAllChecks(job, RequiredChecks(spec, admit.admission.get())))
-    SyncAdmitted(&job, *settings_, now_);
-  if (was_admitted) {
-    ChangeState(&job, [](AdmissionState* state) { state->unhealthy_nodes.clear(); });
-  }
-  std::string considered = admit.assignment == nullptr ? "" : admit.assignment->AttemptsText();
+  const JobRecord job =
+      *CarryOut(*before, admit, config_->cluster_queues.at(queue), *settings_, now_);
+  std::string considered = admit.assignment == nullptr ? "" : AttemptsText(*admit.assignment);
   if (!considered.empty()) considered = "; Flavors considered: " + considered;
   if (!admit.second_pass) {
     Event(job, "Normal", "QuotaReserved",
@@ -208,47 +226,45 @@ void CycleRun::Admitted(const core::Admit& admit) {
   if (admit.replaced != nullptr) {
     // The old slice stays in the cache until a controller, which cases do not run, sees its end.
     JobRecord old = *jobs_.at(admit.replaced->id);
-    const std::string message = "Replaced to accommodate a workload (UID: " +
-                                texts_.at(job.id).uid + ", JobUID: " + texts_.at(job.id).job_uid +
-                                ") due to workload slice aggregation";
+    const std::string message =
+        "Replaced to accommodate a workload (UID: " + texts_.at(job.id).uid +
+        ", JobUID: " + texts_.at(job.id).job_uid + ") due to workload slice aggregation";
     const std::string reason(ReasonName(Reason::kWorkloadSliceReplaced));
     SetCondition(&old, "Finished", true, reason, message, now_);
     Event(old, "Normal", reason, message);
     Put(std::move(old));
   }
-  Put(std::move(job));
+  Put(job);
 }
 
 void CycleRun::Evicted(const core::Eviction& eviction) {
-  JobRecord victim = *jobs_.at(eviction.victim->id);
+  const JobRecord& victim = *jobs_.at(eviction.victim->id);
   if (eviction.reason == Reason::kNodeFailures && error_reason_ == "NotFound") return;
   const Texts preemptor =
       eviction.preemptor == nullptr ? Texts{} : texts_.at(eviction.preemptor->id);
-  const std::string message = core::EvictionMessage(eviction, preemptor.uid, preemptor.job_uid);
   if (!Patch()) {
     if (eviction.reason == Reason::kNodeFailures) SecondPassFailed(victim, eviction.detail);
     return;
   }
-  const std::string reason(ReasonName(eviction.reason));
-  Event(victim, "Normal", "EvictedDueTo" + reason, message);
+  changes::Draft marked =
+      changes::Evicted(victim, eviction, preemptor.uid, preemptor.job_uid, now_);
+  const std::string& message = FindCondition(*marked, "Evicted")->message;
+  Event(victim, "Normal", "EvictedDueTo" + std::string(ReasonName(eviction.reason)), message);
   if (eviction.reason == Reason::kPreempted) {
     const std::string priorities = PriorityText(eviction, *settings_);
-    MarkPreempted(&victim, eviction.preemption_reason, message, now_);
     Event(victim, "Normal", "Preempted", message + priorities);
     Event(*eviction.preemptor, "Normal", "PreemptedWorkload",
           "Preempted workload " + KeyText(victim.id) + " (UID: " + texts_.at(victim.id).uid +
               ") in ClusterQueue " + victim.cluster_queue + priorities);
-  } else {
-    MarkEvicted(&victim, {reason, "", message}, now_);
   }
-  Put(std::move(victim));
+  Put(*marked);
 }
 
 void CycleRun::SecondPassFailed(const JobRecord& job, const std::string& message) {
   Event(job, "Warning", "SecondPassFailed", message);
 }
 
-void CycleRun::Waits(const core::NotAdmitted& waiting) {
+void CycleRun::Waits(const core::UnadmittedWorkload& waiting) {
   JobRecord job = *jobs_.at(waiting.job->id);
   if (waiting.skipped_preemption) ++skipped_[job.cluster_queue];
   if (waiting.second_pass) {
@@ -256,8 +272,11 @@ void CycleRun::Waits(const core::NotAdmitted& waiting) {
     return;
   }
   if (!Patch()) return;
-  MarkWaiting(&job, waiting.reason, waiting.message, *settings_, now_);
-  if (waiting.preemption_gated) MarkPreemptionGated(&job, now_);
+  // One that never held quota has no conditions; a Workload shows them all the same, as api/service
+  // writes it.
+  if (FindCondition(job, "QuotaReserved") == nullptr)
+    MarkWaiting(&job, job.reason, job.message, *settings_, now_);
+  if (const auto draft = changes::Waiting(job, waiting, *settings_, now_)) job = *draft;
   Event(job, "Warning", std::string(WaitingReasonName(waiting.reason, *settings_)),
         waiting.message);
   Put(std::move(job));
@@ -360,8 +379,12 @@ json::object CycleRun::Recomputations() const {
 
 json::object CycleRun::PendingPenalties() const {
   json::object pending;
+  if (!settings_->admission_fair_sharing) return pending;
   for (const auto& [key, local] : config_->local_queues) {
-    pending[key.first + "/" + key.second] = ledger_.HasPenalty(key);
+    // What weighs and is not history.
+    core::FairLedger history(*settings_->admission_fair_sharing);
+    history.Restore(key, ledger_.HistoryOf(key));
+    pending[key.first + "/" + key.second] = ledger_.UsageOf(key, 1) > history.UsageOf(key, 1);
   }
   return pending;
 }

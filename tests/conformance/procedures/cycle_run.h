@@ -51,9 +51,9 @@ class CycleRun {
   void Enter(const JobPtr& job);
   void Put(JobRecord job);
   bool Patch();
-  void Admitted(const core::Admit& admit);
+  void Admitted(const core::PlannedAdmission& admit);
   void Evicted(const core::Eviction& eviction);
-  void Waits(const core::NotAdmitted& waiting);
+  void Waits(const core::UnadmittedWorkload& waiting);
   void SecondPassFailed(const JobRecord& job, const std::string& message);
   void UpdateUsages();
   void Event(const JobRecord& job, const std::string& type, const std::string& reason,

@@ -10,6 +10,7 @@
 #include "schedd/core/preempt/preemption.h"
 #include "schedd/core/preempt/preemption_classical.h"
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/eviction_lifecycle.h"
 #include "tests/conformance/compare.h"
 
 namespace muster::conformance {

@@ -20,6 +20,8 @@ using core::PendingQueues;
 using core::QueueEntry;
 using core::RequeueReason;
 
+constexpr std::int64_t kRivalId = 1'000'000;  // of no workload of a case
+
 // The queues of a case, before anything is in them.
 class Queues {
  public:
@@ -200,7 +202,16 @@ void QueueRequeue(const Case& test, Report* report) {
   queues.pending().Requeue(job, *reason, LoadLast(test.Input("lastAssignment")),
                            queues.world().now);
   Check(test, "inadmissible", !queues.pending().IsActive(job->id), report);
-  Check(test, "sticky", queues.pending().Sticky(job->cluster_queue) == job->id, report);
+  // It stays the first even of a queue that gets somebody more important.
+  JobRecord rival = *job;
+  rival.id = JobId{kRivalId};
+  rival.accept_seq = kRivalId;
+  rival.uid.lo ^= 1;
+  rival.name = "rival";
+  rival.priority += 1;
+  queues.pending().Add(std::make_shared<const JobRecord>(std::move(rival)), queues.world().now);
+  const std::vector<JobPtr> first = queues.pending().Ordered(job->cluster_queue, 1);
+  Check(test, "sticky", !first.empty() && first.front()->id == job->id, report);
 }
 
 void QueueOperations(const Case& test, Report* report) {

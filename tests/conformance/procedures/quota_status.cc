@@ -1,6 +1,7 @@
 // What status shows of queues: cluster-queue-readiness, cluster-queue-usage, local-queue-usage.
 #include "schedd/base/quantity.h"
 #include "schedd/core/quota/queue_status.h"
+#include "schedd/model/requests.h"
 #include "schedd/shapes/config/object_readers.h"
 #include "tests/conformance/compare.h"
 
@@ -55,14 +56,25 @@ std::vector<const JobRecord*> JobsWith(const World& world, const char* condition
   return jobs;
 }
 
+// What `jobs` hold of the queue.
+std::vector<core::FlavorUse> UseBy(const World& world, const ClusterQueue& queue,
+                                   const std::vector<const JobRecord*>& jobs) {
+  const auto tree = core::QuotaTree::Build(world.config);
+  core::Usage usage(tree);
+  for (const JobRecord* job : jobs) usage.Add(*ChargedAdmission(*job, world.settings));
+  const core::NodeIndex node = tree->ClusterQueueIndex(queue.name);
+  return core::UseOf(queue, [&](const std::string& flavor, const std::string& resource) {
+    return usage.At(node, tree->PairIndex(flavor, resource));
+  });
+}
+
 void ClusterQueueUsage(const Case& test, Report* report) {
   const World world = LoadWorld(test);
   const ClusterQueue& queue = world.config.cluster_queues.begin()->second;
   const auto reserving = JobsWith(world, "QuotaReserved");
   const auto admitted = JobsWith(world, "Admitted");
-  Check(test, "reservedResources", UseJson(core::UseOf(queue, world.settings, reserving), true),
-        report);
-  Check(test, "usedResources", UseJson(core::UseOf(queue, world.settings, admitted), true), report);
+  Check(test, "reservedResources", UseJson(UseBy(world, queue, reserving), true), report);
+  Check(test, "usedResources", UseJson(UseBy(world, queue, admitted), true), report);
   Check(test, "reservingWorkloads", reserving.size(), report);
   Check(test, "admittedWorkloads", admitted.size(), report);
 }
@@ -77,7 +89,7 @@ void LocalQueueUsage(const Case& test, Report* report) {
   }
   json::array use;
   if (queue != world.config.cluster_queues.end())
-    use = UseJson(core::UseOf(queue->second, world.settings, reserving), false);
+    use = UseJson(UseBy(world, queue->second, reserving), false);
   Check(test, "reservedResources", use, report);
 }
 

@@ -1,6 +1,6 @@
 // Where pods go: topology-assignment.
 #include "schedd/core/placer/topology_node_placer.h"
-#include "schedd/shapes/parts/pod_template.h"
+#include "schedd/shapes/parts/pod_constraints.h"
 #include "schedd/shapes/parts/topology_request.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/topology_world.h"

@@ -11,11 +11,11 @@
 namespace muster::testing {
 namespace {
 
-/// What the pod of an attempt does, told twice: as a script, where pods are processes, and as a
-/// pod's life, where they only pretend (the annotations of tests/kubebed).
+/// What the pod of an attempt does, in two forms: as a script for backends whose pods are
+/// processes, and as annotations for backends whose pods are simulated (those of tests/kubebed).
 struct Work {
   std::string script;
-  std::string life;  // annotations, as JSON members; "": it runs until it is removed
+  std::string life;  // annotations, as JSON members; "": the pod runs until it is removed
 };
 const Work kShort{"sleep 0.2", R"("bed.test/run":"200ms")"};
 const Work kAtOnce{"true", R"("bed.test/run":"0s")"};
@@ -26,18 +26,18 @@ Work Prints(const std::string& line, const Work& then) {
           R"("bed.test/log":")" + line + '"' + (then.life.empty() ? "" : ",") + then.life};
 }
 
-/// How one backend is made, and made again on the same state.
+/// Makes one backend, and makes it again on the same state.
 class BackendFactory {
  public:
   virtual ~BackendFactory() = default;
   virtual std::unique_ptr<Backend> Make() = 0;
-  /// One whose Jobs run until they are removed, if they only sleep long enough.
+  /// A backend whose Jobs run until they are removed, provided that they sleep long enough.
   virtual std::unique_ptr<Backend> MakeLasting() { return Make(); }
-  virtual bool keeps_state() const = 0;  // what ran is found again by a new object
+  virtual bool keeps_state() const = 0;  // a new backend object finds the running attempts again
   virtual bool keeps_logs() const = 0;
-  /// A stopped attempt stays on the member as a record, when that is asked.
+  /// A stopped attempt can be kept on the member cluster as a record.
   virtual bool keeps_records() const { return true; }
-  /// Work that prints `first`, waits for Go, prints `then` and ends well.
+  /// Work that prints `first`, waits for Go, prints `then` and succeeds.
   virtual Work Waiting(const std::string& first, const std::string& then) = 0;
   virtual void Go(Backend& backend, const DispatchKey& key) = 0;
 };
@@ -45,7 +45,7 @@ class BackendFactory {
 constexpr char kInstance[] = "contract";
 constexpr char kSuspended[] = R"("suspend":true,)";  // the suspended form comes rendered
 
-/// A Job of one pod, as schedd/shapes renders it: with the labels that say whose it is.
+/// A Job of one pod, as schedd/shapes renders it: with the labels that name its attempt.
 DispatchOrder JobOf(const DispatchKey& key, const Work& work, const std::string& more_spec = "") {
   const std::string uid = key.job_uid.ToString();
   const std::string labels = R"("muster.io/instance":")" + std::string(kInstance) +
@@ -176,7 +176,7 @@ class BackendContract : public ::testing::TestWithParam<Case> {
     backend_ = factory_->Make();
     Begin(sink_);
   }
-  /// Starts the backend; its members may have to be reached first.
+  /// Starts the backend and waits until its member clusters are reachable.
   void Begin(RecordingSink& sink) {
     backend_->Start(sink);
     const auto give_up = std::chrono::steady_clock::now() + kPatience;
@@ -273,7 +273,7 @@ TEST_P(BackendContract, Observations_OfOneAttempt_NeverGoBack) {
 }
 
 TEST_P(BackendContract, Remove_OfWhatIsNotThere_SaysSo) {
-  const Result<Removed> removed = Remove(*backend_, NewKey("alpha"));
+  const Result<RemovalResult> removed = Remove(*backend_, NewKey("alpha"));
   ASSERT_TRUE(removed.ok());
   EXPECT_FALSE(removed->existed);
 }
@@ -300,7 +300,7 @@ TEST_P(BackendContract, Remove_KeepingLogs_StopsAndKeepsTheRecord) {
   const DispatchKey key = Key();
   ASSERT_TRUE(Ensure(*backend_, JobOf(key, Prints("before", kLasting))).ok());
   sink_.AwaitPhase(key, RemotePhase::kRunning);
-  // Only a line that was there can be kept.
+  // Only a line that was written before the stop can be kept.
   if (factory_->keeps_logs()) {
     ASSERT_TRUE(AwaitLog(*backend_, key, "before\n"));
   }

@@ -1,5 +1,5 @@
-// What every backend is tested with: a clock and timers that are real, a sink that waits, orders of
-// small Jobs, and the factories of the backends that take part in the contract.
+// What the tests of every backend share: a real clock and real timers, a sink that waits for
+// observations, orders of small Jobs, and the factories of the backends under the contract.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@
 
 namespace muster::testing {
 
-/// How long a test waits for what must come: far beyond what a loaded machine takes.
+/// How long a test waits for an expected event: far longer than a loaded machine needs.
 inline constexpr std::chrono::seconds kPatience{60};
 
 class TestClock final : public Clock {
@@ -94,7 +94,7 @@ class TestRandom final : public Random {
   std::mt19937_64 generator_{std::random_device{}()};
 };
 
-/// Remembers everything; Await blocks until something wished for has been seen.
+/// Keeps every observation; Await blocks until an expected one has arrived.
 class RecordingSink final : public ObservationSink {
  public:
   void OnObservation(Observation seen) override {
@@ -143,7 +143,7 @@ class RecordingSink final : public ObservationSink {
     }
     return all;
   }
-  /// The facts told so far, once there are `count` of them or nothing more is expected to come.
+  /// The facts reported so far, once there are `count` of them or no more are expected.
   std::vector<ClusterFacts> AwaitFacts(std::size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kPatience, [&] { return facts_.size() >= count; });
@@ -218,9 +218,10 @@ inline Result<RemoteRef> Ensure(Backend& backend, DispatchOrder order, bool susp
   order.suspended = suspended;
   return Wait<RemoteRef>([&](Callback<RemoteRef> done) { backend.Ensure(order, std::move(done)); });
 }
-inline Result<Removed> Remove(Backend& backend, const DispatchKey& key, RemovePolicy policy = {}) {
-  return Wait<Removed>(
-      [&](Callback<Removed> done) { backend.Remove(key, policy, std::move(done)); });
+inline Result<RemovalResult> Remove(Backend& backend, const DispatchKey& key,
+                                    RemovePolicy policy = {}) {
+  return Wait<RemovalResult>(
+      [&](Callback<RemovalResult> done) { backend.Remove(key, policy, std::move(done)); });
 }
 inline Result<std::vector<Observation>> List(Backend& backend, const std::string& cluster) {
   return Wait<std::vector<Observation>>([&](auto done) { backend.List(cluster, std::move(done)); });
@@ -239,8 +240,8 @@ inline bool AwaitLog(Backend& backend, const DispatchKey& key, const std::string
   return false;
 }
 
-/// Waits until exactly so many pods of the attempt run; their names, sorted. Empty if that has not
-/// come after a minute.
+/// Waits until exactly so many pods of the attempt run, and returns their sorted names; empty if
+/// that has not happened after a minute.
 inline std::vector<std::string> AwaitRunning(Backend& backend, const DispatchKey& key,
                                              std::size_t pods) {
   const auto give_up = std::chrono::steady_clock::now() + kPatience;
@@ -258,12 +259,12 @@ inline std::vector<std::string> AwaitRunning(Backend& backend, const DispatchKey
   return {};
 }
 
-/// Shell words that wait until `path` exists: a pod goes on when its test says so.
+/// Shell words that wait until `path` exists, so that a test decides when a pod goes on.
 inline std::string UntilExists(const std::string& path) {
   return "while [ ! -e " + path + " ]; do sleep 0.05; done";
 }
 
-/// A directory that goes with the test.
+/// A directory that is removed when the test ends.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

@@ -324,10 +324,10 @@ TEST_P(AcceptContract, AnswersComeInCallOrder) {
   for (int call = 0; call < kCalls; ++call) {
     store().Accept(epoch(), {MakeNew(DraftJob(call + 1))},
                    [&, call](const Result<Answers>& answers) {
-                     std::lock_guard lock(mutex);
-                     order.push_back(answers.ok() && (*answers)[0].ok() ? call : -1);
-                     if (call == kCalls - 1) all.set_value();
-                   });
+      std::lock_guard lock(mutex);
+      order.push_back(answers.ok() && (*answers)[0].ok() ? call : -1);
+      if (call == kCalls - 1) all.set_value();
+    });
   }
   all.get_future().get();
   std::lock_guard lock(mutex);

@@ -159,7 +159,7 @@ TEST_P(CommitContract, OneRefusedChangeUndoesTheWholeCommit) {
   ASSERT_FALSE(version.ok());
   EXPECT_EQ(version.error().code, Code::kFailedPrecondition);
   EXPECT_EQ(version.error().detail, "a job of this change does not exist");
-  const Loaded loaded = LoadAll();
+  const StoredWorld loaded = LoadAll();
   EXPECT_EQ(loaded.jobs.at(0)->state, JobState::kPending);
   EXPECT_TRUE(loaded.usage.empty());
   EXPECT_TRUE(loaded.dispatches.empty());
@@ -210,7 +210,7 @@ TEST_P(CommitContract, UsageIsAbsoluteAndZeroIsForgotten) {
   MustCommit(commit);
   commit.usage = {{"team-a", "spot", "memory", 0}};
   MustCommit(commit);
-  const Loaded loaded = LoadAll();
+  const StoredWorld loaded = LoadAll();
   ASSERT_EQ(loaded.usage.size(), 1U);
   EXPECT_EQ(loaded.usage[0].resource, "cpu");
   EXPECT_EQ(loaded.usage[0].amount, 3000);
@@ -305,7 +305,7 @@ TEST_P(CommitContract, EveryKindOfObjectIsKeptReplacedAndRemoved) {
   MustCommit(puts);
   EXPECT_EQ(LoadAll().objects.size(), 24U);
   MustCommit(replaces);
-  Loaded loaded = LoadAll();
+  StoredWorld loaded = LoadAll();
   ASSERT_EQ(loaded.objects.size(), 24U);
   for (const ObjectPtr& object : loaded.objects) {
     if (object->ns == "ns2") continue;
@@ -328,7 +328,7 @@ TEST_P(CommitContract, PutAndRemoveInOneCommitTheLastWins) {
                     {SomeObject(ObjectKind::kCohort, "", "b", 1), true},
                     {SomeObject(ObjectKind::kCohort, "", "b", 1), false}};
   MustCommit(commit);
-  const Loaded loaded = LoadAll();
+  const StoredWorld loaded = LoadAll();
   ASSERT_EQ(loaded.objects.size(), 1U);
   EXPECT_EQ(loaded.objects[0]->name, "b");
 }

@@ -29,17 +29,17 @@ class StoreContract : public ::testing::TestWithParam<const char*> {
     }
     NewLead();
   }
-  /// Leads anew; what was said under the epoch before is refused from here on.
+  /// Leads anew; writes under the epoch before are refused from here on.
   void NewLead() {
     auto lease = store_->Lead("test", std::chrono::milliseconds(1000));
     ASSERT_TRUE(lease.ok()) << lease.error().detail;
     epoch_ = lease->epoch;
   }
   Store& store() { return *store_; }
-  MemoryStore* memory() { return memory_; }        // null: it is PostgreSQL's
-  const std::string& url() const { return url_; }  // of PostgreSQL's
+  MemoryStore* memory() { return memory_; }        // null when the test runs against PostgreSQL
+  const std::string& url() const { return url_; }  // of the test's database; "" for MemoryStore
   Epoch epoch() const { return epoch_; }
-  Loaded LoadAll(WallTime finished_since = {1}) {
+  StoredWorld LoadAll(WallTime finished_since = {1}) {
     auto loaded = store_->Load(epoch_, finished_since);
     if (!loaded.ok()) {
       ADD_FAILURE() << loaded.error().detail;
@@ -47,7 +47,7 @@ class StoreContract : public ::testing::TestWithParam<const char*> {
     }
     return std::move(loaded).value();
   }
-  /// Commits; after a refusal leads again, as whoever wants to write more has to.
+  /// Commits; after a refusal leads again, because later writes of the epoch would be refused.
   Result<CommitVersion> TryCommit(PlanCommit commit) {
     auto version = CommitNow(store(), epoch(), std::move(commit));
     if (!version.ok()) NewLead();

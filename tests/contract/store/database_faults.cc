@@ -35,9 +35,9 @@ void CancelWriter(const std::string& url) {
 
 void AwaitWriter(const std::string& url, const std::string& what) {
   AwaitRows(url,
-        std::string("select count(*) from") + kWriter + " and '" + what +
-            "' in (wait_event, wait_event_type)",
-        "1");
+            std::string("select count(*) from") + kWriter + " and '" + what +
+                "' in (wait_event, wait_event_type)",
+            "1");
 }
 
 struct LockedTable::Impl {
@@ -89,9 +89,9 @@ Overtaker::Overtaker(const std::string& url, std::int64_t like, std::vector<std:
     work.commit();
   });
   AwaitRows(url,
-        "select count(*) from pg_stat_activity where application_name = 'overtaker' and "
-        "wait_event_type = 'Lock' and datname = current_database()",
-        "1");
+            "select count(*) from pg_stat_activity where application_name = 'overtaker' and "
+            "wait_event_type = 'Lock' and datname = current_database()",
+            "1");
 }
 Overtaker::~Overtaker() = default;
 void Overtaker::Await() { impl_->done.get(); }

@@ -1,5 +1,5 @@
-// What tests do to a database under a store's feet: end or hold its writer, take its lead, take
-// away the standby that its commits wait for.
+// Faults of a database while a store uses it: end or block the writer's session, take its lead,
+// remove the standby that its commits wait for.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@ namespace muster::test {
 
 /// Ends the writer's session of this database and waits until its server process is gone.
 void EndWriter(const std::string& url);
-/// Cancels what the writer's session does (an administrator's pg_cancel_backend).
+/// Cancels the running statement of the writer's session (pg_cancel_backend).
 void CancelWriter(const std::string& url);
-/// Returns when the writer's session waits for a lock, or, for "SyncRep", for a synchronous standby;
-/// throws after a minute.
+/// Returns when the writer's session waits for the given event or type of event ("Lock";
+/// "SyncRep" for a synchronous standby); throws after a minute.
 void AwaitWriter(const std::string& url, const std::string& wait_event_or_type);
 
-/// A table that nobody else can write to, until Release or the end.
+/// Locks a table against writers until Release or destruction.
 class LockedTable {
  public:
   LockedTable(const std::string& url, const std::string& table);
@@ -28,8 +28,8 @@ class LockedTable {
   std::unique_ptr<Impl> impl_;
 };
 
-/// While it lives, every commit that asks for it waits for a synchronous standby that never comes.
-/// Of the whole server.
+/// While it lives, every commit with synchronous_commit = on waits for a synchronous standby that
+/// does not exist. It affects the whole server.
 class AbsentStandby {
  public:
   explicit AbsentStandby(std::string url);
@@ -41,9 +41,9 @@ class AbsentStandby {
   bool absent_ = true;
 };
 
-/// Another daemon that takes the lead in the database while the writer's transaction holds the
-/// leader's row: it is next in line from the constructor on. When it has the row, it gives the
-/// numbers `taken` to jobs of its own, which look like job `like`.
+/// Another daemon that takes the lead while the writer's transaction holds the leader row: from the
+/// constructor on it waits for that row. When it has the row, it inserts jobs with the ids `taken`,
+/// copies of job `like` with uids of their own.
 class Overtaker {
  public:
   Overtaker(const std::string& url, std::int64_t like, std::vector<std::int64_t> taken);

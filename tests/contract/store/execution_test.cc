@@ -45,7 +45,7 @@ TEST_P(ExecutionContract, OneCommitHandsAJobFromOneAttemptToTheNextInAnyOrder) {
   commit.dispatches = {SomeDispatch(*job, 2, "east", DispatchState::kIntent),
                        SomeDispatch(*job, 1, "east", DispatchState::kGone)};
   MustCommit(commit);
-  const Loaded loaded = LoadAll();
+  const StoredWorld loaded = LoadAll();
   ASSERT_EQ(loaded.dispatches.size(), 1U);
   EXPECT_EQ(loaded.dispatches[0].key.attempt, 2);
 }
@@ -98,7 +98,7 @@ TEST_P(ExecutionContract, ADispatchIsUpdatedByItsKey) {
   running.incarnation = "inc-2";
   commit.dispatches = {running};
   MustCommit(commit);
-  const Loaded loaded = LoadAll();
+  const StoredWorld loaded = LoadAll();
   ASSERT_EQ(loaded.dispatches.size(), 1U);
   const DispatchRow& row = loaded.dispatches[0];
   EXPECT_EQ(row.key, running.key);

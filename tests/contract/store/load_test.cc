@@ -1,4 +1,4 @@
-// Store::Load: what recovery starts from.
+// Store::Load: the state that recovery starts from.
 #include "tests/contract/store/contract.h"
 
 namespace muster::test {
@@ -7,7 +7,7 @@ namespace {
 using LoadContract = StoreContract;
 
 TEST_P(LoadContract, AnEmptyStoreLoadsEmpty) {
-  const Loaded loaded = LoadAll();
+  const StoredWorld loaded = LoadAll();
   EXPECT_TRUE(loaded.jobs.empty());
   EXPECT_TRUE(loaded.objects.empty());
   EXPECT_EQ(loaded.last_job_id, JobId{0});
@@ -26,7 +26,7 @@ TEST_P(LoadContract, LiveJobsAndLateEndsComeByNumberOldEndsAndDeletedOnesDoNot) 
   commit.jobs = {early, late, deleted, AdmittedCopy(**store().ReadJob(JobId{4}), "east")};
   commit.deleted_jobs = {JobId{6}};
   MustCommit(commit);
-  const Loaded loaded = LoadAll({2000});
+  const StoredWorld loaded = LoadAll({2000});
   std::vector<std::int64_t> ids;
   for (const JobPtr& job : loaded.jobs) ids.push_back(job->id.value);
   EXPECT_EQ(ids, (std::vector<std::int64_t>{1, 3, 4, 5}));
@@ -76,7 +76,7 @@ TEST_P(LoadContract, WhatAQueueUsedLatelyIsTheLastThatWasWrittenUntilTheQueueIsG
   MustCommit(commit);
   commit.fair_use = {{"default", "a", {{"cpu", 6}}, {10}}, {"other", "a", {}, {}, true}};
   MustCommit(commit);
-  const Loaded loaded = LoadAll();
+  const StoredWorld loaded = LoadAll();
   ASSERT_EQ(loaded.fair_use.size(), 2U);
   EXPECT_EQ(loaded.fair_use[0].local_queue, "a");
   EXPECT_EQ(loaded.fair_use[0].consumed, (ResourceList{{"cpu", 6}}));
@@ -223,7 +223,7 @@ TEST_P(LoadContract, PodSetsThatWereWrittenAgainAreTheNewOnes) {
   commit.jobs = {changed};
   commit.respecified = {changed};
   MustCommit(commit);
-  const Loaded loaded = LoadAll();
+  const StoredWorld loaded = LoadAll();
   EXPECT_EQ(AmountOf(loaded.jobs.at(0)->pod_sets->front().requests, "cpu"), 2500);
 }
 
@@ -240,7 +240,7 @@ TEST_P(LoadContract, ManyJobsOfOneKindAreAllLoaded) {
   for (std::int64_t id = 1; id <= 3000; ++id) batch.push_back(MakeNew(DraftJob(id)));
   const auto answers = AcceptNow(store(), epoch(), std::move(batch));
   ASSERT_TRUE(answers.ok()) << answers.error().detail;
-  const Loaded loaded = LoadAll();
+  const StoredWorld loaded = LoadAll();
   ASSERT_EQ(loaded.jobs.size(), 3000U);
   for (std::size_t i = 0; i < 3000; ++i)
     ASSERT_EQ(loaded.jobs[i]->id.value, static_cast<std::int64_t>(i) + 1);

@@ -1,5 +1,6 @@
-// The answer to a write is lost, and another daemon leads before it can be asked for: what is said
-// of the write is what became of it, whatever numbers the other one has given out since.
+// The answer to a write is lost, and another daemon leads before the outcome can be looked up: the
+// store still answers truthfully whether the write took effect, whatever ids the other daemon has
+// given out since.
 #include <future>
 
 #include "tests/contract/store/contract.h"
@@ -8,7 +9,7 @@
 namespace muster::test {
 namespace {
 
-constexpr std::int64_t kLike = 900;  // a job that is there before
+constexpr std::int64_t kLike = 900;  // a job that exists before the write
 
 class LostAnswerContract : public StoreContract {
  protected:
@@ -17,8 +18,8 @@ class LostAnswerContract : public StoreContract {
     MustAccept(store(), epoch(), DraftJob(kLike));
   }
 
-  /// Posts what `post` posts, loses the answer, and has another leader give out the numbers `taken`
-  /// before it is asked for. `table`: one that the write needs.
+  /// Runs `post`, loses the answer, and lets another leader use the ids `taken` before the outcome
+  /// is looked up. `table`: a table that the write needs, so that it can be stopped there.
   void Lose(bool written, const char* table, const std::vector<std::int64_t>& taken,
             const std::function<void()>& post) {
     if (memory() != nullptr) {
@@ -82,8 +83,8 @@ TEST_P(LostAnswerContract, AJobThatWasNotWritten_IsNotTakenForTheOneThatHasItsNu
 }
 
 TEST_P(LostAnswerContract, AJobThatWasWritten_IsAcknowledgedUnderAnotherLeaderToo) {
-  const auto answers = AcceptLosing(true, {3}, {MakeNew(DraftJob(1)), MakeNew(DraftJob(2)),
-                                                MakeNew(DraftJob(4, "job-900"))});
+  const auto answers = AcceptLosing(
+      true, {3}, {MakeNew(DraftJob(1)), MakeNew(DraftJob(2)), MakeNew(DraftJob(4, "job-900"))});
   ASSERT_TRUE(answers.ok()) << answers.error().detail;
   ASSERT_EQ(answers->size(), 3U);
   ASSERT_TRUE((*answers)[0].ok() && (*answers)[1].ok());

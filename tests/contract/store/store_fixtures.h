@@ -44,7 +44,7 @@ inline NewJob MakeKeyed(JobPtr record, const std::string& key, std::uint64_t fin
   return job;
 }
 
-using Answers = std::vector<Result<Accepted>>;
+using Answers = std::vector<Result<AcceptedJob>>;
 
 /// Accepts and waits for the answer.
 inline Result<Answers> AcceptNow(Store& store, Epoch epoch, std::vector<NewJob> jobs) {

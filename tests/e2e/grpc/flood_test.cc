@@ -1,5 +1,5 @@
-// Floods of HTTP/2 frames, watches that nobody reads and crowds of connections, over raw sockets:
-// the offender is told to go away, memory stays where it was, and everybody else is served.
+// Floods of HTTP/2 frames, watches that are never read, and crowds of connections, over raw
+// sockets: the offender gets GOAWAY, memory does not grow, and all other clients are served.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -37,7 +37,7 @@ std::string Frame(std::uint8_t type, std::uint8_t flags, std::uint32_t stream,
 
 std::string Hello() { return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + Frame(4, 0, 0); }
 
-/// A call's headers, each a literal that no table keeps (RFC 7541, 6.2.2).
+// A call's headers, each a literal that no table keeps (RFC 7541, 6.2.2).
 std::string CallOf(const std::string& path, std::uint32_t stream, std::uint8_t flags) {
   const auto text = [](const std::string& value) {
     return std::string(1, static_cast<char>(value.size())) + value;
@@ -55,7 +55,7 @@ std::int64_t ResidentMb() {
   return resident * ::sysconf(_SC_PAGESIZE) / (1 << 20);
 }
 
-/// The most that the process grew over what it had at first.
+// The largest growth of the process over its size at the beginning.
 class Growth {
  public:
   void Look() { most_ = std::max(most_, ResidentMb() - before_); }
@@ -66,7 +66,7 @@ class Growth {
   std::int64_t most_ = 0;
 };
 
-/// True if a GOAWAY with ENHANCE_YOUR_CALM and these words has come.
+// True if a GOAWAY with ENHANCE_YOUR_CALM and this text has arrived.
 bool ToldToGoAway(RawClient& client, const std::string& why) {
   client.Closed();
   const std::string& got = client.buffer();
@@ -78,8 +78,8 @@ class GrpcFloods : public GrpcServerTest {
  protected:
   explicit GrpcFloods(api::front::FrontOptions front = {}) : GrpcServerTest({}, front) {}
 
-  /// Sends pieces over one connection after the other for some seconds; the pieces that left.
-  /// Every connection that was closed must have been told `why`, at least the first.
+  // Sends pieces over one connection after another for some seconds; returns how many were sent.
+  // Each connection that was closed, at least the first, must have been given `why`.
   template <class Piece>
   std::size_t Flood(const std::string& why, Piece piece) {
     Growth growth;
@@ -114,7 +114,7 @@ class GrpcFloods : public GrpcServerTest {
     EXPECT_TRUE(status.ok()) << status.error_message();
   }
 
-  /// Watches on a connection of their own, of which nothing is ever read.
+  // Watches on a connection of their own that is never read.
   std::unique_ptr<RawClient> Unread(std::size_t watches) {
     auto client = std::make_unique<RawClient>(server_->port());
     client->Send(Hello());
@@ -166,19 +166,18 @@ TEST_F(GrpcFloods, WatchesThatNobodyReadsLeaveRoomForOthers) {
   server_started_ = true;
   const auto unread = Unread(limits::kStreams);
   ExpectServed();
-  // All places are taken by one connection: another gets one of them.
+  // One connection has taken all places; another connection gets one of them.
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
   auto reader = jobs_->WatchEvents(&context, v1::WatchEventsRequest());
   MustSubmit(JobText("seen"));
   v1::Event event;
   bool seen = false;
-  while (!seen && reader->Read(&event))
-    seen = event.object().find("seen") != std::string::npos;
+  while (!seen && reader->Read(&event)) seen = event.object().find("seen") != std::string::npos;
   EXPECT_TRUE(seen);
   context.TryCancel();
   reader->Finish();
-  // Events that the others do not read stay where they are: nobody waits for them.
+  // The server does not wait for connections that do not read their events.
   Growth growth;
   for (int i = 0; i < 3; ++i) {
     v1::BatchSubmitJobsRequest batch;
@@ -217,7 +216,7 @@ TEST_F(GrpcCrowds, OfTooManyOpenCallsTheConnectionWithTheMostGoes) {
   RawClient greedy(server_->port()), modest(server_->port());
   greedy.Send(Hello());
   modest.Send(Hello());
-  // Calls whose request never comes.
+  // Calls whose request never arrives.
   for (std::uint32_t i = 0; i < 50; ++i)
     modest.Send(CallOf("/muster.v1.JobService/GetJob", 2 * i + 1, 0));
   for (std::uint32_t i = 0; i < 180; ++i)

@@ -1,5 +1,6 @@
-// A real gRPC server on a free loopback port over a running engine, and real clients: the generated
-// stubs, and bare bytes for reflection and health, as a client without our files would send them.
+// A real gRPC server on a free loopback port over a running engine, with real clients: the
+// generated stubs, and plain bytes for reflection and health, as a client without our .proto files
+// sends them.
 #include <gtest/gtest.h>
 
 #include <future>

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <thread>
 
+#include "api/auth/loopback.h"
 #include "muster/v1/clusters.grpc.pb.h"
 #include "muster/v1/jobs.grpc.pb.h"
 #include "muster/v1/queues.grpc.pb.h"
@@ -98,7 +99,7 @@ class GrpcServerTest : public ::testing::Test {
     bool done = false;
     ApplyCommand command;
     command.changes = std::move(changes);
-    command.done = [&](Result<std::vector<ObjectApplied>> result) {
+    command.done = [&](Result<std::vector<AppliedObject>> result) {
       EXPECT_TRUE(result.ok());
       std::lock_guard lock(mutex);
       done = true;

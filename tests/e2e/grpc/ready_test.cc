@@ -1,5 +1,5 @@
-// gRPC before the daemon is ready: every method of muster.v1, found by its descriptor so that a new
-// one is a case too, is UNAVAILABLE with the reason.
+// gRPC before the daemon is ready: every method of muster.v1 is UNAVAILABLE with the reason. The
+// methods come from the descriptors, so that a new method is a case too.
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ struct WaitingGrpc {
   }
   ~WaitingGrpc() { server.Stop(); }
 
-  /// Calls a method with one empty message.
+  // Calls a method with one empty message.
   grpc::Status Call(const std::string& method, bool* told_when) {
     grpc::GenericStub stub(channel);
     grpc::ClientContext context;
@@ -76,8 +76,7 @@ TEST(GrpcReadiness, BeforeTheDaemonIsReadyEveryMethodIsUnavailableWithTheReason)
         bool told_when = false;
         const grpc::Status status = world.Call(path, &told_when);
         EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << path;
-        EXPECT_EQ(status.error_message(),
-                  "the scheduler is not ready: recovery has not run yet")
+        EXPECT_EQ(status.error_message(), "the scheduler is not ready: recovery has not run yet")
             << path;
         EXPECT_TRUE(told_when) << path;
         ++methods;

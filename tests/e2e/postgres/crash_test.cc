@@ -1,4 +1,4 @@
-// PostgreSQL goes away at any moment: what was acknowledged stays, what was refused is not there.
+// PostgreSQL is killed at any moment: acknowledged writes stay, refused writes are not there.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -14,8 +14,8 @@
 namespace muster::test {
 namespace {
 
-// Leads again as the engine does after a failure: only a load shows that the server is there, for
-// the session of one that has just been killed may live on for a moment.
+// Leads again as the engine does after a failure. Only a load shows that the server runs: the
+// session of a killed server may live on for a moment.
 Epoch MustLead(Store& store) {
   for (int i = 0; i < 1200; ++i) {
     const auto lease = store.Lead("crash test", std::chrono::milliseconds(1000));
@@ -54,7 +54,7 @@ TEST(PostgresCrash, KillNineUnderLoadLosesNoAcknowledgedJobAndInventsNone) {
     killed = false;
     const std::size_t enough = acknowledged.size() + 100;
     std::thread killer([&, round, enough] {
-      // In the midst of the load, at another point of it each time.
+      // In the middle of the load, at another point each time.
       for (int i = 0; i < 60'000 && taken_so_far < enough; ++i) usleep(1'000);
       usleep(7'000 * static_cast<unsigned>(round));
       KillServer(postgres);

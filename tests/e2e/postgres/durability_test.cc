@@ -1,5 +1,5 @@
-// Group commit on a real server: answered only after the commit, lost answers resolved, environment
-// errors told apart.
+// Group commit on a real server: answers come only after the commit, lost answers are resolved, and
+// errors of the environment are told from errors of an item.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -51,13 +51,13 @@ class Durability : public ::testing::Test {
     }
   }
   // Posts one Accept; its answer, and its place among all answers, come later.
-  struct Posted {
+  struct PostedGroup {
     std::promise<Result<Answers>> promise;
     std::future<Result<Answers>> answers = promise.get_future();
     std::atomic<int> place{0};
   };
-  std::shared_ptr<Posted> Post(std::vector<NewJob> jobs) {
-    auto posted = std::make_shared<Posted>();
+  std::shared_ptr<PostedGroup> Post(std::vector<NewJob> jobs) {
+    auto posted = std::make_shared<PostedGroup>();
     store_->Accept(epoch_, std::move(jobs), [this, posted](Result<Answers> answers) {
       posted->place = ++answered_;
       posted->promise.set_value(std::move(answers));

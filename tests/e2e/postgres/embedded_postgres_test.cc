@@ -1,5 +1,5 @@
-// The embedded server's life: first start, restart, crashes of the server and of its owner,
-// leftovers, refusals.
+// The embedded server: first start, restart, crashes of the server and of its owner, leftovers of a
+// crash, refusals.
 #include "schedd/store/pg/embedded_postgres.h"
 
 #include <fcntl.h>
@@ -176,7 +176,7 @@ TEST(EmbeddedPostgres, ALockFileThatNamesAForeignProcessIsRemovedAndTheProcessLe
   if (stranger == 0) {
     for (;;) pause();
   }
-  // What a crash leaves behind, its number meanwhile given to somebody else.
+  // The state that a crash leaves, when its process id has been given to another process.
   std::ofstream(DataOf(dir.path()) + "/postmaster.pid")
       << stranger << "\n"
       << DataOf(dir.path()) << "\n1700000000\n5432\n"

@@ -1,5 +1,5 @@
 // A PostgreSQL that neither answers nor closes its connections: every call ends, a stop ends at
-// once, and readers of it do not keep all threads.
+// once, and readers do not block all threads.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Leadership between two daemons on one database: one leads, a passed epoch writes nothing.
+// Leadership between two daemons on one database: only one leads, and an old epoch writes nothing.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -43,7 +43,7 @@ TEST(Leadership, ALeaderThatWasReplacedCannotWriteEvenOverALiveSession) {
   const auto lease = store->Lead("alpha", std::chrono::milliseconds(0));
   ASSERT_TRUE(lease.ok());
   MustAccept(*store, lease->epoch, DraftJob(1));
-  // Its lock is still held; only the row says that somebody else has led since (a restored or
+  // Its lock is still held; only the row says that another daemon has led since (in a restored or
   // failed-over database).
   RunSql(url, "update leader set epoch = epoch + 1, holder = 'beta'");
   const auto accepted = AcceptNow(*store, lease->epoch, {MakeNew(DraftJob(2))});

@@ -25,7 +25,7 @@ std::string Get(const std::string& path) {
 }
 using Clients = std::vector<std::unique_ptr<RawClient>>;
 
-/// Whether a new client gets an answer, and its status (0: none).
+// Whether a new client gets an answer, and its status (0: none).
 int StatusOfANewClient(int port) {
   RawClient client(port);
   client.Send(Get("/hello"));

@@ -127,9 +127,9 @@ std::vector<Probe> Probes() {
        "GET /hello HTTP/1.1\r\n" + kHost + "X-A: " + std::string(48 << 10, 'a') + "\r\n\r\n", 431},
       {"48 KB of small headers",
        [] {
-         std::string bytes = "GET /hello HTTP/1.1\r\n" + kHost;
-         while (bytes.size() < (48 << 10)) bytes += "X-A: b\r\n";
-         return bytes + "\r\n";
+    std::string bytes = "GET /hello HTTP/1.1\r\n" + kHost;
+    while (bytes.size() < (48 << 10)) bytes += "X-A: b\r\n";
+    return bytes + "\r\n";
        }(),
        431},
       {"A target of 48 KB", "GET /" + std::string(48 << 10, 'a') + " HTTP/1.1\r\n" + kHost + "\r\n",
@@ -143,7 +143,7 @@ std::vector<Probe> Probes() {
       {"A known method that no route has", "TRACE /echo HTTP/1.1\r\n" + kHost + "\r\n", 405},
       {"CONNECT", "CONNECT localhost:80 HTTP/1.1\r\n" + kHost + "\r\n", 400},
       {"The asterisk form", "OPTIONS * HTTP/1.1\r\n" + kHost + "\r\n", 400},
-  };
+      };
 }
 
 TEST(MalformedProbes, EachIsRefusedOnceAndNothingBehindItIsRead) {

@@ -63,8 +63,8 @@ class ProbeServer {
       routes.push_back(
           {method, pattern, auth::Verb::kGet, "probe", limit, run, std::move(handler)});
     };
-    const auto async = [&](Method method, const char* pattern, std::size_t limit,
-                           rest::AsyncHandler handler) {
+    const auto async =
+        [&](Method method, const char* pattern, std::size_t limit, rest::AsyncHandler handler) {
       routes.push_back(
           {method, pattern, auth::Verb::kGet, "probe", limit, Run::kInline, std::move(handler)});
     };

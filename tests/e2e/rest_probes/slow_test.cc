@@ -16,7 +16,7 @@ std::string Get(const std::string& path) {
   return "GET " + path + " HTTP/1.1\r\n" + kHost + "\r\n";
 }
 
-/// Every thread of the server answers: many requests over many connections.
+// Every thread of the server answers: many requests over many connections.
 void ExpectOthersServed(int port) {
   for (int i = 0; i < 20; ++i) {
     RawClient client(port);

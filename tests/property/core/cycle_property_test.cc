@@ -5,12 +5,14 @@
 
 #include <algorithm>
 
+#include "schedd/core/cycle/apply.h"
 #include "schedd/core/cycle/cycle.h"
 #include "schedd/core/cycle/cycle_cache.h"
 #include "schedd/core/cycle/plan_check.h"
 #include "schedd/core/flavor/flavor_assigner.h"
 #include "schedd/core/queue/gates.h"
 #include "tests/property/core/random_world.h"
+#include "tests/support/usage_check.h"
 
 namespace muster::core::testing {
 namespace {
@@ -211,9 +213,9 @@ RC_GTEST_PROP(CycleProperty, BudgetAndWindow_ChangeNothingButTheNumberOfCycles,
   RC_ASSERT(PlayOut(&narrow, 7, 2, 100000) == expected);
 }
 
-// P4: whoever still waits has a reason, and it is true: its head really does not fit the final
-// world. Of one queue only: where heads of several meet, one may be passed over for a round's room
-// that another one only waits for, and go on with its next flavor (rule A20).
+// P4: every workload that still waits has a reason that is true: its head really does not fit the
+// final world. With one queue only: with several, a head may be refused room that an earlier entry
+// of the round has reserved, and then tries its next flavor (rule A20).
 RC_GTEST_PROP(CycleProperty, WhoeverWaits_CouldNotHaveBeenAdmitted, (std::uint64_t seed)) {
   Game game = RandomGame(seed, 1);
   PlayOut(&game, 100000, 1000, 100000);

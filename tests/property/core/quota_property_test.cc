@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "schedd/base/quantity.h"
-#include "schedd/core/cycle/plan_check.h"
 #include "tests/property/core/random_world.h"
+#include "tests/support/usage_check.h"
 
 namespace muster::core::testing {
 namespace {

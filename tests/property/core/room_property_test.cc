@@ -131,7 +131,7 @@ class Fight {
     RC_ASSERT(CheckPlan(snapshot, plan).empty());
     world_.pending().Settle(plan, world_.now());
     const bool left = EndWhoLeaves();
-    for (const Admit& admit : plan.admits) Start(admit);
+    for (const PlannedAdmission& admit : plan.admits) Start(admit);
     for (const Eviction& eviction : plan.evictions) SendAway(eviction.victim->id);
     if (left || !plan.admits.empty()) world_.pending().FlushAll(world_.now());
     return left || !plan.admits.empty() || !plan.evictions.empty() || plan.more_work ||
@@ -161,7 +161,7 @@ class Fight {
             std::make_shared<const MachineGroups>(MachineGroups{{{}, {}, {{"cpu", free}}, 1}});
     }
   }
-  void Start(const Admit& admit) {
+  void Start(const PlannedAdmission& admit) {
     auto job = std::make_shared<JobRecord>(*admit.job);
     ReserveQuota(job.get(), admit.admission, world_.now());
     job->cluster = admit.cluster;

@@ -9,8 +9,8 @@
 #include <map>
 #include <set>
 
-#include "schedd/core/cycle/plan_check.h"
 #include "tests/support/engine_world.h"
+#include "tests/support/usage_check.h"
 
 namespace muster::test {
 namespace {
@@ -94,7 +94,7 @@ class Simulation {
 
   void CheckAtRest() {
     ASSERT_TRUE(world_.engine->View()->ready);
-    const Loaded stored = world_.Stored();
+    const StoredWorld stored = world_.Stored();
     std::map<JobId, JobPtr> jobs;
     for (const JobPtr& job : stored.jobs) jobs[job->id] = job;
     for (const auto& [name, id] : accepted_) {
@@ -130,7 +130,7 @@ class Simulation {
                                            .priority = static_cast<std::int32_t>(dice_.Below(3)),
                                            .held = dice_.Chance(5)}));
     command.jobs[0].idempotency = IdempotencyKey{"alice/default", name, 1};
-    command.done = [this, name](Result<std::vector<Result<Submitted>>> result) {
+    command.done = [this, name](Result<std::vector<Result<SubmittedJob>>> result) {
       if (!result.ok() || !(*result)[0].ok()) return;
       const auto [known, fresh] = accepted_.emplace(name, (*result)[0]->job->id);
       EXPECT_EQ(known->second, (*result)[0]->job->id) << "I1: one key, two jobs";
@@ -157,7 +157,7 @@ class Simulation {
     return false;
   }
 
-  // What happens on members besides what Muster orders.
+  // Events on member clusters that Muster did not order.
   void Disturb() {
     auto& members = world_.members;
     auto object = members.objects.begin();
@@ -165,17 +165,17 @@ class Simulation {
       std::advance(object, static_cast<std::ptrdiff_t>(dice_.Below(members.objects.size())));
     const bool any = object != members.objects.end();
     switch (dice_.Below(8)) {
-      case 0:  // a user deletes one
+      case 0:  // a user deletes an object
         if (any && dice_.Chance(30)) members.Delete(object->first);
         break;
-      case 1:  // it is told again
+      case 1:  // a report is repeated
         if (any) members.Say(object->first);
         break;
       case 2:
-      case 3:  // a call is done twice
+      case 3:  // a call takes effect twice
         if (!members.orders.empty()) members.orders.push_front(members.orders.front());
         break;
-      case 4:  // the member goes away, for moments or for long
+      case 4:  // the member cluster becomes unreachable, for moments or for long
         members.away.insert("east");
         members.Tell("east");
         world_.clock.Advance(static_cast<std::int64_t>(dice_.Below(20'000)));
@@ -185,7 +185,7 @@ class Simulation {
         members.away.clear();
         members.Tell("east");
         break;
-      default:  // all that it had is gone
+      default:  // the member cluster loses all its objects
         if (!dice_.Chance(5)) break;
         members.Recreate("east");
         members.Tell("east");
@@ -245,7 +245,7 @@ class Simulation {
     EXPECT_EQ(core::UsageDifferences(view->usage, holders), std::vector<std::string>{}) << "I4";
     std::set<Uid> live;
     std::int64_t stored_cpu = 0, admitted_cpu = 0;
-    const Loaded stored = world_.Stored();
+    const StoredWorld stored = world_.Stored();
     for (const DispatchRow& row : stored.dispatches) {
       EXPECT_TRUE(!IsLive(row.state) || live.insert(row.key.job_uid).second) << "I2: two live rows";
     }

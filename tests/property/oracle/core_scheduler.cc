@@ -3,7 +3,7 @@
 namespace muster::oracle {
 namespace {
 
-// More plans than a small world can need: whoever gets there goes round in circles.
+// More plans than a small world can need: a run with more repeats itself for ever.
 constexpr int kMostPlans = 300;
 
 }  // namespace
@@ -80,7 +80,7 @@ CoreDecisions CoreScheduler::ManyHeads(std::size_t per_queue) {
   return decisions;
 }
 
-// Charges what the world says that the workload holds.
+// Charges the workload's holding of the world to the core's usage.
 void CoreScheduler::Hold(int workload) {
   const JobPtr job = RecordOf(world_, workload);
   usage_.Add(*job->admission);
@@ -92,7 +92,7 @@ void CoreScheduler::Release(int workload) {
   holders_.Erase({workload + 1});
 }
 
-// Its job has ended: nothing is held any more.
+// The job has ended: the workload holds nothing any more.
 void CoreScheduler::Stop(int workload) {
   Release(workload);
   Workload& of = world_.workloads[static_cast<std::size_t>(workload)];

@@ -1,5 +1,5 @@
-// schedd/core driven as an engine would, over a World that only keeps what holds quota: what the
-// oracle is compared with.
+// schedd/core driven as the engine drives it, over a World that keeps only the held quota: the side
+// that the oracle is compared with.
 #pragma once
 
 #include "schedd/core/cycle/cycle.h"
@@ -10,21 +10,21 @@
 
 namespace muster::oracle {
 
-/// What one plan did, in the oracle's terms where they exist.
+/// The decisions of one plan, in the oracle's terms where they exist.
 struct CoreDecisions {
   std::map<int, Holding> admitted;
   std::map<int, Reason> evicted;  // with the reason of the preemption
-  struct Waits {
+  struct WaitOutcome {
     Reason reason = Reason::kNone;
     core::RequeueReason requeue = core::RequeueReason::kGeneric;
   };
-  std::map<int, Waits> waiting;
-  bool scanning = false;  // some head that waits has flavors left to try
+  std::map<int, WaitOutcome> waiting;
+  bool scanning = false;  // a waiting head has flavors left to try
 
   /// The same admissions and evictions in the order in which they were decided.
   struct Move {
     int workload = -1;
-    int preemptor = -1;  // -1: it is admitted
+    int preemptor = -1;  // -1: the workload is admitted; else: evicted for this one
     Reason reason = Reason::kNone;
     bool operator==(const Move&) const = default;
   };
@@ -33,19 +33,21 @@ struct CoreDecisions {
 
 class CoreScheduler {
  public:
-  /// Starts from the same world as the oracle: nothing of its queues' state counts.
+  /// Starts from the same world as the oracle. The state of the world's queues (parked workloads,
+  /// scans) is ignored.
   explicit CoreScheduler(const World& world);
 
   /// One plan of exactly one single-head cycle.
   CoreDecisions SingleHeadCycle();
-  /// Plans of many heads, a few of each queue shown at a time, until nothing moves any more.
+  /// Plans of many heads, `per_queue` heads of each queue at a time, until nothing changes any
+  /// more.
   CoreDecisions ManyHeads(std::size_t per_queue);
 
   void FinishEvictions();
-  /// Those of some evicted workloads alone.
+  /// Finishes the evictions of these workloads only.
   void FinishEvictions(const std::vector<int>& stopped);
   void Finish(int workload);
-  /// One that was done when the scheduler started waits from now on.
+  /// A workload that was done when the scheduler started waits from now on.
   void Arrive(int workload);
   void SetClock(int seconds) { world_.clock = seconds; }
   bool IsActive(int workload) const { return pending_.IsActive({workload + 1}); }
@@ -59,7 +61,7 @@ class CoreScheduler {
   void Flush(const std::vector<int>& workloads);
   WallTime Now() const { return {world_.clock * kMicrosPerSecond}; }
 
-  World world_;  // only what workloads hold, and the clock
+  World world_;  // only the holdings of workloads and the clock are kept up to date
   ConfigPtr config_;
   AdmissionSettingsPtr settings_;
   core::QuotaTreePtr tree_;

@@ -1,6 +1,6 @@
 // Decide against the oracle on 50,000 random worlds: cycle by cycle with one head of each queue,
-// and with many heads at once, where every stretch without outside events has to end as the
-// oracle's single-head cycles end.
+// and with many heads at once, where every stretch without outside events must end as the oracle's
+// single-head cycles end.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -95,7 +95,7 @@ bool AnyEvicting(const World& world) {
                      [](const Workload& of) { return of.evicting; });
 }
 
-// Ends one of those that run, if any, so that the others may go on.
+// Ends one running workload, if any, so that waiting ones may be admitted.
 bool FinishOne(World* world, CoreScheduler* core) {
   for (int i = 0; i < static_cast<int>(world->workloads.size()); ++i) {
     if (!world->workloads[static_cast<std::size_t>(i)].holding) continue;
@@ -143,11 +143,11 @@ std::string SingleHead(World world, std::uint64_t seed) {
   return "";
 }
 
-// What the oracle's cycles do until nothing moves, nobody from outside interfering.
+// The oracle's decisions until nothing changes, without events from outside.
 struct Stretch {
   Texts moves;
-  // It does not stand still in the end: some head tries its flavors round and round, so what it
-  // does after the next event depends on when that comes.
+  // The world does not come to rest: a head tries its flavors round and round, so its next decision
+  // depends on when the next event comes.
   bool turning = false;
 };
 
@@ -219,9 +219,9 @@ std::vector<World> Simpler(const World& world) {
     }
   }
   for (std::size_t i = 0; i < world.queues.size(); ++i) {
-    add([i](World* copy) { copy->queues[i].within = Evict::kNever; });
+    add([i](World* copy) { copy->queues[i].within = EvictPolicy::kNever; });
     add([i](World* copy) {
-      copy->queues[i].reclaim = Evict::kNever;
+      copy->queues[i].reclaim = EvictPolicy::kNever;
       copy->queues[i].borrow_while_preempting = false;
     });
     add([i](World* copy) { copy->queues[i].weight = 1; });

@@ -85,9 +85,9 @@ class Tournament {
   std::set<int> dropped_;
 };
 
-class Fair {
+class FairSearch {
  public:
-  Fair(const World& world, const Wish& wish, Ledger* ledger)
+  FairSearch(const World& world, const Wish& wish, Ledger* ledger)
       : world_(world),
         wish_(wish),
         ledger_(*ledger),
@@ -243,7 +243,7 @@ class Fair {
 }  // namespace
 
 std::vector<Victim> FindFairVictims(const World& world, const Wish& wish, Ledger* ledger) {
-  return Fair(world, wish, ledger).Run();
+  return FairSearch(world, wish, ledger).Run();
 }
 
 }  // namespace muster::oracle

@@ -139,10 +139,9 @@ class Search {
     return order;
   }
 
-  // False if some resource gets no flavor: what lies behind it is not looked at, and `why` then
-  // tells.
+  // False if a resource gets no flavor: the resources after it are not tried, and `why` says why.
   bool AssignPods(std::size_t at, int count, const std::vector<Amount>& assumed,
-                  std::map<int, Choice>* choices, Why* why) {
+                  std::map<int, Choice>* choices, WaitReason* why) {
     for (const int resource : InOrder(of_.pods[at].requests)) {
       if (choices->count(resource)) continue;
       const auto group =
@@ -151,7 +150,7 @@ class Search {
           });
       if (group == queue_.groups.end()) {
         if (Total(at, resource, count) == 0) continue;
-        *why = Why::kNoMatchingFlavor;
+        *why = WaitReason::kNoMatchingFlavor;
         return false;
       }
       if (!ScanGroup(*group, at, count, assumed, choices, why)) return false;
@@ -160,28 +159,28 @@ class Search {
   }
 
   bool ScanGroup(const Group& group, std::size_t at, int count, const std::vector<Amount>& assumed,
-                 std::map<int, Choice>* choices, Why* why) {
+                 std::map<int, Choice>* choices, WaitReason* why) {
     std::vector<int> resources;
     for (const int resource : group.resources) {
       if (of_.pods[at].requests.count(resource)) resources.push_back(resource);
     }
     std::map<int, Choice> best;
     Grade best_grade{Mode::kNoFit, 0};
-    std::optional<Why> mildest;
+    std::optional<WaitReason> mildest;
     int last = -1;
     for (int i = Start(at, resources.front()); i < static_cast<int>(group.flavors.size()); ++i) {
       last = i;
       const int flavor = group.flavors[static_cast<std::size_t>(i)];
-      Why reason = Why::kNoMatchingFlavor;
+      WaitReason reason = WaitReason::kNoMatchingFlavor;
       if (CanHost(at, flavor) && InNomination(at, resources, flavor)) {
-        reason = Why::kNone;
+        reason = WaitReason::kNone;
         std::map<int, Choice> tried;
         Grade grade{Mode::kFit, 0};
         for (const int resource : resources) {
           const int pair = world_.Pair(flavor, resource);
           const Amount amount =
               assumed[static_cast<std::size_t>(pair)] + Total(at, resource, count);
-          Why one = Why::kNone;
+          WaitReason one = WaitReason::kNone;
           const Grade of = GradeOf(pair, amount, &one);
           reason = std::max(reason, one);
           if (Better(grade, of, queue_.preempt_before_borrow)) grade = of;
@@ -201,14 +200,14 @@ class Search {
     }
     if (last == static_cast<int>(group.flavors.size()) - 1) last = -1;
     if (best_grade.mode == Mode::kNoFit) {
-      *why = std::max(*why, mildest.value_or(Why::kNoMatchingFlavor));
+      *why = std::max(*why, mildest.value_or(WaitReason::kNoMatchingFlavor));
       return false;
     }
     for (auto& [resource, choice] : best) {
       choice.tried = last;
       choices->emplace(resource, choice);
     }
-    if (best_grade.mode != Mode::kFit) *why = std::max(*why, Why::kWaitingForQuota);
+    if (best_grade.mode != Mode::kFit) *why = std::max(*why, WaitReason::kWaitingForQuota);
     return true;
   }
 
@@ -230,8 +229,8 @@ class Search {
     const Flavor& spec = world_.flavors[static_cast<std::size_t>(flavor)];
     const Pods& pods = of_.pods[at];
     if (!spec.taint.empty() && !pods.tolerates.count(spec.taint)) return false;
-    // Kueue's own cases (flavor-assignment 0017, 0018) settled rule A28 here: what counts of a
-    // selector is the keys of this flavor's labels, not of all the group's.
+    // Kueue's own cases (flavor-assignment 0017, 0018) settled rule A28 here: of a selector count
+    // the label keys of this flavor, not those of all flavors of the group.
     for (const auto& [key, value] : pods.selector) {
       const auto it = spec.labels.find(key);
       if (it != spec.labels.end() && it->second != value) return false;
@@ -248,16 +247,16 @@ class Search {
     });
   }
 
-  Grade GradeOf(int pair, Amount amount, Why* why) {
+  Grade GradeOf(int pair, Amount amount, WaitReason* why) {
     if (amount > sums_.Potential(of_.queue, pair)) {
-      *why = Why::kExceedsMaxQuota;
+      *why = WaitReason::kExceedsMaxQuota;
       return {Mode::kNoFit, 0};
     }
     const Level level = sums_.BorrowingLevel(of_.queue, pair, amount);
     if (amount <= sums_.Available(of_.queue, pair)) return {Mode::kFit, level.height};
-    *why = Why::kWaitingForQuota;
-    const bool may_borrow =
-        world_.settings.fair ? queue_.reclaim != Evict::kNever : queue_.borrow_while_preempting;
+    *why = WaitReason::kWaitingForQuota;
+    const bool may_borrow = world_.settings.fair ? queue_.reclaim != EvictPolicy::kNever
+                                                 : queue_.borrow_while_preempting;
     if (sums_.LimitsOf(of_.queue, pair).nominal < amount && !level.proper_subtree && !may_borrow) {
       return {Mode::kNoFit, 0};
     }
@@ -270,7 +269,7 @@ class Search {
     bool own = false;
     for (const Victim& victim : victims) {
       own = own || world_.workloads[static_cast<std::size_t>(victim.workload)].queue == of_.queue;
-      for (Held& held : without) held.out = held.out || held.workload == victim.workload;
+      for (HeldQuota& held : without) held.out = held.out || held.workload == victim.workload;
     }
     const Level after = Sums(world_, without).BorrowingLevel(of_.queue, pair, amount);
     return {own ? Mode::kPreempt : Mode::kReclaim, after.height};

@@ -6,9 +6,8 @@
 
 namespace muster::oracle {
 
-/// Why a workload waits. The first four in the order of rule A33, mild to
-/// severe.
-enum class Why {
+/// Why a workload waits. The first four are in the order of rule A33, from mild to severe.
+enum class WaitReason {
   kNone,
   kWaitingForQuota,
   kExceedsMaxQuota,
@@ -38,23 +37,24 @@ struct Assignment {
   std::vector<int> counts;
   std::vector<std::map<int, Choice>> choices;  // by pod set: resource -> choice
   Fitness fitness = Fitness::kFit;
-  Why why = Why::kNone;  // if it does not fit
+  WaitReason why = WaitReason::kNone;  // why the workload does not fit
   int level = 0;
-  Wish wish;                    // what it takes, and what of it lacks room
+  Wish wish;                    // the quota to be taken, and the part that lacks room
   std::vector<Victim> victims;  // if kPreempt
 
   Holding ToHolding(int now) const;
   std::vector<std::map<int, int>> Tried() const;
 };
 
-/// True if its search goes on where an earlier one ended.
+/// True if the workload's flavor search resumes where an earlier one ended.
 bool Resumes(const World& world, int workload);
 
 /// By pod set: resource -> the only flavor that may be used.
 using Mapping = std::vector<std::map<int, int>>;
 
-/// Assigns a waiting workload on what the ledger says, and looks for victims if it must. `only`, if
-/// set, is the nomination that a recomputation has to keep to: it starts from the first flavor.
+/// Assigns flavors to a waiting workload, given the quota held in the ledger, and looks for victims
+/// if it does not fit. `only`, if set, is the nomination that a recomputation must keep; the search
+/// then starts from the first flavor.
 Assignment Nominate(const World& world, int workload, const Mapping* only, Ledger* ledger);
 
 }  // namespace muster::oracle

@@ -23,7 +23,7 @@ constexpr int kIdle = 24;
 struct Stretch {
   std::vector<CoreDecisions::Move> moves;
   std::map<int, Holding> admitted;
-  // Some head still goes from flavor to flavor: what it does next depends on when the next event
+  // A head still goes from flavor to flavor: its next decision depends on when the next event
   // comes.
   bool turning = false;
 };
@@ -58,8 +58,8 @@ std::string TextOf(const std::vector<CoreDecisions::Move>& moves) {
   return text;
 }
 
-// Something happens outside, to both alike; false if nothing is left to happen. Some victims may
-// stop while others are still on their way.
+// One event from outside, the same for both schedulers; false if none is left. Some victims may
+// stop while others are still stopping.
 bool Happens(Draw* draw, CoreScheduler* one, CoreScheduler* other, std::vector<int>* late) {
   std::vector<int> evicting, running;
   const World& world = one->world();

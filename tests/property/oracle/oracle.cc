@@ -6,16 +6,16 @@
 namespace muster::oracle {
 namespace {
 
-// Searches in a row that may go on where another one ended.
+// How many searches in a row may resume where an earlier one ended.
 constexpr std::size_t kMostResumed = 255;
 
 struct Entry {
   int workload = -1;
   Assignment assignment;
-  bool resumed = false;   // its search went on where an earlier one had ended
+  bool resumed = false;   // its flavor search resumed where an earlier one ended
   bool deferred = false;  // DeferredFit
   Requeue requeue = Requeue::kFailedAfterNomination;
-  Why why = Why::kWaitingForQuota;
+  WaitReason why = WaitReason::kWaitingForQuota;
   bool admitted = false;
   bool forget_scan = false;
 };
@@ -27,7 +27,7 @@ Queue& QueueOf(World* world, int workload) {
   return world->queues[static_cast<std::size_t>(At(*world, workload).queue)];
 }
 
-// Rule A14.
+// The equivalence hash of rule A14.
 std::string Hash(const Workload& of) {
   std::string text = std::to_string(of.priority);
   for (const Pods& pods : of.pods) {
@@ -101,16 +101,16 @@ class Cycle {
     return *Winner(sums_.Root(queue));
   }
 
-  struct Standing {
+  struct TournamentRank {
     bool borrows = false;
     Share share;
   };
 
-  // How an entry would stand at `node`, a queue or cohort above it, once admitted.
-  Standing StandingAt(int node, const Entry& entry) {
+  // How the entry compares at `node`, a queue or a cohort above it, if it were admitted.
+  TournamentRank StandingAt(int node, const Entry& entry) {
     const Wish& wish = entry.assignment.wish;
     ledger_.push_back({At(world_, entry.workload).queue, -1, wish.amounts, false});
-    Standing standing;
+    TournamentRank standing;
     standing.share = sums_.DominantShare(node);
     standing.borrows =
         world_.settings.prioritize_non_borrowing && !sums_.WithinNominal(node, wish.pairs);
@@ -120,7 +120,7 @@ class Cycle {
 
   std::optional<std::size_t> Winner(int cohort) {
     std::optional<std::size_t> best;
-    Standing best_standing;
+    TournamentRank best_standing;
     for (const int child : sums_.Children(cohort)) {
       std::optional<std::size_t> candidate;
       if (sums_.IsQueue(child)) {
@@ -131,7 +131,7 @@ class Cycle {
         candidate = Winner(child);
       }
       if (!candidate) continue;
-      const Standing standing = StandingAt(child, entries_[*candidate]);
+      const TournamentRank standing = StandingAt(child, entries_[*candidate]);
       if (!best || Beats(*candidate, standing, *best, best_standing)) {
         best = candidate;
         best_standing = standing;
@@ -140,7 +140,8 @@ class Cycle {
     return best;
   }
 
-  bool Beats(std::size_t a, const Standing& left, std::size_t b, const Standing& right) const {
+  bool Beats(std::size_t a, const TournamentRank& left, std::size_t b,
+             const TournamentRank& right) const {
     if (left.borrows != right.borrows) return right.borrows;
     if (!(left.share == right.share)) return left.share < right.share;
     const Workload& one = At(world_, entries_[a].workload);
@@ -152,9 +153,9 @@ class Cycle {
   // Runs `what` with these workloads taken off the ledger.
   template <typename What>
   auto Without(const std::set<int>& gone, What what) {
-    for (Held& held : ledger_) held.out = held.workload >= 0 && gone.count(held.workload) > 0;
+    for (HeldQuota& held : ledger_) held.out = held.workload >= 0 && gone.count(held.workload) > 0;
     auto result = what();
-    for (Held& held : ledger_) held.out = false;
+    for (HeldQuota& held : ledger_) held.out = false;
     return result;
   }
 
@@ -189,11 +190,11 @@ class Cycle {
       Reserve(queue, assignment);
     } else if (assignment.fitness == Fitness::kPreempt && At(world_, entry->workload).gated) {
       entry->requeue = Requeue::kGated;
-      entry->why = Why::kPreemptionGated;
+      entry->why = WaitReason::kPreemptionGated;
     } else if (entry->deferred) {
       ledger_.push_back({queue, -1, assignment.wish.amounts, false});
       entry->requeue = Requeue::kPendingPreemption;
-      entry->why = Why::kWaitingForPreempted;
+      entry->why = WaitReason::kWaitingForPreempted;
       entry->forget_scan = true;
     } else if (!Overlaps(assignment) && Fits(*entry)) {
       Take(entry);
@@ -213,15 +214,15 @@ class Cycle {
       decisions_.evicted.push_back({victim, entry->workload, At(world_, victim.workload).evicting});
     }
     entry->requeue = Requeue::kPendingPreemption;
-    entry->why = Why::kWaitingForPreempted;
+    entry->why = WaitReason::kWaitingForPreempted;
     entry->forget_scan = true;
   }
 
-  // Rule A24: what a preemptor without victims keeps others from taking.
+  // Rule A24: the quota that a preemptor without victims keeps from later entries.
   void Reserve(int queue, const Assignment& assignment) {
     const Queue& spec = world_.queues[static_cast<std::size_t>(queue)];
-    if (spec.reclaim == Evict::kAny) return;
-    Held reserved{queue, -1, assignment.wish.amounts, false};
+    if (spec.reclaim == EvictPolicy::kAny) return;
+    HeldQuota reserved{queue, -1, assignment.wish.amounts, false};
     for (const int pair : assignment.wish.pairs) {
       Amount& amount = reserved.amounts[static_cast<std::size_t>(pair)];
       const Limits& limits = sums_.LimitsOf(queue, pair);
@@ -264,9 +265,9 @@ class Cycle {
     }
     decisions_.waiting.push_back({entry.workload, entry.why, entry.requeue});
     const Position tried = entry.assignment.Tried();
-    // Scans of several resources that are out of step may go round for ever in Kueue and keep all
-    // others of the queue waiting. On purpose such a search ends once it stands where it stood
-    // before.
+    // In Kueue the flavor scans of several resources may be out of step and repeat for ever, while
+    // the queue's other workloads wait. Here such a search ends when it reaches a position that it
+    // had before.
     const bool ends = !FlavorsLeft(tried) || before.size() >= kMostResumed ||
                       std::count(before.begin(), before.end(), tried) > 0;
     if (!entry.forget_scan && !ends) {
@@ -335,8 +336,8 @@ void Release(World* world, int workload) {
 }  // namespace
 
 bool Decisions::Moves() const {
-  return !admitted.empty() ||
-         std::any_of(evicted.begin(), evicted.end(), [](const Evicted& of) { return !of.already; });
+  return !admitted.empty() || std::any_of(evicted.begin(), evicted.end(),
+                                          [](const EvictedWorkload& of) { return !of.already; });
 }
 
 Decisions RunCycle(World* world) { return Cycle(world).Run(); }

@@ -1,5 +1,5 @@
-// The oracle: a naive scheduler that recomputes everything from the list of what is held whenever
-// it needs it. Written from rules A1 to A41 alone; shares no code with schedd/core.
+// The oracle: a naive scheduler that recomputes every figure from the list of held quota when it
+// needs it. Written from rules A1 to A41 alone; shares no code with schedd/core.
 #pragma once
 
 #include "tests/property/oracle/flavors.h"
@@ -9,48 +9,48 @@ namespace muster::oracle {
 /// How a workload left its cycle (rule A15).
 enum class Requeue { kFailedAfterNomination, kNoFit, kNoCandidates, kGated, kPendingPreemption };
 
-struct Admitted {
+struct AdmittedWorkload {
   int workload = -1;
   Holding holding;
 };
 
-struct Evicted {
+struct EvictedWorkload {
   Victim victim;
   int preemptor = -1;
-  bool already = false;  // its eviction had begun before
+  bool already = false;  // the eviction had begun in an earlier cycle
 };
 
-struct Waiting {
+struct WaitingWorkload {
   int workload = -1;
-  Why why = Why::kNone;
+  WaitReason why = WaitReason::kNone;
   Requeue requeue = Requeue::kNoFit;
 };
 
 struct Decisions {
-  std::vector<Admitted> admitted;  // in the order decided
-  std::vector<Evicted> evicted;
-  std::vector<Waiting> waiting;
-  bool Moves() const;  // admitted one, or evicts one that was not being evicted
+  std::vector<AdmittedWorkload> admitted;  // in the order decided
+  std::vector<EvictedWorkload> evicted;
+  std::vector<WaitingWorkload> waiting;
+  bool Moves() const;  // true if a workload was admitted or a new eviction began
 };
 
-/// One cycle: one head of every queue. Takes effect on the world. Time stands still meanwhile; who
-/// wants later reservations to be later moves `clock`.
+/// Runs one cycle with one head of every queue and applies it to the world. Time stands still
+/// meanwhile; a caller that wants later reservations to have later times moves `clock`.
 Decisions RunCycle(World* world);
 
-/// Puts every waiting workload into its queue: how a world starts.
+/// Puts every waiting workload into its queue, as at the start of a world.
 void Enqueue(World* world);
-/// The jobs of the evicted have stopped: they give their quota back and wait again; what was parked
-/// in their trees is woken.
+/// The jobs of all evicted workloads have stopped: these give their quota back and wait again, and
+/// workloads parked in their trees become active.
 void FinishEvictions(World* world);
-/// A workload that holds quota ends; what was parked in its tree is woken.
+/// A workload that holds quota ends; workloads parked in its tree become active.
 void Finish(World* world, int workload);
-/// True if a workload waits and is not parked.
+/// True if the workload waits and is not parked.
 bool IsActive(const World& world, int workload);
-/// What decides of the next cycles, as text: equal texts, equal future.
+/// Everything that decides the next cycles, as text: equal texts have equal futures.
 std::string StateOf(const World& world);
 
-/// Cycles, with evictions finished after each, until nothing is evicted and a state comes again (or
-/// after `most` cycles).
+/// Runs cycles, and finishes evictions after each, until nothing is evicted and a state repeats, or
+/// for `most` cycles.
 std::vector<Decisions> RunToQuiescence(World* world, int most);
 
 }  // namespace muster::oracle

@@ -178,7 +178,7 @@ TEST(OracleQueues, WhatDoesNotFitParksItsEqualsUntilAFlush) {
 TEST(OracleQueues, AWaitingPreemptorStaysAheadOfAHigherPriority) {
   Build build;
   build.Flavor("one");
-  build.QueueOf(-1, {{.nominal = 4}}).within = Evict::kLower;
+  build.QueueOf(-1, {{.nominal = 4}}).within = EvictPolicy::kLower;
   const int victim = build.Running(0, 4);
   const int preemptor = build.Job(0, 4, 1);
   EXPECT_THAT(EvictedOf(build.Cycle()), ElementsAre(victim));
@@ -213,7 +213,7 @@ TEST(OracleFlavors, StopRulesAndPreferenceChooseTheFlavor) {
     queue.stops_at_borrow = of.stops_at_borrow;
     queue.stops_at_preempt = of.stops_at_preempt;
     queue.preempt_before_borrow = of.preempt_before_borrow;
-    queue.within = Evict::kLower;
+    queue.within = EvictPolicy::kLower;
     build.QueueOf(root, {{.nominal = 8}});
     const int victim = build.Running(0, 4, 0, 1);
     build.Job(0, 4, 1);
@@ -236,7 +236,7 @@ TEST(OracleFlavors, PreferenceDecidesBetweenBorrowingAndPreempting) {
     Queue& queue = build.QueueOf(root, {{.nominal = 4}, {.nominal = 0}});
     queue.stops_at_borrow = false;
     queue.preempt_before_borrow = preempt_first;
-    queue.within = Evict::kLower;
+    queue.within = EvictPolicy::kLower;
     build.QueueOf(root, {{.nominal = 0}, {.nominal = 4}});
     const int victim = build.Running(0, 4);
     const int job = build.Job(0, 4, 1);
@@ -305,7 +305,7 @@ TEST(OracleFlavors, SelectorCountsOnlyKeysThatTheFlavorItselfHas) {
 TEST(OracleClassical, FillBackSparesWhatTheLastVictimMadeUnnecessary) {
   Build build;
   build.Flavor("one");
-  build.QueueOf(-1, {{.nominal = 6}}).within = Evict::kLower;
+  build.QueueOf(-1, {{.nominal = 6}}).within = EvictPolicy::kLower;
   build.Running(0, 1, 0);
   const int big = build.Running(0, 5, 1);
   build.Job(0, 5, 2);
@@ -316,7 +316,7 @@ TEST(OracleClassical, ReclaimTakesOnlyFromThoseThatBorrow) {
   Build build;
   build.Flavor("one");
   const int root = build.Cohort(-1);
-  build.QueueOf(root, {{.nominal = 4}}).reclaim = Evict::kAny;
+  build.QueueOf(root, {{.nominal = 4}}).reclaim = EvictPolicy::kAny;
   build.QueueOf(root, {{.nominal = 4}});
   build.QueueOf(root, {{.nominal = 2}});
   build.Running(1, 4, 0);  // within nominal
@@ -334,7 +334,7 @@ TEST(OracleClassical, BorrowingPreemptorSparesCandidatesAboveTheThreshold) {
     build.Flavor("one");
     const int root = build.Cohort(-1, {.nominal = 4});
     Queue& queue = build.QueueOf(root, {{.nominal = 0}});
-    queue.reclaim = Evict::kLower;
+    queue.reclaim = EvictPolicy::kLower;
     queue.borrow_while_preempting = true;
     queue.threshold = threshold;
     build.QueueOf(root, {{.nominal = 0}});
@@ -356,7 +356,7 @@ TEST(OracleClassical, HierarchicalAdvantageReclaimsForTheSubtreeThatHasTheQuota)
   const int root = build.Cohort(-1);
   const int left = build.Cohort(root, {.nominal = 4});
   const int right = build.Cohort(root);
-  build.QueueOf(left, {{.nominal = 0}}).reclaim = Evict::kAny;
+  build.QueueOf(left, {{.nominal = 0}}).reclaim = EvictPolicy::kAny;
   build.QueueOf(right, {{.nominal = 0}});
   const int borrower = build.Running(1, 4, 9);
   build.Job(0, 4);
@@ -382,7 +382,7 @@ TEST(OracleFair, StrategiesDisagreeWhenTheSharesWouldSwap) {
     build.world.settings.strategies = {of.strategy};
     build.Flavor("one");
     const int root = build.Cohort(-1, {.nominal = 10});
-    build.QueueOf(root, {{.nominal = 0}}).reclaim = Evict::kAny;
+    build.QueueOf(root, {{.nominal = 0}}).reclaim = EvictPolicy::kAny;
     build.QueueOf(root, {{.nominal = 0}});
     build.Running(1, 4);
     build.Running(1, 6);
@@ -407,7 +407,7 @@ TEST(OracleFair, NominalQuotaIsReclaimedWhateverTheShares) {
     // other side's does.
     const int left = build.Cohort(root);
     const int right = build.Cohort(root);
-    build.QueueOf(left, {{.nominal = 4}}).reclaim = Evict::kAny;
+    build.QueueOf(left, {{.nominal = 4}}).reclaim = EvictPolicy::kAny;
     build.QueueOf(left, {{.nominal = 0}});
     build.QueueOf(right, {{.nominal = 0}});
     build.QueueOf(root, {{.nominal = 4}});
@@ -464,7 +464,7 @@ TEST(OracleCycle, TheLowerBorrowingLevelGoesFirst) {
 }
 
 TEST(OracleCycle, APreemptorWithoutVictimsKeepsItsNominalQuota_UnlessItCanAlwaysReclaim) {
-  for (const Evict reclaim : {Evict::kLower, Evict::kAny}) {
+  for (const EvictPolicy reclaim : {EvictPolicy::kLower, EvictPolicy::kAny}) {
     Build build;
     build.Flavor("one");
     const int root = build.Cohort(-1);
@@ -476,7 +476,7 @@ TEST(OracleCycle, APreemptorWithoutVictimsKeepsItsNominalQuota_UnlessItCanAlways
     const int borrower = build.Job(1, 2);
     const Decisions decisions = build.Cycle();
     EXPECT_EQ(RequeueOf(decisions, blocked), Requeue::kNoCandidates);
-    if (reclaim == Evict::kAny) {
+    if (reclaim == EvictPolicy::kAny) {
       EXPECT_THAT(AdmittedOf(decisions), ElementsAre(borrower));
     } else {
       EXPECT_THAT(AdmittedOf(decisions), IsEmpty());
@@ -490,7 +490,7 @@ TEST(OracleCycle, OverlappingVictimsAreRecomputed_AndWhoFitsAfterThemWaits) {
     build.world.settings.recompute_on_overlap = recompute;
     build.Flavor("one");
     const int root = build.Cohort(-1);
-    for (int i = 0; i < 2; ++i) build.QueueOf(root, {{.nominal = 3}}).reclaim = Evict::kAny;
+    for (int i = 0; i < 2; ++i) build.QueueOf(root, {{.nominal = 3}}).reclaim = EvictPolicy::kAny;
     build.QueueOf(root, {{.nominal = 0}});
     const int victim = build.Running(2, 6);
     const int first = build.Job(0, 3);
@@ -508,7 +508,7 @@ TEST(OracleCycle, OverlappingVictimsAreRecomputed_AndWhoFitsAfterThemWaits) {
 TEST(OracleCycle, AClosedGateKeepsItFromEvicting) {
   Build build;
   build.Flavor("one");
-  build.QueueOf(-1, {{.nominal = 4}}).within = Evict::kLower;
+  build.QueueOf(-1, {{.nominal = 4}}).within = EvictPolicy::kLower;
   build.Running(0, 4);
   const int gated = build.Job(0, 4, 1);
   build.world.workloads.back().gated = true;
@@ -522,7 +522,7 @@ TEST(OracleCycle, QuiescenceAfterAReclaim_TheEvictedWaitsAndTheOwnerRuns) {
   Build build;
   build.Flavor("one");
   const int root = build.Cohort(-1);
-  build.QueueOf(root, {{.nominal = 4}}).reclaim = Evict::kAny;
+  build.QueueOf(root, {{.nominal = 4}}).reclaim = EvictPolicy::kAny;
   build.QueueOf(root, {{.nominal = 2}});
   const int borrower = build.Running(1, 6);
   const int owner = build.Job(0, 4);

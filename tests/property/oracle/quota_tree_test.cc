@@ -87,13 +87,14 @@ struct Both {
   }
 
   void Add(int queue, int pair, Amount amount) {
-    Held held{queue, -1, std::vector<Amount>(static_cast<std::size_t>(world.Pairs())), false, {}};
+    HeldQuota held{
+        queue, -1, std::vector<Amount>(static_cast<std::size_t>(world.Pairs())), false, {}};
     held.amounts[static_cast<std::size_t>(pair)] = amount;
     ledger.push_back(held);
     usage.Add(NodeOf(queue), PairOf(pair), amount);
   }
   void Remove(int item) {
-    const Held held = ledger[static_cast<std::size_t>(item)];
+    const HeldQuota held = ledger[static_cast<std::size_t>(item)];
     ledger.erase(ledger.begin() + item);
     for (int pair = 0; pair < world.Pairs(); ++pair) {
       const Amount amount = held.amounts[static_cast<std::size_t>(pair)];
@@ -188,7 +189,7 @@ void Edit(Draw* draw, World* world) {
 void Configure(Both* both) {
   both->tree = core::QuotaTree::Build(*ConfigOf(both->world));
   both->usage = core::Usage(both->tree);
-  for (const Held& held : both->ledger) {
+  for (const HeldQuota& held : both->ledger) {
     for (int pair = 0; pair < both->world.Pairs(); ++pair) {
       const Amount amount = held.amounts[static_cast<std::size_t>(pair)];
       if (amount > 0) both->usage.Add(both->NodeOf(held.queue), both->PairOf(pair), amount);

@@ -102,9 +102,9 @@ class Maker {
     world_.cohorts.push_back(cohort);
   }
 
-  Evict MakeEvict() {
-    if (!preempting_ || draw_.Percent(15)) return Evict::kNever;
-    return static_cast<Evict>(draw_.Between(1, 3));
+  EvictPolicy MakeEvict() {
+    if (!preempting_ || draw_.Percent(15)) return EvictPolicy::kNever;
+    return static_cast<EvictPolicy>(draw_.Between(1, 3));
   }
 
   void MakeQueue() {
@@ -119,9 +119,9 @@ class Maker {
     queue.stops_at_preempt = draw_.Percent(40);
     queue.preempt_before_borrow =
         !queue.stops_at_borrow && !queue.stops_at_preempt && draw_.Percent(50);
-    queue.within = draw_.Percent(40) ? Evict::kNever : MakeEvict();
+    queue.within = draw_.Percent(40) ? EvictPolicy::kNever : MakeEvict();
     queue.reclaim = MakeEvict();
-    queue.borrow_while_preempting = queue.reclaim != Evict::kNever && draw_.Percent(40);
+    queue.borrow_while_preempting = queue.reclaim != EvictPolicy::kNever && draw_.Percent(40);
     if (queue.borrow_while_preempting && draw_.Percent(50)) queue.threshold = draw_.Between(0, 2);
     MakeGroups(&queue);
     world_.queues.push_back(queue);
@@ -231,7 +231,7 @@ class Maker {
     }
   }
 
-  bool Fits(const Ledger& ledger, const Held& held) const {
+  bool Fits(const Ledger& ledger, const HeldQuota& held) const {
     const Sums sums(world_, ledger);
     for (int pair = 0; pair < world_.Pairs(); ++pair) {
       if (held.amounts[static_cast<std::size_t>(pair)] > sums.Available(held.queue, pair)) {

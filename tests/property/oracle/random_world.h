@@ -1,5 +1,5 @@
 // Random small worlds for the oracle: at most 6 queues, cohorts 4 deep, 3 flavors, 2 resources and
-// 12 workloads, some of which hold quota already.
+// 12 workloads, some of which already hold quota.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ class Draw {
   std::uint64_t state_;
 };
 
-/// Equal seeds give equal worlds. Waiting workloads are in their queues; what Kueue leaves to
-/// chance (rule A63) is avoided where it can be: entries of different queues never tie,
-/// nor do reservation times.
+/// Equal seeds give equal worlds. Waiting workloads are in their queues. Ties that Kueue decides by
+/// chance (rule A63) are avoided where possible: entries of different queues never tie, nor do
+/// reservation times.
 World RandomWorld(std::uint64_t seed);
 
 /// The world as text, complete enough to rebuild it by hand.

@@ -4,9 +4,9 @@
 
 namespace muster::oracle {
 
-Held HeldBy(const World& world, int workload) {
+HeldQuota HeldBy(const World& world, int workload) {
   const Workload& of = world.workloads[static_cast<std::size_t>(workload)];
-  Held held{
+  HeldQuota held{
       of.queue, workload, std::vector<Amount>(static_cast<std::size_t>(world.Pairs())), false, {}};
   for (std::size_t i = 0; i < of.pods.size(); ++i) {
     for (const auto& [resource, flavor] : of.holding->flavors[i]) {
@@ -85,7 +85,7 @@ Amount Sums::Local(int node, int pair) const {
 Amount Sums::Used(int node, int pair) const {
   Amount sum = 0;
   if (IsQueue(node)) {
-    for (const Held& held : ledger_) {
+    for (const HeldQuota& held : ledger_) {
       if (held.queue == node && !held.out) sum += held.amounts[Index(pair)];
     }
   }

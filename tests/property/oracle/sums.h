@@ -1,31 +1,32 @@
-// Sums: the quota arithmetic of rule A25, every figure summed up anew from the list of what
-// is held, each time it is asked for. Nodes: the queues by index, then the cohorts.
+// Sums: the quota arithmetic of rule A25. Every figure is summed up anew from the list of held
+// quota each time it is needed. Nodes are the queues by index, then the cohorts.
 #pragma once
 
 #include "tests/property/oracle/world.h"
 
 namespace muster::oracle {
 
-/// One taker of quota. Items with `out` do not count: a search has taken them off for a while.
-struct Held {
+/// Quota that one workload holds. Items with `out` do not count: a search has removed them for a
+/// while.
+struct HeldQuota {
   int queue = 0;
-  int workload = -1;            // -1: taken in this cycle; no candidate for eviction
+  int workload = -1;            // -1: taken in this cycle, so no candidate for eviction
   std::vector<Amount> amounts;  // by pair
   bool out = false;
-  std::set<int> pairs = {};  // its flavors, also those of which it takes 0
+  std::set<int> pairs = {};  // the pairs of its flavors, also those of which it takes 0
 };
-using Ledger = std::vector<Held>;
+using Ledger = std::vector<HeldQuota>;
 
-/// What a workload with a holding takes.
-Held HeldBy(const World& world, int workload);
-/// Everything held in a world.
+/// The quota of a workload that has a holding.
+HeldQuota HeldBy(const World& world, int workload);
+/// All quota that is held in a world.
 Ledger LedgerOf(const World& world);
 
-/// Saturating: what is unbounded stays so.
+/// Saturating: an unbounded amount stays unbounded.
 Amount Plus(Amount a, Amount b);
 Amount Minus(Amount a, Amount b);
 
-/// Share of what a parent has that a node borrows (rule A39).
+/// How much a node borrows, as a share of its parent's quota (rule A39).
 struct Share {
   double weighted = 0, unweighted = 0;
   bool infinite = false;  // weight 0 and borrowing
@@ -33,6 +34,7 @@ struct Share {
 bool operator<(const Share& a, const Share& b);
 bool operator==(const Share& a, const Share& b);
 
+/// A borrowing level: the height in the tree at which the request no longer borrows.
 struct Level {
   int height = 0;
   bool proper_subtree = false;  // the walk ends below the root

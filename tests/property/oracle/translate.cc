@@ -218,19 +218,19 @@ Reason ReasonOf(Cause cause) {
   return Reason::kNone;
 }
 
-Reason ReasonOf(Why why) {
+Reason ReasonOf(WaitReason why) {
   switch (why) {
-    case Why::kNone:
+    case WaitReason::kNone:
       return Reason::kNone;
-    case Why::kWaitingForQuota:
+    case WaitReason::kWaitingForQuota:
       return Reason::kWaitingForQuota;
-    case Why::kExceedsMaxQuota:
+    case WaitReason::kExceedsMaxQuota:
       return Reason::kExceedsMaxQuota;
-    case Why::kNoMatchingFlavor:
+    case WaitReason::kNoMatchingFlavor:
       return Reason::kNoMatchingFlavor;
-    case Why::kWaitingForPreempted:
+    case WaitReason::kWaitingForPreempted:
       return Reason::kWaitingForPreemptedWorkloads;
-    case Why::kPreemptionGated:
+    case WaitReason::kPreemptionGated:
       return Reason::kNone;
   }
   return Reason::kNone;

@@ -14,7 +14,7 @@ bool HasRoom(const Sums& sums, int queue, const Wish& wish) {
   });
 }
 
-bool MayEvict(const World& world, const Wish& wish, Evict policy, const Held& held) {
+bool MayEvict(const World& world, const Wish& wish, EvictPolicy policy, const HeldQuota& held) {
   if (held.workload < 0 || held.out) return false;
   const bool contested = std::any_of(wish.contested.begin(), wish.contested.end(),
                                      [&](int pair) { return held.pairs.count(pair) > 0; });
@@ -23,14 +23,14 @@ bool MayEvict(const World& world, const Wish& wish, Evict policy, const Held& he
   const Workload& candidate = world.workloads[static_cast<std::size_t>(held.workload)];
   const bool lower = candidate.priority < preemptor.priority;
   switch (policy) {
-    case Evict::kNever:
+    case EvictPolicy::kNever:
       return false;
-    case Evict::kLower:
+    case EvictPolicy::kLower:
       return lower;
-    case Evict::kLowerOrNewer:
+    case EvictPolicy::kLowerOrNewer:
       return lower ||
              (candidate.priority == preemptor.priority && preemptor.created < candidate.created);
-    case Evict::kAny:
+    case EvictPolicy::kAny:
       return true;
   }
   return false;
@@ -70,9 +70,9 @@ struct Candidate {
   int meeting = -1;  // the closest cohort above both queues; -1: own queue
 };
 
-class Classical {
+class ClassicalSearch {
  public:
-  Classical(const World& world, const Wish& wish, Ledger* ledger)
+  ClassicalSearch(const World& world, const Wish& wish, Ledger* ledger)
       : world_(world),
         wish_(wish),
         ledger_(*ledger),
@@ -82,7 +82,7 @@ class Classical {
 
   std::vector<Victim> Run() {
     CollectOwn();
-    if (sums_.Parent(own_) >= 0 && queue_.reclaim != Evict::kNever) CollectOthers();
+    if (sums_.Parent(own_) >= 0 && queue_.reclaim != EvictPolicy::kNever) CollectOthers();
     Sort();
     const auto any = [&](auto test) {
       return std::any_of(candidates_.begin(), candidates_.end(), test);
@@ -154,7 +154,7 @@ class Classical {
     }
   }
 
-  Variant VariantOf(const Held& held, bool advantage) const {
+  Variant VariantOf(const HeldQuota& held, bool advantage) const {
     if (advantage) return Variant::kHierarchical;
     const int priority = world_.workloads[static_cast<std::size_t>(held.workload)].priority;
     const int own = world_.workloads[static_cast<std::size_t>(wish_.workload)].priority;
@@ -239,7 +239,7 @@ class Classical {
 
 std::vector<Victim> FindVictims(const World& world, const Wish& wish, Ledger* ledger) {
   if (world.settings.fair) return FindFairVictims(world, wish, ledger);
-  return Classical(world, wish, ledger).Run();
+  return ClassicalSearch(world, wish, ledger).Run();
 }
 
 }  // namespace muster::oracle

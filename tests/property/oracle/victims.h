@@ -13,16 +13,16 @@ struct Victim {
   bool operator==(const Victim&) const = default;
 };
 
-/// What someone wants. `pairs`: all of which it asks for more than 0; `contested`: those that lack
-/// room.
+/// The request that victims are sought for. `pairs`: every pair with an amount above 0;
+/// `contested`: the pairs that lack room.
 struct Wish {
   int workload = -1;
   std::vector<Amount> amounts;  // by pair
   std::vector<int> pairs, contested;
 };
 
-/// Empty if nothing would help. The ledger is changed while searching and is as before when the
-/// call returns. Of cohorts whose shares tie, which Kueue leaves to chance, the last by name comes
+/// Empty if no set of victims would help. The search changes the ledger and restores it before the
+/// call returns. Of cohorts with equal shares, which Kueue orders by chance, the last by name comes
 /// first.
 std::vector<Victim> FindVictims(const World& world, const Wish& wish, Ledger* ledger);
 

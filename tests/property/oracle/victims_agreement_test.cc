@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kWorlds = 50000;
 
-// Someone who waits asks for flavors drawn at random; what has no room is contested.
+// The wish of a waiting workload: flavors drawn at random; those without room are contested.
 Wish RandomWish(const World& world, int workload, Draw* draw) {
   const Workload& of = world.workloads[static_cast<std::size_t>(workload)];
   Wish wish;

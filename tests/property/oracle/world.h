@@ -1,5 +1,6 @@
-// World: a small batch system as plain data: queues, cohorts, quotas, workloads and what waits
-// where. The oracle's own types: nothing here knows schedd/core (rules A1 to A41).
+// World: a small batch system as plain data: queues, cohorts, quotas, workloads, and where each
+// workload waits. These are the oracle's own types: nothing here knows schedd/core (rules A1 to
+// A41).
 #pragma once
 
 #include <cstdint>
@@ -38,15 +39,16 @@ struct Place {
   double weight = 1;
 };
 
-enum class Evict { kNever, kLower, kLowerOrNewer, kAny };
+enum class EvictPolicy { kNever, kLower, kLowerOrNewer, kAny };
 
-/// Where a flavor scan stands, by pod set: resource -> index of the last flavor; -1: at the end.
+/// The position of a flavor scan. By pod set: resource -> index of the last flavor tried; -1: at
+/// the end.
 using Position = std::vector<std::map<int, int>>;
 
 /// A remembered flavor scan (rule A20).
 struct Scan {
   Position tried;
-  std::vector<Position> before;  // where it stood since it last began with the first flavors
+  std::vector<Position> before;  // its positions since it last began with the first flavors
   int cycle = 0, generation = 0;
 };
 
@@ -56,7 +58,7 @@ struct Queue : Place {
   bool stops_at_borrow = true;         // whenCanBorrow: MayStopSearch
   bool stops_at_preempt = false;       // whenCanPreempt: MayStopSearch
   bool preempt_before_borrow = false;  // preference: PreemptionOverBorrowing
-  Evict within = Evict::kNever, reclaim = Evict::kNever;
+  EvictPolicy within = EvictPolicy::kNever, reclaim = EvictPolicy::kNever;
   bool borrow_while_preempting = false;  // borrowWithinCohort: LowerPriority
   std::optional<int> threshold;          // its maxPriorityThreshold
 

@@ -1,5 +1,6 @@
-// Promises of PlanWorks in any order of events: plans are stable, rows say what may be on a member,
-// rollouts keep to their limits, and in the end every member has what it is to have.
+// Promises of PlanWorks in any order of events: plans are stable, rows name everything that may be
+// on a member cluster, rollouts keep to their limits, and in the end every member cluster has the
+// objects that it should have.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -19,7 +20,7 @@ using core::testing::Dice;
 constexpr const char* kZones[] = {"x", "y"};
 constexpr const char* kStops[] = {"None", "Hold", "HoldAndDrain"};
 
-// One placement, members that obey one object at a time, and everything that may happen.
+// One placement, member clusters that carry out one change at a time, and all possible events.
 class Life {
  public:
   explicit Life(std::uint64_t seed) : dice_(seed) {
@@ -58,7 +59,7 @@ class Life {
     }
   }
 
-  // Plans, and checks what it made of the rows.
+  // Plans and checks the resulting rows.
   void Plan() {
     const auto before = Ready();
     const std::size_t having = Having();
@@ -72,7 +73,7 @@ class Life {
     CheckLimits(before, having);
   }
 
-  // Everybody answers and obeys, and nothing happens any more.
+  // Lets all member clusters answer and carry out every change, without new events.
   void ComeToRest() {
     for (const auto& cluster : world_.view().clusters)
       world_.Member(cluster.member.name).healthy = true;
@@ -169,14 +170,14 @@ class Life {
     world_.Override(one);
   }
 
-  // One call of the propagator to this member: one object is removed or applied.
+  // One call of the propagator to this member cluster: it removes or applies one object.
   void Obey(const std::string& name) {
     const Work* row = world_.WorkOn(name);
     if (row == nullptr || !Exists(name) || !world_.Member(name).healthy) return;
     if (row->state == WorkState::kScheduled) return;
     std::map<std::string, std::string> wanted;
     if (row->state == WorkState::kBound) {
-      const Rendered rendered =
+      const RenderedSnapshot rendered =
           Render(world_.config(), *world_.works().snapshots.at({"", "spread", row->snapshot}),
                  world_.Member(name));
       if (rendered.hash != row->rendered) return;
@@ -216,7 +217,7 @@ class Life {
     }
     return ready;
   }
-  // Members that have it; and those that answer and have something of it still.
+  // Member clusters that have the placement; and those that answer and still have objects of it.
   std::size_t Having() const {
     std::size_t having = 0;
     for (const auto& one : world_.view().clusters) {
@@ -228,7 +229,7 @@ class Life {
     return having;
   }
 
-  // All that is on a member because of the placement is in its row.
+  // Every object that the placement has put on a member cluster is in its row.
   void CheckRows() const {
     for (const auto& [name, objects] : on_) {
       const Work* work = world_.WorkOn(name);

@@ -32,7 +32,8 @@ Answer AlreadyExists(const Resource& resource, const std::string& name);
 Answer Conflict(const Resource& resource, const std::string& name, const std::string& why);
 Answer Forbidden(const Resource& resource, const std::string& name, const std::string& why);
 Answer Invalid(const Resource& resource, const std::string& name, const std::vector<Cause>& causes);
-/// A JSON patch that cannot be applied, a failed test among them: the server does not say more.
+/// The answer to a JSON patch that cannot be applied, or whose test operation failed: an API server
+/// gives no details.
 Answer PatchRefused();
 /// "the server could not find the requested resource".
 Answer NoSuchResource();

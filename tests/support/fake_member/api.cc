@@ -47,7 +47,7 @@ std::string VerbOf(const std::string& method, const Route& route) {
   return True(route.Query("watch")) ? "watch" : "list";
 }
 
-// The namespaces of core resources stand where their own objects do: /api/v1/namespaces/NS.
+// /api/v1/namespaces/NS is both a Namespace object and the prefix of the objects in that namespace.
 void ReadNames(const std::vector<std::string>& segments, std::size_t at, Route* route,
                std::string* plural) {
   const auto part = [&](std::size_t i) { return i < segments.size() ? segments[i] : ""; };
@@ -283,7 +283,7 @@ Answer Api::Patch(const Request& request, const Route& route, Writer who) {
     if (!ApplyJsonPatch(patch, target) || !target.is_object()) return PatchRefused();
   } else if (apply || type == "application/merge-patch+json") {
     if (!patch.is_object()) return BadRequest("a patch of an object must be an object");
-    // Only a version that the patch itself names is a condition.
+    // The resource version is a precondition only if the patch itself contains it.
     if (Find(patch.get_object(), {"metadata", "resourceVersion"}) == nullptr)
       Child(target.get_object(), "metadata").erase("resourceVersion");
     ApplyMergePatch(patch, target);

@@ -33,21 +33,21 @@ struct Route {
   }
 };
 
-/// What a watch is to tell.
+/// The events that a watch asks for.
 struct WatchOrder {
   int resource = -1;
   std::string ns;  // "" = all
   LabelSelector labels;
   FieldSelector fields;
   std::int64_t after = 0;          // changes after this version
-  std::vector<std::string> first;  // texts told as ADDED before those
-  bool initial_end = false;        // then a bookmark that says that this was all
+  std::vector<std::string> first;  // objects sent as ADDED before these changes
+  bool initial_end = false;        // then a bookmark marks the end of the initial objects
   bool bookmarks = false;
   std::int64_t timeout_s = 0;  // 0: none asked for
   bool expired = false;        // the version is too old: one ERROR event and the end
 };
 
-/// What a pod's log request is to give.
+/// The part of a pod's log that a request asks for.
 struct LogOrder {
   Key pod;
   std::string text;
@@ -60,16 +60,16 @@ class Api {
   explicit Api(Cluster& cluster) : cluster_(cluster) {}
 
   Route Read(const Request& request) const;
-  /// Anything but a watch or a log.
+  /// Answers any request except a watch or a log.
   Answer Handle(const Request& request, const Route& route, Writer who);
   /// A watch to open, or the answer that refuses it.
   std::optional<WatchOrder> Watch(const Route& route, Answer* refusal) const;
   std::optional<LogOrder> Log(const Route& route, Answer* refusal) const;
 
   void AppendLog(const Key& pod, const std::string& text) { logs_[pod] += text; }
-  /// What a container has written so far.
+  /// The log of a container so far.
   std::string LogOf(const Key& pod, const std::string& container) const;
-  /// Continue tokens of lists are too old from now on.
+  /// From now on all continue tokens of lists count as too old.
   void ForgetTokens() { remainders_.clear(); }
 
  private:

@@ -1,5 +1,5 @@
-// Cluster: what an API server does with the objects of a fake member, and the queue of its
-// controllers. Everything is done at once and in order; only time is waited for.
+// Cluster: what an API server does with the objects of a fake member, and the work queue of its
+// controllers. Every step is done at once and in order; only time is waited for.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace muster::fake {
 
 enum class Writer {
   kClient,  // through the API
-  kTest,    // the test itself, in the place of a user: what it makes is foreign
+  kTest,    // the test itself, in the place of a user: its objects are foreign
   kSystem,  // the member's controllers
 };
 
@@ -33,14 +33,14 @@ struct ClusterOptions {
   std::uint64_t seed = 1;
   int nodes = 4;
   std::vector<Resource> resources = DefaultResources();
-  bool events = true;            // controllers tell what they did as Kubernetes Events
+  bool events = true;            // controllers write Kubernetes Events
   std::size_t history = 10000;   // changes of each resource kept for watches
   std::int64_t pod_stop_ms = 0;  // a deleted pod goes after that time
   /// Milliseconds since the epoch.
   std::function<std::int64_t()> now_ms;
 };
 
-/// What tests count. I1, I6 and "0 run twice" are read from it.
+/// Counters for tests, from which they check I1, I6 and that no job ran twice.
 struct Counts {
   std::map<std::string, std::int64_t> requests;      // "create jobs", "watch pods", ...
   std::map<std::string, std::int64_t> pods_created;  // by "JOB-UID/ATTEMPT"
@@ -72,7 +72,7 @@ class Cluster {
   Answer Delete(const Key& key, const DeleteOptions& options, Writer who);
 
   // For controllers.
-  /// Writes the object if it says anything new.
+  /// Writes the object if it differs from the stored one.
   void Write(const Key& key, json::object object);
   void Remove(const Key& key, const std::string& propagation = "");
   std::string NewUid();
@@ -80,16 +80,16 @@ class Cluster {
   std::string NewSuffix();
   void Tell(const Key& about, const std::string& type, const std::string& reason,
             const std::string& message);
-  /// Looks at the object again at that time.
+  /// Queues the object for its controller at that time.
   void WakeAt(const Key& key, std::int64_t due_ms) { timers_.push({due_ms, key}); }
   void Enqueue(const Key& key);
   /// Lets the controllers work until there is nothing to do now.
   void Settle();
-  /// When Settle has something to do next; nullopt if nothing is waited for.
+  /// When Settle has work next; nullopt if nothing is scheduled.
   std::optional<std::int64_t> NextDue() const;
-  /// Off: objects are kept and nothing happens to them.
+  /// If off, objects are stored and no controller acts on them.
   void SetControllers(bool on) { controllers_ = on; }
-  /// What the scheduler looks at of a node.
+  /// The fields of a node that the scheduler reads.
   struct Node {
     std::string name, zone;
     json::object labels;
@@ -98,19 +98,19 @@ class Cluster {
   /// In the order of their names.
   const std::vector<Node>& Nodes();
 
-  /// Operations of a JSON patch that go over everything a client writes, as a webhook's do; those
-  /// that cannot be done are skipped. nullptr: none.
+  /// Operations of a JSON patch that are applied to every write of a client, as a mutating webhook
+  /// does; operations that cannot be applied are skipped. nullptr: none.
   void SetMutation(const json::array* operations) { mutation_ = operations; }
 
   /// At most so many pods in a namespace; -1 ends the limit.
   void SetPodQuota(const std::string& ns, std::int64_t pods);
   bool PodQuotaLeft(const std::string& ns) const;
 
-  /// A resource is as if it had never been installed.
+  /// Makes a resource unknown, as if its CRD were not installed.
   void SetInstalled(int resource, bool installed);
   bool Installed(int resource) const { return missing_.count(resource) == 0; }
 
-  /// Everything is gone and the cluster is another one: a new kube-system.
+  /// Empties the cluster and makes it another one, with a new uid of kube-system.
   void Wipe();
   void Restore(const ObjectStore::Snapshot& snapshot);
 
@@ -142,13 +142,13 @@ class Cluster {
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
 };
 
-/// Fills in what the API server does, and says what it refuses; empty: all is well.
+/// Fills in the API server's defaults and returns why it refuses the object; empty: it is accepted.
 std::vector<Cause> DefaultAndValidate(const Resource& resource, json::object& object);
-/// What a change may not touch; empty: all is well.
+/// Why a change is refused, because it touches an immutable field; empty: it is accepted.
 std::vector<Cause> ValidateChange(const Resource& resource, const json::object& before,
                                   const json::object& after);
 
-// The controllers: one look at one object each.
+// The controllers: each call reconciles one object.
 void ReconcilePod(Cluster& cluster, const Key& key);
 void ReconcileJob(Cluster& cluster, const Key& key);
 void ReconcileJobSet(Cluster& cluster, const Key& key);

@@ -31,7 +31,7 @@ void Cluster::OnChange(const Change& change) {
     const Key* key = store_.ByUid(owner);
     if (key == nullptr) continue;
     Enqueue(*key);
-    // A leader's workers belong to it: what becomes of them concerns its own owner.
+    // The worker pods of a group are owned by its leader pod, whose own owner must reconcile too.
     if (resource(*key).kind != "Pod") continue;
     for (const std::string& above : store_.Find(*key)->owners) {
       if (const Key* set = store_.ByUid(above)) Enqueue(*set);
@@ -52,7 +52,7 @@ void Cluster::OnChange(const Change& change) {
   }
 }
 
-// Keeps how many pods each attempt has that may run, and how many it ever had.
+// Counts, for each attempt, the pods that have not ended and all pods that it ever had.
 void Cluster::CountPod(const Change& change) {
   if (resource(change.key).kind != "Pod") return;
   const std::string job = LabelOf(change.labels, kJobUidLabel);
@@ -92,7 +92,7 @@ void Cluster::Settle() {
     queue_.pop_front();
     queued_.erase(key);
     Reconcile(key);
-    MUSTER_CHECK(++looks < 50'000'000);  // controllers that disagree would go on for ever
+    MUSTER_CHECK(++looks < 50'000'000);  // two controllers that undo each other never settle
   }
 }
 
@@ -111,7 +111,8 @@ void Cluster::Reconcile(const Key& key) {
   if (kind == "LeaderWorkerSet") return ReconcileLeaderWorkerSet(*this, key);
 }
 
-// What has lost its owners goes; what is deleted in the foreground waits for what it owns.
+// Garbage collection: an object whose owners are gone is deleted; an object that is deleted in the
+// foreground waits for its dependents.
 void Cluster::ReconcileGarbage(const Key& key) {
   const Record* record = store_.Find(key);
   if (!record->owners.empty() && !record->deleting) {
@@ -130,17 +131,17 @@ void Cluster::ReconcileGarbage(const Key& key) {
     const Record* owned = store_.Find(child);
     if (owned == nullptr) continue;
     json::object dependent = store_.Object(child);
-    // What another owner holds too only loses this one.
+    // An object with another owner only loses this owner reference.
     const bool shared = std::any_of(
         owned->owners.begin(), owned->owners.end(),
         [&](const std::string& other) { return other != uid && store_.ByUid(other) != nullptr; });
     if (orphan || shared) {
       json::array& owners = Child(dependent, "metadata")["ownerReferences"].as_array();
-      owners.erase(std::remove_if(owners.begin(), owners.end(),
-                                  [&](const json::value& one) {
-                                    return one.is_object() &&
-                                           Text(one.get_object(), {"uid"}) == uid;
-                                  }),
+      owners.erase(std::remove_if(
+                       owners.begin(), owners.end(),
+                       [&](const json::value& one) {
+        return one.is_object() && Text(one.get_object(), {"uid"}) == uid;
+                       }),
                    owners.end());
       Write(child, std::move(dependent));
       continue;

@@ -20,7 +20,7 @@ json::object CountsText(const Counts& counts) {
 
 }  // namespace
 
-// False and `why` if there is no such command or its body does not do.
+// False and `why` if there is no such command or its body is malformed.
 bool FakeMember::Impl::Command(const std::string& command, const json::object& body,
                                std::string* why) {
   const std::string name = Text(body, {"name"});

@@ -1,4 +1,4 @@
-// What the controllers of a fake member share.
+// Functions that several controllers of a fake member use.
 #pragma once
 
 #include <string>
@@ -33,7 +33,7 @@ json::object PodFrom(const json::object& pod_template, const json::object& label
                      const json::object& annotations = {});
 /// Makes `owner` the controller of the object.
 void SetOwner(Cluster& cluster, const Key& owner, json::object& object);
-/// Makes a pod; false, with an Event on `owner`, if the member does not take it.
+/// Makes a pod; false, with an Event on `owner`, if the API server refuses it.
 bool CreatePod(Cluster& cluster, const Key& owner, json::object pod);
 
 /// Sets a condition: `lastTransitionTime` and `extra` change with its status.

@@ -187,8 +187,8 @@ void FakeMember::Resume() {
   for (auto& [connection, request] : impl_->waiting) {
     asio::post(impl_->loop.io,
                [impl = impl_, connection = connection, request = std::move(request)]() mutable {
-                 impl->Serve(connection, std::move(request));
-               });
+      impl->Serve(connection, std::move(request));
+    });
   }
   impl_->waiting.clear();
   for (Stream* stream : impl_->streams) stream->Nudge();

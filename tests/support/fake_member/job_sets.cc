@@ -14,7 +14,7 @@ struct ChildJob {
   bool deleting = false;
 };
 
-struct SetLook {
+struct JobSetView {
   Cluster& cluster;
   Key key;
   json::object set;
@@ -45,7 +45,7 @@ bool Ended(const json::object& job, const char* how) {
   return status != nullptr && ConditionHolds(*status, how);
 }
 
-json::object JobOf(const SetLook& look, const json::object& replicated, std::int64_t index,
+json::object JobOf(const JobSetView& look, const json::object& replicated, std::int64_t index,
                    std::int64_t global_index, std::int64_t global_replicas) {
   const std::string name = Text(replicated, {"name"});
   const std::string uid = Text(look.set, {"metadata", "uid"});
@@ -75,7 +75,7 @@ json::object JobOf(const SetLook& look, const json::object& replicated, std::int
 }
 
 // Makes the Jobs that are missing and lets them follow the set's suspension.
-void MakeJobs(SetLook& look) {
+void MakeJobs(JobSetView& look) {
   const int jobs = look.cluster.store().Plural("jobs");
   std::int64_t total = 0, global = 0;
   for (const json::value& one : Items(look.set, {"spec", "replicatedJobs"}))
@@ -94,7 +94,7 @@ void MakeJobs(SetLook& look) {
       json::object changed = job->job;
       json::object& spec = Child(changed, "spec");
       spec["suspend"] = look.suspended();
-      // What was admitted while the set was suspended reaches the pods by the Jobs.
+      // Changes that admission made while the set was suspended reach the pods through the Jobs.
       const json::object* given = FindObject(wanted, {"spec", "template", "spec"});
       for (const char* field : {"nodeSelector", "tolerations"}) {
         if (const json::value* value = given->if_contains(field))
@@ -111,7 +111,7 @@ void MakeJobs(SetLook& look) {
   }
 }
 
-void CountJobs(SetLook& look) {
+void CountJobs(JobSetView& look) {
   json::array all;
   for (const json::value& one : Items(look.set, {"spec", "replicatedJobs"})) {
     const std::string name = Text(one.as_object(), {"name"});
@@ -145,7 +145,7 @@ void CountJobs(SetLook& look) {
   look.status["restarts"] = look.restarts();
 }
 
-void Finish(SetLook& look, const char* state, const char* type, const std::string& reason,
+void Finish(JobSetView& look, const char* state, const char* type, const std::string& reason,
             const std::string& message) {
   SetCondition(look.status, type, true, reason, message, look.now);
   look.status["terminalState"] = state;
@@ -158,8 +158,8 @@ void Finish(SetLook& look, const char* state, const char* type, const std::strin
   }
 }
 
-// A failed Job ends the set, or all Jobs are made again. True if either happened.
-bool OnFailure(SetLook& look) {
+// A failed Job ends the set, or all Jobs are created again. True if either happened.
+bool OnFailure(JobSetView& look) {
   const auto failed = std::find_if(look.jobs.begin(), look.jobs.end(), [](const ChildJob& child) {
     return !child.deleting && Ended(child.job, "Failed");
   });
@@ -202,7 +202,7 @@ void TimeToLive(Cluster& cluster, const Key& key, const json::object& set) {
 }  // namespace
 
 void ReconcileJobSet(Cluster& cluster, const Key& key) {
-  SetLook look{cluster, key, cluster.store().Object(key), {}, {}, cluster.Now()};
+  JobSetView look{cluster, key, cluster.store().Object(key), {}, {}, cluster.Now()};
   if (cluster.store().Find(key)->deleting || !Managed(look.set)) return;
   if (const json::object* status = FindObject(look.set, {"status"})) look.status = *status;
   if (!Text(look.status, {"terminalState"}).empty()) {

@@ -9,8 +9,8 @@ namespace {
 
 constexpr char kIndex[] = "batch.kubernetes.io/job-completion-index";
 
-// One look at a Job.
-struct JobLook {
+// What one reconciliation of a Job reads and writes.
+struct JobView {
   Cluster& cluster;
   Key key;
   ObjectPtr seen;
@@ -20,7 +20,7 @@ struct JobLook {
   std::vector<PodView> pods = {};
 
   std::int64_t parallelism() const { return Number(job, {"spec", "parallelism"}, 1); }
-  /// -1: none set, any pod's success ends the Job.
+  /// -1: spec.completions is not set, and the success of any pod ends the Job.
   std::int64_t completions() const { return Number(job, {"spec", "completions"}, -1); }
   bool indexed() const { return Text(job, {"spec", "completionMode"}) == "Indexed"; }
   void Save() {
@@ -71,13 +71,13 @@ std::int64_t IndexOf(const PodView& pod) {
   return text.empty() ? -1 : std::stoll(text);
 }
 
-void StopActive(JobLook& look) {
+void StopActive(JobView& look) {
   for (const PodView& pod : look.pods) {
     if (pod.active()) look.cluster.Remove(pod.key);
   }
 }
 
-void CountRunning(JobLook& look) {
+void CountRunning(JobView& look) {
   std::int64_t active = 0, ready = 0, terminating = 0;
   look.pods = PodsOf(look.cluster, look.cluster.store().Find(look.key)->uid);
   for (const PodView& pod : look.pods) {
@@ -92,7 +92,7 @@ void CountRunning(JobLook& look) {
     look.status["uncountedTerminatedPods"] = json::object();
 }
 
-std::string FailureReason(const JobLook& look) {
+std::string FailureReason(const JobView& look) {
   if (ConditionHolds(look.status, "FailureTarget"))
     return Text(*Condition(look.status, "FailureTarget"), {"reason"});
   if (Number(look.status, {"failed"}) > Number(look.job, {"spec", "backoffLimit"}, 6))
@@ -111,7 +111,7 @@ std::string FailureMessage(const std::string& reason) {
                                       : "Job has reached the specified backoff limit";
 }
 
-bool Complete(const JobLook& look) {
+bool Complete(const JobView& look) {
   const std::int64_t succeeded = Number(look.status, {"succeeded"});
   if (look.completions() >= 0) return succeeded >= look.completions();
   const bool runs = std::any_of(look.pods.begin(), look.pods.end(),
@@ -119,12 +119,12 @@ bool Complete(const JobLook& look) {
   return succeeded > 0 && !runs;
 }
 
-// Pods that have ended are told as uncounted first, then counted, each in a write of its own.
-void CountEnded(JobLook& look) {
+// Pods that have ended are listed as uncounted first and then counted, in two writes of the status.
+void CountEnded(JobView& look) {
   json::array succeeded, failed;
   std::set<std::int64_t> indexes = ReadIndexes(Text(look.status, {"completedIndexes"}));
   for (const PodView& pod : look.pods) {
-    const bool lost = pod.deleting && !pod.ended();  // killed: it failed, once it is gone
+    const bool lost = pod.deleting && !pod.ended();  // a killed pod fails when it is gone
     if (pod.counted || lost || !pod.ended()) continue;
     const std::string uid = Text(pod.object(), {"metadata", "uid"});
     if (pod.phase() == "Succeeded") {
@@ -153,7 +153,7 @@ void CountEnded(JobLook& look) {
   if (look.indexed() && !indexes.empty()) look.status["completedIndexes"] = WriteIndexes(indexes);
 }
 
-bool Suspend(JobLook& look) {
+bool Suspend(JobView& look) {
   if (!Flag(look.job, {"spec", "suspend"})) {
     if (ConditionHolds(look.status, "Suspended")) {
       look.Condition("Suspended", false, "JobResumed", "Job resumed");
@@ -174,7 +174,7 @@ bool Suspend(JobLook& look) {
 }
 
 // True if the Job is over, or ends as soon as its pods are gone.
-bool Finish(JobLook& look) {
+bool Finish(JobView& look) {
   const std::string failure = FailureReason(look);
   if (!failure.empty()) {
     if (!ConditionHolds(look.status, "FailureTarget")) {
@@ -206,7 +206,7 @@ bool Finish(JobLook& look) {
   return true;
 }
 
-json::object PodOf(const JobLook& look, std::int64_t index) {
+json::object PodOf(const JobView& look, std::int64_t index) {
   json::object labels, annotations;
   if (index >= 0) {
     labels[kIndex] = std::to_string(index);
@@ -219,7 +219,7 @@ json::object PodOf(const JobLook& look, std::int64_t index) {
 }
 
 // Makes the pods that are missing and removes those beyond parallelism, the newest first.
-void Scale(JobLook& look) {
+void Scale(JobView& look) {
   std::vector<const PodView*> active;
   for (const PodView& pod : look.pods) {
     if (pod.active()) active.push_back(&pod);
@@ -269,7 +269,7 @@ void ReconcileJob(Cluster& cluster, const Key& key) {
   const std::string manager = Text(*seen, {"spec", "managedBy"});
   if (cluster.store().Find(key)->deleting || Finished(cluster, key, *seen)) return;
   if (!manager.empty() && manager != "kubernetes.io/job-controller") return;
-  JobLook look{cluster, key, seen, cluster.Now()};
+  JobView look{cluster, key, seen, cluster.Now()};
   if (const json::object* status = FindObject(look.job, {"status"})) look.status = *status;
   look.pods = PodsOf(cluster, cluster.store().Find(key)->uid);
   CountEnded(look);

@@ -87,7 +87,7 @@ bool Same(const json::value& one, const json::value& other) {
 }
 
 json::object& Child(json::object& object, std::string_view name) {
-  // operator[] may move all members, even if it adds none: references to others would be lost.
+  // operator[] may move all members even if it adds none, which invalidates references to them.
   json::value* member = object.if_contains({name.data(), name.size()});
   if (member == nullptr) member = &object[{name.data(), name.size()}];
   if (!member->is_object()) member->emplace_object();

@@ -9,7 +9,7 @@ namespace {
 const std::string kMark = "leaderworkerset.sigs.k8s.io/";
 using Group = std::map<std::int64_t, PodView>;
 
-struct SetLook {
+struct LeaderWorkerSetView {
   Cluster& cluster;
   Key key;
   json::object set;
@@ -17,14 +17,14 @@ struct SetLook {
   std::int64_t size() const { return Number(set, {"spec", "leaderWorkerTemplate", "size"}, 1); }
 };
 
-void RemoveGroup(SetLook& look, const Group& group) {
+void RemoveGroup(LeaderWorkerSetView& look, const Group& group) {
   for (const auto& [index, pod] : group) {
     if (!pod.deleting && look.cluster.store().Find(pod.key) != nullptr)
       look.cluster.Remove(pod.key);
   }
 }
 
-bool Make(SetLook& look, const Key& owner, const json::object* pod_template,
+bool Make(LeaderWorkerSetView& look, const Key& owner, const json::object* pod_template,
           const std::string& name, const std::string& leader, std::int64_t group,
           std::int64_t worker) {
   if (pod_template == nullptr) return false;
@@ -40,14 +40,14 @@ bool Make(SetLook& look, const Key& owner, const json::object* pod_template,
 }
 
 // Brings one group up to its size; true if all of it is ready.
-bool Fill(SetLook& look, std::int64_t index, const Group& group) {
+bool Fill(LeaderWorkerSetView& look, std::int64_t index, const Group& group) {
   const json::object* workers =
       FindObject(look.set, {"spec", "leaderWorkerTemplate", "workerTemplate"});
   const json::object* leaders =
       FindObject(look.set, {"spec", "leaderWorkerTemplate", "leaderTemplate"});
   const bool recreate = Text(look.set, {"spec", "leaderWorkerTemplate", "restartPolicy"}) != "None";
   for (const auto& [worker, pod] : group) {
-    if (pod.deleting) return false;  // the group comes back once all of it is gone
+    if (pod.deleting) return false;  // the group is created again once all its pods are gone
     if (pod.phase() == "Failed" && recreate) {
       RemoveGroup(look, group);
       return false;
@@ -79,7 +79,7 @@ bool Fill(SetLook& look, std::int64_t index, const Group& group) {
   return ready;
 }
 
-std::map<std::int64_t, Group> Groups(SetLook& look) {
+std::map<std::int64_t, Group> Groups(LeaderWorkerSetView& look) {
   std::map<std::int64_t, Group> groups;
   const auto take = [&](PodView pod) {
     const std::string group = pod.Label(kMark + "group-index");
@@ -98,7 +98,7 @@ std::map<std::int64_t, Group> Groups(SetLook& look) {
 }  // namespace
 
 void ReconcileLeaderWorkerSet(Cluster& cluster, const Key& key) {
-  SetLook look{cluster, key, cluster.store().Object(key)};
+  LeaderWorkerSetView look{cluster, key, cluster.store().Object(key)};
   if (cluster.store().Find(key)->deleting) return;
   const std::int64_t wanted = Number(look.set, {"spec", "replicas"}, 1);
   std::map<std::int64_t, Group> groups = Groups(look);

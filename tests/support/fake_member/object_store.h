@@ -1,5 +1,5 @@
-// ObjectStore: the objects of a fake member, their versions, and what happened to them since.
-// Objects are kept as text: 100,000 of them must fit.
+// ObjectStore: the objects of a fake member, their versions, and the changes since. Objects are
+// kept as text, because 100,000 of them must fit into memory.
 #pragma once
 
 #include <compare>
@@ -19,7 +19,7 @@
 
 namespace muster::fake {
 
-/// Where an object is; `resource` is an index into the store's resources.
+/// The address of an object; `resource` is an index into the store's resources.
 struct Key {
   int resource = 0;
   std::string ns, name;
@@ -30,10 +30,10 @@ using TextPtr = std::shared_ptr<const std::string>;
 using LabelsPtr = std::shared_ptr<const Labels>;
 using ObjectPtr = std::shared_ptr<const json::object>;
 
-/// An object as it is kept. What follows `ended` is not part of it and survives rewrites.
+/// A stored object. The fields after `ended` are not part of its text and survive rewrites.
 struct Record {
   TextPtr text;
-  mutable ObjectPtr seen;  // `text` as an object, if it was looked at lately
+  mutable ObjectPtr seen;  // `text` parsed, if it was used recently
   std::string uid;
   std::int64_t version = 0;
   LabelsPtr labels;
@@ -42,7 +42,7 @@ struct Record {
   std::vector<std::string> owners;  // uids
   bool ended = false;               // status.phase is Succeeded or Failed
   bool foreign = false;             // made by the test, not through the API
-  bool counted = false;             // of a pod: its end is in its Job's status
+  bool counted = false;             // a pod whose end is counted in its Job's status
   std::int64_t created_ms = 0, started_ms = 0, deleted_ms = 0;
   std::int64_t born = 0;  // the version it was created under
 };
@@ -83,10 +83,10 @@ class ObjectStore {
   const Record* Find(const Key& key) const;
   Record* FindMutable(const Key& key);
   const Table& All(int resource) const { return tables_[static_cast<std::size_t>(resource)]; }
-  /// The object as it is now; what is held of it does not change.
+  /// The current object. Later writes do not change the returned value.
   ObjectPtr View(const Key& key) const;
   json::object Object(const Key& key) const { return *View(key); }
-  /// Where the object with a uid is; nullptr if there is none.
+  /// The address of the object with a uid; nullptr if there is none.
   const Key* ByUid(const std::string& uid) const;
   /// The objects that name the uid as an owner.
   std::vector<Key> ChildrenOf(const std::string& uid) const;
@@ -103,7 +103,7 @@ class ObjectStore {
   /// Changes of a resource after a version; false if some of them are no longer kept.
   bool ChangesSince(int resource, std::int64_t version, std::vector<ChangePtr>* out) const;
 
-  /// Forgets all changes up to now.
+  /// Drops all kept changes: older versions answer 410.
   void Compact();
   /// Removes everything; versions start again.
   void Clear();
@@ -113,7 +113,7 @@ class ObjectStore {
     std::int64_t version = 0;
   };
   Snapshot Save() const { return {tables_, version_}; }
-  /// Versions go back too. No watcher hears of it.
+  /// Returns to a snapshot, versions included. Watchers are not notified.
   void Load(const Snapshot& snapshot);
 
  private:
@@ -127,7 +127,7 @@ class ObjectStore {
   std::size_t history_;
   std::vector<Table> tables_;
   std::int64_t version_ = 1;
-  mutable std::deque<Key> kept_;  // whose records may have `seen`, the longest first
+  mutable std::deque<Key> kept_;  // keys of records that may have `seen`, the oldest first
   std::unordered_map<std::string, Key> by_uid_;
   std::unordered_map<std::string, std::set<Key>> children_;
   std::vector<std::deque<ChangePtr>> changes_;

@@ -5,7 +5,7 @@
 
 namespace muster::fake {
 
-/// RFC 6902; false if an operation cannot be done or a test fails, `target` is then undefined.
+/// RFC 6902; false if an operation cannot be applied or a test fails; `target` is then undefined.
 bool ApplyJsonPatch(const json::value& patch, json::value& target);
 /// RFC 7386.
 void ApplyMergePatch(const json::value& patch, json::value& target);

@@ -15,7 +15,7 @@ std::string Lower(std::string text) {
   return text;
 }
 
-struct TorchLook {
+struct TorchView {
   Cluster& cluster;
   Key key;
   json::object job;
@@ -37,7 +37,7 @@ struct TorchLook {
   }
 };
 
-json::object PodOf(const TorchLook& look, const std::string& type, const json::object& replica,
+json::object PodOf(const TorchView& look, const std::string& type, const json::object& replica,
                    std::int64_t index) {
   json::object labels{{kMark + "job-name", look.key.name},
                       {kMark + "operator-name", "pytorchjob-controller"},
@@ -56,7 +56,7 @@ bool Ended(const json::object& status) {
 }
 
 // After its end the job's pods stay, or go as cleanPodPolicy says; then the job by its TTL.
-void AfterEnd(TorchLook& look) {
+void AfterEnd(TorchView& look) {
   const std::string policy = Text(look.job, {"spec", "runPolicy", "cleanPodPolicy"});
   for (const PodView& pod : look.pods) {
     if (policy == "All" || (policy == "Running" && pod.active())) look.cluster.Remove(pod.key);
@@ -68,7 +68,7 @@ void AfterEnd(TorchLook& look) {
   look.cluster.Remove(look.key);
 }
 
-void End(TorchLook& look, bool good) {
+void End(TorchView& look, bool good) {
   look.Condition("Running", false, "PyTorchJobRunning",
                  "PyTorchJob " + look.key.name + " is running.");
   if (good) {
@@ -83,7 +83,7 @@ void End(TorchLook& look, bool good) {
 }
 
 // Counts the pods of every replica type and makes those that are missing.
-void CountAndMake(TorchLook& look, bool* running, bool* good, bool* bad) {
+void CountAndMake(TorchView& look, bool* running, bool* good, bool* bad) {
   *running = true;
   bool master = false, workers_done = true;
   const json::object* replicas = FindObject(look.job, {"spec", "pytorchReplicaSpecs"});
@@ -125,7 +125,7 @@ void CountAndMake(TorchLook& look, bool* running, bool* good, bool* bad) {
 }
 
 // A failed pod is made again while the job's backoffLimit allows; true if one was.
-bool Retry(TorchLook& look) {
+bool Retry(TorchView& look) {
   const std::int64_t limit = Number(look.job, {"spec", "runPolicy", "backoffLimit"}, -1);
   std::int64_t retried = 0;
   for (const PodView& pod : look.pods) {
@@ -149,7 +149,7 @@ bool Retry(TorchLook& look) {
 }  // namespace
 
 void ReconcilePyTorchJob(Cluster& cluster, const Key& key) {
-  TorchLook look{cluster, key, cluster.store().Object(key), {}, {}, cluster.Now()};
+  TorchView look{cluster, key, cluster.store().Object(key), {}, {}, cluster.Now()};
   const std::string manager = Text(look.job, {"spec", "runPolicy", "managedBy"});
   if (cluster.store().Find(key)->deleting) return;
   if (!manager.empty() && manager != "kubeflow.org/training-operator") return;

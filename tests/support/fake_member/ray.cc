@@ -131,8 +131,8 @@ void ReconcileRayCluster(Cluster& cluster, const Key& key) {
 
 namespace {
 
-// One look at a RayJob.
-struct RayLook {
+// What one reconciliation of a RayJob reads and writes.
+struct RayView {
   Cluster& cluster;
   Key key;
   json::object job;
@@ -157,7 +157,7 @@ struct RayLook {
   }
 };
 
-std::string Refusal(const RayLook& look) {
+std::string Refusal(const RayView& look) {
   const std::string mode = Text(look.job, {"spec", "submissionMode"});
   if (!mode.empty() && mode != "K8sJobMode")
     return "this member runs submissionMode K8sJobMode alone";
@@ -171,7 +171,7 @@ std::string Refusal(const RayLook& look) {
 }
 
 // Deletes the cluster and the submitter; true if both are gone.
-bool Clear(RayLook& look) {
+bool Clear(RayView& look) {
   if (look.Status("rayClusterName").empty()) return true;
   bool gone = true;
   for (const char* plural : {"rayclusters", "jobs"}) {
@@ -184,7 +184,7 @@ bool Clear(RayLook& look) {
   return gone;
 }
 
-void Submit(RayLook& look) {
+void Submit(RayView& look) {
   json::object pod;
   if (const json::object* given = FindObject(look.job, {"spec", "submitterPodTemplate"})) {
     pod = *given;
@@ -213,7 +213,7 @@ void Submit(RayLook& look) {
                       Writer::kSystem);
 }
 
-void Begin(RayLook& look) {
+void Begin(RayView& look) {
   if (!Clear(look)) return;
   const std::string name = look.key.name + "-" + look.cluster.NewSuffix();
   const std::string id = Text(look.job, {"spec", "jobId"});
@@ -224,7 +224,7 @@ void Begin(RayLook& look) {
   if (look.Status("startTime").empty()) look.status["startTime"] = look.cluster.Now();
 }
 
-void Initialize(RayLook& look) {
+void Initialize(RayView& look) {
   const Key key = look.Owned("rayclusters");
   if (look.cluster.store().Find(key) == nullptr) {
     json::object made{{"spec", *FindObject(look.job, {"spec", "rayClusterSpec"})}};
@@ -247,7 +247,7 @@ void Initialize(RayLook& look) {
   look.status["jobStatus"] = "PENDING";
 }
 
-void Follow(RayLook& look) {
+void Follow(RayView& look) {
   const Key key = look.Owned("jobs");
   if (look.cluster.store().Find(key) == nullptr) return;
   const json::object job = look.cluster.store().Object(key);
@@ -270,7 +270,7 @@ void Follow(RayLook& look) {
   }
 }
 
-void Suspend(RayLook& look) {
+void Suspend(RayView& look) {
   if (look.Status("jobDeploymentStatus") == "Suspended") return;
   if (!Clear(look)) {
     look.status["jobDeploymentStatus"] = "Suspending";
@@ -281,8 +281,9 @@ void Suspend(RayLook& look) {
   SetOrDrop(look.status, "failed", failed);
 }
 
-// After the end the cluster goes when its time is over, and the RayJob with it if that was asked.
-void Tidy(RayLook& look) {
+// After the RayJob's end its cluster is deleted when the TTL is over, and the RayJob too if its
+// spec says so.
+void Tidy(RayView& look) {
   if (!Flag(look.job, {"spec", "shutdownAfterJobFinishes"})) return;
   const std::int64_t due =
       TimeOf(look.Status("endTime")) + Number(look.job, {"spec", "ttlSecondsAfterFinished"}) * 1000;
@@ -295,7 +296,7 @@ void Tidy(RayLook& look) {
 }  // namespace
 
 void ReconcileRayJob(Cluster& cluster, const Key& key) {
-  RayLook look{cluster, key, cluster.store().Object(key), {}};
+  RayView look{cluster, key, cluster.store().Object(key), {}};
   if (cluster.store().Find(key)->deleting || ManagedElsewhere(look.job)) return;
   if (const json::object* status = FindObject(look.job, {"status"})) look.status = *status;
   const std::string state = look.Status("jobDeploymentStatus");

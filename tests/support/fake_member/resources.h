@@ -14,7 +14,7 @@ struct Resource {
   bool scale = false;     // so is scale
   /// Fields besides name and namespace that a field selector may name.
   std::vector<std::string> selectable = {};
-  /// Configuration: who has written which field is kept for server-side apply (FieldOwners), and
+  /// Configuration: the owners of its fields are kept for server-side apply (FieldOwners), and
   /// defaults are filled in at every write.
   bool owned = false;
 
@@ -22,14 +22,14 @@ struct Resource {
   /// As error messages name it: "jobs.batch".
   std::string qualified() const { return group.empty() ? plural : plural + "." + group; }
   std::string qualified_kind() const { return group.empty() ? kind : kind + "." + group; }
-  /// What every stored object begins with.
+  /// The members that every stored object begins with.
   std::string prefix() const {
     return R"({"kind":")" + kind + R"(","apiVersion":")" + api_version() + R"(",)";
   }
 };
 
-/// Core kinds, Jobs, the job kinds of JobSet, Kubeflow, KubeRay and LeaderWorkerSet, and what else
-/// is configured: Kueue's kinds, Deployments, LimitRanges.
+/// Core kinds, Jobs, the job kinds of JobSet, Kubeflow, KubeRay and LeaderWorkerSet, and kinds of
+/// configuration: Kueue's, Deployments, LimitRanges.
 std::vector<Resource> DefaultResources();
 
 }  // namespace muster::fake

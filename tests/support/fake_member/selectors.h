@@ -34,10 +34,11 @@ class LabelSelector {
 
 class FieldSelector {
  public:
-  /// nullopt and `why` if the text is none, or names a field the resource cannot be selected by.
+  /// nullopt and `why` if the text is no field selector, or names a field that the resource does
+  /// not offer for selection.
   static std::optional<FieldSelector> Parse(std::string_view text, const Resource& resource,
                                             std::string* why);
-  /// `object` is parsed only if a field inside it is asked for.
+  /// `object` is parsed only if the selector names a field inside it.
   bool Matches(std::string_view ns, std::string_view name, const std::string& object) const;
   bool empty() const { return requirements_.empty(); }
 

@@ -1,4 +1,4 @@
-// How a fake member answers requests: who asks, what is broken just now, then what was asked.
+// How a fake member answers a request: authentication first, then the faults, then the request.
 #include "tests/support/fake_member/member_impl.h"
 
 namespace muster::fake {
@@ -20,10 +20,10 @@ void FakeMember::Impl::Accept() {
   if (acceptor == nullptr) return;
   acceptor->async_accept(
       [self = shared_from_this()](boost::system::error_code failed, Tcp::socket socket) {
-        if (failed == asio::error::operation_aborted) return;
-        if (!failed) StartSession(self, std::move(socket));
-        self->Accept();
-      });
+    if (failed == asio::error::operation_aborted) return;
+    if (!failed) StartSession(self, std::move(socket));
+    self->Accept();
+  });
 }
 
 void FakeMember::Impl::StopListening() {

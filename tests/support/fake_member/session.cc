@@ -12,7 +12,7 @@ namespace {
 namespace http = boost::beast::http;
 using MemberPtr = std::shared_ptr<FakeMember::Impl>;
 
-constexpr std::size_t kMostPending = std::size_t{64} << 20;  // of a reader that does not read
+constexpr std::size_t kMostPending = std::size_t{64} << 20;  // bytes for a stalled client
 constexpr std::uint64_t kMostBody = std::uint64_t{8} << 20;
 
 class Session;
@@ -67,7 +67,7 @@ class LongAnswer final : public Stream, public std::enable_shared_from_this<Long
   bool stalled_ = false, reorder_ = false;
   std::int64_t events_left_ = -1;
   std::int64_t seen_ = 0;
-  std::vector<ChangePtr> held_;  // changes to be told in another order
+  std::vector<ChangePtr> held_;  // changes that kReorder sends in another order
   std::string pending_, sending_text_;
   const char* last_type_ = "";
 };
@@ -85,9 +85,9 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     parser_->body_limit(kMostBody);
     http::async_read(socket_, buffer_, *parser_,
                      [self = shared_from_this()](boost::system::error_code failed, std::size_t) {
-                       if (failed) return self->End();
-                       self->Take();
-                     });
+      if (failed) return self->End();
+      self->Take();
+    });
   }
 
   void Answer(const fake::Answer& answer) override {
@@ -102,9 +102,9 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (!head_) out_ += answer.body;
     asio::async_write(socket_, asio::buffer(out_),
                       [self = shared_from_this()](boost::system::error_code failed, std::size_t) {
-                        if (failed || !self->keep_alive_) return self->End();
-                        self->Read();
-                      });
+      if (failed || !self->keep_alive_) return self->End();
+      self->Read();
+    });
   }
 
   void Watch(WatchOrder order, const Fault* fault) override {
@@ -166,7 +166,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
            "\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
     boost::system::error_code ignored;
     asio::write(socket_, asio::buffer(out_), ignored);
-    // A client that goes away is noticed by its end of the stream.
+    // The end of the client's stream shows that the client is gone.
     socket_.async_read_some(
         asio::buffer(&scrap_, 1),
         [self = shared_from_this()](boost::system::error_code, std::size_t) { self->End(); });
@@ -256,7 +256,7 @@ void LongAnswer::OnChange(const ChangePtr& change) {
   Wake();
 }
 
-// A change of what a selector picks is an arrival or a departure.
+// An object that begins or ceases to match the selector is sent as ADDED or DELETED.
 void LongAnswer::TellChange(const Change& change) {
   const auto picks = [&](const LabelsPtr& labels, const TextPtr& text) {
     return labels != nullptr && text != nullptr && order_.labels.Matches(*labels) &&

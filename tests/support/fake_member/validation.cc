@@ -1,4 +1,4 @@
-// What the API server fills in and refuses, for the kinds that matter here.
+// The API server's defaults and refusals, for the kinds that the tests use.
 #include "schedd/text/base64.h"
 #include "tests/support/fake_member/cluster.h"
 
@@ -91,7 +91,7 @@ void DefaultJobSet(json::object& set, std::vector<Cause>* causes) {
   }
 }
 
-// Without what admission may set on a Job that has never run.
+// The Job's template without the fields that admission may set on a Job that has never run.
 json::object FixedTemplate(const json::object& job) {
   json::object pod;
   if (const json::object* given = FindObject(job, {"spec", "template"})) pod = *given;

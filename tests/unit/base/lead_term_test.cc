@@ -1,4 +1,4 @@
-// LeadTerm: a permit holds for as long as the database has confirmed the lead lately.
+// LeadTerm: a permit holds while the database has confirmed the lead recently.
 #include "schedd/base/lead_term.h"
 
 #include <gtest/gtest.h>

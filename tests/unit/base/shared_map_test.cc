@@ -19,7 +19,7 @@ std::vector<std::pair<std::string, int>> EntriesOf(const auto& map) {
   return entries;
 }
 
-// A sequence that repeats: no two runs differ.
+// A sequence of pseudo-random numbers that is the same in every run.
 struct Numbers {
   unsigned next = 12345;
   unsigned operator()(unsigned below) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kLong = 10'000'000'000'000;  // seconds: a limit that somebody really wrote
+constexpr std::int64_t kLong = 10'000'000'000'000;  // seconds: a limit from a real manifest
 
 TEST(Spans, StopAtTheEndsOfTheRange) {
   const struct {
@@ -50,8 +50,7 @@ TEST(WallTimes, ASpanOfAnySizeLeadsForward) {
       {"the longest span later", kMost, kMost},
       {"the longest span earlier", kLeast, now.us + kLeast},
   };
-  for (const auto& one : kCases)
-    EXPECT_EQ(now.PlusSeconds(one.seconds).us, one.us) << one.sentence;
+  for (const auto& one : kCases) EXPECT_EQ(now.PlusSeconds(one.seconds).us, one.us) << one.sentence;
   EXPECT_EQ(now.Plus(kMost).us, kMost);
   EXPECT_GT(now.PlusSeconds(kLong), now) << "a deadline that far away has not passed";
 }

@@ -1,4 +1,4 @@
-// Kueue's own loads: what arrives when, and a bound that no schedule can be below.
+// Kueue's loads: which jobs arrive when, and a bound that no schedule can be below.
 #include "tests/bench/reference_loads.h"
 
 #include <gtest/gtest.h>

@@ -32,7 +32,7 @@ class ReleaseWatchTest : public ::testing::Test {
   }
   ~ReleaseWatchTest() override { std::filesystem::remove_all(dir_); }
 
-  /// Makes a Job suspended, lets it run and lets it end.
+  // Creates a suspended Job, releases it and ends it.
   void Make(const std::string& name) {
     const std::string manifest =
         R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":")" + name +

@@ -16,10 +16,10 @@ namespace muster::cli {
 namespace {
 
 using testing::Capture;
+using testing::CommandResult;
 using testing::FakeAnswer;
 using testing::FakeRequest;
 using testing::FakeServer;
-using testing::Ran;
 
 class Cli : public ::testing::Test {
  protected:
@@ -46,7 +46,7 @@ TEST_F(Cli, ApplySendsAllDocumentsAtOnceAndPrintsEachOutcome) {
         R"({"items":[{"kind":"ClusterQueue","name":"q","outcome":"created"},{"kind":"Job","name":"j","outcome":"unchanged"}]})"};
   };
   Session session = Connect();
-  const Ran ran = Capture([&] { return Apply(session, {{file_}, false}); });
+  const CommandResult ran = Capture([&] { return Apply(session, {{file_}, false}); });
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(ran.out, "clusterqueue/q created\njob/j unchanged\n");
   EXPECT_EQ(server_.requests().at(0).target, "/v1/apply?namespace=default");
@@ -59,7 +59,7 @@ TEST_F(Cli, ApplyNamesFileDocumentAndFieldOfEveryError) {
     return testing::Problem(422, "must not be negative", "documents[1].spec.x");
   };
   Session session = Connect();
-  const Ran ran = Capture([&] { return Apply(session, {{file_}, false}); });
+  const CommandResult ran = Capture([&] { return Apply(session, {{file_}, false}); });
   EXPECT_EQ(ran.exit, 1);
   EXPECT_EQ(ran.out, "");
   EXPECT_NE(ran.err.find(file_ + ": document 2: spec.x: must not be negative"), std::string::npos)
@@ -72,7 +72,7 @@ TEST_F(Cli, StatusPrintsWhereTheServerIs_WhetherItServes_AndItsWarnings) {
       "warnings":[{"type":"JobsRunAsRoot","message":"as root"}]})"};
   };
   Session session = Connect();
-  const Ran ran = Capture([&] { return ServerStatus(session, ""); });
+  const CommandResult ran = Capture([&] { return ServerStatus(session, ""); });
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(server_.requests().at(0).target, "/v1/status");
   EXPECT_NE(ran.out.find("version:  1.2\nready:    no\n          recovering\n"
@@ -104,7 +104,7 @@ TEST_F(Cli, SubmitSaysOnceWhatIsWrongAndWhere) {
     Session session = Connect();
     SubmitOptions options;
     options.file = file_;
-    const Ran ran = Capture([&] { return Submit(session, options); });
+    const CommandResult ran = Capture([&] { return Submit(session, options); });
     EXPECT_EQ(ran.exit, 1);
     EXPECT_EQ(ran.err, one.err);
   }
@@ -127,7 +127,7 @@ TEST_F(Cli, SubmitWaitExitsByHowTheJobEnded) {
     SubmitOptions options;
     options.file = file_;
     options.wait = true;
-    const Ran ran = Capture([&] { return Submit(session, options); });
+    const CommandResult ran = Capture([&] { return Submit(session, options); });
     EXPECT_EQ(ran.exit, exit) << state << ran.err;
     EXPECT_EQ(ran.out, out);
   }
@@ -162,16 +162,17 @@ TEST_F(Cli, GetPrintsAnAlignedTableAndRefusesUnknownKinds) {
   options.output = "name";
   EXPECT_EQ(Capture([&] { return Get(session, options); }).out, "job/9\n");
   options.output = "";
-  const Ran table = Capture([&] { return Get(session, options); });
+  const CommandResult table = Capture([&] { return Get(session, options); });
   EXPECT_TRUE(table.out.starts_with(
       "ID   NAME    KIND          QUEUE     STATE     REASON    CLUSTER   AGE\n"
       "9    train   BatchScript   default   Running   Running   alpha     "))
       << table.out;
   options.kind = "nonsense";
-  const Ran unknown = Capture([&] { return Get(session, options); });
+  const CommandResult unknown = Capture([&] { return Get(session, options); });
   EXPECT_EQ(unknown.exit, 2);
-  EXPECT_TRUE(unknown.err.starts_with("muster: unknown kind \"nonsense\"; the kinds are jobs, "
-                                      "workloads (wl), clusterqueues (cq), "))
+  EXPECT_TRUE(
+      unknown.err.starts_with("muster: unknown kind \"nonsense\"; the kinds are jobs, "
+                              "workloads (wl), clusterqueues (cq), "))
       << unknown.err;
 }
 

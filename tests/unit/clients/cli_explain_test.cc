@@ -9,10 +9,10 @@ namespace muster::cli {
 namespace {
 
 using testing::Capture;
+using testing::CommandResult;
 using testing::FakeAnswer;
 using testing::FakeRequest;
 using testing::FakeServer;
-using testing::Ran;
 
 constexpr const char* kWaiting = R"json({
 "job":{"id":7,"namespace":"default","name":"gang","queue":"research",
@@ -98,7 +98,7 @@ class CliExplain : public ::testing::Test {
           return request.target.ends_with("/explain") ? FakeAnswer{200, explanation_}
                                                       : FakeAnswer{200, testing::ViewOf({.id = 7})};
         }) {}
-  Ran Run(const std::string& output) {
+  CommandResult Run(const std::string& output) {
     client::Settings settings;
     settings.server.port = server_.port();
     settings.user = "alice";
@@ -110,7 +110,7 @@ class CliExplain : public ::testing::Test {
 };
 
 TEST_F(CliExplain, PrintsEverySection) {
-  const Ran ran = Run("");
+  const CommandResult ran = Run("");
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(ran.out, kPage);
 }

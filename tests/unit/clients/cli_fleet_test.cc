@@ -1,4 +1,4 @@
-// What `muster` shows of placements and member clusters, and how it taints one.
+// Placements and member clusters as `muster` shows them, and `muster cluster taint`.
 #include <gtest/gtest.h>
 #include <time.h>
 
@@ -11,10 +11,10 @@ namespace muster::cli {
 namespace {
 
 using testing::Capture;
+using testing::CommandResult;
 using testing::FakeAnswer;
 using testing::FakeRequest;
 using testing::FakeServer;
-using testing::Ran;
 
 class CliFleet : public ::testing::Test {
  protected:
@@ -29,7 +29,7 @@ class CliFleet : public ::testing::Test {
   FakeServer server_;
 };
 
-/// Every AT is a moment ten days ago.
+// Every AT is a moment ten days ago.
 std::string AtMoment(std::string text) {
   const std::string stamp = FormatRfc3339({(::time(nullptr) - 864'000) * kMicrosPerSecond});
   for (std::size_t at = text.find("AT"); at != std::string::npos; at = text.find("AT", at))
@@ -55,7 +55,7 @@ constexpr const char* kPlacement = R"json({
  "observedResourceIndex":"0","placementStatuses":[],
  "selectedResources":[{"group":"batch","kind":"Job","name":"mock-workload"}]}})json";
 
-// Laid out as the guide's listing.
+// Laid out as the fleet guide's listing.
 constexpr const char* kPage =
     "Name:         job1-placement\n"
     "Namespace:    compute-jobs\n"
@@ -118,7 +118,7 @@ TEST_F(CliFleet, DescribeOfAPlacementReadsLikeKubectls) {
   const std::string object = AtMoment(kPlacement);
   answer_ = [&](const FakeRequest&) { return FakeAnswer{200, object}; };
   Session session = Connect();
-  const Ran ran = Capture([&] { return Describe(session, {"rp", {"job1-placement"}}); });
+  const CommandResult ran = Capture([&] { return Describe(session, {"rp", {"job1-placement"}}); });
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(ran.out, AtMoment(kPage));
   EXPECT_EQ(server_.requests().at(0).target,
@@ -134,7 +134,7 @@ TEST_F(CliFleet, ADrainIsFollowedUntilNothingIsLeft) {
                                         : R"({"evicting":0,"blocked":0,"waiting":0,"reasons":[]})"};
   };
   Session session = Connect();
-  const Ran ran = Capture([&] { return ClusterDrain(session, {"east", true, true}); });
+  const CommandResult ran = Capture([&] { return ClusterDrain(session, {"east", true, true}); });
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(ran.out,
             "membercluster/east draining: 2 evicting, 1 blocked, 0 waited for\n"
@@ -180,7 +180,7 @@ TEST(DescribePage, APlacementThatOnlyComparesTellsThatItHas) {
   EXPECT_EQ(page.find("PlacementAvailable "), std::string::npos) << page;
 }
 
-// As the guide's listing of a placement that has drifted.
+// As the fleet guide's listing of a placement that has drifted.
 TEST(DescribePage, ListsInListsAreIndentedAndAlignedAsKubectlDoes) {
   const json::value status = json::parse(R"json({"placementStatuses":[{"clusterName":"cluster-3",
     "driftedPlacements":[{"group":"batch","kind":"Job","name":"mock-workload",
@@ -274,7 +274,7 @@ Free on its 2 ready machines:
 TEST_F(CliFleet, DescribeOfAClusterShowsItsFactsAndTheirAge) {
   answer_ = [](const FakeRequest&) { return FakeAnswer{200, kFacts}; };
   Session session = Connect();
-  const Ran page = Capture([&] { return ClusterDescribe(session, "east", ""); });
+  const CommandResult page = Capture([&] { return ClusterDescribe(session, "east", ""); });
   EXPECT_EQ(page.exit, 0) << page.err;
   EXPECT_EQ(page.out, kFactsPage);
   EXPECT_NE(
@@ -347,7 +347,7 @@ TEST_F(CliFleet, TaintEditsTheMemberAsItWasRead) {
           "spec":{"taints":[{"key":"spot","value":"yes","effect":"NoSchedule"}]}})"};
     };
     Session session = Connect();
-    const Ran ran = Capture([&] {
+    const CommandResult ran = Capture([&] {
       return ClusterTaint(session, {"east", one.edits, one.overwrite});
     });
     EXPECT_EQ(ran.exit, one.exit) << one.sentence << ran.err;

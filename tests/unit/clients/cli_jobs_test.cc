@@ -1,5 +1,5 @@
-// A name that fits several jobs, the logs of several pods, folded events, rows that change, the
-// audit trail, and text that would take over a terminal.
+// Names that fit several jobs, logs of several pods, folded events, watched rows, the audit trail,
+// and text that would control a terminal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,14 +16,14 @@ namespace muster::cli {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::Capture;
+using testing::CommandResult;
 using testing::FakeAnswer;
 using testing::FakeRequest;
 using testing::FakeServer;
+using ::testing::HasSubstr;
 using testing::ListOf;
-using testing::Ran;
+using ::testing::Not;
 using testing::SampleJob;
 using testing::ViewOf;
 
@@ -36,7 +36,7 @@ class CliJobs : public ::testing::Test {
     settings.user = "alice";
     return Session(settings);
   }
-  /// Of the jobs of one name these are there; each is found by its number too.
+  // The jobs of one name; each is found by its number too.
   void Have(const std::vector<SampleJob>& jobs) {
     answer_ = [jobs](const FakeRequest& request) {
       if (request.target.starts_with("/v1/jobs?")) {
@@ -75,10 +75,7 @@ const NameCase kNames[] = {
      {{.id = 4}, {.id = 5, .state = "Held"}, {.id = 6, .state = "Failed"}},
      0,
      0},
-    {"SeveralThatHaveEnded",
-     {{.id = 4, .state = "Succeeded"}, {.id = 5, .state = "Failed"}},
-     5,
-     0},
+    {"SeveralThatHaveEnded", {{.id = 4, .state = "Succeeded"}, {.id = 5, .state = "Failed"}}, 5, 0},
 };
 
 TEST_F(CliJobs, ANameMeansTheOneJobThatHasNotEnded_AndIsNeverGuessed) {
@@ -88,9 +85,8 @@ TEST_F(CliJobs, ANameMeansTheOneJobThatHasNotEnded_AndIsNeverGuessed) {
       Session session = Connect();
       long long found = 0;
       client::Failure failure;
-      const Ran ran = Capture([&] {
-        const auto job =
-            FindJob(session, "train", change ? JobUse::kChange : JobUse::kRead);
+      const CommandResult ran = Capture([&] {
+        const auto job = FindJob(session, "train", change ? JobUse::kChange : JobUse::kRead);
         if (job.ok())
           found = job->id;
         else
@@ -109,24 +105,39 @@ TEST_F(CliJobs, ANameMeansTheOneJobThatHasNotEnded_AndIsNeverGuessed) {
           << one.name;
     }
   }
-  EXPECT_EQ(server_.requests().front().target,
-            "/v1/jobs?namespace=default&name=train&limit=1000");
+  EXPECT_EQ(server_.requests().front().target, "/v1/jobs?namespace=default&name=train&limit=1000");
 }
 
 TEST_F(CliJobs, ACommandThatWouldChangeOneOfSeveralJobsListsThemAndSendsNothing) {
   Have({{.id = 4}, {.id = 5, .state = "Pending", .batch = false}});
   Session session = Connect();
-  const std::pair<const char*, std::function<int()>> commands[] = {
-      {"delete", [&] { return Delete(session, {"jobs", {"train"}}); }},
-      {"hold", [&] { return ChangeJobs(session, "hold", {"train"}); }},
-      {"logs", [&] { return Logs(session, {"train", "", ""}); }},
-      {"explain", [&] { return Explain(session, "train", ""); }},
-      {"describe", [&] { return Describe(session, {"jobs", {"train"}}); }},
-      {"wait", [&] { return Wait(session, {{"train"}, "finished", ""}); }},
-  };
+  const std::pair<const char*, std::function<int()>> commands[] =
+      {
+          {"delete",
+           [&] {
+    return Delete(session, {"jobs", {"train"}});
+           }},
+          {"hold", [&] { return ChangeJobs(session, "hold", {"train"}); }},
+          {"logs",
+           [&] {
+    return Logs(session, {"train", "", ""});
+           }},
+                                                     {"explain",
+                                                      [&] {
+    return Explain(session, "train", "");
+                                                      }},
+      {"describe",
+       [&] {
+    return Describe(session, {"jobs", {"train"}});
+       }},
+      {"wait",
+       [&] {
+    return Wait(session, {{"train"}, "finished", ""});
+       }},
+      };
   for (const auto& [name, command] : commands) {
     const std::size_t before = server_.requests().size();
-    const Ran ran = Capture(command);
+    const CommandResult ran = Capture(command);
     EXPECT_EQ(ran.exit, 1) << name;
     EXPECT_EQ(ran.out, "") << name;
     EXPECT_EQ(ran.err,
@@ -160,7 +171,9 @@ TEST_F(CliJobs, LogsAreThoseOfAllPodsAndContainers_PrefixedWhereThereAreSeveral)
     LogOptions options;
     const char* out;
   } cases[] = {
-      {"one log is as it is", R"({"name":"a","containers":["main"]})", {"7", "", ""},
+      {"one log is as it is",
+       R"({"name":"a","containers":["main"]})",
+       {"7", "", ""},
        "hello from a\nand main"},
       {"two pods",
        R"({"name":"a","containers":["main"]},{"name":"b","containers":["main"]})",
@@ -180,7 +193,8 @@ TEST_F(CliJobs, LogsAreThoseOfAllPodsAndContainers_PrefixedWhereThereAreSeveral)
        "[a/main] hello from a\n[a/main] and main\n[b/main] hello from b\n[b/main] and main\n"},
       {"containers are not told", R"({"name":"a"})", {"7", "", ""}, "hello from a\nand -"},
       {"no pods: the server says why", "", {"7", "", ""}, "hello from -\nand -"},
-      {"escape sequences stay, as kubectl leaves them", R"({"name":"a\u001b","containers":["m"]},
+      {"escape sequences stay, as kubectl leaves them",
+       R"({"name":"a\u001b","containers":["m"]},
        {"name":"b","containers":["m"]})",
        {"7", "", ""},
        "[a\\033/m] hello from a%1B\n[a\\033/m] and m\n[b/m] hello from b\n[b/m] and m\n"},
@@ -188,7 +202,7 @@ TEST_F(CliJobs, LogsAreThoseOfAllPodsAndContainers_PrefixedWhereThereAreSeveral)
   for (const auto& one : cases) {
     answer_ = [&](const FakeRequest& request) { return LogsAnswer(one.pods, request); };
     Session session = Connect();
-    const Ran ran = Capture([&] { return Logs(session, one.options); });
+    const CommandResult ran = Capture([&] { return Logs(session, one.options); });
     EXPECT_EQ(ran.exit, 0) << one.name << ran.err;
     EXPECT_EQ(ran.out, one.out) << one.name;
   }
@@ -199,7 +213,7 @@ TEST_F(CliJobs, ALogThatCannotBeReadIsSaidAndTheOthersArePrinted) {
     return LogsAnswer(R"({"name":"a","containers":["late","main"]})", request);
   };
   Session session = Connect();
-  const Ran ran = Capture([&] { return Logs(session, {"7", "", ""}); });
+  const CommandResult ran = Capture([&] { return Logs(session, {"7", "", ""}); });
   EXPECT_EQ(ran.exit, 1);
   EXPECT_EQ(ran.out, "[a/main] hello from a\n[a/main] and main\n");
   EXPECT_EQ(ran.err, "muster: [a/late] it has not begun\n");
@@ -221,7 +235,7 @@ TEST_F(CliJobs, FollowedLogsAreReadTogetherUntilTheJobHasEnded) {
   Session session = Connect();
   LogOptions options{"7", "", ""};
   options.follow = true;
-  const Ran ran = Capture([&] { return Logs(session, options); });
+  const CommandResult ran = Capture([&] { return Logs(session, options); });
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_THAT(ran.out, AllOf(HasSubstr("[a/main] hello from a\n[a/main] and main\n"),
                              HasSubstr("[b/main] hello from b\n[b/main] and main\n"),
@@ -242,8 +256,8 @@ std::string Lines(const std::vector<FoldedEvent>& events) {
 
 TEST(EventFolding, WhatOnlyTellsHowFarAJobIsIsOneLineUntilSomethingHappens) {
   std::string text;
-  const auto add = [&](int second, const char* type, const char* reason,
-                       const std::string& message) {
+  const auto add =
+      [&](int second, const char* type, const char* reason, const std::string& message) {
     char time[40];
     std::snprintf(time, sizeof(time), "2026-11-21T10:00:%02dZ", second);
     text += (text.empty() ? "" : ",") + std::string("{\"time\":\"") + time + "\",\"type\":\"" +
@@ -289,15 +303,16 @@ TEST(EventFolding, WhatAMemberSaysOfManyPodsIsOneLine_ButNoWarningIsHidden) {
 TEST_F(CliJobs, AWatchPrintsARowOnlyWhenSomethingItShowsIsAnother) {
   std::string events;
   for (int seq = 1; seq <= 4; ++seq)
-    events += "id: " + std::to_string(seq) +
-              "\ndata: {\"seq\":" + std::to_string(seq) + ",\"job\":7,\"type\":\"JobUpdated\"}\n\n";
+    events += "id: " + std::to_string(seq) + "\ndata: {\"seq\":" + std::to_string(seq) +
+              ",\"job\":7,\"type\":\"JobUpdated\"}\n\n";
   std::atomic<int> asked = 0;
   answer_ = [&](const FakeRequest& request) {
     if (request.target.starts_with("/v1/events"))
       return asked == 0 ? FakeAnswer{200, events, "text/event-stream"}
                         : testing::Problem(500, "enough");
     const bool list = request.target.starts_with("/v1/jobs?");
-    const int look = list ? 0 : ++asked;  // after the list: as it was, twice; then other states
+    // After the list the job is unchanged twice; then it has other states.
+    const int look = list ? 0 : ++asked;
     SampleJob job{.id = 7, .message = "told " + std::to_string(look)};
     if (look == 3) job.state = "Failed";
     if (look == 4) job.state = "Failed", job.cluster = "beta";
@@ -307,7 +322,7 @@ TEST_F(CliJobs, AWatchPrintsARowOnlyWhenSomethingItShowsIsAnother) {
   GetOptions options;
   options.kind = "jobs";
   options.watch = true;
-  const Ran ran = Capture([&] { return Get(session, options); });
+  const CommandResult ran = Capture([&] { return Get(session, options); });
   std::vector<std::string> states;
   for (std::size_t at = 0, end = 0; (end = ran.out.find('\n', at)) != std::string::npos;
        at = end + 1)
@@ -336,31 +351,36 @@ TEST_F(CliJobs, WhatAJobSaysDoesNothingToTheTerminal_AndJsonIsForPrograms) {
                                  "message":")" +
                                  hostile + R"("}]})"};
     return FakeAnswer{200, R"({"items":[{"name":"p","time":"t","type":"Normal","verb":"v",
-        "reason":")" + hostile + R"(","message":")" +
-                               hostile + R"("}]})"};
+        "reason":")" + hostile +
+                               R"(","message":")" + hostile + R"("}]})"};
   };
   Session session = Connect();
   GetOptions get;
   get.kind = "jobs";
   get.output = "wide";
-  const std::pair<const char*, std::function<int()>> commands[] = {
-      {"get", [&] { return Get(session, get); }},
-      {"describe", [&] { return Describe(session, {"jobs", {"7"}}); }},
-      {"explain", [&] { return Explain(session, "7", ""); }},
-      {"audit", [&] { return Audit(session, {}); }},
-      {"wait", [&] { return Wait(session, {{"7"}, "finished", ""}); }},
-  };
+  const std::pair<const char*, std::function<int()>> commands[] =
+      {
+          {"get", [&] { return Get(session, get); }},
+          {"describe",
+           [&] {
+    return Describe(session, {"jobs", {"7"}});
+           }},
+          {"explain", [&] { return Explain(session, "7", ""); }},
+          {"audit", [&] { return Audit(session, {}); }},
+          {"wait",
+           [&] {
+    return Wait(session, {{"7"}, "finished", ""});
+           }},
+                                                     };
   for (const auto& [name, command] : commands) {
-    const Ran ran = Capture(command);
+    const CommandResult ran = Capture(command);
     EXPECT_EQ(ran.out.find_first_of("\x1b\x07\x9b"), std::string::npos) << name << ran.out;
     EXPECT_EQ(ran.out.find("\xe2\x80\xae"), std::string::npos) << name << ran.out;
     if (std::string(name) != "audit") {
       EXPECT_THAT(ran.out, HasSubstr(shown)) << name;
     }
   }
-  answer_ = [&](const FakeRequest&) {
-    return testing::Problem(400, "\x1b[2Jno", "field");
-  };
+  answer_ = [&](const FakeRequest&) { return testing::Problem(400, "\x1b[2Jno", "field"); };
   EXPECT_THAT(Capture([&] { return Explain(session, "7", ""); }).err, HasSubstr("\\033[2Jno"));
 }
 
@@ -376,13 +396,12 @@ TEST_F(CliJobs, TheAuditTrailIsATableWithTheLastEntryLast) {
   AuditOptions options;
   options.limit = 2;
   options.since = "2026-11-21T09:00:00Z";
-  const Ran ran = Capture([&] { return Audit(session, options); });
+  const CommandResult ran = Capture([&] { return Audit(session, options); });
   EXPECT_EQ(ran.out,
             "TIME                   USER    VERB     OBJECT           DETAIL\n"
             "2026-11-21T10:00:00Z   root    create   clusterqueue/a   -\n"
             "2026-11-21T10:00:05Z   alice   update   clusterqueue/a   f/cpu nominal 8 -> 12\n");
-  EXPECT_EQ(server_.requests().back().target,
-            "/v1/audit?since=2026-11-21T09%3A00%3A00Z&limit=2");
+  EXPECT_EQ(server_.requests().back().target, "/v1/audit?since=2026-11-21T09%3A00%3A00Z&limit=2");
   options.since = "yesterday";
   EXPECT_EQ(Capture([&] { return Audit(session, options); }).exit, 2);
 }

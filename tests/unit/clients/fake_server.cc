@@ -17,7 +17,7 @@ std::string Lower(std::string text) {
   return text;
 }
 
-/// Reads one request from `*pending` and the socket; false at the end of the connection.
+// Reads one request from `*pending` and the socket; false at the end of the connection.
 bool ReadRequest(int fd, std::string* pending, FakeRequest* out) {
   char part[65536];
   std::size_t head = 0;
@@ -64,7 +64,7 @@ std::string Hex(std::size_t number) {
   return text;
 }
 
-/// A socket bound to a free loopback port, which is stored in `*port`.
+// A socket bound to a free loopback port, which is stored in `*port`.
 int BoundSocket(int* port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -182,8 +182,8 @@ ScopedEnv::~ScopedEnv() {
     ::unsetenv(name_.c_str());
 }
 
-Ran Capture(const std::function<int()>& run) {
-  Ran out;
+CommandResult Capture(const std::function<int()>& run) {
+  CommandResult out;
   ::testing::internal::CaptureStdout();
   ::testing::internal::CaptureStderr();
   out.exit = run();

@@ -1,5 +1,5 @@
-// A tiny HTTP server on loopback for tests of the clients: answers what the test scripted,
-// remembers what came.
+// A small HTTP server on loopback for tests of the clients: it gives scripted answers and records
+// the requests.
 #pragma once
 
 #include <atomic>
@@ -55,7 +55,7 @@ class FakeServer {
   std::thread acceptor_;
 };
 
-/// A port at which nobody listens, and nobody else can while this lives.
+/// A port on which no process listens, and no process can while this object lives.
 class ClosedPort {
  public:
   ClosedPort();
@@ -85,12 +85,12 @@ class ScopedEnv {
   bool had_ = false;
 };
 
-/// What a command left behind.
-struct Ran {
+/// The exit status and the output of a command.
+struct CommandResult {
   int exit = 0;
   std::string out, err;
 };
 /// Calls `run` with stdout and stderr captured.
-Ran Capture(const std::function<int()>& run);
+CommandResult Capture(const std::function<int()>& run);
 
 }  // namespace muster::testing

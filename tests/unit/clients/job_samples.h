@@ -1,4 +1,4 @@
-// Job views as the server writes them, for tests of what the clients make of them.
+// Job views as the server writes them, for the tests of the clients.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "clients/slurm/command.h"
-#include "schedd/shapes/batch/batch_script.h"
+#include "schedd/shapes/batch/batch_manifest.h"
 #include "schedd/text/json.h"
 #include "tests/unit/clients/fake_server.h"
 #include "tests/unit/clients/job_samples.h"
@@ -13,11 +13,11 @@
 namespace muster::slurm {
 namespace {
 
+using testing::CommandResult;
 using testing::FakeAnswer;
 using testing::FakeRequest;
 using testing::FakeServer;
 using testing::Problem;
-using testing::Ran;
 using testing::ScopedEnv;
 
 class Sbatch : public ::testing::Test {
@@ -33,7 +33,7 @@ class Sbatch : public ::testing::Test {
 
   void WriteScript(const std::string& text) { std::ofstream(script_, std::ios::binary) << text; }
 
-  Ran Run(std::vector<std::string> words) {
+  CommandResult Run(std::vector<std::string> words) {
     words.insert(words.begin(), "sbatch");
     return testing::Capture([&] {
       std::vector<char*> argv;
@@ -56,7 +56,7 @@ class Sbatch : public ::testing::Test {
 };
 
 TEST_F(Sbatch, SubmitsAScriptAndPrintsItsId) {
-  const Ran ran = Run({script_, "one", "two words"});
+  const CommandResult ran = Run({script_, "one", "two words"});
   EXPECT_EQ(ran.exit, 0);
   EXPECT_EQ(ran.out, "Submitted batch job 300001\n");
   EXPECT_EQ(ran.err, "") << "nothing on stderr on success";
@@ -220,7 +220,7 @@ TEST_F(Sbatch, RefusesAsSlurmDoesAndSubmitsNothing) {
   };
   for (BadCase bad : cases) {
     for (std::string& word : bad.words) word = word == "@" ? script_ : word;
-    const Ran ran = Run(bad.words);
+    const CommandResult ran = Run(bad.words);
     EXPECT_EQ(ran.exit, bad.exit) << bad.what;
     EXPECT_EQ(ran.err, bad.message) << bad.what;
     EXPECT_EQ(ran.out, "") << bad.what;
@@ -237,7 +237,7 @@ TEST_F(Sbatch, RefusesScriptsThatAreNone) {
       {"#!/bin/sh\n#SBATCH word\n", "Invalid directive found in batch script: word"}};
   for (const auto& [text, message] : cases) {
     WriteScript(text);
-    const Ran ran = Run({script_});
+    const CommandResult ran = Run({script_});
     EXPECT_EQ(ran.exit, 1) << text;
     EXPECT_NE(ran.err.find(message), std::string::npos) << ran.err;
   }
@@ -248,7 +248,7 @@ TEST_F(Sbatch, RefusesScriptsThatAreNone) {
 
 TEST_F(Sbatch, WordsTheServersRefusalAsSlurmWould) {
   answer_ = [](const FakeRequest&) { return Problem(404, "no LocalQueue nope", "queue"); };
-  const Ran ran = Run({"-p", "nope", script_});
+  const CommandResult ran = Run({"-p", "nope", script_});
   EXPECT_EQ(ran.exit, 1);
   EXPECT_EQ(ran.err,
             "sbatch: error: invalid partition specified: nope\nsbatch: error: no LocalQueue nope\n"
@@ -263,7 +263,7 @@ TEST_F(Sbatch, WordsTheServersRefusalAsSlurmWould) {
 TEST_F(Sbatch, SaysThatTheControllerIsAway) {
   const testing::ClosedPort closed;
   const ScopedEnv url("MUSTER_URL", "http://127.0.0.1:" + std::to_string(closed.port()));
-  const Ran ran = Run({script_});
+  const CommandResult ran = Run({script_});
   EXPECT_EQ(ran.exit, 1);
   EXPECT_NE(
       ran.err.find(
@@ -286,7 +286,7 @@ TEST_F(Sbatch, WaitEndsWithTheHighestCodeOfAnArray) {
           testing::ViewOf({.id = 38, .state = "Failed", .exit_code = "137", .exit_signal = 9});
     return out;
   };
-  const Ran ran = Run({"-W", "-a", "0-2", script_});
+  const CommandResult ran = Run({"-W", "-a", "0-2", script_});
   EXPECT_EQ(ran.exit, 3) << ran.err;
   EXPECT_EQ(ran.out, "Submitted batch job 36\n");
 }
@@ -298,8 +298,8 @@ TEST_F(Sbatch, WaitEndsWithOneIfMemoryWasWanting_WhateverTheScriptReturned) {
     if (out.stream)
       out.body.clear();
     else if (request.target == "/v1/jobs/36")
-      out.body = testing::ViewOf(
-          {.id = 36, .state = "Failed", .reason = "OutOfMemory", .exit_code = "0"});
+      out.body =
+          testing::ViewOf({.id = 36, .state = "Failed", .reason = "OutOfMemory", .exit_code = "0"});
     return out;
   };
   EXPECT_EQ(Run({"-W", script_}).exit, 1);
@@ -307,7 +307,7 @@ TEST_F(Sbatch, WaitEndsWithOneIfMemoryWasWanting_WhateverTheScriptReturned) {
 
 TEST_F(Sbatch, TestOnlyAsksForADryRun) {
   answer_ = [](const FakeRequest&) { return FakeAnswer{200, R"({"items":[]})"}; };
-  const Ran ran = Run({"--test-only", script_});
+  const CommandResult ran = Run({"--test-only", script_});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(ran.out, "");
   ASSERT_EQ(server_.requests().size(), 1u);

@@ -11,11 +11,11 @@
 namespace muster::slurm {
 namespace {
 
+using testing::CommandResult;
 using testing::FakeAnswer;
 using testing::FakeRequest;
 using testing::FakeServer;
 using testing::ListOf;
-using testing::Ran;
 using testing::SampleJob;
 using testing::ScopedEnv;
 
@@ -26,7 +26,7 @@ class SlurmCommands : public ::testing::Test {
         url_("MUSTER_URL", server_.url()),
         config_("XDG_CONFIG_HOME", "/nonexistent"),
         zone_("TZ", "UTC") {}
-  Ran Run(int (*command)(int, char**), std::vector<std::string> words) {
+  CommandResult Run(int (*command)(int, char**), std::vector<std::string> words) {
     return testing::Capture([&] {
       std::vector<char*> argv;
       for (std::string& word : words) argv.push_back(word.data());
@@ -49,7 +49,7 @@ TEST_F(SlurmCommands, SqueuePrintsSlurmsTable) {
                                             .cluster = "",
                                             .start = ""})};
   };
-  const Ran ran = Run(RunSqueue, {"squeue"});
+  const CommandResult ran = Run(RunSqueue, {"squeue"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(ran.out,
             "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n"
@@ -77,7 +77,7 @@ TEST_F(SlurmCommands, SqueueFoldsPendingTasksUnlessToldNotTo) {
   EXPECT_EQ(Run(RunSqueue, {"squeue", "-h", "-r", "-o", "%i"}).out, "36_0\n36_1\n36_2\n");
 }
 
-/// A list as the server cuts it to `?fields=`.
+// A list as the server cuts it to `?fields=`.
 std::string OnlyFields(const FakeRequest& request, const std::string& list) {
   const std::size_t at = request.target.find("fields=");
   if (at == std::string::npos) return list;
@@ -116,16 +116,17 @@ TEST_F(SlurmCommands, SqueueAsksForWhatItShows_AndEveryColumnIsAsOfTheWholeView)
     for (const char* filter : {"-a", "-uroot,alice", "-pdefault", "-nother,train"}) {
       const std::string format = std::string("%") + letter;
       cut = true;
-      const Ran some = Run(RunSqueue, {"squeue", "-t", "all", filter, "-o", format});
+      const CommandResult some = Run(RunSqueue, {"squeue", "-t", "all", filter, "-o", format});
       EXPECT_TRUE(asked) << format;
       cut = false;
-      const Ran whole = Run(RunSqueue, {"squeue", "-t", "all", filter, "-o", format});
+      const CommandResult whole = Run(RunSqueue, {"squeue", "-t", "all", filter, "-o", format});
       EXPECT_EQ(some.out, whole.out) << format << " " << filter;
     }
   }
   cut = true;
   for (const char* sorted : {"P", "u", "-p,i", "M", "C", "D", "j"}) {
-    const Ran some = Run(RunSqueue, {"squeue", "-h", "-t", "all", "-S", sorted, "-o", "%A"});
+    const CommandResult some =
+        Run(RunSqueue, {"squeue", "-h", "-t", "all", "-S", sorted, "-o", "%A"});
     cut = !cut;
     EXPECT_EQ(some.out, Run(RunSqueue, {"squeue", "-h", "-t", "all", "-S", sorted, "-o", "%A"}).out)
         << sorted;
@@ -137,7 +138,7 @@ TEST_F(SlurmCommands, SqueueAsksForWhatItShows_AndEveryColumnIsAsOfTheWholeView)
 
 TEST_F(SlurmCommands, SqueueSaysThatAnIdIsUnknown) {
   answer_ = [](const FakeRequest&) { return testing::Problem(404, "no such job"); };
-  const Ran one = Run(RunSqueue, {"squeue", "-j", "99"});
+  const CommandResult one = Run(RunSqueue, {"squeue", "-j", "99"});
   EXPECT_EQ(one.exit, 1);
   EXPECT_EQ(one.err, "slurm_load_jobs error: Invalid job id specified\n");
   EXPECT_EQ(Run(RunSqueue, {"squeue", "-h", "-j", "98,99"}).exit, 0);
@@ -145,10 +146,10 @@ TEST_F(SlurmCommands, SqueueSaysThatAnIdIsUnknown) {
 
 TEST_F(SlurmCommands, ScancelIsSilentAboutJobsThatAreGone_AndRefusesWords) {
   answer_ = [](const FakeRequest&) { return testing::Problem(404, "no such job"); };
-  const Ran gone = Run(RunScancel, {"scancel", "5"});
+  const CommandResult gone = Run(RunScancel, {"scancel", "5"});
   EXPECT_EQ(gone.exit, 0);
   EXPECT_EQ(gone.err, "");
-  const Ran word = Run(RunScancel, {"scancel", "abc"});
+  const CommandResult word = Run(RunScancel, {"scancel", "abc"});
   EXPECT_EQ(word.exit, 1);
   EXPECT_EQ(word.err, "scancel: error: Invalid job id abc\n");
 }
@@ -161,7 +162,7 @@ TEST_F(SlurmCommands, SacctPrintsJobsAndTheirBatchSteps) {
                                                      .end = "2026-11-21T10:00:05Z",
                                                      .exit_code = "3"})};
   };
-  const Ran ran =
+  const CommandResult ran =
       Run(RunSacct, {"sacct", "-j", "5", "-P", "-o", "jobid,State,ExitCode,Elapsed,MaxRSS"});
   EXPECT_EQ(
       ran.out,
@@ -178,19 +179,29 @@ TEST_F(SlurmCommands, OutOfMemoryIsAnEndOfItsOwn_WhateverTheJobReturned_AndWhate
   } kCases[] = {
       {"a container that was killed",
        {.id = 5, .state = "Failed", .reason = "OutOfMemory", .exit_code = "137", .exit_signal = 9},
-       "OOM OutOfMemory", "OUT_OF_MEMORY|0:125", "JobState=OUT_OF_MEMORY Reason=OutOfMemory"},
+       "OOM OutOfMemory",
+       "OUT_OF_MEMORY|0:125",
+       "JobState=OUT_OF_MEMORY Reason=OutOfMemory"},
       {"a script that returned 0",
        {.id = 5, .state = "Failed", .reason = "OutOfMemory", .exit_code = "0"},
-       "OOM OutOfMemory", "OUT_OF_MEMORY|0:125", "JobState=OUT_OF_MEMORY Reason=OutOfMemory"},
+       "OOM OutOfMemory",
+       "OUT_OF_MEMORY|0:125",
+       "JobState=OUT_OF_MEMORY Reason=OutOfMemory"},
       {"a Job that its member calls complete",
        {.id = 5, .state = "Succeeded", .reason = "OutOfMemory", .exit_code = "0", .batch = false},
-       "OOM OutOfMemory", "OUT_OF_MEMORY|0:125", "JobState=OUT_OF_MEMORY Reason=OutOfMemory"},
+       "OOM OutOfMemory",
+       "OUT_OF_MEMORY|0:125",
+       "JobState=OUT_OF_MEMORY Reason=OutOfMemory"},
       {"a program that only says the word",
        {.id = 5, .state = "Failed", .reason = "Failed", .message = "OOMKilled", .exit_code = "3"},
-       "F NonZeroExitCode", "FAILED|3:0", "JobState=FAILED Reason=NonZeroExitCode"},
+       "F NonZeroExitCode",
+       "FAILED|3:0",
+       "JobState=FAILED Reason=NonZeroExitCode"},
       {"a signal",
        {.id = 5, .state = "Failed", .reason = "Failed", .exit_code = "139", .exit_signal = 11},
-       "F NonZeroExitCode", "FAILED|0:11", "JobState=FAILED Reason=NonZeroExitCode"},
+       "F NonZeroExitCode",
+       "FAILED|0:11",
+       "JobState=FAILED Reason=NonZeroExitCode"},
   };
   for (const auto& one : kCases) {
     SampleJob job = one.job;
@@ -199,8 +210,7 @@ TEST_F(SlurmCommands, OutOfMemoryIsAnEndOfItsOwn_WhateverTheJobReturned_AndWhate
       const bool list = request.target.find("/v1/jobs?") == 0;
       return FakeAnswer{200, list ? ListOf(job) : testing::ViewOf(job)};
     };
-    EXPECT_EQ(Run(RunSqueue, {"squeue", "-h", "-t", "all", "-o", "%t %r"}).out,
-              one.squeue + "\n")
+    EXPECT_EQ(Run(RunSqueue, {"squeue", "-h", "-t", "all", "-o", "%t %r"}).out, one.squeue + "\n")
         << one.sentence;
     const std::string sacct =
         Run(RunSacct, {"sacct", "-j", "5", "-X", "-n", "-P", "-o", "State,ExitCode"}).out;
@@ -234,7 +244,7 @@ TEST_F(SlurmCommands, OfAServerThatIsNotReady_EveryCommandSaysSoAndFails) {
       {RunSbatch, {"sbatch", "--wrap", "true"}},
   };
   for (const Case& one : cases) {
-    const Ran ran = Run(one.command, one.words);
+    const CommandResult ran = Run(one.command, one.words);
     EXPECT_EQ(ran.exit, 1) << one.words[0] << " " << one.words.back();
     EXPECT_NE(ran.err.find("Unable to contact slurm controller (connect failure): the scheduler is "
                            "not ready: recovery has not run yet"),
@@ -253,7 +263,7 @@ TEST_F(SlurmCommands, SqueueAsksAgainUntilTheServerIsReady) {
     busy.extra_headers = "Retry-After: 1\r\n";
     return busy;
   };
-  const Ran ran = Run(RunSqueue, {"squeue", "-h", "-o", "%i"});
+  const CommandResult ran = Run(RunSqueue, {"squeue", "-h", "-o", "%i"});
   EXPECT_EQ(ran.exit, 0) << ran.err;
   EXPECT_EQ(ran.out, "7\n");
   EXPECT_EQ(asked, 2);

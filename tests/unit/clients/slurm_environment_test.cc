@@ -1,5 +1,5 @@
-// Environment variables of the Slurm-named commands: every one of the manual pages has its effect,
-// is refused by its name, or is known to change nothing; and how commands end when asked wrongly.
+// Environment variables of the Slurm-named commands: each variable of the manual pages has its
+// effect, is refused by its name, or is known to have no effect; and exit statuses of wrong calls.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -20,50 +20,94 @@
 namespace muster::slurm {
 namespace {
 
+using testing::CommandResult;
 using testing::FakeAnswer;
 using testing::FakeRequest;
 using testing::FakeServer;
 using testing::ListOf;
-using testing::Ran;
 using testing::SampleJob;
 using testing::ScopedEnv;
 
-// ENVIRONMENT VARIABLES of each manual page of Slurm 22.05, and what its programs read beside them.
+// The ENVIRONMENT VARIABLES of each manual page of Slurm 22.05, and other variables that its
+// programs read.
 const std::map<std::string, std::vector<std::string>> kPages = {
     {"sbatch",
-     {"SBATCH_ACCOUNT",        "SBATCH_ACCTG_FREQ",       "SBATCH_ARRAY_INX",
-      "SBATCH_BATCH",          "SBATCH_BURST_BUFFER",     "SBATCH_CLUSTERS",
-      "SBATCH_CLUSTER_CONSTRAINT", "SBATCH_CONSTRAINT",   "SBATCH_CONTAINER",
-      "SBATCH_CORE_SPEC",      "SBATCH_CPUS_PER_GPU",     "SBATCH_CPU_FREQ_REQ",
-      "SBATCH_DEBUG",          "SBATCH_DELAY_BOOT",       "SBATCH_DISTRIBUTION",
-      "SBATCH_ERROR",          "SBATCH_EXCLUSIVE",        "SBATCH_EXPORT",
-      "SBATCH_GET_USER_ENV",   "SBATCH_GPUS",             "SBATCH_GPUS_PER_NODE",
-      "SBATCH_GPUS_PER_SOCKET", "SBATCH_GPUS_PER_TASK",   "SBATCH_GPU_BIND",
-      "SBATCH_GPU_FREQ",       "SBATCH_GRES",             "SBATCH_GRES_FLAGS",
-      "SBATCH_HINT",           "SBATCH_IGNORE_PBS",       "SBATCH_INPUT",
-      "SBATCH_JOB_NAME",       "SBATCH_MEM_BIND",         "SBATCH_MEM_PER_CPU",
-      "SBATCH_MEM_PER_GPU",    "SBATCH_MEM_PER_NODE",     "SBATCH_NETWORK",
-      "SBATCH_NO_KILL",        "SBATCH_NO_REQUEUE",       "SBATCH_OPEN_MODE",
-      "SBATCH_OUTPUT",         "SBATCH_OVERCOMMIT",       "SBATCH_PARTITION",
-      "SBATCH_POWER",          "SBATCH_PROFILE",          "SBATCH_QOS",
-      "SBATCH_REQUEUE",        "SBATCH_REQ_SWITCH",       "SBATCH_RESERVATION",
-      "SBATCH_SIGNAL",         "SBATCH_SPREAD_JOB",       "SBATCH_THREADS_PER_CORE",
-      "SBATCH_THREAD_SPEC",    "SBATCH_TIMELIMIT",        "SBATCH_USE_MIN_NODES",
-      "SBATCH_WAIT",           "SBATCH_WAIT4SWITCH",      "SBATCH_WAIT_ALL_NODES",
-      "SBATCH_WCKEY",          "SLURM_CLUSTERS",          "SLURM_CONF",
-      "SLURM_DEBUG_FLAGS",     "SLURM_EXIT_ERROR",        "SLURM_HINT",
-      "SLURM_STEP_KILLED_MSG_NODE_ID", "SLURM_UMASK"}},
+     {"SBATCH_ACCOUNT",
+      "SBATCH_ACCTG_FREQ",
+      "SBATCH_ARRAY_INX",
+      "SBATCH_BATCH",
+      "SBATCH_BURST_BUFFER",
+      "SBATCH_CLUSTERS",
+      "SBATCH_CLUSTER_CONSTRAINT",
+      "SBATCH_CONSTRAINT",
+      "SBATCH_CONTAINER",
+      "SBATCH_CORE_SPEC",
+      "SBATCH_CPUS_PER_GPU",
+      "SBATCH_CPU_FREQ_REQ",
+      "SBATCH_DEBUG",
+      "SBATCH_DELAY_BOOT",
+      "SBATCH_DISTRIBUTION",
+      "SBATCH_ERROR",
+      "SBATCH_EXCLUSIVE",
+      "SBATCH_EXPORT",
+      "SBATCH_GET_USER_ENV",
+      "SBATCH_GPUS",
+      "SBATCH_GPUS_PER_NODE",
+      "SBATCH_GPUS_PER_SOCKET",
+      "SBATCH_GPUS_PER_TASK",
+      "SBATCH_GPU_BIND",
+      "SBATCH_GPU_FREQ",
+      "SBATCH_GRES",
+      "SBATCH_GRES_FLAGS",
+      "SBATCH_HINT",
+      "SBATCH_IGNORE_PBS",
+      "SBATCH_INPUT",
+      "SBATCH_JOB_NAME",
+      "SBATCH_MEM_BIND",
+      "SBATCH_MEM_PER_CPU",
+      "SBATCH_MEM_PER_GPU",
+      "SBATCH_MEM_PER_NODE",
+      "SBATCH_NETWORK",
+      "SBATCH_NO_KILL",
+      "SBATCH_NO_REQUEUE",
+      "SBATCH_OPEN_MODE",
+      "SBATCH_OUTPUT",
+      "SBATCH_OVERCOMMIT",
+      "SBATCH_PARTITION",
+      "SBATCH_POWER",
+      "SBATCH_PROFILE",
+      "SBATCH_QOS",
+      "SBATCH_REQUEUE",
+      "SBATCH_REQ_SWITCH",
+      "SBATCH_RESERVATION",
+      "SBATCH_SIGNAL",
+      "SBATCH_SPREAD_JOB",
+      "SBATCH_THREADS_PER_CORE",
+      "SBATCH_THREAD_SPEC",
+      "SBATCH_TIMELIMIT",
+      "SBATCH_USE_MIN_NODES",
+      "SBATCH_WAIT",
+      "SBATCH_WAIT4SWITCH",
+      "SBATCH_WAIT_ALL_NODES",
+      "SBATCH_WCKEY",
+      "SLURM_CLUSTERS",
+      "SLURM_CONF",
+      "SLURM_DEBUG_FLAGS",
+      "SLURM_EXIT_ERROR",
+      "SLURM_HINT",
+      "SLURM_STEP_KILLED_MSG_NODE_ID",
+      "SLURM_UMASK"}},
     {"scancel",
      {"SCANCEL_ACCOUNT", "SCANCEL_BATCH", "SCANCEL_CTLD", "SCANCEL_FULL", "SCANCEL_HURRY",
       "SCANCEL_INTERACTIVE", "SCANCEL_NAME", "SCANCEL_PARTITION", "SCANCEL_QOS", "SCANCEL_STATE",
       "SCANCEL_USER", "SCANCEL_VERBOSE", "SCANCEL_WCKEY", "SLURM_CONF", "SLURM_CLUSTERS",
       "SLURM_DEBUG_FLAGS"}},
-    {"squeue",
-     {"SLURM_BITSTR_LEN", "SLURM_CLUSTERS", "SLURM_CONF", "SLURM_DEBUG_FLAGS",
-      "SLURM_TIME_FORMAT", "SQUEUE_ACCOUNT", "SQUEUE_ALL", "SQUEUE_ARRAY", "SQUEUE_ARRAY_UNIQUE",
-      "SQUEUE_NAMES", "SQUEUE_FEDERATION", "SQUEUE_FORMAT", "SQUEUE_FORMAT2", "SQUEUE_LICENSES",
-      "SQUEUE_LOCAL", "SQUEUE_PARTITION", "SQUEUE_PRIORITY", "SQUEUE_QOS", "SQUEUE_SIB",
-      "SQUEUE_SIBLING", "SQUEUE_SORT", "SQUEUE_STATES", "SQUEUE_USERS"}},
+    {"squeue", {"SLURM_BITSTR_LEN",    "SLURM_CLUSTERS",  "SLURM_CONF",        "SLURM_DEBUG_FLAGS",
+                "SLURM_TIME_FORMAT",   "SQUEUE_ACCOUNT",  "SQUEUE_ALL",        "SQUEUE_ARRAY",
+                "SQUEUE_ARRAY_UNIQUE", "SQUEUE_NAMES",    "SQUEUE_FEDERATION", "SQUEUE_FORMAT",
+                "SQUEUE_FORMAT2",      "SQUEUE_LICENSES", "SQUEUE_LOCAL",      "SQUEUE_PARTITION",
+                "SQUEUE_PRIORITY",     "SQUEUE_QOS",      "SQUEUE_SIB",        "SQUEUE_SIBLING",
+                "SQUEUE_SORT",         "SQUEUE_STATES",   "SQUEUE_USERS"}},
     {"sacct",
      {"SACCT_FEDERATION", "SACCT_FORMAT", "SACCT_LOCAL", "SLURM_BITSTR_LEN", "SLURM_CONF",
       "SLURM_DEBUG_FLAGS", "SLURM_TIME_FORMAT"}},
@@ -89,7 +133,7 @@ class SlurmEnvironment : public ::testing::Test {
   }
   ~SlurmEnvironment() override { ::unlink(script_.c_str()); }
 
-  Ran Run(std::vector<std::string> words) {
+  CommandResult Run(std::vector<std::string> words) {
     using Command = int (*)(int, char**);
     static const std::map<std::string, Command> kCommands = {
         {"sbatch", RunSbatch}, {"squeue", RunSqueue}, {"scancel", RunScancel},
@@ -102,19 +146,20 @@ class SlurmEnvironment : public ::testing::Test {
       return command(static_cast<int>(words.size()), argv.data());
     });
   }
-  /// A call of the command that does something.
+  // A call of the command that contacts the server.
   std::vector<std::string> Usual(const std::string& command) {
     if (command == "sbatch") return {"sbatch", script_};
     if (command == "scancel") return {"scancel", "--me"};
     if (command == "scontrol") return {"scontrol", "show", "job", "1"};
     return {command};
   }
-  /// The ids that DELETE was sent for.
+  // The ids that DELETE was sent for.
   std::string Cancelled(std::size_t from = 0) {
     std::string ids;
     const std::vector<FakeRequest> all = server_.requests();
     for (std::size_t i = from; i < all.size(); ++i) {
-      if (all[i].method == "DELETE") ids += all[i].target.substr(all[i].target.rfind('/') + 1) + " ";
+      if (all[i].method == "DELETE")
+        ids += all[i].target.substr(all[i].target.rfind('/') + 1) + " ";
     }
     return ids;
   }
@@ -146,12 +191,11 @@ TEST_F(SlurmEnvironment, WhatIsNotSupportedIsRefusedByItsNameAndNothingIsSent) {
     for (const Variable& one : VariablesOf(command)) {
       if (one.use != VariableUse::kRefused) continue;
       const ScopedEnv set(one.name.c_str(), "1");
-      const Ran ran = Run(Usual(command));
+      const CommandResult ran = Run(Usual(command));
       EXPECT_EQ(ran.exit, 1) << command << " " << one.name;
-      const std::string begins = command + ": error: " + (command == "scancel" &&
-                                                                  one.name == "SCANCEL_BATCH"
-                                                              ? "SCANCEL_BATCH"
-                                                              : one.name + ": ");
+      const std::string begins =
+          command + ": error: " +
+          (command == "scancel" && one.name == "SCANCEL_BATCH" ? "SCANCEL_BATCH" : one.name + ": ");
       EXPECT_EQ(ran.err.substr(0, begins.size()), begins) << ran.err;
       EXPECT_EQ(ran.out, "") << one.name;
       ++refused;
@@ -167,7 +211,7 @@ TEST_F(SlurmEnvironment, WhatChangesNothingChangesNothing) {
     for (const Variable& one : VariablesOf(command)) {
       if (one.use != VariableUse::kWithoutEffect) continue;
       const ScopedEnv set(one.name.c_str(), "1");
-      const Ran ran = Run(Usual(command));
+      const CommandResult ran = Run(Usual(command));
       EXPECT_EQ(ran.out, plain) << command << " " << one.name;
     }
   }
@@ -213,7 +257,7 @@ TEST_F(SlurmEnvironment, SbatchTakesEachVariableAsItsOption) {
     tested.insert(one.name);
     // An empty value asks for flags, and a ScopedEnv of "" would unset.
     ::setenv(one.name, one.value, 1);
-    const Ran ran = Run({"sbatch", "-n", "2", script_});
+    const CommandResult ran = Run({"sbatch", "-n", "2", script_});
     ::unsetenv(one.name);
     ASSERT_EQ(ran.exit, 0) << one.name << ": " << ran.err;
     const json::value body = *ParseJson(server_.requests().back().body);
@@ -233,7 +277,7 @@ TEST_F(SlurmEnvironment, SbatchFlagsAreOnWhenEmptyYesOrANumber) {
   for (const auto& [value, on] : kValues) {
     ::setenv("SBATCH_NO_REQUEUE", value, 1);
     ::setenv("SBATCH_OVERCOMMIT", value, 1);
-    const Ran ran = Run({"sbatch", script_});
+    const CommandResult ran = Run({"sbatch", script_});
     ::unsetenv("SBATCH_OVERCOMMIT");
     EXPECT_EQ(ran.exit, on ? 1 : 0) << "'" << value << "': " << ran.err;
     Run({"sbatch", script_});
@@ -252,7 +296,7 @@ TEST_F(SlurmEnvironment, SbatchExportHintWaitAndExitStatus) {
   }
   for (const char* name : {"SBATCH_HINT", "SLURM_HINT"}) {
     const ScopedEnv hint(name, "wrong");
-    const Ran ran = Run({"sbatch", script_});
+    const CommandResult ran = Run({"sbatch", script_});
     EXPECT_EQ(ran.exit, 255) << name;
     EXPECT_EQ(ran.err, "sbatch: error: Invalid --hint specification\n") << name;
     const ScopedEnv replaced("SLURM_EXIT_ERROR", "77");
@@ -273,20 +317,23 @@ TEST_F(SlurmEnvironment, SbatchMemoryOfTheEnvironmentReplacesTheScriptsOther) {
   const json::value body = *ParseJson(server_.requests().back().body);
   EXPECT_FALSE(body.get_object().contains("memoryPerNode"));
   const ScopedEnv per_node("SBATCH_MEM_PER_NODE", "2G");
-  const Ran both = Run({"sbatch", script_});
+  const CommandResult both = Run({"sbatch", script_});
   EXPECT_EQ(both.exit, 1);
   EXPECT_NE(both.err.find("mutually exclusive"), std::string::npos) << both.err;
-  EXPECT_EQ(Run({"sbatch", "--mem=3G", script_}).exit, 1) << "as Slurm judges each source by itself";
+  EXPECT_EQ(Run({"sbatch", "--mem=3G", script_}).exit, 1)
+      << "as Slurm judges each source by itself";
 }
 
 TEST_F(SlurmEnvironment, SbatchNamesTheClusterThatWasChosen) {
-  EXPECT_EQ(Run({"sbatch", "-M", "east", script_}).out, "Submitted batch job 300001 on cluster east\n");
+  EXPECT_EQ(Run({"sbatch", "-M", "east", script_}).out,
+            "Submitted batch job 300001 on cluster east\n");
   EXPECT_EQ(Run({"sbatch", "--parsable", "-M", "east", script_}).out, "300001;east\n");
 }
 
 TEST_F(SlurmEnvironment, SbatchRefusesTheLimitOfRunningTasksByItsName) {
   const ScopedEnv array("SBATCH_ARRAY_INX", "0-3%2");
-  for (const Ran& ran : {Run({"sbatch", script_}), Run({"sbatch", "-a", "0-3%2", script_})}) {
+  for (const CommandResult& ran :
+       {Run({"sbatch", script_}), Run({"sbatch", "-a", "0-3%2", script_})}) {
     EXPECT_EQ(ran.exit, 1);
     EXPECT_NE(ran.err.find("%2) is not supported"), std::string::npos) << ran.err;
     EXPECT_EQ(ran.err.find("Invalid job array"), std::string::npos) << ran.err;
@@ -294,7 +341,7 @@ TEST_F(SlurmEnvironment, SbatchRefusesTheLimitOfRunningTasksByItsName) {
   EXPECT_TRUE(server_.requests().empty());
 }
 
-// Three jobs that differ in all that can be asked for.
+// Three jobs that differ in everything that a filter can ask for.
 FakeAnswer ThreeJobs(const FakeRequest& request) {
   if (request.method != "GET") return {200, testing::ViewOf({.id = 1})};
   const SampleJob one{.id = 1, .name = "x", .user = "root", .queue = "short"};
@@ -343,14 +390,15 @@ TEST_F(SlurmEnvironment, SqueueTakesEachVariableAsItsOption) {
     tested.insert(one.name);
     std::vector<std::string> words = {"squeue", "-h"};
     // The default order is by partition first: long before short.
-    if (one.without != nullptr && one.words.front() == "-o") words.insert(words.end(), {"-S", "-i"});
+    if (one.without != nullptr && one.words.front() == "-o")
+      words.insert(words.end(), {"-S", "-i"});
     if (std::string(one.name) == "SQUEUE_SORT") words = {"squeue", "-h"};
     words.insert(words.end(), one.words.begin(), one.words.end());
     if (one.without != nullptr && std::string(one.name) != "SQUEUE_SORT") {
       EXPECT_EQ(Run(words).out, one.without) << one.name;
     }
     const ScopedEnv set(one.name, one.value);
-    const Ran ran = Run(words);
+    const CommandResult ran = Run(words);
     EXPECT_EQ(ran.out, one.wanted) << one.name << " " << ran.err;
   }
   {
@@ -362,7 +410,7 @@ TEST_F(SlurmEnvironment, SqueueTakesEachVariableAsItsOption) {
     EXPECT_TRUE(tested.contains(one.name)) << one.name;
   }
   ::setenv("SQUEUE_USERS", "", 1);
-  const Ran empty = Run({"squeue"});
+  const CommandResult empty = Run({"squeue"});
   ::unsetenv("SQUEUE_USERS");
   EXPECT_EQ(empty.exit, 1);
   EXPECT_EQ(empty.err, "squeue: error: SQUEUE_USERS is set and names nothing\n");
@@ -422,7 +470,7 @@ TEST_F(SlurmEnvironment, ScancelTakesEachVariableAsItsFilter) {
     std::vector<std::string> words = {"scancel"};
     words.insert(words.end(), one.words.begin(), one.words.end());
     const std::size_t before = server_.requests().size();
-    const Ran ran = Run(words);
+    const CommandResult ran = Run(words);
     EXPECT_EQ(ran.exit, 0) << one.name << " " << ran.err;
     EXPECT_EQ(Cancelled(before), one.cancelled) << one.name << "=" << one.value;
   }
@@ -458,8 +506,8 @@ TEST_F(SlurmEnvironment, ScancelCancelsNothingByAFilterThatItCannotRead) {
       return asked ? FakeAnswer{200, ListOf()} : ThreeJobs(request);
     };
     ::setenv(name, value, 1);
-    const Ran ran = Run({"scancel", "-n", "x"});
-    const Ran unnamed = Run({"scancel", "-u", "root"});
+    const CommandResult ran = Run({"scancel", "-n", "x"});
+    const CommandResult unnamed = Run({"scancel", "-u", "root"});
     ::unsetenv(name);
     EXPECT_EQ(ran.exit, std::string(name) == "SCANCEL_NAME" ? 0 : 1) << name;
     if (std::string(name) == "SCANCEL_NAME") {
@@ -472,11 +520,11 @@ TEST_F(SlurmEnvironment, ScancelCancelsNothingByAFilterThatItCannotRead) {
 }
 
 TEST_F(SlurmEnvironment, ScancelOfAUserThatNobodyKnowsSaysSo) {
-  const Ran ran = Run({"scancel", "-u", "nosuch-user"});
+  const CommandResult ran = Run({"scancel", "-u", "nosuch-user"});
   EXPECT_EQ(ran.exit, 1);
   EXPECT_EQ(ran.err, "scancel: error: Invalid user name: nosuch-user\n");
   EXPECT_EQ(Cancelled(), "");
-  // Known to the server alone.
+  // A user whom only the server knows.
   answer_ = [](const FakeRequest& request) {
     if (request.method != "GET") return FakeAnswer{200, testing::ViewOf({.id = 4})};
     return FakeAnswer{200, ListOf(SampleJob{.id = 4, .user = "nosuch-user"})};
@@ -513,7 +561,7 @@ TEST_F(SlurmEnvironment, SacctSinfoAndScontrolTakeTheirs) {
   ::setenv("SINFO_PARTITION", "", 1);
   EXPECT_EQ(Run({"sinfo"}).err, "sinfo: error: SINFO_PARTITION is set and names nothing\n");
   ::unsetenv("SINFO_PARTITION");
-  const std::set<std::string> tested = {"SACCT_FORMAT",   "SLURM_TIME_FORMAT", "SINFO_FORMAT",
+  const std::set<std::string> tested = {"SACCT_FORMAT",    "SLURM_TIME_FORMAT",  "SINFO_FORMAT",
                                         "SINFO_PARTITION", "SLURM_JOB_NODELIST", "SLURM_NODELIST"};
   for (const char* command : {"sacct", "sinfo", "scontrol"}) {
     for (const Variable& one : VariablesOf(command)) {
@@ -525,9 +573,12 @@ TEST_F(SlurmEnvironment, SacctSinfoAndScontrolTakeTheirs) {
 
 TEST_F(SlurmEnvironment, SacctShowsMemoryInTheUnitThatIsAskedFor) {
   answer_ = [](const FakeRequest&) { return FakeAnswer{200, testing::ViewOf({.id = 1})}; };
-  const std::pair<std::vector<std::string>, const char*> kCases[] = {
-      {{}, "4G"},           {{"--noconvert"}, "4096M"}, {{"--units=M"}, "4096M"},
-      {{"--units=K"}, "4194304K"}, {{"--units=G"}, "4G"},      {{"--units=P"}, "0.00P"}};
+  const std::pair<std::vector<std::string>, const char*> kCases[] = {{{}, "4G"},
+                                                                     {{"--noconvert"}, "4096M"},
+                                                                     {{"--units=M"}, "4096M"},
+                                                                     {{"--units=K"}, "4194304K"},
+                                                                     {{"--units=G"}, "4G"},
+                                                                     {{"--units=P"}, "0.00P"}};
   for (const auto& [words, wanted] : kCases) {
     std::vector<std::string> all = {"sacct", "-nXPj", "1", "-o", "ReqMem"};
     all.insert(all.end(), words.begin(), words.end());
@@ -538,7 +589,7 @@ TEST_F(SlurmEnvironment, SacctShowsMemoryInTheUnitThatIsAskedFor) {
 
 TEST_F(SlurmEnvironment, ErrorsOfUsageEndAsSlurmsDo) {
   for (const char* command : {"squeue", "scancel", "sacct", "sinfo", "scontrol", "sbatch"}) {
-    const Ran ran = Run({command, "--frobnicate"});
+    const CommandResult ran = Run({command, "--frobnicate"});
     EXPECT_EQ(ran.exit, std::string(command) == "sbatch" ? 255 : 1) << command;
     EXPECT_NE(ran.err.find("unrecognized option '--frobnicate'"), std::string::npos) << ran.err;
     EXPECT_EQ(Run({command, "--help"}).exit, 0) << command;
@@ -563,12 +614,11 @@ TEST_F(SlurmEnvironment, ErrorsOfUsageEndAsSlurmsDo) {
       {{"sinfo", "-n", "n[1"}, "sinfo: error: 'n[1' invalid entry for --nodes\n"},
       {{"scontrol", "show", "job", "1", "2"},
        "scontrol: error: too many arguments for keyword:show\n"},
-      {{"scontrol", "requeue", "1.0"},
-       "scontrol: error: Invalid job id specified for job 1.0\n"},
+      {{"scontrol", "requeue", "1.0"}, "scontrol: error: Invalid job id specified for job 1.0\n"},
       {{"sacct", "--json"}, "sacct: error: --json: not supported by this version; use -P\n"},
   };
   for (const auto& [words, message] : kCases) {
-    const Ran ran = Run(words);
+    const CommandResult ran = Run(words);
     EXPECT_EQ(ran.exit, 1) << words[0] << " " << words[1];
     if (message == nullptr) continue;
     EXPECT_EQ(ran.err, message);

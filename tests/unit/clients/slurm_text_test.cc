@@ -143,9 +143,9 @@ TEST(JobSpecs, NameJobsTasksAndSteps) {
   EXPECT_FALSE(Matches(*ParseJobSpec("18_3"), task));
 }
 
-class Cut : public ::testing::TestWithParam<std::size_t> {};
+class CutAnswer : public ::testing::TestWithParam<std::size_t> {};
 
-TEST_P(Cut, ReadsAListHoweverItArrives) {
+TEST_P(CutAnswer, ReadsAListHoweverItArrives) {
   const std::string text = ListOf(testing::SampleJob{.id = 17, .name = "a\\\"b", .limit = 3600},
                                   testing::SampleJob{.id = 18,
                                                      .name = "plain",
@@ -178,7 +178,7 @@ TEST_P(Cut, ReadsAListHoweverItArrives) {
   EXPECT_EQ(second.pods, 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Bytes, Cut, ::testing::Values(1, 2, 3, 17, 4096, 1 << 20));
+INSTANTIATE_TEST_SUITE_P(Bytes, CutAnswer, ::testing::Values(1, 2, 3, 17, 4096, 1 << 20));
 
 TEST(JobLists, RefuseWhatIsNotOrNotAllOfAList) {
   JobList list;

@@ -1,4 +1,4 @@
-// Text of others on a terminal: what is shown of each hostile string.
+// Text of others on a terminal: the visible form of hostile strings.
 #include "clients/lib/visible_text.h"
 
 #include <gtest/gtest.h>
@@ -23,11 +23,13 @@ const Case kCases[] = {
     {"ABackspaceAndADelete", "rm\b\b\x7f", "rm\\010\\010\\177"},
     {"ANul", std::string("a\0b", 3), "a\\000b"},
     {"LineEnds", "one\ntwo\r\tthree", "one\\ntwo\\r\\tthree"},
-    {"AC1ControlSequenceIntroducer", "\xc2\x9b"
-                                     "31m",
+    {"AC1ControlSequenceIntroducer",
+     "\xc2\x9b"
+     "31m",
      "\\u009b31m"},
-    {"ARawC1Byte", "\x9b"
-                   "31m",
+    {"ARawC1Byte",
+     "\x9b"
+     "31m",
      "\\23331m"},
     {"ANextLine", "a\xc2\x85z", "a\\u0085z"},
     {"ARightToLeftOverride", "exe.\xe2\x80\xaetxt", "exe.\\u202etxt"},

@@ -1,9 +1,10 @@
-// Decide where room has to be made: evictions, what happens to the preemptor, rounds around them,
-// gates, second passes, slices, variants and fair sharing. Every plan is also put to CheckPlan.
+// Decide where room must be made: evictions, what happens to the preemptor, the rounds around them,
+// gates, second passes, slices, variants and fair sharing. CheckPlan checks every plan too.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "schedd/core/cycle/cycle_order.h"
+#include "schedd/model/eviction_lifecycle.h"
 #include "tests/unit/core/world.h"
 
 namespace muster::core::testing {
@@ -156,7 +157,7 @@ TEST_F(CyclePreemptionTest, AdmittedInThisPlan_CountsAsACandidateOfLaterRounds) 
   Queue("b", 0, "team");
   Gpus("b", 4);      // 1: borrows all of it in round one
   Gpus("a", 9, 50);  // 2: never fits
-  Gpus("a", 4, 10);  // 3: in round two it could take back what 1 borrowed
+  Gpus("a", 4, 10);  // 3: in round two it could reclaim what 1 borrowed
   Plan plan = Run();
   EXPECT_THAT(AdmittedIds(plan), ElementsAre(1));
   EXPECT_TRUE(plan.more_work);

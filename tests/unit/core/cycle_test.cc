@@ -1,4 +1,4 @@
-// Decide and Apply on small worlds; every plan is also put to CheckPlan.
+// Decide and Apply on small worlds; CheckPlan checks every plan too.
 #include "schedd/core/cycle/cycle.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What disruption budgets leave of running jobs, and whom NoExecute taints drive away.
+// How many running jobs disruption budgets let go, and which jobs NoExecute taints evict.
 #include "schedd/core/member/disruption.h"
 
 #include <gtest/gtest.h>
@@ -99,9 +99,9 @@ TEST(WorkEvictions, AvailableIsWhereAllIsAppliedAndWorks) {
   EXPECT_FALSE(available(WorkState::kLeaving, kApplied, kAvailable));
 }
 
-class Leaves : public ::testing::Test {
+class LeavingJobs : public ::testing::Test {
  protected:
-  Leaves() {
+  LeavingJobs() {
     world_.Queue("cq", "", {});
     world_.AddLocalQueue("ml", "lq", "cq");
     job_ = world_.Job("cq", 0, {Pods("main", 1, {{"cpu", 1000}})});
@@ -145,7 +145,7 @@ class Leaves : public ::testing::Test {
   const Toleration a_minute_{"work", "Exists", "", "NoExecute", 60};
 };
 
-TEST_F(Leaves, ATaintNoExecuteDrivesAwayWhoDoesNotTolerateIt) {
+TEST_F(LeavingJobs, ATaintNoExecuteDrivesAwayWhoDoesNotTolerateIt) {
   EXPECT_EQ(GoesAt(), -1) << "no taint";
   Taint("NoSchedule");
   EXPECT_EQ(GoesAt(), -1) << "it repels only";
@@ -163,7 +163,7 @@ TEST_F(Leaves, ATaintNoExecuteDrivesAwayWhoDoesNotTolerateIt) {
   EXPECT_EQ(GoesAt(), -1) << "it was sent there by name";
 }
 
-TEST_F(Leaves, TolerationSecondsCountFromTheLaterOfTaintAndAdmission) {
+TEST_F(LeavingJobs, TolerationSecondsCountFromTheLaterOfTaintAndAdmission) {
   Govern(PlacementType::kPickN, {a_minute_});
   Taint("NoExecute", 150);
   EXPECT_EQ(GoesAt(), 210);
@@ -173,7 +173,7 @@ TEST_F(Leaves, TolerationSecondsCountFromTheLaterOfTaintAndAdmission) {
   EXPECT_EQ(GoesAt(), -1) << "the first toleration that matches counts";
 }
 
-TEST_F(Leaves, AJobWithoutPlacementGoesByItsPods) {
+TEST_F(LeavingJobs, AJobWithoutPlacementGoesByItsPods) {
   auto constraints = std::make_shared<SchedulingConstraints>();
   constraints->tolerations = {a_minute_};
   auto pods = std::make_shared<std::vector<PodSet>>(*job_->pod_sets);
@@ -188,7 +188,7 @@ TEST_F(Leaves, AJobWithoutPlacementGoesByItsPods) {
   EXPECT_EQ(GoesAt(), 0) << "all of its pods must tolerate it";
 }
 
-TEST_F(Leaves, AJobPinnedToTheMemberStays) {
+TEST_F(LeavingJobs, AJobPinnedToTheMemberStays) {
   JobPlacement says;
   says.cluster = "east";
   job_->placement = std::make_shared<const JobPlacement>(says);
@@ -196,7 +196,7 @@ TEST_F(Leaves, AJobPinnedToTheMemberStays) {
   EXPECT_EQ(GoesAt(), -1);
 }
 
-TEST_F(Leaves, ABudgetCountsEachJobThatLeavesAtOnce) {
+TEST_F(LeavingJobs, ABudgetCountsEachJobThatLeavesAtOnce) {
   Govern(PlacementType::kPickN);
   const PlacementTable::Key key{"ml", "p"};
   Disruptions none(world_.config());
@@ -216,7 +216,7 @@ TEST_F(Leaves, ABudgetCountsEachJobThatLeavesAtOnce) {
             "stop");
 }
 
-TEST_F(Leaves, ABudgetThatCannotBeKeptLetsNobodyGo) {
+TEST_F(LeavingJobs, ABudgetThatCannotBeKeptLetsNobodyGo) {
   Govern(PlacementType::kPickAll);
   Budget(MaxUnavailable(100));
   Disruptions budgets(world_.config());
@@ -225,7 +225,7 @@ TEST_F(Leaves, ABudgetThatCannotBeKeptLetsNobodyGo) {
   EXPECT_NE(budgets.WhyBlocked({"ml", "p"}).find("PickAll"), std::string::npos);
 }
 
-TEST_F(Leaves, WhoRanAndWaitsToRunAgainIsWantedStill) {
+TEST_F(LeavingJobs, WhoRanAndWaitsToRunAgainIsWantedStill) {
   EXPECT_TRUE(CountsForBudget(*job_));
   job_->state = JobState::kPending;
   EXPECT_TRUE(CountsForBudget(*job_));

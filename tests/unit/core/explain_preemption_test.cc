@@ -1,4 +1,4 @@
-// Who would have to be preempted, and why that is not allowed.
+// The jobs that would have to be preempted, and why that is not allowed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@ using ::testing::IsEmpty;
 constexpr const char* kGpu = "nvidia.com/gpu";
 using Policy = PreemptionPolicy;
 
-/// Queue `own` (8) and `other` (8) share 16; `own` holds 8 at priority 10, `other` what a case
-/// says.
+// Queues `own` (8) and `other` (8) share 16; `own` holds 8 at priority 10, `other` the amount of
+// the case.
 struct Case {
   const char* name;
   QueuePreemption policy;
@@ -49,7 +49,7 @@ TEST_P(ExplainVictims, SaysWhyNot_AndWhatWouldBeOtherwise) {
   EXPECT_TRUE(why.preemption.asked);
   EXPECT_THAT(why.preemption.victims, IsEmpty());
   std::vector<std::string> verdicts;
-  for (const HeldBy& held : why.preemption.held_by) verdicts.push_back(held.verdict);
+  for (const QueueHolders& held : why.preemption.held_by) verdicts.push_back(held.verdict);
   EXPECT_EQ(verdicts, std::vector<std::string>(one.verdicts.begin(), one.verdicts.end()));
   EXPECT_EQ(why.preemption.would_allow,
             std::vector<std::string>(one.would_allow.begin(), one.would_allow.end()));

@@ -1,8 +1,9 @@
-// What is said of a job that does not wait for quota: held, backing off, reserved, running, ended.
+// Explanations of jobs that do not wait for quota: held, backing off, reserved, running, ended.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "schedd/core/explain/explain.h"
+#include "schedd/model/eviction_lifecycle.h"
 #include "tests/unit/core/world.h"
 
 namespace muster::core::testing {
@@ -81,9 +82,10 @@ TEST_F(ExplainStates, RequeuedJob_SaysUntilWhenItWaitsAndWhoSetThat) {
   SetCondition(job.get(), "Requeued", false, "Requeued", "Requeued by alice", After(-30));
   ChangeState(job.get(), [&](AdmissionState* state) { state->requeue_at = After(90); });
   EXPECT_EQ(Why(job).reason, "Backoff");
-  EXPECT_EQ(Why(job).summary,
-            "was requeued (Requeued by alice; annotation muster.io/requeue-wait of its queue) and is "
-            "not tried again before 2023-11-14T22:14:50Z (in 1m30s)");
+  EXPECT_EQ(
+      Why(job).summary,
+      "was requeued (Requeued by alice; annotation muster.io/requeue-wait of its queue) and is "
+      "not tried again before 2023-11-14T22:14:50Z (in 1m30s)");
 }
 
 TEST_F(ExplainStates, JobThatIsEvictedInARow_SaysUntilWhenItWaits) {

@@ -27,7 +27,7 @@ Explanation Why(const World& world, const JobPtr& job, std::vector<JobPtr> waiti
 
 class ExplainTest : public ::testing::Test {
  protected:
-  /// team-research and team-vision share 24 of gpu-a100.
+  // team-research and team-vision share 24 of gpu-a100.
   void Cohort() {
     world.Queue("team-research", "all", {{"gpu-a100", kGpu, 16}});
     world.Queue("team-vision", "all", {{"gpu-a100", kGpu, 8}});
@@ -300,7 +300,7 @@ TEST_F(ExplainTest, UsageBasedQueue_OrdersByTheUsageOfLocalQueues) {
   EXPECT_EQ(Explain(input).place.position, 2u);
 }
 
-/// Two racks of one machine with 4 each; `q` has 16 of it.
+// Two racks of one machine with 4 each; `q` has 16 of it.
 class ExplainTopology : public ExplainTest {
  protected:
   ExplainTopology() {

@@ -1,4 +1,4 @@
-// Dominant resource shares (rule A39) and what the tree keeps for them.
+// Dominant resource shares (rule A39) and the values that the tree keeps for them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

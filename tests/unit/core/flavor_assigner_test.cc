@@ -1,4 +1,4 @@
-// Flavor assignment: order, eligibility, borrowing, gangs, and the very sentences of rule A33.
+// Flavor assignment: order, eligibility, borrowing, gangs, and the exact sentences of rule A33.
 #include "schedd/core/flavor/flavor_assigner.h"
 
 #include <gmock/gmock.h>

@@ -5,6 +5,7 @@
 
 #include "schedd/core/flavor/flavor_assigner.h"
 #include "schedd/core/queue/workload_class.h"
+#include "tests/support/attempts_text.h"
 #include "tests/unit/core/flavor_world.h"
 
 namespace muster::core::testing {
@@ -131,10 +132,10 @@ struct ConsideredCase {
   bool asked = false;
 };
 
-class Considered : public ::testing::TestWithParam<ConsideredCase> {};
+class ConsideredFlavors : public ::testing::TestWithParam<ConsideredCase> {};
 
-// The queue asks for 5 of which others, in another branch, hold all.
-TEST_P(Considered, DecidesWhetherTheOracleIsAsked) {
+// The queue asks for 5; queues of another branch hold all.
+TEST_P(ConsideredFlavors, DecidesWhetherTheOracleIsAsked) {
   const ConsideredCase& given = GetParam();
   FlavorWorld world;
   auto& queue = world.Queue("q", "near", {{"f", "cpu", given.own}});
@@ -153,7 +154,7 @@ TEST_P(Considered, DecidesWhetherTheOracleIsAsked) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Rules, Considered,
+    Rules, ConsideredFlavors,
     ::testing::Values(ConsideredCase{.name = "OwnNominalQuota_Suffices", .own = 5, .asked = true},
                       ConsideredCase{.name = "BorrowingFromTheRoot_IsNotWorthAsking"},
                       ConsideredCase{.name = "ReclaimAlone_DoesNotHelpABorrower",
@@ -390,12 +391,12 @@ TEST_F(FlavorSearchTest, AttemptsText_TellsWhatWasConsidered) {
   world_.Take("q", "three", "cpu", 1000);
   world_.Oracle().answers = {{"three/cpu", {Possibility::kPreempt, 0}}};
   world_.config.cluster_queues["q"].when_can_borrow = kNext;
-  EXPECT_EQ(world_.Assign(OneCpu(2000)).AttemptsText(),
+  EXPECT_EQ(AttemptsText(world_.Assign(OneCpu(2000))),
             "main: one(NoFit;insufficient quota for cpu in flavor one, previously considered "
             "podsets requests (0) + current podset request (2) > maximum capacity (1)), "
             "three(preemptionMode=Preempt;insufficient unused quota for cpu in flavor three, 1 "
             "more needed), two(Fit;borrow=1)");
-  EXPECT_EQ(world_.Assign(OneCpu(1000)).AttemptsText(),
+  EXPECT_EQ(AttemptsText(world_.Assign(OneCpu(1000))),
             "main: one(preemptionMode=NoCandidates;insufficient unused quota for cpu in flavor "
             "one, 1 more needed), two(Fit;borrow=1)")
       << "what fits at home is not worth a word";

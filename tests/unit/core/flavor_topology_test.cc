@@ -1,5 +1,5 @@
-// What topology aware scheduling makes of a flavor search: which flavors suit, and what placement
-// after quota changes.
+// Topology aware scheduling in the flavor search: which flavors qualify, and how placement changes
+// the search after quota.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// One ClusterQueue among others and a workload that looks for flavors, for the tests of the flavor
+// One ClusterQueue among others and a workload that needs flavors, for the tests of the flavor
 // search.
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace muster::core::testing {
 
-/// Answers by "flavor/resource" and remembers what it was asked.
+/// Answers by "flavor/resource" and records the questions.
 class ScriptedOracle final : public PreemptionOracle {
  public:
   using Possibility = PreemptionOutlook::Possibility;
   explicit ScriptedOracle(const QuotaTree& tree) : tree_(tree) {}
 
-  std::map<std::string, PreemptionOutlook> answers;  // others: nobody to evict
+  std::map<std::string, PreemptionOutlook> answers;  // for others no victim is found
   std::vector<std::pair<std::string, std::int64_t>> asked;
 
   PreemptionOutlook Simulate(const Preemptor&, FlavorResourceIndex pair,
@@ -35,7 +35,7 @@ class ScriptedOracle final : public PreemptionOracle {
   const QuotaTree& tree_;
 };
 
-/// Machines by flavor: each has room for some pods now and for some more when empty.
+/// Machines by flavor: each has room for some pods now, and for more when it is empty.
 class ScriptedPlacer final : public TopologyPlacer {
  public:
   struct Flavor {
@@ -43,7 +43,7 @@ class ScriptedPlacer final : public TopologyPlacer {
     std::int32_t free_pods = 0, pods = 0;
   };
   std::map<std::string, Flavor> flavors;
-  std::vector<TopologyAsk> asked;  // by the last Place
+  std::vector<TopologyAsk> asked;  // of the last Place
   int places = 0;
 
   bool Knows(const std::string& flavor) const override { return flavors.contains(flavor); }
@@ -99,7 +99,7 @@ class FlavorWorld {
     return *this;
   }
   ClusterQueue& Queue(const std::string& name, const std::string& cohort,
-                      const std::vector<QuotaOf>& quotas) {
+                      const std::vector<QuotaEntry>& quotas) {
     ClusterQueue& queue = config.cluster_queues[name];
     queue.name = name;
     queue.cohort = cohort;
@@ -110,7 +110,7 @@ class FlavorWorld {
     return queue;
   }
   FlavorWorld& CohortOf(const std::string& name, const std::string& parent,
-                        const std::vector<QuotaOf>& quotas) {
+                        const std::vector<QuotaEntry>& quotas) {
     Cohort& cohort = config.cohorts[name];
     cohort.name = name;
     cohort.parent = parent;
@@ -123,7 +123,7 @@ class FlavorWorld {
     usage->Add(usage->tree().ClusterQueueIndex(queue), usage->tree().PairIndex(flavor, resource),
                amount);
   }
-  /// Freezes the quotas.
+  /// Builds the quota tree; quotas cannot change afterwards.
   void Build() {
     if (!usage) usage.emplace(QuotaTree::Build(config));
   }

@@ -1,4 +1,4 @@
-// MachineShape, and the member clusters that are turned down because of their machines.
+// MachineShape, and the member clusters that are rejected because of their machines.
 #include "schedd/core/topology/machine_shape.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ std::shared_ptr<const MachineGroups> Told(const MachineGroups& groups) {
 
 class MachineShapeTest : public ::testing::Test {
  protected:
-  // How many of the pods have room, which they then take.
+  // How many of the pods have room; these take it.
   std::int32_t Take(MachineShape* shape, const PodSet& pods,
                     const std::vector<const ResourceFlavor*>& flavors = {}) {
     const auto compiled = shape->Compile({&pods, flavors, pods.count, false});

@@ -137,7 +137,7 @@ inline std::string Text(const TopologyPlacement& placement) {
   return text;
 }
 
-/// What an admission of one flavor holds on machines.
+/// The capacity that an admission of one flavor takes on machines.
 inline Admission AdmissionOf(const PodSets& pod_sets, const TopologyPlacement& placement,
                              const std::string& flavor = "tas") {
   Admission admission;

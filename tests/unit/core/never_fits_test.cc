@@ -1,4 +1,4 @@
-// What no member can ever hold: told by sizes alone, and never where something is not known.
+// Requests that no member can ever hold: decided by sizes alone, and never if a size is unknown.
 #include "schedd/core/member/never_fits.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Partial admission: which counts are tried and which are found.
+// Partial admission: the counts that are tried, and the ones that fit.
 #include "schedd/core/flavor/partial_admission.h"
 
 #include <gmock/gmock.h>

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/eviction_lifecycle.h"
 #include "tests/unit/core/world.h"
 
 namespace muster::core::testing {
@@ -62,7 +63,7 @@ class PlacementAskTest : public ::testing::Test {
     return AskOf(config(), AdmissionSettings{}, *job_,
                  {job_->submit_time.us + seconds_later * kMicrosPerSecond});
   }
-  // "" if none governs.
+  // The governing placement; "" if there is none.
   std::string Governor() {
     const PlacementPtr found = GoverningPlacement(config(), *job_, nullptr);
     return found == nullptr ? "" : MentionOf(*found);

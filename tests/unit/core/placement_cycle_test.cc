@@ -1,4 +1,4 @@
-// Decide, CheckPlan, the waiting queues and explain where placements govern jobs.
+// Decide, CheckPlan, the waiting queues and explain for jobs that placements govern.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -365,7 +365,7 @@ std::vector<std::int64_t> EvictedBy(const Plan& plan) {
   return ids;
 }
 
-// Quota for all of it; the members are full.
+// Quota for all jobs; the members are full.
 TEST_F(PlacementCycleTest, RoomAlone_IsWorthAVictim_OnTheMemberThatThePlacementPrefers) {
   queue_->preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
   Member("east", 4);
@@ -411,7 +411,7 @@ TEST_F(PlacementCycleTest, RoomAlone_IsMadeOnlyWhereNoLaterFlavorHasIt_UnlessThe
   plan = Run();
   EXPECT_THAT(EvictedBy(plan), ElementsAre(1)) << "whenCanPreempt: MayStopSearch";
   queue_->when_can_preempt = FungibilityPolicy::kTryNextFlavor;
-  SetAmount(&View(1).free, "cpu", 0);  // for pods that are not Muster's
+  SetAmount(&View(1).free, "cpu", 0);  // for pods of others
   world_.pending().FlushAll(world_.now());
   plan = Run();
   EXPECT_THAT(plan.admits, IsEmpty());
@@ -450,7 +450,7 @@ TEST_F(PlacementCycleTest, RoomAlone_TakesNobodyWhoseEndIsOfNoUse) {
   HoldOn("east", 2);
   HoldOn("west", 2);
   HoldOn("west", 2, 20);
-  SetAmount(&View(0).free, "cpu", 0);  // the other half is for pods that are not Muster's
+  SetAmount(&View(0).free, "cpu", 0);  // the other half is for pods of others
   Cpus(4, 10);
   const Plan plan = Run();
   EXPECT_THAT(plan.evictions, IsEmpty());
@@ -522,8 +522,8 @@ TEST_F(PlacementCycleTest, RoomAlone_IsMadeOnMembersWhoseMachinesAreTold) {
   EXPECT_THAT(EvictedBy(Run()), UnorderedElementsAre(1, 2)) << "both pods need a machine";
 }
 
-// Whoever borrows on another member is of no use: that member keeps its jobs, and the borrower is
-// still one.
+// A job that borrows on another member is no useful victim: evicting it frees nothing on this
+// member.
 TEST_F(PlacementCycleTest, RoomAlone_IsReclaimedOnTheMemberThatMayDo_WhoeverComesFirstElsewhere) {
   queue_->cohort = "all";
   queue_->resource_groups = {Group({{"default", "cpu", 12}})};
@@ -546,7 +546,7 @@ TEST_F(PlacementCycleTest, RoomAlone_IsReclaimedOnTheMemberThatMayDo_WhoeverCome
   EXPECT_THAT(EvictedBy(Run()), ElementsAre(2));
 }
 
-// The groups that are open to an equal one that has waited for longer are not open to it.
+// An equal job that has waited longer may use groups that this job may not use yet.
 TEST_F(PlacementCycleTest, RoomAlone_IsMadeOnlyInTheClusterGroupsThatAreOpen) {
   queue_->preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
   Member("cloud", 6);
@@ -569,7 +569,8 @@ TEST_F(PlacementCycleTest, RoomAlone_IsMadeOnlyInTheClusterGroupsThatAreOpen) {
   EXPECT_THAT(plan.evictions, IsEmpty()) << "cloud is for those who have waited";
 }
 
-// Somebody else's end may take for ever; whoever evicted nobody keeps nobody waiting for it.
+// The end of another job may take for ever. A job that evicted none does not block others while it
+// waits.
 TEST_F(PlacementCycleTest, RoomThatOthersLeave_HoldsUpNobodyElse) {
   queue_->preemption.within_cluster_queue = PreemptionPolicy::kLowerPriority;
   Member("east", 4);
@@ -585,7 +586,7 @@ TEST_F(PlacementCycleTest, RoomThatOthersLeave_HoldsUpNobodyElse) {
   EXPECT_THAT(Placed(plan), ElementsAre("3 west"));
 }
 
-// Victims leave one by one: who took what the first one left would be the next victim.
+// Victims leave one by one. A job that took the room of the first would be the next victim.
 TEST_F(PlacementCycleTest, RoomAlone_IsKeptUntilItsLastVictimHasLeft) {
   queue_->cohort = "all";
   queue_->preemption.reclaim_within_cohort = PreemptionPolicy::kAny;

@@ -1,4 +1,4 @@
-// CheckPlan and UsageDifferences must see every violation that is put into a sound plan.
+// CheckPlan and UsageDifferences find every violation that is put into a sound plan.
 #include "schedd/core/cycle/plan_check.h"
 
 #include <gmock/gmock.h>
@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "tests/support/usage_check.h"
 #include "tests/unit/core/world.h"
 
 namespace muster::core::testing {
@@ -31,16 +32,17 @@ class PlanCheckTest : public ::testing::Test {
   }
 
   // The plan with its first admission changed.
-  std::vector<std::string> WithFirst(const std::function<void(Admit*, Admission*)>& change) {
+  std::vector<std::string> WithFirst(
+      const std::function<void(PlannedAdmission*, Admission*)>& change) {
     Plan plan = plan_;
     Admission admission = *plan.admits[0].admission;
     change(&plan.admits[0], &admission);
     plan.admits[0].admission = std::make_shared<const Admission>(admission);
     return CheckPlan(snapshot_, plan);
   }
-  // The first job, refused.
-  NotAdmitted Refused(Reason reason) const {
-    NotAdmitted waiting;
+  // The plan with its first job refused.
+  UnadmittedWorkload Refused(Reason reason) const {
+    UnadmittedWorkload waiting;
     waiting.job = plan_.admits[0].job;
     waiting.reason = reason;
     return waiting;
@@ -63,19 +65,22 @@ TEST_F(PlanCheckTest, SoundPlan_HasNothingToSay) {
 }
 
 TEST_F(PlanCheckTest, GangViolations_AreSeen) {
-  EXPECT_THAT(WithFirst([](Admit*, Admission* a) { a->pod_sets.pop_back(); }),
+  EXPECT_THAT(WithFirst([](PlannedAdmission*, Admission* a) { a->pod_sets.pop_back(); }),
               Contains(HasSubstr("1 of 2 pod sets")));
-  EXPECT_THAT(WithFirst([](Admit*, Admission* a) { a->pod_sets[1].count = 1; }),
+  EXPECT_THAT(WithFirst([](PlannedAdmission*, Admission* a) { a->pod_sets[1].count = 1; }),
               Contains(HasSubstr("without all pods of pod set b")));
-  EXPECT_THAT(WithFirst([](Admit*, Admission* a) { SetAmount(&a->pod_sets[1].usage, "gpu", 3); }),
+  EXPECT_THAT(WithFirst([](PlannedAdmission*, Admission* a) {
+                SetAmount(&a->pod_sets[1].usage, "gpu", 3);
+              }),
               Contains(HasSubstr("charged wrongly for gpu")));
-  EXPECT_THAT(WithFirst([](Admit*, Admission* a) { a->pod_sets[1].flavors.clear(); }),
+  EXPECT_THAT(WithFirst([](PlannedAdmission*, Admission* a) { a->pod_sets[1].flavors.clear(); }),
               Contains(HasSubstr("no flavor for gpu")));
 }
 
 TEST_F(PlanCheckTest, FlavorViolations_AreSeen) {
-  EXPECT_THAT(WithFirst([](Admit*, Admission* a) { a->pod_sets[1].flavors["gpu"] = "other"; }),
-              Contains(HasSubstr("that its queue does not have for gpu")));
+  EXPECT_THAT(
+      WithFirst([](PlannedAdmission*, Admission* a) { a->pod_sets[1].flavors["gpu"] = "other"; }),
+      Contains(HasSubstr("that its queue does not have for gpu")));
   EXPECT_THAT(In([&] {
                 world_.Flavor("default", {}, {{"k", "v", "NoSchedule"}});
               }),
@@ -124,11 +129,11 @@ TEST_F(PlanCheckTest, ShrinkByAnAdministrator_IsNotThePlansFault) {
 }
 
 TEST_F(PlanCheckTest, PlacementViolations_AreSeen) {
-  EXPECT_THAT(WithFirst([](Admit* admit, Admission*) { admit->cluster = "west"; }),
+  EXPECT_THAT(WithFirst([](PlannedAdmission* admit, Admission*) { admit->cluster = "west"; }),
               Contains(HasSubstr("has no room for its gpu on west")));
-  EXPECT_THAT(WithFirst([](Admit* admit, Admission*) { admit->cluster = "mars"; }),
+  EXPECT_THAT(WithFirst([](PlannedAdmission* admit, Admission*) { admit->cluster = "mars"; }),
               Contains(HasSubstr("that does not exist")));
-  EXPECT_THAT(WithFirst([](Admit* admit, Admission*) { admit->cluster = ""; }),
+  EXPECT_THAT(WithFirst([](PlannedAdmission* admit, Admission*) { admit->cluster = ""; }),
               Contains(HasSubstr("that does not exist")));
   auto& east = world_.clusters()[0].member;
   EXPECT_THAT(In([&] { east.cordoned = true; }), Contains(HasSubstr("that is closed")));
@@ -173,7 +178,7 @@ TEST_F(PlanCheckTest, AdmissionThroughAClosedGate_IsSeen) {
   world_.config().cluster_queues["q"].stop_policy = StopPolicy::kNone;
   EXPECT_THAT(In([&] { world_.config().local_queues.clear(); }),
               Contains("job 1 is admitted although LocalQueue lq-q doesn't exist"));
-  EXPECT_THAT(WithFirst([](Admit*, Admission* a) { a->cluster_queue = "lender"; }),
+  EXPECT_THAT(WithFirst([](PlannedAdmission*, Admission* a) { a->cluster_queue = "lender"; }),
               Contains(HasSubstr("another ClusterQueue than its own")));
 }
 

@@ -54,7 +54,7 @@ class PolicyFitTest : public ::testing::Test {
     ask.placement = std::move(placement);
     return ask;
   }
-  // "" if the member is let through, else "Filter: message".
+  // "" if the member passes the filters, else "Filter: message".
   std::string Verdict(const PlacementAsk& ask, std::size_t member) const {
     const MemberRoom room(world_.clusters());
     const auto refusal = PolicyFit(ask, room, &placed_).Filter(room, member);
@@ -99,7 +99,7 @@ TEST_F(PolicyFitTest, Properties_ComeFromTheFactsOfTheMember_AndWhatIsFreeNow) {
   const MemberRoom room(world_.clusters());
   struct Case {
     const char* name;
-    const char* shown;  // "": not known
+    const char* shown;  // "": unknown
   };
   for (const Case& one : std::vector<Case>{
            {"kubernetes-fleet.io/node-count", "3"},

@@ -1,4 +1,5 @@
-// Classical preemption (rule A37), what both searches share, and what follows from a search.
+// Classical preemption (rule A37), the parts that both searches share, and the consequences of a
+// search.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +56,7 @@ TEST(Preemption, FillBack_SparesWhomALaterAndLargerVictimMadeNeedless) {
       .Holds({"c", "q", 3, {{"gpu", 1}}})
       .Holds({"d", "q", 4, {{"gpu", 5}}});
   EXPECT_THAT(contest.Victims({"q", 9, {{"gpu", 5}}}), ElementsAre("d InClusterQueue"));
-  // c and b are spared; what is left stands in the places that this frees, as in Kueue.
+  // c and b are spared; the other victims take their places in the list, as in Kueue.
   EXPECT_THAT(contest.Victims({"q", 9, {{"gpu", 6}}}),
               ElementsAre("a InClusterQueue", "d InClusterQueue"));
   EXPECT_THAT(contest.Victims({"q", 9, {{"gpu", 8}}}),
@@ -159,11 +160,11 @@ TEST(Preemption, Reclaim_StopsWhereTheLenderIsBackAtItsNominalQuota) {
   Contest contest = Cohort3(Policies(Policy::kLowerPriority, Policy::kAny));
   contest.config().cluster_queues.at("own").resource_groups = {Group({{"f", "gpu", 6}})};
   contest.config().cluster_queues.at("lender").resource_groups = {Group({{"f", "gpu", 0}})};
-  // 8 in all, 6 used. With g1 to g3 gone greedy is at its 2 and gives no more.
+  // 8 in all, 6 used. Without g1 to g3, greedy uses its 2, and no more of it may be reclaimed.
   EXPECT_THAT(
       contest.Victims({"own", 9, {{"gpu", 5}}}),
       ElementsAre("g1 InCohortReclamation", "g2 InCohortReclamation", "g3 InCohortReclamation"));
-  // The sixth gpu of own's nominal quota has to come from own itself.
+  // The sixth GPU of own's nominal quota must come from own itself.
   EXPECT_THAT(contest.Victims({"own", 9, {{"gpu", 6}}}),
               ElementsAre("g1 InCohortReclamation", "g2 InCohortReclamation",
                           "g3 InCohortReclamation", "mine InClusterQueue"));
@@ -201,8 +202,8 @@ Contest Tree(std::int64_t own, std::int64_t sibling, std::int64_t far) {
 }
 
 TEST(Preemption, HierarchicalClaim_ComesBeforePriorityClaims) {
-  // left has 4: own wants 3, which its 1 does not hold but left's 4 do, so far is reclaimed from by
-  // place and sibling only by priority.
+  // left has 4: own asks for 3, which exceeds its 1 but not left's 4. So far is reclaimed from
+  // whatever its priority, and sibling only by priority.
   Contest contest = Tree(1, 3, 2);
   contest.Holds({"near", "sibling", 0, {{"gpu", 1}}})
       .Holds({"far low", "far", 1, {{"gpu", 2}}})
@@ -214,7 +215,7 @@ TEST(Preemption, HierarchicalClaim_ComesBeforePriorityClaims) {
 TEST(Preemption, QueuesBelowACohortWithinItsQuota_AreSpared) {
   Contest contest = Tree(2, 1, 1);
   contest.Queue("far twin", "right", {{"f", "gpu", 2}});
-  // far borrows, but only from its own side: right uses 3 of 3.
+  // far borrows only within right, which uses 3 of 3.
   contest.Holds({"borrower", "far", 0, {{"gpu", 3}}}).Holds({"near", "sibling", 0, {{"gpu", 2}}});
   EXPECT_THAT(contest.Victims({"own", 9, {{"gpu", 2}}}), ElementsAre("near InCohortReclamation"));
 }
@@ -229,10 +230,10 @@ TEST(Preemption, Search_LeavesTheUsageAsItWas) {
   EXPECT_EQ(contest.usage(), before);
 }
 
-// Room only while one named workload is away.
-class OneMustGo final : public TopologyProbe {
+// There is room only while one named workload is removed.
+class OneVictimProbe final : public TopologyProbe {
  public:
-  explicit OneMustGo(std::string name) : name_(std::move(name)) {}
+  explicit OneVictimProbe(std::string name) : name_(std::move(name)) {}
   void Remove(const Holder& holder) override { EXPECT_TRUE(away_.insert(holder.job->name).second); }
   void Restore(const Holder& holder) override { EXPECT_EQ(away_.erase(holder.job->name), 1u); }
   bool Fits() override { return away_.contains(name_); }
@@ -248,11 +249,11 @@ TEST(Preemption, Topology_DecidesAfterQuotaAndIsPutBack) {
     SCOPED_TRACE(fair);
     Contest contest = OneQueue(Policy::kLowerPriority);
     if (fair) contest.Fair();
-    OneMustGo probe("high");
+    OneVictimProbe probe("high");
     EXPECT_THAT(contest.Victims({"q", 9, {{"gpu", 1}}}, &probe),
                 ElementsAre("high InClusterQueue"));
     EXPECT_THAT(probe.away(), IsEmpty());
-    OneMustGo never("nobody");
+    OneVictimProbe never("nobody");
     EXPECT_THAT(contest.Victims({"q", 9, {{"gpu", 1}}}, &never), IsEmpty());
     EXPECT_THAT(never.away(), IsEmpty());
   }
@@ -263,7 +264,8 @@ TEST(Preemption, Simulation_TellsOwnVictimsFromReclaimedOnesAndMeasuresBorrowing
   Contest contest = Cohort3(Policies(Policy::kLowerPriority, Policy::kAny));
   EXPECT_EQ(contest.Outlook({"own", 9, {{"gpu", 1}}}).possibility, Possibility::kReclaim);
   EXPECT_EQ(contest.Outlook({"own", 9, {{"gpu", 1}}}).borrowing_level, 0);
-  // 1 + 2 of 2 would borrow, which own may not while it reclaims: its own workload has to go too.
+  // 1 + 2 of 2 would borrow, which own may not do while it reclaims, so its own workload must be
+  // evicted too.
   EXPECT_EQ(contest.Outlook({"own", 9, {{"gpu", 2}}}).possibility, Possibility::kPreempt);
   EXPECT_EQ(contest.Outlook({"own", 9, {{"gpu", 2}}}).borrowing_level, 0);
   EXPECT_EQ(contest.Outlook({"own", 9, {{"gpu", 7}}}).possibility, Possibility::kNoCandidates);

@@ -15,8 +15,9 @@ namespace muster::core::testing {
 
 /// Amounts by "flavor/resource"; "gpu" alone is resource gpu of flavor "f".
 using Amounts = std::vector<std::pair<std::string, std::int64_t>>;
+/// A workload that holds quota.
 
-struct Held {
+struct HeldQuota {
   std::string name, queue;
   std::int32_t priority = 0;
   Amounts amounts;
@@ -26,6 +27,7 @@ struct Held {
   std::string local_queue = "lq";
 };
 
+/// The workload that needs room.
 struct Incoming {
   std::string queue;
   std::int32_t priority = 0;
@@ -35,9 +37,10 @@ struct Incoming {
 };
 
 class Contest {
+  /// Queues, holders and settings, built by Build.
  public:
   ClusterQueue& Queue(const std::string& name, const std::string& cohort,
-                      const std::vector<QuotaOf>& quotas) {
+                      const std::vector<QuotaEntry>& quotas) {
     ClusterQueue& queue = config_.cluster_queues[name];
     queue.name = name;
     queue.cohort = cohort;
@@ -45,14 +48,14 @@ class Contest {
     return queue;
   }
   Cohort& CohortOf(const std::string& name, const std::string& parent,
-                   const std::vector<QuotaOf>& quotas = {}) {
+                   const std::vector<QuotaEntry>& quotas = {}) {
     Cohort& cohort = config_.cohorts[name];
     cohort.name = name;
     cohort.parent = parent;
     if (!quotas.empty()) cohort.resource_groups = {Group(quotas)};
     return cohort;
   }
-  Contest& Holds(const Held& held) {
+  Contest& Holds(const HeldQuota& held) {
     held_.push_back(held);
     return *this;
   }
@@ -64,14 +67,15 @@ class Contest {
     return *this;
   }
 
-  /// Call before the queries: makes tree, usage and holders.
+  /// Builds tree, usage and holders; it must run before the queries.
   void Build() {
     tree_ = QuotaTree::Build(config_);
     usage_ = Usage(tree_);
     holders_ = Holders(tree_);
     std::int64_t id = 0;
-    for (const Held& held : held_) holders_.Put(MakeHolder(*tree_, settings_, JobOf(held, ++id)));
-    for (const Held& held : held_) {
+    for (const HeldQuota& held : held_)
+      holders_.Put(MakeHolder(*tree_, settings_, JobOf(held, ++id)));
+    for (const HeldQuota& held : held_) {
       const NodeIndex queue = tree_->ClusterQueueIndex(held.queue);
       for (const Charge& charge : ChargesOf(held.amounts)) {
         usage_.Add(queue, charge.pair, charge.amount);
@@ -79,7 +83,7 @@ class Contest {
     }
   }
 
-  /// "name Reason" of every victim, in the order chosen. Builds first.
+  /// "name Reason" of every victim, in the order chosen. Calls Build.
   std::vector<std::string> Victims(const Incoming& incoming, TopologyProbe* probe = nullptr) {
     Build();
     const Charges requests = ChargesOf(incoming.amounts);
@@ -131,7 +135,7 @@ class Contest {
   Holders& holders() { return holders_; }
 
  private:
-  JobPtr JobOf(const Held& held, std::int64_t id) const {
+  JobPtr JobOf(const HeldQuota& held, std::int64_t id) const {
     auto job = std::make_shared<JobRecord>();
     job->id = {id};
     job->uid = {1, static_cast<std::uint64_t>(id)};
@@ -147,7 +151,7 @@ class Contest {
     job->conditions = std::make_shared<const std::vector<Condition>>(std::move(conditions));
     auto admission = std::make_shared<Admission>();
     admission->cluster_queue = held.queue;
-    // One pod set a pair: a pod set has each resource only once.
+    // One pod set for each pair: a pod set has a resource only once.
     for (const auto& [name, amount] : held.amounts) {
       const auto& [flavor, resource] = tree_->pair(PairOf(name));
       PodSetAssignment pods;
@@ -164,7 +168,7 @@ class Contest {
   ConfigView config_;
   AdmissionSettings settings_;
   LocalQueueUsages local_usages_;
-  std::vector<Held> held_;
+  std::vector<HeldQuota> held_;
   QuotaTreePtr tree_;
   Usage usage_;
   Holders holders_;

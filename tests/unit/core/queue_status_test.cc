@@ -1,4 +1,4 @@
-// What the status of a queue shows: why it admits nothing, and how much of it is used.
+// The status of a queue: why it admits nothing, and how much of its quota is used.
 #include "schedd/core/quota/queue_status.h"
 
 #include <gtest/gtest.h>
@@ -116,18 +116,12 @@ TEST(Readiness, KnowsCyclesDeletionAndTheGate) {
 
 TEST(Use, IsBorrowedOnlyInACohort) {
   ClusterQueue queue = QueueOn({"f", "g"});
-  JobRecord job;
-  job.pod_sets = std::make_shared<const PodSets>();
-  Admission admission;
-  admission.cluster_queue = "q";
-  admission.pod_sets.push_back({"main", 1, {{"cpu", "f"}}, {{"cpu", 13}}});
-  job.admission = std::make_shared<const Admission>(admission);
-  JobRecord elsewhere = job;
-  admission.cluster_queue = "other";
-  elsewhere.admission = std::make_shared<const Admission>(admission);
+  const auto held = [](const std::string& flavor, const std::string&) -> std::int64_t {
+    return flavor == "f" ? 13 : 0;
+  };
   for (const bool in_cohort : {false, true}) {
     queue.cohort = in_cohort ? "c" : "";
-    const auto use = UseOf(queue, {}, {&job, &elsewhere});
+    const auto use = UseOf(queue, held);
     ASSERT_EQ(use.size(), 2U);
     EXPECT_EQ(use[0].resources[0].total, 13);
     EXPECT_EQ(use[0].resources[0].borrowed, in_cohort ? 3 : 0);

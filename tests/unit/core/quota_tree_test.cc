@@ -1,4 +1,4 @@
-// Quota arithmetic over cohort trees, with the numbers worked out by hand from rule A25.
+// Quota arithmetic over cohort trees, with numbers worked out by hand from rule A25.
 #include "schedd/core/quota/quota_tree.h"
 
 #include <gtest/gtest.h>

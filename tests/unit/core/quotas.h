@@ -11,14 +11,14 @@
 
 namespace muster::core::testing {
 
-struct QuotaOf {
+struct QuotaEntry {
   std::string flavor, resource;
   std::int64_t nominal = 0;
   std::optional<std::int64_t> borrowing = {}, lending = {};
 };
 
 /// One resource group; the entries of one flavor are consecutive and name the same resources.
-inline ResourceGroup Group(const std::vector<QuotaOf>& quotas) {
+inline ResourceGroup Group(const std::vector<QuotaEntry>& quotas) {
   ResourceGroup group;
   for (const auto& quota : quotas) {
     if (group.flavors.empty() || group.flavors.back().flavor != quota.flavor) {

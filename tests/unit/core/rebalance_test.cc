@@ -1,5 +1,5 @@
-// Whether a running job would be better off elsewhere: by points, by cluster group, and never to
-// and fro.
+// Whether another member suits a running job better: by points, by cluster group, and without
+// moving it back and forth.
 #include "schedd/core/member/rebalance.h"
 
 #include <gmock/gmock.h>
@@ -143,29 +143,30 @@ TEST_F(RebalanceTest, NoMoveWithoutAFeasibleMember) {
   const struct {
     const char* sentence;
     std::function<void(ClusterView*, PlacementPolicy*)> spoil;
-  } cases[] = {
-      {"it is full", [](ClusterView* west, auto*) { SetAmount(&west->free, "cpu", 3); }},
-      {"it is cordoned", [](ClusterView* west, auto*) { west->member.cordoned = true; }},
-      {"it does not answer", [](ClusterView* west, auto*) { west->member.healthy = false; }},
-      {"it has a taint",
-       [](ClusterView* west, auto*) {
-         west->member.taints = {{"spot", "", "NoSchedule"}};
-       }},
-      {"it is not what is required",
-       [](ClusterView*, PlacementPolicy* policy) {
-         policy->required = {{{{{"zone", "east"}}, {}}, {}}};
-       }},
-      {"its machines are too small",
-       [](ClusterView* west, auto*) {
-         west->member.machines =
-             std::make_shared<const MachineGroups>(MachineGroups{{{}, {}, {{"cpu", 3}}, 4}});
-       }},
+  } cases[] =
+      {
+          {"it is full", [](ClusterView* west, auto*) { SetAmount(&west->free, "cpu", 3); }},
+          {"it is cordoned", [](ClusterView* west, auto*) { west->member.cordoned = true; }},
+          {"it does not answer", [](ClusterView* west, auto*) { west->member.healthy = false; }},
+          {"it has a taint",
+           [](ClusterView* west, auto*) {
+    west->member.taints = {{"spot", "", "NoSchedule"}};
+           }},
+          {"it is not what is required",
+           [](ClusterView*, PlacementPolicy* policy) {
+    policy->required = {{{{{"zone", "east"}}, {}}, {}}};
+           }},
+    {"its machines are too small",
+     [](ClusterView* west, auto*) {
+    west->member.machines =
+        std::make_shared<const MachineGroups>(MachineGroups{{{}, {}, {{"cpu", 3}}, 4}});
+     }},
       {"it does not serve the kind",
        [](ClusterView* west, auto*) {
-         west->member.kinds =
-             std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"RayJob"});
+    west->member.kinds =
+        std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"RayJob"});
        }},
-  };
+      };
   Member("east", 10);
   Member("west", 10);
   const auto job = On("east", 4);
@@ -184,39 +185,40 @@ TEST_F(RebalanceTest, OnlyJobsThatSayTheyMayBeMovedAre) {
     const char* sentence;
     std::function<void(JobRecord*)> change;
     bool may = false;
-  } cases[] = {
-      {"a checkpointable one", [](JobRecord*) {}, true},
-      {"it does not say so", [](JobRecord* job) { job->placement = nullptr; }},
-      {"it is pinned",
-       [](JobRecord* job) {
-         JobPlacement own = *job->placement;
-         own.cluster = "east";
-         job->placement = std::make_shared<const JobPlacement>(own);
-       }},
-      {"it only starts", [](JobRecord* job) { job->state = JobState::kAdmitted; }},
-      {"it may not be requeued",
-       [](JobRecord* job) {
-         auto batch = std::make_shared<BatchDetails>();
-         batch->requeue = false;
-         job->batch = batch;
-       }},
-      {"its machines were chosen",
-       [](JobRecord* job) {
-         auto admission = std::make_shared<Admission>(*job->admission);
-         admission->pod_sets[0].topology = std::make_shared<const TopologyAssignment>();
-         job->admission = admission;
-       }},
+  } cases[] =
+      {
+          {"a checkpointable one", [](JobRecord*) {}, true},
+          {"it does not say so", [](JobRecord* job) { job->placement = nullptr; }},
+          {"it is pinned",
+           [](JobRecord* job) {
+    JobPlacement own = *job->placement;
+    own.cluster = "east";
+    job->placement = std::make_shared<const JobPlacement>(own);
+           }},
+          {"it only starts", [](JobRecord* job) { job->state = JobState::kAdmitted; }},
+          {"it may not be requeued",
+           [](JobRecord* job) {
+    auto batch = std::make_shared<BatchDetails>();
+    batch->requeue = false;
+    job->batch = batch;
+           }},
+    {"its machines were chosen",
+     [](JobRecord* job) {
+    auto admission = std::make_shared<Admission>(*job->admission);
+    admission->pod_sets[0].topology = std::make_shared<const TopologyAssignment>();
+    job->admission = admission;
+     }},
       {"a member's own queue admitted it",
        [](JobRecord* job) {
-         ChangeState(job, [](AdmissionState* state) {
-           AdmissionCheckStatus check;
-           check.name = kMemberQueuesCheck;
-           check.state = CheckState::kReady;
-           state->checks = {check};
-         });
+    ChangeState(job, [](AdmissionState* state) {
+      AdmissionCheckStatus check;
+      check.name = kMemberQueuesCheck;
+      check.state = CheckState::kReady;
+      state->checks = {check};
+    });
        }},
       {"nothing governs it", [](JobRecord* job) { job->ns = "elsewhere"; }},
-  };
+      };
   Member("east", 10);
   Govern(Prefers("west"));
   const auto job = On("east", 4);
@@ -233,8 +235,8 @@ TEST_F(RebalanceTest, OnlyJobsThatSayTheyMayBeMovedAre) {
   EXPECT_FALSE(MayBeMoved(world_.config(), *job)) << "its placement prefers nothing";
 }
 
-// Who moved away from a full member would look at a member that is emptier still where it was, if
-// its own pods counted.
+// If its own pods counted, a job that has moved away from a full member would score the member that
+// it left as the emptier one.
 TEST_F(RebalanceTest, WhatAJobHoldsItselfMovesItNowhere_AndWhoHasMovedStays) {
   Member("east", 100);
   Member("west", 100);
@@ -249,8 +251,8 @@ TEST_F(RebalanceTest, WhatAJobHoldsItselfMovesItNowhere_AndWhoHasMovedStays) {
   EXPECT_EQ(Target(*job), "") << "the emptier one is where it came from";
 }
 
-// Many jobs that score by free room, moved one after another by the rule until nothing moves: it
-// ends, and spread by room.
+// Many jobs that score by free room, moved one after another by the rule until none moves: this
+// ends, and the jobs are spread by room.
 TEST_F(RebalanceTest, MovesOneAfterAnotherComeToAnEnd) {
   Member("east", 100);
   Member("north", 100);

@@ -1,4 +1,5 @@
-// Topology aware scheduling: trees of machines, what is taken of them, and where pods go.
+// Topology aware scheduling: trees of machines, the capacity that is taken, and where pods are
+// placed.
 #include <gtest/gtest.h>
 
 #include "schedd/core/topology/topology_assignment.h"

@@ -1,4 +1,5 @@
-// What surrounds the queues: back-off, who may enter, second passes, the fair-sharing ledger.
+// The surroundings of the queues: back-off, conditions for entering, second passes, the
+// fair-sharing ledger.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -123,7 +124,7 @@ TEST_F(FairLedgerTest, AStoredHistory_GoesOnWithoutLoss) {
   EXPECT_EQ(other.HistoryOf(key_).thousandths, ledger.HistoryOf(key_).thousandths);
   EXPECT_EQ(other.HistoryOf(key_).updated, After(100));
   EXPECT_NE(AmountOf(other.HistoryOf(key_).thousandths, "memory") % 1000, 0);
-  EXPECT_FALSE(other.HasPenalty(key_)) << "a penalty is not history";
+  EXPECT_LT(other.UsageOf(key_, 1), ledger.UsageOf(key_, 1)) << "a penalty is not history";
   EXPECT_FALSE(other.HistoryOf({"ns", "unknown"}).updated.set());
 }
 
@@ -132,10 +133,10 @@ TEST_F(FairLedgerTest, Penalty_CountsOnce_AndIsFoldedOrDropped) {
   ledger.PushPenalty(key_, {1}, {{"cpu", 4000}});
   ledger.PushPenalty(key_, {1}, {{"cpu", 4000}});
   EXPECT_DOUBLE_EQ(ledger.UsageOf(key_, 1), 2);
-  EXPECT_TRUE(ledger.HasPenalty(key_));
+  EXPECT_TRUE(ledger.ConsumedBy(key_).empty()) << "not history yet";
   ledger.FoldPenalty(key_, {1});
   ledger.FoldPenalty(key_, {1});
-  EXPECT_FALSE(ledger.HasPenalty(key_));
+  EXPECT_EQ(AmountOf(ledger.ConsumedBy(key_), "cpu"), 2000);
   EXPECT_DOUBLE_EQ(ledger.UsageOf(key_, 1), 2) << "now it is history";
   ledger.PushPenalty(key_, {2}, {{"cpu", 4000}});
   ledger.DropPenalty(key_, {2});

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedd/core/cycle/apply.h"
 #include "schedd/core/cycle/cycle.h"
 #include "schedd/core/cycle/plan_check.h"
 #include "schedd/core/cycle/snapshot.h"
@@ -42,7 +43,7 @@ class World {
     return *this;
   }
   ClusterQueue& Queue(const std::string& name, const std::string& cohort,
-                      const std::vector<QuotaOf>& quotas) {
+                      const std::vector<QuotaEntry>& quotas) {
     auto& queue = config_.cluster_queues[name];
     queue.name = name;
     queue.cohort = cohort;
@@ -63,7 +64,7 @@ class World {
     return queue;
   }
   World& CohortOf(const std::string& name, const std::string& parent,
-                  const std::vector<QuotaOf>& quotas = {}) {
+                  const std::vector<QuotaEntry>& quotas = {}) {
     config_.cohorts[name] = Cohort{};
     config_.cohorts[name].name = name;
     config_.cohorts[name].parent = parent;
@@ -81,7 +82,7 @@ class World {
     return clusters_.back().member;
   }
 
-  /// A pending job; ids count up and so do submit times.
+  /// A pending job; ids and submit times count up.
   std::shared_ptr<JobRecord> Job(const std::string& queue, std::int32_t priority,
                                  const PodSets& pod_sets) {
     auto job = std::make_shared<JobRecord>();
@@ -154,7 +155,7 @@ class World {
   WallTime now() const { return now_; }
 
   ConfigView& config() { return config_; }
-  /// With the configuration as it is now.
+  /// With the present configuration.
   PendingQueues& pending() {
     pending_.Configure(std::make_shared<const ConfigView>(config_), QuotaTree::Build(config_),
                        settings_);

@@ -1,4 +1,4 @@
-// --member-cluster: what is taken and what is refused, with which sentence.
+// --member-cluster: the values that are accepted, and those that are refused, with their sentences.
 #include <gtest/gtest.h>
 
 #include "schedd/daemon/config.h"

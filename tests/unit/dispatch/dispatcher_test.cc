@@ -1,4 +1,5 @@
-// The dispatcher against a fake backend: order per key, back-off, unknown outcomes, nothing lost.
+// The dispatcher against a fake backend: order of each key, back-off, unknown outcomes, no lost
+// orders.
 #include "schedd/dispatch/dispatcher.h"
 
 #include <gmock/gmock.h>
@@ -22,9 +23,9 @@ constexpr std::int64_t kReconcileMs = 86'400'000;  // no list comes between the 
 
 constexpr std::int64_t kTermMs = 3'600'000, kStoppedMs = 2 * kTermMs;
 
-constexpr std::chrono::seconds kPatience{60};  // for what must come, on a loaded machine too
+constexpr std::chrono::seconds kPatience{60};  // for results that must come even on a busy machine
 
-// What the engine gets; it can be made to refuse.
+// The inbox of the engine; it can be made to refuse.
 class Inbox {
  public:
   bool Post(Command command) {
@@ -132,11 +133,11 @@ class DispatcherTest : public testing::Test {
         Admission{"cq", {{"main", 1, {{"cpu", "default"}}, {{"cpu", 1000}}}}});
     return admitted;
   }
-  using Accepted_ = muster::Accepted;
+  using Accepted_ = muster::AcceptedJob;
 
   static DispatchKey KeyOf(const JobPtr& job) { return {job->uid, job->attempt, job->cluster}; }
 
-  // Until the worker has done what it was given.
+  // Waits until the worker has handled its orders.
   void Settle() {
     for (int i = 0; i < 3; ++i) {
       ClusterFacts facts;
@@ -148,8 +149,8 @@ class DispatcherTest : public testing::Test {
     }
   }
 
-  // Lets time pass until a delayed call has come. Only back-offs are let pass: the worker may not
-  // have set its timer yet, and the next one is then the list of everything, a day away.
+  // Advances time until a delayed call arrives. Only back-offs may pass: the worker may not have
+  // set its timer yet, and the next timer after it is the list of everything, a day away.
   BackendCall TakeLater() {
     const auto give_up = std::chrono::steady_clock::now() + kPatience;
     while (backend_.waiting() == 0 && std::chrono::steady_clock::now() < give_up) {
@@ -175,10 +176,9 @@ class DispatcherTest : public testing::Test {
   Epoch epoch_;
   std::int64_t last_id_ = 0;
   int settled_ = 0;
-  std::shared_ptr<LeadTerm> lead_;  // null: nobody else can lead
+  std::shared_ptr<LeadTerm> lead_;  // null: no other daemon can lead
   std::unique_ptr<dispatch::Dispatcher> dispatcher_;
 };
-
 
 TEST_F(DispatcherTest, AnOrderIsRenderedSentAndReported) {
   Start();
@@ -228,7 +228,7 @@ TEST_F(DispatcherTest, CallsForOneKeyAreNeverConcurrent) {
   ensure.ensured(RemoteRef{"uid", ""});
   BackendCall removal = backend_.Take();
   EXPECT_EQ(removal.kind, BackendCall::Kind::kRemove);
-  removal.removed(Removed{true});
+  removal.removed(RemovalResult{true});
   inbox_.Take<EnsuredCommand>();
   EXPECT_TRUE(inbox_.Take<RemovedCommand>().outcome->existed);
 }
@@ -244,7 +244,7 @@ TEST_F(DispatcherTest, ARemovalTakesThePlaceOfAnEnsureThatHasNotBegun) {
   dispatcher_->Remove(KeyOf(job), {});
   BackendCall next = backend_.Take();
   EXPECT_EQ(next.kind, BackendCall::Kind::kRemove) << "at once: the back-off was the Ensure's";
-  next.removed(Removed{false});
+  next.removed(RemovalResult{false});
   inbox_.Take<RemovedCommand>();
   EXPECT_EQ(backend_.waiting(), 0U);
 }
@@ -338,7 +338,7 @@ TEST_F(DispatcherTest, ARemovalDoesNotWaitForQuestionsThatFail) {
   dispatcher_->Remove(KeyOf(job), {});
   BackendCall next = backend_.Take();
   ASSERT_EQ(next.kind, BackendCall::Kind::kRemove);
-  next.removed(Removed{});
+  next.removed(RemovalResult{});
   inbox_.Take<RemovedCommand>();
   EXPECT_EQ(backend_.waiting(), 0U) << "it answers the question too";
 }
@@ -408,7 +408,8 @@ TEST_F(DispatcherTest, AMemberThatMakesInTwoStepsIsAskedForEachOfThem) {
 
 TEST_F(DispatcherTest,
        WhatAMembersOwnQueueAdmittedIsMadeSuspendedEverywhereAndReleasedToThatQueue) {
-  Start();  // the member makes others in one step
+  // The member makes other jobs in one step.
+  Start();
   auto job = std::make_shared<JobRecord>(*Accepted("train"));
   ChangeState(job.get(), [](AdmissionState* state) {
     AdmissionCheckStatus check;
@@ -433,7 +434,8 @@ TEST_F(DispatcherTest, AMemberGetsNoMoreThanItCanBeDoneWithInTime_TheRestWaitsHe
     const JobPtr job = Accepted("train-" + std::to_string(i));
     dispatcher_->Ensure(KeyOf(job), job, "");
   }
-  Start();  // all are there when the worker looks: one that comes later waits for half the room
+  // All are there when the worker looks; one that arrives later waits for half the room.
+  Start();
   std::deque<BackendCall> calls;
   for (int i = 0; i < kAtOnce; ++i) calls.push_back(backend_.Take());
   dispatcher_->List("east");
@@ -460,7 +462,8 @@ TEST_F(DispatcherTest, AReleaseNeedsNoSecondLookAtTheManifest_UnlessTheJobHasCha
     inbox_.Take<EnsuredCommand>();
     auto later = std::make_shared<JobRecord>(*job);
     later->resource_version = job->resource_version + 1;
-    later->name = "renamed";  // what shows in a manifest that is rendered anew
+    // The name shows whether a manifest was rendered anew.
+    later->name = "renamed";
     if (changed) later->admission = std::make_shared<const Admission>(*job->admission);
     dispatcher_->Ensure(KeyOf(job), later, "uid");
     BackendCall released = backend_.Take();
@@ -531,7 +534,7 @@ TEST_F(DispatcherTest, ARemovalTakesThePlaceOfAnAcknowledgement) {
   ASSERT_EQ(next.kind, BackendCall::Kind::kRemove);
   EXPECT_EQ(next.policy.object, policy.object);
   EXPECT_EQ(next.policy.expected_uid, "uid");
-  next.removed(Removed{true});
+  next.removed(RemovalResult{true});
   EXPECT_TRUE(inbox_.Take<RemovedCommand>().outcome->existed);
   EXPECT_EQ(backend_.waiting(), 0U);
 }
@@ -595,7 +598,7 @@ TEST_F(DispatcherTest, AClusterWithoutABackendIsSaidToBeAway) {
   EXPECT_EQ(dispatcher_->BackendOf("east"), &backend_);
 }
 
-// A daemon that stood still while orders waited, and another that leads since.
+// A daemon that was stopped while orders waited, and another one that leads since.
 class LedDispatcherTest : public DispatcherTest {
  protected:
   LedDispatcherTest() : DispatcherTest(true) {}
@@ -658,7 +661,8 @@ TEST_F(LedDispatcherTest, WhatWasOrderedUnderALostLeadIsForgotten_WhatIsOrderedU
   lead_->End();
   dispatcher_->Forget();
   lead_->Begin(Epoch{epoch_.value + 2}, clock_.Now(), clock_.Now());
-  // Recovery has found one of the forgotten orders still wanted, and one that is under way.
+  // Recovery finds that one of the forgotten orders is still needed, and that one is being carried
+  // out.
   dispatcher_->Ensure(KeyOf(jobs[99]), jobs[99], "");
   dispatcher_->Ensure(calls[1].key, jobs[1], "");
   for (BackendCall& call : calls) call.ensured(RemoteRef{"uid", ""});

@@ -37,8 +37,9 @@ struct Member {
   }
   bool Remove(const DispatchKey& key, const RemovePolicy& policy) {
     bool existed = false;
-    backend.Remove(key, policy,
-                   [&](Result<Removed> removed) { existed = removed.ok() && removed->existed; });
+    backend.Remove(key, policy, [&](Result<RemovalResult> removed) {
+      existed = removed.ok() && removed->existed;
+    });
     return existed;
   }
   std::vector<Observation> List() {

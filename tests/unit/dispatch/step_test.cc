@@ -43,7 +43,7 @@ struct Case {
   E effect;
 };
 
-// As a member with objects to address reports it: held, numbered, under its name.
+// An object as a member reports it that can address objects: held, with a uid, under its name.
 Observed Marked(RemotePhase phase, const std::string& uid = "U") {
   Observed input = Sees(phase, uid);
   input.observation.object = {"batch/v1", "Job", "default", "train"};
@@ -192,11 +192,11 @@ TEST(Step, WhatSomebodyDeletesOnTheMemberIsLetGoAndThenLost) {
       Observed deleting = Marked(phase);
       deleting.observation.deleting = true;
       const StepResult let_go = Step(Row(state), deleting);
-      EXPECT_EQ(let_go.action, A::kAcknowledge) << DispatchStateName(state);
-      EXPECT_TRUE(IsLive(let_go.row.state)) << DispatchStateName(state);
+      EXPECT_EQ(let_go.action, A::kAcknowledge) << static_cast<int>(state);
+      EXPECT_TRUE(IsLive(let_go.row.state)) << static_cast<int>(state);
       EXPECT_EQ(Step(let_go.row, MissingFromList{}).action, A::kConfirm);
       const StepResult gone = Step(let_go.row, ProvenGone{"2 pods went with it"});
-      EXPECT_EQ(gone.row.state, S::kLost) << DispatchStateName(state);
+      EXPECT_EQ(gone.row.state, S::kLost) << static_cast<int>(state);
       EXPECT_EQ(gone.message, "deleted on member cluster east; 2 pods went with it");
     }
   }
@@ -275,9 +275,8 @@ TEST(Step, AnEndIsAcknowledgedAgainAsLongAsItsObjectIsHeld) {
          E::kNone});
   Check({"not held", Row(S::kTerminal), Sees(RemotePhase::kSucceeded), S::kTerminal, A::kNone,
          E::kNone});
-  Check({"made after it was stopped before it was made: removed, not let go",
-         Row(S::kTerminal, ""), Marked(RemotePhase::kSucceeded), S::kTerminal, A::kNone,
-         E::kNone});
+  Check({"made after it was stopped before it was made: removed, not let go", Row(S::kTerminal, ""),
+         Marked(RemotePhase::kSucceeded), S::kTerminal, A::kNone, E::kNone});
   Check({"a copy of it", Row(S::kTerminal), Marked(RemotePhase::kSucceeded, "V"), S::kTerminal,
          A::kNone, E::kForeign});
   Check({"it runs again: its member was set back", Row(S::kTerminal), Resurrected{}, S::kCleaning,

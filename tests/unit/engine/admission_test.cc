@@ -1,5 +1,5 @@
-// Two-phase admission, priorities, stop policies and activity: what changes a job's admission from
-// outside.
+// Two-phase admission, priorities, stop policies and activity: changes of a job's admission by
+// users and controllers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -299,7 +299,7 @@ TEST(Submissions, WhatTheEngineCannotCarryOutIsRefused) {
   ChangeState(command.jobs[0].draft.get(),
               [](AdmissionState* state) { state->replaces_slice = "default/a"; });
   std::string refusal;
-  command.done = [&refusal](Result<std::vector<Result<Submitted>>> result) {
+  command.done = [&refusal](Result<std::vector<Result<SubmittedJob>>> result) {
     if (!result.ok()) refusal = result.error().detail;
   };
   world.engine->Post(std::move(command));

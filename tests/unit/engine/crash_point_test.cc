@@ -1,5 +1,5 @@
-// Whatever takes two steps is killed after every step of the engine and every order to a member,
-// and ends as if nothing had happened.
+// Crash points: everything that takes two steps is killed after every step of the engine and after
+// every order to a member, and must end as if there had been no crash.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,12 +14,14 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int kStepsMax = 200;  // a story that is longer does not come to rest
+// A story that is longer has no end.
+constexpr int kStepsMax = 200;
 
 struct Story {
   const char* name;
   std::function<void(EngineWorld*)> prepare;
-  /// Posts what begins it, or lets time pass; settles nothing. Done again if it was lost.
+  // Posts the commands that begin the story, or lets time pass; it does not settle. It is repeated
+  // if a crash lost it.
   std::function<void(EngineWorld*)> begin;
   std::function<bool(const EngineWorld&)> begun;
   std::function<void(EngineWorld*)> expect;
@@ -99,7 +101,7 @@ void ReserveOne(EngineWorld* world) {
   ASSERT_EQ(JobNamed(*world, "job")->state, JobState::kReserved);
 }
 
-// It waits, evicted exactly once for this reason, and holds nothing.
+// The job waits, was evicted exactly once for this reason, and holds no quota.
 void ExpectEvictedOnce(EngineWorld* world, const std::string& name, const std::string& reason) {
   const JobPtr job = JobNamed(*world, name);
   EXPECT_EQ(job->state, JobState::kPending);
@@ -117,24 +119,23 @@ bool IsEvicted(const EngineWorld& world, const std::string& name) {
 Story Preemption() {
   return {"a borrower is preempted",
           [](EngineWorld* world) {
-            world->Declare({{"cpu", 4000}}, {{"cpu", 64000}});
-            ASSERT_TRUE(
-                world
+    world->Declare({{"cpu", 4000}}, {{"cpu", 64000}});
+    ASSERT_TRUE(world
                     ->Apply({ClusterQueueObject({.name = "b", .cohort = "all"}),
                              ClusterQueueObject({.name = "l", .cohort = "all", .reclaim = "Any"}),
                              LocalQueueObject("b", "b"), LocalQueueObject("l", "l")})
                     .ok());
-            ASSERT_NE(world->Submit(Spec("borrower", "b", 8000)), nullptr);
-            world->Run();
+    ASSERT_NE(world->Submit(Spec("borrower", "b", 8000)), nullptr);
+    world->Run();
           },
           [](EngineWorld* world) { PostSubmit(world, Spec("owner", "l", 4000)); },
           [](const EngineWorld& world) { return Named(world, "owner").value != 0; },
           [](EngineWorld* world) {
-            ExpectEvictedOnce(world, "borrower", "Preempted");
-            EXPECT_EQ(JobNamed(*world, "owner")->state, JobState::kRunning);
-            EXPECT_EQ(world->UsedCpu("b"), 0);
-            EXPECT_EQ(world->UsedCpu("l"), 4000);
-          }};
+    ExpectEvictedOnce(world, "borrower", "Preempted");
+    EXPECT_EQ(JobNamed(*world, "owner")->state, JobState::kRunning);
+    EXPECT_EQ(world->UsedCpu("b"), 0);
+    EXPECT_EQ(world->UsedCpu("l"), 4000);
+  }};
 }
 
 Story Retry() {
@@ -142,11 +143,11 @@ Story Retry() {
           [](EngineWorld* world) { PostCheck(world, CheckState::kRetry); },
           [](const EngineWorld& world) { return IsEvicted(world, "job"); },
           [](EngineWorld* world) {
-            ExpectEvictedOnce(world, "job", "AdmissionCheck");
-            EXPECT_EQ(StateOf(*JobNamed(*world, "job")).checks[0].retry_count, 1);
-            world->clock.Advance(30'000);
-            world->Run();
-            EXPECT_EQ(JobNamed(*world, "job")->state, JobState::kReserved);
+    ExpectEvictedOnce(world, "job", "AdmissionCheck");
+    EXPECT_EQ(StateOf(*JobNamed(*world, "job")).checks[0].retry_count, 1);
+    world->clock.Advance(30'000);
+    world->Run();
+    EXPECT_EQ(JobNamed(*world, "job")->state, JobState::kReserved);
           }};
 }
 
@@ -180,42 +181,42 @@ Story Deactivation() {
   return {"a user deactivates", RunOne, [](EngineWorld* world) { PostActive(world, "job", false); },
           [](const EngineWorld& world) { return IsEvicted(world, "job"); },
           [](EngineWorld* world) {
-            ExpectDeactivated(world, "Deactivated");
-            PostActive(world, "job", true);
-            world->Run();
-            EXPECT_EQ(JobNamed(*world, "job")->state, JobState::kRunning);
+    ExpectDeactivated(world, "Deactivated");
+    PostActive(world, "job", true);
+    world->Run();
+    EXPECT_EQ(JobNamed(*world, "job")->state, JobState::kRunning);
           }};
 }
 
 Story TooLong() {
   return {"a job exceeds its execution time",
           [](EngineWorld* world) {
-            world->Declare({{"cpu", 4000}}, {{"cpu", 8000}});
-            JobSpec spec = Spec("job", "queue", 4000);
-            spec.max_execution_s = 60;
-            ASSERT_NE(world->Submit(spec), nullptr);
-            world->Run();
+    world->Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+    JobSpec spec = Spec("job", "queue", 4000);
+    spec.max_execution_s = 60;
+    ASSERT_NE(world->Submit(spec), nullptr);
+    world->Run();
           },
           [](EngineWorld* world) { world->clock.Advance(60'000); },
           [](const EngineWorld& world) { return IsEvicted(world, "job"); },
           [](EngineWorld* world) {
-            ExpectDeactivated(world, "DeactivatedDueToMaximumExecutionTimeExceeded");
-          }};
+    ExpectDeactivated(world, "DeactivatedDueToMaximumExecutionTimeExceeded");
+  }};
 }
 
 Story NotReady() {
   Story story{"pods are not ready in time",
               [](EngineWorld* world) {
-                world->Declare({{"cpu", 4000}}, {{"cpu", 8000}});
-                ASSERT_NE(world->Submit(Spec("job", "queue", 4000)), nullptr);
+    world->Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+    ASSERT_NE(world->Submit(Spec("job", "queue", 4000)), nullptr);
               },
               [](EngineWorld* world) { world->clock.Advance(60'000); },
               [](const EngineWorld& world) { return IsEvicted(world, "job"); },
               [](EngineWorld* world) {
-                ExpectEvictedOnce(world, "job", "PodsReadyTimeout");
-                EXPECT_EQ(StateOf(*JobNamed(*world, "job")).requeue_count, 1);
-                EXPECT_EQ(world->UsedCpu(), 0);
-              }};
+    ExpectEvictedOnce(world, "job", "PodsReadyTimeout");
+    EXPECT_EQ(StateOf(*JobNamed(*world, "job")).requeue_count, 1);
+    EXPECT_EQ(world->UsedCpu(), 0);
+  }};
   story.settings.pods_ready.timeout_s = 60;
   return story;
 }
@@ -223,38 +224,37 @@ Story NotReady() {
 Story Drained() {
   return {"a queue is drained and restarted", RunOne,
           [](EngineWorld* world) {
-            PostApply(world, {ClusterQueueObject({.stop_policy = "HoldAndDrain"})});
+    PostApply(world, {ClusterQueueObject({.stop_policy = "HoldAndDrain"})});
           },
           [](const EngineWorld& world) { return IsEvicted(world, "job"); },
           [](EngineWorld* world) {
-            ExpectEvictedOnce(world, "job", "ClusterQueueStopped");
-            ASSERT_TRUE(world->Apply({ClusterQueueObject({})}).ok());
-            world->Run();
-            EXPECT_EQ(JobNamed(*world, "job")->state, JobState::kRunning);
-          }};
+    ExpectEvictedOnce(world, "job", "ClusterQueueStopped");
+    ASSERT_TRUE(world->Apply({ClusterQueueObject({})}).ok());
+    world->Run();
+    EXPECT_EQ(JobNamed(*world, "job")->state, JobState::kRunning);
+  }};
 }
 
 Story MemberDrained() {
   return {"a member is drained",
           [](EngineWorld* world) {
-            RunOne(world);
-            ASSERT_TRUE(world->Apply({MemberObject("west", {{"cpu", 8000}})}).ok());
+    RunOne(world);
+    ASSERT_TRUE(world->Apply({MemberObject("west", {{"cpu", 8000}})}).ok());
           },
           [](EngineWorld* world) {
-            world->engine->Post(DrainCommand{{"root", "test"}, "east", false, [](auto) {}});
-          },
-          [](const EngineWorld& world) {
-            return world.engine->View()->config->member_clusters.at("east").draining;
-          },
-          [](EngineWorld* world) {
-            const JobPtr job = JobNamed(*world, "job");
-            EXPECT_EQ(job->state, JobState::kRunning);
-            EXPECT_EQ(job->cluster, "west");
-            EXPECT_EQ(job->attempt, 2);
-            ASSERT_EQ(StateOf(*job).evictions.size(), 1U);
-            EXPECT_EQ(StateOf(*job).evictions[0].reason, "ClusterDrained");
-            EXPECT_EQ(StateOf(*job).evictions[0].count, 1);
-          }};
+    world->engine->Post(DrainCommand{{"root", "test"}, "east", false, [](auto) {}});
+  },
+      [](const EngineWorld& world) {
+    return world.engine->View()->config->member_clusters.at("east").draining;
+      }, [](EngineWorld* world) {
+        const JobPtr job = JobNamed(*world, "job");
+        EXPECT_EQ(job->state, JobState::kRunning);
+        EXPECT_EQ(job->cluster, "west");
+        EXPECT_EQ(job->attempt, 2);
+        ASSERT_EQ(StateOf(*job).evictions.size(), 1U);
+        EXPECT_EQ(StateOf(*job).evictions[0].reason, "ClusterDrained");
+        EXPECT_EQ(StateOf(*job).evictions[0].count, 1);
+      }};
 }
 
 WorkPtr BoundWork() {
@@ -269,27 +269,27 @@ WorkPtr BoundWork() {
 Story WorksRecorded() {
   return {"a work and its snapshot are recorded",
           [](EngineWorld* world) {
-            world->Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+    world->Declare({{"cpu", 4000}}, {{"cpu", 8000}});
           },
           [](EngineWorld* world) {
-            auto snapshot = std::make_shared<ResourceSnapshot>();
-            snapshot->placement = "queues";
-            RecordWorksCommand command;
-            command.works = {BoundWork()};
-            command.snapshots = {snapshot};
-            command.done = [](const auto&) {};
-            world->engine->Post(std::move(command));
-          },
-          [](const EngineWorld& world) { return !world.engine->View()->works->works.empty(); },
-          [](EngineWorld* world) {
-            const WorkTable& table = *world->engine->View()->works;
-            EXPECT_EQ(table.works.size(), 1U);
-            EXPECT_EQ(*table.works.at(KeyOf(*BoundWork())), *BoundWork());
-            EXPECT_TRUE(table.snapshots.contains({"", "queues", 0})) << "both or none";
-          }};
+    auto snapshot = std::make_shared<ResourceSnapshot>();
+    snapshot->placement = "queues";
+    RecordWorksCommand command;
+    command.works = {BoundWork()};
+    command.snapshots = {snapshot};
+    command.done = [](const auto&) {};
+    world->engine->Post(std::move(command));
+  },
+      [](const EngineWorld& world) { return !world.engine->View()->works->works.empty(); },
+      [](EngineWorld* world) {
+    const WorkTable& table = *world->engine->View()->works;
+    EXPECT_EQ(table.works.size(), 1U);
+    EXPECT_EQ(*table.works.at(KeyOf(*BoundWork())), *BoundWork());
+    EXPECT_TRUE(table.snapshots.contains({"", "queues", 0})) << "both or none";
+      }};
 }
 
-// Of the placement group, named "now" in the namespace of the jobs.
+// The object of the placement group, named "now" in the namespace of the jobs.
 ObjectChange PlacementObject(ObjectKind kind, const char* kind_name, const std::string& spec) {
   ObjectChange change;
   change.kind = kind;
@@ -306,9 +306,8 @@ ObjectChange PlacementObject(ObjectKind kind, const char* kind_name, const std::
 Story EvictedFromAMember() {
   return {"an eviction object takes a job off a member",
           [](EngineWorld* world) {
-            RunOne(world);
-            ASSERT_TRUE(
-                world
+    RunOne(world);
+    ASSERT_TRUE(world
                     ->Apply({MemberObject("west", {{"cpu", 8000}}),
                              PlacementObject(ObjectKind::kResourcePlacement, "ResourcePlacement",
                                              R"({"resourceSelectors":[{"group":"batch",
@@ -317,71 +316,68 @@ Story EvictedFromAMember() {
                     .ok());
           },
           [](EngineWorld* world) {
-            PostApply(world, {PlacementObject(ObjectKind::kResourcePlacementEviction,
-                                              "ResourcePlacementEviction",
-                                              R"({"placementName":"now","clusterName":"east"})")});
-          },
-          [](const EngineWorld& world) {
-            return world.engine->View()->objects->contains(
-                {ObjectKind::kResourcePlacementEviction, "default", "now"});
-          },
-          [](EngineWorld* world) {
-            const JobPtr job = JobNamed(*world, "job");
-            EXPECT_EQ(job->state, JobState::kRunning);
-            EXPECT_EQ(job->attempt, 2);
-            ASSERT_EQ(StateOf(*job).evictions.size(), 1U);
-            EXPECT_EQ(StateOf(*job).evictions[0].reason, "PlacementEviction");
-            EXPECT_EQ(StateOf(*job).evictions[0].count, 1);
-          }};
+    PostApply(world,
+              {PlacementObject(ObjectKind::kResourcePlacementEviction, "ResourcePlacementEviction",
+                               R"({"placementName":"now","clusterName":"east"})")});
+  },
+      [](const EngineWorld& world) {
+    return world.engine->View()->objects->contains(
+        {ObjectKind::kResourcePlacementEviction, "default", "now"});
+      }, [](EngineWorld* world) {
+        const JobPtr job = JobNamed(*world, "job");
+        EXPECT_EQ(job->state, JobState::kRunning);
+        EXPECT_EQ(job->attempt, 2);
+        ASSERT_EQ(StateOf(*job).evictions.size(), 1U);
+        EXPECT_EQ(StateOf(*job).evictions[0].reason, "PlacementEviction");
+        EXPECT_EQ(StateOf(*job).evictions[0].count, 1);
+      }};
 }
 
 Story Tainted() {
   return {"a taint takes a job off a member",
           [](EngineWorld* world) {
-            RunOne(world);
-            ASSERT_TRUE(world->Apply({MemberObject("west", {{"cpu", 8000}})}).ok());
+    RunOne(world);
+    ASSERT_TRUE(world->Apply({MemberObject("west", {{"cpu", 8000}})}).ok());
           },
           [](EngineWorld* world) {
-            PostApply(world, {WithSpec(MemberObject("east", {{"cpu", 8000}}), "taints",
-                                       R"([{"key":"work","effect":"NoExecute"}])")});
-          },
-          [](const EngineWorld& world) {
-            return !world.engine->View()->config->member_clusters.at("east").taints.empty();
-          },
-          [](EngineWorld* world) {
-            const JobPtr job = JobNamed(*world, "job");
-            EXPECT_EQ(job->state, JobState::kRunning);
-            EXPECT_EQ(job->cluster, "west");
-            EXPECT_EQ(job->attempt, 2);
-            ASSERT_EQ(StateOf(*job).evictions.size(), 1U);
-            EXPECT_EQ(StateOf(*job).evictions[0].reason, "ClusterTainted");
-          }};
+    PostApply(world, {WithSpec(MemberObject("east", {{"cpu", 8000}}), "taints",
+                               R"([{"key":"work","effect":"NoExecute"}])")});
+  },
+      [](const EngineWorld& world) {
+    return !world.engine->View()->config->member_clusters.at("east").taints.empty();
+      }, [](EngineWorld* world) {
+        const JobPtr job = JobNamed(*world, "job");
+        EXPECT_EQ(job->state, JobState::kRunning);
+        EXPECT_EQ(job->cluster, "west");
+        EXPECT_EQ(job->attempt, 2);
+        ASSERT_EQ(StateOf(*job).evictions.size(), 1U);
+        EXPECT_EQ(StateOf(*job).evictions[0].reason, "ClusterTainted");
+      }};
 }
 
 Story PodsGivenBack() {
   return {"pods that ended give their quota back",
           [](EngineWorld* world) {
-            world->Declare({{"cpu", 4000}}, {{"cpu", 8000}});
-            JobSpec spec = Spec("wide", "queue", 1000);
-            spec.pods[0].count = 4;
-            ASSERT_NE(world->Submit(spec), nullptr);
-            ASSERT_NE(world->Submit(Spec("next", "queue", 2000)), nullptr);
-            world->Run();
+    world->Declare({{"cpu", 4000}}, {{"cpu", 8000}});
+    JobSpec spec = Spec("wide", "queue", 1000);
+    spec.pods[0].count = 4;
+    ASSERT_NE(world->Submit(spec), nullptr);
+    ASSERT_NE(world->Submit(Spec("next", "queue", 2000)), nullptr);
+    world->Run();
           },
           [](EngineWorld* world) {
-            const JobPtr wide = JobNamed(*world, "wide");
-            world->members.Progress({wide->uid, wide->attempt, wide->cluster}, 6, {{"main", 2}});
-          },
-          [](const EngineWorld& world) {
-            return !StateOf(*JobNamed(world, "wide")).reclaimable.empty();
-          },
-          [](EngineWorld* world) {
-            EXPECT_EQ(JobNamed(*world, "next")->state, JobState::kRunning);
-            EXPECT_EQ(world->UsedCpu(), 4000);
-          }};
+    const JobPtr wide = JobNamed(*world, "wide");
+    world->members.Progress({wide->uid, wide->attempt, wide->cluster}, 6, {{"main", 2}});
+  },
+      [](const EngineWorld& world) {
+    return !StateOf(*JobNamed(world, "wide")).reclaimable.empty();
+      }, [](EngineWorld* world) {
+        EXPECT_EQ(JobNamed(*world, "next")->state, JobState::kRunning);
+        EXPECT_EQ(world->UsedCpu(), 4000);
+      }};
 }
 
-// One step of the engine, or one order carried out; false if there is neither.
+// Runs one step of the engine, or carries out one order; false if there is neither.
 bool OneStep(EngineWorld* world) {
   if (world->engine->Step()) return true;
   if (world->members.orders.empty()) return false;
@@ -420,10 +416,10 @@ INSTANTIATE_TEST_SUITE_P(Stories, CrashPoints,
                                          &MemberDrained, &EvictedFromAMember, &Tainted,
                                          &WorksRecorded, &PodsGivenBack),
                          [](const auto& tested) {
-                           std::string name = tested.param().name;
-                           for (char& c : name) c = c == ' ' ? '_' : c;
-                           return name;
-                         });
+  std::string name = tested.param().name;
+  for (char& c : name) c = c == ' ' ? '_' : c;
+  return name;
+});
 
 }  // namespace
 }  // namespace muster::test

@@ -1,5 +1,5 @@
-// What the tests of the dispatch protocol share: a world whose members make attempts in two steps,
-// and the invariants of rule D20.
+// The fixture of the tests of the dispatch protocol: a world whose members make attempts in two
+// steps, and the invariants of rule D20.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "schedd/core/cycle/plan_check.h"
 #include "tests/support/engine_world.h"
+#include "tests/support/usage_check.h"
 
 namespace muster::test {
 
@@ -47,7 +47,7 @@ class DispatchCase : public testing::Test {
     world.members.List(cluster);
     world.Run();
   }
-  /// Lists often enough for orphans to be old.
+  /// Lists so often that orphans are old enough to be removed.
   void Collect(const std::string& cluster = "east") {
     List(cluster);
     world.clock.Advance(kGraceMs);
@@ -109,8 +109,8 @@ class DispatchCase : public testing::Test {
   }
 
   EngineWorld world;
-  bool accepts_two_runs = false;  // the policy of the test says so
-  std::set<std::string> foreign;  // uids of objects that nobody may touch
+  bool accepts_two_runs = false;  // the policy of the test allows two runs
+  std::set<std::string> foreign;  // uids of objects that Muster must not touch
 };
 
 }  // namespace muster::test

@@ -1,5 +1,6 @@
-// The failure cases (rule D22) that engine and state machine decide, each under its
-// number; the invariants are checked after each. tests/e2e/kube/CASES.md says where the others are.
+// The failure cases (rule D22) that the engine and the state machine decide, each under its number.
+// The invariants are checked after each. tests/e2e/kube/CASES.md names the tests of the other
+// cases.
 #include "tests/unit/engine/dispatch_cases.h"
 
 namespace muster::test {
@@ -21,7 +22,8 @@ TEST_F(DispatchCases, Case01_KilledAfterIntentBeforePost_IsMadeOnceAfterTheResta
 
 TEST_F(DispatchCases, Case02_KilledAfterPostBeforeReply_TheObjectIsAdopted) {
   const JobId id = Submit();
-  world.members.Carry();  // made; the answer dies with the daemon
+  // The object is made; the answer is lost with the daemon.
+  world.members.Carry();
   world.Restart();
   const std::string uid = ObjectOf(id).uid;
   EXPECT_EQ(Starts(world.KeyOf(id)), 0) << "nothing runs whose uid is not on record";
@@ -64,7 +66,8 @@ TEST_F(DispatchCases, Case05_KilledAfterTheRelease_IsFoundRunning) {
   const JobId id = Submit();
   world.members.Carry();
   world.Settle();
-  world.members.Carry();  // released; the answer dies with the daemon
+  // The object is released; the answer is lost with the daemon.
+  world.members.Carry();
   world.Restart();
   ASSERT_EQ(RowOf(id), DispatchState::kReleasing);
   world.Run();
@@ -94,7 +97,8 @@ TEST_F(DispatchCases, Case07_ACreateThatComesAfterTheJobWasPlacedElsewhere_Never
   const JobId id = Submit();
   const DispatchKey late = world.KeyOf(id);
   PendingOrder create = world.members.orders.front();
-  world.members.orders.clear();  // on its way, somewhere
+  // The request is on the network.
+  world.members.orders.clear();
   Cut(late.cluster);
   Pass(16 * 60'000);
   ASSERT_NE(world.KeyOf(id).cluster, late.cluster);
@@ -157,7 +161,7 @@ TEST_F(DispatchCases, Case10_AnotherObjectUnderOurLabels_OursIsLostAndTheCopyGoe
   EXPECT_EQ(world.Job(id)->reason, Reason::kLost);
   EXPECT_TRUE(world.members.objects.contains(key));
   EXPECT_EQ(world.members.acknowledged.count(key), 0U);
-  const SetAside& aside = *world.engine->View()->set_aside;
+  const SetAsideObjects& aside = *world.engine->View()->set_aside;
   ASSERT_EQ(aside.size(), 1U);
   EXPECT_EQ(aside.begin()->second.reason, SetAsideReason::kCopy);
   EXPECT_THAT(world.metrics->Expose(), HasSubstr("muster_quarantined_objects{cluster=\"east\"} 0"));
@@ -281,18 +285,20 @@ TEST_F(DispatchCases, AnEndIsAcknowledgedOnlyWhenItIsDurable_AndAgainAfterACrash
   for (const PendingOrder& order : world.members.orders)
     EXPECT_NE(order.kind, PendingOrder::Kind::kAcknowledge) << "its result was not written";
   world.clock.Advance(60'000);
-  world.Settle();  // recovered: the list tells of the end
+  // Recovery: the list shows the end.
+  world.Settle();
   world.members.CarryAll();
   world.Settle();
   ASSERT_EQ(RowOf(id), DispatchState::kTerminal);
-  world.Restart();  // the acknowledgement died with the daemon
+  // The acknowledgement was lost with the daemon.
+  world.Restart();
   EXPECT_TRUE(ObjectOf(id).held);
   world.Run();
   EXPECT_FALSE(ObjectOf(id).held);
   EXPECT_EQ(world.StateOf(id), JobState::kSucceeded);
 }
 
-// What a removal of `east` would be answered; "" if it would go.
+// The refusal of removing `east`; "" if it would be removed.
 std::string RemovalOf(EngineWorld* world) {
   const auto outcome = world->Apply({Removal(ObjectKind::kMemberCluster, "", "east")}, true);
   return outcome.ok() ? "" : outcome.error().detail;
@@ -525,7 +531,8 @@ TEST_F(DispatchCases, Case19_WhoNoLongerLeadsSendsNoOrder) {
   const JobId second = world.Submit({.name = "second", .pods = {{1, {{"cpu", 4000}}, "main"}}})->id;
   world.Run();
   ASSERT_EQ(world.StateOf(second), JobState::kPending);
-  world.store.LoseLead();  // another daemon has taken over, and this one does not know it
+  // Another daemon has taken over, and this one does not know it.
+  world.store.LoseLead();
   world.members.End(world.KeyOf(first), RemotePhase::kSucceeded);
   world.Settle();
   for (const PendingOrder& order : world.members.orders)
@@ -656,7 +663,7 @@ TEST_F(DispatchCases, Case42_AWorkloadAndAJobOfOneName_AreOneNameOnAMember) {
       MakeSubmission({.name = "train", .uid_seed = "workload", .no_requeue = true}));
   JobId workload;
   command.jobs[0].draft->shape = ShapeKind::kWorkload;
-  command.done = [&](Result<std::vector<Result<Submitted>>> result) {
+  command.done = [&](Result<std::vector<Result<SubmittedJob>>> result) {
     workload = (*result)[0]->job->id;
   };
   world.engine->Post(std::move(command));
@@ -668,14 +675,15 @@ TEST_F(DispatchCases, Case42_AWorkloadAndAJobOfOneName_AreOneNameOnAMember) {
   EXPECT_EQ(world.StateOf(first), JobState::kRunning);
 }
 
-// A script's name is made of its id, which a user's Job may bear too: on the member it has another.
+// A script's name contains its id. A user's Job may have the same name, so the script gets another
+// name on the member.
 TEST_F(DispatchCases, Case42_AScriptAndAJobOfOneName_RunSideBySide) {
   const JobId first = Running("job-2");
   SubmitCommand command;
   command.jobs.push_back(MakeSubmission({.name = "job-2", .uid_seed = "script"}));
   command.jobs[0].draft->shape = ShapeKind::kBatchScript;
   JobId script;
-  command.done = [&](Result<std::vector<Result<Submitted>>> result) {
+  command.done = [&](Result<std::vector<Result<SubmittedJob>>> result) {
     script = (*result)[0]->job->id;
   };
   world.engine->Post(std::move(command));
@@ -725,7 +733,8 @@ TEST_F(DispatchCases, Case33_Case44_AMemberWithAttemptsCannotBeUnregistered) {
   }
 }
 
-// What a daemon that no longer led has made after somebody else had ended the attempts.
+// An object that a daemon made after it had lost the lead, when its successor had ended the
+// attempts.
 class StaleLeader : public DispatchCases {
  protected:
   FakeMembers::Object Stale(const std::string& uid, RemotePhase phase = RemotePhase::kRunning) {
@@ -749,7 +758,7 @@ TEST_F(StaleLeader, WhatItMadeOfAnEndedAttemptIsNoCopy_ItIsCollected) {
   List();
   EXPECT_TRUE(world.members.objects.contains(key)) << "a list may be older than the end";
   world.clock.Advance(kGraceMs);
-  world.Run();  // the next list comes by itself
+  world.Run();  // the next periodic list
   EXPECT_TRUE(world.members.objects.empty());
   EXPECT_TRUE(world.engine->View()->set_aside->empty());
   EXPECT_EQ(world.StateOf(id), JobState::kSucceeded) << "I3";

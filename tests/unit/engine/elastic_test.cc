@@ -1,5 +1,5 @@
-// Elastic jobs through the engine: shrinking at once, growing through a slice that waits, and what
-// crashes and evictions make of it; and gates that keep a job out of its queue.
+// Elastic jobs in the engine: shrinking at once, growing through a slice that waits, crashes and
+// evictions in between; and scheduling gates that keep a job out of its queue.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 class ElasticTest : public testing::Test {
  protected:
-  // `cpu`: the quota and the member's room.
+  // `cpu` is both the quota and the room of the member.
   void Declare(std::int64_t cpu, std::int64_t room = 64'000) {
     world.Declare({{"cpu", cpu}}, {{"cpu", room}});
   }
@@ -28,7 +28,7 @@ class ElasticTest : public testing::Test {
     if (!gates.empty())
       ChangeState(&draft, [&](AdmissionState* state) { state->admission_gated_by = gates; });
     JobId id;
-    command.done = [&id](Result<std::vector<Result<Submitted>>> result) {
+    command.done = [&id](Result<std::vector<Result<SubmittedJob>>> result) {
       ASSERT_TRUE(result.ok() && (*result)[0].ok());
       id = (*result)[0]->job->id;
     };
@@ -313,8 +313,8 @@ TEST_F(ElasticTest, AMemberThatFailsToResizeIsAskedAgain) {
   EXPECT_EQ(world.events.back().type, "JobResizeRefused");
 }
 
-// A world of its own for each turn of a loop.
-struct Fresh : ElasticTest {
+// A world of its own for each iteration of a loop.
+struct FreshWorld : ElasticTest {
   void TestBody() override {}
   using ElasticTest::Declare;
   using ElasticTest::ExpectWhole;
@@ -330,7 +330,7 @@ TEST_F(ElasticTest, AtEveryLostWrite_NothingIsLostAndNothingCountsTwice) {
     for (std::size_t nth = 1; nth <= 6; ++nth) {
       SCOPED_TRACE("fault " + std::to_string(static_cast<int>(fault)) + " at write " +
                    std::to_string(nth));
-      Fresh one;
+      FreshWorld one;
       one.Declare(4000);
       const JobId id = one.RunElastic(2);
       one.world.store.InjectFault(nth, fault);

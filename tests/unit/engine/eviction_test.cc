@@ -1,4 +1,4 @@
-// Evictions: two steps, what they say, and that a crash between them loses nothing.
+// Evictions: their two steps, their messages, and a crash between the steps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kMinuteMs = 60'000;
 
-// Two queues of one cohort of 8 cpu; `lender` may take back what `borrower` borrows.
+// Two queues of one cohort of 8 CPUs; `lender` may reclaim what `borrower` borrows.
 void DeclareCohort(EngineWorld* world) {
   world->Declare({{"cpu", 4000}}, {{"cpu", 64000}});
   const auto applied =

@@ -1,4 +1,4 @@
-// Admission fair sharing: LocalQueues of one ClusterQueue are served by what they used lately.
+// Admission fair sharing: LocalQueues of one ClusterQueue are served by their recent usage.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ TEST(FairUse, TheQueueThatUsedLessOfItsWeightLatelyGoesFirst) {
       EXPECT_GT(CpuOf(world, "b"), CpuOf(world, "a")) << "what is longer ago counts half";
       const JobId filler = Enter(&world, "filler", "queue", 4000);
       world.Run();
-      // The other order than the one in which they are to be served.
+      // SubmittedJob in the reverse of the order in which they must be served.
       const JobId b = heavy ? JobId{} : Enter(&world, "next-b", "b", 4000);
       const JobId a = Enter(&world, "next-a", "a", 4000);
       const JobId later_b = heavy ? Enter(&world, "next-b", "b", 4000) : b;

@@ -1,4 +1,4 @@
-// Cancel, hold, release, requeue, delete: in every state a job and its attempt can be in.
+// Cancel, hold, release, requeue and delete in every state of a job and its attempt.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace muster::test {
 namespace {
 
-// Where a job can be when a command comes.
+// The stage of a job when a command arrives.
 enum class Stage {
   kHeld,
   kPending,
@@ -27,7 +27,7 @@ const char* NameOf(Stage stage) {
   return names[static_cast<int>(stage)];
 }
 
-// A world with one job at this stage; nothing that was ordered after it has been carried out.
+// A world with one job at this stage; orders after it have not been carried out.
 JobId Bring(EngineWorld* world, Stage stage) {
   world->Declare({{"cpu", stage == Stage::kPending ? 0 : 4000}}, {{"cpu", 8000}});
   const JobId id = world->Submit({.held = stage == Stage::kHeld})->id;
@@ -69,7 +69,7 @@ struct Case {
   JobVerb verb;
   Stage stage;
   Code outcome;                   // of the command
-  std::optional<JobState> after;  // when everything has been carried out; nullopt: the job is gone
+  std::optional<JobState> after;  // when all orders have been carried out; nullopt: the job is gone
 };
 
 TEST(JobCommand, EveryVerbInEveryStageEndsAsTheTableSays) {

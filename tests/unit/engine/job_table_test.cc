@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "schedd/engine/ledger.h"
+#include "schedd/engine/commit/ledger.h"
 #include "schedd/world/world_view.h"
 
 namespace muster {

@@ -1,5 +1,5 @@
-// The engine and the lead: what confirms it, who asks for that, and what becomes of orders when it
-// is lost.
+// The engine and the lead: what confirms it, when the engine asks for a confirmation, and what
+// happens to orders when the lead is lost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ class LeadTest : public testing::Test {
  protected:
   LeadTest() { world.Declare({{"cpu", 4000}}, {{"cpu", 8000}}); }
 
-  /// Another daemon takes over from the one that declared the queues.
+  // Another daemon takes over from the one that declared the queues.
   void TakeOver(bool sole_leader) {
     EngineOptions options;
     options.lead = lead;
@@ -25,8 +25,7 @@ class LeadTest : public testing::Test {
   bool Holds() const { return lead->Current().Holds(); }
 
   EngineWorld world;
-  std::shared_ptr<LeadTerm> lead =
-      std::make_shared<LeadTerm>(world.clock, kTermMs * kNanosPerMilli);
+  std::shared_ptr<LeadTerm> lead = std::make_shared<LeadTerm>(world.clock, kTermMs* kNanosPerMilli);
 };
 
 TEST_F(LeadTest, WhoTakesOverWaitsForTheTermOfWhoeverLedBefore) {
@@ -34,7 +33,7 @@ TEST_F(LeadTest, WhoTakesOverWaitsForTheTermOfWhoeverLedBefore) {
   EXPECT_TRUE(world.engine->View()->ready) << "submissions need not wait";
   EXPECT_FALSE(Holds());
   world.clock.Advance(kTermMs);
-  (void)Holds();  // somebody wants to act
+  (void)Holds();  // asks for the permit, as an order would
   world.Settle();
   EXPECT_TRUE(Holds());
 }

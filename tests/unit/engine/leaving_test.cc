@@ -1,5 +1,5 @@
-// Leaving a member in a running engine: drains, NoExecute taints, eviction objects and the budgets
-// that hold them back.
+// Leaving a member in a running engine: drains, NoExecute taints, eviction objects, and the budgets
+// that delay them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ JobId Running(EngineWorld* world, const std::string& name, bool no_requeue = fal
   return id;
 }
 
-// Jobs on east, then another member.
+// Jobs on east, and then another member.
 std::vector<JobId> OnEast(EngineWorld* world, int jobs) {
   world->Declare({{"cpu", 64000}}, {{"cpu", 8000}});
   std::vector<JobId> ids;
@@ -80,7 +80,7 @@ std::vector<JobId> OnEast(EngineWorld* world, int jobs) {
   return ids;
 }
 
-// The answer as soon as it is durable; orders to members are not carried out yet.
+// The answer once it is durable; orders to members are not carried out yet.
 Result<DrainProgress> Drain(EngineWorld* world, const std::string& cluster, bool force = false) {
   std::optional<Result<DrainProgress>> answer;
   DrainCommand command{{"root", "test"}, cluster, force, {}};
@@ -255,7 +255,7 @@ TEST(Taints, AreToleratedForAWhileThatARestartDoesNotExtend) {
   ApplyAndRun(&world, {Tainted("east", "NoExecute")});
   Later(&world, 200);
   EXPECT_EQ(CountOn(world, ids, "east"), 1);
-  // Written again by somebody who does not know since when it is there.
+  // An update by a client that leaves out the time at which the taint was added.
   ApplyAndRun(&world, {WithAnnotation(Tainted("east", "NoExecute"), "muster.io/datasets", "a")});
   world.Restart();
   world.Run();
@@ -303,7 +303,7 @@ TEST(Evictions, ThatABudgetForbidsSayWhy) {
 
 constexpr const char* kBoth = R"({"placementType":"PickN","numberOfClusters":3})";
 
-// What schedd/propagation would record: `train` has one object on a member, which works.
+// A row as schedd/propagation records it: `train` has one available object on a member.
 Work WorkOn(const std::string& cluster) {
   Work work;
   work.ns = "default";
@@ -356,7 +356,8 @@ TEST(EvictionsOfObjects, MeanWhatIsThereWhateverTheClockSays) {
   EngineWorld world;
   OnEast(&world, 0);
   Work work = WorkOn("east");
-  work.scheduled_at = {world.clock.WallNow().us + 1'234'567};  // by a clock that was ahead
+  // By a clock that was ahead.
+  work.scheduled_at = {world.clock.WallNow().us + 1'234'567};
   Record(&world, {work});
   ApplyAndRun(&world, {Train(kBoth), Eviction("now")});
   EXPECT_EQ(ExecutedAt(world, "now"), work.scheduled_at);
@@ -431,7 +432,7 @@ TEST(EvictionsOfObjects, ABudgetKeepsMembersAvailable) {
         works.back().manifests[0].result = ManifestResult::kApplyFailed;
     }
     Record(&world, works);
-    // Both at once: the first is not carried out on the member yet when the second is judged.
+    // Both arrive at once: the first is not carried out on the member when the second is checked.
     ApplyAndRun(&world, {Train(one.policy), Budget(one.budget), Eviction("a-first"),
                          Eviction("b-second", "train", "west")});
     EXPECT_EQ(StatusOf(world, "a-first").first, one.first) << one.says;
@@ -459,7 +460,7 @@ TEST(EvictionsOfObjects, WithJobsBothMustBeFreeToGo) {
     const char* conditions;
     const char* message;
   };
-  // Two must be available, of members and of jobs.
+  // Two must be available, counting members and counting jobs.
   const Case cases[] = {
       {"too few jobs",
        2,

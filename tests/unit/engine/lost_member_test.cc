@@ -1,5 +1,5 @@
-// Members that do not answer: what their jobs show, what each policy makes of them, and what
-// happens when they are back (rule D22, cases 20, 21, 30 to 32, 37, 47 and 48).
+// Members that do not answer: what their jobs show, what each policy does with them, and what
+// happens when they are reachable again (rule D22, cases 20, 21, 30 to 32, 37, 47 and 48).
 #include "tests/unit/engine/dispatch_cases.h"
 
 namespace muster::test {
@@ -118,7 +118,7 @@ TEST_F(LostMember, Case20_OnTheSameMemberAgain_TheNextAttemptTakesTheNameOfTheOn
   Pass(2 * 60'000);
   Pass(3000);
   EXPECT_EQ(world.StateOf(id), JobState::kPending) << "the only member is away";
-  // It answers, and the job is placed there before it was listed.
+  // The member answers, and the job is placed there before the member was listed.
   world.members.away.clear();
   world.members.Tell("east");
   world.Run();
@@ -244,7 +244,8 @@ TEST_F(LostMember, Case31_AVictimThatIsBeingMadeIsStoppedBeforeItsQuotaIsGiven) 
   const JobId preemptor = world.Submit(Sized("preemptor", 4000, 10))->id;
   EXPECT_EQ(RowOf(victim), DispatchState::kRevoking);
   EXPECT_EQ(world.StateOf(preemptor), JobState::kPending);
-  world.members.Carry();  // the create was under way
+  // The create was being sent.
+  world.members.Carry();
   world.Settle();
   EXPECT_EQ(world.StateOf(preemptor), JobState::kPending) << "the victim's object exists";
   world.Run();
@@ -257,7 +258,8 @@ TEST_F(LostMember, Case31_AVictimThatHasJustEndedStaysEnded) {
   const JobId victim = world.Submit(Sized("victim", 4000, 0))->id;
   world.Run();
   const DispatchKey key = world.KeyOf(victim);
-  world.members.End(key, RemotePhase::kSucceeded);  // not heard of yet
+  // The end is not reported yet.
+  world.members.End(key, RemotePhase::kSucceeded);
   const JobId preemptor = world.Submit(Sized("preemptor", 4000, 10))->id;
   world.Run();
   EXPECT_EQ(world.StateOf(preemptor), JobState::kRunning);
@@ -295,7 +297,8 @@ TEST_F(LostMember, Case32_APreemptorWhoseVictimIsLostMeanwhileGetsItsQuotaByFenc
   const JobId victim = world.Submit(Sized("victim", 4000, 0))->id;
   world.Run();
   const std::string away = world.KeyOf(victim).cluster;
-  Cut(away);  // not noticed for long enough yet
+  // The member is unreachable, but not yet for long enough to be noticed.
+  Cut(away);
   const JobId preemptor = world.Submit(Sized("preemptor", 4000, 10))->id;
   Pass(kLongAwayMs);
   EXPECT_EQ(world.StateOf(preemptor), JobState::kPending);

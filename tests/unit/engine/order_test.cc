@@ -1,5 +1,5 @@
-// Orders leave for members last: at that moment what they are based on is durable, and the view
-// that everybody reads shows it. A member that answers at once can then never be ahead of it.
+// Orders to members come last: when an order leaves, its record is durable and the published view
+// shows it. So the answer of a member can never be ahead of the view.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,14 +13,14 @@ namespace {
 
 using Kind = PendingOrder::Kind;
 
-/// What could be read when an order left.
-struct Seen {
+// What the view and the store showed when an order left.
+struct SeenState {
   JobPtr job;                      // of the view
   std::optional<DispatchRow> row;  // of the store
 };
 
-/// One member that makes attempts in two steps. Writes happen one by one, each after everything
-/// that can be done without it.
+// One member that makes attempts in two steps. A write happens only when everything that does not
+// need it has been done.
 class OrderTest : public ::testing::Test {
  protected:
   OrderTest() : world_(1, {}, {.manual = true}) {
@@ -31,7 +31,7 @@ class OrderTest : public ::testing::Test {
                       ClusterQueueObject({.nominal = {{"cpu", 4000}}}),
                       LocalQueueObject("queue", "cq"), MemberObject("east", {{"cpu", 8000}})},
                      false,
-                     [](Result<std::vector<ObjectApplied>>) {}});
+                     [](Result<std::vector<AppliedObject>>) {}});
     Run();
     world_.members.Tell("east");
     Run();
@@ -48,7 +48,7 @@ class OrderTest : public ::testing::Test {
   JobId Submit() {
     SubmitCommand command;
     command.jobs.push_back(MakeSubmission({}));
-    command.done = [](Result<std::vector<Result<Submitted>>>) {};
+    command.done = [](Result<std::vector<Result<SubmittedJob>>>) {};
     world_.engine->Post(std::move(command));
     Run();
     return JobId{1};
@@ -59,7 +59,7 @@ class OrderTest : public ::testing::Test {
   }
 
   void Look(const PendingOrder& order) {
-    Seen& seen = seen_[{order.kind, !order.uid.empty()}];
+    SeenState& seen = seen_[{order.kind, !order.uid.empty()}];
     EXPECT_EQ(seen.job, nullptr) << "each test orders each kind once";
     world_.engine->View()->jobs.ForEach(JobId{}, [&](const JobPtr& job) {
       if (job->uid == order.key.job_uid) seen.job = job;
@@ -69,9 +69,9 @@ class OrderTest : public ::testing::Test {
       if (row.key == order.key) seen.row = row;
     }
   }
-  /// What could be read when the only order of a kind left; what is missing fails the test.
-  Seen At(Kind kind, bool with_uid) {
-    Seen seen = seen_[{kind, with_uid}];
+  // What was visible when the only order of a kind left; the test fails if there is no such order.
+  SeenState At(Kind kind, bool with_uid) {
+    SeenState seen = seen_[{kind, with_uid}];
     EXPECT_NE(seen.job, nullptr) << "the view did not have the job";
     EXPECT_TRUE(seen.row.has_value()) << "the store did not have the row";
     if (seen.job == nullptr) seen.job = std::make_shared<JobRecord>();
@@ -80,17 +80,17 @@ class OrderTest : public ::testing::Test {
   }
 
   EngineWorld world_;
-  std::map<std::pair<Kind, bool>, Seen> seen_;  // with a uid or without
+  std::map<std::pair<Kind, bool>, SeenState> seen_;  // with a uid or without
 };
 
 TEST_F(OrderTest, AtItsCreation_TheJobIsShownAsAdmittedAndItsRowIsDurable) {
   const JobId id = Submit();
-  const Seen create = At(Kind::kEnsure, false);
+  const SeenState create = At(Kind::kEnsure, false);
   EXPECT_EQ(create.job->state, JobState::kAdmitted);
   EXPECT_EQ(create.job->attempt, 1);
   EXPECT_EQ(create.job->cluster, "east");
   EXPECT_EQ(create.row->state, DispatchState::kIntent);
-  const Seen release = At(Kind::kEnsure, true);
+  const SeenState release = At(Kind::kEnsure, true);
   EXPECT_EQ(release.job->state, JobState::kAdmitted);
   EXPECT_EQ(release.row->state, DispatchState::kReleasing);
   EXPECT_EQ(release.row->remote_uid, world_.members.objects.at(world_.KeyOf(id)).uid);
@@ -100,7 +100,7 @@ TEST_F(OrderTest, AtItsAcknowledgement_TheEndIsShownAndDurable) {
   const JobId id = Submit();
   ASSERT_TRUE(world_.members.End(world_.KeyOf(id), RemotePhase::kSucceeded));
   Run();
-  const Seen seen = At(Kind::kAcknowledge, true);
+  const SeenState seen = At(Kind::kAcknowledge, true);
   EXPECT_EQ(seen.job->state, JobState::kSucceeded);
   EXPECT_EQ(seen.row->state, DispatchState::kTerminal);
 }
@@ -110,7 +110,7 @@ TEST_F(OrderTest, AtItsRemoval_TheJobIsShownAsBeingStopped) {
   const JobPtr before = world_.Job(id);
   ASSERT_EQ(before->state, JobState::kRunning);
   Do(JobVerb::kCancel, id);
-  const Seen seen = At(Kind::kRemove, false);
+  const SeenState seen = At(Kind::kRemove, false);
   EXPECT_EQ(seen.job->state, JobState::kRunning) << "it is not over before its pods are gone";
   EXPECT_GT(seen.job->resource_version, before->resource_version);
   EXPECT_NE(seen.job->reason, before->reason);

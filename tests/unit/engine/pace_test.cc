@@ -1,4 +1,4 @@
-// Pace: while clients submit, scheduling leaves most of the writer to them, and never stops.
+// Pace: while clients submit, scheduling leaves most of the writer to them, but never stops.
 #include <gtest/gtest.h>
 
 #include "tests/support/engine_world.h"
@@ -6,7 +6,7 @@
 namespace muster::test {
 namespace {
 
-/// A member with room for everything; writes wait until the test lets them happen.
+// A member with room for everything. Writes wait until the test lets them happen.
 class PaceTest : public ::testing::Test {
  protected:
   PaceTest() : world_(1, {}, {.manual = true}) {
@@ -16,28 +16,29 @@ class PaceTest : public ::testing::Test {
                       ClusterQueueObject({.nominal = {{"cpu", 1'000'000}}}),
                       LocalQueueObject("queue", "cq"), MemberObject("east", {{"cpu", 1'000'000}})},
                      false,
-                     [](Result<std::vector<ObjectApplied>>) {}});
+                     [](Result<std::vector<AppliedObject>>) {}});
     world_.Settle();
     world_.store.DrainOne();
     Submit("first", 100);
-    world_.store.DrainOne();  // accepted; the first of them are being admitted
+    // They are accepted; the first of them are being admitted.
+    world_.store.DrainOne();
     world_.Settle();
   }
   void Submit(const std::string& prefix, int count) {
     SubmitCommand command;
     for (int i = 0; i < count; ++i)
       command.jobs.push_back(MakeSubmission({.name = prefix + std::to_string(i)}));
-    command.done = [](Result<std::vector<Result<Submitted>>>) {};
+    command.done = [](Result<std::vector<Result<SubmittedJob>>>) {};
     world_.engine->Post(std::move(command));
     world_.Settle();
   }
-  /// The oldest write becomes durable after `ms`.
+  // The oldest write becomes durable after `ms`.
   void WriteTakes(std::int64_t ms) {
     world_.clock.Advance(ms);
     world_.store.DrainOne();
     world_.Settle();
   }
-  /// Writes on their way after `ms` more.
+  // The number of pending writes after another `ms`.
   std::size_t WaitingAfter(std::int64_t ms) {
     world_.clock.Advance(ms);
     world_.Settle();

@@ -1,13 +1,13 @@
-// Why a job waits is told in numbers that change with every heartbeat: the view has the latest,
-// history one event for each reason within a minute.
-#include "schedd/engine/pending_news.h"
+// A waiting job's reason has numbers that change with every heartbeat: the view has the latest
+// numbers, the history one event for each reason and minute.
+#include "schedd/engine/live/pending_news.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "schedd/engine/audit_details.h"
+#include "schedd/engine/configure/audit_details.h"
 #include "schedd/model/reason.h"
 #include "tests/support/engine_world.h"
 
@@ -48,10 +48,9 @@ TEST(PendingNews, WhatChangesOtherwiseMakesEveryReasonNews) {
 }
 
 std::size_t PendingEvents(const EngineWorld& world, JobId job) {
-  return static_cast<std::size_t>(
-      std::count_if(world.events.begin(), world.events.end(), [&](const Event& event) {
-        return event.job == job && event.type == kPendingEvent;
-      }));
+  return static_cast<std::size_t>(std::count_if(
+      world.events.begin(), world.events.end(),
+      [&](const Event& event) { return event.job == job && event.type == kPendingEvent; }));
 }
 
 TEST(PendingNews, AJobWhoseSentenceChangesEverySecond_HasItInTheViewAndFewEvents) {
@@ -98,10 +97,9 @@ TEST(PendingNews, AReleasedJobSaysAgainWhyItWaits) {
 
 TEST(AuditDetails, TheQuotasThatChangedAreNamedWithFromAndTo) {
   ClusterQueue before, after;
-  before.resource_groups = {{{"cpu", "gpu"},
-                             {{"f",
-                               {{"cpu", {8000, std::nullopt, std::nullopt}},
-                                {"gpu", {8, std::nullopt, 2}}}}}}};
+  before.resource_groups = {
+      {{"cpu", "gpu"},
+       {{"f", {{"cpu", {8000, std::nullopt, std::nullopt}}, {"gpu", {8, std::nullopt, 2}}}}}}};
   EXPECT_EQ(QuotaChanges(&before, &before), "");
   after = before;
   after.resource_groups[0].flavors[0].resources[1].second = {12, 4, std::nullopt};

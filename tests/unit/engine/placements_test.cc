@@ -1,11 +1,11 @@
-// Placements in a running engine: whom they steer, what wakes jobs that wait for a member, what
-// time opens and closes, and that nothing of it is lost.
+// Placements in a running engine: the jobs that they govern, what wakes jobs that wait for a
+// member, what opens and closes with time, and that nothing is lost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "schedd/base/limits.h"
-#include "schedd/engine/placed_jobs.h"
-#include "schedd/engine/placement_wakes.h"
+#include "schedd/engine/configure/placement_wakes.h"
+#include "schedd/engine/live/placed_jobs.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "schedd/text/json.h"
 #include "tests/support/engine_world.h"
@@ -20,7 +20,7 @@ using testing::Pair;
 
 constexpr std::int64_t kSecondMs = 1000;
 
-// What selects the Job of this name; "" all Jobs.
+// A selector of the Job of this name; "" for all Jobs.
 std::string JobSelector(const std::string& name) {
   json::object selector{{"group", "batch"}, {"version", "v1"}, {"kind", "Job"}};
   if (!name.empty()) selector["name"] = name;
@@ -60,7 +60,7 @@ ObjectChange Member(const std::string& name, std::int64_t cpu = 8000) {
   return Labelled(MemberObject(name, {{"cpu", cpu}}), "zone", name);
 }
 
-// Quota for all in namespaces default and ml, and two members that hold four jobs each.
+// Quota for all jobs in namespaces default and ml, and two members that hold four jobs each.
 void DeclareTwo(EngineWorld* world) {
   world->Declare({{"cpu", 64000}}, {{"cpu", 8000}});
   ObjectChange queue = LocalQueueObject("queue", "cq");
@@ -97,7 +97,7 @@ JobId SubmitSaying(EngineWorld* world, const JobSpec& spec, JobPlacement says) {
   SubmitCommand command;
   command.jobs.push_back(MakeSubmission(spec));
   command.jobs.back().draft->placement = std::make_shared<const JobPlacement>(std::move(says));
-  command.done = [&id](Result<std::vector<Result<Submitted>>> result) {
+  command.done = [&id](Result<std::vector<Result<SubmittedJob>>> result) {
     id = (*result)[0]->job->id;
   };
   MUSTER_CHECK(world->engine->Post(std::move(command)));
@@ -156,7 +156,7 @@ TEST(Placements, AJobThatItsPlacementKeepsFromEveryMemberIsTriedWhenThePlacement
 TEST(Placements, OneThatComesTakesAJobOutOfTheMidstOfItsEquals) {
   EngineWorld world;
   DeclareTwo(&world);
-  // Everything is full but for what nobody may use.
+  // Everything is full except for a part that no job may use.
   ApplyAndRun(&world, {Member("north", 2000), Crp("all", "ml", R"({"placementType":"PickAll",
       "affinity":{"clusterAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
       {"clusterSelectorTerms":[{"labelSelector":{"matchExpressions":
@@ -368,7 +368,7 @@ AdmissionSettings Impatient() {
   return settings;
 }
 
-// Its pods do not come up on the member that it is on, and it is back in the queue.
+// The pods do not start on the member, and the job returns to the queue.
 void FailToStart(EngineWorld* world, JobId id) {
   ASSERT_EQ(world->StateOf(id), JobState::kAdmitted);
   world->clock.Advance(60 * kSecondMs);
@@ -388,7 +388,7 @@ TEST(Avoidance, AMemberWhereAnAttemptDidNotStartIsAvoidedForAWhile) {
   const auto& avoided = StateOf(*world.Job(a)).avoided;
   ASSERT_EQ(avoided.size(), 1U);
   EXPECT_EQ(avoided[0].cluster, first);
-  // The other one is taken: it waits for that rather than go back.
+  // The other member is full. The job waits for room there instead of returning to the first one.
   const JobId b = SubmitSaying(&world, Named("b", 8000), PinnedTo(second));
   ASSERT_EQ(world.StateOf(b), JobState::kRunning);
   world.clock.Advance(10 * kSecondMs);
@@ -492,7 +492,7 @@ TEST(Placements, AnEditOfOneChargesNothingAnewAndKeepsWhatIsHeld) {
   EXPECT_EQ(world.UsedCpu(), 2000);
 }
 
-// Pure parts.
+// The pure parts.
 
 ConfigView FleetOf(const std::vector<Placement>& placements) {
   ConfigView config;
@@ -549,93 +549,94 @@ TEST(PlacementReach, AnEditReachesNoMoreThanWhatTheOldAndTheNewOneMayGovern) {
     std::function<void(ConfigView*)> edit;
     Names names;
     Texts references, namespaces;
-  } const cases[] = {
-      {"one that names a job reaches that job",
-       {Selecting("ml", Jobs("a"))},
-       {ObjectKind::kResourcePlacement, "ml", "p"},
-       gone,
-       {{"ml", "a"}},
-       {"p"},
-       {}},
-      {"one that takes a kind reaches its namespace",
-       {Selecting("ml", Jobs())},
-       {ObjectKind::kResourcePlacement, "ml", "p"},
-       gone,
-       {},
-       {"p"},
-       {"ml"}},
-      {"one that a queue names reaches the queue's namespace",
-       {Selecting("ml", Jobs("a"))},
-       {ObjectKind::kResourcePlacement, "ml", "p"},
-       own("ml"),
-       {{"ml", "a"}},
-       {"p"},
-       {"ml"}},
-      {"a queue of another namespace has another one of that name",
-       {Selecting("ml", Jobs("a"))},
-       {ObjectKind::kResourcePlacement, "ml", "p"},
-       own("web"),
-       {{"ml", "a"}},
-       {"p"},
-       {}},
-      {"one of the fleet reaches the namespaces that it takes by their labels",
-       {Selecting("", team)},
-       {ObjectKind::kClusterResourcePlacement, "", "p"},
-       gone,
-       {},
-       {"p"},
-       {"ml"}},
-      {"one of the fleet reaches where a queue names it",
-       {},
-       {ObjectKind::kClusterResourcePlacement, "", "p"},
-       own("web"),
-       {},
-       {"p"},
-       {"web"}},
-      {"a namespace with other labels is taken or left",
-       {Selecting("", team)},
-       {ObjectKind::kNamespace, "", "web"},
-       [](ConfigView* config) { config->namespaces["web"].labels["team"] = "ml"; },
-       {},
-       {},
-       {"web"}},
-      {"labels are nothing to placements of namespaces",
-       {Selecting("ml", Jobs())},
-       {ObjectKind::kNamespace, "", "web"},
-       [](ConfigView* config) { config->namespaces["web"].labels["team"] = "ml"; },
-       {},
-       {},
-       {}},
-      {"a ClusterQueue that names one reaches whoever uses it",
-       {},
-       {ObjectKind::kClusterQueue, "", "cq"},
-       [](ConfigView* config) { config->cluster_queues["cq"].placement = "p"; },
-       {},
-       {},
-       {"ml", "web"}},
-      {"a LocalQueue that names what it named reaches nobody",
-       {},
-       {ObjectKind::kLocalQueue, "ml", "main"},
-       nothing,
-       {},
-       {},
-       {}},
-      {"a LocalQueue that names another one reaches its namespace",
-       {},
-       {ObjectKind::kLocalQueue, "ml", "main"},
-       [](ConfigView* config) {
-         config->local_queues[{"ml", "main"}].placement = "p";
-       },
-       {},
-       {},
-       {"ml"}},
-      {"a member is nothing to it",
-       {Selecting("ml", Jobs())},
-       {ObjectKind::kMemberCluster, "", "east"},
-       nothing,
-       {},
-       {},
-       {}},
+  } const cases[] =
+      {
+          {"one that names a job reaches that job",
+           {Selecting("ml", Jobs("a"))},
+           {ObjectKind::kResourcePlacement, "ml", "p"},
+           gone,
+           {{"ml", "a"}},
+           {"p"},
+           {}},
+          {"one that takes a kind reaches its namespace",
+           {Selecting("ml", Jobs())},
+           {ObjectKind::kResourcePlacement, "ml", "p"},
+           gone,
+           {},
+           {"p"},
+           {"ml"}},
+          {"one that a queue names reaches the queue's namespace",
+           {Selecting("ml", Jobs("a"))},
+           {ObjectKind::kResourcePlacement, "ml", "p"},
+           own("ml"),
+           {{"ml", "a"}},
+           {"p"},
+           {"ml"}},
+          {"a queue of another namespace has another one of that name",
+           {Selecting("ml", Jobs("a"))},
+           {ObjectKind::kResourcePlacement, "ml", "p"},
+           own("web"),
+           {{"ml", "a"}},
+           {"p"},
+           {}},
+          {"one of the fleet reaches the namespaces that it takes by their labels",
+           {Selecting("", team)},
+           {ObjectKind::kClusterResourcePlacement, "", "p"},
+           gone,
+           {},
+           {"p"},
+           {"ml"}},
+          {"one of the fleet reaches where a queue names it",
+           {},
+           {ObjectKind::kClusterResourcePlacement, "", "p"},
+           own("web"),
+           {},
+           {"p"},
+           {"web"}},
+          {"a namespace with other labels is taken or left",
+           {Selecting("", team)},
+           {ObjectKind::kNamespace, "", "web"},
+           [](ConfigView* config) { config->namespaces["web"].labels["team"] = "ml"; },
+           {},
+           {},
+           {"web"}},
+          {"labels are nothing to placements of namespaces",
+           {Selecting("ml", Jobs())},
+           {ObjectKind::kNamespace, "", "web"},
+           [](ConfigView* config) { config->namespaces["web"].labels["team"] = "ml"; },
+           {},
+           {},
+           {}},
+          {"a ClusterQueue that names one reaches whoever uses it",
+           {},
+           {ObjectKind::kClusterQueue, "", "cq"},
+           [](ConfigView* config) { config->cluster_queues["cq"].placement = "p"; },
+           {},
+           {},
+           {"ml", "web"}},
+          {"a LocalQueue that names what it named reaches nobody",
+           {},
+           {ObjectKind::kLocalQueue, "ml", "main"},
+           nothing,
+           {},
+           {},
+           {}},
+          {"a LocalQueue that names another one reaches its namespace",
+           {},
+           {ObjectKind::kLocalQueue, "ml", "main"},
+           [](ConfigView* config) {
+    config->local_queues[{"ml", "main"}].placement = "p";
+           },
+           {},
+           {},
+           {"ml"}},
+          {"a member is nothing to it",
+           {Selecting("ml", Jobs())},
+           {ObjectKind::kMemberCluster, "", "east"},
+           nothing,
+           {},
+           {},
+           {}},
   };
   for (const auto& one : cases) {
     const ConfigView before = FleetOf(one.placements);
@@ -684,7 +685,7 @@ TEST(PlacedJobs, WhatHasRoomAndDoesNotRunYetIsOnItsWayToTheMachines) {
   EXPECT_THAT(IdsOf(before), ElementsAre(1)) << "a snapshot keeps what it has";
 }
 
-// One that the member has said to run at 200, after facts of 100.
+// A job that the member has reported to run at 200, after facts of 100.
 JobPtr RunsUntold(PlacedJobs* placed, const std::string& cluster = "east") {
   placed->TakeFacts("east", {100});
   const JobPtr admitted = RecordOf(1, JobState::kAdmitted, cluster);
@@ -747,7 +748,7 @@ TEST(PlacedJobs, WhatRunsIsOnItsWayAcrossARecovery_IfItIsStillThatAttempt) {
   EXPECT_EQ(other.StartingOn("east"), nullptr);
 }
 
-// One machine with this much cpu left, as the member knew at `at`.
+// One machine with this much CPU left, as the member reported it at `at`.
 void TellMachine(EngineWorld* world, std::int64_t cpu, WallTime at) {
   ClusterFacts facts;
   facts.cluster = "east";
@@ -767,7 +768,8 @@ TEST(Placements, RoomOfMachinesIsNotGivenTwice_WhenAJobRunsBeforeItsMemberCounts
   ASSERT_EQ(world.StateOf(first), JobState::kRunning);
   const JobId second = SubmitAndRun(&world, Named("second"));
   EXPECT_EQ(world.StateOf(second), JobState::kPending);
-  // Others have gone, or it had been counted before it was said to run: as much as before is left.
+  // As much is free as before: other pods have left, or the job was counted before it was reported
+  // to run.
   world.clock.Advance(10);
   TellMachine(&world, 2000, world.clock.WallNow());
   EXPECT_EQ(world.StateOf(second), JobState::kRunning) << "it is woken though nothing is other";

@@ -1,5 +1,5 @@
-// Rebalancing in a running engine: one job at a time goes where its placement likes it better, of
-// queues that ask for it.
+// Rebalancing in a running engine: one job at a time moves to the member that its placement scores
+// higher, for queues that ask for it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,14 +41,15 @@ ObjectChange Budget() {
                          R"({"minAvailable":3})");
 }
 
-struct JobOf {
+// A job of the tests.
+struct RunningJob {
   std::string name;
   std::int32_t priority = 0;
   bool checkpointable = true;
   bool no_requeue = false;
 };
 
-JobId Running(EngineWorld* world, const JobOf& wanted) {
+JobId Running(EngineWorld* world, const RunningJob& wanted) {
   JobSpec spec;
   spec.name = wanted.name;
   spec.pods = {Pods{1, {{"cpu", 2000}}}};
@@ -63,7 +64,7 @@ JobId Running(EngineWorld* world, const JobOf& wanted) {
   JobId id;
   SubmitCommand command;
   command.jobs.push_back(std::move(submission));
-  command.done = [&id](Result<std::vector<Result<Submitted>>> result) {
+  command.done = [&id](Result<std::vector<Result<SubmittedJob>>> result) {
     MUSTER_CHECK(result.ok() && (*result)[0].ok());
     id = (*result)[0]->job->id;
   };
@@ -78,7 +79,7 @@ void ApplyAndRun(EngineWorld* world, std::vector<ObjectChange> changes) {
   world->Run();
 }
 
-// Seconds go by one after another, as the engine's steps do.
+// Advances the clock second by second, as the engine's steps do.
 void Later(EngineWorld* world, int seconds) {
   for (int i = 0; i < seconds; ++i) {
     world->clock.Advance(kSecondMs);
@@ -95,12 +96,12 @@ int CountOn(const EngineWorld& world, const std::vector<JobId>& ids, const std::
   return count;
 }
 
-// `jobs` of them on east, then an empty member west.
-std::vector<JobId> OnEast(EngineWorld* world, const std::vector<JobOf>& jobs) {
+// Runs `jobs` on east, and then adds an empty member west.
+std::vector<JobId> OnEast(EngineWorld* world, const std::vector<RunningJob>& jobs) {
   world->Declare({{"cpu", 64000}}, {{"cpu", 8000}});
   ApplyAndRun(world, {PrefersRoom()});
   std::vector<JobId> ids;
-  for (const JobOf& job : jobs) ids.push_back(Running(world, job));
+  for (const RunningJob& job : jobs) ids.push_back(Running(world, job));
   ApplyAndRun(world, {Member("west")});
   EXPECT_EQ(CountOn(*world, ids, "east"), static_cast<int>(jobs.size()));
   return ids;
@@ -180,14 +181,15 @@ TEST(Rebalancing, BeginsItsPeriodAnewWithARestart) {
   EXPECT_EQ(CountOn(world, ids, "west"), 2);
 }
 
-// The next one would be sent where the first one is to go.
+// The next job would be sent to the member that the first one moves to.
 TEST(Rebalancing, WaitsUntilWhoWasSentAwayHasFoundHisPlace) {
   EngineWorld world;
   const auto ids = OnEast(&world, {{"a"}, {"b"}, {"c"}, {"d"}});
   ApplyAndRun(&world, {Queue("1", "10s")});
   for (int i = 0; i < 12; ++i) {
     world.clock.Advance(kSecondMs);
-    world.Settle();  // the member is not asked to stop anything
+    // The member does not get an order to stop anything.
+    world.Settle();
   }
   int leaving = 0;
   for (const JobId id : ids) leaving += world.Job(id)->reason == Reason::kRebalanced ? 1 : 0;

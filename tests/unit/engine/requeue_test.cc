@@ -1,4 +1,5 @@
-// Requeues wait as in Slurm, evictions in a row back off: what is shown of it, and what ends it.
+// Waits after a requeue (as in Slurm) and back-off after several evictions: what is shown, and what
+// ends the wait.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,13 +15,12 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kSecondMs = 1000;
 
-// One queue whose requeued jobs wait `wait`; "": as long as they do by default.
+// One queue whose requeued jobs wait for `wait`; "" for the default.
 void DeclareWaiting(EngineWorld* world, const std::string& wait = "") {
   world->Declare({{"cpu", 4000}}, {{"cpu", 64000}});
   const ObjectChange queue = ClusterQueueObject({.nominal = {{"cpu", 4000}}});
   ASSERT_TRUE(
-      world
-          ->Apply({wait.empty() ? queue : WithAnnotation(queue, "muster.io/requeue-wait", wait)})
+      world->Apply({wait.empty() ? queue : WithAnnotation(queue, "muster.io/requeue-wait", wait)})
           .ok());
   world->Run();
 }
@@ -67,8 +67,7 @@ TEST(Requeue, ItSaysUntilWhenItWaitsAndLeavesItsQuotaToOthers) {
   EXPECT_EQ(FindCondition(*waits, "Requeued")->reason, "Requeued");
   EXPECT_EQ(waits->requeues, 1);
   EXPECT_EQ(world.UsedCpu(), 0);
-  const JobId other =
-      world.Submit({.name = "other", .pods = {Pods{1, {{"cpu", 4000}}}}})->id;
+  const JobId other = world.Submit({.name = "other", .pods = {Pods{1, {{"cpu", 4000}}}}})->id;
   world.Run();
   EXPECT_EQ(world.StateOf(other), JobState::kRunning);
   world.members.End(world.KeyOf(other), RemotePhase::kSucceeded);
@@ -144,8 +143,8 @@ TEST(Requeue, TheQueueNamesTheWait) {
   EngineWorld world;
   DeclareWaiting(&world);
   for (const char* wrong : {"soon", "-1s", "25h", ""}) {
-    const auto applied = world.Apply({WithAnnotation(ClusterQueueObject({.nominal = {{"cpu", 4000}}}),
-                                                     "muster.io/requeue-wait", wrong)});
+    const auto applied = world.Apply({WithAnnotation(
+        ClusterQueueObject({.nominal = {{"cpu", 4000}}}), "muster.io/requeue-wait", wrong)});
     ASSERT_FALSE(applied.ok()) << wrong;
     EXPECT_THAT(applied.error().fields.at(0).field, HasSubstr("muster.io/requeue-wait"));
   }
@@ -157,10 +156,9 @@ TEST(Requeue, AnOldWaitDoesNotWakeAJobOfAStoppedQueue) {
   const JobId id = RequeuedJob(&world);
   Pass(&world, limits::kRequeueWaitMs);
   ASSERT_EQ(world.StateOf(id), JobState::kRunning);
-  ASSERT_TRUE(world
-                  .Apply({ClusterQueueObject(
-                      {.nominal = {{"cpu", 4000}}, .stop_policy = "HoldAndDrain"})})
-                  .ok());
+  ASSERT_TRUE(
+      world.Apply({ClusterQueueObject({.nominal = {{"cpu", 4000}}, .stop_policy = "HoldAndDrain"})})
+          .ok());
   Pass(&world, kSecondMs);
   ASSERT_EQ(world.StateOf(id), JobState::kPending);
   EXPECT_EQ(FindCondition(*world.Job(id), "Requeued")->reason, "ClusterQueueStopped");
@@ -170,16 +168,14 @@ TEST(Requeue, AnOldWaitDoesNotWakeAJobOfAStoppedQueue) {
   EXPECT_EQ(world.StateOf(id), JobState::kRunning);
 }
 
-// The victim is preempted again and again by jobs that end at once.
+// Jobs that end at once preempt the victim again and again.
 TEST(EvictionsInARow, BackOffFromTheSecondOnAndForgetAfterAMinute) {
   EngineWorld world;
   world.Declare({{"cpu", 4000}}, {{"cpu", 64000}});
-  ASSERT_TRUE(world
-                  .Apply({ClusterQueueObject(
-                      {.nominal = {{"cpu", 4000}}, .within = "LowerPriority"})})
-                  .ok());
-  const JobId victim =
-      world.Submit({.name = "victim", .pods = {Pods{1, {{"cpu", 4000}}}}})->id;
+  ASSERT_TRUE(
+      world.Apply({ClusterQueueObject({.nominal = {{"cpu", 4000}}, .within = "LowerPriority"})})
+          .ok());
+  const JobId victim = world.Submit({.name = "victim", .pods = {Pods{1, {{"cpu", 4000}}}}})->id;
   world.Run();
   int round = 0;
   const auto preempt = [&] {

@@ -1,4 +1,5 @@
-// What LimitRanges and RuntimeClasses make of waiting jobs, at submission and when they change.
+// The effects of LimitRanges and RuntimeClasses on waiting jobs, at submission and when they
+// change.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +31,8 @@ ObjectChange MaxCpu(const std::string& cpu) {
   return LimitRangeObject(R"({"type":"Container","max":{"cpu":")" + cpu + "\"}}");
 }
 
-// As the service makes it, on the configuration that the engine shows.
+// Submits a job as the service does: its requests are prepared with the configuration that the
+// engine shows.
 JobId Enter(EngineWorld* world, const std::string& name, const std::string& requests) {
   Submission submission = MakeSubmission({.name = name});
   json::value manifest = *ParseJson(submission.manifest);
@@ -51,7 +53,7 @@ JobId Enter(EngineWorld* world, const std::string& name, const std::string& requ
   JobId id;
   SubmitCommand command;
   command.jobs.push_back(std::move(submission));
-  command.done = [&id](Result<std::vector<Result<Submitted>>> result) {
+  command.done = [&id](Result<std::vector<Result<SubmittedJob>>> result) {
     id = (*result)[0]->job->id;
   };
   MUSTER_CHECK(world->engine->Post(std::move(command)));
@@ -128,7 +130,7 @@ TEST(ResourceChecks, AJobThatWasMadeByAnOlderConfigurationIsMeasuredAgain) {
   SubmitCommand command;
   command.jobs.push_back(std::move(late));
   JobId id;
-  command.done = [&id](Result<std::vector<Result<Submitted>>> result) {
+  command.done = [&id](Result<std::vector<Result<SubmittedJob>>> result) {
     id = (*result)[0]->job->id;
   };
   world.engine->Post(std::move(command));

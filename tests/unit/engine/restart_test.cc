@@ -1,4 +1,4 @@
-// The daemon dies and comes back in every state of an attempt.
+// The daemon dies and restarts in every state of an attempt.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,8 @@ TEST(Restart, AnIntentWhoseObjectExistsIsAdopted) {
   EngineWorld world;
   world.Declare({{"cpu", 4000}}, {{"cpu", 8000}});
   const JobId id = world.Submit({})->id;
-  world.members.Carry(0);  // made, and the daemon dies before it hears of it
+  // The object is made, and the daemon dies before it learns of it.
+  world.members.Carry(0);
   world.Restart();
   world.Run();
   EXPECT_EQ(world.StateOf(id), JobState::kRunning);

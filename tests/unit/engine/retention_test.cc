@@ -63,11 +63,11 @@ TEST(Retention, AnIdempotencyKeyIsForgottenADayAfterItsSubmission) {
   EngineWorld world;
   world.Declare({{"cpu", 0}}, {{"cpu", 8000}});
   const auto submit = [&](const std::string& name) {
-    std::optional<Submitted> answer;
+    std::optional<SubmittedJob> answer;
     SubmitCommand command;
     command.jobs.push_back(MakeSubmission({.name = name}));
     command.jobs[0].idempotency = IdempotencyKey{"alice/default", "key", 1};
-    command.done = [&answer](Result<std::vector<Result<Submitted>>> result) {
+    command.done = [&answer](Result<std::vector<Result<SubmittedJob>>> result) {
       answer = *(*result)[0];
     };
     MUSTER_CHECK(world.engine->Post(std::move(command)));
@@ -81,7 +81,7 @@ TEST(Retention, AnIdempotencyKeyIsForgottenADayAfterItsSubmission) {
   world.Restart();
   world.clock.Advance(3'600'000 + 60'000);
   world.Run();
-  const Submitted later = submit("later");
+  const SubmittedJob later = submit("later");
   EXPECT_FALSE(later.replayed);
   EXPECT_NE(later.job->id, first);
   EXPECT_NE(world.Job(first), nullptr) << "only the key is forgotten";

@@ -1,4 +1,4 @@
-// A store that fails at the n-th write: nothing acknowledged is lost, nothing happens twice,
+// A store that fails at the n-th write: no acknowledged write is lost, none happens twice, and
 // amounts agree.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,15 +10,15 @@
 namespace muster::test {
 namespace {
 
-// Submits with a retry for as long as the engine says kUnavailable, under one idempotency key, as
-// clients do.
+// Submits and retries while the engine answers kUnavailable, under one idempotency key, as clients
+// do.
 JobPtr SubmitStubbornly(EngineWorld* world, const std::string& name) {
   for (int tries = 0; tries < 50; ++tries) {
-    std::optional<Result<std::vector<Result<Submitted>>>> answer;
+    std::optional<Result<std::vector<Result<SubmittedJob>>>> answer;
     SubmitCommand command;
     command.jobs.push_back(MakeSubmission({.name = name}));
     command.jobs[0].idempotency = IdempotencyKey{"alice/default", name, 7};
-    command.done = [&answer](Result<std::vector<Result<Submitted>>> result) {
+    command.done = [&answer](Result<std::vector<Result<SubmittedJob>>> result) {
       answer = std::move(result);
     };
     MUSTER_CHECK(world->engine->Post(std::move(command)));
@@ -120,7 +120,7 @@ TEST(StoreFault, NothingIsWrittenAfterALostWriteThatItMayCountOn) {
   const auto post = [&world](std::vector<ObjectChange> changes) {
     ApplyCommand command;
     command.changes = std::move(changes);
-    command.done = [](Result<std::vector<ObjectApplied>>) {};
+    command.done = [](Result<std::vector<AppliedObject>>) {};
     ASSERT_TRUE(world.engine->Post(std::move(command)));
     world.Settle();
   };
@@ -193,7 +193,7 @@ TEST(StoreFault, EverybodyIsToldBeforeARecoveryBegins) {
   std::optional<bool> ready_when_answered;
   SubmitCommand command;
   command.jobs.push_back(MakeSubmission({}));
-  command.done = [&](const Result<std::vector<Result<Submitted>>>& answer) {
+  command.done = [&](const Result<std::vector<Result<SubmittedJob>>>& answer) {
     EXPECT_EQ(answer.error().code, Code::kUnavailable);
     ready_when_answered = world.engine->View()->ready;
   };
@@ -211,21 +211,22 @@ TEST(StoreFault, AJobThatCannotBeReadIsNotCalledMissing) {
   EXPECT_EQ(outcome.error().code, Code::kUnavailable) << outcome.error().detail;
 }
 
-// One cpu, held by job 1; job 2 waits for it. Writes happen when DrainOne lets them.
-struct OneAfterTheOther {
-  OneAfterTheOther() : world(1, {}, {.manual = true}) {
+// One CPU, which job 1 holds; job 2 waits for it. Writes happen one at a time, when DrainOne says
+// so.
+struct OneCpuWorld {
+  OneCpuWorld() : world(1, {}, {.manual = true}) {
     world.engine->Post(
         ApplyCommand{{"root", "test"},
                      {NamespaceObject("default"), FlavorObject("default"),
                       ClusterQueueObject({.nominal = {{"cpu", 1000}}}),
                       LocalQueueObject("queue", "cq"), MemberObject("east", {{"cpu", 8000}})},
                      false,
-                     [](Result<std::vector<ObjectApplied>>) {}});
+                     [](Result<std::vector<AppliedObject>>) {}});
     Drain();
     for (const char* name : {"first", "second"}) {
       SubmitCommand command;
       command.jobs.push_back(MakeSubmission({.name = name}));
-      command.done = [](Result<std::vector<Result<Submitted>>>) {};
+      command.done = [](Result<std::vector<Result<SubmittedJob>>>) {};
       world.engine->Post(std::move(command));
       Drain();
     }
@@ -241,7 +242,7 @@ struct OneAfterTheOther {
 };
 
 TEST(StoreFault, WhatAnEndGivesBackIsTakenInTheSameCommit) {
-  OneAfterTheOther both;
+  OneCpuWorld both;
   EngineWorld& world = both.world;
   ASSERT_EQ(world.StateOf(JobId{1}), JobState::kRunning);
   world.members.End(world.KeyOf(JobId{1}), RemotePhase::kSucceeded);
@@ -257,7 +258,7 @@ TEST(StoreFault, WhatAnEndGivesBackIsTakenInTheSameCommit) {
 }
 
 TEST(StoreFault, AnAdmissionIsLostWithTheEndThatMadeRoomForIt) {
-  OneAfterTheOther both;
+  OneCpuWorld both;
   EngineWorld& world = both.world;
   ASSERT_EQ(world.StateOf(JobId{1}), JobState::kRunning);
   world.store.InjectFault(1, StoreFault::kUnavailable);
@@ -284,14 +285,14 @@ TEST(StoreFault, NoOrderLeavesBeforeItsCommit) {
                    {NamespaceObject("default"), FlavorObject("default"), ClusterQueueObject({}),
                     LocalQueueObject("queue", "cq"), MemberObject("east", {{"cpu", 8000}})},
                    false,
-                   [](Result<std::vector<ObjectApplied>>) {}});
+                   [](Result<std::vector<AppliedObject>>) {}});
   world.Settle();
   world.store.DrainOne();
   world.Settle();
   SubmitCommand command;
   command.jobs.push_back(MakeSubmission({}));
   bool answered = false;
-  command.done = [&](Result<std::vector<Result<Submitted>>>) { answered = true; };
+  command.done = [&](Result<std::vector<Result<SubmittedJob>>>) { answered = true; };
   world.engine->Post(std::move(command));
   world.Settle();
   EXPECT_FALSE(answered) << "durable before the answer";
@@ -319,13 +320,13 @@ TEST(StoreFault, CommitsAheadAreBounded) {
                     ClusterQueueObject({.nominal = {{"cpu", 100'000}}}),
                     LocalQueueObject("queue", "cq"), MemberObject("east", {{"cpu", 100'000}})},
                    false,
-                   [](Result<std::vector<ObjectApplied>>) {}});
+                   [](Result<std::vector<AppliedObject>>) {}});
   world.Settle();
   world.store.DrainOne();
   SubmitCommand command;
   for (int i = 0; i < 10; ++i)
     command.jobs.push_back(MakeSubmission({.name = "job" + std::to_string(i)}));
-  command.done = [](Result<std::vector<Result<Submitted>>>) {};
+  command.done = [](Result<std::vector<Result<SubmittedJob>>>) {};
   world.engine->Post(std::move(command));
   world.Settle();
   world.store.DrainOne();

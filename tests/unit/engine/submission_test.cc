@@ -1,4 +1,4 @@
-// Submissions: together, bounded, once per key, arrays.
+// Submissions: several at once, bounded, once per key, arrays.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,12 +7,12 @@
 namespace muster::test {
 namespace {
 
-using Answer = std::optional<Result<std::vector<Result<Submitted>>>>;
+using Answer = std::optional<Result<std::vector<Result<SubmittedJob>>>>;
 
 SubmitCommand Command(std::vector<Submission> jobs, Answer* answer) {
   SubmitCommand command;
   command.jobs = std::move(jobs);
-  command.done = [answer](Result<std::vector<Result<Submitted>>> result) {
+  command.done = [answer](Result<std::vector<Result<SubmittedJob>>> result) {
     *answer = std::move(result);
   };
   return command;
@@ -66,9 +66,9 @@ TEST(SubmissionBatch, TheSameKeyGivesTheSameJobEvenLongAfterItsEnd) {
     MUSTER_CHECK(answer.has_value() && answer->ok() && (**answer)[0].ok());
     return *(**answer)[0];
   };
-  const Submitted first = submit();
+  const SubmittedJob first = submit();
   EXPECT_FALSE(first.replayed);
-  const Submitted second = submit();
+  const SubmittedJob second = submit();
   EXPECT_TRUE(second.replayed);
   EXPECT_EQ(second.job->id, first.job->id);
   world.Run();
@@ -77,7 +77,7 @@ TEST(SubmissionBatch, TheSameKeyGivesTheSameJobEvenLongAfterItsEnd) {
   world.clock.Advance(3'600'000);
   world.Run();
   ASSERT_EQ(world.Job(first.job->id), nullptr);
-  const Submitted third = submit();
+  const SubmittedJob third = submit();
   EXPECT_TRUE(third.replayed);
   EXPECT_EQ(third.job->state, JobState::kSucceeded);
   EXPECT_EQ(world.store.accepted_jobs(), 1U);
@@ -116,7 +116,7 @@ std::vector<Code> CodesOf(const Answer& answer) {
   return codes;
 }
 
-/// At most three jobs may wait, and nothing is ever admitted.
+// At most three jobs may wait, and nothing is ever admitted.
 struct SmallQueue {
   SmallQueue() : world(1, Options()) { world.Declare({{"cpu", 0}}, {{"cpu", 8000}}); }
   static EngineOptions Options() {

@@ -1,5 +1,5 @@
-// What time alone does to a job that holds quota: pods that are not ready, execution limits; and
-// that nothing else starts while pods are not ready, where the settings say so.
+// The effects of time on a job that holds quota: pods that are not ready, execution limits; and
+// that no other job starts while pods are not ready, if the settings say so.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -216,8 +216,8 @@ TEST(ExecutionTime, WhatAJobRanBeforeItsEvictionCounts) {
   EXPECT_EQ(world.StateOf(id), JobState::kRunning);
 }
 
-// The member's controller ends an attempt at the job's own limit; where that is the maximum
-// execution time too, whose word comes first is chance.
+// The member's controller ends an attempt at the job's own limit. If that is the maximum execution
+// time too, either the member or Muster may be first.
 TEST(ExecutionTime, AnOwnLimitThatIsAsLong_DeactivatesWhoeverIsFirst) {
   for (const bool member_first : {true, false}) {
     EngineWorld world;

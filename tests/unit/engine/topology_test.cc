@@ -1,4 +1,4 @@
-// Topology aware flavors on what members declare of their machines.
+// Topology aware flavors on the machines that members declare.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,8 @@ ObjectChange HostsTopology() {
   return change;
 }
 
-// Two racks of two machines with 2 cpu each; some are gone, one says something more of itself.
+// Two racks of two machines with 2 CPUs each, without those in `gone`. Machine `other` has the
+// fields of `says` too.
 ObjectChange MemberWithMachines(const std::set<std::string>& gone = {},
                                 const std::string& other = "", const json::object& says = {}) {
   json::array nodes;
@@ -174,7 +175,8 @@ TEST(NodeFailures, AMachineThatComesBackInTimeIsNotReplaced) {
   EXPECT_EQ(Machines(world, id), "a1:2");
 }
 
-// What was made on a Kubernetes member pins its pods: only another attempt can stand elsewhere.
+// A job that was made on a Kubernetes member has pinned its pods: only another attempt can use
+// other machines.
 TEST(NodeFailures, Case38_OnAKubernetesMember_TheGangLeavesWholeAndIsMadeAnewElsewhere) {
   for (const bool bound : {false, true}) {
     EngineWorld world;
@@ -182,7 +184,8 @@ TEST(NodeFailures, Case38_OnAKubernetesMember_TheGangLeavesWholeAndIsMadeAnewEls
     DeclareRacks(&world);
     ASSERT_TRUE(world.Apply({OnKubernetes(MemberWithMachines())}).ok());
     const JobId id = world.Submit(InOneRack("gang", 4))->id;
-    world.members.Carry();  // made and suspended; its release is on its way
+    // Made and suspended; its release is being sent.
+    world.members.Carry();
     world.Settle();
     if (bound) world.Run();
     ASSERT_EQ(Machines(world, id), "a1:2 a2:2");

@@ -1,5 +1,5 @@
-// Concurrent admission through the engine: a job tries each flavor of its queue for itself, runs on
-// the first that admits it, and moves to a better one if the policy says so.
+// Concurrent admission in the engine: a job tries each flavor of its queue separately, runs on the
+// first that admits it, and moves to a better one if the policy says so.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,13 +57,13 @@ class VariantsTest : public testing::Test {
         "," + flavor("good", good) + "," + flavor("poor", poor) + "]}]}}";
     return queue;
   }
-  // The object with this instead of its empty spec.
+  // The object with this spec.
   static ObjectChange Labelled(ObjectChange object, const std::string& text) {
     const std::string spec = R"("spec":{})";
     object.manifest.replace(object.manifest.find(spec), spec.size(), text);
     return object;
   }
-  // A member that serves flavors of one tier, and those that want no label.
+  // A member that serves the flavors of one tier and the flavors without a label.
   static ObjectChange Member(const std::string& name, const std::string& tier,
                              const std::string& cpu) {
     ObjectChange member = MemberObject(name, {});
@@ -188,7 +188,7 @@ TEST_F(VariantsTest, TheNextGateOpensWhenTheFirstHasHadItsTime) {
   const JobPtr urgent = world.Submit({.name = "urgent", .pods = {{2}}, .priority = 10});
   world.Settle();
   ASSERT_TRUE(IsTrue(*world.Job(low), "Preempted"));
-  // The member shrinks: what is made free is of no use, and the next flavor is looked at.
+  // The member shrinks: the room that becomes free does not help, and the next flavor is tried.
   ASSERT_TRUE(world.Apply({MemberObject("east", {{"cpu", 2000}})}).ok());
   world.Run();
   EXPECT_EQ(world.StateOf(urgent->id), JobState::kPending);

@@ -1,6 +1,6 @@
 // Wakes: each kind of edit names exactly the queues whose waiting jobs it may help, the engine
-// tries those again, and an edit survives a crash before the next cycle.
-#include "schedd/engine/wakes.h"
+// tries those jobs again, and an edit survives a crash before the next cycle.
+#include "schedd/engine/live/wakes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ ClusterQueue QueueOf(const std::string& name, const std::string& cohort,
   return queue;
 }
 
-/// Trees: top (cohorts a with a1 and a2, and b with b1); other (o1, of flavor spot); alone.
+// Trees: top (cohorts a with a1 and a2, and b with b1); other (o1, of flavor spot); alone.
 ConfigView World() {
   ConfigView config;
   config.namespaces["team"] = {"team", {}};
@@ -86,11 +86,11 @@ TEST(Wakes, AQueueEditWakesTheTreesThatItWasAndIsIn) {
               ElementsAre("a2", "b1"));
   EXPECT_THAT(woken("new", [](ConfigView* c) { c->cluster_queues["new"] = QueueOf("new", "b"); }),
               ElementsAre("a1", "a2", "b1", "new"));
-  EXPECT_THAT(woken("b1",
-                    [](ConfigView* c) {
-                      c->cluster_queues["b1"].preemption.reclaim_within_cohort =
-                          PreemptionPolicy::kAny;
-                    }),
+  EXPECT_THAT(woken(
+                  "b1",
+                  [](ConfigView* c) {
+    c->cluster_queues["b1"].preemption.reclaim_within_cohort = PreemptionPolicy::kAny;
+                  }),
               ElementsAre("a1", "a2", "b1"))
       << "it may preempt";
   EXPECT_THAT(woken("a1", [](ConfigView*) {}), IsEmpty()) << "only its labels changed";
@@ -102,10 +102,11 @@ TEST(Wakes, ACohortEditWakesTheTreesThatItWasAndIsIn) {
   EXPECT_THAT(
       WokenBy(ObjectKind::kCohort, "b", [](ConfigView* c) { c->cohorts["b"].parent = "other"; }),
       ElementsAre("a1", "a2", "b1", "o1"));
-  EXPECT_THAT(WokenBy(ObjectKind::kCohort, "other",
-                      [](ConfigView* c) {
-                        c->cohorts["other"] = {"other", "", {}, 2};
-                      }),
+  EXPECT_THAT(WokenBy(
+                  ObjectKind::kCohort, "other",
+                  [](ConfigView* c) {
+    c->cohorts["other"] = {"other", "", {}, 2};
+                  }),
               ElementsAre("o1"));
   EXPECT_THAT(WokenBy(ObjectKind::kCohort, "a", [](ConfigView*) {}), IsEmpty());
 }
@@ -117,33 +118,36 @@ TEST(Wakes, OtherEditsWakeOnlyTheQueuesThatUseTheObject) {
     const char* name;
     std::function<void(ConfigView*)> edit;
     QueueNames woken;
-  } const cases[] = {
-      {"a flavor has another taint",
-       ObjectKind::kResourceFlavor,
-       "spot",
-       [](ConfigView* c) {
-         c->flavors["spot"].node_taints = {{"k", "v", "NoSchedule"}};
-       },
-       {"o1"}},
-      {"a flavor is the same", ObjectKind::kResourceFlavor, "spot", [](ConfigView*) {}, {}},
-      {"a topology has another level",
-       ObjectKind::kTopology,
-       "racks",
-       [](ConfigView* c) {
-         c->topologies["racks"].levels = {"block", "rack"};
-       },
-       {"o1"}},
-      {"a check becomes active",
-       ObjectKind::kAdmissionCheck,
-       "license",
-       [](ConfigView* c) { c->admission_checks["license"].active = true; },
-       {"a2"}},
+  } const cases[] =
+      {
+          {"a flavor has another taint",
+           ObjectKind::kResourceFlavor,
+           "spot",
+           [](ConfigView* c) {
+    c->flavors["spot"].node_taints = {{"k", "v", "NoSchedule"}};
+           },
+           {"o1"}},
+          {"a flavor is the same", ObjectKind::kResourceFlavor, "spot", [](ConfigView*) {}, {}},
+          {"a topology has another level",
+           ObjectKind::kTopology,
+           "racks",
+           [](ConfigView* c) {
+    c->topologies["racks"].levels = {"block", "rack"};
+           },
+           {"o1"}},
+          {"a check becomes active",
+           ObjectKind::kAdmissionCheck,
+           "license",
+           [](ConfigView* c) {
+    c->admission_checks["license"].active = true;
+           },
+           {"a2"}},
       {"a check stays inactive", ObjectKind::kAdmissionCheck, "license", [](ConfigView*) {}, {}},
       {"a LocalQueue is released",
        ObjectKind::kLocalQueue,
        "main",
        [](ConfigView* c) {
-         c->local_queues[{"team", "main"}].stop_policy = StopPolicy::kNone;
+    c->local_queues[{"team", "main"}].stop_policy = StopPolicy::kNone;
        },
        {"a1"}},
       {"a LocalQueue goes",
@@ -156,32 +160,32 @@ TEST(Wakes, OtherEditsWakeOnlyTheQueuesThatUseTheObject) {
        ObjectKind::kLocalQueue,
        "more",
        [](ConfigView* c) {
-         c->local_queues[{"team", "more"}] = {"team", "more", "alone", StopPolicy::kNone, 1};
+    c->local_queues[{"team", "more"}] = {"team", "more", "alone", StopPolicy::kNone, 1};
        },
        {"alone"}},
       {"a LocalQueue leads elsewhere",
        ObjectKind::kLocalQueue,
        "main",
        [](ConfigView* c) {
-         c->local_queues[{"team", "main"}].cluster_queue = "alone";
+    c->local_queues[{"team", "main"}].cluster_queue = "alone";
        },
        {"a1", "alone"}},
       {"a namespace gets a label that one queue asks for",
        ObjectKind::kNamespace,
        "team",
        [](ConfigView* c) {
-         c->namespaces["team"].labels = {{"tier", "gold"}};
-         c->cluster_queues["b1"].namespace_selector->match_labels = {{"tier", "gold"}};
+    c->namespaces["team"].labels = {{"tier", "gold"}};
+    c->cluster_queues["b1"].namespace_selector->match_labels = {{"tier", "gold"}};
        },
        {"b1"}},
       {"a priority class: its jobs say which",
        ObjectKind::kWorkloadPriorityClass,
        "high",
        [](ConfigView* c) {
-         c->priority_classes["high"] = {"high", 100, ""};
+    c->priority_classes["high"] = {"high", 100, ""};
        },
        {}},
-  };
+      };
   for (const auto& one : cases)
     EXPECT_EQ(WokenBy(one.kind, one.name, one.edit), one.woken) << one.what;
 }
@@ -193,28 +197,32 @@ TEST(Wakes, AMemberWakesTheQueuesWhoseFlavorsItMayCarryAndOnlyIfItCanHoldMore) {
     const char* what;
     std::function<void(MemberCluster*)> edit;
     QueueNames woken;
-  } const cases[] = {
-      {"more cpu", [](MemberCluster* m) { SetAmount(&m->allocatable, "cpu", 9000); }, of_default},
-      {"less cpu", [](MemberCluster* m) { SetAmount(&m->allocatable, "cpu", 7000); }, {}},
-      {"cordoned", [](MemberCluster* m) { m->cordoned = true; }, {}},
-      {"unhealthy, with more cpu",
-       [](MemberCluster* m) {
-         m->healthy = false;
-         SetAmount(&m->allocatable, "cpu", 9000);
-       },
-       {}},
-      {"the label of another flavor", [](MemberCluster* m) { m->labels["kind"] = "spot"; }, all},
-      {"another property", [](MemberCluster* m) { m->properties.amounts["cost"] = 2; }, of_default},
-      {"more data near it", [](MemberCluster* m) { m->datasets = {"images"}; }, of_default},
-      {"another version", [](MemberCluster* m) { m->version = "v1.35.0"; }, of_default},
-      {"kinds that it serves",
-       [](MemberCluster* m) {
-         m->kinds = std::make_shared<const std::vector<std::string>>(1, "RayJob");
-       },
-       of_default},
-      {"its first machines", [](MemberCluster* m) { m->nodes.resize(1); }, of_default},
-      {"the same", [](MemberCluster*) {}, {}},
-  };
+  } const cases[] =
+      {
+          {"more cpu", [](MemberCluster* m) { SetAmount(&m->allocatable, "cpu", 9000); },
+           of_default},
+          {"less cpu", [](MemberCluster* m) { SetAmount(&m->allocatable, "cpu", 7000); }, {}},
+          {"cordoned", [](MemberCluster* m) { m->cordoned = true; }, {}},
+          {"unhealthy, with more cpu",
+           [](MemberCluster* m) {
+    m->healthy = false;
+    SetAmount(&m->allocatable, "cpu", 9000);
+           },
+           {}},
+          {"the label of another flavor", [](MemberCluster* m) { m->labels["kind"] = "spot"; },
+           all},
+          {"another property", [](MemberCluster* m) { m->properties.amounts["cost"] = 2; },
+           of_default},
+          {"more data near it", [](MemberCluster* m) { m->datasets = {"images"}; }, of_default},
+          {"another version", [](MemberCluster* m) { m->version = "v1.35.0"; }, of_default},
+          {"kinds that it serves",
+           [](MemberCluster* m) {
+    m->kinds = std::make_shared<const std::vector<std::string>>(1, "RayJob");
+           },
+           of_default},
+          {"its first machines", [](MemberCluster* m) { m->nodes.resize(1); }, of_default},
+          {"the same", [](MemberCluster*) {}, {}},
+          };
   const ConfigView config = World();
   const MemberCluster& before = config.member_clusters.at("east");
   for (const auto& one : cases) {
@@ -300,7 +308,7 @@ TEST(Wakes, ACrashBetweenEditAndCycleLosesNeither) {
     };
     const auto apply = [&world](std::vector<ObjectChange> changes) {
       ApplyCommand command{{"root", "test"}, std::move(changes), false, {}};
-      command.done = [](Result<std::vector<ObjectApplied>>) {};
+      command.done = [](Result<std::vector<AppliedObject>>) {};
       world.engine->Post(std::move(command));
       world.Settle();
     };
@@ -310,7 +318,7 @@ TEST(Wakes, ACrashBetweenEditAndCycleLosesNeither) {
     drain();
     SubmitCommand command;
     command.jobs.push_back(MakeSubmission({.pods = {{2, {{"cpu", 1000}}}}}));
-    command.done = [](Result<std::vector<Result<Submitted>>>) {};
+    command.done = [](Result<std::vector<Result<SubmittedJob>>>) {};
     world.engine->Post(std::move(command));
     drain();
     ASSERT_EQ(world.StateOf(JobId{1}), JobState::kPending);

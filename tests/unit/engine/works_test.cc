@@ -70,7 +70,7 @@ TEST(RecordedWorks, ChangeAndEndInTheViewAndInTheStore) {
   command.ended_works = {{"ml", "queues", "west"}, {"ml", "queues", "unknown"}};
   command.ended_snapshots = {{"ml", "queues", 0}};
   ASSERT_TRUE(Record(&world, std::move(command))->ok());
-  const Loaded stored = world.Stored();
+  const StoredWorld stored = world.Stored();
   ASSERT_EQ(stored.works.size(), 1U);
   EXPECT_EQ(stored.works[0]->waits, "held up");
   ASSERT_EQ(stored.snapshots.size(), 1U);

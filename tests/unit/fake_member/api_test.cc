@@ -23,7 +23,7 @@ class FakeApi : public ::testing::Test {
 };
 
 TEST_F(FakeApi, Create_FillsInMetadataAndDefaults_AndDropsStatus) {
-  const Said made = client_.Post(
+  const PlainAnswer made = client_.Post(
       kJobs, R"({"kind":"Job","metadata":{"name":"a"},"status":{"active":7},"spec":{"template":)" +
                  PodTemplate(kRun) + "}}");
   ASSERT_EQ(made.status, 201) << made.body;
@@ -51,7 +51,7 @@ class FakeRefuses : public FakeApi, public ::testing::WithParamInterface<Refusal
 TEST_P(FakeRefuses, AsTheRealOneDoes) {
   ASSERT_EQ(client_.Post(kJobs, Job("there", kRun, R"("suspend":true,)")).status, 201);
   const Refusal& refusal = GetParam();
-  const Said said = client_.Ask(refusal.method, refusal.target, refusal.body);
+  const PlainAnswer said = client_.Ask(refusal.method, refusal.target, refusal.body);
   EXPECT_EQ(said.status, refusal.status) << said.body;
   EXPECT_EQ(Text(said.object(), {"kind"}), "Status");
   EXPECT_EQ(Text(said.object(), {"reason"}), refusal.reason) << said.body;
@@ -124,14 +124,14 @@ TEST_F(FakeApi, JsonPatch_DoesAllOrNothing_AndItsTestsAreConditions) {
   const std::string path = kJobs + "/a";
   const std::string right =
       R"({"op":"test","path":"/metadata/uid","value":")" + Uid(path) + R"("})";
-  const Said wrong =
+  const PlainAnswer wrong =
       client_.JsonPatch(path, R"([{"op":"add","path":"/metadata/labels","value":{"x":"y"}},)"
                               R"({"op":"test","path":"/metadata/uid","value":"zz"}])");
   EXPECT_EQ(wrong.status, 422);
   EXPECT_EQ(Text(wrong.object(), {"message"}),
             "the server rejected our request due to an error in our request");
   EXPECT_EQ(Find(member_.Object(path), {"metadata", "labels", "x"}), nullptr);
-  const Said done = client_.JsonPatch(
+  const PlainAnswer done = client_.JsonPatch(
       path,
       "[" + right + R"(,{"op":"add","path":"/metadata/annotations","value":{"a~b/c":"1"}},)" +
           R"({"op":"replace","path":"/metadata/annotations/a~0b~1c","value":"2"},)" +
@@ -143,8 +143,8 @@ TEST_F(FakeApi, JsonPatch_DoesAllOrNothing_AndItsTestsAreConditions) {
 
 TEST_F(FakeApi, MergeAndApply_ChangeWhatTheyName) {
   ASSERT_EQ(client_.Post(kMaps, Map("a")).status, 201);
-  const Said merged = client_.Ask("PATCH", kMaps + "/a", R"({"data":{"a":null,"c":"d"}})",
-                                  "application/merge-patch+json");
+  const PlainAnswer merged = client_.Ask("PATCH", kMaps + "/a", R"({"data":{"a":null,"c":"d"}})",
+                                         "application/merge-patch+json");
   EXPECT_EQ(merged.status, 200) << merged.body;
   EXPECT_EQ(json::serialize(*FindObject(merged.object(), {"data"})), R"({"c":"d"})");
   const std::string apply = "application/apply-patch+yaml";
@@ -168,17 +168,17 @@ TEST_F(FakeApi, Apply_KnowsWhoWroteWhichField_AndADryRunChangesNothing) {
                      "application/merge-patch+json")
                 .status,
             200);
-  const Said refused = say("m", R"({"a":"1","b":"1"})");
+  const PlainAnswer refused = say("m", R"({"a":"1","b":"1"})");
   EXPECT_EQ(refused.status, 409);
   EXPECT_NE(refused.body.find(R"(conflict with \"k\")"), std::string::npos) << refused.body;
   EXPECT_EQ(say("m", R"({"a":"1","b":"2"})").status, 200) << "the same value is no conflict";
-  const Said shown = say("m&force=true&dryRun=All", R"({"b":"3"})");
+  const PlainAnswer shown = say("m&force=true&dryRun=All", R"({"b":"3"})");
   EXPECT_EQ(json::serialize(*FindObject(shown.object(), {"data"})), R"({"c":"2","b":"3"})");
   EXPECT_EQ(data(), R"({"a":"1","b":"2","c":"2"})");
   EXPECT_EQ(say("m&force=true", R"({"b":"3"})").status, 200);
   EXPECT_EQ(data(), R"({"c":"2","b":"3"})") << "what it applied before and leaves out goes";
-  const Said other = client_.Ask("PATCH", kMaps + "/none?fieldManager=m",
-                                 R"({"metadata":{"name":"none","uid":"u"}})", apply);
+  const PlainAnswer other = client_.Ask("PATCH", kMaps + "/none?fieldManager=m",
+                                        R"({"metadata":{"name":"none","uid":"u"}})", apply);
   EXPECT_EQ(other.status, 409) << "no object of that uid";
 }
 
@@ -186,12 +186,12 @@ TEST_F(FakeApi, Versions_GrowWithChangesOnly_AndGenerationWithTheSpec) {
   const json::object made = client_.Post(kJobs, Job("a", kRun, R"("suspend":true,)")).object();
   const std::string path = kJobs + "/a";
   const json::object before = member_.Object(path);
-  const Said same =
+  const PlainAnswer same =
       client_.Ask("PATCH", path, R"({"spec":{"suspend":true}})", "application/merge-patch+json");
   EXPECT_EQ(Text(same.object(), {"metadata", "resourceVersion"}),
             Text(before, {"metadata", "resourceVersion"}));
-  const Said labelled = client_.Ask("PATCH", path, R"({"metadata":{"labels":{"x":"y"}}})",
-                                    "application/merge-patch+json");
+  const PlainAnswer labelled = client_.Ask("PATCH", path, R"({"metadata":{"labels":{"x":"y"}}})",
+                                           "application/merge-patch+json");
   EXPECT_NE(Text(labelled.object(), {"metadata", "resourceVersion"}),
             Text(before, {"metadata", "resourceVersion"}));
   EXPECT_EQ(Number(labelled.object(), {"metadata", "generation"}), 1);
@@ -217,7 +217,7 @@ TEST_F(FakeApi, ATemplate_IsFreeUntilTheJobHasRun) {
 TEST_F(FakeApi, Deletion_WaitsForFinalizers_AndTakesNoNewOnes) {
   ASSERT_EQ(client_.Post(kJobs, Job("a", kRun, R"("suspend":true,)", kHeld)).status, 201);
   const std::string path = kJobs + "/a";
-  const Said deleted = client_.Ask(
+  const PlainAnswer deleted = client_.Ask(
       "DELETE", path,
       R"({"preconditions":{"uid":")" + Uid(path) + R"("},"propagationPolicy":"Foreground"})");
   EXPECT_EQ(deleted.status, 200);
@@ -262,7 +262,7 @@ TEST_F(FakeApi, ANamespace_EndsWithAllThatIsInIt) {
   ASSERT_EQ(client_.Post(jobs, Job("held", kRun, "", kHeld)).status, 201);
   EXPECT_EQ(client_.Ask("DELETE", "/api/v1/namespaces/n").status, 200);
   EXPECT_EQ(Text(member_.Object("/api/v1/namespaces/n"), {"status", "phase"}), "Terminating");
-  const Said late = client_.Post(jobs, Job("late", kRun));
+  const PlainAnswer late = client_.Post(jobs, Job("late", kRun));
   EXPECT_EQ(late.status, 403);
   EXPECT_NE(late.body.find("NamespaceTerminating"), std::string::npos);
   client_.JsonPatch(jobs + "/held", R"([{"op":"remove","path":"/metadata/finalizers"}])");
@@ -305,7 +305,7 @@ TEST_F(FakeApi, Pages_AreOneConsistentList_UntilTheTokenIsTooOld) {
             Text(first, {"metadata", "resourceVersion"}));
   EXPECT_EQ(Text(second, {"metadata", "continue"}), "");
   member_.Compact();
-  const Said old = client_.Get(kMaps + "?limit=2&continue=" + token);
+  const PlainAnswer old = client_.Get(kMaps + "?limit=2&continue=" + token);
   EXPECT_EQ(old.status, 410);
   EXPECT_EQ(Text(old.object(), {"reason"}), "Expired");
   const json::object rest =

@@ -1,4 +1,4 @@
-// What becomes of each kind on the fake member, on a clock that the test moves.
+// What the fake member's controllers do with each kind, on a clock that the test moves.
 #include <gtest/gtest.h>
 
 #include "tests/unit/fake_member/manifests.h"
@@ -15,7 +15,7 @@ class FakeControllers : public ::testing::Test {
     return options;
   }
   void Make(const std::string& path, const std::string& manifest) {
-    const Said made = client_.Post(path, manifest);
+    const PlainAnswer made = client_.Post(path, manifest);
     ASSERT_EQ(made.status, 201) << made.body;
   }
   json::object Status(const std::string& path) {
@@ -23,7 +23,7 @@ class FakeControllers : public ::testing::Test {
     const json::object* status = FindObject(object, {"status"});
     return status == nullptr ? json::object() : *status;
   }
-  /// The names of the pods there are, each with its phase.
+  // The names of the pods there are, each with its phase.
   std::vector<std::string> Pods() {
     std::vector<std::string> all;
     const json::object list = OwnObject(member_.Call("GET", kPods).body);
@@ -142,7 +142,7 @@ TEST_F(FakeControllers, APodQuota_HoldsPodsBack_WithAnEvent) {
   member_.SetPodQuota("default", 0);
   Make(kJobs, Job("a", kRun));
   EXPECT_TRUE(Pods().empty());
-  const Said events =
+  const PlainAnswer events =
       client_.Get("/api/v1/namespaces/default/events?fieldSelector=reason%3DFailedCreate");
   EXPECT_NE(events.body.find("exceeded quota"), std::string::npos);
   member_.SetPodQuota("default", -1);
@@ -289,8 +289,8 @@ TEST_F(FakeControllers, ALeaderWorkerSet_IsScaled_AndMakesFailedGroupsAnew) {
           PodTemplate("", "Always") + "}}}");
   const std::string path = kSets + "/l";
   EXPECT_TRUE(Pods().empty());
-  const Said scaled = client_.Ask("PATCH", path + "/scale", R"({"spec":{"replicas":2}})",
-                                  "application/merge-patch+json");
+  const PlainAnswer scaled = client_.Ask("PATCH", path + "/scale", R"({"spec":{"replicas":2}})",
+                                         "application/merge-patch+json");
   EXPECT_EQ(Number(scaled.object(), {"spec", "replicas"}), 2);
   EXPECT_EQ(Reason(path, "Available"), "True AllGroupsReady");
   EXPECT_EQ(Pods(), (std::vector<std::string>{"l-0 Running", "l-0-1 Running", "l-1 Running",

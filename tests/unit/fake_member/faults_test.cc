@@ -76,7 +76,7 @@ TEST_F(FakeFaults, Answers_AreGivenWithoutDoing) {
     fault.message = "admission webhook \"x\" denied the request";
     fault.retry_after_s = 7;
     member_.Inject(fault);
-    const Said said = client_.Post(kMaps, Map("a"));
+    const PlainAnswer said = client_.Post(kMaps, Map("a"));
     EXPECT_EQ(said.status, status);
     EXPECT_EQ(said.retry_after, "7");
     EXPECT_EQ(Text(said.object(), {"message"}), fault.message);

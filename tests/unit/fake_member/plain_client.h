@@ -1,5 +1,5 @@
-// PlainClient: requests to a fake member over a socket, one connection each, and long answers line
-// by line. Blocks, for half a minute at most.
+// PlainClient: requests to a fake member over sockets, a connection for each, and long answers line
+// by line. It blocks for at most half a minute.
 #pragma once
 
 #include <sys/socket.h>
@@ -18,7 +18,8 @@ namespace muster::fake {
 
 namespace http = boost::beast::http;
 
-struct Said {
+/// The answer of a request.
+struct PlainAnswer {
   int status = 0;  // 0: the connection broke
   std::string body, retry_after;
   json::object object() const { return OwnObject(body); }
@@ -29,8 +30,9 @@ class PlainClient {
   explicit PlainClient(const FakeMember& member, std::string token = "")
       : port_(member.port()), token_(std::move(token)) {}
 
-  Said Ask(const std::string& method, const std::string& target, const std::string& body = "",
-           const std::string& type = "application/json") const {
+  PlainAnswer Ask(const std::string& method, const std::string& target,
+                  const std::string& body = "",
+                  const std::string& type = "application/json") const {
     boost::asio::io_context io;
     boost::asio::ip::tcp::socket socket(io);
     boost::beast::flat_buffer buffer;
@@ -43,11 +45,11 @@ class PlainClient {
     return {static_cast<int>(answer.get().result_int()), answer.get().body(),
             std::string(answer.get()[http::field::retry_after])};
   }
-  Said Get(const std::string& target) const { return Ask("GET", target); }
-  Said Post(const std::string& target, const std::string& body) const {
+  PlainAnswer Get(const std::string& target) const { return Ask("GET", target); }
+  PlainAnswer Post(const std::string& target, const std::string& body) const {
     return Ask("POST", target, body);
   }
-  Said JsonPatch(const std::string& target, const std::string& body) const {
+  PlainAnswer JsonPatch(const std::string& target, const std::string& body) const {
     return Ask("PATCH", target, body, "application/json-patch+json");
   }
 

@@ -134,7 +134,7 @@ TEST_F(FakeWatch, OfPods_SelectsByField) {
 
 class FakeLogs : public FakeWatch {
  protected:
-  /// Makes a Job and gives the path of its pod's log.
+  // Makes a Job and gives the path of its pod's log.
   std::string LogOf(const std::string& lives) {
     client_.Post(kJobs, Job("a", lives));
     const json::object pods = OwnObject(member_.Call("GET", kPods).body);
@@ -166,7 +166,7 @@ TEST_F(FakeLogs, Followed_GrowAndEndWithTheirPod) {
 }
 
 TEST_F(FakeLogs, OfAPodThatHasNotStarted_AreRefused) {
-  const Said said = client_.Get(LogOf(R"("bed.test/start":"5s")"));
+  const PlainAnswer said = client_.Get(LogOf(R"("bed.test/start":"5s")"));
   EXPECT_EQ(said.status, 400);
   EXPECT_NE(said.body.find("is waiting to start"), std::string::npos);
 }

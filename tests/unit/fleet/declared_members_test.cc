@@ -1,4 +1,4 @@
-// What objects say of members: which Secret, which context, and what is missing.
+// Member declarations in objects: the Secret, the context, and what is missing.
 #include <gtest/gtest.h>
 
 #include "schedd/daemon/fleet.h"

@@ -1,5 +1,5 @@
-// The registry against a recording target and real files: what is declared is made true, whatever
-// was there before.
+// The registry against a recording target and real files: it establishes the declared members from
+// any state.
 #include "backends/fleet/registry.h"
 
 #include <gmock/gmock.h>
@@ -32,17 +32,17 @@ class RegistryTest : public testing::Test {
         directory_,
         {.add =
              [this](k8s::MemberOptions options) {
-               calls_.push_back("add " + options.name + " " + options.context +
-                                (options.fast ? " fast" : ""));
-               EXPECT_TRUE(options.registered);
-               added_ = options;
-             },
+      calls_.push_back("add " + options.name + " " + options.context +
+                       (options.fast ? " fast" : ""));
+      EXPECT_TRUE(options.registered);
+      added_ = options;
+         },
          .remove = [this](const std::string& name) { calls_.push_back("remove " + name); },
          .reload = [this](const std::string& name) { calls_.push_back("reload " + name); },
          .pace =
              [this](const std::string& name, std::int64_t heartbeat_s) {
-               calls_.push_back("pace " + name + " " + std::to_string(heartbeat_s));
-             }});
+      calls_.push_back("pace " + name + " " + std::to_string(heartbeat_s));
+         }});
   }
   std::vector<std::string> Take() { return std::exchange(calls_, {}); }
   std::string FileOf(const std::string& name) const {

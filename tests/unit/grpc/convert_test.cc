@@ -3,7 +3,9 @@
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 
+#include "api/grpc/convert_explain.h"
 #include "api/service/explain_json.h"
+#include "api/service/job_view.h"
 #include "api/service/views.h"
 
 namespace muster::api {
@@ -136,7 +138,7 @@ json::value JsonOf(const google::protobuf::Message& message) {
 }
 
 TEST(Explanation, TellsOfEachClusterWhatRestTells) {
-  Explained explained;
+  JobExplanation explained;
   explained.why.job = std::make_shared<const JobRecord>();
   core::ClusterVerdict verdict{"east", true, false, "13 of 16 free", "Capacity", {}, 66, -1};
   verdict.terms = {{"available-cpu Descending", 40, 40}, {"zone", 0, -1}};

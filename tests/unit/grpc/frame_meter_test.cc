@@ -1,4 +1,4 @@
-// What the front counts of an HTTP/2 connection, without one.
+// FrameMeter: the front's counts of an HTTP/2 connection's frames, without a connection.
 #include "api/grpc/front/frame_meter.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::string Headers(std::uint32_t stream) {
 std::string Reset(std::uint32_t stream) { return Frame(3, 0, stream, std::string(4, '\0')); }
 std::string Trailers(std::uint32_t stream) { return Headers(stream); }
 
-/// Feeds the same piece until it is refused or `most` have passed; how many passed.
+// Feeds the same piece until it is refused or `most` pieces have passed; returns how many passed.
 int PassedOf(const std::string& piece, int most, FrameMeter* meter) {
   int passed = 0;
   while (passed < most && meter->FromClient(piece, 0)) ++passed;
@@ -40,8 +40,8 @@ int PassedOf(const std::string& piece, int most, FrameMeter* meter) {
 TEST(FrameMeter, CountsCallsAsTheyOpenAndEnd_HoweverTheBytesAreCut) {
   const std::string up = kPreface + Frame(4, 0, 0) + Headers(1) + Headers(3) +
                          Frame(0, kEndStream, 3, "data") + Headers(5) + Reset(5);
-  const std::string down = Frame(4, 0, 0) + Frame(1, kEndHeaders, 1, "h") + Frame(0, 0, 1, "d") +
-                           Trailers(1);
+  const std::string down =
+      Frame(4, 0, 0) + Frame(1, kEndHeaders, 1, "h") + Frame(0, 0, 1, "d") + Trailers(1);
   for (const std::size_t cut : {1, 2, 7, 10, 1000}) {
     FrameMeter meter;
     for (std::size_t at = 0; at < up.size(); at += cut)

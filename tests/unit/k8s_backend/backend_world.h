@@ -1,4 +1,4 @@
-// A Kubernetes backend over a fake member: orders of small Jobs, and what came of them.
+// A Kubernetes backend over a fake member: orders of small Jobs, and their outcomes.
 #pragma once
 
 #include <fstream>
@@ -24,7 +24,7 @@ using muster::testing::RecordingSink;
 inline constexpr char kInstance[] = "here";
 inline constexpr char kJobs[] = "/apis/batch/v1/namespaces/default/jobs";
 
-/// Counts gaps too.
+/// A sink that counts gaps too.
 class CountingSink final : public ObservationSink {
  public:
   void OnObservation(Observation seen) override { recording.OnObservation(std::move(seen)); }
@@ -84,7 +84,7 @@ class BackendWorld : public ::testing::Test {
 
   void WriteKubeconfig(const std::string& text) const { std::ofstream(kubeconfig_) << text; }
 
-  /// Makes the backend (again) and waits until the member is there.
+  /// Creates the backend (again) and waits until the member is reachable.
   void Connect() {
     Make();
     sink_.AwaitFacts([](const ClusterFacts& facts) { return facts.healthy; });
@@ -111,7 +111,7 @@ class BackendWorld : public ::testing::Test {
 
   static DispatchKey Key() { return muster::testing::NewKey("m"); }
 
-  /// A Job as it is rendered: `annotations` of its pod template say how its pods live.
+  /// A rendered Job: `annotations` of its pod template say how long its pods run.
   static DispatchOrder JobOf(const DispatchKey& key, bool suspended,
                              json::object annotations = {{"bed.test/run", "0s"}},
                              const std::string& name = "work") {
@@ -158,7 +158,7 @@ class BackendWorld : public ::testing::Test {
     release.expected_uid = made->remote_uid;
     return Ensure(release);
   }
-  Result<Removed> Remove(const DispatchKey& key, RemovePolicy policy = {}) {
+  Result<RemovalResult> Remove(const DispatchKey& key, RemovePolicy policy = {}) {
     return muster::testing::Remove(*backend_, key, std::move(policy));
   }
   static RemovePolicy At(const std::string& name, const std::string& uid = "") {
@@ -178,7 +178,7 @@ class BackendWorld : public ::testing::Test {
     EXPECT_TRUE(listed.ok()) << listed.error().detail;
     return listed.ok() ? std::move(*listed) : std::vector<Observation>{};
   }
-  /// A text in an object of the member's, by JSON pointer.
+  /// A text in an object on the member, by JSON pointer.
   std::string TextAt(const std::string& path, const std::string& pointer) const {
     const json::value object(member_.Object(path));
     return std::string(object.at_pointer(pointer).as_string());
@@ -195,7 +195,7 @@ class BackendWorld : public ::testing::Test {
   FakeMember member_;
   std::string kubeconfig_;
   bool fast_ = false;
-  std::shared_ptr<LeadTerm> lead_;  // null: nobody else can lead
+  std::shared_ptr<LeadTerm> lead_;  // null: no other daemon can lead
   CountingSink sink_;
   std::unique_ptr<KubernetesMembers> backend_;
 };

@@ -1,5 +1,5 @@
 // Copies of jobs in the queue of a member that runs Kueue, and the release of a job that such a
-// queue lets run.
+// queue has admitted.
 #include <gmock/gmock.h>
 
 #include "backends/member_queues.h"
@@ -148,7 +148,8 @@ TEST_F(CopiesTest, AMemberWithoutKueueRunsNoQueueUntilItIsInstalled) {
   member_.SetInstalled("workloads", true);
   EXPECT_TRUE(ListCopies().ok());
   EXPECT_TRUE(queues().RunsQueue("m"));
-  // Jobs run by what was served: that it is not says nothing of another version.
+  // Jobs need the version that was served. That one version is not served says nothing about
+  // another.
   member_.SetInstalled("workloads", false);
   const auto unsure = ListCopies();
   ASSERT_FALSE(unsure.ok());
@@ -190,7 +191,7 @@ TEST_F(CopiesTest, AReleaseLeavesTheSuspensionToTheMembersQueue) {
   ASSERT_TRUE(Ensure(release).ok()) << "asked again";
   EXPECT_TRUE(IsSuspended());
   EXPECT_TRUE(member_.ActivePods(key.job_uid.ToString(), 1).empty());
-  // Its queue lets it run.
+  // Its queue admits it.
   ASSERT_TRUE(
       member_.Call("PATCH", job, R"({"spec":{"suspend":false}})", "application/merge-patch+json")
           .ok());

@@ -1,4 +1,5 @@
-// Ensure on a Kubernetes member: made, adopted, replaced, released, resized, refused.
+// Ensure on a Kubernetes member: jobs that are created, adopted, replaced, released, resized,
+// refused.
 #include "tests/unit/k8s_backend/backend_world.h"
 
 namespace muster::k8s {
@@ -44,7 +45,7 @@ TEST_F(EnsureTest, ReleasesOnlyTheObjectOfTheExpectedUid) {
 
 class BlindEnsureTest : public EnsureTest {
  protected:
-  /// From here on no watch tells of Jobs: what is written after a creation is not known.
+  // From here on no watch reports Jobs: writes after a creation are not seen.
   void StopWatches() {
     member_.Inject({.kind = FaultKind::kStall, .verb = "watch", .path = "/jobs", .times = -1});
     member_.CloseWatches();
@@ -56,7 +57,7 @@ TEST_F(BlindEnsureTest, WhatAControllerSaysInTheStatus_DoesNotHinderARelease) {
   Connect();
   StopWatches();
   const DispatchKey key = Key();
-  const auto made = Ensure(JobOf(key, true));  // its controller has said Suspended by now
+  const auto made = Ensure(JobOf(key, true));  // its controller has reported Suspended by now
   ASSERT_TRUE(made.ok());
   DispatchOrder release = JobOf(key, false);
   release.expected_uid = made->remote_uid;
@@ -288,8 +289,8 @@ class LedEnsureTest : public EnsureTest {
     const auto requests = member_.counts().requests;
     std::int64_t writes = 0;
     for (const auto& [what, count] : requests) {
-      const bool reads = what.starts_with("get") || what.starts_with("list") ||
-                         what.starts_with("watch");
+      const bool reads =
+          what.starts_with("get") || what.starts_with("list") || what.starts_with("watch");
       if (!reads) writes += count;
     }
     return writes;

@@ -1,5 +1,5 @@
-// What a member tells of itself: what it can hold, what pods of others take of it, its machines,
-// version and kinds; and what it tells when the pods of others cannot be seen.
+// The facts that a member reports: its capacity, the use by pods of others, machines, version and
+// kinds; and its facts when the pods of others cannot be listed.
 #include <chrono>
 #include <thread>
 
@@ -12,14 +12,15 @@ namespace {
 constexpr std::int64_t kGi = std::int64_t{1} << 30;
 constexpr char kPods[] = "/api/v1/namespaces/default/pods";
 constexpr char kUnseen[] = "pods of others cannot be seen: their room counts as free";
-constexpr auto kTroubleShown = std::chrono::milliseconds(4500);  // what lasts 3 s is shown within 1
+// Trouble that lasts 3 s is shown within 1 s more.
+constexpr auto kTroubleShown = std::chrono::milliseconds(4500);
 constexpr char kOthers[] = "muster.io/instance!=";
 
-/// The fake member has four nodes of 64 cpu, 256Gi, 8 nvidia.com/gpu and 110 pods, each in a zone
-/// of its own.
+// The fake member has four nodes of 64 cpu, 256Gi, 8 nvidia.com/gpu and 110 pods, each in a zone
+// of its own.
 class FactsTest : public BackendWorld {
  protected:
-  /// A pod of somebody else, which the member binds and runs.
+  // A pod of another user, which the member binds and runs.
   void AddPod(const std::string& name, const std::string& cpu, json::object more = {},
               json::object labels = {}) {
     json::object spec = std::move(more);
@@ -164,7 +165,7 @@ TEST_F(FactsTest, PodsOfOthersThatMayNoLongerBeSeen_CountAsFree) {
   EXPECT_EQ(AmountOf(told.machines->back().free, "cpu"), 64'000);
 }
 
-/// A member that takes its time over the pods of others.
+// A member that lists the pods of others slowly.
 class SlowPodsTest : public FactsTest {
  protected:
   void Open() {

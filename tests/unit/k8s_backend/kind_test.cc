@@ -1,5 +1,5 @@
-// Kinds that are taken from a member and installed there again: what is left is followed, what is
-// back is followed again, and no list waits for what will not come.
+// Kinds that are removed from a member and installed again: the other kinds are still followed, a
+// kind that is back is followed again, and no list waits for a kind that does not come back.
 #include <thread>
 
 #include "backends/k8s/session.h"
@@ -9,9 +9,9 @@
 namespace muster::k8s {
 namespace {
 
-constexpr auto kOnTheWay = std::chrono::milliseconds(200);  // for bytes between us and the member
+constexpr auto kOnTheWay = std::chrono::milliseconds(200);  // for bytes to reach the member
 
-/// One session, so that the test can stand on its strand.
+// One session, so that the test can occupy its strand.
 class KindTest : public BackendWorld {
  protected:
   KindTest() {
@@ -29,7 +29,7 @@ class KindTest : public BackendWorld {
     session_->Close();
   }
 
-  /// Returns when `work` has run on the strand.
+  // Returns when `work` has run on the strand.
   void OnStrand(const std::function<void()>& work) {
     std::promise<void> done;
     session_->client().Post([&] {
@@ -38,7 +38,7 @@ class KindTest : public BackendWorld {
     });
     done.get_future().wait();
   }
-  /// Returns when what was posted, and what that posted, has run.
+  // Returns when all posted work, and the work that it posted, has run.
   void LetRun() {
     for (int i = 0; i < 5; ++i) OnStrand([] {});
   }
@@ -89,11 +89,13 @@ TEST_F(KindTest, AKindThatIsTakenAway_IsShown_AndIsFollowedAgainWhenItIsBack) {
 TEST_F(KindTest, AKindThatIsBackBeforeItsLossWasDigested_KeepsNoListWaiting) {
   member_.Pause();
   OnStrand([&] { session_->NoteDoubt(); });
-  std::future<bool> list = StartList();  // asks the member for every kind
+  // Asks the member for every kind.
+  std::future<bool> list = StartList();
   LetRun();
   OnStrand([&] { session_->Seek(job_set_, [] {}); });
   std::this_thread::sleep_for(kOnTheWay);
-  // The strand gets all the answers at once: that the kind is not there, then that it is.
+  // The strand gets both answers at the same time: that the kind does not exist, and then that it
+  // does.
   std::promise<void> answered;
   session_->client().Post([come = answered.get_future().share()] { come.wait(); });
   member_.Inject({.kind = FaultKind::kAnswer,

@@ -1,4 +1,4 @@
-// Members that come and go while the backend runs.
+// Members that are added and removed while the backend runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

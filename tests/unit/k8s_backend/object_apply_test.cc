@@ -1,4 +1,4 @@
-// Configuration objects on a fake member: made, kept, taken over, compared, refused.
+// Configuration objects on a fake member: created, kept, taken over, compared, refused.
 #include "tests/unit/k8s_backend/object_world.h"
 
 namespace muster::k8s {
@@ -7,7 +7,7 @@ namespace {
 using R = ManifestResult;
 
 ApplyStrategy Kept(ApplyType type = ApplyType::kClientSide) { return {.type = type}; }
-/// What others have written is taken from them, as client-side apply does anyway.
+// Fields that other managers have written are taken over, as client-side apply always does.
 ApplyStrategy Forced(ApplyType type) { return {.type = type, .force_conflicts = true}; }
 ApplyStrategy IfNotDrifted(ApplyType type = ApplyType::kClientSide) {
   return {.type = type, .if_not_drifted = true, .force_conflicts = true};
@@ -23,7 +23,7 @@ std::vector<std::string> Paths(const ObjectOutcome& outcome) {
 
 class ObjectApplyTest : public ObjectWorld {};
 
-/// By client-side and by server-side apply.
+// By client-side and by server-side apply.
 class EitherApplyTest : public ObjectWorld, public ::testing::WithParamInterface<ApplyType> {};
 INSTANTIATE_TEST_SUITE_P(, EitherApplyTest,
                          ::testing::Values(ApplyType::kClientSide, ApplyType::kServerSide));
@@ -233,7 +233,7 @@ TEST_F(ObjectApplyTest, WhatWasThereBefore_IsTakenOver_AsTheStrategySays) {
   struct Case {
     const char* name;
     TakeOver when;
-    const char* quota;  // of the object that is there; the manifest's is 9
+    const char* quota;  // of the object on the member; the manifest's is 9
     R expected;
     std::vector<std::string> paths;
   };
@@ -348,7 +348,7 @@ TEST_F(ObjectApplyTest, ReportDiff_WritesNothing) {
 class DegradedTest : public ObjectWorld {
  protected:
   static ResourceRef Ref() { return {"apps", "v1", "Deployment", "default", "d"}; }
-  /// The selector of a Deployment may not change: a dry run with another one is refused.
+  // The selector of a Deployment may not change: a dry run with another one is refused.
   static ObjectOrder DeploymentOrder(const std::string& app, ApplyStrategy strategy = {}) {
     return Order(Ref(), R"({"metadata":{"name":"d"},"spec":{"selector":{"app":")" + app + R"("}}})",
                  strategy);
@@ -365,7 +365,7 @@ TEST_F(DegradedTest, WhereADryRunIsRefused_TheTextsAreCompared) {
   EXPECT_EQ(Paths(outcome), (std::vector<std::string>{"/spec/replicas", "/spec/selector/app"}));
   outcome = Must(DeploymentOrder("a", IfNotDrifted()));
   ASSERT_EQ(outcome.status.result, R::kApplied) << outcome.status.message;
-  // Somebody makes it anew with another selector.
+  // A user deletes it and creates it with another selector.
   member_.Call("DELETE", kPath);
   MakeForeign("/apis/apps/v1/namespaces/default/deployments",
               R"({"metadata":{"name":"d","annotations":{"muster.io/placement":"here//crp"}},

@@ -1,4 +1,4 @@
-// Configuration objects, the plain parts: marks, differences, merge patches, availability.
+// The plain parts of configuration objects: marks, differences, merge patches, availability.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 json::object Parse(const std::string& text) { return ParseJson(text).value().as_object(); }
 
-/// "path: member -> hub" of each, absent as "-".
+// "path: member -> hub" of each, absent as "-".
 std::vector<std::string> Texts(const Differences& found) {
   std::vector<std::string> out;
   for (const Difference& one : found.kept)

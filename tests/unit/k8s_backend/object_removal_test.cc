@@ -1,4 +1,4 @@
-// Configuration objects on a fake member: removed, left behind, and told of when others change
+// Configuration objects on a fake member: removed, left behind, and reported when others change
 // them.
 #include "tests/unit/k8s_backend/object_world.h"
 
@@ -13,8 +13,7 @@ class ObjectRemovalTest : public ObjectWorld {
   static ObjectOrder NamespaceOrder() {
     return Order(NamespaceRef(), R"({"metadata":{"name":"ml","labels":{"team":"a"}}})");
   }
-  /// Asks until it is gone: garbage collection and finalizers take their time.
-  // In the namespace of NamespaceRef.
+  // Repeats the removal until the object is gone: garbage collection and finalizers need time.
   static DispatchOrder JobInside(const DispatchKey& key, bool suspended) {
     DispatchOrder job = JobOf(key, suspended);
     job.object.ns = "ml";
@@ -101,7 +100,7 @@ TEST_F(ObjectRemovalTest, ANamespaceThatWasThereBefore_IsLetGoAndStays) {
   EXPECT_TRUE(RemoveIt(NamespaceRef()).value());
   EXPECT_EQ(StatusOf(kNamespace), 200);
   EXPECT_EQ(OwnerOf(kNamespace), "");
-  // Any other kind goes, as KubeFleet has it.
+  // Objects of any other kind are removed, as in KubeFleet.
   MakeForeignQueue("1");
   Must(QueueOrder("9"));
   RemoveWholly(QueueRef());
@@ -114,7 +113,7 @@ TEST_F(ObjectRemovalTest, ANamespaceWithJobsOfMuster_WaitsForThem) {
   const DispatchKey key = Key();
   const auto made = Ensure(JobInside(key, true));
   ASSERT_TRUE(made.ok()) << made.error().detail;
-  List();  // the reflectors have told of it
+  List();  // the reflectors have reported it
   EXPECT_FALSE(RemoveIt(NamespaceRef()).value());
   EXPECT_EQ(TextAt(kNamespace, "/status/phase"), "Active");
   RemovePolicy policy;

@@ -1,4 +1,4 @@
-// Configuration objects on a fake member: orders of small ones, and what came of them.
+// Configuration objects on a fake member: orders of small objects, and their outcomes.
 #pragma once
 
 #include <atomic>
@@ -51,13 +51,13 @@ class ObjectWorld : public BackendWorld {
     return muster::testing::Wait<ObjectOutcome>(
         [&](Callback<ObjectOutcome> done) { objects().Apply(order, std::move(done)); });
   }
-  /// The outcome; a default one, and the test fails, if there is none.
+  /// The outcome. If there is none, the test fails and a default one is returned.
   ObjectOutcome Must(const ObjectOrder& order) {
     auto outcome = Apply(order);
     EXPECT_TRUE(outcome.ok()) << (outcome.ok() ? "" : outcome.error().detail);
     return outcome.ok() ? std::move(*outcome) : ObjectOutcome{};
   }
-  /// The next order with what came of this one on record.
+  /// The next order, with the outcome of this one on record.
   static ObjectOrder After(ObjectOrder order, const ObjectOutcome& outcome) {
     order.before = outcome.status;
     return order;
@@ -69,7 +69,7 @@ class ObjectWorld : public BackendWorld {
         [&](Callback<bool> done) { objects().Remove(removal, std::move(done)); });
   }
 
-  /// As a user of the member's own writes it: a merge patch.
+  /// Writes as a user of the member does: by a merge patch.
   void Edit(const std::string& path, const std::string& patch) {
     const auto answer = member_.Call("PATCH", path + "?fieldManager=kubectl", patch,
                                      "application/merge-patch+json");

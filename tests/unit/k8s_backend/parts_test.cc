@@ -1,4 +1,4 @@
-// The backend's plain parts: what is kept of attempts.
+// The backend's plain parts: the cache of attempts.
 #include <gtest/gtest.h>
 
 #include "backends/k8s/attempt_cache.h"
@@ -71,7 +71,7 @@ TEST(AttemptCacheTest, AListThatLacksAnObject_MakesItMissing_AndTellsNothingOfTh
   PhasesOf(&cache);
   cache.BeginList(JobKind());
   cache.PutListed(ObjectOf("a", RemotePhase::kRunning));
-  cache.BeginList(JobKind());  // it had to begin again
+  cache.BeginList(JobKind());  // the list had to begin again
   cache.PutListed(ObjectOf("b", RemotePhase::kRunning));
   cache.EndList(JobKind());
   const auto told = cache.TakeChanges(100, {});

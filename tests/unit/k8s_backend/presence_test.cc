@@ -1,5 +1,5 @@
-// Objects that a member does not tell of any more: gone, without their labels, or gone and running
-// on in what they left behind.
+// Objects that a member no longer reports: deleted, without their labels, or deleted with children
+// that still run.
 #include "tests/unit/k8s_backend/backend_world.h"
 
 namespace muster::k8s {
@@ -12,14 +12,13 @@ class PresenceTest : public BackendWorld {
  protected:
   Result<Presence> Confirm(const DispatchKey& key, const RemoteObject& object,
                            const std::string& uid) {
-    return muster::testing::Wait<Presence>([&](Callback<Presence> done) {
-      backend_->Confirm(key, object, uid, std::move(done));
-    });
+    return muster::testing::Wait<Presence>(
+        [&](Callback<Presence> done) { backend_->Confirm(key, object, uid, std::move(done)); });
   }
   Result<Presence> Confirm(const DispatchKey& key, const std::string& uid) {
     return Confirm(key, {"batch/v1", "Job", "default", "work"}, uid);
   }
-  /// A job that runs until somebody ends it.
+  // A job that runs until it is ended.
   std::string Running(const DispatchKey& key) {
     const auto made = Run(key, {});
     EXPECT_TRUE(made.ok());
@@ -32,12 +31,12 @@ class PresenceTest : public BackendWorld {
   void DeleteWith(const std::string& path, const std::string& policy) {
     EXPECT_EQ(member_.Call("DELETE", path + "?propagationPolicy=" + policy).status, 200);
   }
-  /// What the attempt has left on the member.
+  // The objects of the attempt that are left on the member.
   std::size_t Pods(const DispatchKey& key) {
     return member_.ActivePods(key.job_uid.ToString(), key.attempt).size();
   }
 
-  /// An object of another kind, made and released.
+  // An object of another kind, created and released.
   std::string Started(const DispatchKey& key, const RemoteObject& object, json::object spec) {
     const json::object labels = json::object{{kInstanceLabel, kInstance},
                                              {kJobUidLabel, key.job_uid.ToString()},
@@ -174,52 +173,49 @@ TEST_F(PresenceTest, WhatAnOrphaningDeletionLeaves_IsFoundAndRemoved) {
   const auto job_spec = [](const DispatchKey& key) {
     return json::object{{"backoffLimit", 0}, {"template", Template(key, "main", "Never")}};
   };
-  const Case cases[] = {
-      {{"batch/v1", "Job", "default", "plain"},
-       std::string(kJobs) + "/plain",
-       job_spec,
-       "1 pod"},
-      {{"jobset.x-k8s.io/v1alpha2", "JobSet", "default", "set"},
-       "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets/set",
-       [&](const DispatchKey& key) {
-         return json::object{
-             {"replicatedJobs",
-              json::array{{{"name", "a"},
-                           {"replicas", 2},
-                           {"template", {{"spec", job_spec(key)}}}}}}};
-       },
-       "2 Jobs and 2 pods"},
-      {{"kubeflow.org/v1", "PyTorchJob", "default", "torch"},
-       "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs/torch",
-       [](const DispatchKey& key) {
-         return json::object{
-             {"runPolicy", json::object{{"suspend", false}}},
-             {"pytorchReplicaSpecs",
-              {{"Master", {{"replicas", 1}, {"template", Template(key, "pytorch", "Never")}}},
-               {"Worker", {{"replicas", 2}, {"template", Template(key, "pytorch", "Never")}}}}}};
-       },
-       "3 pods"},
-      {{"leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "default", "serve"},
-       "/apis/leaderworkerset.x-k8s.io/v1/namespaces/default/leaderworkersets/serve",
-       [](const DispatchKey& key) {
-         return json::object{
-             {"replicas", 1},
-             {"leaderWorkerTemplate",
-              {{"size", 2}, {"workerTemplate", Template(key, "main", "Always")}}}};
-       },
-       "2 pods"},
+  const Case cases[] =
+      {
+          {{"batch/v1", "Job", "default", "plain"},
+           std::string(kJobs) + "/plain",
+           job_spec,
+           "1 pod"},
+          {{"jobset.x-k8s.io/v1alpha2", "JobSet", "default", "set"},
+           "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets/set",
+           [&](const DispatchKey& key) {
+    return json::object{
+        {"replicatedJobs",
+         json::array{{{"name", "a"}, {"replicas", 2}, {"template", {{"spec", job_spec(key)}}}}}}};
+           },
+           "2 Jobs and 2 pods"},
+          {{"kubeflow.org/v1", "PyTorchJob", "default", "torch"},
+           "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs/torch",
+           [](const DispatchKey& key) {
+    return json::object{
+        {"runPolicy", json::object{{"suspend", false}}},
+        {"pytorchReplicaSpecs",
+         {{"Master", {{"replicas", 1}, {"template", Template(key, "pytorch", "Never")}}},
+          {"Worker", {{"replicas", 2}, {"template", Template(key, "pytorch", "Never")}}}}}};
+           },
+           "3 pods"},
+             {{"leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "default", "serve"},
+              "/apis/leaderworkerset.x-k8s.io/v1/namespaces/default/leaderworkersets/serve",
+              [](const DispatchKey& key) {
+    return json::object{{"replicas", 1},
+                        {"leaderWorkerTemplate",
+                         {{"size", 2}, {"workerTemplate", Template(key, "main", "Always")}}}};
+              },
+              "2 pods"},
       {{"ray.io/v1", "RayJob", "default", "ray"},
        "/apis/ray.io/v1/namespaces/default/rayjobs/ray",
        [](const DispatchKey& key) {
-         return json::object{
-             {"entrypoint", "x"},
-             {"shutdownAfterJobFinishes", true},
-             {"submitterPodTemplate", Template(key, "submit", "Never")},
-             {"rayClusterSpec",
-              {{"headGroupSpec", {{"template", Template(key, "head", "Always")}}}}}};
+    return json::object{
+        {"entrypoint", "x"},
+        {"shutdownAfterJobFinishes", true},
+        {"submitterPodTemplate", Template(key, "submit", "Never")},
+        {"rayClusterSpec", {{"headGroupSpec", {{"template", Template(key, "head", "Always")}}}}}};
        },
        "1 RayCluster"},
-  };
+      };
   for (const Case& one : cases) {
     const DispatchKey key = Key();
     const std::string uid = Started(key, one.object, one.spec(key));
@@ -262,7 +258,7 @@ TEST_F(PresenceTest, WhatBelongsToACopyUnderOurLabels_IsNotTouched) {
   ASSERT_TRUE(Remove(key, At("work", uid)).ok());
   const json::value manifest = json::parse(JobOf(key, false, {}, "work-copy").object.json);
   ASSERT_EQ(member_.Call("POST", kJobs, json::serialize(manifest)).status, 201);
-  // A pod by somebody who copied the labels, under a name of his own.
+  // A pod of a user who has copied the labels, under another name.
   json::object pod = Template(key, "main", "Never");
   pod["apiVersion"] = "v1";
   pod["kind"] = "Pod";

@@ -105,7 +105,7 @@ TEST_F(RemovalTest, Acknowledgements_GoOneByOne_WhileTheMemberHasMoreUrgentThing
   member_.ClearFaults();
   member_.BreakConnections();
   EXPECT_FALSE(done[0].get_future().get());
-  // Each has its turn; one that met a connection which was just broken is asked again.
+  // Each attempt is asked for; a request on a connection that has just been broken is repeated.
   for (std::size_t i = 1; i < 3; ++i) {
     if (done[i].get_future().get()) continue;
     EXPECT_TRUE(Acknowledge(keys[i], uids[i], "end-" + std::to_string(i)).ok());

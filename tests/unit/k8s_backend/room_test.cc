@@ -1,4 +1,4 @@
-// What is kept of a member's nodes and of the pods on them: sums, and machines that are alike.
+// The sums over a member's nodes and the pods on them, and machines that are alike.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -19,7 +19,7 @@ json::object TaintOf(const char* key, const char* effect, const char* value = ""
   return {{"key", key}, {"value", value}, {"effect", effect}};
 }
 
-/// A node with its own hostname, of 1500m, 2Gi and 10 pods, of which its system keeps some.
+// A node with its own hostname, 1500m CPU, 2Gi and 10 pods, of which its system reserves some.
 json::object NodeOf(const std::string& name, const char* ready = "True", json::object spec = {},
                     json::object labels = {}, const char* cpu = "1500m") {
   labels["kubernetes.io/hostname"] = name;
@@ -123,7 +123,8 @@ TEST(PodLoadsTest, AListReplacesItsSide_AndTellsWhichNodesChanged) {
   EXPECT_EQ(loads.TakeChanged(), (std::set<std::string>{"node-a", "node-b", "node-c"}));
   loads.BeginList(PodSide::kOthers);
   loads.Put(PodSide::kOthers, PodOn("b", "node-b", {{"cpu", "1"}}));
-  loads.BeginList(PodSide::kOthers);  // it had to begin again
+  // The list had to begin again.
+  loads.BeginList(PodSide::kOthers);
   loads.Put(PodSide::kOthers, PodOn("a", "node-a", {{"cpu", "1"}}));
   loads.EndList(PodSide::kOthers);
   EXPECT_EQ(loads.TakeChanged(), (std::set<std::string>{"node-b", "node-c"}));
@@ -145,7 +146,7 @@ TEST(PodLoadsTest, AmountsBeyondCounting_CanBeTakenOffAgain) {
   EXPECT_EQ(AmountOf(loads.On("n", PodSide::kOthers), "memory"), kGi);
 }
 
-/// Nodes and pods of one member.
+// Nodes and pods of one member.
 class NodeTotalsTest : public ::testing::Test {
  protected:
   void List(const std::vector<json::object>& nodes) {
@@ -236,7 +237,7 @@ TEST_F(NodeTotalsTest, MachinesThatAreAlikeAreOneGroup_LargerFreeCpuFirst) {
   totals_.Put(NodeOf("a", "True", {}, {{"zone", "1"}}));
   totals_.Sum(&loads_);
   EXPECT_EQ(totals_.machines(), before) << "nothing new: the same object";
-  // Pods of both sides take of what is free; none of it goes below nothing.
+  // Pods of both sides reduce the free amounts; no amount goes below zero.
   loads_.Put(PodSide::kOthers, PodOn("1", "a", {{"cpu", "1"}}));
   loads_.Put(PodSide::kOurs, PodOn("2", "a", {{"cpu", "400m"}, {"memory", "9Gi"}}));
   totals_.Sum(&loads_);
@@ -253,7 +254,8 @@ TEST_F(NodeTotalsTest, ALaterListReplacesTheNodes) {
   Put(PodSide::kOthers, PodOn("1", "a", {{"cpu", "1"}}));
   totals_.BeginList();
   totals_.Put(NodeOf("z"));
-  totals_.BeginList();  // it had to begin again
+  // The list had to begin again.
+  totals_.BeginList();
   totals_.Put(NodeOf("a"));
   totals_.Sum(&loads_);
   EXPECT_EQ(totals_.nodes(), 2u) << "until the list is whole the old one holds";

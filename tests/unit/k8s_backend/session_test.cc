@@ -1,5 +1,5 @@
-// What a member tells: lists, ends; and what happens to it: it goes away, it is another, its
-// store goes back, its credentials change.
+// What a member reports (lists, ends) and what happens to it: it becomes unreachable, is another
+// cluster, is restored from a backup, or changes its credentials.
 #include "tests/unit/k8s_backend/backend_world.h"
 
 namespace muster::k8s {
@@ -45,7 +45,8 @@ TEST_F(SessionTest, WhatHasNotChangedIsToldOnceAHeartbeatPeriod_AndAnotherPeriod
   WallTime answered = sink_.AwaitFacts(Healthy).observed_at;
   backend_->SetHeartbeat("m", 1);
   const auto begun = std::chrono::steady_clock::now();
-  // By the default period that would take minutes; half a minute if only what is told were more.
+  // With the default period this would take minutes; half a minute if only reported changes
+  // counted.
   for (int answers = 0; answers < 3; ++answers) {
     answered = sink_
                    .AwaitFacts([answered](const ClusterFacts& facts) {
@@ -59,7 +60,7 @@ TEST_F(SessionTest, WhatHasNotChangedIsToldOnceAHeartbeatPeriod_AndAnotherPeriod
 TEST_F(SessionTest, WhatRunsIsFollowedByFactsThatAreAsNew_ThoughNothingElseHasChanged) {
   Connect();
   const DispatchKey key = Key();
-  // Its pod is bound, and that told, some time before it runs.
+  // The pod is bound, and that is reported, some time before it runs.
   ASSERT_TRUE(Run(key, {{"bed.test/start", "3s"}}).ok());
   const Observation running = sink_.recording.AwaitPhase(key, RemotePhase::kRunning);
   const auto begun = std::chrono::steady_clock::now();

@@ -31,7 +31,9 @@ int DeadPort() {
 
 TEST(ApiClient, ARequestArrivesAsItWasMeantAndOneConnectionServesMany) {
   ClientWorld world;
-  TestServer server([](const Seen& seen) { return Reply{201, "{\"got\":\"" + seen.body + "\"}"}; });
+  TestServer server([](const SeenRequest& seen) {
+    return Reply{201, "{\"got\":\"" + seen.body + "\"}"};
+  });
   MemberAccess access = AccessTo(server);
   access.base_path = "/k8s/c-1";
   access.token.data = "sesame";
@@ -43,7 +45,7 @@ TEST(ApiClient, ARequestArrivesAsItWasMeantAndOneConnectionServesMany) {
     EXPECT_EQ(answer->body, "{\"got\":\"x\"}");
   }
   EXPECT_EQ(server.accepted(), 1);
-  const Seen first = server.seen().front();
+  const SeenRequest first = server.seen().front();
   EXPECT_EQ(first.method, "POST");
   EXPECT_EQ(first.target, "/k8s/c-1/api/v1/pods?dryRun=All");
   EXPECT_EQ(first.authorization, "Bearer sesame");
@@ -53,7 +55,7 @@ TEST(ApiClient, ARequestArrivesAsItWasMeantAndOneConnectionServesMany) {
 
 TEST(ApiClient, AnyStatusIsAResponse) {
   ClientWorld world;
-  TestServer server([](const Seen& seen) {
+  TestServer server([](const SeenRequest& seen) {
     return Reply{std::stoi(seen.target.substr(1)), "why"};
   });
   const auto client = world.Client(AccessTo(server));
@@ -70,7 +72,7 @@ TEST(ApiClient, AnyStatusIsAResponse) {
 TEST(ApiClient, ConnectionsAreBounded) {
   ClientWorld world;
   Latch latch;
-  TestServer server([&](const Seen&) {
+  TestServer server([&](const SeenRequest&) {
     latch.Wait();
     return Reply{};
   });
@@ -86,7 +88,7 @@ TEST(ApiClient, ConnectionsAreBounded) {
 TEST(ApiClient, ReleasesGoBeforeCreatesBeforeReadsBeforeLists) {
   ClientWorld world;
   Latch latch;
-  TestServer server([&](const Seen& seen) {
+  TestServer server([&](const SeenRequest& seen) {
     if (seen.target == "/first") latch.Wait();
     return Reply{};
   });
@@ -106,7 +108,7 @@ TEST(ApiClient, ReleasesGoBeforeCreatesBeforeReadsBeforeLists) {
 TEST(ApiClient, ListsLeaveConnectionsToWhatIsUrgent) {
   ClientWorld world;
   Latch latch;
-  TestServer server([&](const Seen& seen) {
+  TestServer server([&](const SeenRequest& seen) {
     if (seen.target == "/list") latch.Wait();
     return Reply{};
   });
@@ -147,7 +149,7 @@ TEST(ApiClient, AHostWithoutAnAddressIsUnavailable) {
 
 TEST(ApiClient, WhatWasSentAndNotAnsweredMayHaveHappened) {
   ClientWorld world;
-  TestServer server([](const Seen& seen) {
+  TestServer server([](const SeenRequest& seen) {
     Reply reply{201, "{\"metadata\":{}}"};
     reply.drop = seen.target == "/drop";
     reply.cut_after = seen.target == "/cut" ? 25 : 0;
@@ -161,7 +163,7 @@ TEST(ApiClient, WhatWasSentAndNotAnsweredMayHaveHappened) {
 
 TEST(ApiClient, AConnectionThatDiedIdleCostsNothing) {
   ClientWorld world;
-  TestServer server([](const Seen&) {
+  TestServer server([](const SeenRequest&) {
     Reply reply;
     reply.close_after = true;  // though the answer said that it would stay open
     return reply;
@@ -173,7 +175,7 @@ TEST(ApiClient, AConnectionThatDiedIdleCostsNothing) {
 
 TEST(ApiClient, AnIdleConnectionIsClosedAfterAWhile) {
   ClientWorld world;
-  TestServer server([](const Seen&) { return Reply{}; });
+  TestServer server([](const SeenRequest&) { return Reply{}; });
   const auto client = world.Client(AccessTo(server));
   EXPECT_EQ(Answer(*client, Get("/x")).Status(), 200);
   world.Advance(29'000);
@@ -187,7 +189,7 @@ TEST(ApiClient, AnIdleConnectionIsClosedAfterAWhile) {
 TEST(ApiClient, AReusedConnectionThatDropsAReadIsReplacedAndOneThatDropsAWriteIsNot) {
   ClientWorld world;
   std::atomic<int> requests{0};
-  TestServer server([&](const Seen&) {
+  TestServer server([&](const SeenRequest&) {
     Reply reply;
     const int n = ++requests;
     reply.drop = n == 2 || n == 4;  // the second request of a connection
@@ -203,7 +205,7 @@ TEST(ApiClient, AReusedConnectionThatDropsAReadIsReplacedAndOneThatDropsAWriteIs
 TEST(ApiClient, TimeOutsTellWhatMayHaveHappened) {
   ClientWorld world;
   Latch latch;
-  TestServer server([&](const Seen&) {
+  TestServer server([&](const SeenRequest&) {
     latch.Wait();
     return Reply{};
   });
@@ -242,7 +244,7 @@ TEST(ApiClient, AServerThatNeverShakesHandsIsUnavailable) {
 TEST(ApiClient, TooManyRequestsIsWaitedForAndRepeated) {
   ClientWorld world;
   std::atomic<int> requests{0};
-  TestServer server([&](const Seen& seen) {
+  TestServer server([&](const SeenRequest& seen) {
     const int n = ++requests;
     if (n == 1) return Reply{429, "", {{"Retry-After", "2"}}};
     if (n == 2) return Reply{503, "", {{"Retry-After", "1"}}};
@@ -260,7 +262,7 @@ TEST(ApiClient, TooManyRequestsIsWaitedForAndRepeated) {
 
 TEST(ApiClient, TooManyRequestsHoldsTheOthersToo) {
   ClientWorld world;
-  TestServer server([](const Seen& seen) {
+  TestServer server([](const SeenRequest& seen) {
     return seen.target == "/busy" ? Reply{429, "", {{"Retry-After", "5"}}} : Reply{};
   });
   const auto client = world.Client(AccessTo(server));
@@ -279,7 +281,7 @@ TEST(ApiClient, TooManyRequestsHoldsTheOthersToo) {
 
 TEST(ApiClient, AServiceThatIsAwayWithoutSayingForHowLongIsAResponse) {
   ClientWorld world;
-  TestServer server([](const Seen&) { return Reply{503, "away"}; });
+  TestServer server([](const SeenRequest&) { return Reply{503, "away"}; });
   const auto client = world.Client(AccessTo(server));
   EXPECT_EQ(Answer(*client, Post("/x")).Status(), 503);
   EXPECT_EQ(server.count(), 1u);
@@ -288,7 +290,7 @@ TEST(ApiClient, AServiceThatIsAwayWithoutSayingForHowLongIsAResponse) {
 TEST(ApiClient, TheQueueIsBounded) {
   ClientWorld world;
   Latch latch;
-  TestServer server([&](const Seen&) {
+  TestServer server([&](const SeenRequest&) {
     latch.Wait();
     return Reply{};
   });
@@ -325,7 +327,11 @@ TEST(ApiClient, AMemberThatIsAwayIsOnlyProbedUntilItIsBack) {
 
   // It is there again, and not ready at first.
   std::atomic<bool> ready{false};
-  TestServer server([&](const Seen&) { return Reply{ready ? 200 : 500, ""}; }, std::nullopt, port);
+  TestServer server(
+      [&](const SeenRequest&) {
+    return Reply{ready ? 200 : 500, ""};
+      },
+      std::nullopt, port);
   const Answer refused(*client, Post("/not-sent"));
   EXPECT_EQ(refused.GetCode(), Code::kUnavailable);
   ASSERT_TRUE(world.AdvanceUntil([&] { return server.count() >= 2; }));
@@ -344,11 +350,11 @@ TEST(ApiClient, AMemberThatIsAwayIsOnlyProbedUntilItIsBack) {
 TEST(ApiClient, ASlowMemberDoesNotDelayAnother) {
   ClientWorld world;  // one thread for both
   Latch latch;
-  TestServer slow([&](const Seen&) {
+  TestServer slow([&](const SeenRequest&) {
     latch.Wait();
     return Reply{};
   });
-  TestServer quick([](const Seen&) { return Reply{}; });
+  TestServer quick([](const SeenRequest&) { return Reply{}; });
   const auto slow_client = world.Client(AccessTo(slow), {.member = "slow", .connections = 2});
   const auto quick_client = world.Client(AccessTo(quick), {.member = "quick"});
   std::deque<Answer> stuck;
@@ -362,7 +368,7 @@ TEST(ApiClient, ASlowMemberDoesNotDelayAnother) {
 
 TEST(ApiClient, WhatIsNoRequestIsNotSent) {
   ClientWorld world;
-  TestServer server([](const Seen&) { return Reply{}; });
+  TestServer server([](const SeenRequest&) { return Reply{}; });
   const auto client = world.Client(AccessTo(server));
   ApiRequest folded = Post("/x");
   folded.content_type = "a\r\nX: y";
@@ -375,7 +381,7 @@ TEST(ApiClient, WhatIsNoRequestIsNotSent) {
 TEST(ApiClient, StopAnswersEverythingAndNothingComesAfter) {
   ClientWorld world;
   Latch latch;
-  TestServer server([&](const Seen&) {
+  TestServer server([&](const SeenRequest&) {
     latch.Wait();
     return Reply{};
   });
@@ -398,7 +404,7 @@ TEST(ApiClient, CallbacksOfOneClientNeverOverlap) {
   ManualTimers timers(clock);
   SeededRandom random(1);
   IoThreads io(4);
-  TestServer server([](const Seen&) { return Reply{}; });
+  TestServer server([](const SeenRequest&) { return Reply{}; });
   ApiClientOptions options;
   options.member = "east";
   const auto client = MakeApiClient({clock, timers, random, io}, AccessTo(server), options);
@@ -433,7 +439,7 @@ class LeadTest : public ::testing::Test {
 
 TEST_F(LeadTest, WhatWaitedForAConnectionWhileTheProcessWasStopped_IsNotWritten) {
   Latch latch;
-  TestServer server([&](const Seen& seen) {
+  TestServer server([&](const SeenRequest& seen) {
     if (seen.target == "/first") latch.Wait();
     return Reply{};
   });
@@ -455,7 +461,7 @@ TEST_F(LeadTest, WhatWaitedForAConnectionWhileTheProcessWasStopped_IsNotWritten)
 }
 
 TEST_F(LeadTest, ItIsWrittenWhenTheDatabaseConfirmsTheLeadAgain) {
-  TestServer server([](const Seen&) { return Reply{201}; });
+  TestServer server([](const SeenRequest&) { return Reply{201}; });
   const auto client = Client(server);
   world.clock.Advance(10'000);
   const Answer create(*client, Post("/create"));
@@ -468,7 +474,7 @@ TEST_F(LeadTest, ItIsWrittenWhenTheDatabaseConfirmsTheLeadAgain) {
 }
 
 TEST_F(LeadTest, WhatTheMemberAskedToRepeatIsNotRepeatedByWhoLeadsNoMore) {
-  TestServer server([](const Seen&) { return Reply{429, "", {{"Retry-After", "1"}}}; });
+  TestServer server([](const SeenRequest&) { return Reply{429, "", {{"Retry-After", "1"}}}; });
   const auto client = Client(server);
   const Answer create(*client, Post("/create"));
   ASSERT_TRUE(Eventually([&] { return server.count() == 1; }));
@@ -480,7 +486,7 @@ TEST_F(LeadTest, WhatTheMemberAskedToRepeatIsNotRepeatedByWhoLeadsNoMore) {
 }
 
 TEST_F(LeadTest, WhatWasBeingConnectedWhileTheProcessWasStopped_IsNotWritten) {
-  TestServer server([](const Seen&) { return Reply{201}; });
+  TestServer server([](const SeenRequest&) { return Reply{201}; });
   const auto client = Client(server);
   const Answer create(*client, Post("/create"));
   // Behind the beginning of the connection and before its end: all of it is on this strand.
@@ -502,7 +508,7 @@ TEST_F(LeadTest, WhatWasBeingConnectedWhileTheProcessWasStopped_IsNotWritten) {
 }
 
 TEST_F(LeadTest, AnOrdersOwnPermitCounts_NotTheLeadOfTheMomentItIsSent) {
-  TestServer server([](const Seen&) { return Reply{201}; });
+  TestServer server([](const SeenRequest&) { return Reply{201}; });
   const auto client = Client(server);
   ApiRequest create = Post("/create");
   create.permit = lead->Current();
@@ -514,7 +520,7 @@ TEST_F(LeadTest, AnOrdersOwnPermitCounts_NotTheLeadOfTheMomentItIsSent) {
 }
 
 TEST_F(LeadTest, AStopAnswersWhatWaitsForTheLead) {
-  TestServer server([](const Seen&) { return Reply{201}; });
+  TestServer server([](const SeenRequest&) { return Reply{201}; });
   const auto client = Client(server);
   world.clock.Advance(10'000);
   const Answer create(*client, Post("/create"));

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 constexpr char kNames[] = "IP:127.0.0.1,DNS:api.east";
 
-Reply Hello(const Seen&) { return Reply{200, "hello"}; }
+Reply Hello(const SeenRequest&) { return Reply{200, "hello"}; }
 
 MemberAccess Trusting(const TestServer& server, const Authority& authority) {
   MemberAccess access = AccessTo(server);
@@ -22,10 +22,10 @@ MemberAccess Trusting(const TestServer& server, const Authority& authority) {
 }
 
 // Answers 401 but to the one token.
-class Guarded {
+class TokenServer {
  public:
-  explicit Guarded(std::string token)
-      : token_(std::move(token)), server([this](const Seen& seen) {
+  explicit TokenServer(std::string token)
+      : token_(std::move(token)), server([this](const SeenRequest& seen) {
           std::lock_guard lock(mutex_);
           return Reply{seen.authorization == "Bearer " + token_ ? 200 : 401, ""};
         }) {}
@@ -207,7 +207,7 @@ TEST(Credentials, ATokenFileIsReadAnewWhenItChanges) {
   ClientWorld world;
   const Folder folder;
   folder.Write("token", "one\n");
-  Guarded guarded("one");
+  TokenServer guarded("one");
   const auto client = world.Client(WithTokenFile(guarded.server, folder));
   EXPECT_EQ(Answer(*client, Get("/x")).Status(), 200);
   folder.Write("token", "second");
@@ -221,7 +221,7 @@ TEST(Credentials, A401MakesTheTokenFileReadAtOnceAndTheRequestRepeated) {
   ClientWorld world;
   const Folder folder;
   folder.Write("token", "one");
-  Guarded guarded("one");
+  TokenServer guarded("one");
   const auto client = world.Client(WithTokenFile(guarded.server, folder));
   EXPECT_EQ(Answer(*client, Get("/x")).Status(), 200);
   folder.Write("token", "second");
@@ -234,7 +234,7 @@ TEST(Credentials, A401ThatNothingHelpsIsTheAnswer) {
   ClientWorld world;
   const Folder folder;
   folder.Write("token", "stale");
-  Guarded guarded("fresh");
+  TokenServer guarded("fresh");
   const auto client = world.Client(WithTokenFile(guarded.server, folder));
   EXPECT_EQ(Answer(*client, Get("/x")).Status(), 401);
   EXPECT_EQ(guarded.server.count(), 1u);
@@ -247,7 +247,7 @@ TEST(Credentials, A401ThatNothingHelpsIsTheAnswer) {
 TEST(Credentials, ATokenFileThatIsOfNoUseIsOneSentenceAndHealsByItself) {
   ClientWorld world;
   const Folder folder, elsewhere;
-  Guarded guarded("one");
+  TokenServer guarded("one");
   const auto client = world.Client(WithTokenFile(guarded.server, folder));
   const auto sentence = [&] {
     world.Advance(1100);
@@ -276,7 +276,7 @@ TEST(Credentials, ThePluginIsRunOnceForAllThatWait) {
   ClientWorld world;
   const Folder folder;
   Give(folder, "one");
-  Guarded guarded("one");
+  TokenServer guarded("one");
   const auto client = world.Client(WithPlugin(guarded.server, folder));
   std::vector<std::unique_ptr<Answer>> answers;
   for (int i = 0; i < 20; ++i) answers.push_back(std::make_unique<Answer>(*client, Get("/x")));
@@ -288,7 +288,7 @@ TEST(Credentials, A401MakesThePluginRunOnceMore) {
   ClientWorld world;
   const Folder folder;
   Give(folder, "one");
-  Guarded guarded("one");
+  TokenServer guarded("one");
   const auto client = world.Client(WithPlugin(guarded.server, folder));
   EXPECT_EQ(Answer(*client, Get("/x")).Status(), 200);
   Give(folder, "two");
@@ -306,7 +306,7 @@ TEST(Credentials, ThePluginRunsAgainBeforeItsTokenExpires) {
   const Folder folder;
   // The world's clock begins one second after midnight.
   Give(folder, "one", "2026-01-01T00:10:00Z");
-  TestServer server([](const Seen&) { return Reply{}; });
+  TestServer server([](const SeenRequest&) { return Reply{}; });
   const auto client = world.Client(WithPlugin(server, folder), {.idle_connection_ms = 3'600'000});
   const auto token = [&] {
     EXPECT_EQ(Answer(*client, Get("/x")).Status(), 200);
@@ -330,7 +330,7 @@ TEST(Credentials, ThePluginRunsAgainBeforeItsTokenExpires) {
 TEST(Credentials, APluginThatFailsIsOneSentenceAndIsTriedAgainLater) {
   ClientWorld world;
   const Folder folder;
-  Guarded guarded("one");
+  TokenServer guarded("one");
   const auto client = world.Client(WithPlugin(guarded.server, folder));
   for (int i = 0; i < 3; ++i) {
     const Answer answer(*client, Get("/x"));
@@ -350,7 +350,7 @@ TEST(Credentials, APluginThatFailsIsOneSentenceAndIsTriedAgainLater) {
 TEST(Credentials, StopEndsAPluginThatRuns) {
   ClientWorld world;
   const Folder folder;
-  Guarded guarded("one");
+  TokenServer guarded("one");
   MemberAccess access = WithPlugin(guarded.server, folder);
   access.exec.args[1] = "cd " + folder.path() + " && echo x >> runs && exec sleep 1000";
   const auto client = world.Client(access);

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Writes down what it is told, one short line each.
-class Diary final : public ReflectorSink {
+class EventRecorder final : public ReflectorSink {
  public:
   void OnListStart() override { Add("list"); }
   void OnPage(const json::array& items) override {
@@ -81,14 +81,14 @@ std::string ErrorEvent(const std::string& status) {
 // watch without an answer stays open and silent.
 class Script {
  public:
-  Script() : server([this](const Seen& seen) { return Next(seen); }) {}
+  Script() : server([this](const SeenRequest& seen) { return Next(seen); }) {}
   ~Script() { end_.Open(); }
   Script& List(Reply reply) { return Add(&lists_, std::move(reply)); }
   Script& List(const std::string& body) { return List(Reply{200, body}); }
   Script& Watch(Reply reply) { return Add(&watches_, std::move(reply)); }
-  /// Sends these, then ends in order, or is cut off, or stays open.
-  enum Then { kEnds, kBreaks, kStays };
-  Script& Watch(std::vector<std::string> lines, Then then) {
+  // Sends these, then ends in order, or is cut off, or stays open.
+  enum StreamEnd { kEnds, kBreaks, kStays };
+  Script& Watch(std::vector<std::string> lines, StreamEnd then) {
     Reply reply;
     reply.stream = [this, lines = std::move(lines), then](const WriteBody& write) {
       for (const auto& line : lines) write(line);
@@ -113,7 +113,7 @@ class Script {
     to->push_back(std::move(reply));
     return *this;
   }
-  Reply Next(const Seen& seen) {
+  Reply Next(const SeenRequest& seen) {
     std::lock_guard lock(mutex_);
     auto& line = seen.target.find("watch=true") == std::string::npos ? lists_ : watches_;
     if (!line.empty()) {
@@ -159,7 +159,7 @@ class ReflectorTest : public ::testing::Test {
 
   Script script_;
   ClientWorld world_;
-  std::shared_ptr<Diary> diary_ = std::make_shared<Diary>();
+  std::shared_ptr<EventRecorder> diary_ = std::make_shared<EventRecorder>();
   std::unique_ptr<ApiClient> client_;
   std::unique_ptr<Reflector> reflector_;
 };

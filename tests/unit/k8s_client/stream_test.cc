@@ -32,7 +32,7 @@ class Recorder final : public StreamSink {
     code_ = how ? Code::kOk : how.error().code;
     sentence_ = how ? "" : how.error().detail;
   }
-  /// OnData answers false from the n-th piece on.
+  // OnData answers false from the n-th piece on.
   void HoldAfter(std::size_t n) {
     std::lock_guard lock(mutex_);
     hold_after_ = n;
@@ -75,13 +75,13 @@ Reply Streamed(std::vector<std::string> chunks, bool whole = true) {
   return out;
 }
 
-struct Opened {
+struct OpenedStream {
   std::shared_ptr<Recorder> sink = std::make_shared<Recorder>();
   std::shared_ptr<ApiStream> stream;
 };
 
-Opened Open(ApiClient& client, StreamRequest request = {.target = "/watch"}) {
-  Opened out;
+OpenedStream Open(ApiClient& client, StreamRequest request = {.target = "/watch"}) {
+  OpenedStream out;
   out.stream = client.OpenStream(std::move(request), out.sink);
   return out;
 }
@@ -96,7 +96,7 @@ StreamRequest Bytes() {
 
 TEST(Stream, LinesComeWholeHoweverTheyAreCutOnTheWay) {
   ClientWorld world;
-  TestServer server([](const Seen&) {
+  TestServer server([](const SeenRequest&) {
     return Streamed({"{\"a\":1}\n{\"b\"", ":2}", "\n\n", "{\"c\":3}\n{\"d\":4}"});
   });
   const auto client = world.Client(AccessTo(server));
@@ -110,7 +110,7 @@ TEST(Stream, LinesComeWholeHoweverTheyAreCutOnTheWay) {
 
 TEST(Stream, AnAnswerThatIsCutOffGivesNoHalfLine) {
   ClientWorld world;
-  TestServer server([](const Seen&) { return Streamed({"whole\nhal"}, false); });
+  TestServer server([](const SeenRequest&) { return Streamed({"whole\nhal"}, false); });
   const auto client = world.Client(AccessTo(server));
   const auto opened = Open(*client);
   ASSERT_TRUE(Eventually([&] { return opened.sink->ended(); }));
@@ -121,7 +121,7 @@ TEST(Stream, AnAnswerThatIsCutOffGivesNoHalfLine) {
 
 TEST(Stream, BytesComeAsTheyAre) {
   ClientWorld world;
-  TestServer server([](const Seen&) { return Streamed({"one\ntwo", "\n", "three"}); });
+  TestServer server([](const SeenRequest&) { return Streamed({"one\ntwo", "\n", "three"}); });
   const auto client = world.Client(AccessTo(server));
   const auto opened = Open(*client, Bytes());
   ASSERT_TRUE(Eventually([&] { return opened.sink->ended(); }));
@@ -131,7 +131,7 @@ TEST(Stream, BytesComeAsTheyAre) {
 
 TEST(Stream, AnotherStatusIsToldWithItsBody) {
   ClientWorld world;
-  TestServer server([](const Seen&) { return Reply{410, "gone"}; });
+  TestServer server([](const SeenRequest&) { return Reply{410, "gone"}; });
   const auto client = world.Client(AccessTo(server));
   const auto opened = Open(*client);
   ASSERT_TRUE(Eventually([&] { return opened.sink->ended(); }));
@@ -144,7 +144,7 @@ TEST(Stream, AnotherStatusIsToldWithItsBody) {
 TEST(Stream, WhoHoldsBackIsNotSentMoreUntilItGoesOn) {
   ClientWorld world;
   std::atomic<std::size_t> written{0};
-  TestServer server([&](const Seen& seen) {
+  TestServer server([&](const SeenRequest& seen) {
     Reply out;
     if (seen.target == "/beside") return out;
     out.stream = [&](const WriteBody& write) {
@@ -178,7 +178,7 @@ TEST(Stream, WhoHoldsBackIsNotSentMoreUntilItGoesOn) {
 TEST(Stream, ASilentOneStalls) {
   ClientWorld world;
   Latch latch;
-  TestServer server([&](const Seen&) {
+  TestServer server([&](const SeenRequest&) {
     Reply out;
     out.stream = [&](const WriteBody& write) {
       write("hello\n");
@@ -203,7 +203,7 @@ TEST(Stream, ASilentOneStalls) {
 TEST(Stream, OneWhoseHeadDoesNotComeIsUnavailable) {
   ClientWorld world;
   Latch latch;
-  TestServer server([&](const Seen&) {
+  TestServer server([&](const SeenRequest&) {
     latch.Wait();
     return Reply{};
   });
@@ -218,7 +218,8 @@ TEST(Stream, OneWhoseHeadDoesNotComeIsUnavailable) {
 
 TEST(Stream, CloseOnTheStrandIsTheLastThingHeard) {
   ClientWorld world;
-  TestServer server([](const Seen&) { return Streamed(std::vector<std::string>(1000, "x\n")); });
+  TestServer server(
+      [](const SeenRequest&) { return Streamed(std::vector<std::string>(1000, "x\n")); });
   const auto client = world.Client(AccessTo(server));
 
   class Closer final : public StreamSink {
@@ -250,7 +251,7 @@ TEST(Stream, CloseOnTheStrandIsTheLastThingHeard) {
 TEST(Stream, DroppingTheHandleFreesTheConnection) {
   ClientWorld world;
   std::atomic<bool> noticed{false};
-  TestServer server([&](const Seen&) {
+  TestServer server([&](const SeenRequest&) {
     Reply out;
     out.stream = [&](const WriteBody& write) {
       while (write("x\n")) std::this_thread::yield();
@@ -273,8 +274,9 @@ TEST(Stream, DroppingTheHandleFreesTheConnection) {
 
 TEST(Stream, AnEndlessLineEndsIt) {
   ClientWorld world;
-  TestServer server(
-      [](const Seen&) { return Streamed(std::vector<std::string>(100, std::string(1000, 'x'))); });
+  TestServer server([](const SeenRequest&) {
+    return Streamed(std::vector<std::string>(100, std::string(1000, 'x')));
+  });
   const auto client = world.Client(AccessTo(server), {.max_line_bytes = 50'000});
   const auto opened = Open(*client);
   ASSERT_TRUE(Eventually([&] { return opened.sink->ended(); }));
@@ -286,7 +288,7 @@ TEST(Stream, A401RenewsTheCredentialsOnce) {
   ClientWorld world;
   const Folder folder;
   folder.Write("token", "old");
-  TestServer server([](const Seen& seen) {
+  TestServer server([](const SeenRequest& seen) {
     return seen.authorization == "Bearer new" ? Streamed({"x\n"}) : Reply{401, "no"};
   });
   MemberAccess access = AccessTo(server);
@@ -314,7 +316,7 @@ TEST(Stream, A401RenewsTheCredentialsOnce) {
 TEST(Stream, StopEndsIt) {
   ClientWorld world;
   Latch latch;
-  TestServer server([&](const Seen&) {
+  TestServer server([&](const SeenRequest&) {
     Reply out;
     out.stream = [&](const WriteBody& write) {
       write("x\n");

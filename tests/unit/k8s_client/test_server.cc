@@ -115,14 +115,14 @@ struct TestServer::Impl {
       ErrorCode error;
       http::read(stream, buffer, request, error);
       if (error) return;
-      Seen one{std::string(request.method_string()),
-               std::string(request.target()),
-               std::string(request[http::field::authorization]),
-               std::string(request[http::field::content_type]),
-               request.body(),
-               std::string(request[http::field::host]),
-               number,
-               subject};
+      SeenRequest one{std::string(request.method_string()),
+                      std::string(request.target()),
+                      std::string(request[http::field::authorization]),
+                      std::string(request[http::field::content_type]),
+                      request.body(),
+                      std::string(request[http::field::host]),
+                      number,
+                      subject};
       {
         std::lock_guard lock(mutex);
         seen.push_back(one);
@@ -160,7 +160,7 @@ struct TestServer::Impl {
   std::mutex mutex;  // guards what follows
   std::list<Tcp::socket*> open;
   std::list<std::thread> threads;
-  std::vector<Seen> seen;
+  std::vector<SeenRequest> seen;
   int accepted = 0;
   std::thread accepting;
 };
@@ -172,7 +172,7 @@ int TestServer::port() const { return impl_->acceptor.local_endpoint().port(); }
 std::string TestServer::url() const {
   return std::string(impl_->tls ? "https" : "http") + "://127.0.0.1:" + std::to_string(port());
 }
-std::vector<Seen> TestServer::seen() const {
+std::vector<SeenRequest> TestServer::seen() const {
   std::lock_guard lock(impl_->mutex);
   return impl_->seen;
 }

@@ -1,5 +1,5 @@
-// TestServer: an HTTP server on loopback that answers as a test tells it, with TLS or without. One
-// thread a connection.
+// TestServer: an HTTP server on loopback that answers as a test says, with TLS or without, with a
+// thread for each connection.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +16,7 @@
 
 namespace muster::k8s::test {
 
-struct Seen {
+struct SeenRequest {
   std::string method, target, authorization, content_type, body, host;
   int connection = 0;          // from 1, in the order of being accepted
   std::string client_subject;  // of its certificate; "" without one
@@ -44,13 +44,13 @@ struct TlsOptions {
 
 class TestServer {
  public:
-  using Handler = std::function<Reply(const Seen&)>;
+  using Handler = std::function<Reply(const SeenRequest&)>;
   explicit TestServer(Handler handler, std::optional<TlsOptions> tls = std::nullopt, int port = 0);
   /// Cuts every connection. What a handler waits for must have been let go.
   ~TestServer();
   int port() const;
   std::string url() const;
-  std::vector<Seen> seen() const;
+  std::vector<SeenRequest> seen() const;
   std::size_t count() const { return seen().size(); }
   int accepted() const;  // connections so far
 

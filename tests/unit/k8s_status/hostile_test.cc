@@ -1,4 +1,4 @@
-// What a broken or hostile member may send: always an answer, always bounded, always UTF-8.
+// Status of a broken or hostile member: the result is always defined, bounded and valid UTF-8.
 #include "backends/k8s/status/reader.h"
 #include "tests/unit/k8s_status/support.h"
 

@@ -1,4 +1,4 @@
-// Where the objects of each kind are.
+// The API paths of each kind.
 #include "tests/unit/k8s_status/support.h"
 
 namespace muster::k8s {

@@ -205,16 +205,16 @@ TEST(PyTorchJobStatus, SaysHowFarTheTrainingIs) {
            "Failed from 10:00:00 to 10:00:08 BackoffLimitExceeded | PyTorchJobFailed: x"},
           {"that had more failures than retries", "{runPolicy: {backoffLimit: 0}}", failed("x"),
            "Failed failed=1 from 10:00:00 to 10:00:08 BackoffLimitExceeded | PyTorchJobFailed: x"},
-          {"that failed for good before its retries were used up",
-           "{runPolicy: {backoffLimit: 3}}", failed("it has reached the backoff limit of patience"),
+          {"that failed for good before its retries were used up", "{runPolicy: {backoffLimit: 3}}",
+           failed("it has reached the backoff limit of patience"),
            "Failed failed=1 from 10:00:00 to 10:00:08 Failed | PyTorchJobFailed: it has reached "
            "the backoff limit of patience"},
       });
 }
 
 TEST(RayJobStatus, SaysHowFarTheJobIs) {
-  const auto status = [](const std::string& deployment, const std::string& job,
-                         const std::string& more = "") {
+  const auto status =
+      [](const std::string& deployment, const std::string& job, const std::string& more = "") {
     return "{jobDeploymentStatus: " + deployment + ", jobStatus: '" + job +
            "', startTime: '2026-11-22T10:00:00Z'" + more + "}";
   };

@@ -52,10 +52,12 @@ TEST(Observe, TellsTheExitCodeOfTheFirstFailingContainer) {
 }
 
 TEST(Observe, TellsWantOfMemoryByItsField) {
-  const auto ended = [](const std::string& phase, const std::string& code,
-                        const std::string& reason) {
-    return Pod("a", "{phase: " + phase + ", containerStatuses: [{name: c, state: {terminated: "
-                    "{exitCode: " + code + ", reason: " + reason + ", message: 'OOMKilled'}}}]}");
+  const auto ended =
+      [](const std::string& phase, const std::string& code, const std::string& reason) {
+    return Pod("a", "{phase: " + phase +
+                        ", containerStatuses: [{name: c, state: {terminated: "
+                        "{exitCode: " +
+                        code + ", reason: " + reason + ", message: 'OOMKilled'}}}]}");
   };
   const json::object done =
       Object("{}", "{succeeded: 1, conditions: [{type: Complete, status: 'True'}]}");
@@ -63,10 +65,10 @@ TEST(Observe, TellsWantOfMemoryByItsField) {
       "a",
       "{phase: Succeeded, containerStatuses: [{name: c, state: {terminated: {exitCode: 0, reason: "
       "Completed}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]}");
-  const PodState crashing = Pod(
-      "a",
-      "{phase: Running, containerStatuses: [{name: c, state: {waiting: {reason: Crashing}}, "
-      "lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]}");
+  const PodState crashing =
+      Pod("a",
+          "{phase: Running, containerStatuses: [{name: c, state: {waiting: {reason: Crashing}}, "
+          "lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]}");
   const struct {
     const char* sentence;
     json::object job;
@@ -93,12 +95,13 @@ TEST(Observe, TellsWantOfMemoryByItsField) {
 }
 
 TEST(Observe, TellsTheCodeOfTheLastContainer_OfAJobWhoseContainersAreStartedAgain) {
-  // The controller deletes the pod when the job fails: it ends by our TERM, after its own failure.
-  PodState gone = Pod(
-      "b",
-      "{phase: Failed, startTime: '2026-11-22T10:00:01Z', containerStatuses: [{name: c, state: "
-      "{terminated: {exitCode: 143, reason: Error, finishedAt: '2026-11-22T10:00:05Z'}}, "
-      "lastState: {terminated: {exitCode: 7, reason: Error, finishedAt: '2026-11-22T10:00:04Z'}}}]}");
+  // The controller deletes the pod when the job fails, so our TERM ends it after its own failure.
+  PodState gone =
+      Pod("b",
+          "{phase: Failed, startTime: '2026-11-22T10:00:01Z', containerStatuses: [{name: c, state: "
+          "{terminated: {exitCode: 143, reason: Error, finishedAt: '2026-11-22T10:00:05Z'}}, "
+          "lastState: {terminated: {exitCode: 7, reason: Error, finishedAt: "
+          "'2026-11-22T10:00:04Z'}}}]}");
   gone.gone = true;
   const Observation seen =
       Observe(ReadObject(KindNamed("Job"), FailedJob()), std::vector<PodState>{gone});

@@ -1,4 +1,4 @@
-// What is written on a member.
+// The patches that Muster writes on a member.
 #include "backends/k8s/patches.h"
 
 #include "tests/unit/k8s_status/support.h"

@@ -1,4 +1,4 @@
-// Why a pod waits, how it ended, and who took it away.
+// Why a pod waits, how it ended, and why it was deleted.
 #include "tests/unit/k8s_status/support.h"
 
 namespace muster::k8s {

@@ -1,4 +1,4 @@
-// Short ways to write objects of a member and to say what is read from them.
+// Short forms for the objects of a member and for what is read from them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ inline std::string PhaseName(RemotePhase phase) {
   return kNames[static_cast<int>(phase)];
 }
 
-/// "Running ready=2 active=2 | message"; what is 0, none or unset is left out.
+/// "Running ready=2 active=2 | message"; parts that are 0, none or unset are left out.
 inline std::string Said(const Observation& seen) {
   std::string text = PhaseName(seen.phase);
   const auto count = [&](const char* name, std::int32_t number) {

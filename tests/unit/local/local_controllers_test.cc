@@ -1,4 +1,5 @@
-// The pure controllers: a small world that starts what they wish and lets pods end as a test says.
+// The pure controllers in a small world that starts the pods that they want and ends pods as a test
+// says.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace muster::local {
 namespace {
 
-/// Steps a controller; pods run at once and end when told.
+// Steps a controller; pods run at once and end when told.
 class World {
  public:
   World(const std::string& api_version, const std::string& kind, const std::string& spec)
@@ -77,11 +78,11 @@ class World {
     return "";
   }
 
-  /// A new order came for the same attempt.
+  // A new order for the same attempt.
   void SetSpec(const std::string& spec) {
     object_ = json::parse(R"({"spec":)" + spec + "}").as_object();
   }
-  /// Indexes of the pods that live and were not asked to stop.
+  // The indexes of the pods that live and have not been told to stop.
   std::vector<std::int32_t> Indexes() const {
     std::vector<std::int32_t> indexes;
     for (const PodRecord& pod : pods) {
@@ -320,12 +321,9 @@ TEST(Backoff, DoublesUpToItsMost_WhateverTheFirstIs) {
     std::int64_t first;
     std::int32_t doublings;
     std::int64_t most, us;
-  } kCases[] = {{10, 0, 300, 10},
-                {10, 3, 300, 80},
-                {10, 6, 300, 300},
-                {10, 2'000'000'000, 300, 300},
-                {10, -1, 300, 10},
-                {std::numeric_limits<std::int64_t>::max(), 20, 300, 300}};
+  } kCases[] = {{10, 0, 300, 10},  {10, 3, 300, 80},
+                {10, 6, 300, 300}, {10, 2'000'000'000, 300, 300},
+                {10, -1, 300, 10}, {std::numeric_limits<std::int64_t>::max(), 20, 300, 300}};
   for (const auto& one : kCases)
     EXPECT_EQ(BackoffUs(one.first, one.doublings, one.most), one.us) << one.doublings;
 }

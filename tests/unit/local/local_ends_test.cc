@@ -1,4 +1,5 @@
-// How an attempt's end is told: which exit code counts, and that memory was wanting is a field.
+// How the end of an attempt is reported: which exit code counts, and that lack of memory is a
+// field.
 #include "backends/local/process/cgroup.h"
 #include "tests/unit/local/local_pods_fixture.h"
 
@@ -16,7 +17,7 @@ class LocalEnds : public LocalPods {
   static bool LimitsMemory() {
     return local::PodCgroups(local::FindCgroups("muster"), "").limits_memory();
   }
-  /// A shell whose child takes 200 MiB where 32 are allowed.
+  // A shell whose child takes 200 MiB where 32 are allowed.
   Observation RunGreedy(const std::string& then) {
     return RunPod(
         R"("containers":[{"name":"main","resources":{"limits":{"memory":"32Mi"}},"command":["sh","-c","head -c 200000000 /dev/zero | tail > /dev/null; )" +
@@ -41,8 +42,7 @@ TEST_F(LocalEnds, ASignalThatEndedIt_IsToldToo) {
 }
 
 TEST_F(LocalEnds, WhatIsStoppedBesideIt_DoesNotSpeakForIt) {
-  const Observation end = RunOnFailure(
-      "exit 7", R"({"name":"beside","command":["sleep","60"]},)");
+  const Observation end = RunOnFailure("exit 7", R"({"name":"beside","command":["sleep","60"]},)");
   EXPECT_EQ(end.exit_code, 7) << "not 143 of the one that was stopped";
 }
 
@@ -61,7 +61,8 @@ TEST_F(LocalEnds, AJobThatWasCancelledWhileItRan_HasNoFailureOfItsOwn) {
 
 TEST_F(LocalEnds, AProcessKilledForWantOfMemory_IsToldAsAField_AlsoIfTheScriptReturnsNought) {
   const Observation end = RunGreedy("exit 0");
-  if (!LimitsMemory()) {  // then the program's own allocation fails, and nobody kills it
+  // Otherwise the program's own allocation fails, and the kernel kills nothing.
+  if (!LimitsMemory()) {
     EXPECT_NE(end.reason, Reason::kOutOfMemory);
     return;
   }
@@ -88,7 +89,8 @@ TEST_F(LocalEnds, AnEarlierKillIsNotCountedAgain_WhenAContainerIsStartedAnew) {
   const Observation end = RunJob(
       R"("backoffLimit":3,"template":{"spec":{"restartPolicy":"OnFailure","containers":[{"name":"main",
       "resources":{"limits":{"memory":"32Mi"}},"command":["sh","-c",
-      "[ -e )" + mark + R"( ] && exit 0; touch )" + mark +
+      "[ -e )" +
+      mark + R"( ] && exit 0; touch )" + mark +
       R"(; head -c 200000000 /dev/zero | tail > /dev/null; exit 3"]}]}})");
   EXPECT_EQ(end.phase, RemotePhase::kSucceeded) << end.message;
   EXPECT_EQ(end.reason, Reason::kNone);
@@ -97,10 +99,9 @@ TEST_F(LocalEnds, AnEarlierKillIsNotCountedAgain_WhenAContainerIsStartedAnew) {
 TEST_F(LocalEnds, DeadlinesBeyondAnyClock_LetTheJobRun) {
   for (const char* seconds : {"10000000000000", "9223372036854775807"}) {
     const std::string limit = R"("activeDeadlineSeconds":)" + std::string(seconds) + ",";
-    const Observation end =
-        RunPod(limit + R"("terminationGracePeriodSeconds":)" + seconds +
-                   R"(,"containers":[{"name":"main","command":["true"]}])",
-               "\"backoffLimit\":0," + limit);
+    const Observation end = RunPod(limit + R"("terminationGracePeriodSeconds":)" + seconds +
+                                       R"(,"containers":[{"name":"main","command":["true"]}])",
+                                   "\"backoffLimit\":0," + limit);
     EXPECT_EQ(end.phase, RemotePhase::kSucceeded) << seconds << ": " << end.message;
   }
 }

@@ -43,7 +43,7 @@ class LocalPods : public ::testing::Test {
     backend_->Stop();
     EXPECT_EQ(AwaitNoSupervisor(), "");
   }
-  /// The command line of a supervisor of this test that goes on without a pod; "" if none does.
+  /// The command line of a supervisor of this test that has no pod any more; "" if there is none.
   std::string AwaitNoSupervisor() const {
     const auto give_up = std::chrono::steady_clock::now() + kPatience;
     for (;;) {

@@ -1,5 +1,5 @@
-// Real pods on a local member: order, exits, signals, rendezvous, adoption after kill -9, stubborn
-// and runaway ones.
+// Real pods on a local member: order, exits, signals, rendezvous, adoption after kill -9, pods that
+// ignore signals and pods that fork without end.
 #include "tests/unit/local/local_pods_fixture.h"
 
 namespace muster::testing {
@@ -139,7 +139,7 @@ TEST_F(LocalPods, ADaemonKilledOutright_LeavesItsPods_AndTheNextOneAdoptsThem) {
   const pid_t owner = ::fork();
   ASSERT_GE(owner, 0);
   if (owner == 0) {
-    // A process of its own owns the backend, and is killed with no chance to say goodbye.
+    // A process of its own owns the backend and is killed without a chance to clean up.
     TestTimers timers;
     LocalOptions options = Options();
     options.timers = &timers;

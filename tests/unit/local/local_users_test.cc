@@ -1,5 +1,5 @@
-// What a job names is reached with the rights of the job's user: files, directories, volumes. With
-// real users where the test runs as root; elsewhere another user is refused, and that is asserted.
+// Files, directories and volumes that a job names are accessed with the rights of the job's user.
+// The tests use real users when they run as root; otherwise another user must be refused.
 #include <sys/stat.h>
 
 #include "tests/unit/local/local_pods_fixture.h"
@@ -13,7 +13,8 @@ constexpr uid_t kStranger = 65533;
 class LocalUsers : public LocalPods {
  protected:
   void SetUp() override {
-    // Open to everybody, unlike the fixture's own: only a file's rights keep the job's user off.
+    // Open to everybody, unlike the fixture's directory: only the rights of the file keep the job's
+    // user out.
     std::string pattern = (std::filesystem::temp_directory_path() / "muster-users-XXXXXX").string();
     open_ = ::mkdtemp(pattern.data());
     std::filesystem::permissions(open_, std::filesystem::perms(0755));
@@ -46,20 +47,20 @@ class LocalUsers : public LocalPods {
     const Result<std::string> text = local::ReadWholeFile(path);
     return text.ok() ? *text : "error: " + text.error().detail;
   }
-  /// A Job of one pod; `annotations` and `pod` are members, each with its comma before the next.
+  // A Job of one pod; `annotations` and `pod` are members, each with its comma before the next.
   Observation Run(const std::string& pod, const std::string& annotations = "",
                   std::vector<ManifestText> dependents = {}) {
     return RunJob(R"("backoffLimit":0,"template":{"metadata":{"annotations":{)" + annotations +
                       R"(}},"spec":{"restartPolicy":"Never",)" + pod + "}}",
                   std::move(dependents));
   }
-  /// The same as user nobody.
+  // The same as user nobody.
   Observation RunAsNobody(const std::string& pod, const std::string& annotations = "",
                           std::vector<ManifestText> dependents = {}) {
     return Run(R"("securityContext":{"runAsUser":)" + std::string(kNobody) + "}," + pod,
                annotations, std::move(dependents));
   }
-  /// True where another user is refused, as it must be.
+  // True if the tests do not run as root; the other user then must have been refused.
   static bool RefusedWithoutRoot(const Observation& end) {
     if (Root()) return false;
     EXPECT_EQ(end.phase, RemotePhase::kFailed);
@@ -91,8 +92,7 @@ TEST_F(LocalUsers, AnOutputFileThatIsRoots_IsNeitherTruncatedNorWritten) {
   const std::string kept = File("kept", "of root\n", 0644);
   for (const char* stream : {"stdout", "stderr"}) {
     const std::string annotation = "\"muster.io/" + std::string(stream) + R"(-path":")";
-    const Observation end =
-        RunAsNobody(Sh("echo x; echo y >&2"), annotation + kept + "\"");
+    const Observation end = RunAsNobody(Sh("echo x; echo y >&2"), annotation + kept + "\"");
     EXPECT_EQ(Text(kept), "of root\n") << stream;
     if (!RefusedWithoutRoot(end)) ExpectRefused(end, kept + " cannot be opened");
   }
@@ -131,7 +131,7 @@ TEST_F(LocalUsers, ALinkThatLeadsOutOfAVolume_IsNoPartOfIt) {
   const std::string closed = Directory("closed", 0700);
   File("closed/f", "of root\n", 0600);
   for (const std::string& to : {closed, std::string("/"), std::string("../../..")}) {
-    // Whoever the job is, root included: a volume's part stays in its volume.
+    // For every user, root included: a volume's part stays within its volume.
     const Observation end = Run(
         R"("volumes":[{"name":"v","emptyDir":{}}],"initContainers":[{"name":"link","command":["sh","-c",
         "rmdir /shared/part && ln -s )" +
@@ -144,12 +144,11 @@ TEST_F(LocalUsers, ALinkThatLeadsOutOfAVolume_IsNoPartOfIt) {
 }
 
 TEST_F(LocalUsers, ALinkWithinAVolume_IsFollowed) {
-  const Observation end =
-      Run(R"("volumes":[{"name":"v","emptyDir":{}}],"initContainers":[{"name":"link","command":["sh","-c",
+  const Observation end = Run(
+      R"("volumes":[{"name":"v","emptyDir":{}}],"initContainers":[{"name":"link","command":["sh","-c",
       "mkdir /shared/real && echo here > /shared/real/f && rmdir /shared/part && ln -s real /shared/part"],
       "volumeMounts":[{"name":"v","mountPath":"/shared"}]}],)" +
-          Sh("cat /data/f",
-             R"(,"volumeMounts":[{"name":"v","mountPath":"/data","subPath":"part"}])"));
+      Sh("cat /data/f", R"(,"volumeMounts":[{"name":"v","mountPath":"/data","subPath":"part"}])"));
   EXPECT_EQ(end.phase, RemotePhase::kSucceeded) << end.message;
   EXPECT_EQ(Log("main"), "here\n");
 }
@@ -177,9 +176,10 @@ TEST_F(LocalUsers, ADirectoryOfTheHost_IsFoundAndMadeAsTheUser) {
 TEST_F(LocalUsers, AMountPointInSomebodyElsesDirectory_IsNotMadeThere) {
   const std::string roots = Directory("roots", 0755);
   File("roots/beside", "still here\n", 0644);
-  const std::string pod = R"("volumes":[{"name":"v","emptyDir":{}}],)" +
-                          Sh("touch " + roots + "/point/x && cat " + roots + "/beside",
-                             R"(,"volumeMounts":[{"name":"v","mountPath":")" + roots + "/point\"}]");
+  const std::string pod =
+      R"("volumes":[{"name":"v","emptyDir":{}}],)" +
+      Sh("touch " + roots + "/point/x && cat " + roots + "/beside",
+         R"(,"volumeMounts":[{"name":"v","mountPath":")" + roots + "/point\"}]");
   const Observation end = RunAsNobody(pod);
   if (RefusedWithoutRoot(end)) return;
   EXPECT_EQ(end.phase, RemotePhase::kSucceeded) << end.message << Log();
@@ -224,7 +224,7 @@ class LocalSecrets : public LocalUsers {
     return R"("volumes":[{"name":"s","secret":{"secretName":"s")" + more + "}}],";
   }
   static std::string Mount() { return R"(,"volumeMounts":[{"name":"s","mountPath":"/sec"}])"; }
-  /// True if a user who is not the job's can open it.
+  // True if a user other than the job's can open it.
   static bool StrangerReads(const std::string& path) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -265,9 +265,8 @@ TEST_F(LocalSecrets, ASecret_IsTheJobsUsersAlone) {
 }
 
 TEST_F(LocalSecrets, ASecretWithAModeOfItsOwn_StaysInsideThePod) {
-  const std::string pod =
-      Volume(R"(,"defaultMode":292,"items":[{"key":"in","path":"a/b"}])") +
-      Sh("stat -Lc %a /sec/a/b", Mount());
+  const std::string pod = Volume(R"(,"defaultMode":292,"items":[{"key":"in","path":"a/b"}])") +
+                          Sh("stat -Lc %a /sec/a/b", Mount());
   const Observation end = Run(pod, "", Secret());
   ASSERT_EQ(end.phase, RemotePhase::kSucceeded) << end.message << Log();
   EXPECT_EQ(Log(), "444\n");

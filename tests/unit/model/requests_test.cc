@@ -1,4 +1,5 @@
-// What a workload counts: transformations, exclusions, pods given back, reservations.
+// The requests that count against quota: transformations, exclusions, reclaimable pods,
+// reservations.
 #include "schedd/model/requests.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // FakeQueues: members with queues of their own, in memory. Calls are answered at once unless the
-// member is away or the test holds them back.
+// member is unreachable or the test holds them.
 #pragma once
 
 #include <deque>
@@ -21,7 +21,7 @@ class FakeQueues final : public MemberQueues {
     bool away = false;
     std::optional<Error> refuses;  // every copy
     std::map<std::string, MemberCopy> copies;
-    std::map<std::string, CopyOrder> orders;  // as each was made
+    std::map<std::string, CopyOrder> orders;  // as each copy was created
   };
 
   bool RunsQueue(const std::string& cluster) const override {
@@ -70,7 +70,7 @@ class FakeQueues final : public MemberQueues {
     done(std::move(copies));
   }
 
-  /// Lets what was held back happen.
+  /// Carries out the calls that were held.
   void Let() {
     hold = false;
     while (!held.empty()) {

@@ -1,5 +1,6 @@
-// The nominator with a real engine and members whose queues are in memory: who is asked, who gets
-// the job, what is left on the others, and what a daemon that dies in between leaves to the next.
+// The nominator with a real engine and members whose queues are in memory: which members are asked,
+// which one gets the job, what stays on the others, and the state that a daemon that dies leaves to
+// the next one.
 #include "schedd/nomination/nominator.h"
 
 #include <gmock/gmock.h>
@@ -38,7 +39,7 @@ class QueueWorld : public EngineWorld {
     ASSERT_TRUE(applied.ok()) << applied.error().detail;
   }
 
-  /// Of its health alone: all fake members say that they are one cluster.
+  // Reports its health alone: all fake members have the same cluster id.
   void Tell(const std::string& member, bool healthy) {
     queues.members[member].away = !healthy;
     if (healthy) members.away.erase(member);
@@ -54,19 +55,20 @@ class QueueWorld : public EngineWorld {
     nominator = std::make_unique<Nominator>(
         [this] { return engine->View(); },
         [this](Command command) {
-          if (!posts) return false;
-          return engine->Post(std::move(command));
+      if (!posts) return false;
+      return engine->Post(std::move(command));
         },
         [this](const std::vector<JobId>& ids) { return store.ReadManifests(ids); }, queues, clock,
         nomination::NominatorOptions{.instance_id = "here", .default_image = ""});
   }
-  /// The daemon dies and comes back; what members have stays.
+  // Kills and restarts the daemon; the members keep their objects.
   void Die() {
     nominator.reset();
     Restart();
     Begin();
   }
-  /// Everything that can happen without time happens, twice over two lists.
+  // Some rounds of two seconds. In each, nominator and engine step twice, so that everything that
+  // needs no time happens.
   void Look(int rounds = 3) {
     for (int i = 0; i < rounds; ++i) {
       clock.Advance(2'000);

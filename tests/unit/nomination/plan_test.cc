@@ -1,4 +1,4 @@
-// PlanNominations, where a whole world would hide what decides.
+// PlanNominations alone, for decisions that a whole world would hide.
 #include "schedd/nomination/step/plan.h"
 
 #include <gmock/gmock.h>
@@ -143,9 +143,8 @@ TEST_F(PlanTest, WhoDoesNotCountAsAnAdmission) {
       {"one that was evicted", [](MemberCopy* copy, auto*) { copy->evicted = true; }},
       {"one that is finished", [](MemberCopy* copy, auto*) { copy->finished = true; }},
       {"one that a call is under way for",
-       [](MemberCopy* copy, MemberQueueState* state) {
-         state->unsure.insert(CopyId(copy->ns, copy->name));
-       }},
+       [](MemberCopy* copy,
+          MemberQueueState* state) { state->unsure.insert(CopyId(copy->ns, copy->name)); }},
       {"one on a member that does not answer",
        [](MemberCopy*, MemberQueueState* state) { state->answers = false; }},
   };
@@ -178,15 +177,16 @@ TEST_F(PlanTest, WhatIsNotHandedToMembersQueuesIsRejectedWithTheReason) {
     void (*change)(JobRecord*);
     const char* sentence;
   };
-  const Case cases[] = {
-      {[](JobRecord* job) { job->shape = ShapeKind::kLeaderWorkerSet; }, "LeaderWorkerSet"},
-      {[](JobRecord* job) { job->elastic = true; }, "elastic"},
-      {[](JobRecord* job) {
-         auto admission = std::make_shared<Admission>(*job->admission);
-         admission->pod_sets[0].topology = std::make_shared<const TopologyAssignment>();
-         job->admission = admission;
-       },
-       "topology"},
+  const Case cases[] =
+      {
+          {[](JobRecord* job) { job->shape = ShapeKind::kLeaderWorkerSet; }, "LeaderWorkerSet"},
+          {[](JobRecord* job) { job->elastic = true; }, "elastic"},
+          {[](JobRecord* job) {
+    auto admission = std::make_shared<Admission>(*job->admission);
+    admission->pod_sets[0].topology = std::make_shared<const TopologyAssignment>();
+    job->admission = admission;
+           },
+           "topology"},
   };
   for (const Case& one : cases) {
     const auto job = Waiting();

@@ -1,4 +1,4 @@
-// Evictions of configuration objects: what leaves, when, and when the member is picked again.
+// Evictions of configuration objects: what is removed, when, and when the member is picked again.
 #include "tests/unit/propagation/step_world.h"
 
 namespace muster::propagation::testing {
@@ -8,7 +8,7 @@ class EvictionTest : public ::testing::Test {
  protected:
   EvictionTest() { world_.PutQueue("gpu"); }
 
-  // Members a, b, ... that have revision 0 since two seconds ago.
+  // Members a, b, and so on that have had revision 0 for two seconds.
   void Start(int members) {
     for (int i = 0; i < members; ++i) world_.Member(std::string(1, static_cast<char>('a' + i)));
     world_.Place(placement_);

@@ -1,4 +1,5 @@
-// Members of a placement's configuration objects: whom each policy picks, who stays and who goes.
+// The members that get a placement's configuration objects: which members each policy picks, which
+// stay and which leave.
 #include "tests/unit/propagation/step_world.h"
 
 namespace muster::propagation::testing {
@@ -15,7 +16,7 @@ class PickTest : public ::testing::Test {
     world_.Member("c", {{"zone", "y"}, {"tier", "gold"}});
   }
 
-  // Members that have the placement's objects or are to have them.
+  // The members that have the placement's objects or are about to get them.
   std::string Picked() const {
     std::string picked;
     for (const auto& [key, work] : world_.works().works) {
@@ -23,7 +24,7 @@ class PickTest : public ::testing::Test {
     }
     return picked;
   }
-  // Plans until nothing changes, with members that obey.
+  // Plans until nothing changes; the members do what their rows ask for.
   std::string Settle() {
     for (int i = 0; i < 20; ++i) {
       world_.Step();

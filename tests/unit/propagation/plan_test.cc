@@ -1,4 +1,4 @@
-// PlanWorks: revisions of what is selected, rows that begin and end, and what stays of them.
+// PlanWorks: revisions of the selected objects, rows that begin and end, and what stays of them.
 #include "tests/unit/propagation/step_world.h"
 
 namespace muster::propagation::testing {
@@ -163,7 +163,7 @@ TEST_F(PlanTest, APlacementThatIsGone_LeavesItsMembers_ThenItsRowsEnd) {
   EXPECT_EQ(world_.Revisions(), "");
 }
 
-// As after a downgrade: it is stored, and the configuration has it not.
+// As after a downgrade: the object is stored, but the configuration does not have it.
 TEST_F(PlanTest, APlacementThatIsStoredAndCannotBeRead_IsNotGone) {
   world_.Place(placement_);
   world_.Step();

@@ -1,4 +1,4 @@
-// What a member is to have of a snapshot: overrides, their rules, variables and patches.
+// Rendering of a snapshot for one member: overrides, their rules, variables and patches.
 #include "tests/unit/propagation/step_world.h"
 
 namespace muster::propagation::testing {
@@ -49,13 +49,13 @@ class RenderTest : public ::testing::Test {
                                 const std::string& name = "tune") {
     return {"ml", name, "", false, {{"", "v1", "ConfigMap", "ml", "settings"}}, rules};
   }
-  Rendered RenderWith(const std::vector<ResourceOverride>& overrides) const {
+  RenderedSnapshot RenderWith(const std::vector<ResourceOverride>& overrides) const {
     ConfigView config;
     for (const auto& one : overrides) config.overrides[{one.ns, one.name}] = one;
     return Render(config, snapshot_, member_);
   }
   // The manifest of the object of this kind, or the error; "" if it is not for the member.
-  static std::string Of(const std::string& kind, const Rendered& rendered) {
+  static std::string Of(const std::string& kind, const RenderedSnapshot& rendered) {
     for (const auto& object : rendered.objects) {
       if (object.ref.kind == kind) return object.manifest;
     }
@@ -70,7 +70,7 @@ class RenderTest : public ::testing::Test {
 };
 
 TEST_F(RenderTest, WithoutOverrides_EachMemberHasTheSnapshotAsItIs) {
-  const Rendered rendered = RenderWith({});
+  const RenderedSnapshot rendered = RenderWith({});
   ASSERT_EQ(rendered.objects.size(), 3u);
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(rendered.objects[i].ref, snapshot_.resources[i].ref);
@@ -153,7 +153,7 @@ TEST_F(RenderTest, APatchThatCannotBeApplied_NamesOverrideRulePathAndObject) {
            {{Add("/spec/x", R"("${MEMBER-CLUSTER-LABEL-KEY-zone}")")},
             "add /spec/x of ClusterQueue gpu: member cluster east does not have label zone"},
        }) {
-    const Rendered rendered = RenderWith(
+    const RenderedSnapshot rendered = RenderWith(
         {OfQueue({Where({{"region", "us"}}, {Remove("/kind")}), Everywhere(one.patches)})});
     EXPECT_EQ(rendered.error, "ClusterResourceOverride tune, rule 2, " + std::string(one.error));
     EXPECT_THAT(rendered.objects, IsEmpty());
@@ -195,7 +195,8 @@ TEST_F(RenderTest, Rules_AreForMembersByTheirLabels) {
   struct Case {
     const char* what;
     std::vector<OverrideRule> rules;
-    const char* where;  // nullptr: it is not for the member
+    // nullptr: the member does not get it
+    const char* where;
   };
   for (const Case& one : std::vector<Case>{
            {"no selector: nobody", {nobody}, R"("hub")"},
@@ -217,7 +218,7 @@ TEST_F(RenderTest, Rules_AreForMembersByTheirLabels) {
             nullptr},
            {"Delete for others does not", {DeletedWhere({{"region", "us"}})}, R"("hub")"},
        }) {
-    const Rendered rendered = RenderWith({OfMap(one.rules)});
+    const RenderedSnapshot rendered = RenderWith({OfMap(one.rules)});
     const std::string expected = one.where == nullptr ? ""
                                                       : R"({"kind":"ConfigMap","data":{"where":)" +
                                                             std::string(one.where) + "}}";
@@ -232,11 +233,11 @@ TEST_F(RenderTest, OverridesOfTheCluster_ComeBeforeThoseOfTheNamespace_AndByName
   };
   ResourceOverride space{"", "z", "", false, {{"", "v1", "Namespace", "", "ml"}}, said("1")};
   space.rules[0].patches = {Add("/data", R"({"where":1})")};
-  const Rendered both = RenderWith({OfMap(said("2"), "b"), OfMap(said("3"), "a"), space});
+  const RenderedSnapshot both = RenderWith({OfMap(said("2"), "b"), OfMap(said("3"), "a"), space});
   EXPECT_EQ(Of("ConfigMap", both), R"({"kind":"ConfigMap","data":{"where":2}})");
   EXPECT_THAT(both.overrides, ElementsAre("ClusterResourceOverride/z", "ResourceOverride/ml/a",
                                           "ResourceOverride/ml/b"));
-  // It is for the Namespace itself too, but not for what lies in none.
+  // The rule holds for the Namespace itself too, but not for objects outside of namespaces.
   EXPECT_EQ(Of("Namespace", both), R"({"kind":"Namespace","data":{"where":1}})");
   EXPECT_EQ(Of("ClusterQueue", both), kQueue);
 }
@@ -244,7 +245,7 @@ TEST_F(RenderTest, OverridesOfTheCluster_ComeBeforeThoseOfTheNamespace_AndByName
 TEST_F(RenderTest, ADeleteOfTheCluster_IsNotUndoneInTheNamespace) {
   ResourceOverride space{
       "", "z", "", false, {{"", "v1", "Namespace", "", "ml"}}, {DeletedWhere({})}};
-  const Rendered rendered = RenderWith({space, OfMap({Everywhere({Remove("/none")})})});
+  const RenderedSnapshot rendered = RenderWith({space, OfMap({Everywhere({Remove("/none")})})});
   EXPECT_EQ(Of("ConfigMap", rendered), "");
   EXPECT_THAT(rendered.overrides, ElementsAre("ClusterResourceOverride/z"));
 }

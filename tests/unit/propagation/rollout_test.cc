@@ -1,4 +1,4 @@
-// Rollout: whose turn it is to be told of something new, who leaves when, and what a row says.
+// Rollout: which members get a new revision next, which members leave when, and what rows report.
 #include "schedd/propagation/step/waves.h"
 #include "tests/unit/propagation/step_world.h"
 
@@ -19,7 +19,7 @@ class RolloutTest : public ::testing::Test {
     placement_ = StepWorld::QueuePlacement();
   }
 
-  // So many members m0, m1, ... that have revision 0, each object of this availability.
+  // `count` members m0, m1, and so on with revision 0; every object has this availability.
   void Start(int members, ManifestAvailability availability = kAvailable) {
     for (int i = 0; i < members; ++i) world_.Member("m" + std::to_string(i));
     world_.Place(placement_);
@@ -64,8 +64,8 @@ TEST_F(RolloutTest, AnUpdate_KeepsAllButMaxUnavailableReady) {
   struct Case {
     int members;
     CountOrPercent most;
-    std::string first;  // members that are told at once
-    std::string then;   // and when these are ready
+    std::string first;  // members that get the revision at once
+    std::string then;   // members that get it when those are ready
   };
   for (const Case& one : std::vector<Case>{
            {4, {25, true}, "0", "01"},
@@ -181,7 +181,8 @@ TEST_F(RolloutTest, WhatIsReady_IsAppliedAndAvailable) {
     world.Pass(3600 * kSecond);
     world.PutQueue("gpu", "Hold");
     world.Step();
-    // Of two at most one may be unavailable: if a is not ready, it is told and b is not.
+    // At most one of two may be unavailable: if a is not ready, a gets the new revision and b does
+    // not.
     EXPECT_EQ(world.Rows(), "a:bound/1 b:bound/0") << one.what;
     world.Obey("a");
     world.EditWork("a", [&](Work& work) {
@@ -199,7 +200,7 @@ TEST_F(RolloutTest, WhatCannotTell_IsReadyAfterAWhile_AndThePlanSaysWhen) {
   const WallTime ripe{On("m0").bound_at.us + 90 * kSecond};
   Change();
   WorkPlan plan = world_.Plan();
-  // Neither is ready: both may be told at once, and there is nothing to wait for.
+  // Neither is ready, so both may get the new revision at once, and nothing is waited for.
   EXPECT_FALSE(plan.again_at.set());
   EXPECT_EQ(plan.works.size(), 2u);
   world_.Pass(ripe.us - world_.now().us);
@@ -212,7 +213,8 @@ TEST_F(RolloutTest, WhatCannotTell_IsReadyAfterAWhile_AndThePlanSaysWhen) {
   world_.Pass(1);
   plan = world_.Step();
   EXPECT_EQ(world_.Rows(), "m0:bound/1 m1:bound/1");
-  EXPECT_FALSE(plan.again_at.set());  // nobody waits any more
+  // No member waits any more.
+  EXPECT_FALSE(plan.again_at.set());
 }
 
 TEST_F(RolloutTest, UnderReportDiff_WhatIsReportedIsReady) {
@@ -248,7 +250,7 @@ TEST_F(RolloutTest, AMemberThatDoesNotAnswer_IsToldWhenItDoes_AndHoldsUpNobody) 
   EXPECT_EQ(Step(), "m0:bound/1 m1:bound/1 m2:bound/1");
 }
 
-// After a restart: it looks well, and has none of the labels that it tells itself.
+// After a restart the row looks applied, but has none of the labels that Muster writes.
 TEST_F(RolloutTest, AMemberThatWasNotHeardOfYet_StaysAsItIs) {
   ResourceOverride one{"", "one", "", false, {{kKueue, "v1beta1", "ClusterQueue", "", "gpu"}}, {}};
   one.rules = {{std::vector<LabelSelector>{},
@@ -279,7 +281,7 @@ TEST_F(RolloutTest, NewMembers_AreAddedAsMaxSurgeAllows) {
   EXPECT_EQ(world_.Rows(), "m0:bound/0 m1:bound/0");
   placement_.policy.cluster_names = {"m2", "m3"};
   world_.Place(placement_);
-  // One may be unavailable, so one leaves; none is added before it has left.
+  // One may be unavailable, so one leaves. No member is added before it has left.
   EXPECT_EQ(Step(), "m0:leaving m1:bound/0 m2:scheduled m3:scheduled");
   EXPECT_EQ(On("m1").waits,
             "waits for its turn to be left: at most 1 of 2 members may be unavailable at a time");
@@ -339,7 +341,8 @@ TEST_F(RolloutTest, APickedMemberThatGoesAway_IsAddedWhenItAnswers) {
   world_.Member("m1").healthy = false;
   EXPECT_EQ(Step(), "m0:bound/0 m1:scheduled");
   EXPECT_EQ(On("m1").waits, "member cluster m1 does not answer");
-  Change();  // m1 does not count among those that must stay available
+  // m1 does not count among those that must stay available.
+  Change();
   EXPECT_EQ(Step(), "m0:bound/1 m1:scheduled");
   world_.Member("m1").healthy = true;
   EXPECT_EQ(Step(), "m0:bound/1 m1:bound/1");
@@ -409,7 +412,7 @@ TEST_F(RolloutTest, AnUpdate_KeepsWhatIsKnownOfObjects_AndHasLeftoversRemoved) {
                                 "ClusterQueue gpu uid-gpu pending", "Cohort new  pending"));
   EXPECT_FALSE(work.synced_at.set());
   EXPECT_EQ(work.bound_at, world_.now());
-  EXPECT_EQ(work.manifests[1].since, WallTime{});  // as it was
+  EXPECT_EQ(work.manifests[1].since, WallTime{});  // unchanged
   EXPECT_EQ(work.manifests[2].since, world_.now());
 }
 

@@ -1,4 +1,5 @@
-// Which configuration objects a placement selects, in which order, and what of them is sent.
+// The configuration objects that a placement selects, their order, and the part of them that is
+// sent.
 #include "tests/unit/propagation/step_world.h"
 
 namespace muster::propagation::testing {

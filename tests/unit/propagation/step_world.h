@@ -1,5 +1,5 @@
-// A small fleet for the tests of schedd/propagation/step: objects, placements, members and the rows
-// that plans made, with members that do what they are told.
+// A small fleet for the tests of schedd/propagation/step: objects, placements, members, and the
+// rows of earlier plans. Members do everything that their rows ask for.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -120,7 +120,7 @@ class StepWorld {
     config_.overrides.erase({ns, name});
     Commit();
   }
-  /// An eviction object that took `spread` off the member at this moment.
+  /// An eviction object that evicted `spread` from the member at this moment.
   void Evict(const std::string& cluster, WallTime at) {
     const std::string name = "eviction-" + std::to_string(config_.placement_evictions.size());
     config_.placement_evictions[{"", name}] = {"", name, "spread", cluster, true, at};
@@ -130,7 +130,7 @@ class StepWorld {
     config_.placement_evictions.clear();
     Commit();
   }
-  /// ClusterResourcePlacement `spread` of ClusterQueue gpu; change it and Place it.
+  /// ClusterResourcePlacement `spread` of ClusterQueue gpu; a test edits it and calls Place.
   static Placement QueuePlacement(PlacementType type = PlacementType::kPickAll) {
     Placement placement;
     placement.name = "spread";
@@ -149,7 +149,7 @@ class StepWorld {
 
   // --- members
 
-  /// In any order; they stand by name.
+  /// In any order; they are sorted by name.
   MemberCluster& Member(const std::string& name, const LabelMap& labels = {}) {
     auto& clusters = view_.clusters;
     auto at = std::find_if(clusters.begin(), clusters.end(),
@@ -173,7 +173,7 @@ class StepWorld {
     return PlanWorks(
         view_, [&](const std::string& cluster) { return !takes_nothing_.contains(cluster); }, now_);
   }
-  /// Plans and records, and expects that a plan on what it made asks for nothing.
+  /// Plans and records, and expects that a second plan on the result changes nothing.
   WorkPlan Step() {
     WorkPlan plan = Plan();
     Carry(plan);
@@ -202,13 +202,13 @@ class StepWorld {
     works_.works.insert_or_assign(KeyOf(work), std::make_shared<const Work>(work));
     Commit();
   }
-  /// The member has done all that its row says.
+  /// The member has done everything that its row asks for.
   void Obey(const std::string& cluster,
             ManifestAvailability availability = ManifestAvailability::kAvailable) {
     const Work* row = WorkOn(cluster);
     if (row == nullptr || row->state == WorkState::kScheduled) return;
     const auto snapshot = works_.snapshots.find({row->ns, row->placement, row->snapshot});
-    Rendered rendered;
+    RenderedSnapshot rendered;
     if (row->state == WorkState::kBound)
       rendered = Render(config_, *snapshot->second, Member(cluster));
     if (row->state == WorkState::kBound && rendered.hash != row->rendered) return;

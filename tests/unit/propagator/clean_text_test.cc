@@ -1,4 +1,4 @@
-// What members write, as it may be stored.
+// Texts that members write, in the form in which they may be stored.
 #include "schedd/propagation/clean_text.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The propagator over real plans, with members that remember what was done to them: order, pace,
-// and what is left after a kill at any point.
+// The propagator over real plans, with members that record their calls: order, pace, and the state
+// that a kill at any point leaves.
 #include "schedd/propagation/propagator.h"
 
 #include <gmock/gmock.h>
@@ -23,10 +23,11 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-/// Members with objects. Calls are answered at once, or when the test says so.
+// Members with objects. Calls are answered at once, or when the test says so.
 class FakeObjects final : public MemberObjects {
  public:
-  struct There {
+  // An object on a member: its hash and the placement that owns it.
+  struct FakeObject {
     std::string hash, owner;
   };
 
@@ -59,10 +60,10 @@ class FakeObjects final : public MemberObjects {
     return static_cast<std::size_t>(std::count(log.begin(), log.end(), line));
   }
 
-  std::map<std::string, There> there;              // by "east Namespace ml"
-  std::map<std::string, Error> errors;             // by the same: it does not answer
-  std::map<std::string, ManifestStatus> outcomes;  // by the same: what it says instead
-  std::set<std::string> finalizers;                // by the same: it is not gone when deleted
+  std::map<std::string, FakeObject> there;         // by "east Namespace ml"
+  std::map<std::string, Error> errors;             // by the same key: the call fails
+  std::map<std::string, ManifestStatus> outcomes;  // by the same key: the status that is answered
+  std::set<std::string> finalizers;                // by the same key: a deletion does not complete
   std::vector<std::string> log;
   std::vector<ObjectOrder> orders;
   std::deque<std::function<void()>> waiting;
@@ -92,7 +93,7 @@ class FakeObjects final : public MemberObjects {
       outcome.status.availability = says->second.availability;
       return outcome;
     }
-    There& object = there[key];
+    FakeObject& object = there[key];
     if (!object.owner.empty() && object.owner != order.owner.placement) {
       outcome.status.result = ManifestResult::kNotTakenOver;
       outcome.status.message = "it is of " + object.owner;
@@ -121,10 +122,10 @@ class FakeObjects final : public MemberObjects {
   }
 };
 
-/// A world, whoever records in it, and a propagator that is stepped by hand.
-class Desk {
+// A world in which the test records plans, and a propagator that the test steps.
+class PropagatorWorld {
  public:
-  Desk() {
+  PropagatorWorld() {
     auto table = std::make_shared<ObjectTable>();
     world_.config = std::make_shared<const ConfigView>();
     world_.objects = table;
@@ -145,7 +146,7 @@ class Desk {
                                      [this](Command command) { return Take(std::move(command)); },
                                      members, clock, metrics, std::move(options));
   }
-  /// The daemon dies: what was not recorded is forgotten, and so are answers under way.
+  // Kills the daemon: everything that is not recorded is forgotten, and so are pending answers.
   void Kill() {
     propagator.reset();
     members.waiting.clear();
@@ -194,7 +195,7 @@ class Desk {
   void RemoveMember(const std::string& name) {
     std::erase_if(world_.clusters, [&](const auto& one) { return one.member.name == name; });
   }
-  /// Namespace ml with what lies in it, and all ClusterQueues, to all members.
+  // A placement of Namespace ml with its objects, and of all ClusterQueues, on all members.
   static Placement Queues(const std::string& name = "queues") {
     Placement placement;
     placement.name = name;
@@ -221,7 +222,7 @@ class Desk {
   }
   void SetReady(bool ready) { world_.ready = ready; }
 
-  /// Commits what is held, the oldest first; or refuses it.
+  // Commits the held commands, the oldest first, or refuses them.
   void Commit(bool accept = true) {
     while (!held.empty()) {
       RecordWorksCommand command = std::move(held.front());
@@ -265,7 +266,7 @@ class Desk {
   FakeObjects members;
   std::deque<RecordWorksCommand> held;
   bool hold = false;  // commands wait for Commit
-  bool full = false;  // the inbox is
+  bool full = false;  // the inbox refuses commands
   int commits = 0;
   std::unique_ptr<Propagator> propagator;
 
@@ -297,9 +298,9 @@ class Desk {
 };
 
 TEST(Propagator, WritesNothingOnAMemberBeforeItIsOnRecord) {
-  Desk desk;
+  PropagatorWorld desk;
   desk.hold = true;
-  desk.Place(Desk::Queues());
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(2000);
   ASSERT_EQ(desk.held.size(), 1U);
   EXPECT_THAT(desk.members.log, IsEmpty());
@@ -322,8 +323,8 @@ TEST(Propagator, WritesNothingOnAMemberBeforeItIsOnRecord) {
 }
 
 TEST(Propagator, IsAtRestOnceEverythingIsApplied) {
-  Desk desk;
-  desk.Place(Desk::Queues());
+  PropagatorWorld desk;
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(3000);
   const int commits = desk.commits;
   desk.members.TakeLog();
@@ -333,9 +334,9 @@ TEST(Propagator, IsAtRestOnceEverythingIsApplied) {
 }
 
 TEST(Propagator, BeginsAWaveWhenAllOfTheOneBeforeAreAnswered) {
-  Desk desk;
+  PropagatorWorld desk;
   desk.members.hold = true;
-  desk.Place(Desk::Queues());
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(2000);
   EXPECT_THAT(desk.members.TakeLog(), ElementsAre("apply east Namespace ml"));
   desk.members.AnswerOne();
@@ -347,12 +348,12 @@ TEST(Propagator, BeginsAWaveWhenAllOfTheOneBeforeAreAnswered) {
 }
 
 TEST(Propagator, TriesWhatFailedAgainEverMoreSeldomAndHoldsUpNothingForIt) {
-  Desk desk;
+  PropagatorWorld desk;
   ManifestStatus failed;
   failed.result = ManifestResult::kApplyFailed;
   failed.message = "it is not served";
   desk.members.outcomes["east Namespace ml"] = failed;
-  desk.Place(Desk::Queues());
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(2000);
   EXPECT_EQ(desk.StatusOf("Namespace").result, ManifestResult::kApplyFailed);
   EXPECT_EQ(desk.StatusOf("Namespace").message, "it is not served");
@@ -377,9 +378,9 @@ TEST(Propagator, TriesWhatFailedAgainEverMoreSeldomAndHoldsUpNothingForIt) {
 }
 
 TEST(Propagator, WaitsForAMemberThatGivesNoAnswerAndSaysSo) {
-  Desk desk;
+  PropagatorWorld desk;
   desk.members.errors.emplace("east Namespace ml", Unavailable("it timed out"));
-  desk.Place(Desk::Queues());
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(2000);
   EXPECT_THAT(desk.members.TakeLog(), ElementsAre("apply east Namespace ml"));
   EXPECT_EQ(desk.Row("east")->waits, "member cluster east did not answer: it timed out");
@@ -391,9 +392,9 @@ TEST(Propagator, WaitsForAMemberThatGivesNoAnswerAndSaysSo) {
 }
 
 TEST(Propagator, AsksAgainWhenACallIsForgotten) {
-  Desk desk;
+  PropagatorWorld desk;
   desk.members.hold = true;
-  desk.Place(Desk::Queues());
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(2000);
   desk.members.waiting.clear();
   desk.members.hold = false;
@@ -409,9 +410,9 @@ TEST(Propagator, AsksAgainWhenACallIsForgotten) {
 }
 
 TEST(Propagator, OneObjectThatGivesNoAnswerHoldsUpLaterWavesOnlyThreeTimes) {
-  Desk desk;
+  PropagatorWorld desk;
   desk.members.errors.emplace("east Namespace ml", Unavailable("its webhook timed out"));
-  desk.Place(Desk::Queues());
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(14'000);
   EXPECT_EQ(desk.members.Count("apply east ClusterQueue gpu"), 0U);
   desk.Run(4000);  // the third was after 15 seconds
@@ -420,9 +421,9 @@ TEST(Propagator, OneObjectThatGivesNoAnswerHoldsUpLaterWavesOnlyThreeTimes) {
 }
 
 TEST(Propagator, RemovesWhatARevisionLacksBeforeItAppliesTheRest) {
-  Desk desk;
+  PropagatorWorld desk;
   desk.Put(ObjectKind::kConfigMap, "v1", "ConfigMap", "ml", "old");
-  desk.Place(Desk::Queues());
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(3000);
   desk.members.TakeLog();
   desk.members.hold = true;
@@ -442,9 +443,9 @@ TEST(Propagator, RemovesWhatARevisionLacksBeforeItAppliesTheRest) {
 }
 
 TEST(Propagator, WhatIsStillBeingDeletedDoesNotHoldUpWhatItMayWaitFor) {
-  Desk desk;
+  PropagatorWorld desk;
   desk.Put(ObjectKind::kResourceFlavor, "kueue.x-k8s.io/v1beta1", "ResourceFlavor", "", "old");
-  Placement placement = Desk::Queues();
+  Placement placement = PropagatorWorld::Queues();
   placement.selectors.push_back(placement.selectors[1]);
   placement.selectors.back().kind = "ResourceFlavor";
   desk.Place(placement);
@@ -464,8 +465,8 @@ TEST(Propagator, WhatIsStillBeingDeletedDoesNotHoldUpWhatItMayWaitFor) {
 }
 
 TEST(Propagator, LooksAtEverythingNowAndThenAndSoonWhenTheMemberHasNews) {
-  Desk desk;
-  desk.Place(Desk::Queues());
+  PropagatorWorld desk;
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(3000);
   desk.Run(limits::kObjectCheckS * 1000);
   desk.members.TakeLog();
@@ -488,15 +489,16 @@ TEST(Propagator, LooksAtEverythingNowAndThenAndSoonWhenTheMemberHasNews) {
 }
 
 TEST(Propagator, LeavesAMemberThatIsAwayAloneAndGoesOnWhenItIsBack) {
-  Desk desk;
-  desk.Place(Desk::Queues());
+  PropagatorWorld desk;
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(3000);
   desk.SetMember("east", false);
   desk.Run(1000);
   EXPECT_EQ(desk.Row("east")->waits, "member cluster east does not answer");
   EXPECT_EQ(desk.StatusOf("ClusterQueue").result, ManifestResult::kApplied) << "it keeps that";
   desk.members.TakeLog();
-  desk.members.there.clear();  // it is made anew
+  // The member is a new cluster.
+  desk.members.there.clear();
   desk.Run(5000);
   EXPECT_THAT(desk.members.log, IsEmpty());
   desk.SetMember("east", true);
@@ -506,9 +508,9 @@ TEST(Propagator, LeavesAMemberThatIsAwayAloneAndGoesOnWhenItIsBack) {
 }
 
 TEST(Propagator, ForgetsAMemberThatIsRemovedAndLeavesItsObjects) {
-  Desk desk;
+  PropagatorWorld desk;
   desk.SetMember("west", true);
-  desk.Place(Desk::Queues());
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(10'000);
   desk.members.TakeLog();
   desk.RemoveMember("west");
@@ -519,8 +521,8 @@ TEST(Propagator, ForgetsAMemberThatIsRemovedAndLeavesItsObjects) {
 }
 
 TEST(Propagator, TakesLeavingObjectsOffWaveByWaveFromTheEnd) {
-  Desk desk;
-  desk.Place(Desk::Queues());
+  PropagatorWorld desk;
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(3000);
   desk.members.TakeLog();
   desk.members.finalizers = {"east ClusterQueue gpu"};
@@ -540,8 +542,8 @@ TEST(Propagator, TakesLeavingObjectsOffWaveByWaveFromTheEnd) {
 }
 
 TEST(Propagator, LeavesTheObjectsThereIfThePlacementSaysSo) {
-  Desk desk;
-  Placement placement = Desk::Queues();
+  PropagatorWorld desk;
+  Placement placement = PropagatorWorld::Queues();
   placement.abandon = true;
   desk.Place(placement);
   desk.Run(3000);
@@ -556,8 +558,8 @@ TEST(Propagator, LeavesTheObjectsThereIfThePlacementSaysSo) {
 }
 
 TEST(Propagator, SaysWhatAMemberDoesNotLetGoAndRemovesTheRest) {
-  Desk desk;
-  desk.Place(Desk::Queues());
+  PropagatorWorld desk;
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(3000);
   desk.members.errors.emplace("east LocalQueue ml/train",
                               Error{Code::kPermissionDenied, "user muster cannot delete"});
@@ -573,9 +575,9 @@ TEST(Propagator, SaysWhatAMemberDoesNotLetGoAndRemovesTheRest) {
 }
 
 TEST(Propagator, AnObjectIsOfThePlacementThatHasItUntilThatIsGone) {
-  Desk desk;
-  desk.Place(Desk::Queues("a"));
-  desk.Place(Desk::Queues("b"));
+  PropagatorWorld desk;
+  desk.Place(PropagatorWorld::Queues("a"));
+  desk.Place(PropagatorWorld::Queues("b"));
   desk.Run(3000);
   EXPECT_EQ(desk.StatusOf("ClusterQueue", "a").result, ManifestResult::kApplied);
   EXPECT_EQ(desk.StatusOf("ClusterQueue", "b").result, ManifestResult::kNotTakenOver);
@@ -588,10 +590,10 @@ TEST(Propagator, AnObjectIsOfThePlacementThatHasItUntilThatIsGone) {
 }
 
 TEST(Propagator, NeverHasTwoCallsForOneObjectUnderWay) {
-  Desk desk;
+  PropagatorWorld desk;
   desk.members.hold = true;
-  desk.Place(Desk::Queues("a"));
-  desk.Place(Desk::Queues("b"));
+  desk.Place(PropagatorWorld::Queues("a"));
+  desk.Place(PropagatorWorld::Queues("b"));
   desk.Run(3000);
   EXPECT_THAT(desk.members.log, ElementsAre("apply east Namespace ml"));
   desk.Unplace("a");
@@ -600,8 +602,8 @@ TEST(Propagator, NeverHasTwoCallsForOneObjectUnderWay) {
 }
 
 TEST(Propagator, AnAnswerAboutAnEarlierRevisionIsNoResultOfTheNewOne) {
-  Desk desk;
-  desk.Place(Desk::Queues());
+  PropagatorWorld desk;
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(3000);
   for (const bool before_it_is_bound : {false, true}) {
     SCOPED_TRACE(before_it_is_bound);
@@ -613,7 +615,7 @@ TEST(Propagator, AnAnswerAboutAnEarlierRevisionIsNoResultOfTheNewOne) {
     desk.ChangeQueue(before_it_is_bound ? R"({"cohort":"c"})" : R"({"cohort":"d"})");
     if (before_it_is_bound) {
       desk.hold = true;
-      desk.Run(3000);  // its plan is on the way
+      desk.Run(3000);  // its plan is being recorded
       desk.members.AnswerOne();
       desk.Run(1000);
       desk.hold = false;
@@ -634,16 +636,17 @@ TEST(Propagator, AnAnswerAboutAnEarlierRevisionIsNoResultOfTheNewOne) {
 }
 
 TEST(Propagator, WhatIsWantedAgainWhileItIsRemovedIsMadeAnew) {
-  Desk desk;
+  PropagatorWorld desk;
   desk.Put(ObjectKind::kConfigMap, "v1", "ConfigMap", "ml", "c");
-  desk.Place(Desk::Queues());
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(3000);
   desk.members.hold = true;
   desk.Delete(ObjectKind::kConfigMap, "ml", "c");
   desk.Run(3000);
   desk.Put(ObjectKind::kConfigMap, "v1", "ConfigMap", "ml", "c");
   desk.hold = true;
-  desk.Run(3000);  // the plan that wants it is on its way
+  // The plan that selects it is being recorded.
+  desk.Run(3000);
   desk.members.AnswerOne();
   desk.Run(1000);
   desk.hold = false;
@@ -660,12 +663,12 @@ TEST(Propagator, WhatIsWantedAgainWhileItIsRemovedIsMadeAnew) {
 }
 
 TEST(Propagator, HasOnlySomeCallsOfAMemberUnderWay) {
-  Desk desk;
+  PropagatorWorld desk;
   for (int i = 0; i < 30; ++i)
     desk.Put(ObjectKind::kConfigMap, "v1", "ConfigMap", "ml", "c" + std::to_string(i));
   desk.SetMember("west", true);
-  desk.Place(Desk::Queues());
-  Placement other = Desk::Queues("other");
+  desk.Place(PropagatorWorld::Queues());
+  Placement other = PropagatorWorld::Queues("other");
   desk.Place(other);
   desk.members.hold = true;
   std::size_t most = 0;
@@ -679,16 +682,16 @@ TEST(Propagator, HasOnlySomeCallsOfAMemberUnderWay) {
 }
 
 TEST(Propagator, AMemberThatIsSlowGetsWhatIsNewBeforeAllElseIsLookedAtAgain) {
-  Desk desk;
+  PropagatorWorld desk;
   for (int i = 0; i < 30; ++i)
     desk.Put(ObjectKind::kConfigMap, "v1", "ConfigMap", "ml", "c" + std::to_string(i));
-  Placement space = Desk::Queues("a");
+  Placement space = PropagatorWorld::Queues("a");
   space.selectors.resize(1);
   desk.Place(space);
   desk.Run(5000);
   desk.members.hold = true;
   desk.members.TakeLog();
-  Placement queues = Desk::Queues("b");
+  Placement queues = PropagatorWorld::Queues("b");
   queues.selectors.erase(queues.selectors.begin());
   for (int i = 0; i < 60; ++i) {
     desk.members.listener("east");  // it has news all the time
@@ -700,13 +703,13 @@ TEST(Propagator, AMemberThatIsSlowGetsWhatIsNewBeforeAllElseIsLookedAtAgain) {
 }
 
 TEST(Propagator, RecordsALotInSeveralCommits) {
-  Desk desk;
+  PropagatorWorld desk;
   constexpr std::size_t kObjects = 900, kMembers = 60;
   for (std::size_t i = 0; i < kObjects; ++i)
     desk.Put(ObjectKind::kConfigMap, "v1", "ConfigMap", "ml", "c" + std::to_string(i));
   for (std::size_t i = 0; i < kMembers; ++i) desk.SetMember("m" + std::to_string(i), true);
   desk.hold = desk.members.hold = true;
-  Placement space = Desk::Queues();
+  Placement space = PropagatorWorld::Queues();
   space.selectors.resize(1);
   desk.Place(space);
   std::size_t rows = 0;
@@ -723,8 +726,8 @@ TEST(Propagator, RecordsALotInSeveralCommits) {
 }
 
 TEST(Propagator, AppliesAgainAtOnceWhenTheStrategyIsAnother) {
-  Desk desk;
-  Placement placement = Desk::Queues();
+  PropagatorWorld desk;
+  Placement placement = PropagatorWorld::Queues();
   desk.Place(placement);
   desk.Run(3000);
   desk.members.orders.clear();
@@ -736,8 +739,8 @@ TEST(Propagator, AppliesAgainAtOnceWhenTheStrategyIsAnother) {
 }
 
 TEST(Propagator, OnlyReportsDifferencesAndKeepsWhenTheyBegan) {
-  Desk desk;
-  Placement placement = Desk::Queues();
+  PropagatorWorld desk;
+  Placement placement = PropagatorWorld::Queues();
   placement.apply.type = ApplyType::kReportDiff;
   ManifestStatus differs;
   differs.result = ManifestResult::kFoundDiff;
@@ -767,12 +770,12 @@ TEST(Propagator, OnlyReportsDifferencesAndKeepsWhenTheyBegan) {
 }
 
 TEST(Propagator, LooksSoonerAtWhatIsNotAvailableYet) {
-  Desk desk;
+  PropagatorWorld desk;
   ManifestStatus not_yet;
   not_yet.result = ManifestResult::kApplied;
   not_yet.availability = ManifestAvailability::kNotYet;
   desk.members.outcomes["east ClusterQueue gpu"] = not_yet;
-  desk.Place(Desk::Queues());
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(2000);
   desk.members.TakeLog();
   desk.members.outcomes.clear();
@@ -782,14 +785,14 @@ TEST(Propagator, LooksSoonerAtWhatIsNotAvailableYet) {
 }
 
 TEST(Propagator, RecordsWhatMembersWriteAsTextThatMayBeStored) {
-  Desk desk;
+  PropagatorWorld desk;
   ManifestStatus failed;
   failed.result = ManifestResult::kApplyFailed;
   failed.message = "no \xff";
   desk.members.outcomes["east Namespace ml"] = failed;
   desk.members.errors.emplace("east ClusterQueue gpu",
                               Unavailable("cut \xe2\x82" + std::string(5000, 'x')));
-  desk.Place(Desk::Queues());
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(2000);
   EXPECT_EQ(desk.StatusOf("Namespace").message, "no ?");
   EXPECT_THAT(desk.Row("east")->waits, StartsWith("member cluster east did not answer: cut ??xx"));
@@ -797,10 +800,10 @@ TEST(Propagator, RecordsWhatMembersWriteAsTextThatMayBeStored) {
 }
 
 TEST(Propagator, RecordsTheMoreAnswersTogetherTheLargerTheRowsAre) {
-  Desk desk;
+  PropagatorWorld desk;
   for (int i = 0; i < 900; ++i)
     desk.Put(ObjectKind::kConfigMap, "v1", "ConfigMap", "ml", "c" + std::to_string(i));
-  desk.Place(Desk::Queues());
+  desk.Place(PropagatorWorld::Queues());
   desk.members.hold = true;
   const auto answer_some = [&](int rounds) {
     for (int i = 0; i < rounds; ++i) {
@@ -815,8 +818,8 @@ TEST(Propagator, RecordsTheMoreAnswersTogetherTheLargerTheRowsAre) {
 }
 
 TEST(Propagator, LosesNoAnswerWhenItCannotBeRecorded) {
-  Desk desk;
-  desk.Place(Desk::Queues());
+  PropagatorWorld desk;
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(0);  // the plan is recorded
   desk.full = true;
   desk.Run(1000);
@@ -835,8 +838,8 @@ TEST(Propagator, LosesNoAnswerWhenItCannotBeRecorded) {
 }
 
 TEST(Propagator, DoesNothingWhileAnotherDaemonMayLead) {
-  Desk desk;
-  desk.Place(Desk::Queues());
+  PropagatorWorld desk;
+  desk.Place(PropagatorWorld::Queues());
   desk.SetReady(false);
   desk.Run(3000);
   EXPECT_TRUE(desk.held.empty());
@@ -850,13 +853,13 @@ TEST(Propagator, DoesNothingWhileAnotherDaemonMayLead) {
   EXPECT_THAT(desk.members.log, IsEmpty());
 }
 
-// Objects come, change and go; the daemon is killed once, after any number of steps.
+// Objects are created, changed and deleted; the daemon is killed once, after any number of steps.
 TEST(Propagator, EndsAsIfNothingHadHappenedAfterAKillAtAnyPoint) {
   for (int killed_after = 0; killed_after < 60; ++killed_after) {
     SCOPED_TRACE("killed after step " + std::to_string(killed_after));
-    Desk desk;
+    PropagatorWorld desk;
     desk.Put(ObjectKind::kConfigMap, "v1", "ConfigMap", "ml", "old");
-    desk.Place(Desk::Queues());
+    desk.Place(PropagatorWorld::Queues());
     desk.Run(3000);
     desk.Delete(ObjectKind::kConfigMap, "ml", "old");
     desk.Put(ObjectKind::kConfigMap, "v1", "ConfigMap", "ml", "new");
@@ -868,7 +871,7 @@ TEST(Propagator, EndsAsIfNothingHadHappenedAfterAKillAtAnyPoint) {
       if (step % 3 == 1) desk.Commit();
       if (step % 3 == 2 && !desk.members.waiting.empty()) desk.members.AnswerOne();
     }
-    // What is under way may have reached the member.
+    // A pending call may have reached the member.
     if (killed_after % 2 == 1) desk.members.AnswerAll();
     desk.Kill();
     desk.hold = desk.members.hold = false;
@@ -890,10 +893,10 @@ TEST(Propagator, EndsAsIfNothingHadHappenedAfterAKillAtAnyPoint) {
 }
 
 TEST(Propagator, WhatWasAppliedIsNotAllLookedAtAtOnceAfterAStart) {
-  Desk desk;
+  PropagatorWorld desk;
   for (int i = 0; i < 57; ++i)
     desk.Put(ObjectKind::kConfigMap, "v1", "ConfigMap", "ml", "c" + std::to_string(i));
-  desk.Place(Desk::Queues());
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(5000);
   desk.members.TakeLog();
   const int commits = desk.commits;
@@ -908,10 +911,10 @@ TEST(Propagator, WhatWasAppliedIsNotAllLookedAtAtOnceAfterAStart) {
   EXPECT_LE(desk.members.log.size(), 15U);
 }
 
-// The plan is frozen: the rollout does not come to the member.
+// The plan is frozen: the rollout does not reach the member.
 TEST(Propagator, AnOverrideThatIsNotRolledOutCountsForNothing) {
-  Desk desk;
-  desk.Place(Desk::Queues());
+  PropagatorWorld desk;
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(3000);
   const std::string before = desk.members.there.at("east ClusterQueue gpu").hash;
   PropagatorOptions frozen;
@@ -929,7 +932,7 @@ TEST(Propagator, AnOverrideThatIsNotRolledOutCountsForNothing) {
   desk.Run(limits::kObjectCheckS * 1000 + 1000);
   EXPECT_EQ(desk.members.there.at("east ClusterQueue gpu").hash, before)
       << "it is kept as it was bound";
-  desk.Start(frozen);  // what it was rendered to is forgotten
+  desk.Start(frozen);  // the rendered manifests are forgotten
   desk.members.TakeLog();
   desk.Run(limits::kObjectCheckS * 2000);
   EXPECT_THAT(desk.members.log, IsEmpty());
@@ -939,8 +942,8 @@ TEST(Propagator, AnOverrideThatIsNotRolledOutCountsForNothing) {
 }
 
 TEST(Propagator, CountsWhatItDid) {
-  Desk desk;
-  desk.Place(Desk::Queues());
+  PropagatorWorld desk;
+  desk.Place(PropagatorWorld::Queues());
   desk.Run(3000);
   const std::string metrics = desk.metrics.Expose();
   EXPECT_THAT(metrics, HasSubstr("muster_object_applies_total{result=\"Applied\"} 3"));
@@ -948,8 +951,8 @@ TEST(Propagator, CountsWhatItDid) {
 }
 
 TEST(Propagator, RunsOnAThreadOfItsOwnUntilItIsStopped) {
-  Desk desk;
-  desk.Place(Desk::Queues());
+  PropagatorWorld desk;
+  desk.Place(PropagatorWorld::Queues());
   desk.hold = true;
   desk.propagator->Start();
   desk.propagator->Stop();

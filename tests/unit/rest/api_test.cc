@@ -1,4 +1,4 @@
-// /v1 through a socket: what the contract promises of jobs, batches, apply, lists, logs and events.
+// /v1 through a socket: jobs, batches, apply, lists, logs and events as the API promises them.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -36,7 +36,7 @@ TEST(RestJobs, ASubmittedJobIsAnsweredWithItsViewAndFoundByNumberUidAndName) {
   EXPECT_NE(events.body.find("JobAccepted"), std::string::npos) << events.body;
 }
 
-/// Member `east` runs a queue of its own, as far as anybody asks.
+// Member `east` runs a queue of its own, according to its answers.
 class OneQueue final : public MemberQueues {
  public:
   bool RunsQueue(const std::string& cluster) const override { return cluster == "east"; }
@@ -394,7 +394,7 @@ TEST(RestEvents, StreamsAreCountedAndGivenBack) {
   const Answer refused = one_more.Read();
   EXPECT_EQ(refused.status, 429);
   EXPECT_NE(refused.head.find("Retry-After: 5"), std::string::npos) << refused.head;
-  // Another user has a fair share: the oldest stream of the one who has all ends for it.
+  // Another user gets a fair share: the oldest stream of the user who has all of them ends.
   RawClient alice(api.server.port());
   alice.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\nX-Muster-User: alice\r\n\r\n");
   EXPECT_TRUE(alice.ReadUntil(": following"));
@@ -404,7 +404,8 @@ TEST(RestEvents, StreamsAreCountedAndGivenBack) {
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   for (int i = 0; status == 429 && std::chrono::steady_clock::now() < give_up; ++i) {
     api.server.PublishEvents(
-        {EventOf(2'000'000 + i)});  // the hub notices who has left when it sends
+        // The hub notices at the next event that a client has left.
+        {EventOf(2'000'000 + i)});
     RawClient again(api.server.port());
     again.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
     status = again.Read(true).status;

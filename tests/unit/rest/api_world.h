@@ -27,8 +27,8 @@ class LogBackend final : public Backend {
   }
   std::vector<std::string> Clusters() const override { return {"east"}; }
   void Ensure(const DispatchOrder&, Callback<RemoteRef> done) override { done(RemoteRef{}); }
-  void Remove(const DispatchKey&, const RemovePolicy&, Callback<Removed> done) override {
-    done(Removed{});
+  void Remove(const DispatchKey&, const RemovePolicy&, Callback<RemovalResult> done) override {
+    done(RemovalResult{});
   }
   void List(const std::string&, Callback<std::vector<Observation>> done) override {
     done(std::vector<Observation>{});

@@ -1,4 +1,5 @@
-// A connection without a listener: what its client's end does at each moment between two answers.
+// A connection without a listener: the client's end closes, half-closes or sends more at each
+// moment between two answers.
 #include "api/rest/http/connection.h"
 
 #include <fcntl.h>
@@ -28,8 +29,8 @@ std::string Get(const std::string& path) {
   return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
 }
 
-/// The server's end of a pair of sockets, and the client's. /say/{word} answers at once, /kept when
-/// the test does.
+// The server's end and the client's end of a pair of sockets. /say/{word} answers at once, /kept
+// when the test says so.
 class ConnectionTest : public ::testing::Test {
  protected:
   ConnectionTest() {
@@ -52,8 +53,8 @@ class ConnectionTest : public ::testing::Test {
     ::close(client_);
   }
 
-  /// Reads until the client has got `text`, or, with "", until the server closes; false if the
-  /// server closes before.
+  // Reads until the client has got `text`, or, with "", until the server closes; false if the
+  // server closes before.
   bool ReadUntil(const std::string& text) {
     while (text.empty() || got_.find(text) == std::string::npos) {
       pollfd waiting{client_, POLLIN, 0};
@@ -75,7 +76,7 @@ class ConnectionTest : public ::testing::Test {
 };
 
 TEST_F(ConnectionTest, AnEndAfterALateAnswer_LosesNoRequestThatWaitsBehindIt) {
-  // The pool, which would take up the next request, is kept busy until the end has come.
+  // The pool would take up the next request; it is kept busy until the client's end has closed.
   std::promise<void> ended;
   host_->workers.Post([ready = ended.get_future().share()] { ready.wait(); });
   connection_->OnBytes(Get("/kept") + Get("/say/two") + Get("/say/three"));

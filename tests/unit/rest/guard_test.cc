@@ -1,6 +1,6 @@
-// The guard without a socket: every way of cutting a request into pieces reads the same, and
-// whatever random bytes follow, it refuses or waits. (The table of refusals runs over real sockets
-// in tests/e2e/rest_probes.)
+// The guard without a socket: a request reads the same however it is cut into pieces, and the guard
+// refuses or waits for any random bytes. (The table of refusals runs over real sockets in
+// tests/e2e/rest_probes.)
 #include "api/rest/http/guard.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(RequestReader, ReadsTheSameHoweverTheBytesAreCut) {
     for (std::size_t at = 0; at < all.size(); at += piece) {
       reader.Feed(std::string_view(all).substr(at, piece));
       for (Step step = reader.Next(); step == Step::kRequest; step = reader.Next()) {
-        const ReadRequest read = reader.Take();
+        const ParsedRequest read = reader.Take();
         bodies.push_back(read.request.body);
         users.push_back(read.request.user);
       }
@@ -54,7 +54,7 @@ TEST(RequestReader, PassesOnOnlyTheHeadersOfItsList) {
   RequestReader reader(routes);
   reader.Feed(kPost);
   ASSERT_EQ(reader.Next(), Step::kRequest);
-  const ReadRequest read = reader.Take();
+  const ParsedRequest read = reader.Take();
   EXPECT_EQ(read.request.content_type, "text/yaml ; charset=utf-8");
   EXPECT_EQ(read.request.idempotency_key, "k1");
   EXPECT_EQ(read.request.user, "ada");
@@ -130,7 +130,7 @@ TEST(RequestReader, RandomDamageNeverReadsAsASecondRequest) {
     for (int i = 0; i < 5 && (step == Step::kRequest || step == Step::kContinue); ++i) {
       if (step == Step::kRequest) {
         ++requests;
-        const ReadRequest read = reader.Take();
+        const ParsedRequest read = reader.Take();
         EXPECT_LE(read.request.body.size(), 1000u);
       }
       step = reader.Next();

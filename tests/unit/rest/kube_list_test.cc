@@ -1,4 +1,4 @@
-// Lists on Kubernetes paths: pages, selectors, quantities, the names of Workloads; and who may ask.
+// Lists on Kubernetes paths: pages, selectors, quantities, names of Workloads, and permissions.
 #include <gtest/gtest.h>
 
 #include "api/rest/kube_selectors.h"
@@ -31,7 +31,7 @@ void AddMap(ApiWorld& api, const std::string& name, const std::string& tier) {
   MUSTER_CHECK(made.status == 201);
 }
 
-/// All pages of a list.
+// All pages of a list.
 std::vector<std::string> AllPages(ApiWorld& api, const std::string& path, int limit,
                                   std::size_t* pages) {
   std::vector<std::string> names;

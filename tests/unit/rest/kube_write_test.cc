@@ -1,5 +1,5 @@
-// PUT and PATCH on Kubernetes paths: patches, versions, and what controllers of admission checks
-// write.
+// PUT and PATCH on Kubernetes paths: patches, versions, and the writes of controllers of admission
+// checks.
 #include <gtest/gtest.h>
 
 #include "api/rest/json_patch.h"

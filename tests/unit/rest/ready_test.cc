@@ -1,6 +1,6 @@
-// A daemon that has not recovered, or does not lead, knows no jobs: whatever reads or changes the
-// world is refused with 503 and the reason. The cases come from the route table, so that a new
-// route is one of them.
+// A daemon that has not recovered, or does not lead, knows no jobs. It refuses every request that
+// reads or changes the world with 503 and the reason. The cases come from the route table, so that
+// a new route is a case too.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/auth/loopback.h"
 #include "api/rest/api_context.h"
 #include "api/rest/rest_server.h"
 #include "api/rest/routes.h"
@@ -21,7 +22,7 @@ namespace {
 using rest_probes::Answer;
 using rest_probes::RawClient;
 
-/// The real routes over an engine that has not run.
+// The real routes over an engine that has not run.
 struct WaitingWorld {
   WaitingWorld()
       : random(1),
@@ -53,11 +54,12 @@ struct WaitingWorld {
   rest::ApiContext context;  // for the table only
 };
 
-/// A path that the pattern matches: "/v1/jobs/{id}:hold" becomes "/v1/jobs/1:hold".
+// A path that the pattern matches: "/v1/jobs/{id}:hold" becomes "/v1/jobs/1:hold".
 std::string PathOf(std::string pattern) {
   const std::vector<std::pair<std::string, std::string>> values = {
-      {"{namespace}", "default"}, {"{id}", "1"},          {"{group}", "kueue.x-k8s.io"},
-      {"{version}", "v1beta1"},   {"{plural}", "workloads"}, {"{name}", "a"}};
+      {"{namespace}", "default"},    {"{id}", "1"},
+      {"{group}", "kueue.x-k8s.io"}, {"{version}", "v1beta1"},
+      {"{plural}", "workloads"},     {"{name}", "a"}};
   for (const auto& [name, value] : values) {
     const std::size_t at = pattern.find(name);
     if (at != std::string::npos) pattern.replace(at, name.size(), value);
@@ -69,8 +71,8 @@ std::string PathOf(std::string pattern) {
 TEST(RestReadiness, BeforeTheDaemonIsReadyEveryRouteOfTheWorldIs503WithTheReason) {
   WaitingWorld world;
   const std::set<std::string> open = {
-      "/",        "/livez", "/healthz", "/readyz",       "/metrics", "/openapi.yaml",
-      "/version", "/api",   "/apis",    "/apis/{group}", "/api/v1",  "/apis/{group}/{version}",
+      "/",         "/livez", "/healthz", "/readyz",       "/metrics", "/openapi.yaml",
+      "/version",  "/api",   "/apis",    "/apis/{group}", "/api/v1",  "/apis/{group}/{version}",
       "/v1/status"};
   std::size_t of_the_world = 0;
   for (const rest::Route& route : rest::MusterRoutes(world.context)) {
@@ -112,7 +114,7 @@ TEST(RestReadiness, WithoutItsLeadItAnswers503AndEndsEventStreams) {
   world.store.SetAway(true);
   ApplyCommand command;
   command.changes = {NamespaceObject("default")};
-  command.done = [](Result<std::vector<ObjectApplied>>) {};
+  command.done = [](Result<std::vector<AppliedObject>>) {};
   ASSERT_TRUE(world.engine.Post(std::move(command)));
   while (world.engine.View()->ready) world.engine.Step();
   const Answer list = world.Ask("GET", "/v1/jobs");

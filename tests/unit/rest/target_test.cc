@@ -1,4 +1,4 @@
-// Request targets: what is decoded, what is refused.
+// Request targets: which are decoded to what, and which are refused.
 #include "api/rest/http/target.h"
 
 #include <gtest/gtest.h>

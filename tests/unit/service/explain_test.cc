@@ -15,7 +15,7 @@ constexpr std::int64_t kHour = 3600;
 
 class ExplainService : public ::testing::Test {
  protected:
-  /// A job of `cpu`, with a time limit unless it is 0; the queue has 4.
+  // A job of `cpu`, with a time limit unless it is 0; the queue has 4.
   JobId Submit(const std::string& name, const std::string& cpu, std::int64_t limit_s) {
     json::value manifest = JobManifest(name, "queue", cpu);
     if (limit_s > 0) manifest.at("spec").as_object()["activeDeadlineSeconds"] = limit_s;
@@ -25,7 +25,7 @@ class ExplainService : public ::testing::Test {
     w.world.clock.Advance(1000);  // each has a time of its own
     return submitted->job->id;
   }
-  api::Explained Explain(JobId id) {
+  api::JobExplanation Explain(JobId id) {
     const auto explained = w.service.Explain(w.alice, std::to_string(id.value));
     MUSTER_CHECK(explained.ok());
     return *explained;

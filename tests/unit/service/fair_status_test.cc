@@ -1,5 +1,4 @@
-// What admission fair sharing and LimitRanges look like from outside: taken from a manifest, shown
-// in a status.
+// Admission fair sharing and LimitRanges at the API: read from a manifest, shown in a status.
 #include <gtest/gtest.h>
 
 #include "schedd/base/quantity.h"
@@ -14,7 +13,7 @@ json::value LocalQueueOf(ServiceWorld* w, const std::string& name) {
   return *object;
 }
 
-// A limit as high as the request: what a LimitRange would set for it is not.
+// The manifest with limits as high as its requests.
 json::value WithLimit(json::value manifest) {
   json::object& resources =
       manifest.at_pointer("/spec/template/spec/containers/0/resources").as_object();

@@ -156,9 +156,9 @@ TEST(NotReady, Writes_AreUnavailable) {
   Engine engine(store, world.clock, world.random, world.members, metrics, {}, nullptr);
   ListAuthorizer authorizer;
   api::SchedulerService service(engine, store, world.random, authorizer, {});
-  std::optional<Result<Submitted>> answer;
+  std::optional<Result<SubmittedJob>> answer;
   service.SubmitJob({}, {"", JobManifest("a"), ""},
-                    [&](Result<Submitted> result) { answer = std::move(result); });
+                    [&](Result<SubmittedJob> result) { answer = std::move(result); });
   ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(answer->error().code, Code::kUnavailable);
   EXPECT_GT(answer->error().retry_after_ms, 0);

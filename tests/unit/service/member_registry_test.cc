@@ -1,4 +1,5 @@
-// Members that are added and removed: what is asked, what is refused, what is stored.
+// Members that are added and removed: the questions to the cluster, the refusals, the stored
+// objects.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -145,8 +146,8 @@ TEST_F(MemberRegistry, ARemovedMemberTakesItsSecretAndOneOfAFlagStays) {
 TEST_F(MemberRegistry, ARemovalSaysWhatPlacementsBroughtThere) {
   ASSERT_TRUE(Add("west").ok());
   RecordWorksCommand works;
-  const auto put = [&works](const char* placement, const char* cluster,
-                            const std::vector<std::string>& uids) {
+  const auto put =
+      [&works](const char* placement, const char* cluster, const std::vector<std::string>& uids) {
     auto work = std::make_shared<Work>();
     work->placement = placement;
     work->cluster = cluster;

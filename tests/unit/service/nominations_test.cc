@@ -1,4 +1,5 @@
-// Members that a controller nominates for a job: who may, what is refused, how it is shown.
+// Members that a controller nominates for a job: who may nominate, what is refused, how it is
+// shown.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Member `east` runs a queue of its own, as far as anybody asks.
+// Member `east` runs a queue of its own, according to its answers.
 class OneQueue final : public MemberQueues {
  public:
   bool RunsQueue(const std::string& cluster) const override { return cluster == "east"; }

@@ -139,7 +139,7 @@ TEST(Objects, Lists_AreOfOneKindAndNamespace) {
 
 TEST(JobObject, ShowsTheManifestWithKubernetesMetadataAndStatus) {
   ServiceWorld w;
-  const Result<Submitted> submitted = w.Submit(JobManifest("a"));
+  const Result<SubmittedJob> submitted = w.Submit(JobManifest("a"));
   ASSERT_TRUE(submitted.ok());
   const JobId id = submitted->job->id;
   w.world.Run();
@@ -198,7 +198,7 @@ TEST(Clusters, WhatIsQuarantinedShowsInTheMembersStatusUntilItIsReleased) {
   EXPECT_EQ(status().at("status").at("conditions").as_array().size(), 2U);
 }
 
-// The member east as it is wanted: its object, edited.
+// The MemberCluster object of east, edited.
 ObjectChange EditOfEast(ServiceWorld& w, const std::function<void(json::object*)>& edit) {
   json::value object = Get(w, ObjectKind::kMemberCluster, "", "east");
   edit(&object.as_object());
@@ -227,7 +227,7 @@ TEST(Clusters, TaintsPropertiesAndDataSetsAreTheAdministrators) {
   const json::value status = Get(w, ObjectKind::kMemberCluster, "", "east").at("status");
   EXPECT_EQ(status.at("properties").at("region").at("value"), "eu-1");
   EXPECT_EQ(status.at_pointer("/conditions/0/type"), "Joined");
-  // And off again, which leaves nothing behind.
+  // The fields are removed again, and no trace is left.
   const auto cleared = w.Change(EditOfEast(w, [](json::object* member) {
     json::object& annotations = member->at("metadata").at("annotations").as_object();
     annotations.erase("muster.io/properties");
@@ -246,23 +246,25 @@ TEST(Clusters, WhatTheFlagsSayOfAMemberCannotBeChanged) {
     const char* sentence;
     std::function<void(Member*)> edit;
     const char* field;
-  } cases[] = {
-      {"a label is the flags'",
-       [](Member* m) { m->at("metadata").as_object()["labels"] = Json(R"({"a":"b"})"); }, "kind"},
-      {"another annotation too",
-       [](Member* m) {
-         m->at("metadata").at("annotations").as_object()["muster.io/cordoned"] = "true";
-       },
-       "kind"},
-      {"another field of the spec too",
-       [](Member* m) { (*m)["spec"] = Json(R"({"deleteOptions":{}})"); }, "kind"},
-      {"a heartbeat has bounds",
-       [](Member* m) { (*m)["spec"] = Json(R"({"heartbeatPeriodSeconds":601})"); },
-       "spec.heartbeatPeriodSeconds"},
-      {"a spec is an object", [](Member* m) { (*m)["spec"] = "taints"; }, "spec"},
-      {"a taint needs an effect that a member can have",
-       [](Member* m) { (*m)["spec"] = Json(R"({"taints":[{"key":"a","effect":"Never"}]})"); },
-       "spec.taints[0].effect"},
+  } cases[] =
+      {
+          {"a label is the flags'",
+           [](Member* m) { m->at("metadata").as_object()["labels"] = Json(R"({"a":"b"})"); },
+           "kind"},
+          {"another annotation too",
+           [](Member* m) {
+    m->at("metadata").at("annotations").as_object()["muster.io/cordoned"] = "true";
+           },
+           "kind"},
+          {"another field of the spec too",
+           [](Member* m) { (*m)["spec"] = Json(R"({"deleteOptions":{}})"); }, "kind"},
+          {"a heartbeat has bounds",
+           [](Member* m) { (*m)["spec"] = Json(R"({"heartbeatPeriodSeconds":601})"); },
+           "spec.heartbeatPeriodSeconds"},
+          {"a spec is an object", [](Member* m) { (*m)["spec"] = "taints"; }, "spec"},
+          {"a taint needs an effect that a member can have",
+           [](Member* m) { (*m)["spec"] = Json(R"({"taints":[{"key":"a","effect":"Never"}]})"); },
+           "spec.taints[0].effect"},
   };
   for (const auto& one : cases) {
     ServiceWorld w;

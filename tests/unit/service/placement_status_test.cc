@@ -1,8 +1,9 @@
-// The status of placements: KubeFleet's conditions over what the jobs' records tell.
+// The status of placements: KubeFleet's conditions from the records of jobs.
 #include "api/service/placement_status.h"
 
 #include <gtest/gtest.h>
 
+#include "api/service/placement_governed.h"
 #include "schedd/model/admission_lifecycle.h"
 #include "tests/unit/service/service_world.h"
 
@@ -18,7 +19,7 @@ constexpr const char* kPicked =
 
 WallTime At(std::int64_t second) { return {(1'763'000'000 + second) * kMicrosPerSecond}; }
 
-/// A Job of namespace ml, submitted a second after the placement was made.
+// A Job of namespace ml, submitted a second after the placement was made.
 JobRecord JobOf(std::int64_t id, const std::string& name) {
   JobRecord job;
   job.id = JobId{id};
@@ -66,7 +67,7 @@ JobRecord Refused(std::int64_t id) {
   return job;
 }
 
-/// ResourcePlacement ml/train over every Job of ml, and what it says of these jobs.
+// ResourcePlacement ml/train over every Job of ml, and its status for these jobs.
 struct Stage {
   explicit Stage(const std::vector<JobRecord>& jobs) {
     auto config = std::make_shared<ConfigView>();
@@ -94,7 +95,8 @@ struct Stage {
   StoredObject object;
 };
 
-/// "Scheduled=True RolloutStarted=True Applied=Unknown/ApplyPending": reasons of what is not True.
+// "Scheduled=True RolloutStarted=True Applied=Unknown/ApplyPending": conditions, with the reasons
+// of those that are not True.
 std::string ConditionsIn(const json::value& holder, const std::string& prefix = "") {
   std::string out;
   for (const json::value& condition : holder.at("conditions").as_array()) {
@@ -263,7 +265,7 @@ TEST(PlacementStatus, ListsTheJobsThatAreThere) {
   Stage stage({Started(1), elsewhere, deleted, never_placed, of_other_kind});
   EXPECT_EQ(WriteJson(stage.Status().at("selectedResources")),
             R"([{"group":"batch","kind":"Job","name":"job-1","namespace":"ml","version":"v1"}])");
-  // The same in the one pass of a list.
+  // The same in the one pass that a list makes.
   const auto all = FindGoverned(stage.view, ObjectKind::kResourcePlacement, "", "");
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all.at({"ml", "train"}).size(), 1U);

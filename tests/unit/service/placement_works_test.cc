@@ -1,5 +1,5 @@
 // The status of placements with configuration objects, in KubeFleet's words, from the rows of their
-// members; and the page that `muster describe` makes of it.
+// members; and the page that `muster describe` prints.
 #include <gtest/gtest.h>
 
 #include "api/service/placement_status.h"
@@ -32,7 +32,7 @@ ManifestStatus Manifest(const ResourceRef& ref, ManifestResult result,
   return out;
 }
 
-/// The three objects of the guide, applied.
+// The three objects of the guide, applied.
 std::vector<ManifestStatus> AllApplied() {
   return {Manifest(kNamespaceRef, ManifestResult::kApplied),
           Manifest(kFlavorRef, ManifestResult::kApplied, ManifestAvailability::kNotTrackable),
@@ -73,7 +73,7 @@ core::ClusterView Member(const std::string& name, const std::string& backend = "
   return view;
 }
 
-/// The guide's ClusterResourcePlacement sample-kueue, on these members, with what it selects.
+// The guide's ClusterResourcePlacement sample-kueue, on these members, with what it selects.
 struct Fleet {
   explicit Fleet(std::vector<Work> works, PlacementPolicy policy = {}) {
     placement.name = "sample-kueue";
@@ -134,7 +134,8 @@ struct Fleet {
   StoredObject object;
 };
 
-/// "Scheduled=True RolloutStarted=False/RolloutNotStartedYet": reasons of what is not True.
+// "Scheduled=True RolloutStarted=False/RolloutNotStartedYet": conditions, with the reasons of those
+// that are not True.
 std::string ConditionsIn(const json::value& holder, const std::string& prefix = "") {
   std::string out;
   for (const json::value& condition : holder.at("conditions").as_array()) {
@@ -365,87 +366,89 @@ TEST(PlacementWorks, SayWhyNotAllMembersAreFoundThatThePolicyNeeds) {
     std::function<void(Fleet*)> change;
     std::string conditions, message;
     std::vector<std::string> slots;  // without a member
-  } cases[] = {
-      {"PickN has what it wants",
-       PickN(1),
-       {Bound("east")},
-       nullptr,
-       kSynced + " Applied=True Available=True",
-       "The selected resources in 1 cluster(s) are available now",
-       {}},
-      {"PickN of three, and two are not eligible",
-       PickN(3),
-       {Bound("east")},
-       drained,
-       "Scheduled=False/SchedulingPolicyUnfulfilled",
-       too_few + "Cluster \"north\"" + not_yet +
-           "it does not answer: connection refused (and 1 more)",
-       {"Cluster \"north\"" + not_yet + "it does not answer: connection refused",
-        "Cluster \"west\"" + not_yet + "it is cordoned"}},
-      {"PickN of two: no more slots than are wanted",
-       PickN(2),
-       {Bound("east")},
-       drained,
-       "Scheduled=False/SchedulingPolicyUnfulfilled",
-       too_few + "Cluster \"north\"" + not_yet + "it does not answer: connection refused",
-       {"Cluster \"north\"" + not_yet + "it does not answer: connection refused"}},
-      {"a member without an API of objects and one with a taint",
-       PickN(3),
-       {Bound("east")},
-       [](Fleet* fleet) {
-         fleet->view.clusters[1].member.backend = "local";
-         fleet->view.clusters[2].member.taints = {{"gpu", "", "NoSchedule"}};
-       },
-       "Scheduled=False/SchedulingPolicyUnfulfilled",
-       too_few + "Cluster \"north\"" + not_yet + "it takes no configuration objects (and 1 more)",
-       {"Cluster \"north\"" + not_yet + "it takes no configuration objects",
-        "Cluster \"west\"" + not_yet +
-            "it has taint gpu:NoSchedule, which ClusterResourcePlacement sample-kueue does not "
-            "tolerate"}},
-      {"PickN of none is fulfilled by none",
-       PickN(0),
-       {},
-       nullptr,
-       "Scheduled=True",
-       "found all cluster needed as specified by the scheduling policy, found 0 cluster(s)",
-       {}},
-      {"PickFixed names one that is not there and one that takes no objects",
-       PickFixed({"east", "south", "west"}),
-       {Bound("east")},
-       [](Fleet* fleet) { fleet->view.clusters[2].member.backend = "simulated"; },
-       "Scheduled=False/SchedulingPolicyUnfulfilled",
-       too_few + "Specified cluster \"south\" is not found (and 1 more)",
-       {"Specified cluster \"south\" is not found",
-        "Cluster \"west\"" + not_yet + "it takes no configuration objects"}},
-      {"PickAll is fulfilled with what there is, and says why that is nothing",
-       {},
-       {},
-       [](Fleet* fleet) { fleet->view.clusters = {Member("here", "local")}; },
-       "Scheduled=True",
-       "found all cluster needed as specified by the scheduling policy, found 0 cluster(s); "
-       "Cluster \"here\"" +
-           not_yet + "it takes no configuration objects",
-       {}},
-      {"a selector names what is not there",
-       {},
-       {Bound("east")},
-       [](Fleet* fleet) {
-         fleet->objects.erase({ObjectKind::kClusterQueue, "", "cluster-queue"});
-       },
-       kSynced + " Applied=True Available=True",
-       "The selected resources in 1 cluster(s) are available now",
-       {}},
-      {"nothing that it names is there",
-       {},
-       {},
-       [](Fleet* fleet) {
-         fleet->objects = {};
-         fleet->table = {};
-       },
-       "Scheduled=Unknown/SchedulePending",
-       "Scheduling has not completed: nothing is selected: there is no ResourceFlavor "
-       "default-flavor, no ClusterQueue cluster-queue, no Namespace compute-jobs",
-       {}},
+  } cases[] =
+      {
+          {"PickN has what it wants",
+           PickN(1),
+           {Bound("east")},
+           nullptr,
+           kSynced + " Applied=True Available=True",
+           "The selected resources in 1 cluster(s) are available now",
+           {}},
+          {"PickN of three, and two are not eligible",
+           PickN(3),
+           {Bound("east")},
+           drained,
+           "Scheduled=False/SchedulingPolicyUnfulfilled",
+           too_few + "Cluster \"north\"" + not_yet +
+               "it does not answer: connection refused (and 1 more)",
+           {"Cluster \"north\"" + not_yet + "it does not answer: connection refused",
+            "Cluster \"west\"" + not_yet + "it is cordoned"}},
+          {"PickN of two: no more slots than are wanted",
+           PickN(2),
+           {Bound("east")},
+           drained,
+           "Scheduled=False/SchedulingPolicyUnfulfilled",
+           too_few + "Cluster \"north\"" + not_yet + "it does not answer: connection refused",
+           {"Cluster \"north\"" + not_yet + "it does not answer: connection refused"}},
+          {"a member without an API of objects and one with a taint",
+           PickN(3),
+           {Bound("east")},
+           [](Fleet* fleet) {
+    fleet->view.clusters[1].member.backend = "local";
+    fleet->view.clusters[2].member.taints = {{"gpu", "", "NoSchedule"}};
+           },
+           "Scheduled=False/SchedulingPolicyUnfulfilled",
+           too_few + "Cluster \"north\"" + not_yet +
+               "it takes no configuration objects (and 1 more)",
+           {"Cluster \"north\"" + not_yet + "it takes no configuration objects",
+            "Cluster \"west\"" + not_yet +
+                "it has taint gpu:NoSchedule, which ClusterResourcePlacement sample-kueue does not "
+                "tolerate"}},
+          {"PickN of none is fulfilled by none",
+           PickN(0),
+           {},
+           nullptr,
+           "Scheduled=True",
+           "found all cluster needed as specified by the scheduling policy, found 0 cluster(s)",
+           {}},
+          {"PickFixed names one that is not there and one that takes no objects",
+           PickFixed({"east", "south", "west"}),
+           {Bound("east")},
+           [](Fleet* fleet) { fleet->view.clusters[2].member.backend = "simulated"; },
+           "Scheduled=False/SchedulingPolicyUnfulfilled",
+           too_few + "Specified cluster \"south\" is not found (and 1 more)",
+           {"Specified cluster \"south\" is not found",
+            "Cluster \"west\"" + not_yet + "it takes no configuration objects"}},
+          {"PickAll is fulfilled with what there is, and says why that is nothing",
+           {},
+           {},
+           [](Fleet* fleet) { fleet->view.clusters = {Member("here", "local")}; },
+           "Scheduled=True",
+           "found all cluster needed as specified by the scheduling policy, found 0 cluster(s); "
+           "Cluster \"here\"" +
+               not_yet + "it takes no configuration objects",
+           {}},
+          {"a selector names what is not there",
+           {},
+           {Bound("east")},
+           [](Fleet* fleet) {
+    fleet->objects.erase({ObjectKind::kClusterQueue, "", "cluster-queue"});
+           },
+           kSynced + " Applied=True Available=True",
+           "The selected resources in 1 cluster(s) are available now",
+           {}},
+    {"nothing that it names is there",
+     {},
+     {},
+     [](Fleet* fleet) {
+    fleet->objects = {};
+    fleet->table = {};
+     },
+     "Scheduled=Unknown/SchedulePending",
+     "Scheduling has not completed: nothing is selected: there is no ResourceFlavor "
+     "default-flavor, no ClusterQueue cluster-queue, no Namespace compute-jobs",
+     {}},
       {"nobody has looked at it yet",
        {},
        {},
@@ -457,16 +460,16 @@ TEST(PlacementWorks, SayWhyNotAllMembersAreFoundThatThePolicyNeeds) {
        {},
        {Bound("east")},
        [](Fleet* fleet) {
-         auto broken = std::make_shared<StoredObject>();
-         broken->kind = ObjectKind::kClusterQueue;
-         broken->name = "cluster-queue";
-         broken->manifest = "no JSON";
-         fleet->objects.insert_or_assign({ObjectKind::kClusterQueue, "", "cluster-queue"}, broken);
+    auto broken = std::make_shared<StoredObject>();
+    broken->kind = ObjectKind::kClusterQueue;
+    broken->name = "cluster-queue";
+    broken->manifest = "no JSON";
+    fleet->objects.insert_or_assign({ObjectKind::kClusterQueue, "", "cluster-queue"}, broken);
        },
        "Scheduled=False/InvalidResourceSelectors",
        "the object cluster-queue as it is stored is no JSON object",
        {}},
-  };
+      };
   for (const auto& one : cases) {
     Fleet fleet(one.works, one.policy);
     if (one.change) one.change(&fleet);
@@ -546,7 +549,7 @@ TEST(PlacementWorks, JobsAndObjectsTogetherAreAsFarAsTheOneThatIsLessFar) {
   EXPECT_EQ(LastMessage(bad),
             "could not find all clusters needed as specified by the scheduling policy, found 2 "
             "cluster(s) instead: job compute-jobs/late: east is full");
-  // Members that take no objects do not speak against jobs that run on them.
+  // Members that take no objects have no effect on the status of jobs that run on them.
   Fleet local({}, PickN(1));
   local.view.clusters = {Member("here", "local")};
   EXPECT_EQ(ConditionsIn(local.Status({RunningJob("train", "here")}), kPrefix),
@@ -629,15 +632,13 @@ TEST(PlacementWorks, AtMostAHundredOfEachAreListed) {
 }
 
 TEST(PlacementWorks, OverridesThatSaidSomethingAreNamed) {
-  const json::value status =
-      Fleet(
-          {With(
-               Bound("east"),
-               [](Work* work) {
-                 work->overrides = {"ClusterResourceOverride/quota", "ResourceOverride/team/queue"};
-               }),
-           Bound("west")})
-          .Status();
+  const json::value status = Fleet({With(
+                                        Bound("east"),
+                                        [](Work* work) {
+    work->overrides = {"ClusterResourceOverride/quota", "ResourceOverride/team/queue"};
+                                        }),
+                                    Bound("west")})
+      .Status();
   EXPECT_EQ(status.at_pointer("/conditions/2/reason"), "OverriddenSucceeded");
   EXPECT_EQ(status.at_pointer("/conditions/2/message"),
             "The selected resources are successfully overridden in 2 cluster(s)");
@@ -681,7 +682,7 @@ TEST(PlacementWorks, AreAnsweredWithThePlacement_OneAndInLists) {
   EXPECT_EQ(listed->front().at("status"), get());
 }
 
-/// Every time as TIME; with it the ages of events as AGE.
+// The text with every time replaced by TIME, and the ages of events by AGE.
 std::string Masked(std::string text) {
   for (std::size_t at = text.find("2025-"); at != std::string::npos; at = text.find("2025-"))
     text.replace(at, std::string("2025-01-01T00:00:00Z").size(), "TIME");
@@ -702,7 +703,7 @@ std::string Condition(const std::string& indent, const std::string& gap, const s
   return out;
 }
 
-// The guide's listing of sample-kueue, times masked.
+// The guide's listing of sample-kueue, with times masked.
 TEST(PlacementWorks, DescribeReadsAsTheGuidesListing) {
   Fleet fleet({});
   fleet.view.clusters.clear();

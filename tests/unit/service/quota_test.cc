@@ -28,7 +28,7 @@ TEST(Quota, List_ShowsLimitsUsageAndEtag) {
 TEST(Quota, AnEdit_LetsWaitingJobsInAtOnce_AndIsAudited) {
   ServiceWorld w;
   ASSERT_TRUE(w.world.Apply({MemberObject("east", {{"cpu", 64000}})}).ok());
-  const Result<Submitted> job = w.Submit(JobManifest("a", "queue", "6"));
+  const Result<SubmittedJob> job = w.Submit(JobManifest("a", "queue", "6"));
   ASSERT_TRUE(job.ok());
   ASSERT_EQ(w.world.StateOf(job->job->id), JobState::kPending);
   const auto edited = w.SetQuota(Edit(8000));
@@ -46,7 +46,7 @@ TEST(Quota, AnEdit_LetsWaitingJobsInAtOnce_AndIsAudited) {
 TEST(Quota, ADryRun_NamesTheJobsItWouldAdmit_AndChangesNothing) {
   ServiceWorld w;
   ASSERT_TRUE(w.world.Apply({MemberObject("east", {{"cpu", 64000}})}).ok());
-  const Result<Submitted> job = w.Submit(JobManifest("a", "queue", "6"));
+  const Result<SubmittedJob> job = w.Submit(JobManifest("a", "queue", "6"));
   QuotaEdit edit = Edit(8000);
   edit.dry_run = true;
   const auto edited = w.SetQuota(edit);

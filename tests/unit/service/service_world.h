@@ -14,10 +14,10 @@ namespace muster::test {
 
 using api::DocumentOutcome;
 using api::QuotaEdit;
-using api::QuotaEdited;
+using api::QuotaEditResult;
 using api::SchedulerService;
 
-/// Refuses whatever a test names; everything else is allowed.
+/// Refuses the requests that a test names; allows all others.
 class ListAuthorizer final : public auth::Authorizer {
  public:
   std::string refused_user;
@@ -34,7 +34,7 @@ inline json::value Json(const std::string& text) {
   return *parsed;
 }
 
-/// A batch/v1 Job asking for `cpu`, for LocalQueue `queue` ("" names none).
+/// A batch/v1 Job that requests `cpu`, for LocalQueue `queue` ("" for none).
 inline json::value JobManifest(const std::string& name, const std::string& queue = "queue",
                                const std::string& cpu = "1") {
   json::value manifest =
@@ -58,11 +58,11 @@ class ServiceWorld {
     world.Declare({{"cpu", 4000}}, {{"cpu", 4000}});
   }
 
-  Result<Submitted> Submit(json::value body, const std::string& ns = "",
-                           const std::string& key = "") {
-    std::optional<Result<Submitted>> answer;
+  Result<SubmittedJob> Submit(json::value body, const std::string& ns = "",
+                              const std::string& key = "") {
+    std::optional<Result<SubmittedJob>> answer;
     service.SubmitJob(alice, {ns, std::move(body), key},
-                      [&answer](Result<Submitted> result) { answer = std::move(result); });
+                      [&answer](Result<SubmittedJob> result) { answer = std::move(result); });
     world.Settle();
     MUSTER_CHECK(answer.has_value());
     return *answer;
@@ -79,20 +79,20 @@ class ServiceWorld {
     return *answer;
   }
 
-  Result<std::vector<ObjectApplied>> Change(ObjectChange change) {
-    std::optional<Result<std::vector<ObjectApplied>>> answer;
+  Result<std::vector<AppliedObject>> Change(ObjectChange change) {
+    std::optional<Result<std::vector<AppliedObject>>> answer;
     service.ChangeObjects(
         alice, {std::move(change)}, false,
-        [&answer](Result<std::vector<ObjectApplied>> result) { answer = std::move(result); });
+        [&answer](Result<std::vector<AppliedObject>> result) { answer = std::move(result); });
     world.Settle();
     MUSTER_CHECK(answer.has_value());
     return *answer;
   }
 
-  Result<QuotaEdited> SetQuota(QuotaEdit edit) {
-    std::optional<Result<QuotaEdited>> answer;
+  Result<QuotaEditResult> SetQuota(QuotaEdit edit) {
+    std::optional<Result<QuotaEditResult>> answer;
     service.SetQuota(alice, std::move(edit),
-                     [&answer](Result<QuotaEdited> result) { answer = std::move(result); });
+                     [&answer](Result<QuotaEditResult> result) { answer = std::move(result); });
     world.Settle();
     MUSTER_CHECK(answer.has_value());
     return *answer;

@@ -112,7 +112,7 @@ TEST_F(SimulationsTest, WhatIsBeyondALimitIsRefusedWithTheNumber) {
   EXPECT_NE(error.detail.find("more than 20000 jobs"), std::string::npos) << error.detail;
 }
 
-// Two threads ask until one of them finds the other's simulation running.
+// Two threads ask until one of them is refused because the other's simulation is running.
 TEST_F(SimulationsTest, TheyRunOneAtATime_WhoeverComesMeanwhileIsToldWhenToComeAgain) {
   std::atomic<bool> met = false;
   std::vector<Error> refusals(2);
@@ -130,13 +130,14 @@ TEST_F(SimulationsTest, TheyRunOneAtATime_WhoeverComesMeanwhileIsToldWhenToComeA
   other.join();
   ASSERT_TRUE(met);
   for (const Error& refusal : refusals) {
-    if (refusal.detail.empty()) continue;  // the one whose simulation ran
+    if (refusal.detail.empty()) continue;  // its simulation ran
     EXPECT_EQ(refusal.code, Code::kResourceExhausted) << "429 over REST";
     EXPECT_EQ(refusal.detail, "another simulation is running; they run one at a time");
     EXPECT_EQ(refusal.retry_after_ms, limits::kSimulateRetryMs);
   }
   EXPECT_FALSE(Ask({{"set", {"nonsense"}}}).ok());
-  Answer({});  // nobody stands in the way any more, after a refusal either
+  // After a refusal the place is free again.
+  Answer({});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "api/auth/loopback.h"
 #include "api/service/submission.h"
 #include "tests/unit/service/service_world.h"
 
@@ -26,7 +27,7 @@ TEST(Submit, WhatAJobSaysOfItsPlacement_IsInItsRecord) {
   json::value manifest = WithLabel(JobManifest("train"), "team", "vision");
   manifest.at("metadata").as_object()["annotations"] =
       json::object{{"muster.io/placement", "gpu"}, {"muster.io/cluster", "east"}};
-  const Result<Submitted> submitted = w.Submit(manifest);
+  const Result<SubmittedJob> submitted = w.Submit(manifest);
   ASSERT_TRUE(submitted.ok()) << submitted.error().detail;
   ASSERT_NE(submitted->job->placement, nullptr);
   EXPECT_EQ(submitted->job->placement->labels.at("team"), "vision");
@@ -36,7 +37,7 @@ TEST(Submit, WhatAJobSaysOfItsPlacement_IsInItsRecord) {
 
 TEST(Submit, AJob_IsAnsweredWithItsRecord_AndItsManifestIsKept) {
   ServiceWorld w;
-  const Result<Submitted> submitted = w.Submit(JobManifest("train"));
+  const Result<SubmittedJob> submitted = w.Submit(JobManifest("train"));
   ASSERT_TRUE(submitted.ok()) << submitted.error().detail;
   const JobRecord& job = *submitted->job;
   EXPECT_EQ(job.name, "train");
@@ -53,7 +54,7 @@ TEST(Submit, AJob_IsAnsweredWithItsRecord_AndItsManifestIsKept) {
 
 TEST(Submit, SuspendTrue_IsHowQueuedJobsCome_AndNotAHold) {
   ServiceWorld w;
-  const Result<Submitted> submitted = w.Submit(JobManifest("train"));
+  const Result<SubmittedJob> submitted = w.Submit(JobManifest("train"));
   ASSERT_TRUE(submitted.ok());
   EXPECT_EQ(w.world.StateOf(submitted->job->id), JobState::kAdmitted);
 }
@@ -95,7 +96,7 @@ TEST(Submit, BadRequests_AreRefusedWithOneSentenceThatNamesTheField_AndLeaveNoth
   };
   ServiceWorld w;
   for (const Refusal& refusal : refusals) {
-    const Result<Submitted> submitted = w.Submit(refusal.body, refusal.ns);
+    const Result<SubmittedJob> submitted = w.Submit(refusal.body, refusal.ns);
     ASSERT_FALSE(submitted.ok()) << refusal.name;
     EXPECT_EQ(submitted.error().code, refusal.code) << refusal.name;
     EXPECT_NE(FieldsOf(submitted.error()).find(refusal.field), std::string::npos)
@@ -109,7 +110,7 @@ TEST(Submit, BadRequests_AreRefusedWithOneSentenceThatNamesTheField_AndLeaveNoth
 TEST(Submit, LocalQueueDefault_TakesJobsThatNameNoQueue) {
   ServiceWorld w;
   ASSERT_TRUE(w.world.Apply({LocalQueueObject("default", "cq")}).ok());
-  const Result<Submitted> submitted = w.Submit(JobManifest("a", ""));
+  const Result<SubmittedJob> submitted = w.Submit(JobManifest("a", ""));
   ASSERT_TRUE(submitted.ok()) << submitted.error().detail;
   EXPECT_EQ(submitted->job->local_queue, "default");
 }
@@ -117,7 +118,7 @@ TEST(Submit, LocalQueueDefault_TakesJobsThatNameNoQueue) {
 TEST(Submit, AQueueWithoutItsClusterQueue_AcceptsAndTheJobWaits) {
   ServiceWorld w;
   ASSERT_TRUE(w.world.Apply({LocalQueueObject("lost", "gone")}).ok());
-  const Result<Submitted> submitted = w.Submit(JobManifest("a", "lost"));
+  const Result<SubmittedJob> submitted = w.Submit(JobManifest("a", "lost"));
   ASSERT_TRUE(submitted.ok()) << submitted.error().detail;
   EXPECT_EQ(submitted->job->cluster_queue, "gone");
   EXPECT_EQ(w.world.StateOf(submitted->job->id), JobState::kPending);
@@ -131,7 +132,7 @@ TEST(Submit, PriorityClass_GivesTheValue_AndDefaultFillsIn) {
             100);
   EXPECT_EQ((*w.Submit(JobManifest("b"))).job->priority, 0);
   ASSERT_TRUE(w.Apply({PriorityClass("default", 7)}).ok());
-  const Result<Submitted> filled = w.Submit(JobManifest("c"));
+  const Result<SubmittedJob> filled = w.Submit(JobManifest("c"));
   EXPECT_EQ(filled->job->priority, 7);
   EXPECT_EQ(filled->job->priority_class, "default");
 }
@@ -140,8 +141,8 @@ TEST(Submit, GenerateName_IsResolvedToDifferentNames) {
   ServiceWorld w;
   json::value manifest = JobManifest("");
   manifest.at("metadata").as_object()["generateName"] = "sweep-";
-  const Result<Submitted> a = w.Submit(manifest);
-  const Result<Submitted> b = w.Submit(manifest);
+  const Result<SubmittedJob> a = w.Submit(manifest);
+  const Result<SubmittedJob> b = w.Submit(manifest);
   ASSERT_TRUE(a.ok()) << a.error().detail;
   ASSERT_TRUE(b.ok());
   EXPECT_EQ(a->job->name.substr(0, 6), "sweep-");
@@ -154,20 +155,20 @@ TEST(Submit, GenerateName_IsResolvedToDifferentNames) {
 TEST(Submit, ATakenName_IsAlreadyExists) {
   ServiceWorld w;
   ASSERT_TRUE(w.Submit(JobManifest("a")).ok());
-  const Result<Submitted> again = w.Submit(JobManifest("a", "queue", "2"));
+  const Result<SubmittedJob> again = w.Submit(JobManifest("a", "queue", "2"));
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().code, Code::kAlreadyExists);
 }
 
 TEST(Submit, ARepeatedKey_GivesTheFirstJob_AndAnotherRequestUnderItIsRefused) {
   ServiceWorld w;
-  const Result<Submitted> first = w.Submit(JobManifest("a"), "", "key-1");
-  const Result<Submitted> again = w.Submit(JobManifest("a"), "", "key-1");
+  const Result<SubmittedJob> first = w.Submit(JobManifest("a"), "", "key-1");
+  const Result<SubmittedJob> again = w.Submit(JobManifest("a"), "", "key-1");
   ASSERT_TRUE(first.ok());
   ASSERT_TRUE(again.ok()) << again.error().detail;
   EXPECT_EQ(first->job->id, again->job->id);
   EXPECT_TRUE(again->replayed);
-  const Result<Submitted> other = w.Submit(JobManifest("b"), "", "key-1");
+  const Result<SubmittedJob> other = w.Submit(JobManifest("b"), "", "key-1");
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().code, Code::kInvalidArgument);
   EXPECT_EQ(w.Jobs(), 1u);
@@ -175,7 +176,7 @@ TEST(Submit, ARepeatedKey_GivesTheFirstJob_AndAnotherRequestUnderItIsRefused) {
 
 TEST(Submit, ABatchScript_IsNamedAfterItsId_AndKeepsItsJobName) {
   ServiceWorld w;
-  const Result<Submitted> submitted = w.Submit(json::object{
+  const Result<SubmittedJob> submitted = w.Submit(json::object{
       {"script", "#!/bin/sh\n#SBATCH --job-name='My run'\ntrue\n"}, {"queue", "queue"}});
   ASSERT_TRUE(submitted.ok()) << submitted.error().detail;
   const JobRecord& job = *submitted->job;
@@ -193,14 +194,14 @@ TEST(Submit, AJobMayHaveTheNameThatAScriptGets_ButNoScriptMayTakeIt) {
   ServiceWorld w;
   ASSERT_TRUE(w.Submit(JobManifest("job-2")).ok());
   const json::object script{{"script", "#!/bin/sh\ntrue\n"}, {"queue", "queue"}};
-  const Result<Submitted> second = w.Submit(script);
+  const Result<SubmittedJob> second = w.Submit(script);
   ASSERT_TRUE(second.ok()) << second.error().detail;
   EXPECT_EQ(second->job->name, "job-2");
   w.world.Run();
   EXPECT_EQ(w.world.StateOf(second->job->id), JobState::kRunning);
   json::value manifest = *w.service.JobManifest(w.alice, second->job->id);
   manifest.at("metadata").as_object()["name"] = "job-77";
-  const Result<Submitted> taken = w.Submit(manifest);
+  const Result<SubmittedJob> taken = w.Submit(manifest);
   ASSERT_FALSE(taken.ok());
   EXPECT_EQ(taken.error().fields.at(0).field, "metadata.name");
   manifest.at("metadata").as_object()["name"] = "job-x";
@@ -209,7 +210,7 @@ TEST(Submit, AJobMayHaveTheNameThatAScriptGets_ButNoScriptMayTakeIt) {
 
 TEST(Submit, AnArrayWithANameOfItsOwn_IsRefused) {
   ServiceWorld w;
-  const Result<Submitted> one =
+  const Result<SubmittedJob> one =
       w.Submit(json::object{{"script", "#!/bin/sh\ntrue\n"}, {"queue", "queue"}, {"hold", true}});
   ASSERT_TRUE(one.ok());
   json::value manifest = *w.service.JobManifest(w.alice, one->job->id);
@@ -223,7 +224,7 @@ TEST(Submit, AnArrayWithANameOfItsOwn_IsRefused) {
 
 TEST(Submit, AnArrayScript_GivesOneJobPerTask_AllOfOneArray) {
   ServiceWorld w;
-  std::optional<Result<std::vector<Submitted>>> answer;
+  std::optional<Result<std::vector<SubmittedJob>>> answer;
   const json::object body{{"script", "#!/bin/sh\n#SBATCH --array=1-3\ntrue\n"}, {"queue", "queue"}};
   w.service.SubmitAll(w.alice, {"", body, "k"}, [&](auto jobs) { answer = std::move(jobs); });
   w.world.Settle();
@@ -245,7 +246,7 @@ TEST(Submit, AnArrayScript_GivesOneJobPerTask_AllOfOneArray) {
 
 TEST(SubmitBatch, AnswersEveryItemInOrder_AndBadOnesHarmNoOther) {
   ServiceWorld w;
-  std::optional<Result<std::vector<Result<Submitted>>>> answer;
+  std::optional<Result<std::vector<Result<SubmittedJob>>>> answer;
   w.service.SubmitBatch(w.alice, "default",
                         {JobManifest("a"), JobManifest("b", "nope"), JobManifest("c")},
                         [&](auto results) { answer = std::move(results); });
@@ -260,7 +261,7 @@ TEST(SubmitBatch, AnswersEveryItemInOrder_AndBadOnesHarmNoOther) {
 TEST(Submit, ARefusedPrincipal_IsDenied_AndNothingHappens) {
   ServiceWorld w;
   w.authorizer.refused_user = "alice";
-  const Result<Submitted> submitted = w.Submit(JobManifest("a"));
+  const Result<SubmittedJob> submitted = w.Submit(JobManifest("a"));
   ASSERT_FALSE(submitted.ok());
   EXPECT_EQ(submitted.error().code, Code::kPermissionDenied);
   EXPECT_EQ(w.service.ListJobs(w.alice, {}, "", 10).error().code, Code::kPermissionDenied);
@@ -292,7 +293,7 @@ TEST(NeverFits, ScriptsAreRefusedAsSlurmDoes_OtherKindsWait_UnlessTheQueueChoose
     if (!choice.empty()) metadata["annotations"] = json::object{{"muster.io/never-fits", choice}};
     return w.Apply({*queue}).ok();
   };
-  const Result<Submitted> script = w.Submit(Script("-c 9"));
+  const Result<SubmittedJob> script = w.Submit(Script("-c 9"));
   ASSERT_FALSE(script.ok());
   EXPECT_EQ(script.error().code, Code::kInvalidArgument);
   EXPECT_EQ(script.error().detail,

@@ -1,4 +1,4 @@
-// What nothing could carry out is refused at the door, by field, and changes nothing.
+// Objects that nothing could carry out are refused by their field and change nothing.
 #include <gtest/gtest.h>
 
 #include "tests/unit/service/service_world.h"

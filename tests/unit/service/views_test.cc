@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/service/fingerprint.h"
+#include "api/service/job_view.h"
 #include "api/service/json_append.h"
 #include "api/service/pod_set_cache.h"
 #include "schedd/model/admission_lifecycle.h"
@@ -68,9 +69,8 @@ TEST(JobView, ShowsUntilWhenARequeuedJobWaits) {
   JobRecord job;
   job.state = JobState::kPending;
   SetCondition(&job, "Requeued", false, "Requeued", "", WallTime{1'767'225'600'000'000});
-  ChangeState(&job, [](AdmissionState* state) {
-    state->requeue_at = WallTime{1'767'225'720'000'000};
-  });
+  ChangeState(&job,
+              [](AdmissionState* state) { state->requeue_at = WallTime{1'767'225'720'000'000}; });
   EXPECT_EQ(JobViewJson(job).at("requeueAt"), "2026-01-01T00:02:00.000000Z");
   EXPECT_EQ(Appended(job), json::value(JobViewJson(job)));
   SetCondition(&job, "Requeued", true, "BackoffFinished", "", WallTime{1'767'225'720'000'000});

@@ -1,5 +1,5 @@
-// What users and controllers change of a job through its Workload: answers of admission checks,
-// activity, priority.
+// Changes that users and controllers make to a job through its Workload: states of admission
+// checks, activity, priority.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,13 +11,13 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A world whose queue waits for check "budget", and one job that holds quota there.
+// A world whose queue waits for check "budget", and one job that holds quota there.
 struct CheckedWorld : ServiceWorld {
   CheckedWorld() {
     MUSTER_CHECK(
         world.Apply({CheckObject("budget"), ClusterQueueObject({.checks = {"budget"}})}).ok());
     MUSTER_CHECK(world.ActivateCheck("budget").ok());
-    const Result<Submitted> submitted = Submit(JobManifest("train"));
+    const Result<SubmittedJob> submitted = Submit(JobManifest("train"));
     MUSTER_CHECK(submitted.ok());
     id = submitted->job->id;
   }
@@ -35,7 +35,7 @@ struct CheckedWorld : ServiceWorld {
       service.ReplaceJob(alice, Now(), Object(), wanted, std::move(done));
     });
   }
-  /// The object as it is, with this list of checks.
+  // The present object with this list of checks.
   json::value WithChecks(const char* checks) const {
     json::value wanted = Object();
     wanted.at("status").as_object()["admissionChecks"] = Json(checks);

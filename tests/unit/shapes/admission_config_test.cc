@@ -1,4 +1,4 @@
-// The admission section: what each key sets, what is left at Kueue's default, what is refused.
+// The admission section: what each key sets, Kueue's defaults for absent keys, and refused values.
 #include "schedd/shapes/config/admission_config.h"
 
 #include <gmock/gmock.h>

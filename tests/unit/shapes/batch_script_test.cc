@@ -1,7 +1,7 @@
 // Batch scripts: the #SBATCH parser, the REST form, and the Job they become.
-#include "schedd/shapes/batch/batch_script.h"
-
 #include "schedd/base/limits.h"
+#include "schedd/shapes/batch/batch_directives.h"
+#include "schedd/shapes/batch/batch_manifest.h"
 #include "tests/unit/shapes/support.h"
 
 namespace muster::shapes {
@@ -45,7 +45,7 @@ TEST(DirectiveWords, RefusesWhatIsNoScript) {
     EXPECT_THAT(ProblemsOf(DirectiveWords(script)), HasSubstr(problem));
 }
 
-/// The job of a request with these fields (flow YAML) and these directives.
+// The job of a request with these fields (flow YAML) and these directives.
 Result<ParsedJob> Submit(const std::string& fields, const std::string& directives = "") {
   json::value request = Yaml("{" + fields + "}");
   request.as_object()["script"] = "#!/bin/sh\n" + directives + "echo hello\n";

@@ -1,4 +1,4 @@
-// Quantities as an API server answers them, wherever a kind has some.
+// Quantities in the form that an API server returns, in every kind that has quantities.
 #include "schedd/shapes/parts/canonical.h"
 
 #include "tests/unit/shapes/support.h"

@@ -1,4 +1,4 @@
-// What of a job's manifest may change after its submission, and what is said of the rest.
+// The parts of a job's manifest that may change after submission, and the refusals of the others.
 #include "schedd/shapes/kinds/job_change.h"
 
 #include "schedd/model/admission_lifecycle.h"

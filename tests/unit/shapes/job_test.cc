@@ -1,4 +1,4 @@
-// batch/v1 Job: what is taken, what is wrong and where, what is dispatched.
+// batch/v1 Job: accepted manifests, wrong fields with their paths, and the dispatched manifest.
 #include "tests/unit/shapes/support.h"
 
 namespace muster::shapes {
@@ -6,7 +6,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A good Job with `spec` lines (indented by two) and `pod` lines (indented by six) added.
+// A good Job with `spec` lines (indented by two) and `pod` lines (indented by six) added.
 std::string JobYaml(const std::string& spec, const std::string& pod = "",
                     const std::string& container = "", const std::string& restart = "Never") {
   return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train, namespace: team}\nspec:\n" +

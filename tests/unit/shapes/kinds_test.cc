@@ -11,7 +11,7 @@ struct Case {
   std::string name, spec, wanted;  // wanted: pod sets, or the problem
 };
 
-/// A manifest of `head` (apiVersion and kind) whose spec is a flow mapping.
+// A manifest of `head` (apiVersion and kind) whose spec is a flow mapping.
 json::value Manifest(const std::string& head, const std::string& spec,
                      const std::string& name = "a") {
   return Yaml("{" + head + ", metadata: {name: " + name + "}, spec: " + spec + "}");

@@ -1,4 +1,4 @@
-// What a Workload must say that stands for a job in a member's own queue.
+// The pod sets of the Workload that stands for a job in a member's own queue.
 #include "schedd/shapes/kinds/member_pod_sets.h"
 
 #include "schedd/model/admission_lifecycle.h"

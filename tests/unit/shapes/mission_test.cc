@@ -1,4 +1,4 @@
-// What the three texts of examples/mission print is taken as it stands.
+// The manifests of the three texts in examples/mission are accepted unchanged.
 #include "tests/unit/shapes/support.h"
 
 namespace muster::shapes {
@@ -32,7 +32,8 @@ TEST(Mission, TheGuidesJobsQueueByAnnotation) {
   EXPECT_EQ(mock.ns, "compute-jobs");
   EXPECT_EQ(mock.queue, "local-queue");
   EXPECT_EQ(mock.ttl_after_finished_s, 60);
-  EXPECT_FALSE(mock.hold);  // suspend: true is how Kueue's users submit, not a hold
+  // suspend: true is how users of Kueue submit; it is not a hold.
+  EXPECT_FALSE(mock.hold);
   EXPECT_EQ(PodSetsText(mock.pod_sets), "main x3 cpu=1 memory=2Gi");
   EXPECT_THAT(TextAt(documents[0], {"spec", "template", "spec", "containers", "0", "command", "2"}),
               testing::HasSubstr("Epoch 3/3: Processing accuracy: 95%"));
@@ -98,7 +99,7 @@ TEST(Mission, TheQuickstartsManifestsParse) {
   }
 }
 
-// The guide's placement of a job, word for word.
+// The guide's placement of a job, unchanged.
 constexpr char kJobPlacement[] = R"(
 apiVersion: placement.kubernetes-fleet.io/v1beta1
 kind: ResourcePlacement
@@ -161,7 +162,7 @@ TEST(Mission, TheGuidesPlacementOfAJobIsRead) {
             (PropertySorter{"resources.kubernetes-fleet.io/available-memory", true}));
 }
 
-// The guide's placements of queues, word for word.
+// The guide's placements of queues, unchanged.
 constexpr const char* kQueuePlacements[] = {R"(
 apiVersion: placement.kubernetes-fleet.io/v1beta1
 kind: ClusterResourcePlacement

@@ -1,5 +1,5 @@
-// ClusterResourcePlacement and ResourcePlacement, and what jobs, queues and members say of
-// placement: what is read, what is wrong and where.
+// ClusterResourcePlacement and ResourcePlacement, and the placement fields of jobs, queues and
+// members: the values read, and wrong fields with their paths.
 #include "tests/unit/shapes/support.h"
 
 namespace muster::shapes {

@@ -1,5 +1,5 @@
-// From a manifest to what counts against quota: RuntimeClass, LimitRange, limits, transformations;
-// topology requests; fewer pods than asked for.
+// From a manifest to the requests that count against quota: RuntimeClass, LimitRange, limits,
+// transformations; topology requests; partial admission.
 #include "schedd/shapes/kinds/preparation.h"
 
 #include "schedd/shapes/kinds/workload_status.h"

@@ -1,5 +1,5 @@
-// What is propagated to members: configuration objects that placements select, their strategies,
-// overrides and envelopes (rules P3, P21, P25, P28, P29).
+// Propagation to members: configuration objects that placements select, their strategies, overrides
+// and envelopes (rules P3, P21, P25, P28, P29).
 #include "tests/unit/shapes/support.h"
 
 namespace muster::shapes {

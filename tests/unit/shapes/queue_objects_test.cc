@@ -1,5 +1,5 @@
-// Configuration objects: what is taken in both versions, what is wrong and where, and what it
-// becomes.
+// Configuration objects: accepted in both versions, wrong fields with their paths, and the values
+// that they become.
 #include "tests/unit/shapes/support.h"
 
 namespace muster::shapes {
@@ -342,17 +342,6 @@ TEST(ParseObject, IdentifiesNormalisesAndNamesWhatItDoesNotKnow) {
   };
   for (const auto& [text, problem] : cases)
     EXPECT_THAT(ProblemsOf(ParseObject(Yaml(text))), HasSubstr(problem)) << text;
-}
-
-TEST(Kinds, AreFoundByGroupAndPlural) {
-  EXPECT_EQ(FindKind("kueue.x-k8s.io", "clusterqueues")->kind, ObjectKind::kClusterQueue);
-  EXPECT_EQ(FindKind("", "secrets")->kind, ObjectKind::kSecret);
-  EXPECT_EQ(FindKind("kueue.x-k8s.io", "namespaces"), nullptr);
-  EXPECT_EQ(FindKind("node.k8s.io", "runtimeclasses")->kind, ObjectKind::kRuntimeClass);
-  for (const KindInfo& info : Kinds()) {
-    EXPECT_EQ(FindKind(info.group, info.plural), &info);
-    EXPECT_EQ(&InfoOf(info.kind), &info);
-  }
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The policies of queues: what they become, and what Kueue's own rules refuse (rule A4).
+// The policies of queues: the values they become, and those that Kueue's own rules refuse (rule
+// A4).
 #include "tests/unit/shapes/support.h"
 
 namespace muster::shapes {

@@ -1,4 +1,5 @@
-// What is dispatched: suspension, flavors, labels, and nothing of what only the hub understands.
+// The manifest that is dispatched: suspension, flavors, labels, and no field that only the hub
+// understands.
 #include "tests/unit/shapes/support.h"
 
 namespace muster::shapes {
@@ -293,7 +294,7 @@ TEST(Render, ABatchScriptRunsInTheImageOfItsQueueThenOfItsClusterQueueThenOfTheD
   EXPECT_EQ(image(config, "daemon:1"), "\"local-queue:1\"");
 }
 
-// The pod spec of a Job whose pods admission put into these domains.
+// The pod spec of a Job whose pods admission has assigned to these domains.
 json::value PlacedPodSpec(TopologyAssignment topology, const std::string& own_affinity,
                           const ConfigView& config = Config()) {
   const ParsedJob parsed =
@@ -359,7 +360,8 @@ TEST(Render, EveryRenderedObjectIsAGoodManifestOfItsKind) {
   }
 }
 
-// A member's controller that knew it would fail the job for good before Muster deactivates it.
+// A member's controller that knew this field would fail the job for good before Muster deactivates
+// it.
 TEST(Render, AMaximumExecutionTimeIsWrittenOnNoMember) {
   for (const auto& shape : Shapes()) {
     json::value manifest = Yaml(shape.manifest);
@@ -402,7 +404,8 @@ TEST(Render, TheUsersOwnTimeLimitIsWrittenAsItIs_BesideAMaximumExecutionTime) {
       ASSERT_NE(written, nullptr) << manifest;
       EXPECT_EQ(WriteJson(*written), seconds) << manifest;
     }
-    if (minutes == 0) continue;  // a script's limit is in minutes
+    // A script's limit is in minutes, so 0 cannot be written.
+    if (minutes == 0) continue;
     const RenderedObject script = Rendered_(
         Yaml("{apiVersion: muster.io/v1, kind: BatchScript, " + metadata +
              R"(, spec: {script: "#!/bin/sh\n", timeLimit: )" + std::to_string(minutes) + "}}"));

@@ -1,4 +1,4 @@
-// Short ways to write manifests and to ask what parsing says of them.
+// Short forms for manifests, and for the result of parsing them.
 #pragma once
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+#include "schedd/text/documents.h"
 #include "tests/unit/simulate/sim_world.h"
 
 namespace muster::simulate::testing {

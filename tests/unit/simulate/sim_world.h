@@ -10,7 +10,7 @@
 #include "schedd/simulate/play.h"
 #include "schedd/simulate/report.h"
 #include "schedd/simulate/scenario.h"
-#include "schedd/text/yaml.h"
+#include "schedd/text/documents.h"
 
 namespace muster::simulate::testing {
 

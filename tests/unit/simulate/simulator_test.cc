@@ -43,13 +43,12 @@ TEST(Simulator, AVictimOfEvictionsInARowBacksOff) {
       Queue("a", 2, "  preemption: {withinClusterQueue: LowerPriority}\n") +
       Job({"low", "a", 2, "0", "100", "low"}) + Job({"h1", "a", 2, "10", "500ms", "high"}) +
       Job({"h2", "a", 2, "20", "500ms", "high"}) + Job({"h3", "a", 2, "30", "500ms", "high"}));
-  EXPECT_EQ(Story(scenario),
-            (Lines{"0s Admitted low", "10s Evicted low for h1", "10s Requeued low",
-                   "10s Admitted h1", "10.5s Finished h1", "10.5s Admitted low",
-                   "20s Evicted low for h2", "20s Requeued low", "20s Admitted h2",
-                   "20.5s Finished h2", "21s Admitted low", "30s Evicted low for h3",
-                   "30s Requeued low", "30s Admitted h3", "30.5s Finished h3", "32s Admitted low",
-                   "132s Finished low"}));
+  EXPECT_EQ(Story(scenario), (Lines{"0s Admitted low", "10s Evicted low for h1", "10s Requeued low",
+                                    "10s Admitted h1", "10.5s Finished h1", "10.5s Admitted low",
+                                    "20s Evicted low for h2", "20s Requeued low", "20s Admitted h2",
+                                    "20.5s Finished h2", "21s Admitted low",
+                                    "30s Evicted low for h3", "30s Requeued low", "30s Admitted h3",
+                                    "30.5s Finished h3", "32s Admitted low", "132s Finished low"}));
 }
 
 TEST(Simulator, AVictimHoldsItsQuotaUntilItsPodsAreGone) {

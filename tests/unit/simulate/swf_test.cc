@@ -118,7 +118,7 @@ TEST(Swf, ANumberWithoutQueueAndAQueueThatIsNotThereAreRefused) {
   EXPECT_NE(missing.error().detail.find("LocalQueue \"none\" does not exist"), std::string::npos);
 }
 
-// As long as a month of a small cluster: every job runs once, the whole time that it says.
+// As long as a month of a small cluster: every job runs once, for its whole run time.
 TEST(Swf, AWholeTracePlaysToItsEnd) {
   std::string text;
   for (int i = 1; i <= 5000; ++i) {
@@ -132,7 +132,7 @@ TEST(Swf, AWholeTracePlaysToItsEnd) {
   rules.queue = "a";
   const auto counts = AddSwfJobs(TraceOf(text), rules, &scenario);
   ASSERT_TRUE(counts.ok()) << counts.error().detail;
-  const Played played = Play(scenario, FromStart(), nullptr);
+  const PlayResult played = Play(scenario, FromStart(), nullptr);
   EXPECT_EQ(counts->taken, 5000U);
   EXPECT_EQ(played.summary.finished, counts->taken);
   EXPECT_EQ(played.outcome.admissions, counts->taken);

@@ -1,4 +1,4 @@
-// What only the memory store has: manual answers and faults on order.
+// The controls of the memory store for tests: manual answers, and faults on request.
 #include "schedd/store/memory/memory_store.h"
 
 #include <gtest/gtest.h>

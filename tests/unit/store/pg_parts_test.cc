@@ -69,14 +69,11 @@ struct NoticeCase {
 
 TEST(IsWarning, ASeverityOrAnSqlstateTells_AndNoWords) {
   const NoticeCase cases[] = {
-      {"WARNING", "01000", true},   // a wait for a standby was cancelled
-      {"WARNING", "57P01", true},   // the same, by the session's end
-      {"WARNING", nullptr, true},
-      {nullptr, "01000", true},     // a server that names no severity
-      {"NOTICE", "00000", false},
-      {"INFO", "00000", false},
-      {"LOG", "00000", false},
-      {nullptr, nullptr, false},
+      {"WARNING", "01000", true},                            // a wait for a standby was cancelled
+      {"WARNING", "57P01", true},                            // the same, by the session's end
+      {"WARNING", nullptr, true}, {nullptr, "01000", true},  // a server that names no severity
+      {"NOTICE", "00000", false}, {"INFO", "00000", false},
+      {"LOG", "00000", false},    {nullptr, nullptr, false},
   };
   for (const NoticeCase& one : cases) {
     EXPECT_EQ(IsWarning(one.severity, one.sqlstate), one.warning)

@@ -153,5 +153,20 @@ TEST(LenientTest, WhatIsToBeChangedIsTheMemberItself) {
   EXPECT_EQ(MutableObject(MutableObject(&root, "absent"), "object"), nullptr);
 }
 
+TEST(LenientTest, AnObjectIsMadeWhereThereIsNone) {
+  for (const std::string& key : Types()) {
+    json::value document = Document();
+    json::object& root = document.get_object();
+    const bool kept = key == "object";
+    const json::object before = ObjectOrEmpty(root, key);
+    json::object& made = MakeObjectAt(root, key);
+    EXPECT_EQ(&made, FindObject(root, key)) << key;
+    EXPECT_EQ(made, kept ? before : json::object()) << key;
+  }
+  json::object root;
+  MakeObjectAt(MakeObjectAt(root, "metadata"), "labels")["a"] = "b";
+  EXPECT_EQ(TextAt(root, {"metadata", "labels", "a"}), "b");
+}
+
 }  // namespace
 }  // namespace muster

@@ -1,6 +1,7 @@
 // What the text of one request may become in memory: counted, refused by the limit's name, and
 // measured in a process of its own.
 #include "schedd/text/parse_budget.h"
+#include "schedd/text/documents.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Anchors that grow to some 100,000 values in each of 1,000 documents: 183 KiB of text.
+// Anchors that grow to some 100,000 values in each of 1,000 documents: 183 KiB of text.
 std::string AnchorsInEveryDocument() {
   std::string one = "---\na: &a [1,1,1,1,1,1,1,1,1,1]\n";
   for (char name = 'b'; name <= 'e'; ++name) {
@@ -34,7 +35,7 @@ std::string AnchorsInEveryDocument() {
   return all;
 }
 
-/// Anchors within anchors: each keeps a copy of all that it holds.
+// Anchors within anchors: each keeps a copy of all that it holds.
 std::string NestedAnchors() {
   std::string text;
   for (int i = 0; i < 60; ++i) text += "&a" + std::to_string(i) + " [";
@@ -116,11 +117,12 @@ TEST(ParseBudget, TakesAThousandManifestsOfFourKiB) {
   EXPECT_EQ(documents->size(), limits::kYamlDocuments);
 }
 
-/// How many MB the peak of a fresh process grows while it does `work`; -1 if it could not be told.
+// How many MB the peak of a fresh process grows while it runs `work`; -1 if it cannot be measured.
 std::int64_t PeakMb(const std::function<void()>& work) {
   int ends[2];
   if (::pipe(ends) != 0) return -1;
-  ::malloc_trim(0);  // what earlier cases left would hide what this one takes
+  // Memory that earlier cases left free would hide what this one takes.
+  ::malloc_trim(0);
   const pid_t child = ::fork();
   if (child == 0) {
     rusage before{}, after{};
@@ -141,7 +143,7 @@ std::int64_t PeakMb(const std::function<void()>& work) {
 
 TEST(ParseBudget, TheWorstTextsStayWithin64MB) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr std::int64_t kMost = 640;  // a sanitizer's shadow and quarantine are not ours
+  constexpr std::int64_t kMost = 640;  // the shadow memory of a sanitizer does not count
 #else
   constexpr std::int64_t kMost = 64;
 #endif
@@ -174,7 +176,7 @@ TEST(ParseBudget, TheWorstTextsStayWithin64MB) {
       {"YAML, documents", Documents(Wide("{a: 0},", 8000, "[", "]") + "\n", 1000)},
   };
   for (const Case& one : cases) {
-    // The text is there before; a request's own bytes come on top: at most 8 MiB.
+    // The text itself is held before. A request's bytes add at most 8 MiB.
     const std::int64_t grown = PeakMb([&] {
       const bool json = std::string_view(one.name).starts_with("JSON");
       ParseBudget budget = ParseBudget::ForRequest();

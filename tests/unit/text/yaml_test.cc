@@ -1,4 +1,5 @@
 #include "schedd/text/yaml.h"
+#include "schedd/text/documents.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -186,7 +187,7 @@ TEST(ParseDocuments, TakesJsonOrYaml) {
 TEST(ParseYaml, SurvivesEveryPrefixAndEveryByteChanged) {
   const std::string text =
       "a: &x {k: [1, 'two', \"t\\u00e9\"]}\nb: |-\n  lines\n  more\nc: *x\n---\nd: !!str 5 # c\n";
-  // What is not taken is refused with a sentence that names YAML.
+  // Unsupported YAML is refused with a sentence that names YAML.
   const auto answers = [](const std::string& document) {
     const auto read = ParseYaml(document);
     return read.ok() || read.error().detail.starts_with("YAML");

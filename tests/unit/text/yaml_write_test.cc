@@ -3,6 +3,7 @@
 #include <random>
 
 #include "schedd/text/yaml.h"
+#include "schedd/text/yaml_write.h"
 
 namespace muster {
 namespace {

@@ -1,0 +1,36 @@
+// ClusterService of muster.v1 over SchedulerService.
+#pragma once
+
+#include "api/service/scheduler_service.h"
+#include "muster/v1/clusters.grpc.pb.h"
+
+namespace muster::api {
+
+/// Thread-safe; the service must outlive the server.
+class ClusterServiceImpl final : public v1::ClusterService::CallbackService {
+ public:
+  explicit ClusterServiceImpl(SchedulerService& service) : service_(service) {}
+  grpc::ServerUnaryReactor* ListClusters(grpc::CallbackServerContext* context,
+                                         const v1::ListClustersRequest* request,
+                                         v1::ListClustersResponse* response) override;
+  grpc::ServerUnaryReactor* GetCluster(grpc::CallbackServerContext* context,
+                                       const v1::GetClusterRequest* request,
+                                       v1::Cluster* response) override;
+  grpc::ServerUnaryReactor* CordonCluster(grpc::CallbackServerContext* context,
+                                          const v1::CordonClusterRequest* request,
+                                          v1::Cluster* response) override;
+  grpc::ServerUnaryReactor* DrainCluster(grpc::CallbackServerContext* context,
+                                         const v1::DrainClusterRequest* request,
+                                         v1::DrainClusterResponse* response) override;
+  grpc::ServerUnaryReactor* AddCluster(grpc::CallbackServerContext* context,
+                                       const v1::AddClusterRequest* request,
+                                       v1::AddClusterResponse* response) override;
+  grpc::ServerUnaryReactor* RemoveCluster(grpc::CallbackServerContext* context,
+                                          const v1::RemoveClusterRequest* request,
+                                          v1::RemoveClusterResponse* response) override;
+
+ private:
+  SchedulerService& service_;
+};
+
+}  // namespace muster::api

@@ -1,0 +1,21 @@
+// Handlers that read and steer jobs.
+#pragma once
+
+#include "api/rest/api_context.h"
+#include "api/rest/http/message.h"
+
+namespace muster::rest {
+
+Response ListJobs(ApiContext& api, const Caller& who, Request& request);
+Response GetJob(ApiContext& api, const Caller& who, Request& request);
+Response ExplainJob(ApiContext& api, const Caller& who, Request& request);
+Response JobEvents(ApiContext& api, const Caller& who, Request& request);
+Response JobPods(ApiContext& api, const Caller& who, Request& request);
+Response JobMemberEvents(ApiContext& api, const Caller& who, Request& request);
+Response Accounting(ApiContext& api, const Caller& who, Request& request);
+void CancelJob(ApiContext& api, const Caller& who, Request& request, Responder respond);
+void HoldJob(ApiContext& api, const Caller& who, Request& request, Responder respond);
+void ReleaseJob(ApiContext& api, const Caller& who, Request& request, Responder respond);
+void RequeueJob(ApiContext& api, const Caller& who, Request& request, Responder respond);
+
+}  // namespace muster::rest

@@ -1,0 +1,206 @@
+// The life of a transaction: open, on its way, durable.
+//
+// Send hands the rows to the store, which makes commits of one epoch durable in order and none
+// after one that failed. Complete takes the answers in the same order. A durable transaction goes
+// into the committed world at once; its orders and answers wait for the next publication, so that
+// whoever acts on them finds in the view what they were decided by.
+#include "schedd/engine/commit/commit_pipeline.h"
+
+#include <algorithm>
+
+#include "schedd/engine/commit/write_errors.h"
+#include "schedd/telemetry/log.h"
+
+namespace muster {
+
+CommitPipeline::CommitPipeline(EngineContext& context, DurableListener& listener)
+    : context_(context), listener_(listener), pace_(context.clock, context.options.commit_depth) {}
+
+std::int64_t CommitPipeline::AddEvent(const char* type, JobId job, std::string object,
+                                      std::string reason, std::string message) {
+  const std::int64_t seq = NextSeq();
+  tx_.events.push_back({seq, context_.clock.WallNow(), type, job, std::move(object),
+                        std::move(reason), std::move(message)});
+  return seq;
+}
+
+void CommitPipeline::AddAudit(const Actor& actor, const char* verb, std::string object,
+                              std::string detail) {
+  tx_.audit.push_back({context_.clock.WallNow(), actor.user, actor.method, verb, std::move(object),
+                       std::move(detail)});
+}
+
+void CommitPipeline::OrderList(const std::string& cluster) {
+  tx_.orders.push_back({dispatch::Action::kList, DispatchKey{{}, 0, cluster}});
+}
+
+bool CommitPipeline::MaySend() const { return sent_.size() < pace_.CommitDepth() && !Resting(); }
+
+bool CommitPipeline::MayDecide() const {
+  return MaySend() && Room() > 0 && configs_in_flight_ == 0 && tx_.config == nullptr;
+}
+
+std::size_t CommitPipeline::Room() const {
+  return pace_.RoomAfter(std::max(tx_.jobs.size(), tx_.dispatches.size()));
+}
+
+void CommitPipeline::Send(const core::Usage& planned) {
+  // Every answer of the database confirms the lead. If there has been none lately and somebody
+  // waits to act, a commit without rows is sent to ask for one.
+  LeadTerm* const lead = context_.options.lead.get();
+  const bool confirms = lead != nullptr && sent_.empty() &&
+                        (lead->Wanted() || (!tx_.orders.empty() && !lead->Holds(epoch_)));
+  if (tx_.Empty() && !confirms) {
+    if (tx_.orders.empty() && tx_.waiters.empty()) return;
+    // Without rows it is durable as soon as the commits that it was based on are.
+    if (!sent_.empty()) {
+      Transaction& last = sent_.back().transaction;
+      std::move(tx_.orders.begin(), tx_.orders.end(), std::back_inserter(last.orders));
+      std::move(tx_.waiters.begin(), tx_.waiters.end(), std::back_inserter(last.waiters));
+    } else {
+      Absorb(tx_, committed_.last_seq);
+    }
+    tx_ = Transaction{};
+    return;
+  }
+  if (tx_.config != nullptr) ++configs_in_flight_;
+  PlanCommit commit = tx_.MakeCommit(planned);
+  Hand(std::exchange(tx_, Transaction{}), std::move(commit), false);
+}
+
+bool CommitPipeline::SendHeartbeat() {
+  if (context_.options.heartbeat_ms <= 0 || !Settled() || context_.clock.Now() < HeartbeatDue())
+    return false;
+  Hand(Transaction{}, PlanCommit{}, true);
+  return true;
+}
+
+Monotonic CommitPipeline::HeartbeatDue() const {
+  return heard_at_ + MillisToNanos(context_.options.heartbeat_ms);
+}
+
+void CommitPipeline::Hand(Transaction transaction, PlanCommit commit, bool heartbeat) {
+  sent_.push_back({std::move(transaction), context_.clock.Now(), heartbeat});
+  pace_.Sent();
+  context_.store.Commit(epoch_, std::move(commit),
+                        [box = context_.inbox](Result<CommitVersion> outcome) {
+    box->PushAlways(CommitDone{std::move(outcome)});
+  });
+}
+
+void CommitPipeline::NoteAnswer(Monotonic sent, bool confirms) {
+  heard_at_ = context_.clock.Now();
+  if (confirms && context_.options.lead != nullptr && !failed_)
+    context_.options.lead->Renew(epoch_, sent);
+}
+
+void CommitPipeline::Complete(CommitDone done) {
+  MUSTER_CHECK(!sent_.empty());
+  SentCommit sent = std::move(sent_.front());
+  sent_.pop_front();
+  pace_.Answered();
+  if (done.outcome.ok()) NoteAnswer(sent.sent, true);
+  // Promises may have been attached to a heartbeat.
+  const bool promises = !sent.transaction.orders.empty() || !sent.transaction.waiters.empty();
+  if (sent.heartbeat && done.outcome.ok() && !promises) return;
+  if (sent.transaction.config != nullptr) --configs_in_flight_;
+  pace_.RestAfter(sent.sent);
+  context_.metrics.commit_seconds.Observe(static_cast<double>(context_.clock.Now() - sent.sent) /
+                                          static_cast<double>(kNanosPerSecond));
+  if (done.outcome.ok()) return Absorb(sent.transaction, done.outcome->last_seq);
+  if (!failed_ && RefusedForGood(done.outcome.error())) StopOnRefusal(done.outcome.error());
+  Fail(done.outcome.error());
+  const Error error = WriteError(done.outcome.error());
+  for (Waiter& waiter : sent.transaction.waiters) {
+    Answer([waiter = std::move(waiter), error] { waiter(&error); });
+  }
+}
+
+void CommitPipeline::Absorb(const Transaction& done, std::int64_t last_seq) {
+  MarkChanged();
+  for (const Waiter& waiter : done.waiters) {
+    Answer([waiter] { waiter(nullptr); });
+  }
+  due_.news.insert(due_.news.end(), done.events.begin(), done.events.end());
+  // A commit before this one is lost: the recovery reads what the database has.
+  if (failed_) return;
+  committed_.last_seq = std::max(committed_.last_seq, last_seq);
+  listener_.OnDurable(done, committed_.Take(done, context_.options.settings));
+  due_.orders.insert(due_.orders.end(), done.orders.begin(), done.orders.end());
+}
+
+bool CommitPipeline::IsOnItsWay(const DispatchKey& key) const {
+  return tx_.dispatches.contains(key) ||
+         std::any_of(sent_.begin(), sent_.end(), [&](const SentCommit& sent) {
+           return sent.transaction.dispatches.contains(key);
+         });
+}
+
+// What was decided contradicts what is stored: the same decision would be refused for ever. After a
+// lost write a refusal means nothing, because the rows that the refused commit was based on are not
+// there.
+void CommitPipeline::StopOnRefusal(const Error& error) {
+  Log(LogLevel::kError, "engine", "commit_refused",
+      {{"reason", CodeName(error.code)}, {"err", error.detail}});
+  FlushLog();
+  CheckFailed(__FILE__, __LINE__, ("the store refused a commit: " + error.detail).c_str());
+}
+
+void CommitPipeline::Fail(const Error& error) {
+  if (error.code == Code::kAborted) context_.metrics.stale_epochs.Add();
+  if (failed_) return;
+  Log(LogLevel::kError, "engine", "store_write_failed",
+      {{"reason", CodeName(error.code)}, {"err", error.detail}});
+  failed_ = true;
+  failure_ = "the database refused a write: " + error.detail;
+  // Orders given under this lead are not carried out any more, wherever they wait.
+  if (context_.options.lead != nullptr) context_.options.lead->End();
+  due_.orders.clear();
+  context_.orders.Forget();
+  MarkChanged();
+}
+
+void CommitPipeline::Show(const JobPtr& job) {
+  committed_.jobs.Put(job);
+  MarkChanged();
+}
+
+void CommitPipeline::NoteAccepted(std::int64_t seq) {
+  committed_.last_seq = std::max(committed_.last_seq, seq);
+  MarkChanged();
+}
+
+void CommitPipeline::Forget(JobId id) {
+  committed_.Erase(id);
+  MarkChanged();
+}
+
+const CommittedState& CommitPipeline::Seal() {
+  committed_.jobs.Seal();
+  return committed_;
+}
+
+void CommitPipeline::Reset(CommittedState committed, std::int64_t last_seq) {
+  committed_ = std::move(committed);
+  last_seq_ = committed_.last_seq = last_seq;
+  tx_ = Transaction{};
+  configs_in_flight_ = 0;
+}
+
+void CommitPipeline::Resume() {
+  heard_at_ = context_.clock.Now();
+  failed_ = false;
+  failure_.clear();
+  MarkChanged();
+}
+
+void CommitPipeline::FailWaiting(const Error& error) {
+  for (Waiter& waiter : tx_.waiters) {
+    Answer([waiter = std::move(waiter), error] { waiter(&error); });
+  }
+  tx_ = Transaction{};
+}
+
+CommitPipeline::DuePromises CommitPipeline::TakeDue() { return std::exchange(due_, DuePromises{}); }
+
+}  // namespace muster

@@ -1,0 +1,31 @@
+// CommittedState: what PostgreSQL is known to hold, and all that View() shows of jobs and objects.
+// A plain value of the engine thread.
+#pragma once
+
+#include <memory>
+
+#include "schedd/engine/commit/ledger.h"
+#include "schedd/world/world_view.h"
+
+namespace muster {
+
+struct Transaction;
+
+struct CommittedState {
+  ConfigPtr config = std::make_shared<const ConfigView>();
+  std::shared_ptr<const ObjectTable> objects = std::make_shared<const ObjectTable>();
+  JobTable jobs;
+  std::shared_ptr<const SetAsideObjects> set_aside = std::make_shared<const SetAsideObjects>();
+  std::shared_ptr<const WorkTable> works = std::make_shared<const WorkTable>();
+  Ledger ledger;
+  std::int64_t last_seq = 0;
+
+  /// What the database holds of a job by now; the ledger follows.
+  void Put(const JobPtr& job);
+  /// The job is gone from the database, or from memory.
+  void Erase(JobId id);
+  /// The transaction is durable. Returns the jobs that have ended by it, in id order.
+  std::vector<JobPtr> Take(const Transaction& done, const AdmissionSettingsPtr& settings);
+};
+
+}  // namespace muster

@@ -1,0 +1,58 @@
+#include "schedd/engine/commit/transaction.h"
+
+namespace muster {
+
+bool Transaction::Empty() const {
+  return jobs.empty() && deleted_jobs.empty() && usage.empty() && dispatches.empty() &&
+         attempts.empty() && objects.empty() && events.empty() && audit.empty() &&
+         fair_use.empty() && set_aside.empty() && works.empty() && snapshots.empty() &&
+         !forget_keys_before.set();
+}
+
+void Transaction::Touch(const Admission& admission) {
+  for (const PodSetAssignment& pod_set : admission.pod_sets) {
+    for (const auto& [resource, flavor] : pod_set.flavors) {
+      usage.emplace(admission.cluster_queue, flavor, resource);
+    }
+  }
+}
+
+PlanCommit Transaction::MakeCommit(const core::Usage& planned) const {
+  PlanCommit commit;
+  commit.jobs.reserve(jobs.size());
+  for (const auto& [id, job] : jobs) commit.jobs.push_back(job);
+  commit.deleted_jobs = deleted_jobs;
+  for (const auto& [queue, flavor, resource] : usage) {
+    const core::NodeIndex node = planned.tree().ClusterQueueIndex(queue);
+    const core::FlavorResourceIndex pair = planned.tree().PairIndex(flavor, resource);
+    // What no quota names any more is not counted, and its row says so.
+    const std::int64_t amount = node < 0 || pair < 0 ? 0 : planned.At(node, pair);
+    commit.usage.push_back({queue, flavor, resource, amount});
+  }
+  for (const auto& [key, row] : dispatches) commit.dispatches.push_back(row);
+  for (const auto& [key, attempt] : attempts) commit.attempts.push_back(attempt);
+  for (const auto& [key, write] : objects) commit.objects.push_back(write);
+  commit.events = events;
+  commit.audit = audit;
+  for (const auto& [key, row] : fair_use) commit.fair_use.push_back(row);
+  for (const auto& [key, write] : set_aside) commit.set_aside.push_back(write);
+  for (const auto& [key, work] : works) {
+    if (work == nullptr) {
+      commit.ended_works.push_back(key);
+    } else {
+      commit.works.push_back(work);
+    }
+  }
+  for (const auto& [key, snapshot] : snapshots) {
+    if (snapshot == nullptr) {
+      commit.ended_snapshots.push_back(key);
+    } else {
+      commit.snapshots.push_back(snapshot);
+    }
+  }
+  for (const JobId id : respecified) commit.respecified.push_back(jobs.at(id));
+  commit.forget_keys_before = forget_keys_before;
+  return commit;
+}
+
+}  // namespace muster

@@ -1,0 +1,76 @@
+// Transaction: everything the engine has decided since its last commit left: the rows of the next
+// one, what may happen only after it (orders, answers), and what it gives back.
+//
+// Rows are kept by key, so a job that changes twice costs one row. A plain value of the engine
+// thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "schedd/core/quota/quota_tree.h"
+#include "schedd/dispatch/step/step.h"
+#include "schedd/engine/context/queue_names.h"
+#include "schedd/store/store.h"
+#include "schedd/world/world_view.h"
+
+namespace muster {
+
+/// What to tell the dispatcher once the rows are durable.
+struct Order {
+  dispatch::Action action = dispatch::Action::kNone;
+  DispatchKey key;
+  JobPtr job = nullptr;
+  std::string remote_uid = {};
+  RemoteObject object = {};
+};
+
+/// Called once on the engine thread: with null after the commit and the publication, else with why
+/// not.
+using Waiter = std::function<void(const Error* error)>;
+
+/// A (ClusterQueue, flavor, resource) triple whose amount changed.
+using UsagePair = std::tuple<std::string, std::string, std::string>;
+
+struct Transaction {
+  std::map<JobId, JobPtr> jobs;
+  std::vector<JobId> deleted_jobs;
+  std::set<UsagePair> usage;
+  std::map<DispatchKey, DispatchRow> dispatches;
+  std::map<std::pair<JobId, std::int32_t>, AttemptRecord> attempts;
+  std::map<ObjectKey, ObjectWrite> objects;
+  std::vector<Event> events;
+  std::vector<AuditRow> audit;
+  std::map<std::pair<std::string, std::string>, FairUseRow> fair_use;
+  std::map<std::pair<std::string, std::string>, SetAsideWrite> set_aside;
+  std::map<WorkKey, WorkPtr> works;              // null: it ends
+  std::map<SnapshotKey, SnapshotPtr> snapshots;  // null: it ends
+  std::set<JobId> respecified;                   // of `jobs`: their pod sets are written too
+  WallTime forget_keys_before;                   // set: older idempotency keys go
+
+  // Becomes visible with the commit.
+  ConfigPtr config;           // null: unchanged
+  bool other_quotas = false;  // of `config`: what jobs hold is counted anew
+  std::shared_ptr<const ObjectTable> object_table;
+  std::shared_ptr<const WorkTable> work_table;  // null: unchanged
+
+  // Happens after the commit.
+  std::vector<Order> orders;
+  std::vector<Waiter> waiters;
+  std::vector<JobId> to_queue;  // jobs that wait again
+  QueueNames wakes;             // whose waiting jobs the change may help
+
+  /// True if there is nothing to write.
+  bool Empty() const;
+  /// Notes the pairs of an admission; their amounts are read when the commit is made.
+  void Touch(const Admission& admission);
+  /// The rows, with the amounts of `planned`.
+  PlanCommit MakeCommit(const core::Usage& planned) const;
+};
+
+}  // namespace muster

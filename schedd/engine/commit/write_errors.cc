@@ -1,0 +1,22 @@
+#include "schedd/engine/commit/write_errors.h"
+
+namespace muster {
+
+bool RefusedForGood(const Error& error) {
+  return error.code == Code::kFailedPrecondition || error.code == Code::kInvalidArgument;
+}
+
+Error WriteError(const Error& error) {
+  switch (error.code) {
+    case Code::kUnknown:
+      return Unavailable(
+          "the database went away while this was being written: whether it was is not known; ask "
+          "before trying again, or repeat it under the same idempotency key");
+    case Code::kAborted:
+      return Unavailable("this daemon no longer leads; nothing was written");
+    default:
+      return Unavailable("the database is away; nothing was written");
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,289 @@
+// An edit works on a copy of the configuration and of the table of objects. When every change of
+// the command fits, the copy becomes the world, the objects are written with the open transaction,
+// and the answer waits for it; when one does not, nothing has changed.
+#include "schedd/engine/configure/configuration.h"
+
+#include <algorithm>
+
+#include "schedd/engine/configure/audit_details.h"
+#include "schedd/engine/context/object_names.h"
+#include "schedd/shapes/config/queue_objects.h"
+#include "schedd/telemetry/log.h"
+#include "schedd/text/json.h"
+#include "schedd/text/lenient.h"
+
+namespace muster {
+namespace {
+
+// One command's work: the configuration and the objects as they will be.
+struct ConfigDraft {
+  std::shared_ptr<ConfigView> config;
+  std::shared_ptr<ObjectTable> objects;
+};
+
+Error At(std::size_t index, Error error) {
+  const std::string document = "documents[" + std::to_string(index) + "]";
+  if (error.fields.empty()) error.fields.push_back({"", error.detail});
+  for (FieldError& field : error.fields) {
+    field.field = field.field.empty() ? document : document + "." + field.field;
+  }
+  return error;
+}
+
+std::string NameOf(const ObjectChange& change) {
+  std::string name = shapes::InfoOf(change.kind).name;
+  name += " ";
+  if (!change.ns.empty()) name += change.ns + "/";
+  return name + change.name;
+}
+
+// What a change of which makes a new generation: everything but metadata and status.
+bool SameSpec(const std::string& a, const std::string& b) {
+  auto left = ParseJson(a), right = ParseJson(b);
+  if (!left.ok() || !right.ok() || !left->is_object() || !right->is_object()) return false;
+  left->as_object().erase("metadata");
+  right->as_object().erase("metadata");
+  left->as_object().erase("status");
+  right->as_object().erase("status");
+  return *left == *right;
+}
+
+Status CheckPreconditions(const ObjectChange& change, const ObjectPtr& now) {
+  if (now == nullptr) {
+    if (change.remove || change.must_exist) return NotFound(NameOf(change) + " does not exist");
+    if (change.expected_resource_version != 0) return Aborted(NameOf(change) + " has been deleted");
+    return Done{};
+  }
+  if (change.must_not_exist) return AlreadyExists(NameOf(change) + " already exists");
+  if (change.expected_resource_version != 0 &&
+      change.expected_resource_version != now->resource_version) {
+    return Aborted(NameOf(change) + " has been changed since it was read: its resourceVersion is " +
+                   std::to_string(now->resource_version));
+  }
+  return Done{};
+}
+
+// Objects that live inside a namespace go with it.
+void RemoveNamespaced(const std::string& ns, ConfigDraft* draft, std::vector<ObjectPtr>* gone) {
+  const std::size_t first = gone->size();
+  for (const auto& [key, object] : *draft->objects) {
+    if (object->ns == ns) gone->push_back(object);
+  }
+  for (std::size_t i = first; i < gone->size(); ++i) {
+    const StoredObject& object = *(*gone)[i];
+    shapes::RemoveFrom(draft->config.get(), object.kind, ns, object.name);
+    draft->objects->erase({object.kind, ns, object.name});
+  }
+}
+
+// True if a change of such an object changes the amounts that are charged to queues.
+bool MattersToQueues(ObjectKind kind) {
+  return shapes::InfoOf(kind).concern == shapes::Concern::kQueues;
+}
+
+// The manifest with the status that is stored: a change that says nothing of the status keeps it.
+std::string WithStatus(const ObjectChange& change, const ObjectPtr& now) {
+  if (!shapes::HasStoredStatus(shapes::InfoOf(change.kind)) || now == nullptr)
+    return change.manifest;
+  auto before = ParseJson(now->manifest), after = ParseJson(change.manifest);
+  if (!before.ok() || !after.ok() || !before->is_object() || !after->is_object())
+    return change.manifest;
+  const json::value* status = before->as_object().if_contains("status");
+  if (status == nullptr || after->as_object().contains("status")) return change.manifest;
+  after->as_object()["status"] = *status;
+  return WriteJson(*after);
+}
+
+const json::array* TaintsIn(const json::value& member) {
+  return FindArray(member, {"spec", "taints"});
+}
+
+// Since when a member has a taint NoExecute: who tolerates it for a while goes when that is over.
+std::string WithTaintTimes(const ObjectChange& change, const ObjectPtr& now, WallTime time) {
+  constexpr const char* kTime = "timeAdded";
+  auto after = ParseJson(change.manifest);
+  if (!after.ok() || TaintsIn(*after) == nullptr) return change.manifest;
+  const auto before =
+      now == nullptr ? Result<json::value>(json::value()) : ParseJson(now->manifest);
+  bool changed = false;
+  for (json::value& taint : after->at("spec").at("taints").as_array()) {
+    json::object* added = taint.if_object();
+    if (added == nullptr || added->contains(kTime) || !added->contains("effect")) continue;
+    if (added->at("effect") != "NoExecute") continue;
+    (*added)[kTime] = FormatRfc3339(time);
+    changed = true;
+    if (!before.ok() || TaintsIn(*before) == nullptr) continue;
+    for (const json::value& known : *TaintsIn(*before)) {
+      json::object same = known.is_object() ? known.get_object() : json::object();
+      const json::value since = same[kTime];
+      same[kTime] = added->at(kTime);
+      if (since.is_string() && same == *added) (*added)[kTime] = since;
+    }
+  }
+  return changed ? WriteJson(*after) : change.manifest;
+}
+
+// What of a ClusterQueue's quotas is another than before; of other objects nothing.
+std::string AuditDetail(const StoredObject& object, const ConfigView& before,
+                        const ConfigView& after) {
+  if (object.kind != ObjectKind::kClusterQueue) return "";
+  const auto queue_of = [&](const ConfigView& config) {
+    const auto found = config.cluster_queues.find(object.name);
+    return found == config.cluster_queues.end() ? nullptr : &found->second;
+  };
+  return QuotaChanges(queue_of(before), queue_of(after));
+}
+
+Result<AppliedObject> PutObject(const ObjectChange& asked, const ObjectPtr& now, WallTime time,
+                                Random& random, ConfigDraft* draft) {
+  ObjectChange change = asked;
+  change.manifest = WithStatus(asked, now);
+  if (change.kind == ObjectKind::kMemberCluster)
+    change.manifest = WithTaintTimes(change, now, time);
+  if (now != nullptr && now->manifest == change.manifest)
+    return AppliedObject{now, ApplyOutcome::kUnchanged};
+  const auto manifest = ParseJson(change.manifest);
+  if (!manifest.ok()) return manifest.error();
+  const Status applied = shapes::ApplyTo(draft->config.get(), change.kind, *manifest);
+  if (!applied.ok()) return applied.error();
+  auto object = std::make_shared<StoredObject>();
+  object->kind = change.kind;
+  object->ns = change.ns;
+  object->name = change.name;
+  object->manifest = change.manifest;
+  object->uid = now == nullptr ? Uid::Make(random) : now->uid;
+  object->creation_time = now == nullptr ? time : now->creation_time;
+  object->generation =
+      now == nullptr ? 1 : now->generation + (SameSpec(now->manifest, change.manifest) ? 0 : 1);
+  object->resource_version = now == nullptr ? 0 : now->resource_version;
+  draft->objects->insert_or_assign({change.kind, change.ns, change.name}, object);
+  return AppliedObject{object, now == nullptr ? ApplyOutcome::kCreated : ApplyOutcome::kConfigured};
+}
+
+}  // namespace
+
+Configuration::Configuration(EngineContext& context, CommitPipeline& commits, LiveConfig& config,
+                             const Owners& owners)
+    : context_(context),
+      commits_(commits),
+      config_(config),
+      waiting_(owners.waiting),
+      jobs_(owners.jobs),
+      rows_(owners.rows),
+      attempts_(owners.attempts),
+      stand_ins_(owners.stand_ins),
+      machines_(owners.machines),
+      node_failures_(owners.node_failures),
+      checks_(owners.checks),
+      members_(owners.members),
+      held_ends_(owners.held_ends),
+      works_(owners.works) {}
+
+Result<std::vector<AppliedObject>> Configuration::Apply(const Actor& actor,
+                                                        const std::vector<ObjectChange>& changes,
+                                                        bool dry_run) {
+  ConfigDraft draft{std::make_shared<ConfigView>(*config_.view()),
+                    std::make_shared<ObjectTable>(*config_.objects())};
+  std::vector<AppliedObject> outcomes;
+  std::vector<ObjectPtr> cascaded;
+  bool matters = false;
+  std::set<std::string> bound;  // namespaces with another LimitRange than before
+  bool other_overhead = false;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const ObjectChange& change = changes[i];
+    const auto found = draft.objects->find({change.kind, change.ns, change.name});
+    const ObjectPtr now = found == draft.objects->end() ? nullptr : found->second;
+    if (const Status status = CheckPreconditions(change, now); !status.ok())
+      return At(i, status.error());
+    if (change.remove) {
+      if (const Status status = CheckRemoval(*draft.config, change); !status.ok())
+        return At(i, status.error());
+      shapes::RemoveFrom(draft.config.get(), change.kind, change.ns, change.name);
+      draft.objects->erase({change.kind, change.ns, change.name});
+      if (change.kind == ObjectKind::kNamespace) RemoveNamespaced(change.name, &draft, &cascaded);
+      outcomes.push_back({now, ApplyOutcome::kDeleted});
+    } else {
+      auto put = PutObject(change, now, context_.clock.WallNow(), context_.random, &draft);
+      if (!put.ok()) return At(i, put.error());
+      outcomes.push_back(std::move(put).value());
+    }
+    if (outcomes.back().outcome == ApplyOutcome::kUnchanged) continue;
+    matters = matters || MattersToQueues(change.kind);
+    other_overhead = other_overhead || change.kind == ObjectKind::kRuntimeClass;
+    if (change.kind == ObjectKind::kLimitRange) bound.insert(change.ns);
+  }
+  if (dry_run) return outcomes;
+  std::vector<ObjectKey> changed = WriteCascade(cascaded);
+  for (AppliedObject& one : outcomes) {
+    if (one.outcome == ApplyOutcome::kUnchanged) continue;
+    AddEditAudit(actor, one, *draft.config);
+    one.object = WriteEdit(one);
+    const ObjectKey key{one.object->kind, one.object->ns, one.object->name};
+    // It may have been removed again by a later change of the command.
+    if (one.outcome != ApplyOutcome::kDeleted && draft.objects->contains(key))
+      draft.objects->insert_or_assign(key, one.object);
+    changed.push_back(key);
+  }
+  if (!changed.empty()) {
+    draft.config->version = commits_.last_seq();
+    Take({std::move(draft.config), std::move(draft.objects), std::move(changed), matters});
+    if (!bound.empty() || other_overhead) checks_.Recheck(bound, other_overhead);
+  }
+  return outcomes;
+}
+
+// Objects that go with their namespace.
+std::vector<ObjectKey> Configuration::WriteCascade(const std::vector<ObjectPtr>& gone) {
+  std::vector<ObjectKey> keys;
+  for (const ObjectPtr& object : gone) {
+    commits_.AddEvent("ObjectDeleted", JobId{}, ObjectName(*object), "", "");
+    keys.emplace_back(object->kind, object->ns, object->name);
+    commits_.tx().objects[keys.back()] = {object, true};
+  }
+  return keys;
+}
+
+void Configuration::AddEditAudit(const Actor& actor, const AppliedObject& one,
+                                 const ConfigView& after) {
+  const char* verb = one.outcome == ApplyOutcome::kDeleted   ? "delete"
+                     : one.outcome == ApplyOutcome::kCreated ? "create"
+                                                             : "update";
+  commits_.AddAudit(actor, verb, ObjectName(*one.object),
+                    AuditDetail(*one.object, *config_.view(), after));
+}
+
+// Stamps the object with the sequence number of its event and writes it.
+ObjectPtr Configuration::WriteEdit(const AppliedObject& one) {
+  const bool removed = one.outcome == ApplyOutcome::kDeleted;
+  auto object = std::make_shared<StoredObject>(*one.object);
+  object->resource_version = commits_.AddEvent(removed ? "ObjectDeleted" : "ObjectApplied", JobId{},
+                                               ObjectName(*object), "", "");
+  commits_.tx().objects[{object->kind, object->ns, object->name}] = {object, removed};
+  return object;
+}
+
+std::pair<ConfigPtr, std::shared_ptr<const ObjectTable>> Configuration::Read(
+    const std::vector<ObjectPtr>& objects, std::int64_t version) {
+  auto config = std::make_shared<ConfigView>();
+  auto table = std::make_shared<ObjectTable>();
+  for (const ObjectPtr& object : objects) {
+    table->insert_or_assign({object->kind, object->ns, object->name}, object);
+    const auto manifest = ParseJson(object->manifest);
+    const Status applied = manifest.ok() ? shapes::ApplyTo(config.get(), object->kind, *manifest)
+                                         : Status(manifest.error());
+    if (!applied.ok()) {
+      Log(LogLevel::kError, "engine", "stored_object_unreadable",
+          {{"reason", ObjectName(*object)}, {"err", applied.error().detail}});
+    }
+  }
+  config->version = version;
+  return {std::move(config), std::move(table)};
+}
+
+void Configuration::Handle(ApplyCommand command) {
+  const auto outcome = Apply(command.actor, command.changes, command.dry_run);
+  if (!command.dry_run) return commits_.AnswerOutcome(std::move(command.done), outcome);
+  commits_.Answer([done = std::move(command.done), outcome] { done(outcome); });
+}
+
+}  // namespace muster

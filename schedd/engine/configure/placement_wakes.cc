@@ -1,0 +1,145 @@
+#include "schedd/engine/configure/placement_wakes.h"
+
+#include <algorithm>
+
+#include "schedd/base/find_in.h"
+#include "schedd/core/member/placement_ask.h"
+
+namespace muster {
+namespace {
+
+bool NamesIt(const ConfigView& config, const LocalQueue& local, const std::string& placement) {
+  if (local.placement == placement) return true;
+  const ClusterQueue* queue = FindIn(config.cluster_queues, local.cluster_queue);
+  return queue != nullptr && queue->placement == placement;
+}
+
+// Namespaces in which a queue, or they themselves, name the placement.
+void AddNaming(const ConfigView& config, const std::string& placement,
+               std::set<std::string>* namespaces) {
+  for (const auto& [name, one] : config.namespaces) {
+    if (one.placement == placement) namespaces->insert(name);
+  }
+  for (const auto& [key, local] : config.local_queues) {
+    if (NamesIt(config, local, placement)) namespaces->insert(key.first);
+  }
+}
+
+bool IsNamedIn(const ConfigView& config, const std::string& ns, const std::string& placement) {
+  const Namespace* one = FindIn(config.namespaces, ns);
+  if (one != nullptr && one->placement == placement) return true;
+  for (auto local = config.local_queues.lower_bound({ns, ""});
+       local != config.local_queues.end() && local->first.first == ns; ++local) {
+    if (NamesIt(config, local->second, placement)) return true;
+  }
+  return false;
+}
+
+void AddResourcePlacement(const ConfigView& before, const ConfigView& after, const std::string& ns,
+                          const std::string& name, PlacementReach* reach) {
+  for (const ConfigView* config : {&before, &after}) {
+    const PlacementPtr placement = config->placements->Find(ns, name);
+    if (placement == nullptr) continue;
+    for (const ResourceSelector& selector : placement->selectors) {
+      if (selector.name.empty()) {
+        reach->namespaces.insert(ns);
+      } else {
+        reach->names.emplace(ns, selector.name);
+      }
+    }
+  }
+  if (IsNamedIn(after, ns, name)) reach->namespaces.insert(ns);
+  reach->references.insert(name);
+}
+
+void AddClusterPlacement(const ConfigView& before, const ConfigView& after, const std::string& name,
+                         PlacementReach* reach) {
+  for (const ConfigView* config : {&before, &after}) {
+    const PlacementPtr placement = config->placements->Find("", name);
+    if (placement == nullptr) continue;
+    for (const auto& [ns, one] : config->namespaces) {
+      const auto& selectors = placement->selectors;
+      if (std::any_of(selectors.begin(), selectors.end(), [&](const ResourceSelector& selector) {
+            return core::SelectsNamespace(selector, one);
+          })) {
+        reach->namespaces.insert(ns);
+      }
+    }
+  }
+  AddNaming(after, name, &reach->namespaces);
+  reach->references.insert(name);
+}
+
+bool HasClusterPlacements(const ConfigView& config) {
+  const auto& all = config.placements->all();
+  return !all.empty() && all.begin()->first.first.empty();  // those come first
+}
+
+void AddNamespace(const ConfigView& before, const ConfigView& after, const std::string& ns,
+                  PlacementReach* reach) {
+  static const Namespace kNone;
+  const Namespace* found = FindIn(before.namespaces, ns);
+  const Namespace& was = found == nullptr ? kNone : *found;
+  found = FindIn(after.namespaces, ns);
+  const Namespace& is = found == nullptr ? kNone : *found;
+  const bool by_labels = HasClusterPlacements(before) || HasClusterPlacements(after);
+  if (was.placement != is.placement || (by_labels && was.labels != is.labels))
+    reach->namespaces.insert(ns);
+}
+
+void AddLocalQueue(const ConfigView& before, const ConfigView& after,
+                   const std::pair<std::string, std::string>& key, PlacementReach* reach) {
+  const auto named = [&key](const ConfigView& config) {
+    const LocalQueue* local = FindIn(config.local_queues, key);
+    if (local == nullptr) return std::pair<std::string, std::string>();
+    const ClusterQueue* queue = FindIn(config.cluster_queues, local->cluster_queue);
+    return std::make_pair(local->placement, queue == nullptr ? std::string() : queue->placement);
+  };
+  if (named(before) != named(after)) reach->namespaces.insert(key.first);
+}
+
+void AddClusterQueue(const ConfigView& before, const ConfigView& after, const std::string& name,
+                     PlacementReach* reach) {
+  const ClusterQueue* was = FindIn(before.cluster_queues, name);
+  const ClusterQueue* is = FindIn(after.cluster_queues, name);
+  if ((was == nullptr ? "" : was->placement) == (is == nullptr ? "" : is->placement)) return;
+  for (const auto& [key, local] : after.local_queues) {
+    if (local.cluster_queue == name) reach->namespaces.insert(key.first);
+  }
+}
+
+}  // namespace
+
+bool PlacementReach::Covers(const JobRecord& job) const {
+  return namespaces.contains(job.ns) || names.contains({job.ns, job.name}) ||
+         (job.placement != nullptr && references.contains(job.placement->placement));
+}
+
+PlacementReach ReachOf(const ConfigView& before, const ConfigView& after,
+                       const std::vector<ObjectKey>& changed) {
+  PlacementReach reach;
+  for (const auto& [kind, ns, name] : changed) {
+    switch (kind) {
+      case ObjectKind::kResourcePlacement:
+        AddResourcePlacement(before, after, ns, name, &reach);
+        break;
+      case ObjectKind::kClusterResourcePlacement:
+        AddClusterPlacement(before, after, name, &reach);
+        break;
+      case ObjectKind::kNamespace:
+        AddNamespace(before, after, name, &reach);
+        break;
+      case ObjectKind::kLocalQueue:
+        AddLocalQueue(before, after, {ns, name}, &reach);
+        break;
+      case ObjectKind::kClusterQueue:
+        AddClusterQueue(before, after, name, &reach);
+        break;
+      default:
+        break;
+    }
+  }
+  return reach;
+}
+
+}  // namespace muster

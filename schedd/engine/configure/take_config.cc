@@ -1,0 +1,70 @@
+// A configuration becomes the world: amounts are counted anew under its quotas, what its changes
+// may help is woken when they are durable, and jobs follow. An edit that matters to no amounts (a
+// placement, an override) counts nothing anew.
+#include "schedd/engine/configure/configuration.h"
+#include "schedd/engine/live/wakes.h"
+
+namespace muster {
+
+void Configuration::Take(ConfigEdit edit) {
+  const ConfigPtr before = config_.view();
+  const std::vector<ObjectKey> changed = std::move(edit.changed);
+  commits_.tx().config = edit.config;
+  commits_.tx().object_table = edit.objects;
+  config_.Set(std::move(edit.config), std::move(edit.objects));
+  for (ConfigFollower* follower : followers_) follower->Configure();
+  if (!edit.matters) {
+    if (before->placements == config_.view()->placements) return;
+    waiting_.queues().TakePlacements(config_.view());
+    FollowPlacements(*before, changed);
+    return;
+  }
+  commits_.tx().other_quotas = true;
+  const core::QuotaTreePtr tree_before = jobs_.planned().usage().tree_ptr();
+  const core::QuotaTreePtr tree = core::QuotaTree::Build(*config_.view());
+  commits_.tx().wakes.merge(WokenBy({*before, *tree_before}, {*config_.view(), *tree}, changed));
+  FollowMembers(*before, changed);
+  jobs_.Recount(tree);
+  machines_.ForgetTrees();
+  waiting_.queues().Configure(config_.view(), tree, context_.options.settings);
+  ResolveQueues();
+  stand_ins_.Resync();
+  FollowPlacements(*before, changed);
+  PushPriorities(*before);
+  SyncReserved();
+  DrainStopped();
+  WakeRestarted();
+  node_failures_.Check();
+  jobs_.ConfigureFairUse();
+}
+
+void Configuration::FollowMembers(const ConfigView& before, const std::vector<ObjectKey>& changed) {
+  for (const auto& [kind, ns, name] : changed) {
+    if (kind != ObjectKind::kMemberCluster) continue;
+    WakeForMember(before, name);
+    ForgetMember(name);
+  }
+}
+
+// The member counts with what it reported: a flavor may go by a label that only the member tells.
+void Configuration::WakeForMember(const ConfigView& before, const std::string& name) {
+  const ConfigView& config = *config_.view();
+  const QueueNames& waits_for_room = waiting_.waits_for_room();
+  commits_.tx().wakes.insert(waits_for_room.begin(), waits_for_room.end());
+  const auto was = before.member_clusters.find(name);
+  const auto is = config.member_clusters.find(name);
+  if (was == before.member_clusters.end() || is == config.member_clusters.end()) return;
+  const MemberCluster known = WithFacts(was->second, members_.facts());
+  commits_.tx().wakes.merge(WokenByMember(&known, WithFacts(is->second, members_.facts()), config));
+}
+
+void Configuration::ForgetMember(const std::string& name) {
+  if (config_.view()->member_clusters.contains(name)) {
+    members_.Declare(name);
+  } else {
+    members_.Remove(name);
+    held_ends_.ForgetMember(name);
+  }
+}
+
+}  // namespace muster

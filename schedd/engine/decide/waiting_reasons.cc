@@ -1,0 +1,110 @@
+// What a job that was not admitted is told, and who else is told the same.
+//
+// A cycle looks at heads only. What it found of a head is true of its class or group
+// (WaitingJobs::NoteVerdict); a sweep says so to the others, one class a call, when there is
+// nothing better to do. Where time alone may help (the next cluster group of a placement opens, a
+// member is no longer avoided), the time is noted for the ClusterQueue.
+#include "schedd/core/member/placement_ask.h"
+#include "schedd/engine/context/object_names.h"
+#include "schedd/engine/decide/decider.h"
+#include "schedd/engine/jobs/stand_ins.h"
+#include "schedd/lifecycle/admissions.h"
+
+namespace muster {
+namespace {
+
+// About 10 ms.
+constexpr std::size_t kSweepAtOnce = 10'000;
+
+// When time alone may open a member to the job; nullopt: never.
+std::optional<WallTime> OpensAt(const core::PlacementAsk& ask, WallTime now) {
+  std::optional<WallTime> at;
+  const auto offer = [&at](WallTime time) { at = at ? std::min(*at, time) : time; };
+  for (const AvoidedCluster& avoided : ask.avoided) offer(avoided.until);
+  if (ask.placement == nullptr) return at;
+  const std::int64_t next = core::NextGroupAfter(ask.placement->policy, ask.waited_s);
+  if (next >= 0) offer(now.PlusSeconds(SaturatingSub(next, ask.waited_s)));
+  return at;
+}
+
+}  // namespace
+
+void Decider::NoteWaiting(const core::UnadmittedWorkload& waiting) {
+  NoteOpening(waiting);
+  if (IsStandIn(waiting.job->id)) return stand_ins_.Note(waiting);
+  const JobPtr job = jobs_.Find(waiting.job->id);
+  if (job == nullptr) return;
+  if (waiting.second_pass) {
+    commits_.AddEvent("SecondPassFailed", job->id, ObjectName(*job),
+                      std::string(ReasonName(waiting.reason)), waiting.message);
+    machines_.OfferSecondPass(job);
+    return;
+  }
+  const WallTime at = context_.clock.WallNow();
+  const auto change = [&](const JobRecord& one) {
+    return changes::Waiting(one, waiting, context_.settings(), at);
+  };
+  jobs_.PutSoft(job, change, true);
+  if (waiting.reason == Reason::kWaitingForCapacity) waiting_.NoteWaitsForRoom(job->cluster_queue);
+  if (waiting_.NoteVerdict(*job, waiting)) to_sweep_.push_back(job->id);
+}
+
+// One class a call: what was found of its head is true of every member, and each of them says so.
+bool Decider::Sweep() {
+  if (to_sweep_.empty()) return false;
+  const JobPtr head = jobs_.Find(to_sweep_.front());
+  to_sweep_.pop_front();
+  if (head == nullptr) return true;
+  if (const Verdict* verdict = waiting_.VerdictOf(*head); verdict != nullptr)
+    ShowClass(head, *verdict);
+  return true;
+}
+
+void Decider::ShowClass(const JobPtr& head, const Verdict& verdict) {
+  const Reason reason = verdict.reason;
+  const std::string message = verdict.message;
+  std::vector<JobPtr> others;
+  waiting_.queues().ForEachInClass(head->id, [&](const JobPtr& equal) {
+    if (others.size() >= kSweepAtOnce) return;
+    const JobPtr job = jobs_.Find(equal->id);
+    if (job != nullptr && (job->reason != reason || job->message != message)) others.push_back(job);
+  });
+  const auto change = [&](const JobRecord& one) {
+    return changes::Waiting(one, reason, message, context_.settings(), context_.clock.WallNow());
+  };
+  for (const JobPtr& job : others) jobs_.PutSoft(job, change, false);
+  if (others.size() == kSweepAtOnce) to_sweep_.push_front(head->id);
+}
+
+void Decider::NoteOpening(const core::UnadmittedWorkload& waiting) {
+  const JobRecord& job = *waiting.job;
+  const WallTime now = context_.clock.WallNow();
+  const core::PlacementAsk ask = core::AskOf(*config_.view(), context_.settings(), job, now);
+  if (ask.empty()) return;
+  const std::optional<WallTime> at = OpensAt(ask, now);
+  if (!at) return;
+  const auto known = openings_.try_emplace(job.cluster_queue, *at).first;
+  known->second = std::min(known->second, *at);
+}
+
+// Equal jobs wait together, and the one that has waited longest is the one that was looked at: a
+// queue that is woken then notes when the next of them may go.
+bool Decider::FireOpenings() {
+  QueueNames names;
+  const WallTime now = context_.clock.WallNow();
+  std::erase_if(openings_, [&](const auto& one) {
+    if (one.second > now) return false;
+    names.insert(one.first);
+    return true;
+  });
+  waiting_.Wake(names);
+  return !names.empty();
+}
+
+WallTime Decider::NextOpening() const {
+  WallTime next;
+  for (const auto& [queue, at] : openings_) next = next.set() ? std::min(next, at) : at;
+  return next;
+}
+
+}  // namespace muster

@@ -1,0 +1,30 @@
+// AdmissionCommands: what controllers and users change of a job's admission: checks, activity,
+// priority, pods given back. On the engine thread only.
+#pragma once
+
+#include "schedd/engine/jobs/attempts.h"
+
+namespace muster {
+
+class AdmissionCommands {
+ public:
+  /// All must outlive it.
+  AdmissionCommands(EngineContext& context, CommitPipeline& commits, const LiveConfig& config,
+                    LiveJobs& jobs, Attempts& attempts)
+      : context_(context), commits_(commits), config_(config), jobs_(jobs), attempts_(attempts) {}
+
+  void Handle(SetCheckStatusCommand command);
+  void Handle(ChangeJobCommand command);
+
+ private:
+  Result<JobPtr> SetCheck(const SetCheckStatusCommand& command);
+  Result<JobPtr> ChangeSpec(const ChangeJobCommand& command);
+
+  EngineContext& context_;
+  CommitPipeline& commits_;
+  const LiveConfig& config_;
+  LiveJobs& jobs_;
+  Attempts& attempts_;
+};
+
+}  // namespace muster

@@ -1,0 +1,111 @@
+// The deadlines of a job depend on its state: a waiting one's back-off or retention, a dispatched
+// one's pods that must be ready and its time limit. Set compares the earliest with the alarm that
+// is set, so a change of the record that moves no deadline costs one lookup.
+#include "schedd/engine/jobs/alarms.h"
+
+#include "schedd/core/preempt/eviction_pace.h"
+#include "schedd/lifecycle/evictions.h"
+
+namespace muster {
+namespace {
+
+constexpr std::size_t kAlarmsAtOnce = 256;
+constexpr std::uint64_t kJitterParts = 101;  // 0 to 100 millionths (rule A52)
+
+std::optional<WallTime> Earlier(std::optional<WallTime> a, std::optional<WallTime> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+bool IsDeactivatedByMuster(const JobRecord& job) {
+  return !StateOf(job).active && !StateOf(job).deactivation_cause.empty();
+}
+
+std::optional<WallTime> NextDeadline(const JobRecord& job, const AdmissionSettings& settings) {
+  if (job.state == JobState::kPending && IsDeactivatedByMuster(job)) {
+    if (!settings.retain_deactivated_s) return std::nullopt;
+    return FindCondition(job, "Evicted")
+        ->last_transition.PlusSeconds(*settings.retain_deactivated_s);
+  }
+  if (job.state == JobState::kPending && StateOf(job).active) {
+    return core::HeldBackUntil(job);
+  }
+  if (!IsDispatched(job.state) || IsTrue(job, "Evicted") || changes::IsCancelling(job))
+    return std::nullopt;
+  std::optional<WallTime> ready;
+  if (const auto by = PodsReadyBy(job, settings.pods_ready)) ready = by->at;
+  return Earlier(ready, ExecutionDeadline(job));
+}
+
+}  // namespace
+
+void Alarms::Reset() {
+  alarms_.clear();
+  alarm_of_.clear();
+  unready_.clear();
+}
+
+// When the pods of the last job are ready, everything that they blocked is tried again.
+void Alarms::TrackPods(const JobRecord& job) {
+  const WaitForPodsReady& rules = context_.settings().pods_ready;
+  if (!rules.enabled || !rules.block_admission) return;
+  const bool waits = IsDispatched(job.state) && !IsTrue(job, "PodsReady");
+  if (waits) {
+    unready_.insert(job.id);
+  } else if (unready_.erase(job.id) > 0 && unready_.empty()) {
+    waiting_.FlushAll();
+  }
+}
+
+void Alarms::Set(const JobRecord& job) {
+  TrackPods(job);
+  const std::optional<WallTime> due = NextDeadline(job, context_.settings());
+  const auto known = alarm_of_.find(job.id);
+  if (known != alarm_of_.end()) {
+    if (due && known->second == *due) return;
+    alarms_.erase({known->second, job.id});
+    alarm_of_.erase(known);
+  }
+  if (!due) return;
+  alarms_.emplace(*due, job.id);
+  alarm_of_.emplace(job.id, *due);
+}
+
+bool Alarms::Fire() {
+  bool fired = false;
+  const WallTime now = context_.clock.WallNow();
+  for (std::size_t i = 0; i < kAlarmsAtOnce && !alarms_.empty(); ++i) {
+    const auto [due, id] = *alarms_.begin();
+    if (due > now) break;
+    alarms_.erase(alarms_.begin());
+    alarm_of_.erase(id);
+    fired = true;
+    if (const JobPtr job = jobs_.Find(id); job != nullptr) Ring(job);
+  }
+  return fired;
+}
+
+void Alarms::Ring(const JobPtr& job) {
+  const WallTime now = context_.clock.WallNow();
+  if (job->state == JobState::kPending) {
+    if (IsDeactivatedByMuster(*job)) {
+      commands_.Delete(job, "objectRetentionPolicies");
+      return;
+    }
+    jobs_.Put(job, changes::BackoffFinished(*job, now), "JobRequeued");
+    return;
+  }
+  const auto limit = ExecutionDeadline(*job);
+  if (limit && *limit <= now) {
+    attempts_.Deactivate(job, std::string(ReasonName(Reason::kMaximumExecutionTimeExceeded)));
+    return;
+  }
+  const WaitForPodsReady& rules = context_.settings().pods_ready;
+  const auto ready_by = PodsReadyBy(*job, rules);
+  if (!ready_by || ready_by->at > now) return;
+  const auto jitter = static_cast<std::int32_t>(context_.random.Next() % kJitterParts);
+  const bool elsewhere = config_.view()->member_clusters.size() > 1;
+  attempts_.Evict(job, changes::EvictedUnready(*job, rules, *ready_by, jitter, elsewhere, now));
+}
+
+}  // namespace muster

@@ -1,0 +1,182 @@
+// Steps of attempts: every input (a member's report, an answer to an order, a decision to stop)
+// goes through the dispatch state machine of the row, and what it means for the job follows from
+// the machine's effect alone. An observation of another attempt than the job's current one changes
+// its row and never the job.
+#include "schedd/engine/context/object_names.h"
+#include "schedd/engine/jobs/attempts.h"
+#include "schedd/engine/live/remote_objects.h"
+
+namespace muster {
+namespace {
+
+bool SameRow(const DispatchRow& a, const DispatchRow& b) {
+  return a.state == b.state && a.remote_uid == b.remote_uid && a.incarnation == b.incarnation &&
+         a.detail == b.detail;
+}
+
+std::string FailureText(const Observation& seen) {
+  if (!seen.message.empty()) return seen.message;
+  if (seen.exit_signal != 0) return "Ended by signal " + std::to_string(seen.exit_signal);
+  if (seen.exit_code.has_value()) return "Ended with exit code " + std::to_string(*seen.exit_code);
+  return "The job failed on its member cluster";
+}
+
+// A member's own deadline that is as long as the maximum execution time (the user has set both, or
+// an earlier version wrote the one as the other): which of the two is told first is chance, what it
+// means is not.
+bool EndsByMaximumTime(const JobRecord& job, const DispatchRow& row, const Observation& seen) {
+  return seen.phase == RemotePhase::kFailed && seen.reason == Reason::kDeadlineExceeded &&
+         job.max_execution_s > 0 && job.time_limit_s == job.max_execution_s &&
+         IsDispatched(job.state) && CurrentKey(job) == row.key && !IsTrue(job, "Evicted") &&
+         !changes::IsCancelling(job) && dispatch::IsOurs(row, seen);
+}
+
+}  // namespace
+
+dispatch::Effect Attempts::Step(const DispatchKey& key, const dispatch::StepInput& input,
+                                const Observation* seen) {
+  const DispatchRow* row = rows_.Find(key);
+  if (row == nullptr) return dispatch::Effect::kNone;
+  if (const JobPtr job = jobs_.Find(row->job);
+      seen != nullptr && job != nullptr && EndsByMaximumTime(*job, *row, *seen)) {
+    Deactivate(job, std::string(ReasonName(Reason::kMaximumExecutionTimeExceeded)));
+    return dispatch::Effect::kNone;
+  }
+  const dispatch::StepResult result = dispatch::Step(*row, input);
+  if (!SameRow(*row, result.row)) rows_.Put(result.row);
+  if (result.action != dispatch::Action::kNone) {
+    commits_.tx().orders.push_back({result.action, key, jobs_.Find(result.row.job),
+                                    result.row.remote_uid, ObjectOf(result.row)});
+  }
+  ApplyEffect(result, seen);
+  return result.effect;
+}
+
+void Attempts::ApplyEffect(const dispatch::StepResult& result, const Observation* seen) {
+  using dispatch::Effect;
+  const JobPtr job = jobs_.Find(result.row.job);
+  if (job == nullptr) return;
+  if (!IsDispatched(job->state) || CurrentKey(*job) != result.row.key) {
+    if (result.row.state == DispatchState::kGone) FinishDeletion(job);
+    return;
+  }
+  switch (result.effect) {
+    case Effect::kStarted:
+      if (job->state == JobState::kAdmitted) {
+        const WallTime now = context_.clock.WallNow();
+        jobs_.placed().AwaitFacts(jobs_.Put(job, changes::Started(*job, *seen, now), "JobStarted"),
+                                  seen->observed_at.set() ? seen->observed_at : now);
+        Reclaim(job->id, *seen);
+        break;
+      }
+      [[fallthrough]];
+    case Effect::kProgress:
+      jobs_.PutSoft(
+          job,
+          [&](const JobRecord& one) {
+        return changes::Progressed(one, *seen, context_.clock.WallNow());
+          },
+          true);
+      Reclaim(job->id, *seen);
+      break;
+    case Effect::kSucceeded:
+      EndSucceeded(job, *seen);
+      break;
+    case Effect::kFailed:
+      End(job, JobEvent::kFail, seen->reason == Reason::kNone ? Reason::kFailed : seen->reason,
+          FailureText(*seen), seen);
+      break;
+    case Effect::kStopped:
+      if (changes::IsRequeuing(*job)) {
+        RequeueStopped(job);
+      } else {
+        End(job, JobEvent::kCancel, Reason::kCancelled, changes::StopText(*job), nullptr);
+      }
+      break;
+    case Effect::kRefused:
+      End(job, JobEvent::kFail, Reason::kFailedToStart,
+          "member cluster " + result.row.key.cluster + " will not run it: " + result.message,
+          nullptr);
+      break;
+    case Effect::kLost:
+      End(job, JobEvent::kFail, Reason::kLost,
+          result.message.empty() ? "member cluster " + result.row.key.cluster + " lost it"
+                                 : result.message,
+          nullptr);
+      break;
+    case Effect::kRecreated:
+    case Effect::kGivenUp:
+      LeaveMember(job, result);
+      break;
+    case Effect::kWaiting:
+      ShowStuck(job, result);
+      break;
+    case Effect::kNone:
+    case Effect::kForeign:
+      break;
+  }
+}
+
+// What a process was killed for want of memory in has not done all that it was to do, whatever it
+// says of itself. A script of Slurm's has failed then; of the other kinds the member has the say.
+void Attempts::EndSucceeded(const JobPtr& job, const Observation& seen) {
+  const bool out_of_memory = seen.reason == Reason::kOutOfMemory;
+  std::string text = seen.message.empty() ? "Job finished successfully" : seen.message;
+  if (out_of_memory && seen.message.empty()) text = "A process was killed: out of memory";
+  const bool failed = out_of_memory && job->batch != nullptr;
+  End(job, failed ? JobEvent::kFail : JobEvent::kSucceed,
+      out_of_memory ? Reason::kOutOfMemory : Reason::kSucceeded, text, &seen);
+}
+
+void Attempts::ShowStuck(const JobPtr& job, const dispatch::StepResult& result) {
+  using dispatch::Action;
+  // Whatever has the name there is looked at, and set aside.
+  if (result.row.state == DispatchState::kQuarantined) commits_.OrderList(result.row.key.cluster);
+  std::string why = result.row.key.cluster;
+  why += (result.row.state == DispatchState::kUnknown ? " " : ": ") + result.message;
+  if (result.action == Action::kEnsureLater || result.action == Action::kRelease)
+    why += "; trying again";
+  jobs_.PutSoft(
+      job, [&](const JobRecord& one) { return changes::Stuck(one, why); }, true);
+}
+
+// Unlike counts, what is given back is durable before others get it.
+void Attempts::Reclaim(JobId id, const Observation& seen) {
+  if (seen.reclaimable.empty() || !context_.settings().reclaimable_pods) return;
+  const JobPtr job = jobs_.all().at(id);
+  if (IsTrue(*job, "Evicted") || changes::IsCancelling(*job)) return;
+  if (changes::Draft draft = changes::Reclaimed(*job, seen))
+    jobs_.Put(job, std::move(draft), "JobQuotaReturned");
+}
+
+OnClusterLost Attempts::PolicyOf(const DispatchRow& row) const {
+  const JobPtr job = jobs_.Find(row.job);
+  if (job == nullptr) return {};
+  const std::string& name =
+      job->admission == nullptr ? job->cluster_queue : job->admission->cluster_queue;
+  const auto& queues = config_.view()->cluster_queues;
+  const auto queue = queues.find(name);
+  return queue == queues.end() ? OnClusterLost{} : queue->second.on_cluster_lost;
+}
+
+// The attempt is over for Muster, wherever its pods are: what its queue wants then.
+void Attempts::LeaveMember(const JobPtr& job, const dispatch::StepResult& result) {
+  const std::string why = changes::StopText(*job);
+  if (changes::IsCancelling(*job)) {
+    End(job, JobEvent::kCancel, Reason::kCancelled, why + "; " + result.message, nullptr);
+    return;
+  }
+  const ClusterLostPolicy policy = PolicyOf(result.row).policy;
+  const bool again = policy == ClusterLostPolicy::kAfterTimeout ||
+                     policy == ClusterLostPolicy::kAfterFence || changes::IsRequeuing(*job);
+  if (!again || policy == ClusterLostPolicy::kFail || !MayRequeue(*job)) {
+    End(job, JobEvent::kFail, Reason::kLost, result.message, nullptr);
+    return;
+  }
+  if (!changes::IsRequeuing(*job)) {
+    EvictFor(job, Reason::kLost, {std::string(ReasonName(Reason::kLost)), "", result.message});
+  }
+  RequeueStopped(jobs_.all().at(job->id));
+}
+
+}  // namespace muster

@@ -1,0 +1,89 @@
+// Evictions (rule A50): a job is marked first and holds its quota until its pods are proven gone;
+// then it waits again. Both steps are in its row (conditions Evicted and Preempted), so a daemon
+// that dies between them goes on with the second.
+//
+// The next try. A job that somebody requeued waits two minutes after its pods are gone, as in
+// Slurm, or as long as its ClusterQueue says (muster.io/requeue-wait; rule B25). Every other
+// eviction is free the first time; one that comes within a minute of the job's last chance to run
+// costs 1, 2, 4 ... 60 s (core::EvictionPace). The time is in the job's record with an alarm, so a
+// restart keeps a wait; how many evictions came in a row is in memory alone.
+#include "schedd/lifecycle/evictions.h"
+
+#include "schedd/base/quantity.h"
+#include "schedd/engine/context/object_names.h"
+#include "schedd/engine/jobs/attempts.h"
+#include "schedd/engine/jobs/stand_ins.h"
+#include "schedd/shapes/parts/requeue_wait.h"
+
+namespace muster {
+JobPtr Attempts::Evict(const JobPtr& job, changes::Draft evicted) {
+  const bool runs = IsDispatched(job->state);
+  const bool ends = changes::IsCancelling(*evicted);  // rule B17, --no-requeue
+  context_.metrics.OnEvicted(*evicted, StateOf(*job).evictions.empty());
+  const JobPtr marked = jobs_.Put(job, std::move(evicted), "JobEvicted");
+  if (runs) {
+    Step(CurrentKey(*marked), dispatch::RevokeRequested{ends}, nullptr);
+  } else {
+    RequeueStopped(marked);  // no pods: nothing to wait for
+  }
+  const JobPtr now = jobs_.Find(job->id);
+  return now == nullptr ? marked : now;
+}
+
+JobPtr Attempts::EvictFor(const JobPtr& job, Reason reason, const EvictionNote& note) {
+  return Evict(job, changes::Evicted(*job, reason, note, context_.clock.WallNow()));
+}
+
+// What a plan decided. A victim that is on its way out already is only waited for.
+void Attempts::Evict(const core::Eviction& eviction) {
+  const JobPtr victim = jobs_.Find(eviction.victim->id);
+  if (victim == nullptr) return;
+  if (!changes::MayBeEvicted(*victim)) return;
+  std::string uid, job_uid;
+  JobId preemptor;
+  if (eviction.preemptor != nullptr) {
+    preemptor = OwnerOf(eviction.preemptor->id);
+    uid = eviction.preemptor->uid.ToString();
+    const JobPtr owner = jobs_.Find(preemptor);
+    job_uid = owner == nullptr ? uid : owner->uid.ToString();
+  }
+  if (eviction.reason == Reason::kPreempted) {
+    context_.metrics.OnPreempted(eviction.preemptor->cluster_queue, eviction.preemption_reason);
+    commits_.AddEvent("JobPreempting", preemptor, ObjectName(*eviction.preemptor),
+                      "PreemptedWorkload", "Preempts job " + std::to_string(victim->id.value));
+  }
+  Evict(victim, changes::Evicted(*victim, eviction, uid, job_uid, context_.clock.WallNow()));
+}
+
+// Takes a job out of the queue, or off its member, until somebody activates it again. `cause` is
+// why Muster does it; "" if a user did.
+void Attempts::Deactivate(const JobPtr& job, const std::string& cause) {
+  changes::Draft draft = changes::Deactivated(*job, cause, context_.clock.WallNow());
+  if (HoldsQuota(job->state) && !IsTrue(*job, "Evicted")) {
+    Evict(job, std::move(draft));
+  } else {
+    jobs_.Put(job, std::move(draft), "JobDeactivated");
+  }
+}
+
+// When a job whose attempt is gone may be tried again. One that somebody requeued waits as Slurm
+// lets it (rule B25), or a script that requeues itself starts thousands of times; what is
+// evicted again and again backs off.
+WallTime Attempts::NextTry(const JobRecord& evicted, WallTime now) {
+  const Condition* why = FindCondition(evicted, "Evicted");
+  if (why == nullptr) return now;
+  if (why->reason != ReasonName(Reason::kRequeued)) return pace_.Note(evicted.id, now);
+  if (!IsDispatched(evicted.state)) return now;  // nothing of it ran
+  const auto queue =
+      config_.objects()->find({ObjectKind::kClusterQueue, "", evicted.cluster_queue});
+  const StoredObject* object = queue == config_.objects()->end() ? nullptr : queue->second.get();
+  return {SaturatingAdd(now.us, shapes::RequeueWaitMs(object) * kMicrosPerMilli)};
+}
+
+// What kept a waiting job from being tried is over.
+JobPtr Attempts::Retry(const JobPtr& job, std::string_view reason, const std::string& message) {
+  return jobs_.Put(job, changes::Requeued(*job, reason, message, context_.clock.WallNow()),
+                   "JobRequeued");
+}
+
+}  // namespace muster

@@ -1,0 +1,136 @@
+// Each verb is idempotent where Slurm's command is: cancelling a job that is being cancelled,
+// holding a held one and releasing a waiting one change nothing and answer with the record. A verb
+// that the job's state does not allow is refused with kFailedPrecondition and a sentence.
+#include "schedd/engine/jobs/job_commands.h"
+
+#include "schedd/engine/context/object_names.h"
+#include "schedd/engine/jobs/refusals.h"
+
+namespace muster {
+namespace {
+
+const char* VerbName(JobVerb verb) {
+  switch (verb) {
+    case JobVerb::kCancel:
+      return "cancel";
+    case JobVerb::kHold:
+      return "hold";
+    case JobVerb::kRelease:
+      return "release";
+    case JobVerb::kRequeue:
+      return "requeue";
+    case JobVerb::kDelete:
+      return "delete";
+  }
+  return "";
+}
+
+std::string JobText(const JobRecord& job) { return "job " + std::to_string(job.id.value); }
+
+Error AlreadyEnded(const JobRecord& job) {
+  return Refused(job, "has already ended: " + std::string(JobStateName(job.state)));
+}
+
+}  // namespace
+
+Result<JobPtr> JobCommands::FindOrLoad(JobId id) {
+  if (JobPtr found = jobs_.Find(id); found != nullptr) return found;
+  // Ended long ago: nobody but this thread changes it, so the store's answer is current.
+  auto loaded = context_.store.ReadJob(id);
+  if (loaded.ok() && (*loaded == nullptr || !IsTerminal((*loaded)->state)))
+    return NotFound("job " + std::to_string(id.value) + " does not exist");
+  return loaded;
+}
+
+void JobCommands::Handle(JobCommand command) {
+  const Result<JobPtr> job = FindOrLoad(command.id);
+  Result<JobPtr> outcome = job;
+  if (job.ok()) {
+    outcome = ChangeJob(command, *job);
+  } else if (job.error().code == Code::kNotFound) {
+    outcome = NotFound("job " + std::to_string(command.id.value) + " does not exist");
+  }
+  if (outcome.ok())
+    commits_.AddAudit(command.actor, VerbName(command.verb), ObjectName(**job), JobText(**job));
+  commits_.AnswerOutcome(std::move(command.done), outcome);
+}
+
+Result<JobPtr> JobCommands::ChangeJob(const JobCommand& command, const JobPtr& job) {
+  if (command.verb == JobVerb::kDelete) return Delete(job, command.actor.user);
+  if (IsTerminal(job->state)) return AlreadyEnded(*job);
+  switch (command.verb) {
+    case JobVerb::kCancel:
+      return Cancel(command, job);
+    case JobVerb::kHold:
+      return Hold(job);
+    case JobVerb::kRelease:
+      return Release(job);
+    case JobVerb::kRequeue:
+      return Requeue(command, job);
+    case JobVerb::kDelete:
+      break;
+  }
+  return Internal("unknown verb");
+}
+
+Result<JobPtr> JobCommands::Cancel(const JobCommand& command, const JobPtr& job) {
+  const std::string message = "Cancelled by " + command.actor.user;
+  if (!IsDispatched(job->state))
+    return attempts_.End(job, JobEvent::kCancel, Reason::kCancelled, message, nullptr);
+  if (changes::IsCancelling(*job)) return job;
+  attempts_.Stop(job, Reason::kCancelled, message, true);
+  return jobs_.all().at(job->id);
+}
+
+Result<JobPtr> JobCommands::Hold(const JobPtr& job) {
+  if (job->state == JobState::kHeld) return job;
+  if (job->state == JobState::kPending) return jobs_.Put(job, changes::Held(*job), "JobHeld");
+  if (changes::IsRequeuing(*job)) {
+    auto draft = std::make_shared<JobRecord>(*job);
+    draft->suspended_by_user = true;
+    return jobs_.Put(job, std::move(draft), "JobHeld");
+  }
+  return Refused(*job, "has been admitted and cannot be held: requeue it, then hold it");
+}
+
+Result<JobPtr> JobCommands::Release(const JobPtr& job) {
+  if (job->state == JobState::kPending) return job;
+  if (job->state == JobState::kHeld) return jobs_.Put(job, changes::Released(*job), "JobReleased");
+  if (changes::IsRequeuing(*job) && job->suspended_by_user) {
+    auto draft = std::make_shared<JobRecord>(*job);
+    draft->suspended_by_user = false;
+    return jobs_.Put(job, std::move(draft), "JobReleased");
+  }
+  return Refused(*job, "is not held");
+}
+
+Result<JobPtr> JobCommands::Requeue(const JobCommand& command, const JobPtr& job) {
+  if (!HoldsQuota(job->state)) return Refused(*job, "is not running");
+  if (changes::IsCancelling(*job)) return Refused(*job, "is being cancelled");
+  if (changes::IsRequeuing(*job)) return job;
+  if (!MayRequeue(*job))
+    return Refused(*job, "was submitted with --no-requeue: cancel it and submit it again");
+  return attempts_.EvictFor(
+      job, Reason::kRequeued,
+      {std::string(ReasonName(Reason::kRequeued)), "", "Requeued by " + command.actor.user});
+}
+
+JobPtr JobCommands::Delete(const JobPtr& job, const std::string& by) {
+  if (job->deletion_requested) return job;
+  auto draft = std::make_shared<JobRecord>(*job);
+  draft->deletion_requested = true;
+  if (!jobs_.all().contains(job->id)) jobs_.Enter(job);  // it comes back into memory
+  const JobPtr doomed = jobs_.Put(job, std::move(draft), "JobDeleting");
+  const std::string message = "Deleted by " + by;
+  if (IsTerminal(doomed->state)) {
+    attempts_.CleanUp(doomed);
+  } else if (!IsDispatched(doomed->state)) {
+    return attempts_.End(doomed, JobEvent::kCancel, Reason::kCancelled, message, nullptr);
+  } else if (!changes::IsCancelling(*doomed)) {
+    attempts_.Stop(doomed, Reason::kCancelled, message, false);
+  }
+  const JobPtr now = jobs_.Find(job->id);
+  return now == nullptr ? doomed : now;
+}
+
+}  // namespace muster

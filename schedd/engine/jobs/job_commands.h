@@ -1,0 +1,36 @@
+// JobCommands: cancel, hold, release, requeue and delete, for users and for the engine's own
+// deletions. On the engine thread only.
+#pragma once
+
+#include <string>
+
+#include "schedd/engine/jobs/attempts.h"
+
+namespace muster {
+
+class JobCommands {
+ public:
+  /// All must outlive it.
+  JobCommands(EngineContext& context, CommitPipeline& commits, LiveJobs& jobs, Attempts& attempts)
+      : context_(context), commits_(commits), jobs_(jobs), attempts_(attempts) {}
+
+  void Handle(JobCommand command);
+  /// Begins the deletion of a job in any state; `by` is named in its message. Returns its record.
+  JobPtr Delete(const JobPtr& job, const std::string& by);
+  /// From the store if it has left memory; or kNotFound.
+  Result<JobPtr> FindOrLoad(JobId id);
+
+ private:
+  Result<JobPtr> ChangeJob(const JobCommand& command, const JobPtr& job);
+  Result<JobPtr> Cancel(const JobCommand& command, const JobPtr& job);
+  Result<JobPtr> Hold(const JobPtr& job);
+  Result<JobPtr> Release(const JobPtr& job);
+  Result<JobPtr> Requeue(const JobCommand& command, const JobPtr& job);
+
+  EngineContext& context_;
+  CommitPipeline& commits_;
+  LiveJobs& jobs_;
+  Attempts& attempts_;
+};
+
+}  // namespace muster

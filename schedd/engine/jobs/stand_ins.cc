@@ -1,0 +1,44 @@
+#include "schedd/engine/jobs/stand_ins.h"
+
+#include "schedd/base/limits.h"
+#include "schedd/engine/jobs/variants.h"
+#include "schedd/lifecycle/job_changes.h"
+#include "schedd/model/scale_lifecycle.h"
+
+namespace muster {
+namespace {
+
+constexpr std::int64_t kSlots = 32;
+static_assert(limits::kConcurrentFlavors < kSlots);
+
+}  // namespace
+
+// Of two that are equal in everything, the smaller id goes first: the better flavor.
+JobId StandInId(JobId job, std::size_t slot) {
+  return JobId{-(job.value * kSlots + kSlots - 1 - static_cast<std::int64_t>(slot))};
+}
+
+JobId OwnerOf(JobId id) { return IsStandIn(id) ? JobId{-id.value / kSlots} : id; }
+
+std::size_t SlotOf(JobId stand_in) {
+  return static_cast<std::size_t>(kSlots - 1 - (-stand_in.value) % kSlots);
+}
+
+std::vector<JobPtr> StandInsOf(const JobRecord& job, const ConfigView& config,
+                               const std::set<std::size_t>& open_gates) {
+  if (IsParent(job)) return VariantsOf(job, config, open_gates);
+  const ElasticScale* scale = ScaleOf(job);
+  const bool grows = scale != nullptr && scale->pending && IsDispatched(job.state) &&
+                     StateOf(job).active && !IsTrue(job, "Evicted") && !changes::IsCancelling(job);
+  if (!grows) return {};
+  return {std::make_shared<JobRecord>(SliceRecord(job, StandInId(job.id, 0)))};
+}
+
+bool SameEntry(const JobRecord& a, const JobRecord& b) {
+  return a.uid == b.uid && (a.pod_sets == b.pod_sets || *a.pod_sets == *b.pod_sets) &&
+         a.priority == b.priority && a.priority_boost == b.priority_boost &&
+         a.cluster_queue == b.cluster_queue && a.conditions == b.conditions &&
+         StateOf(a) == StateOf(b);
+}
+
+}  // namespace muster

@@ -1,0 +1,208 @@
+// A submission gets its id and its place in the order when it is taken, and enters memory when the
+// store has made it durable. A configuration may have changed in between: then its LocalQueue is
+// resolved anew and its requests are measured again. Overload is refused at two limits, each with a
+// time after which to try again: what waits for the database, and what waits in the queues.
+#include "schedd/engine/jobs/submissions.h"
+
+#include <algorithm>
+
+#include "schedd/engine/commit/write_errors.h"
+#include "schedd/engine/context/object_names.h"
+#include "schedd/engine/jobs/variants.h"
+
+namespace muster {
+namespace {
+
+constexpr std::int64_t kRetryMs = 200;         // a few group commits
+constexpr std::int64_t kFullRetryMs = 10'000;  // a queue this long drains slowly
+
+// Where the LocalQueue leads now; the service may have resolved it on an older configuration.
+void ResolveQueue(const ConfigView& config, JobRecord* job) {
+  const auto queue = config.local_queues.find({job->ns, job->local_queue});
+  if (queue != config.local_queues.end()) job->cluster_queue = queue->second.cluster_queue;
+}
+
+// A batch script's object is named after the job's id: `--job-name` is free text and repeats.
+void GiveName(JobRecord* job) {
+  if (job->name.empty()) job->name = "job-" + std::to_string(job->id.value);
+  if (job->display_name.empty()) job->display_name = job->name;
+}
+
+Error QueueIsFull(std::size_t most) {
+  return Overloaded("the scheduler keeps at most " + std::to_string(most) +
+                        " waiting jobs, and has as many; submit again when some have started",
+                    kFullRetryMs);
+}
+
+// What the core can decide and the engine cannot carry out; null: nothing of it.
+const char* NotSupported(const JobRecord& job) {
+  const AdmissionState& state = StateOf(job);
+  if (!state.replaces_slice.empty())
+    return "annotation kueue.x-k8s.io/workload-slice-replacement-for: slices are made by the "
+           "engine";
+  if (!state.concurrent_parent.empty())
+    return "a variant of concurrent admission is not supported by this version";
+  return nullptr;
+}
+
+void ToWait(JobRecord* job) {
+  job->state = job->suspended_by_user ? JobState::kHeld : JobState::kPending;
+  changes::SayWhyItWaits(job);
+}
+
+}  // namespace
+
+// How many of the command's jobs may still wait; of an array all or none.
+std::size_t Submissions::RoomFor(const SubmitCommand& command) const {
+  const std::size_t waiting = jobs_.planned().waiting() + commits_.pace().inflight_submissions();
+  const std::size_t room =
+      context_.options.max_waiting_jobs - std::min(context_.options.max_waiting_jobs, waiting);
+  if (command.jobs.size() <= room) return command.jobs.size();
+  return command.jobs.front().array_task ? 0 : room;
+}
+
+void Submissions::Handle(SubmitCommand command) {
+  if (commits_.pace().inflight_submissions() + command.jobs.size() >
+      context_.options.max_inflight_submissions) {
+    context_.metrics.OnShed("submissions");
+    commits_.Answer([done = std::move(command.done)] {
+      done(Overloaded("too many submissions wait for the database", kRetryMs));
+    });
+    return;
+  }
+  for (const Submission& submission : command.jobs) {
+    const char* problem = NotSupported(*submission.draft);
+    if (problem == nullptr) continue;
+    commits_.Answer([done = std::move(command.done), problem] { done(InvalidArgument(problem)); });
+    return;
+  }
+  const std::size_t taken = RoomFor(command);
+  const std::size_t refused = command.jobs.size() - taken;
+  if (refused > 0) context_.metrics.OnShed("queue");
+  if (taken == 0) {
+    commits_.Answer(
+        [done = std::move(command.done), refused, most = context_.options.max_waiting_jobs] {
+      done(std::vector<Result<SubmittedJob>>(refused, QueueIsFull(most)));
+    });
+    return;
+  }
+  Batch::Group group{std::move(command.done), gathering_.jobs.size(), taken, refused};
+  command.jobs.erase(command.jobs.begin() + static_cast<std::ptrdiff_t>(taken), command.jobs.end());
+  const WallTime now = context_.clock.WallNow();
+  JobId array_id;
+  for (Submission& submission : command.jobs) {
+    JobRecord& job = *submission.draft;
+    if (submission.config_version != config_.view()->version) gathering_.built_on_older = true;
+    job.id = JobId{++last_job_id_.value};
+    job.accept_seq = job.resource_version = commits_.NextSeq();
+    job.submit_time = now;
+    GiveName(&job);
+    ResolveQueue(*config_.view(), &job);
+    if (HasVariants(*config_.view(), context_.settings(), job)) MarkParent(&job);
+    ToWait(&job);
+    if (submission.array_task && job.batch != nullptr) {
+      if (array_id.value == 0) array_id = job.id;
+      auto batch = std::make_shared<BatchDetails>(*job.batch);
+      batch->array_job_id = array_id;
+      job.batch = std::move(batch);
+    }
+    JobPtr record = std::move(submission.draft);
+    gathering_.records.push_back(record);
+    gathering_.jobs.push_back(
+        {std::move(record), std::move(submission.manifest), std::move(submission.idempotency)});
+  }
+  commits_.pace().TakeSubmissions(group.count);
+  gathering_.groups.push_back(std::move(group));
+}
+
+void Submissions::Send() {
+  if (gathering_.groups.empty()) return;
+  gathering_.config_version = gathering_.built_on_older ? -1 : config_.view()->version;
+  gathering_.sent = context_.clock.Now();
+  std::vector<NewJob> jobs = std::move(gathering_.jobs);
+  sent_.push_back(std::move(gathering_));
+  gathering_ = Batch{};
+  commits_.pace().Sent();
+  context_.store.Accept(commits_.epoch(), std::move(jobs),
+                        [box = context_.inbox](Result<std::vector<Result<AcceptedJob>>> outcome) {
+    box->PushAlways(AcceptDone{std::move(outcome)});
+  });
+}
+
+void Submissions::Complete(AcceptDone done) {
+  MUSTER_CHECK(!sent_.empty());
+  Batch batch = std::move(sent_.front());
+  sent_.pop_front();
+  commits_.pace().DropSubmissions(batch.records.size());
+  commits_.pace().Answered();
+  if (!done.outcome.ok()) {
+    Error error = done.outcome.error();
+    commits_.Fail(error);
+    error = WriteError(error);
+    for (auto& group : batch.groups) {
+      commits_.Answer([answer = std::move(group.done), error] { answer(error); });
+    }
+    return;
+  }
+  MUSTER_CHECK(done.outcome->size() == batch.records.size());
+  // A job that was refused for itself may not have reached the database.
+  commits_.NoteAnswer(batch.sent,
+                      std::any_of(done.outcome->begin(), done.outcome->end(),
+                                  [](const Result<AcceptedJob>& one) { return one.ok(); }));
+  const bool stale = batch.config_version != config_.view()->version;
+  for (auto& group : batch.groups) {
+    std::vector<Result<SubmittedJob>> results;
+    results.reserve(group.count + group.refused);
+    for (std::size_t i = group.first; i < group.first + group.count; ++i) {
+      results.push_back(Adopt(batch.records[i], (*done.outcome)[i], stale));
+    }
+    for (std::size_t i = 0; i < group.refused; ++i) {
+      results.emplace_back(QueueIsFull(context_.options.max_waiting_jobs));
+    }
+    commits_.Answer([answer = std::move(group.done), results = std::move(results)]() mutable {
+      answer(std::move(results));
+    });
+  }
+}
+
+Result<SubmittedJob> Submissions::Adopt(const JobPtr& record, const Result<AcceptedJob>& outcome,
+                                        bool stale_config) {
+  if (!outcome.ok()) return outcome.error();
+  if (outcome->replayed) {
+    if (const JobPtr known = commits_.committed().jobs.Find(outcome->id); known != nullptr)
+      return SubmittedJob{known, true};
+    auto first = context_.store.ReadJob(outcome->id);
+    if (!first.ok()) return first.error();
+    return SubmittedJob{std::move(first).value(), true};
+  }
+  JobPtr job = record;
+  commits_.NoteAccepted(job->accept_seq);
+  commits_.AddNews(
+      {job->accept_seq, job->submit_time, "JobAccepted", job->id, ObjectName(*job), "", ""});
+  if (commits_.failed()) return SubmittedJob{job, false};  // the recovery will load it
+  if (stale_config || (job->state == JobState::kPending && waiting_.HasVerdicts())) {
+    auto fresh = std::make_shared<JobRecord>(*job);
+    ResolveQueue(*config_.view(), fresh.get());
+    const Verdict* verdict = changes::MayQueue(*fresh) ? waiting_.VerdictOf(*fresh) : nullptr;
+    if (verdict != nullptr) {
+      fresh->reason = verdict->reason;
+      fresh->message = verdict->message;
+    }
+    if (stale_config) checks_.RecheckNew(*job);
+    if (fresh->cluster_queue != job->cluster_queue) jobs_.MarkLazy(job->id);
+    job = std::move(fresh);
+  }
+  commits_.TakeAccepted(job);
+  jobs_.Enter(job);
+  return SubmittedJob{job, false};
+}
+
+void Submissions::FailWaiting(const Error& error) {
+  for (auto& group : gathering_.groups) {
+    commits_.Answer([done = std::move(group.done), error] { done(error); });
+    commits_.pace().DropSubmissions(group.count);
+  }
+  gathering_ = Batch{};
+}
+
+}  // namespace muster

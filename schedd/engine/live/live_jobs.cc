@@ -1,0 +1,232 @@
+// How a change of one record is carried to everything that follows from it. Put is the only way a
+// record changes: it stamps the version, notes which quota came free and which usage rows differ,
+// moves every follower from the record before to the record after, and writes the row with the open
+// transaction.
+#include "schedd/engine/live/live_jobs.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "schedd/engine/context/object_names.h"
+#include "schedd/engine/live/wakes.h"
+#include "schedd/lifecycle/holder_of.h"
+#include "schedd/model/admission_lifecycle.h"
+#include "schedd/model/requests.h"
+
+namespace muster {
+namespace {
+
+// Reasons and counts that are written along with one commit.
+constexpr std::size_t kLazyRows = 512;
+
+bool Holds(const JobRecord& job) { return job.admission != nullptr && HoldsQuota(job.state); }
+
+}  // namespace
+
+LiveJobs::LiveJobs(EngineContext& context, CommitPipeline& commits, const LiveConfig& config,
+                   const KnownMembers& members, WaitingJobs& waiting)
+    : context_(context), commits_(commits), config_(config), members_(members), waiting_(waiting) {
+  Reset(core::QuotaTree::Build(*config_.view()), {});
+}
+
+void LiveJobs::Reset(const core::QuotaTreePtr& tree, const std::vector<FairUseRow>& fair_use) {
+  jobs_.clear();
+  lazy_.clear();
+  pending_news_.Clear();
+  planned_ = Ledger(tree, context_.options.settings);
+  holders_ = core::Holders(tree);
+  placed_.Clear();
+  placed_.Configure(config_.view(), jobs_);
+  fair_ = FairUseTracker(context_.options.settings);
+  fair_.RestoreRows(fair_use);
+  next_fair_sample_ = context_.clock.Now();
+}
+
+JobPtr LiveJobs::Find(JobId id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : found->second;
+}
+
+void LiveJobs::Enter(const JobPtr& job) {
+  jobs_[job->id] = job;
+  planned_.Move(nullptr, job.get());
+  placed_.Move(nullptr, job);
+  fair_.Adopt(*config_.view(), *job);
+  if (Holds(*job)) holders_.Put(HolderOf(tree(), context_.settings(), job));
+  if (changes::MayQueue(*job)) waiting_.Add(job);
+  for (JobFollower* follower : followers_) follower->Enter(job);
+}
+
+JobPtr LiveJobs::Put(const JobPtr& before, changes::Draft after, const char* event) {
+  after->resource_version = commits_.AddEvent(
+      event, after->id, ObjectName(*after), std::string(ReasonName(after->reason)), after->message);
+  const JobPtr job = std::move(after);
+  TouchCharges(*before, *job);
+  Change(before, job);
+  PutFairUse();
+  commits_.tx().jobs[job->id] = job;
+  lazy_.erase(job->id);
+  if (std::string_view(event) != kPendingEvent) pending_news_.Forget(job->id);
+  return job;
+}
+
+// Which usage rows the change writes, which quota it frees, and the account of an attempt that it
+// ends.
+void LiveJobs::TouchCharges(const JobRecord& before, const JobRecord& after) {
+  const bool held = Holds(before), holds = Holds(after);
+  if (!held && holds) commits_.tx().Touch(*after.admission);
+  const bool frees = held && !holds;
+  if (!frees && !(held && holds && ChargesOther(before, after))) return;
+  waiting_.NoteReleased(before.admission->cluster_queue);
+  commits_.tx().Touch(*before.admission);
+  if (frees && IsDispatched(before.state)) {
+    commits_.tx().attempts[{before.id, before.attempt}] =
+        changes::ClosedAttempt(before, after, context_.clock.WallNow());
+  }
+}
+
+bool LiveJobs::ChargesOther(const JobRecord& before, const JobRecord& after) const {
+  if (before.admission == after.admission && before.admission_state == after.admission_state)
+    return false;
+  return *ChargedAdmission(before, context_.settings()) !=
+         *ChargedAdmission(after, context_.settings());
+}
+
+// A job that the change makes wait is queued when the change is durable.
+void LiveJobs::Change(const JobPtr& before, const JobPtr& job) {
+  planned_.Move(before.get(), job.get());
+  if (Holds(*before) || Holds(*job)) TrackHolder(*before, job, Holds(*job));
+  placed_.Move(before.get(), job);
+  const bool waited = changes::MayQueue(*before);
+  const bool waits = changes::MayQueue(*job);
+  if (waited && !waits) waiting_.Remove(job->id);
+  if (!waited && waits) commits_.tx().to_queue.push_back(job->id);
+  if (waited && waits && changes::OtherToQueue(*before, *job) && waiting_.Contains(job->id))
+    waiting_.Add(job);
+  jobs_[job->id] = job;
+  for (JobFollower* follower : followers_) follower->Change(*before, job);
+  fair_.Move(*config_.view(), *before, *job, context_.clock.WallNow());
+}
+
+// Who holds quota, as a search for victims sees it.
+void LiveJobs::TrackHolder(const JobRecord& before, const JobPtr& after, bool holds) {
+  const core::HolderPtr* known = holders_.Find(after->id);
+  // Nobody waits for a victim on a member that does not answer.
+  if (!holds || members_.IsOnLostMember(*after)) return holders_.Erase(after->id);
+  const bool same = known != nullptr && before.conditions == after->conditions &&
+                    before.reason == after->reason && before.admission == after->admission &&
+                    before.admission_state == after->admission_state &&
+                    before.priority == after->priority &&
+                    before.priority_boost == after->priority_boost;
+  if (same) return;
+  holders_.Put(HolderOf(tree(), context_.settings(), after));
+}
+
+void LiveJobs::PutSoft(const JobPtr& before, const SoftChange& change, bool persist) {
+  JobPtr next = change(*before);
+  if (next == nullptr) return;
+  const JobPtr shown = commits_.committed().jobs.Find(before->id);
+  jobs_[next->id] = next;
+  for (JobFollower* follower : followers_) follower->ChangeSoft(next);
+  if (persist) lazy_.insert(next->id);
+  auto& rows = commits_.tx().jobs;
+  if (const auto row = rows.find(next->id); row != rows.end()) row->second = next;
+  if (shown == nullptr) return;
+  JobPtr show = shown == before ? next : JobPtr(change(*shown));
+  if (show != nullptr) commits_.Show(show);
+}
+
+void LiveJobs::Leave(const JobPtr& job) {
+  const JobId id = job->id;
+  planned_.Move(job.get(), nullptr);
+  lazy_.erase(id);
+  pending_news_.Forget(id);
+  for (JobFollower* follower : followers_) follower->Leave(id);
+  jobs_.erase(id);
+}
+
+void LiveJobs::AddLazyRows() {
+  for (const JobId id : pending_news_.TakeDue(context_.clock.Now())) lazy_.insert(id);
+  if (lazy_.empty() || (commits_.tx().Empty() && !commits_.Idle())) return;
+  const std::size_t rows = std::min(kLazyRows, commits_.Room());
+  for (std::size_t i = 0; i < rows && !lazy_.empty();) {
+    const JobId id = *lazy_.begin();
+    lazy_.erase(lazy_.begin());
+    const JobPtr job = Find(id);
+    if (job == nullptr) continue;
+    const bool waits = job->state == JobState::kPending;
+    if (waits && !pending_news_.Tell(id, job->reason, context_.clock.Now())) continue;
+    Put(job, std::make_shared<JobRecord>(*job), waits ? kPendingEvent : "JobUpdated");
+    ++i;
+  }
+}
+
+void LiveJobs::EraseHolder(JobId id) {
+  if (holders_.Find(id) != nullptr) holders_.Erase(id);
+}
+
+void LiveJobs::ReturnHolders(const std::string& cluster) {
+  for (const auto& [id, job] : jobs_) {
+    if (job->cluster == cluster && Holds(*job))
+      holders_.Put(HolderOf(tree(), context_.settings(), job));
+  }
+}
+
+void LiveJobs::Recount(const core::QuotaTreePtr& tree) {
+  Ledger planned(tree, context_.options.settings);
+  core::Holders holders(tree);
+  for (const auto& [id, job] : jobs_) {
+    planned.Move(nullptr, job.get());
+    if (!Holds(*job)) continue;
+    holders.Put(HolderOf(*tree, context_.settings(), job));
+    // Pairs that left the quota, or came into it.
+    commits_.tx().Touch(*job->admission);
+  }
+  planned_ = std::move(planned);
+  holders_ = std::move(holders);
+}
+
+void LiveJobs::PutFairUse() {
+  if (!fair_.on()) return;
+  for (FairUseRow& row : fair_.TakeRows()) {
+    std::pair key(row.ns, row.local_queue);
+    commits_.tx().fair_use[std::move(key)] = std::move(row);
+  }
+}
+
+bool LiveJobs::FireFairSample() {
+  const Monotonic now = context_.clock.Now();
+  if (!fair_.on() || now < next_fair_sample_) return false;
+  next_fair_sample_ = now + SecondsToNanos(fair_.interval_s());
+  fair_.Sample(*config_.view(), context_.clock.WallNow());
+  PutFairUse();
+  commits_.MarkChanged();
+  return true;
+}
+
+Monotonic LiveJobs::NextFairSample() const {
+  return fair_.on() ? next_fair_sample_ : Monotonic{std::numeric_limits<std::int64_t>::max()};
+}
+
+void LiveJobs::ConfigureFairUse() {
+  fair_.Configure(*config_.view(), context_.clock.WallNow());
+  PutFairUse();
+}
+
+std::vector<core::ClusterView> LiveJobs::Clusters() {
+  auto clusters = planned_.Clusters(*config_.view(), members_.facts());
+  AddStarting(&clusters);
+  return clusters;
+}
+
+void LiveJobs::AddStarting(std::vector<core::ClusterView>* clusters) {
+  for (core::ClusterView& view : *clusters) {
+    if (view.member.machines != nullptr) view.starting = placed_.StartingOn(view.member.name);
+  }
+}
+
+void LiveJobs::WakeTreeAfterCommit(const std::string& cluster_queue) {
+  AddTree({*config_.view(), tree()}, cluster_queue, &commits_.tx().wakes);
+}
+
+}  // namespace muster

@@ -1,0 +1,238 @@
+// One list alone proves nothing: it may be older than an end that was seen meanwhile. So an object
+// is a stray only when a second list, after EngineOptions::orphan_grace_ms, has it too; that list
+// is asked for as soon as the time is over. An object of an attempt that the database does not know
+// yet is ahead of it (the database was set back): then nothing on that member is collected.
+#include "schedd/engine/members/orphans.h"
+
+#include "schedd/base/limits.h"
+#include "schedd/telemetry/log.h"
+
+namespace muster {
+namespace {
+
+std::string NameOf(const Observation& seen) {
+  if (seen.object.kind.empty()) return "object " + seen.remote_uid;
+  return seen.object.kind + " " + seen.object.ns + "/" + seen.object.name;
+}
+
+bool MayRun(RemotePhase phase) {
+  return phase == RemotePhase::kSuspended || phase == RemotePhase::kPending ||
+         phase == RemotePhase::kRunning;
+}
+
+// Nothing more is expected of the row's own object. What is being removed or is missing comes to
+// its own end first: the answer to a removal would be taken for its.
+bool IsOver(const DispatchRow& row) {
+  return row.state == DispatchState::kTerminal || row.state == DispatchState::kConflict;
+}
+
+}  // namespace
+
+void Orphans::Reset(std::vector<SetAsideObject> set_aside) {
+  strays_.clear();
+  stray_lists_.clear();
+  set_aside_.clear();
+  for (SetAsideObject& object : set_aside) {
+    const std::pair key(object.cluster, object.remote_uid);
+    set_aside_[key] = std::move(object);
+  }
+}
+
+// An attempt is on one member. Where another member shows it while it goes on, somebody has copied
+// it there; the same object on both is that member under a second name.
+bool Orphans::IsElsewhere(const Observation& seen) const {
+  const DispatchKey& key = seen.key;
+  const auto& rows = rows_.all();
+  for (auto row = rows.lower_bound(DispatchKey{key.job_uid, key.attempt, ""});
+       row != rows.end() && row->first.job_uid == key.job_uid && row->first.attempt == key.attempt;
+       ++row) {
+    if (row->first.cluster != key.cluster &&
+        (IsLive(row->second.state) || row->second.remote_uid == seen.remote_uid))
+      return true;
+  }
+  return false;
+}
+
+void Orphans::NoteOwn(const Observation& seen) {
+  const auto aside = set_aside_.find({seen.key.cluster, seen.remote_uid});
+  if (aside != set_aside_.end()) Write(SetAsideObject(aside->second), true);
+}
+
+void Orphans::Note(const Observation& seen, const DispatchRow* row) {
+  const auto known = set_aside_.find({seen.key.cluster, seen.remote_uid});
+  const bool let_go = known != set_aside_.end() && known->second.released;
+  // A copy is looked at again: what it is a copy of may be over by now.
+  if (known != set_aside_.end() && !let_go && known->second.reason != SetAsideReason::kCopy) return;
+  if (!dispatch::HasOurMarks(seen)) return PutAside(seen, SetAsideReason::kUnowned);
+  if (row != nullptr ? !IsOver(*row) : IsElsewhere(seen))
+    return PutAside(seen, SetAsideReason::kCopy);
+  if (!let_go) {
+    if (seen.sequence > commits_.last_seq()) return PutAside(seen, SetAsideReason::kAhead);
+    if (row == nullptr && !IsOfKnownAttempt(seen)) return;
+    if (IsQuarantined(seen.key.cluster) || !StrayLongEnough(seen)) return;
+  }
+  context_.metrics.corrections.Add();
+  commits_.tx().orders.push_back(
+      {dispatch::Action::kRemove, seen.key, nullptr, seen.remote_uid, seen.object});
+}
+
+// False: it is ahead of the database, which is noted, or the database does not answer.
+bool Orphans::IsOfKnownAttempt(const Observation& seen) {
+  const auto job = context_.store.FindJob(seen.key.job_uid);
+  if (!job.ok()) {
+    if (job.error().code == Code::kNotFound) PutAside(seen, SetAsideReason::kAhead);
+    return false;  // the database is away: asked again with the next list
+  }
+  const Result<JobPtr> loaded = commands_.FindOrLoad(*job);
+  if (!loaded.ok()) return false;
+  const JobPtr& record = *loaded;
+  if (seen.key.attempt <= record->attempt) return true;
+  PutAside(seen, SetAsideReason::kAhead);
+  HoldAhead(record, seen);
+  return false;
+}
+
+// A list may be older than an end that was seen meanwhile: one alone proves nothing. The next one
+// comes as soon as it does.
+bool Orphans::StrayLongEnough(const Observation& seen) {
+  const Monotonic now = context_.clock.Now();
+  const std::int64_t grace = MillisToNanos(context_.options.orphan_grace_ms);
+  const auto [first, fresh] = strays_.try_emplace({seen.key.cluster, seen.remote_uid}, now);
+  if (fresh) stray_lists_.try_emplace(seen.key.cluster, now + grace);
+  return now - first->second >= grace;
+}
+
+bool Orphans::FireLists() {
+  bool fired = false;
+  std::erase_if(stray_lists_, [&](const auto& one) {
+    if (one.second > context_.clock.Now()) return false;
+    commits_.OrderList(one.first);
+    fired = true;
+    return true;
+  });
+  return fired;
+}
+
+std::optional<Monotonic> Orphans::NextList() const {
+  std::optional<Monotonic> first;
+  for (const auto& [cluster, due] : stray_lists_) first = first ? std::min(*first, due) : due;
+  return first;
+}
+
+void Orphans::FenceResurrected(const DispatchRow& row, const Observation& seen) {
+  // Of what was stopped before it was made nothing is to be learnt and nothing is kept.
+  const bool never_made = row.remote_uid.empty() && seen.object != RemoteObject{};
+  if (!MayRun(seen.phase) && !never_made) return;
+  if (!dispatch::IsOurs(row, seen) || IsQuarantined(row.key.cluster)) return;
+  if (!StrayLongEnough(seen)) return;
+  Log(LogLevel::kError, "engine", "ended_attempt_runs_again",
+      {{"cluster", row.key.cluster},
+       {"job", row.job.value},
+       {"attempt", std::int64_t{row.key.attempt}}});
+  context_.metrics.corrections.Add();
+  attempts_.Step(DispatchKey(row.key), dispatch::Resurrected{}, nullptr);
+}
+
+bool Orphans::IsQuarantined(const std::string& cluster) const {
+  for (auto one = set_aside_.lower_bound({cluster, ""});
+       one != set_aside_.end() && one->first.first == cluster; ++one) {
+    if (one->second.reason == SetAsideReason::kAhead && !one->second.released) return true;
+  }
+  return false;
+}
+
+void Orphans::PutAside(const Observation& seen, SetAsideReason reason) {
+  const std::pair key(seen.key.cluster, seen.remote_uid);
+  const auto known = set_aside_.find(key);
+  if (known != set_aside_.end()) return;
+  std::size_t of_member = 0;
+  for (auto one = set_aside_.lower_bound({key.first, ""});
+       one != set_aside_.end() && one->first.first == key.first; ++one) {
+    if (one->second.reason == reason) ++of_member;
+  }
+  if (of_member >= limits::kSetAsidePerMember) return;
+  const SetAsideObject object{
+      key.first,     key.second, seen.object, seen.key.job_uid,        seen.key.attempt,
+      seen.sequence, reason,     false,       context_.clock.WallNow()};
+  const bool ahead = reason == SetAsideReason::kAhead;
+  const std::string text = NameOf(seen) + " is left alone: it is " +
+                           std::string(SetAsideReasonText(reason)) +
+                           (ahead ? "; nothing is collected on this member until an administrator "
+                                    "has looked at it"
+                                  : "");
+  Log(LogLevel::kError, "engine", ahead ? "object_quarantined" : "object_left_alone",
+      {{"cluster", key.first},
+       {"attempt", std::int64_t{seen.key.attempt}},
+       {"reason", std::string(SetAsideReasonText(reason))},
+       {"err", text}});
+  commits_.AddEvent(ahead ? "MemberObjectQuarantined" : "MemberObjectLeftAlone", JobId{},
+                    "membercluster/" + key.first, std::string(SetAsideReasonText(reason)), text);
+  Write(object, false);
+}
+
+void Orphans::Write(const SetAsideObject& object, bool remove) {
+  const std::pair key(object.cluster, object.remote_uid);
+  commits_.tx().set_aside[key] = {object, remove};
+  if (remove) {
+    set_aside_.erase(key);
+  } else {
+    set_aside_[key] = object;
+  }
+}
+
+// The database says that the job waits, and a member has an attempt of it: it must not run twice.
+void Orphans::HoldAhead(const JobPtr& job, const Observation& seen) {
+  if (job->state != JobState::kPending) return;
+  changes::Draft held = changes::Held(*job);
+  held->message = "Held: member cluster " + seen.key.cluster + " has attempt " +
+                  std::to_string(seen.key.attempt) +
+                  " of it, which the database does not know; release the job to run it again";
+  jobs_.Put(job, std::move(held), "JobHeld");
+}
+
+void Orphans::ForgetAbsent(const std::string& cluster, const std::set<std::string>& uids) {
+  std::vector<SetAsideObject> gone;
+  for (auto one = set_aside_.lower_bound({cluster, ""});
+       one != set_aside_.end() && one->first.first == cluster; ++one) {
+    const bool stays = one->second.reason == SetAsideReason::kAhead && !one->second.released;
+    if (!stays && !uids.contains(one->first.second)) gone.push_back(one->second);
+  }
+  for (const SetAsideObject& object : gone) Write(object, true);
+  std::erase_if(strays_, [&](const auto& stray) {
+    return stray.first.first == cluster && !uids.contains(stray.first.second);
+  });
+}
+
+void Orphans::Handle(CollectCommand command) {
+  if (!config_.view()->member_clusters.contains(command.cluster)) {
+    commits_.Answer([done = std::move(command.done), name = command.cluster] {
+      done(NotFound("member cluster " + name + " does not exist"));
+    });
+    return;
+  }
+  std::vector<SetAsideObject> ahead;
+  for (const auto& [key, object] : set_aside_) {
+    if (key.first == command.cluster && object.reason == SetAsideReason::kAhead && !object.released)
+      ahead.push_back(object);
+  }
+  for (SetAsideObject& object : ahead) {
+    object.released = true;
+    Write(object, false);
+  }
+  std::vector<DispatchKey> waiting;
+  for (const auto& [key, row] : rows_.all()) {
+    if (key.cluster == command.cluster && row.state == DispatchState::kQuarantined)
+      waiting.push_back(key);
+  }
+  for (const DispatchKey& key : waiting)
+    attempts_.Step(key, dispatch::QuarantineReleased{}, nullptr);
+  const std::size_t count = ahead.size() + waiting.size();
+  commits_.AddEvent("MemberCollected", JobId{}, "membercluster/" + command.cluster, "",
+                    "Collection goes on: " + std::to_string(count) + " objects were quarantined");
+  commits_.AddAudit(command.actor, "collect", "membercluster/" + command.cluster,
+                    std::to_string(count));
+  commits_.OrderList(command.cluster);
+  commits_.AnswerOutcome(std::move(command.done), Result<std::size_t>(count));
+}
+
+}  // namespace muster

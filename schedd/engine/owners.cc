@@ -1,0 +1,50 @@
+#include "schedd/engine/owners.h"
+
+namespace muster {
+
+Owners::Owners(EngineContext& context_in)
+    : context(context_in),
+      commits(context, *this),
+      members(context.clock),
+      works(commits),
+      waiting(context, config),
+      jobs(context, commits, config, members, waiting),
+      rows(context, commits),
+      attempts(context, commits, config, waiting, jobs, rows),
+      job_commands(context, commits, jobs, attempts),
+      admission_commands(context, commits, config, jobs, attempts),
+      nominations(context, commits, config, members, jobs, attempts),
+      alarms(context, config, waiting, jobs, attempts, job_commands),
+      stand_ins(context, commits, config, waiting, jobs, rows),
+      node_failures(context, config, jobs, attempts),
+      checks(context, commits, config, waiting, jobs),
+      submissions(context, commits, config, waiting, jobs, checks),
+      retention(context, commits, jobs, attempts, job_commands),
+      machines(context, config, members, jobs),
+      decider(context, commits, config, members, waiting, jobs, attempts, stand_ins, alarms, checks,
+              machines),
+      configuration(context, commits, config,
+                    {waiting, jobs, rows, attempts, stand_ins, machines, node_failures, checks,
+                     members, held_ends, works}),
+      orphans(context, commits, config, jobs, rows, attempts, job_commands),
+      reports(context, commits, members, jobs, rows, attempts, stand_ins, orphans, held_ends),
+      lost_members(context, commits, config, members, waiting, jobs, rows, attempts, machines,
+                   held_ends),
+      leaving(context, config, members, jobs, rows, attempts, works, configuration) {
+  for (JobFollower* follower :
+       std::initializer_list<JobFollower*>{&attempts, &alarms, &machines, &stand_ins}) {
+    jobs.AddFollower(follower);
+  }
+  configuration.AddFollower(&leaving);
+}
+
+void Owners::OnDurable(const Transaction& done, const std::vector<JobPtr>& ended) {
+  for (const JobPtr& job : ended) retention.Schedule(*job);
+  waiting.Wake(done.wakes);
+  for (const JobId id : done.to_queue) {
+    const JobPtr job = jobs.Find(id);
+    if (job != nullptr && changes::MayQueue(*job)) waiting.Add(job);
+  }
+}
+
+}  // namespace muster

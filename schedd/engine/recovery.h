@@ -1,0 +1,41 @@
+// Recovery: at start and after every failed write, everything optimistic is dropped and the world
+// is read again from the store, recomputed, compared, and its attempts are driven on from the state
+// their rows are in. On the engine thread only.
+#pragma once
+
+#include <string>
+
+#include "schedd/engine/owners.h"
+
+namespace muster {
+
+class Recovery {
+ public:
+  /// It must outlive this.
+  explicit Recovery(Owners& owners) : owners_(owners) {}
+
+  /// True if it is time for the next try.
+  bool Due() const { return owners_.context.clock.Now() >= next_try_; }
+  Monotonic next_try() const { return next_try_; }
+  /// One try; true if the world is there. Nothing may be on its way to the store.
+  bool Try();
+  /// Why the engine is not ready; "" if it is.
+  const std::string& Problem() const;
+
+ private:
+  bool Fail(const char* step, const Error& error);
+  void Rebuild(StoredWorld loaded);
+  CommittedState ReadJobs(const StoredWorld& loaded);
+  void CorrectUsage(const std::vector<UsageRow>& stored);
+  void Redrive();
+  void RedriveRow(const DispatchKey& key, std::set<std::string>* to_list);
+  void RedriveHolder(const JobPtr& job);
+  void CleanUpDeleted();
+
+  Owners& owners_;
+  Monotonic next_try_{};
+  int failures_ = 0;
+  std::string problem_ = "recovery has not run yet";
+};
+
+}  // namespace muster
