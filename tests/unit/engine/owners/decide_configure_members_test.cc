@@ -6,6 +6,18 @@
 namespace muster::test {
 namespace {
 
+// An object as Muster makes them.
+Observation MarkedObject(const DispatchKey& key, const std::string& uid, std::int64_t sequence) {
+  Observation seen;
+  seen.key = key;
+  seen.remote_uid = uid;
+  seen.object = {"batch/v1", "Job", "default", "job"};
+  seen.held = true;
+  seen.sequence = sequence;
+  seen.phase = RemotePhase::kRunning;
+  return seen;
+}
+
 class UpperOwners : public ::testing::Test {
  protected:
   UpperOwners() { world.Declare(); }
@@ -22,6 +34,27 @@ class UpperOwners : public ::testing::Test {
     facts.healthy = healthy;
     owners.lost_members.Handle(FactsCommand{facts});
     world.Commit();
+  }
+  Result<std::size_t> Fence(bool whatever_policy) {
+    Result<std::size_t> given_up = Internal("no answer");
+    FenceCommand command;
+    command.actor = {"root", "loopback"};
+    command.cluster = "east";
+    command.done = [&](Result<std::size_t> told) { given_up = told; };
+    command.whatever_policy = whatever_policy;
+    owners.lost_members.Handle(std::move(command));
+    world.Commit();
+    return given_up;
+  }
+  Result<std::size_t> Collect(const std::string& cluster) {
+    Result<std::size_t> collected = Internal("no answer");
+    CollectCommand command;
+    command.actor = {"root", "loopback"};
+    command.cluster = cluster;
+    command.done = [&](Result<std::size_t> told) { collected = told; };
+    owners.orphans.Handle(std::move(command));
+    world.Commit();
+    return collected;
   }
 
   OwnersWorld world;
@@ -129,6 +162,57 @@ TEST_F(UpperOwners, AnObjectWithoutOurMarksIsLeftAlone) {
   EXPECT_TRUE(owners.orphans.set_aside().empty());
 }
 
+TEST_F(UpperOwners, AnObjectAheadOfTheDatabaseIsQuarantinedUntilSomebodyHasLookedAtIt) {
+  const Observation seen =
+      MarkedObject({UidOf("default/job"), 2, "east"}, "ahead", owners.commits.last_seq() + 1);
+  owners.orphans.Note(seen, nullptr);
+  ASSERT_EQ(owners.orphans.set_aside().size(), 1u);
+  EXPECT_EQ(owners.orphans.set_aside().begin()->second.reason, SetAsideReason::kAhead);
+  EXPECT_TRUE(owners.commits.tx().orders.empty());
+  owners.orphans.ForgetAbsent("east", {});
+  EXPECT_EQ(owners.orphans.set_aside().size(), 1u) << "a list without it proves nothing";
+  const Result<std::size_t> collected = Collect("east");
+  ASSERT_TRUE(collected.ok());
+  EXPECT_EQ(*collected, 1u);
+  EXPECT_TRUE(owners.orphans.set_aside().begin()->second.released);
+  EXPECT_EQ(world.orders.lines, std::vector<std::string>{"list east"});
+  owners.orphans.Note(seen, nullptr);
+  world.Commit();
+  EXPECT_EQ(world.orders.lines.back(), "remove east/2");
+  owners.orphans.ForgetAbsent("east", {});
+  EXPECT_TRUE(owners.orphans.set_aside().empty());
+}
+
+TEST_F(UpperOwners, NothingIsCollectedOnAMemberThatDoesNotExist) {
+  const Result<std::size_t> collected = Collect("west");
+  ASSERT_FALSE(collected.ok());
+  EXPECT_EQ(collected.error().code, Code::kNotFound);
+}
+
+TEST_F(UpperOwners, AStrayIsRemovedOnlyAfterItsGraceAndASecondList) {
+  const JobPtr job = world.Submit({});
+  world.Cycle();
+  const DispatchKey former = CurrentKey(*world.Now(job));
+  owners.attempts.EvictFor(world.Now(job), Reason::kClusterDrained, {"ClusterDrained", "", ""});
+  owners.attempts.Step(former, dispatch::RemoveSucceeded{}, nullptr);
+  world.Commit();
+  world.orders.lines.clear();
+  const Observation seen = MarkedObject(former, "left", 1);
+  owners.orphans.Note(seen, nullptr);
+  owners.orphans.Note(seen, nullptr);
+  EXPECT_TRUE(owners.commits.tx().orders.empty()) << "two lists, but no time between them";
+  EXPECT_TRUE(owners.orphans.NextList().has_value());
+  EXPECT_FALSE(owners.orphans.FireLists());
+  world.clock.Advance(world.context.options.orphan_grace_ms);
+  EXPECT_TRUE(owners.orphans.FireLists());
+  world.Commit();
+  EXPECT_EQ(world.orders.lines, std::vector<std::string>{"list east"});
+  owners.orphans.Note(seen, nullptr);
+  world.Commit();
+  EXPECT_EQ(world.orders.lines, (std::vector<std::string>{"list east", "remove east/1"}));
+  EXPECT_TRUE(owners.orphans.set_aside().empty());
+}
+
 TEST_F(UpperOwners, AttemptsOfAMemberThatDoesNotAnswerAreUnknownAfterItsGrace) {
   const JobPtr job = Running();
   Tell(false);
@@ -140,6 +224,43 @@ TEST_F(UpperOwners, AttemptsOfAMemberThatDoesNotAnswerAreUnknownAfterItsGrace) {
   Tell(true);
   EXPECT_NE(owners.jobs.holders().Find(job->id), nullptr);
   EXPECT_EQ(world.orders.lines.back(), "list east");
+}
+
+TEST_F(UpperOwners, AMemberThatAnswersIsNotFenced) {
+  const JobPtr job = Running();
+  const Result<std::size_t> given_up = Fence(false);
+  ASSERT_FALSE(given_up.ok());
+  EXPECT_EQ(given_up.error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(world.Now(job)->state, JobState::kRunning);
+  EXPECT_EQ(owners.rows.Find(CurrentKey(*job))->state, DispatchState::kRunning);
+}
+
+TEST_F(UpperOwners, AFencedMembersAttemptsAreGivenUpAndTheirJobsWaitAgain) {
+  ASSERT_TRUE(world
+                  .Apply({WithAnnotation(ClusterQueueObject({}), "muster.io/on-cluster-lost",
+                                         "afterFence")})
+                  .ok());
+  const JobPtr job = Running();
+  Tell(false);
+  const Result<std::size_t> given_up = Fence(false);
+  ASSERT_TRUE(given_up.ok());
+  EXPECT_EQ(*given_up, 1u);
+  EXPECT_EQ(world.Now(job)->state, JobState::kPending);
+  EXPECT_EQ(owners.rows.Find(CurrentKey(*job))->state, DispatchState::kLost);
+}
+
+TEST_F(UpperOwners, AFenceLeavesAttemptsWhosePolicyWaitsUnlessItIsForced) {
+  const JobPtr job = Running();
+  Tell(false);
+  const Result<std::size_t> waits = Fence(false);
+  ASSERT_TRUE(waits.ok());
+  EXPECT_EQ(*waits, 0u);
+  EXPECT_EQ(world.Now(job)->state, JobState::kRunning);
+  const Result<std::size_t> forced = Fence(true);
+  ASSERT_TRUE(forced.ok());
+  EXPECT_EQ(*forced, 1u);
+  EXPECT_EQ(world.Now(job)->state, JobState::kFailed);
+  EXPECT_EQ(world.Now(job)->reason, Reason::kLost);
 }
 
 TEST_F(UpperOwners, ADrainedMembersJobsLeaveAndItsProgressSaysSo) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "schedd/engine/jobs/stand_ins.h"
+#include "schedd/engine/live/remote_objects.h"
 #include "tests/support/owners_world.h"
 
 namespace muster::test {
@@ -70,6 +71,24 @@ TEST_F(JobOwners, AReportOfAFormerAttemptChangesNothingOfTheJob) {
   seen.phase = RemotePhase::kSucceeded;
   owners.attempts.Step(former, dispatch::Observed{seen}, &seen);
   EXPECT_EQ(world.Now(job)->state, JobState::kPending);
+}
+
+TEST_F(JobOwners, AJobWhoseObjectNameAnotherJobHoldsOnItsMemberFailsToStart) {
+  const JobPtr job = world.Submit({});
+  DispatchRow holder = IntentOf(*job);
+  holder.key = {UidOf("other"), 1, "east"};
+  holder.job = JobId{job->id.value + 1};
+  holder.state = DispatchState::kRunning;
+  owners.rows.Reset({holder});
+  world.Cycle();
+  EXPECT_EQ(world.Now(job)->state, JobState::kFailed);
+  EXPECT_EQ(world.Now(job)->reason, Reason::kFailedToStart);
+  EXPECT_FALSE(owners.rows.HasAny(job->uid));
+  EXPECT_TRUE(world.orders.lines.empty());
+  const core::QuotaTree& tree = owners.jobs.tree();
+  EXPECT_EQ(owners.jobs.planned().usage().At(tree.ClusterQueueIndex("cq"),
+                                             tree.PairIndex("default", "cpu")),
+            0);
 }
 
 struct VerbCase {
@@ -178,6 +197,39 @@ TEST_F(JobOwners, AnEndedJobLeavesMemoryAfterAWhile) {
   EXPECT_TRUE(owners.retention.Fire());
   EXPECT_EQ(owners.jobs.Find(job->id), nullptr);
   EXPECT_TRUE(owners.job_commands.FindOrLoad(job->id).ok()) << "the store still has it";
+}
+
+TEST_F(JobOwners, AnEndedJobIsDeletedWhenItsTimeToLiveIsOver) {
+  const JobPtr job = world.Submit({.ttl_s = 30});
+  ASSERT_TRUE(Do(JobVerb::kCancel, job->id).ok());
+  world.clock.Advance(29'999);
+  EXPECT_FALSE(owners.retention.Fire());
+  world.clock.Advance(1);
+  EXPECT_TRUE(owners.retention.Fire());
+  EXPECT_EQ(owners.jobs.Find(job->id), nullptr);
+  ASSERT_FALSE(owners.commits.tx().events.empty());
+  EXPECT_EQ(owners.commits.tx().events.back().type, "JobDeleted");
+  EXPECT_NE(owners.commits.committed().jobs.Find(job->id), nullptr) << "it is not durable";
+  world.Commit();
+  EXPECT_EQ(owners.commits.committed().jobs.Find(job->id), nullptr);
+}
+
+TEST_F(JobOwners, ATimeToLiveRemovesTheObjectOnTheMemberBeforeTheJob) {
+  const JobPtr job = Admitted({.ttl_s = 30});
+  const DispatchKey key = CurrentKey(*job);
+  world.Report(job, RemotePhase::kRunning);
+  world.Report(job, RemotePhase::kSucceeded);
+  world.Commit();
+  world.orders.lines.clear();
+  world.clock.Advance(30'000);
+  EXPECT_TRUE(owners.retention.Fire());
+  world.Commit();
+  EXPECT_EQ(world.orders.lines, std::vector<std::string>{"remove east/1"});
+  ASSERT_NE(owners.jobs.Find(job->id), nullptr) << "its name is not free yet";
+  EXPECT_TRUE(owners.jobs.Find(job->id)->deletion_requested);
+  owners.attempts.Step(key, dispatch::RemoveSucceeded{}, nullptr);
+  EXPECT_EQ(owners.jobs.Find(job->id), nullptr);
+  EXPECT_FALSE(owners.rows.HasAny(job->uid));
 }
 
 class FewWaitingJobs : public JobOwners {
