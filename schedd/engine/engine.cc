@@ -1,6 +1,18 @@
-// The loop: what has arrived is handled, what time has made due is done, decisions are taken, and
-// one commit and one view leave. A step that finds nothing to do lets the thread wait for the inbox
-// until the next deadline.
+// The loop of the engine. One Step does, in this order:
+//
+// 1. It handles everything in the inbox. Commands go to their owners at once; reports of members
+//    are only queued (MemberReports), because each costs a row.
+// 2. If the engine is not ready (before the first recovery, or after a failed write), it answers
+//    all waiting clients, publishes a view that says so, and in a later step tries a recovery once
+//    the store owes no answer.
+// 3. If it is ready (StepReady): due timers; some reading for retention and rechecks; submissions
+//    are handed to the store, before the commit, so that clients wait for as little as possible;
+//    reports, as many as the open commit has room for; one cycle of decisions; if nothing else was
+//    done, one class of waiting jobs is told why it waits; then the open transaction is sent.
+// 4. It publishes a view if anything changed, and gives out what waited for it.
+//
+// Each part does a bounded amount of work, so that no command waits for long. A step that did
+// nothing lets the thread sleep on the inbox until the next deadline (IdleTime).
 #include "schedd/engine/engine.h"
 
 #include <algorithm>
@@ -11,8 +23,9 @@
 namespace muster {
 namespace {
 
-// With nothing due only the inbox wakes the thread.
+// With nothing due only the inbox wakes the thread; this is a bound for safety.
 constexpr std::chrono::nanoseconds kIdle = std::chrono::seconds(60);
+// A stop does not wait longer than this for the store's answers.
 constexpr std::int64_t kStopWithinNs = 5 * kNanosPerSecond;
 
 }  // namespace
@@ -30,10 +43,13 @@ Engine::Impl::Impl(Store& store, const Clock& clock, Random& random, OrderSink& 
       owners(context),
       publisher(owners, published, std::move(on_events)),
       recovery(owners) {
+  // The dispatcher waits for a permit: the loop wakes and sends a commit that confirms the lead.
   if (context.options.lead != nullptr)
     context.options.lead->OnWanted([box = context.inbox] { box->PushAlways(Wake{}); });
 }
 
+// Answers of the store are taken also when the engine is not ready: a recovery begins only when
+// none is owed any more.
 void Engine::Impl::Dispatch(Envelope envelope) {
   if (auto* accepted = std::get_if<AcceptDone>(&envelope))
     return owners.submissions.Complete(std::move(*accepted));
@@ -46,7 +62,8 @@ void Engine::Impl::Dispatch(Envelope envelope) {
   Handle(std::move(*command));
 }
 
-// Each command goes to the one owner that has a handler for it.
+// Each command goes to the one owner that has a Handle for its type, which the compiler finds. The
+// command is moved, so two owners must not have a Handle for one type.
 void Engine::Impl::Handle(Command command) {
   const auto give = [](auto& one, auto&... handlers) {
     const auto offer = [&one](auto& handler) {
@@ -63,14 +80,15 @@ void Engine::Impl::Handle(Command command) {
       command);
 }
 
+// Commands with a callback are answered with kUnavailable.
 void Engine::Impl::Refuse(Command& command) {
-  // Facts are kept: a member says them once.
+  // Facts are kept: a member reports them when they change and not again.
   if (auto* told = std::get_if<FactsCommand>(&command)) {
     owners.lost_members.TakeFacts(std::move(told->facts));
     owners.commits.MarkChanged();
     return;
   }
-  // Reports on attempts have nobody to answer and are dropped: recovery lists every member.
+  // Reports on attempts have no callback and are dropped: recovery lists every member.
   std::visit(
       [this](auto& one) {
     if constexpr (requires { one.done; }) {
@@ -83,6 +101,7 @@ void Engine::Impl::Refuse(Command& command) {
       command);
 }
 
+// Waits at most `wait` for the inbox; true if anything was done, so that the loop does not sleep.
 bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
   std::deque<Envelope> arrived;
   bool worked = context.inbox->PopAll(&arrived, wait);
@@ -90,7 +109,8 @@ bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
   for (Envelope& envelope : arrived) Dispatch(std::move(envelope));
   if (!Ready()) {
     FailWaiting(Unavailable("not ready: " + recovery.Problem()));
-    // A recovery may take long: everybody is told and answered before.
+    // A recovery may take long: the view says that the engine is not ready, and all clients are
+    // answered, before it begins.
     if (published->Get()->ready || owners.commits.HasAnswers()) {
       publisher.Publish(recovery.Problem());
       return true;
@@ -103,6 +123,8 @@ bool Engine::Impl::Step(std::chrono::nanoseconds wait) {
   return worked;
 }
 
+// Step 3 above. No decisions while the daemon stops, nor before the members have listed their
+// objects after a recovery (rule D18). `worked`: the step has done something already.
 bool Engine::Impl::StepReady(bool worked) {
   worked = FireTimers() || worked;
   worked = owners.retention.Adopt() || worked;
@@ -120,7 +142,8 @@ bool Engine::Impl::StepReady(bool worked) {
   return owners.commits.SendHeartbeat() || worked;
 }
 
-// What time alone has made due.
+// Everything that time alone has made due; each Fire looks at its own deadline first. True if
+// anything was done.
 bool Engine::Impl::FireTimers() {
   bool fired = owners.retention.Fire();
   fired = owners.jobs.FireFairSample() || fired;
@@ -132,12 +155,13 @@ bool Engine::Impl::FireTimers() {
   return owners.stand_ins.FireGates() || fired;
 }
 
-// Answers what was decided but never sent.
+// Answers the clients whose changes were gathered or decided, and never sent to the store.
 void Engine::Impl::FailWaiting(const Error& error) {
   owners.submissions.FailWaiting(error);
   owners.commits.FailWaiting(error);
 }
 
+// The next deadline of the steady clock: waits that must not change with the time of day.
 Monotonic Engine::Impl::NextTimer() const {
   const CommitPipeline& commits = owners.commits;
   Monotonic next = std::min(owners.retention.Next(), owners.jobs.NextFairSample());
@@ -150,12 +174,13 @@ Monotonic Engine::Impl::NextTimer() const {
   offer(!owners.members.lost().empty(), owners.lost_members.Next());
   if (const auto list = owners.orphans.NextList()) offer(true, *list);
   if (const auto look = owners.leaving.Next()) offer(true, *look);
-  // Reading for it failed.
+  // They are worked off by steps in a row; when the loop sleeps with some left, the database did
+  // not answer: try again after a second.
   offer(owners.checks.Pending(), context.clock.Now() + kNanosPerSecond);
   return next;
 }
 
-// The next deadline of the wall clock; not set: there is none.
+// The next deadline of the wall clock: times that are stored with jobs. Not set: there is none.
 WallTime Engine::Impl::NextDeadline() const {
   WallTime next;
   for (const WallTime due : {owners.machines.NextSecondPass(), owners.alarms.Next(),
@@ -165,6 +190,8 @@ WallTime Engine::Impl::NextDeadline() const {
   return next;
 }
 
+// How long the thread may sleep on the inbox. While the store owes answers after a failure, their
+// arrival wakes it.
 std::chrono::nanoseconds Engine::Impl::IdleTime() const {
   const auto within = [](std::int64_t ns) {
     return std::clamp(std::chrono::nanoseconds(ns), std::chrono::nanoseconds(0), kIdle);
@@ -180,6 +207,9 @@ std::chrono::nanoseconds Engine::Impl::IdleTime() const {
   return idle;
 }
 
+// The stop callback runs on the stopping thread: it sets a flag and wakes the loop. Then one more
+// step sends what was taken, and the loop goes on until the store has answered or kStopWithinNs is
+// over.
 void Engine::Impl::Run(std::stop_token stop) {
   const std::stop_callback wake(stop, [this] {
     stopping = true;
@@ -203,8 +233,11 @@ Engine::Engine(Store& store, const Clock& clock, Random& random, OrderSink& orde
     : impl_(std::make_unique<Impl>(store, clock, random, orders, metrics, std::move(options),
                                    std::move(on_events))) {}
 
+// The store may answer later still; it finds a closed inbox.
 Engine::~Engine() { impl_->context.inbox->Close(); }
 
+// From any thread. A full inbox refuses (the client is told to try again), but answers of the store
+// always enter (PushAlways).
 bool Engine::Post(Command command) {
   if (impl_->stopping) return false;
   if (impl_->context.inbox->Push(Envelope(std::move(command)))) return true;

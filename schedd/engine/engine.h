@@ -1,7 +1,7 @@
-// Engine: the single writer. All state changes happen on its thread; everyone else posts commands
-// and reads View(). It decides optimistically ahead of commits (at most limits::kCommitDepth),
-// answers only after the commit, and after a failed or unknown commit drops everything and recovers
-// from the store.
+// Engine: the single writer. All state changes happen on its thread; other threads post commands
+// and read View(). It decides ahead of its commits, by at most limits::kCommitDepth of them,
+// answers a client only after the commit, and after a failed or unknown commit drops everything
+// that is not durable and recovers from the store.
 #pragma once
 
 #include <functional>
@@ -31,14 +31,16 @@ class Engine {
   /// From any thread. False: the inbox is full or the engine stops; the callback will not be
   /// called.
   bool Post(Command command);
-  /// Never blocks; never null (before recovery: an empty world with ready = false).
+  /// The newest published view, from any thread. Never blocks for long and is never null; before
+  /// the first recovery it is an empty world with ready = false.
   WorldViewPtr View() const;
-  /// Of the engine's clock; from any thread.
+  /// The wall clock that the engine was given; from any thread.
   WallTime WallNow() const;
-  /// Handles what has arrived, or one cycle; false if there was nothing to do. Simulation drives
-  /// this.
+  /// One pass of the loop without waiting; false if there was nothing to do. Tests and the
+  /// deterministic simulation drive the engine by it, instead of Run.
   bool Step();
-  /// The production loop: recover, then Step and wait, until stopped; finishes commits in flight.
+  /// The loop of the daemon: Step and wait until `stop`; then it finishes the commits on their way.
+  /// Recovery is a part of Step.
   void Run(std::stop_token stop);
 
  private:

@@ -1,4 +1,4 @@
-// Engine::Impl: the loop, and what it is made of. On the engine thread, but for the inbox,
+// Engine::Impl: the loop and its parts. Everything runs on the engine thread, but for the inbox,
 // `stopping` and the published view.
 #pragma once
 
@@ -17,6 +17,7 @@ struct Engine::Impl {
   bool Step(std::chrono::nanoseconds wait);
   void Run(std::stop_token stop);
 
+  // The order matters: metrics and Publisher share `published`, and owners refer to `context`.
   const std::shared_ptr<Published> published;
   EngineContext context;
   Owners owners;
@@ -26,10 +27,14 @@ struct Engine::Impl {
 
  private:
   bool Ready() const { return recovery.Problem().empty(); }
+  /// Gives one item of the inbox to the part that it is for.
   void Dispatch(Envelope envelope);
+  /// Gives a command to its owner.
   void Handle(Command command);
-  /// Answers a command that comes while the engine is not ready.
+  /// Answers a command that arrives while the engine is not ready.
   void Refuse(Command& command);
+  /// The part of a step that needs a recovered world; true if it, or the step before, did
+  /// something.
   bool StepReady(bool worked);
   bool FireTimers();
   void FailWaiting(const Error& error);

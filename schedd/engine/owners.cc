@@ -1,3 +1,8 @@
+// The one place where the parts of the engine are put together. The members of Owners are declared,
+// and so constructed, in the order of their dependencies: an owner gets references to owners above
+// it. Where a change has to reach owners below, they follow by an interface: JobFollower for
+// records of jobs, ConfigFollower for the configuration, DurableListener for commits. The order of
+// the followers of LiveJobs is the order in which they see each record.
 #include "schedd/engine/owners.h"
 
 namespace muster {
@@ -38,10 +43,14 @@ Owners::Owners(EngineContext& context_in)
   configuration.AddFollower(&leaving);
 }
 
+// Queues are woken, and jobs are queued again, only now: nothing is decided on a change that may
+// still be lost. Quota that came free is the exception. It wakes its tree at once
+// (WaitingJobs::FlushReleased), because commits of one epoch become durable in order.
 void Owners::OnDurable(const Transaction& done, const std::vector<JobPtr>& ended) {
   for (const JobPtr& job : ended) retention.Schedule(*job);
   waiting.Wake(done.wakes);
   for (const JobId id : done.to_queue) {
+    // The record may have changed again since the transaction left.
     const JobPtr job = jobs.Find(id);
     if (job != nullptr && changes::MayQueue(*job)) waiting.Add(job);
   }

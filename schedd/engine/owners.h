@@ -1,6 +1,6 @@
-// Owners: every part of the engine's state, each behind an interface of its own, in the order in
-// which they depend on each other: an owner is given those above it and never asks those below.
-// What a change makes others do goes by the followers that are added here.
+// Owners: all parts of the engine's state. Each part belongs to one class with an interface of its
+// own; they are declared in the order of their dependencies. An owner is given references to owners
+// above it and never to owners below; changes reach those by the followers that owners.cc adds.
 #pragma once
 
 #include "schedd/engine/configure/configuration.h"
@@ -18,7 +18,8 @@ namespace muster {
 struct Owners : DurableListener {
   explicit Owners(EngineContext& context_in);
 
-  /// What a durable transaction frees and makes wait.
+  /// Called by CommitPipeline for each durable transaction: schedules the retention of ended jobs,
+  /// wakes queues, queues jobs that wait again.
   void OnDurable(const Transaction& done, const std::vector<JobPtr>& ended) override;
 
   EngineContext& context;

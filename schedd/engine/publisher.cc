@@ -1,9 +1,17 @@
+// A view is made at most once a step and only after a change. It is a plain value: tables are
+// shared with the committed world (JobTable copies what changes later), and only small maps are
+// copied. Jobs, objects and quotas in it are durable. What describes the moment is of the live
+// world: facts of members, room of jobs that are starting, counts of queues.
+//
+// Orders, answers and events leave after the view was set, never before, so nobody learns of a
+// change that View() does not show.
 #include "schedd/engine/publisher.h"
 
 #include <utility>
 
 namespace muster {
 
+// The view before the first recovery: readers never get null.
 WorldViewPtr Publisher::EmptyView() {
   auto view = std::make_shared<WorldView>();
   view->config = std::make_shared<const ConfigView>();
@@ -13,6 +21,8 @@ WorldViewPtr Publisher::EmptyView() {
   return view;
 }
 
+// The committed world as a view. Numbers of active and parked workloads come from the live queues,
+// numbers of holders from the committed ledger.
 WorldViewPtr Publisher::MakeView(const std::string& not_ready_reason) {
   const CommittedState& committed = owners_.commits.Seal();
   auto view = std::make_shared<WorldView>();
@@ -41,6 +51,8 @@ WorldViewPtr Publisher::MakeView(const std::string& not_ready_reason) {
   return view;
 }
 
+// The view first, then orders, then events for streams, then answers. `on_ready` runs when a view
+// turns ready after it was not.
 void Publisher::Publish(const std::string& not_ready_reason) {
   EngineContext& context = owners_.context;
   if (owners_.commits.TakeChanged()) {
@@ -52,7 +64,7 @@ void Publisher::Publish(const std::string& not_ready_reason) {
     context.metrics.publish_seconds.Observe(static_cast<double>(context.clock.Now() - begin) /
                                             static_cast<double>(kNanosPerSecond));
   }
-  // An answer may post; what it posts is handled by the next step.
+  // An answer may post a command; the next step handles it.
   const CommitPipeline::DuePromises due = owners_.commits.TakeDue();
   for (const Order& order : due.orders) owners_.rows.SendOrder(order);
   if (!due.news.empty() && on_events_ != nullptr) on_events_(due.news);

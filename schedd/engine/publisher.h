@@ -1,5 +1,5 @@
-// Publisher: at most one new view a step of the loop, then the orders, events and answers that had
-// to wait for it. On the engine thread, but for View.
+// Publisher: makes at most one new view in a step of the loop, and then gives out the orders,
+// events and answers that waited for it. On the engine thread, but for View.
 #pragma once
 
 #include <functional>
@@ -20,12 +20,12 @@ class Publisher {
   Publisher(Owners& owners, std::shared_ptr<Published> published, OnEvents on_events)
       : owners_(owners), published_(std::move(published)), on_events_(std::move(on_events)) {}
 
-  /// `not_ready_reason`: "" if the engine is ready.
+  /// Called at the end of each step. `not_ready_reason`: "" if the engine is ready.
   void Publish(const std::string& not_ready_reason);
   /// From any thread; never null.
   WorldViewPtr View() const { return published_->Get(); }
 
-  /// Of an engine that has not recovered yet.
+  /// The view of an engine that has not recovered yet.
   static WorldViewPtr EmptyView();
 
  private:

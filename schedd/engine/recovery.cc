@@ -1,7 +1,17 @@
-// A recovery takes the lead (a new epoch, which fences every earlier one), reads the store, and
-// puts each owner back into the state that its rows imply. Then every attempt goes on from its row:
-// what was decided is ordered again, what may run is looked for in its member's list, what was
-// being removed is removed.
+// A recovery, at start and after each failed write, in this order:
+//
+// 1. Lead: takes a new epoch, which fences every earlier one (rule D17), and begins the term by
+//    which orders are carried out.
+// 2. Load: one consistent read of the store.
+// 3. Rebuild: each owner is reset to the state that its rows imply. The configuration comes first,
+//    because jobs are entered under it; rows of attempts come after the jobs.
+// 4. CorrectUsage: amounts are recomputed from the jobs and compared with the stored rows.
+// 5. Redrive: every attempt goes on from the state of its row (rule D18). An attempt in Intent is
+//    ordered again; one that may run is looked for in the list of its member; one that was being
+//    removed is removed. Lists of all members are ordered in any case.
+//
+// A step that fails ends the try; the next one comes after a back-off and begins at 1. Facts of
+// members survive (KnownMembers), because members do not report them again.
 #include "schedd/engine/recovery.h"
 
 #include <algorithm>
@@ -15,11 +25,13 @@
 namespace muster {
 namespace {
 
-// One try; between tries the loop stays responsive.
+// The wait of one try for the lead; between tries the loop answers clients.
 constexpr std::chrono::milliseconds kLeadWait{1000};
 constexpr std::int64_t kBackoffMs = 50;
 constexpr std::int64_t kBackoffMaxMs = 2000;
 
+// Nanoseconds until the next try: 50 ms doubled up to 2 s, of which the second half is random, so
+// that daemons that wait for one database do not ask it all at once.
 std::int64_t Backoff(int failures, Random& random) {
   const std::int64_t base = std::min(kBackoffMaxMs, kBackoffMs << std::min(failures, 10));
   return (base / 2 +
@@ -27,8 +39,9 @@ std::int64_t Backoff(int failures, Random& random) {
          kNanosPerMilli;
 }
 
-// Another daemon that led in between may have been stopped since: the orders that it may still send
-// in its term come before any of ours.
+// Another daemon that led in between may have been stopped since, and its orders hold for one term:
+// then ours begin a term later. Nobody led in between if the epoch is the next one after ours, or
+// the first of a new database, or if the options say so.
 void BeginTerm(const EngineOptions& options, Epoch before, const Lease& lease, Monotonic asked,
                Monotonic led) {
   if (options.lead == nullptr) return;
@@ -39,10 +52,12 @@ void BeginTerm(const EngineOptions& options, Epoch before, const Lease& lease, M
 
 }  // namespace
 
+// A failed recovery, or else the failed write that made one necessary.
 const std::string& Recovery::Problem() const {
   return problem_.empty() ? owners_.commits.failure() : problem_;
 }
 
+// Schedules the next try. `step` is shown in the view, so that /readyz says what is waited for.
 bool Recovery::Fail(const char* step, const Error& error) {
   Log(LogLevel::kWarning, "engine", "recovery_waits",
       {{"reason", step}, {"err", error.detail}, {"attempt", std::int64_t{failures_}}});
@@ -52,6 +67,8 @@ bool Recovery::Fail(const char* step, const Error& error) {
   return false;
 }
 
+// The caller makes sure that the store owes no answer: a late one would be taken for an answer of
+// the new epoch.
 bool Recovery::Try() {
   EngineContext& context = owners_.context;
   const Epoch before = owners_.commits.epoch();
@@ -76,6 +93,7 @@ bool Recovery::Try() {
   return true;
 }
 
+// See step 3 at the top. The committed world is equal to the live one afterwards.
 void Recovery::Rebuild(StoredWorld loaded) {
   auto [config, objects] = Configuration::Read(loaded.objects, loaded.last_seq);
   owners_.config.Set(std::move(config), std::move(objects));
@@ -100,7 +118,7 @@ void Recovery::Rebuild(StoredWorld loaded) {
   CorrectUsage(loaded.usage);
 }
 
-// The jobs enter the live world, and the committed one is equal to it.
+// Enters each job into the live world, whose ledger the committed world then takes over.
 CommittedState Recovery::ReadJobs(const StoredWorld& loaded) {
   CommittedState committed;
   committed.config = owners_.config.view();
@@ -114,8 +132,8 @@ CommittedState Recovery::ReadJobs(const StoredWorld& loaded) {
   return committed;
 }
 
-// Rows of amounts are a record for others; what counts is computed from the jobs. A row that
-// differs tells of a fault, and is written anew.
+// Rows of amounts are written for other readers of the database; decisions go by amounts computed
+// from the jobs. A row that differs shows a fault: it is logged and written anew.
 void Recovery::CorrectUsage(const std::vector<UsageRow>& stored) {
   std::map<UsagePair, std::int64_t> rows;
   for (const UsageRow& row : stored)
@@ -141,6 +159,8 @@ void Recovery::CorrectUsage(const std::vector<UsageRow>& stored) {
   }
 }
 
+// Nothing is decided before the Kubernetes members have listed their objects
+// (MemberReports::AwaitsLists).
 void Recovery::Redrive() {
   std::set<std::string> to_list, unlisted;
   for (const auto& [name, member] : owners_.config.view()->member_clusters) {
@@ -162,6 +182,9 @@ void Recovery::Redrive() {
   owners_.checks.RecheckAfterRecovery();
 }
 
+// One row. Its job was not loaded: it ended long ago, and Retention reads it later. The row is
+// live, but its job has another attempt or none: a fault, and the attempt is stopped. Else the
+// state machine says what to do; lists are ordered once for each member, by the caller.
 void Recovery::RedriveRow(const DispatchKey& key, std::set<std::string>* to_list) {
   const DispatchRow row = *owners_.rows.Find(key);
   const JobPtr job = owners_.jobs.Find(row.job);
@@ -180,7 +203,9 @@ void Recovery::RedriveRow(const DispatchKey& key, std::set<std::string>* to_list
   }
 }
 
-// A job that runs must have a live row. One without is a fault: it is tried again if it may be.
+// A dispatched job must have a live row. If it has none, its attempt cannot be followed: the job is
+// tried again if it may be. An elastic job's member is told its size again, because the last order
+// may be lost.
 void Recovery::RedriveHolder(const JobPtr& job) {
   const DispatchRow* row = owners_.rows.Find(CurrentKey(*job));
   if (row != nullptr && IsLive(row->state)) {
@@ -202,7 +227,7 @@ void Recovery::RedriveHolder(const JobPtr& job) {
   }
 }
 
-// Deletions that were under way go on.
+// Deletions of ended jobs that were under way go on; those of other jobs go on with their rows.
 void Recovery::CleanUpDeleted() {
   std::vector<JobPtr> doomed;
   owners_.commits.committed().jobs.ForEach(JobId{}, [&](const JobPtr& job) {

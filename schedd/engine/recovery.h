@@ -1,6 +1,6 @@
-// Recovery: at start and after every failed write, everything optimistic is dropped and the world
-// is read again from the store, recomputed, compared, and its attempts are driven on from the state
-// their rows are in. On the engine thread only.
+// Recovery: at start and after every failed write it takes the lead, reads the world again from the
+// store, recomputes and compares the amounts, and has every attempt go on from the state of its
+// row. On the engine thread only.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@ namespace muster {
 
 class Recovery {
  public:
-  /// It must outlive this.
+  /// `owners` must outlive this.
   explicit Recovery(Owners& owners) : owners_(owners) {}
 
   /// True if it is time for the next try.
   bool Due() const { return owners_.context.clock.Now() >= next_try_; }
   Monotonic next_try() const { return next_try_; }
-  /// One try; true if the world is there. Nothing may be on its way to the store.
+  /// One try; true if the engine is ready afterwards. Nothing may be on its way to the store.
   bool Try();
-  /// Why the engine is not ready; "" if it is.
+  /// Why the engine is not ready, in a sentence; "" if it is ready.
   const std::string& Problem() const;
 
  private:

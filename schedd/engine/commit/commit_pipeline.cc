@@ -1,9 +1,16 @@
 // The life of a transaction: open, on its way, durable.
 //
-// Send hands the rows to the store, which makes commits of one epoch durable in order and none
-// after one that failed. Complete takes the answers in the same order. A durable transaction goes
-// into the committed world at once; its orders and answers wait for the next publication, so that
-// whoever acts on them finds in the view what they were decided by.
+// Owners write rows, orders and answers into the open transaction. Send hands its rows to the store
+// and opens the next one. The store makes commits of one epoch durable in the order in which it got
+// them, and none after one that failed (schedd/store/store.h); Complete therefore always answers
+// the oldest. A durable transaction is taken into the committed world at once. Its orders and
+// answers wait in `due_` until the Publisher has published a view that contains it: a client that
+// was answered finds its change in the view, and the dispatcher acts only on what is durable (rule
+// D7).
+//
+// After a failed write (Fail) the pipeline sends nothing more. Answers of commits that were still
+// on their way are taken and their clients are answered, but the committed world stays as it was;
+// Recovery reads it anew and calls Reset and Resume.
 #include "schedd/engine/commit/commit_pipeline.h"
 
 #include <algorithm>
@@ -16,6 +23,8 @@ namespace muster {
 CommitPipeline::CommitPipeline(EngineContext& context, DurableListener& listener)
     : context_(context), listener_(listener), pace_(context.clock, context.options.commit_depth) {}
 
+// Event numbers are given here, in the order of decisions, and commits leave in that order, so a
+// reader can resume a stream from any number.
 std::int64_t CommitPipeline::AddEvent(const char* type, JobId job, std::string object,
                                       std::string reason, std::string message) {
   const std::int64_t seq = NextSeq();
@@ -30,29 +39,37 @@ void CommitPipeline::AddAudit(const Actor& actor, const char* verb, std::string 
                        std::move(detail)});
 }
 
+// A list is an order about no attempt: the key has the cluster alone.
 void CommitPipeline::OrderList(const std::string& cluster) {
   tx_.orders.push_back({dispatch::Action::kList, DispatchKey{{}, 0, cluster}});
 }
 
 bool CommitPipeline::MaySend() const { return sent_.size() < pace_.CommitDepth() && !Resting(); }
 
+// A configuration that is open or on its way forbids decisions: the store may still refuse it, and
+// decisions by it would be lost with it.
 bool CommitPipeline::MayDecide() const {
   return MaySend() && Room() > 0 && configs_in_flight_ == 0 && tx_.config == nullptr;
 }
 
+// A decision writes about one job row and one dispatch row; the larger number of the two counts.
 std::size_t CommitPipeline::Room() const {
   return pace_.RoomAfter(std::max(tx_.jobs.size(), tx_.dispatches.size()));
 }
 
+// Three cases: rows are sent; a transaction without rows is sent anyway if the lead has to be
+// confirmed; else its orders and answers join the last commit on its way, or are due at once if
+// there is none.
 void CommitPipeline::Send(const core::Usage& planned) {
-  // Every answer of the database confirms the lead. If there has been none lately and somebody
-  // waits to act, a commit without rows is sent to ask for one.
+  // Each answer of the database confirms the lead. If there was none lately and the dispatcher
+  // waits for a permit, or orders without rows are to leave, an empty commit asks for one.
   LeadTerm* const lead = context_.options.lead.get();
   const bool confirms = lead != nullptr && sent_.empty() &&
                         (lead->Wanted() || (!tx_.orders.empty() && !lead->Holds(epoch_)));
   if (tx_.Empty() && !confirms) {
     if (tx_.orders.empty() && tx_.waiters.empty()) return;
-    // Without rows it is durable as soon as the commits that it was based on are.
+    // Without rows the orders and answers are durable as soon as the commits are that they were
+    // decided on.
     if (!sent_.empty()) {
       Transaction& last = sent_.back().transaction;
       std::move(tx_.orders.begin(), tx_.orders.end(), std::back_inserter(last.orders));
@@ -68,6 +85,7 @@ void CommitPipeline::Send(const core::Usage& planned) {
   Hand(std::exchange(tx_, Transaction{}), std::move(commit), false);
 }
 
+// Only while nothing is on its way: any other answer of the store tells as much as a heartbeat.
 bool CommitPipeline::SendHeartbeat() {
   if (context_.options.heartbeat_ms <= 0 || !Settled() || context_.clock.Now() < HeartbeatDue())
     return false;
@@ -79,6 +97,8 @@ Monotonic CommitPipeline::HeartbeatDue() const {
   return heard_at_ + MillisToNanos(context_.options.heartbeat_ms);
 }
 
+// The store answers on a thread of its own, perhaps after the engine is gone: the callback holds
+// the inbox and nothing else.
 void CommitPipeline::Hand(Transaction transaction, PlanCommit commit, bool heartbeat) {
   sent_.push_back({std::move(transaction), context_.clock.Now(), heartbeat});
   pace_.Sent();
@@ -88,19 +108,23 @@ void CommitPipeline::Hand(Transaction transaction, PlanCommit commit, bool heart
   });
 }
 
+// The term counts from `sent`, not from the answer: another daemon may have taken the lead in
+// between. After a failure the term has ended and is not renewed.
 void CommitPipeline::NoteAnswer(Monotonic sent, bool confirms) {
   heard_at_ = context_.clock.Now();
   if (confirms && context_.options.lead != nullptr && !failed_)
     context_.options.lead->Renew(epoch_, sent);
 }
 
+// The answer is that of the oldest commit on its way. An empty heartbeat that succeeded changes
+// nothing, so no view is published for it.
 void CommitPipeline::Complete(CommitDone done) {
   MUSTER_CHECK(!sent_.empty());
   SentCommit sent = std::move(sent_.front());
   sent_.pop_front();
   pace_.Answered();
   if (done.outcome.ok()) NoteAnswer(sent.sent, true);
-  // Promises may have been attached to a heartbeat.
+  // Orders and answers may have joined a heartbeat (see Send).
   const bool promises = !sent.transaction.orders.empty() || !sent.transaction.waiters.empty();
   if (sent.heartbeat && done.outcome.ok() && !promises) return;
   if (sent.transaction.config != nullptr) --configs_in_flight_;
@@ -116,19 +140,22 @@ void CommitPipeline::Complete(CommitDone done) {
   }
 }
 
+// What is durable by `done` becomes the committed world; its orders, answers and events become due.
+// `last_seq`: the highest event number that is durable now.
 void CommitPipeline::Absorb(const Transaction& done, std::int64_t last_seq) {
   MarkChanged();
   for (const Waiter& waiter : done.waiters) {
     Answer([waiter] { waiter(nullptr); });
   }
   due_.news.insert(due_.news.end(), done.events.begin(), done.events.end());
-  // A commit before this one is lost: the recovery reads what the database has.
+  // A commit before this one is lost: Recovery reads what the database has.
   if (failed_) return;
   committed_.last_seq = std::max(committed_.last_seq, last_seq);
   listener_.OnDurable(done, committed_.Take(done, context_.options.settings));
   due_.orders.insert(due_.orders.end(), done.orders.begin(), done.orders.end());
 }
 
+// Looks through all commits on their way: there are at most commit_depth of them.
 bool CommitPipeline::IsOnItsWay(const DispatchKey& key) const {
   return tx_.dispatches.contains(key) ||
          std::any_of(sent_.begin(), sent_.end(), [&](const SentCommit& sent) {
@@ -136,9 +163,9 @@ bool CommitPipeline::IsOnItsWay(const DispatchKey& key) const {
          });
 }
 
-// What was decided contradicts what is stored: the same decision would be refused for ever. After a
-// lost write a refusal means nothing, because the rows that the refused commit was based on are not
-// there.
+// The decisions contradict what is stored, and the same decisions would be refused for ever: the
+// daemon stops with the sentence. After a lost write a refusal means nothing, because the rows that
+// the refused commit was based on are not there; the caller does not call this then.
 void CommitPipeline::StopOnRefusal(const Error& error) {
   Log(LogLevel::kError, "engine", "commit_refused",
       {{"reason", CodeName(error.code)}, {"err", error.detail}});
@@ -146,6 +173,8 @@ void CommitPipeline::StopOnRefusal(const Error& error) {
   CheckFailed(__FILE__, __LINE__, ("the store refused a commit: " + error.detail).c_str());
 }
 
+// Counts once until Resume: all later writes of the epoch fail for the same reason. kAborted means
+// that another daemon leads.
 void CommitPipeline::Fail(const Error& error) {
   if (error.code == Code::kAborted) context_.metrics.stale_epochs.Add();
   if (failed_) return;
@@ -153,7 +182,8 @@ void CommitPipeline::Fail(const Error& error) {
       {{"reason", CodeName(error.code)}, {"err", error.detail}});
   failed_ = true;
   failure_ = "the database refused a write: " + error.detail;
-  // Orders given under this lead are not carried out any more, wherever they wait.
+  // Orders given under this lead are not carried out any more: neither those that are due nor those
+  // that the dispatcher has already.
   if (context_.options.lead != nullptr) context_.options.lead->End();
   due_.orders.clear();
   context_.orders.Forget();
@@ -175,11 +205,14 @@ void CommitPipeline::Forget(JobId id) {
   MarkChanged();
 }
 
+// A sealed JobTable is shared with the view; the next Put copies what it changes.
 const CommittedState& CommitPipeline::Seal() {
   committed_.jobs.Seal();
   return committed_;
 }
 
+// The open transaction was decided on a world that is gone; Engine has answered its waiters
+// (FailWaiting).
 void CommitPipeline::Reset(CommittedState committed, std::int64_t last_seq) {
   committed_ = std::move(committed);
   last_seq_ = committed_.last_seq = last_seq;
@@ -194,6 +227,7 @@ void CommitPipeline::Resume() {
   MarkChanged();
 }
 
+// Rows of the open transaction were never sent, so nothing of them is written.
 void CommitPipeline::FailWaiting(const Error& error) {
   for (Waiter& waiter : tx_.waiters) {
     Answer([waiter = std::move(waiter), error] { waiter(&error); });

@@ -1,11 +1,10 @@
-// CommitPipeline: one transaction at a time is open; it leaves for the store with its rows, at most
-// EngineOptions::commit_depth are on their way, and what a transaction promised (orders, answers,
-// events) happens when it is durable.
+// CommitPipeline: the way of decisions to the store and back. One transaction is open; Send hands
+// its rows to the store; at most EngineOptions::commit_depth commits are on their way. Orders,
+// answers and events of a transaction become due when it is durable, and leave (TakeDue) after the
+// view that contains it was published.
 //
-// Answers and orders that became due are kept until the view that shows what they are based on has
-// been published: TakeDue. After a failed write nothing is sent any more; what waits is told
-// kUnavailable, the lead ends, and Reset begins anew when the engine has read the store again.
-// On the engine thread only.
+// After a failed write nothing is sent any more, waiting clients get kUnavailable and the lead
+// ends. Recovery reads the store again and calls Reset and Resume. On the engine thread only.
 #pragma once
 
 #include <deque>
@@ -20,7 +19,8 @@
 
 namespace muster {
 
-/// Who is told of a durable transaction, before it is published.
+/// Called for each durable transaction, before the view that contains it is published. Owners
+/// implements it.
 class DurableListener {
  public:
   virtual ~DurableListener() = default;
@@ -37,85 +37,97 @@ class CommitPipeline {
 
   Transaction& tx() { return tx_; }
   const Transaction& tx() const { return tx_; }
-  /// Adds an event and gives its sequence number, which is the resource version of what it is of.
+  /// Adds an event to the open transaction. Returns its sequence number, which becomes the resource
+  /// version of the job or object that the event is about.
   std::int64_t AddEvent(const char* type, JobId job, std::string object, std::string reason,
                         std::string message);
+  /// Adds a line of the audit log to the open transaction.
   void AddAudit(const Actor& actor, const char* verb, std::string object, std::string detail);
+  /// Calls `waiter` when the open transaction is durable and published, or with the error if it is
+  /// lost.
   void AnswerAfterCommit(Waiter waiter) { tx_.waiters.push_back(std::move(waiter)); }
-  /// Answers a command about one object once the transaction is durable, or at once if it failed.
+  /// Answers a command about one object: after the open transaction is durable if `outcome` has a
+  /// value, after the next publication if it is an error.
   template <class T>
   void AnswerOutcome(Callback<T> done, const Result<T>& outcome);
-  /// Asks a member cluster for everything that it has.
+  /// Orders a complete list of the objects on this member cluster.
   void OrderList(const std::string& cluster);
+  /// The last event number that was given out; it may not be durable yet.
   std::int64_t last_seq() const { return last_seq_; }
   std::int64_t NextSeq() { return ++last_seq_; }
 
   // --- what leaves it
 
-  /// Called after the next publication.
+  /// Calls `answer` after the next publication.
   void Answer(std::function<void()> answer) { due_.answers.push_back(std::move(answer)); }
-  /// An event that is durable already: it is told with the next publication.
+  /// Passes on an event that is durable already (a submission) with the next publication.
   void AddNews(Event event) { due_.news.push_back(std::move(event)); }
-  /// The view is to be published again.
+  /// Has the next Publisher::Publish make a new view.
   void MarkChanged() { changed_ = true; }
 
   // --- sending
 
-  /// True if a further transaction may leave now.
+  /// True if another commit may leave now: fewer than the depth are on their way and Pace does not
+  /// rest.
   bool MaySend() const;
   /// True while sending and deciding rest for the sake of submissions (Pace::Resting).
   bool Resting() const { return pace_.Resting(!tx_.waiters.empty()); }
-  /// True if decisions may be taken: a further commit has room for their rows, and they would not
-  /// be based on a configuration that is not durable.
+  /// True if decisions may be taken: another commit has room for their rows, and the configuration
+  /// that they go by is durable.
   bool MayDecide() const;
   /// How many more rows the open transaction may take.
   std::size_t Room() const;
-  /// Sends the open transaction with the amounts of `planned`, if it has rows, or if the lead is to
-  /// be confirmed; a transaction of promises alone is attached to the last one on its way.
+  /// Sends the open transaction, with the amounts of `planned`, if it has rows or the lead has to
+  /// be confirmed. Orders and answers without rows join the last commit that is on its way.
   void Send(const core::Usage& planned);
-  /// An empty commit, if the store has not been heard of for so long; true if one was sent.
+  /// Sends an empty commit if the store has not answered anything for heartbeat_ms; true if it did.
   bool SendHeartbeat();
   Monotonic HeartbeatDue() const;
+  /// Takes the store's answer to the oldest commit on its way.
   void Complete(CommitDone done);
-  /// The store has answered a write of another kind that was sent at `sent`. `confirms`: it has
-  /// proven by it that this daemon leads.
+  /// The store has answered another write (Store::Accept) that was sent at `sent`. `confirms`: the
+  /// answer proves that this daemon leads.
   void NoteAnswer(Monotonic sent, bool confirms);
-  /// A write has failed: see above.
+  /// A write has failed: see the top of this file.
   void Fail(const Error& error);
   bool failed() const { return failed_; }
-  /// Why, in a sentence; "" if none has.
+  /// A sentence about the failed write; "" if none has failed.
   const std::string& failure() const { return failure_; }
   /// True while nothing is on its way to the store and there is nothing to send.
   bool Settled() const { return !pace_.Outstanding() && tx_.Empty(); }
+  /// True while no commit is on its way.
   bool Idle() const { return sent_.empty(); }
-  /// True if the newest row of the attempt is not durable.
+  /// True if the newest row of this attempt is not durable yet.
   bool IsOnItsWay(const DispatchKey& key) const;
 
   // --- the committed world
 
   const CommittedState& committed() const { return committed_; }
-  /// Shows another reason or count of a job before it is written.
+  /// Puts a record with another reason or other counts into the view before it is written
+  /// (LiveJobs::PutSoft).
   void Show(const JobPtr& job);
-  /// A submission is durable; `seq` is its sequence number.
+  /// A submission is durable: its job enters the committed world.
   void TakeAccepted(const JobPtr& job) { committed_.Put(job); }
+  /// The event number of a durable submission; the view shows at least this one.
   void NoteAccepted(std::int64_t seq);
   /// An ended job leaves memory.
   void Forget(JobId id);
-  /// Gives the committed jobs to a view, sealed.
+  /// The committed world for a new view; its job table does not change any more (later changes
+  /// copy).
   const CommittedState& Seal();
 
   // --- recovery
 
   Epoch epoch() const { return epoch_; }
   void BeginEpoch(Epoch epoch) { epoch_ = epoch; }
-  /// Begins with the world as the store has it; whatever was open is dropped.
+  /// Replaces the committed world with the one that the store has; the open transaction is dropped.
   void Reset(CommittedState committed, std::int64_t last_seq);
   /// The world is read and recomputed: writes may go on.
   void Resume();
-  /// Answers what was decided but never sent.
+  /// Answers the clients of the open transaction, which is dropped.
   void FailWaiting(const Error& error);
 
-  /// What was promised by durable transactions since the last call.
+  /// The orders, answers and events of transactions that became durable since the last TakeDue.
   struct DuePromises {
     std::vector<Order> orders;
     std::vector<std::function<void()>> answers;
@@ -123,7 +135,7 @@ class CommitPipeline {
   };
   DuePromises TakeDue();
   bool HasAnswers() const { return !due_.answers.empty(); }
-  /// True if the view is to be published; then no longer.
+  /// True if a new view is needed; the mark is taken away.
   bool TakeChanged() { return std::exchange(changed_, false); }
 
   Pace& pace() { return pace_; }
@@ -133,7 +145,8 @@ class CommitPipeline {
   struct SentCommit {
     Transaction transaction;
     Monotonic sent;
-    bool heartbeat = false;  // it has no rows: only whether it could be written is of interest
+    // It has no rows: only whether it could be written matters.
+    bool heartbeat = false;
   };
 
   void Hand(Transaction transaction, PlanCommit commit, bool heartbeat);

@@ -1,5 +1,8 @@
-// How the committed world follows from each durable transaction: records replace records, and the
-// ledger moves with them; a configuration with other quotas has everything counted anew.
+// How the committed world follows from each durable transaction. Every record replaces the one
+// before it, and the ledger moves with it, so the ledger always equals the sum over the committed
+// records. A configuration with other quotas has another quota tree, whose nodes have other
+// indices: then the ledger is computed anew from all records. Big tables (objects, works, set-aside
+// objects) are immutable and shared with the views; a transaction brings a new one or none.
 #include "schedd/engine/commit/committed_state.h"
 
 #include "schedd/engine/commit/transaction.h"
@@ -7,6 +10,7 @@
 namespace muster {
 namespace {
 
+// A copy: the table before may still be shown by a view. It is small (limits::kSetAsidePerMember).
 std::shared_ptr<const SetAsideObjects> WithWrites(
     const SetAsideObjects& before,
     const std::map<std::pair<std::string, std::string>, SetAsideWrite>& writes) {
@@ -23,6 +27,7 @@ std::shared_ptr<const SetAsideObjects> WithWrites(
 
 }  // namespace
 
+// The record before is looked up here, so the ledger cannot miss one.
 void CommittedState::Put(const JobPtr& job) {
   const JobPtr before = jobs.Find(job->id);
   ledger.Move(before.get(), job.get());
@@ -36,6 +41,8 @@ void CommittedState::Erase(JobId id) {
   jobs.Erase(id);
 }
 
+// Jobs first, then the configuration: `other_quotas` counts all records as they are after this
+// transaction.
 std::vector<JobPtr> CommittedState::Take(const Transaction& done,
                                          const AdmissionSettingsPtr& settings) {
   std::vector<JobPtr> ended;

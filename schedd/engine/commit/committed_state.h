@@ -20,11 +20,12 @@ struct CommittedState {
   Ledger ledger;
   std::int64_t last_seq = 0;
 
-  /// What the database holds of a job by now; the ledger follows.
+  /// `job` is the durable record; the ledger moves from the record before it.
   void Put(const JobPtr& job);
-  /// The job is gone from the database, or from memory.
+  /// The job is deleted from the database, or an ended job leaves memory. No effect for an unknown
+  /// id.
   void Erase(JobId id);
-  /// The transaction is durable. Returns the jobs that have ended by it, in id order.
+  /// Takes a durable transaction. Returns the jobs that have ended by it, in id order.
   std::vector<JobPtr> Take(const Transaction& done, const AdmissionSettingsPtr& settings);
 };
 

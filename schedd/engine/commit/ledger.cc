@@ -1,3 +1,13 @@
+// The sums over the records of one world. The engine keeps two ledgers: one of the committed
+// records (what the view shows) and one of the live records (LiveJobs::planned, what decisions go
+// by).
+//
+// Count adds or subtracts everything that one record stands for, and Move calls it for the record
+// before and the record after. Both read the amounts from the records themselves, so an amount
+// cannot be given back twice, nor differ from what was charged. What a record charges depends on
+// its state alone: an ended job counts in its queue; a waiting one counts as waiting; a holder
+// charges its admission (less its reclaimable pods, rule A10) to its ClusterQueue and to its
+// member.
 #include "schedd/engine/commit/ledger.h"
 
 #include "schedd/base/quantity.h"
@@ -7,6 +17,8 @@
 
 namespace muster {
 
+// Reported labels and amounts go over declared ones, key by key. Health, room used by others and
+// machines are what the member reports, and nothing else.
 MemberCluster WithFacts(const MemberCluster& declared,
                         const std::map<std::string, ClusterFacts>& facts) {
   MemberCluster member = declared;
@@ -18,14 +30,14 @@ MemberCluster WithFacts(const MemberCluster& declared,
   for (const auto& [key, value] : seen->second.labels) member.labels[key] = value;
   for (const auto& one : seen->second.allocatable)
     SetAmount(&member.allocatable, one.resource, one.amount);
-  // What is only declared is there in full.
+  // Capacity is at least what is allocatable, also of resources that are only declared.
   for (const auto& one : seen->second.capacity)
     SetAmount(&member.capacity, one.resource, one.amount);
   if (!member.capacity.empty()) MaxAmounts(&member.capacity, member.allocatable);
   member.used_by_others = seen->second.used_by_others;
   member.machines = seen->second.machines;
   if (seen->second.node_count >= 0) member.node_count = seen->second.node_count;
-  // Who does not tell of machines has those that are declared.
+  // A member that does not report machines has the declared ones.
   if (member.machines == nullptr && !member.nodes.empty())
     member.node_count = static_cast<std::int32_t>(member.nodes.size());
   if (!seen->second.version.empty()) member.version = seen->second.version;
@@ -38,8 +50,11 @@ void Ledger::Move(const JobRecord* before, const JobRecord* after) {
   if (after != nullptr) Count(*after, +1);
 }
 
+// `sign` is +1 or -1. A reserved job (its checks are open) charges its queue, and its member too if
+// one was chosen.
 void Ledger::Count(const JobRecord& job, int sign) {
-  const auto step = static_cast<std::size_t>(sign);  // -1 wraps, which subtracts
+  // -1 becomes the largest size_t; adding it subtracts 1.
+  const auto step = static_cast<std::size_t>(sign);
   if (IsTerminal(job.state)) {
     queues_[job.cluster_queue].finished += step;
     return;
@@ -63,6 +78,8 @@ void Ledger::Count(const JobRecord& job, int sign) {
   if (held.attempts == 0) held_.erase(job.cluster);
 }
 
+// Free = allocatable - used by pods of others - requests of attempts here (rule P12); it may be
+// negative.
 std::vector<core::ClusterView> Ledger::Clusters(
     const ConfigView& config, const std::map<std::string, ClusterFacts>& facts) const {
   std::vector<core::ClusterView> views;

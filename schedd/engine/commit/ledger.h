@@ -1,8 +1,8 @@
-// Ledger: what the jobs of one world hold: quota per ClusterQueue, room per member cluster, counts
-// per queue.
+// Ledger: the sums over the jobs of one world: quota per ClusterQueue, room per member cluster,
+// numbers of jobs per queue.
 //
-// It changes only by Move(before, after), so whatever a record charged is given back exactly once,
-// by the record that replaces it. Not thread-safe.
+// It changes only by Move(before, after): the record that replaces another gives back what that one
+// charged, exactly once. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace muster {
 
-/// A member as declared, with what it reported since laid over it.
+/// The member as its object declares it, with the facts that it has reported laid over it.
 MemberCluster WithFacts(const MemberCluster& declared,
                         const std::map<std::string, ClusterFacts>& facts);
 
@@ -26,7 +26,7 @@ class Ledger {
   Ledger(core::QuotaTreePtr tree, AdmissionSettingsPtr settings)
       : settings_(std::move(settings)), usage_(std::move(tree)) {}
 
-  /// A record takes the place of another; null stands for "no such job".
+  /// `after` takes the place of `before`. Null: the job did not exist before, or does not after.
   void Move(const JobRecord* before, const JobRecord* after);
 
   const core::Usage& usage() const { return usage_; }
@@ -34,7 +34,8 @@ class Ledger {
   const std::map<std::string, QueueStats>& queues() const { return queues_; }
   /// Pending and held jobs.
   std::size_t waiting() const { return waiting_; }
-  /// The members of a configuration with what is left on them. `facts` overlay what was declared.
+  /// The members of a configuration with the room that is left on each. `facts`: what members have
+  /// reported, by name.
   std::vector<core::ClusterView> Clusters(const ConfigView& config,
                                           const std::map<std::string, ClusterFacts>& facts) const;
 

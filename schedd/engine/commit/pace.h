@@ -26,23 +26,23 @@ class Pace {
 
   /// A write was handed to the store.
   void Sent() { ++writes_; }
-  /// The store has answered a write. The next commit rests if that one was a commit: see RestAfter.
+  /// The store has answered a write. After a commit, RestAfter follows.
   void Answered();
   /// A commit that was sent at `sent` has been answered: a rest begins.
   void RestAfter(Monotonic sent);
   /// True while the store has not answered some write.
   bool Outstanding() const { return writes_ > 0; }
 
-  /// True while clients submit.
+  /// True while clients submit, or did within the last milliseconds.
   bool Crowded() const { return inflight_submissions_ > 0 || clock_.Now() < crowded_until_; }
-  /// Nothing is to be sent or decided, for the sake of submissions. `somebody_waits`: a client
-  /// waits for the next commit (a cancel, a new quota), which does not rest.
+  /// True while nothing should be sent or decided, so that submissions go first. `somebody_waits`:
+  /// a client waits for the open transaction (a cancel, a new quota); then there is no rest.
   bool Resting(bool somebody_waits) const;
   /// When the rest ends unless a write is sent meanwhile.
   Monotonic RestEnds() const;
   /// How many commits may be on their way.
   std::size_t CommitDepth() const;
-  /// How many more rows the next commit may take that has `taken` already.
+  /// How many more rows the open transaction may take, which has `taken` rows already.
   std::size_t RoomAfter(std::size_t taken) const;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace muster {
 
-/// Thread-safe.
+/// Thread-safe: the engine thread sets, any thread gets.
 class Published {
  public:
   explicit Published(WorldViewPtr first) : view_(std::move(first)) {}
@@ -22,7 +22,8 @@ class Published {
       std::lock_guard lock(mutex_);
       view_.swap(next);
     }
-    next.reset();  // what was there may be large: it dies outside the lock
+    // The old view may be large; if this was its last reference, it is destroyed outside the lock.
+    next.reset();
   }
 
  private:

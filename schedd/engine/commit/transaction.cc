@@ -1,7 +1,13 @@
+// From the rows that owners have gathered to the PlanCommit that the store writes. Rows come out in
+// key order, so equal decisions make equal commits. Usage is the exception to "owners write
+// values": they only name the pairs that changed (Touch), and MakeCommit reads the absolute amounts
+// from the ledger of the live world at the moment the commit leaves. An absolute amount can be
+// written twice without harm, and whatever happens to a pair within one transaction costs one row.
 #include "schedd/engine/commit/transaction.h"
 
 namespace muster {
 
+// Only rows count: orders and answers alone need no commit (CommitPipeline::Send).
 bool Transaction::Empty() const {
   return jobs.empty() && deleted_jobs.empty() && usage.empty() && dispatches.empty() &&
          attempts.empty() && objects.empty() && events.empty() && audit.empty() &&
@@ -9,6 +15,8 @@ bool Transaction::Empty() const {
          !forget_keys_before.set();
 }
 
+// All pairs of an admission, also those whose amount is 0: an unchanged amount is written again,
+// which is harmless.
 void Transaction::Touch(const Admission& admission) {
   for (const PodSetAssignment& pod_set : admission.pod_sets) {
     for (const auto& [resource, flavor] : pod_set.flavors) {
@@ -17,6 +25,7 @@ void Transaction::Touch(const Admission& admission) {
   }
 }
 
+// A null work or snapshot is a deletion; the others are upserted.
 PlanCommit Transaction::MakeCommit(const core::Usage& planned) const {
   PlanCommit commit;
   commit.jobs.reserve(jobs.size());
@@ -25,7 +34,7 @@ PlanCommit Transaction::MakeCommit(const core::Usage& planned) const {
   for (const auto& [queue, flavor, resource] : usage) {
     const core::NodeIndex node = planned.tree().ClusterQueueIndex(queue);
     const core::FlavorResourceIndex pair = planned.tree().PairIndex(flavor, resource);
-    // What no quota names any more is not counted, and its row says so.
+    // A pair that no quota names any more is not counted: its row becomes 0.
     const std::int64_t amount = node < 0 || pair < 0 ? 0 : planned.At(node, pair);
     commit.usage.push_back({queue, flavor, resource, amount});
   }

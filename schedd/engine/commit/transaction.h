@@ -1,5 +1,5 @@
-// Transaction: everything the engine has decided since its last commit left: the rows of the next
-// one, what may happen only after it (orders, answers), and what it gives back.
+// Transaction: everything that was decided since the last commit left: the rows of the next commit,
+// what becomes visible with it, and the orders, answers and wakes that happen once it is durable.
 //
 // Rows are kept by key, so a job that changes twice costs one row. A plain value of the engine
 // thread.
@@ -21,7 +21,7 @@
 
 namespace muster {
 
-/// What to tell the dispatcher once the rows are durable.
+/// An order to the dispatcher, sent once the rows of its transaction are durable.
 struct Order {
   dispatch::Action action = dispatch::Action::kNone;
   DispatchKey key;
@@ -30,8 +30,8 @@ struct Order {
   RemoteObject object = {};
 };
 
-/// Called once on the engine thread: with null after the commit and the publication, else with why
-/// not.
+/// Called once on the engine thread: with null after the commit and the publication, or with the
+/// error if the transaction was lost.
 using Waiter = std::function<void(const Error* error)>;
 
 /// A (ClusterQueue, flavor, resource) triple whose amount changed.
@@ -65,11 +65,12 @@ struct Transaction {
   std::vector<JobId> to_queue;  // jobs that wait again
   QueueNames wakes;             // whose waiting jobs the change may help
 
-  /// True if there is nothing to write.
+  /// True if there are no rows to write.
   bool Empty() const;
-  /// Notes the pairs of an admission; their amounts are read when the commit is made.
+  /// Marks the (flavor, resource) pairs of an admission as changed.
   void Touch(const Admission& admission);
-  /// The rows, with the amounts of `planned`.
+  /// The rows for the store. `planned`: the usage of the live world, from which the amounts of the
+  /// touched pairs are read.
   PlanCommit MakeCommit(const core::Usage& planned) const;
 };
 

@@ -2,10 +2,14 @@
 
 namespace muster {
 
+// A broken constraint (kFailedPrecondition) or a value that the schema does not take
+// (kInvalidArgument).
 bool RefusedForGood(const Error& error) {
   return error.code == Code::kFailedPrecondition || error.code == Code::kInvalidArgument;
 }
 
+// kUnknown: the answer to a COMMIT was lost, so the outcome is not known. kAborted: the epoch is
+// over. In all other cases the store knows that it wrote nothing.
 Error WriteError(const Error& error) {
   switch (error.code) {
     case Code::kUnknown:

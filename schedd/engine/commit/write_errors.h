@@ -1,4 +1,4 @@
-// What a failed write of the store means. Pure.
+// The meaning of a failed write of the store, for the daemon and for the client that waits. Pure.
 #pragma once
 
 #include "schedd/base/result.h"
@@ -8,8 +8,8 @@ namespace muster {
 /// True if the store would refuse the same PlanCommit every time: a constraint or a value, not the
 /// database's health. Then an invariant is broken and the daemon stops.
 bool RefusedForGood(const Error& error);
-/// What a user is told when a write failed: always kUnavailable, and whether anything may have been
-/// written.
+/// The error for a client whose write failed: always kUnavailable, with a sentence that says
+/// whether anything may have been written.
 Error WriteError(const Error& error);
 
 }  // namespace muster

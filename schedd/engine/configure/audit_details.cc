@@ -1,3 +1,7 @@
+// The difference of two ClusterQueues' quotas as one line of text for the audit log. Both sides
+// become maps by (flavor, resource); every pair that is on either side is compared in its three
+// numbers, and pairs that are equal say nothing. A number that is absent on one side (no limit, or
+// no such pair) reads "none".
 #include "schedd/engine/configure/audit_details.h"
 
 #include <map>
@@ -12,6 +16,7 @@ namespace {
 
 using Key = std::pair<std::string, std::string>;  // flavor, resource
 
+// Null, for a queue that does not exist, has no quotas.
 std::map<Key, Quota> QuotasOf(const ClusterQueue* queue) {
   std::map<Key, Quota> out;
   if (queue == nullptr) return out;
@@ -23,12 +28,14 @@ std::map<Key, Quota> QuotasOf(const ClusterQueue* queue) {
   return out;
 }
 
+// In the units of the resource, as users write them.
 std::string Text(const std::string& resource, const std::optional<std::int64_t>& amount) {
   return amount ? FormatQuantity(resource, *amount) : "none";
 }
 
 }  // namespace
 
+// Pairs come in the order of their names.
 std::string QuotaChanges(const ClusterQueue* before, const ClusterQueue* after) {
   const std::map<Key, Quota> old_quotas = QuotasOf(before), new_quotas = QuotasOf(after);
   std::set<Key> keys;
@@ -39,6 +46,7 @@ std::string QuotaChanges(const ClusterQueue* before, const ClusterQueue* after) 
   for (const Key& key : keys) {
     const auto was = old_quotas.find(key), is = new_quotas.find(key);
     std::string parts;
+    // Adds "NAME OLD -> NEW" to `parts` if the number differs.
     const auto compare = [&](const char* name, const auto& member) {
       const auto amount = [&](const auto& quotas, const auto& at) {
         return at == quotas.end() ? std::optional<std::int64_t>() : member(at->second);

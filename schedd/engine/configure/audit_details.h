@@ -1,4 +1,4 @@
-// What the audit trail says of a change beside its verb and its object. Pure.
+// Details that an audit row has beside its verb and object. Pure.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace muster {
 
-/// The quotas that differ, as "FLAVOR/RESOURCE nominal 8 -> 12, borrowingLimit none -> 4; ...";
-/// "" if none does. Null: the queue is not there on that side.
+/// The quotas that differ, as "FLAVOR/RESOURCE nominal 8 -> 12, borrowingLimit none -> 4; ..."; ""
+/// if none does. Null: the queue does not exist on that side.
 std::string QuotaChanges(const ClusterQueue* before, const ClusterQueue* after);
 
 }  // namespace muster

@@ -1,6 +1,16 @@
-// An edit works on a copy of the configuration and of the table of objects. When every change of
-// the command fits, the copy becomes the world, the objects are written with the open transaction,
-// and the answer waits for it; when one does not, nothing has changed.
+// Edits of configuration objects. Apply carries out a whole command or nothing:
+//
+// 1. Each change is applied, in order, to a draft: a copy of the configuration and of the table of
+//    objects. Preconditions (versions, existence), removal rules and the readers of
+//    schedd/shapes/config may refuse it, and then the error names the change and nothing has
+//    happened.
+// 2. With `dry_run` the outcomes are returned and the draft is dropped.
+// 3. Otherwise the objects are stamped with the numbers of their events and written with the open
+//    transaction, with audit rows, and the draft becomes the live configuration (Take,
+//    take_config.cc).
+//
+// A manifest that is equal to the stored one changes nothing, not even the version. The
+// configuration's version is the number of its last event.
 #include "schedd/engine/configure/configuration.h"
 
 #include <algorithm>
@@ -15,12 +25,13 @@
 namespace muster {
 namespace {
 
-// One command's work: the configuration and the objects as they will be.
+// The configuration and the objects as they will be after the command.
 struct ConfigDraft {
   std::shared_ptr<ConfigView> config;
   std::shared_ptr<ObjectTable> objects;
 };
 
+// Puts the index of the change in front of each field of the error: `documents[2].spec.cohort`.
 Error At(std::size_t index, Error error) {
   const std::string document = "documents[" + std::to_string(index) + "]";
   if (error.fields.empty()) error.fields.push_back({"", error.detail});
@@ -30,6 +41,7 @@ Error At(std::size_t index, Error error) {
   return error;
 }
 
+// "ClusterQueue team-a" or "LocalQueue ml/train", for sentences.
 std::string NameOf(const ObjectChange& change) {
   std::string name = shapes::InfoOf(change.kind).name;
   name += " ";
@@ -37,7 +49,8 @@ std::string NameOf(const ObjectChange& change) {
   return name + change.name;
 }
 
-// What a change of which makes a new generation: everything but metadata and status.
+// True if the manifests differ in metadata and status at most: then the generation stays
+// (metav1.ObjectMeta).
 bool SameSpec(const std::string& a, const std::string& b) {
   auto left = ParseJson(a), right = ParseJson(b);
   if (!left.ok() || !right.ok() || !left->is_object() || !right->is_object()) return false;
@@ -48,6 +61,8 @@ bool SameSpec(const std::string& a, const std::string& b) {
   return *left == *right;
 }
 
+// `now` is the object before this change; null if there is none. Version 0 means that the client
+// does not care.
 Status CheckPreconditions(const ObjectChange& change, const ObjectPtr& now) {
   if (now == nullptr) {
     if (change.remove || change.must_exist) return NotFound(NameOf(change) + " does not exist");
@@ -63,7 +78,8 @@ Status CheckPreconditions(const ObjectChange& change, const ObjectPtr& now) {
   return Done{};
 }
 
-// Objects that live inside a namespace go with it.
+// Objects in a namespace go with it; they are added to `gone`. removal_rules.cc has made sure that
+// no job of it is left.
 void RemoveNamespaced(const std::string& ns, ConfigDraft* draft, std::vector<ObjectPtr>* gone) {
   const std::size_t first = gone->size();
   for (const auto& [key, object] : *draft->objects) {
@@ -76,12 +92,13 @@ void RemoveNamespaced(const std::string& ns, ConfigDraft* draft, std::vector<Obj
   }
 }
 
-// True if a change of such an object changes the amounts that are charged to queues.
+// True if a change of such an object may change which amounts are charged to which queue.
 bool MattersToQueues(ObjectKind kind) {
   return shapes::InfoOf(kind).concern == shapes::Concern::kQueues;
 }
 
-// The manifest with the status that is stored: a change that says nothing of the status keeps it.
+// The manifest with the stored status: a change without a status keeps it, as an update of the main
+// resource does in Kubernetes.
 std::string WithStatus(const ObjectChange& change, const ObjectPtr& now) {
   if (!shapes::HasStoredStatus(shapes::InfoOf(change.kind)) || now == nullptr)
     return change.manifest;
@@ -98,7 +115,9 @@ const json::array* TaintsIn(const json::value& member) {
   return FindArray(member, {"spec", "taints"});
 }
 
-// Since when a member has a taint NoExecute: who tolerates it for a while goes when that is over.
+// Stamps `timeAdded` into each NoExecute taint that has none: tolerationSeconds count from it (rule
+// P32), also over a restart. A taint that was there before, and is equal but for the time, keeps
+// its time.
 std::string WithTaintTimes(const ObjectChange& change, const ObjectPtr& now, WallTime time) {
   constexpr const char* kTime = "timeAdded";
   auto after = ParseJson(change.manifest);
@@ -123,7 +142,7 @@ std::string WithTaintTimes(const ObjectChange& change, const ObjectPtr& now, Wal
   return changed ? WriteJson(*after) : change.manifest;
 }
 
-// What of a ClusterQueue's quotas is another than before; of other objects nothing.
+// The changed quotas of a ClusterQueue; "" for all other kinds.
 std::string AuditDetail(const StoredObject& object, const ConfigView& before,
                         const ConfigView& after) {
   if (object.kind != ObjectKind::kClusterQueue) return "";
@@ -134,6 +153,8 @@ std::string AuditDetail(const StoredObject& object, const ConfigView& before,
   return QuotaChanges(queue_of(before), queue_of(after));
 }
 
+// Creates or replaces one object in the draft. The uid, the creation time and, until WriteEdit, the
+// version are those of the object before.
 Result<AppliedObject> PutObject(const ObjectChange& asked, const ObjectPtr& now, WallTime time,
                                 Random& random, ConfigDraft* draft) {
   ObjectChange change = asked;
@@ -179,6 +200,9 @@ Configuration::Configuration(EngineContext& context, CommitPipeline& commits, Li
       held_ends_(owners.held_ends),
       works_(owners.works) {}
 
+// See the top of this file. `matters` and the sets after it collect what has to be done once for
+// the whole command. Objects that go with a namespace are written before the objects of the
+// command.
 Result<std::vector<AppliedObject>> Configuration::Apply(const Actor& actor,
                                                         const std::vector<ObjectChange>& changes,
                                                         bool dry_run) {
@@ -187,7 +211,8 @@ Result<std::vector<AppliedObject>> Configuration::Apply(const Actor& actor,
   std::vector<AppliedObject> outcomes;
   std::vector<ObjectPtr> cascaded;
   bool matters = false;
-  std::set<std::string> bound;  // namespaces with another LimitRange than before
+  // Namespaces whose LimitRanges changed: their waiting jobs are measured again.
+  std::set<std::string> bound;
   bool other_overhead = false;
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const ObjectChange& change = changes[i];
@@ -219,7 +244,7 @@ Result<std::vector<AppliedObject>> Configuration::Apply(const Actor& actor,
     AddEditAudit(actor, one, *draft.config);
     one.object = WriteEdit(one);
     const ObjectKey key{one.object->kind, one.object->ns, one.object->name};
-    // It may have been removed again by a later change of the command.
+    // A later change of the same command may have removed the object again.
     if (one.outcome != ApplyOutcome::kDeleted && draft.objects->contains(key))
       draft.objects->insert_or_assign(key, one.object);
     changed.push_back(key);
@@ -232,7 +257,8 @@ Result<std::vector<AppliedObject>> Configuration::Apply(const Actor& actor,
   return outcomes;
 }
 
-// Objects that go with their namespace.
+// Writes the removal of objects that went with their namespace. They have no audit row of their
+// own: the namespace has one.
 std::vector<ObjectKey> Configuration::WriteCascade(const std::vector<ObjectPtr>& gone) {
   std::vector<ObjectKey> keys;
   for (const ObjectPtr& object : gone) {
@@ -243,6 +269,7 @@ std::vector<ObjectKey> Configuration::WriteCascade(const std::vector<ObjectPtr>&
   return keys;
 }
 
+// `after`: the draft; the live configuration is still the one before.
 void Configuration::AddEditAudit(const Actor& actor, const AppliedObject& one,
                                  const ConfigView& after) {
   const char* verb = one.outcome == ApplyOutcome::kDeleted   ? "delete"
@@ -252,7 +279,7 @@ void Configuration::AddEditAudit(const Actor& actor, const AppliedObject& one,
                     AuditDetail(*one.object, *config_.view(), after));
 }
 
-// Stamps the object with the sequence number of its event and writes it.
+// Stamps the object with the number of its event as resource version, and writes it.
 ObjectPtr Configuration::WriteEdit(const AppliedObject& one) {
   const bool removed = one.outcome == ApplyOutcome::kDeleted;
   auto object = std::make_shared<StoredObject>(*one.object);
@@ -262,6 +289,8 @@ ObjectPtr Configuration::WriteEdit(const AppliedObject& one) {
   return object;
 }
 
+// An object that this version of the daemon cannot read stays in the table and in the database and
+// means nothing; the rest goes on working.
 std::pair<ConfigPtr, std::shared_ptr<const ObjectTable>> Configuration::Read(
     const std::vector<ObjectPtr>& objects, std::int64_t version) {
   auto config = std::make_shared<ConfigView>();
@@ -280,6 +309,7 @@ std::pair<ConfigPtr, std::shared_ptr<const ObjectTable>> Configuration::Read(
   return {std::move(config), std::move(table)};
 }
 
+// A dry run has nothing to wait for.
 void Configuration::Handle(ApplyCommand command) {
   const auto outcome = Apply(command.actor, command.changes, command.dry_run);
   if (!command.dry_run) return commits_.AnswerOutcome(std::move(command.done), outcome);

@@ -1,10 +1,10 @@
-// Configuration: all of a command or nothing, on a copy that becomes the world when every change
-// fits; then jobs, queues and members follow.
+// Configuration: edits of objects, all changes of a command or none, on a copy that becomes the
+// live configuration; then jobs, queues and members follow.
 //
 // configuration.cc applies edits; removal_rules.cc says what may not be removed; object_edits.cc
-// writes one field of one object; take_config.cc makes a configuration the world; follow_config.cc
-// has jobs follow it (queues, priorities, checks, stop policies), follow_placements.cc placements.
-// On the engine thread only.
+// writes one field of one object; take_config.cc makes a draft the live configuration;
+// follow_config.cc has jobs follow (queues, priorities, checks, stop policies),
+// follow_placements.cc placements. On the engine thread only.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@
 
 namespace muster {
 
-/// Who is told that the live configuration is another one.
+/// An owner that is called after the live configuration was replaced.
 class ConfigFollower {
  public:
   virtual ~ConfigFollower() = default;
@@ -33,7 +33,7 @@ class ConfigFollower {
 
 class Configuration {
  public:
-  /// The owners of what follows from a configuration. All must outlive it.
+  /// The owners whose state follows from the configuration. All must outlive this.
   struct Owners {
     WaitingJobs& waiting;
     LiveJobs& jobs;
@@ -49,16 +49,19 @@ class Configuration {
   };
   Configuration(EngineContext& context, CommitPipeline& commits, LiveConfig& config,
                 const Owners& owners);
-  /// Must outlive it too.
+  /// Followers must outlive this.
   void AddFollower(ConfigFollower* follower) { followers_.push_back(follower); }
 
   // --- configuration.cc
   void Handle(ApplyCommand command);
-  /// Every change, or the error of the first that does not fit; with `dry_run` none. What was
-  /// applied is written with the open transaction.
+  /// Applies every change, or none and returns the error of the first that does not fit. With
+  /// `dry_run` nothing is changed in any case. Objects are written with the open transaction; the
+  /// caller answers the client. Called for commands, and by Leaving for the status of eviction
+  /// objects.
   Result<std::vector<AppliedObject>> Apply(const Actor& actor,
                                            const std::vector<ObjectChange>& changes, bool dry_run);
-  /// As the store has them, at this version.
+  /// The configuration that these stored objects make, at this version, and their table; for a
+  /// recovery.
   static std::pair<ConfigPtr, std::shared_ptr<const ObjectTable>> Read(
       const std::vector<ObjectPtr>& objects, std::int64_t version);
 
@@ -66,24 +69,28 @@ class Configuration {
   void Handle(CordonCommand command);
   void Handle(SetCheckActiveCommand command);
   using Edit = std::function<void(json::object* manifest)>;
-  /// Edits the manifest of one object, and answers with the object once that is durable.
+  /// Edits the manifest of one object as an ApplyCommand would, and answers with the object once it
+  /// is durable.
   void EditObject(const Actor& actor, const ObjectKey& key, std::int64_t expected_resource_version,
                   const Edit& edit, Callback<ObjectPtr> done);
-  /// Marks a member as cordoned and drained.
+  /// Marks a member as cordoned and draining (muster.io/draining).
   void EditDrain(const DrainCommand& command, Callback<ObjectPtr> done);
 
   // --- follow_config.cc
-  /// HoldAndDrain: what holds quota is evicted. Hold: what was not dispatched yet gives it back
-  /// (rule A54).
+  /// Stop policies (rule A54): HoldAndDrain evicts the jobs that hold quota; Hold takes the quota
+  /// back from jobs that were not dispatched yet. Also called by recovery, because the daemon may
+  /// have died before it was done.
   void DrainStopped();
 
  private:
-  // The configuration as it is to be.
+  // A configuration that is about to become the live one.
   struct ConfigEdit {
     ConfigPtr config;
     std::shared_ptr<const ObjectTable> objects;
-    std::vector<ObjectKey> changed;  // put or removed
-    bool matters = false;            // to what is charged to whom
+    // The objects that were put or removed.
+    std::vector<ObjectKey> changed;
+    // It may change which amounts are charged to which queue.
+    bool matters = false;
   };
 
   Status CheckRemoval(const ConfigView& config, const ObjectChange& change) const;

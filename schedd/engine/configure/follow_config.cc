@@ -1,6 +1,8 @@
-// How jobs follow a configuration: their queues, the priorities of their classes, the admission
-// checks of their ClusterQueues, queues that are stopped or go on. Each step looks at all jobs in
-// memory and changes those that it concerns in id order, so that equal edits give equal events.
+// How jobs follow a new configuration (called by Take): their queues, the priorities of their
+// classes, the admission checks of their ClusterQueues, and queues that were stopped or go on. Each
+// step looks at all jobs in memory, collects those that it concerns, and changes them in id order,
+// so that equal edits give equal events. Collecting first is necessary: each Put changes the table
+// that is looked through.
 #include <algorithm>
 #include <map>
 
@@ -9,6 +11,8 @@
 
 namespace muster {
 
+// Waiting jobs whose LocalQueue leads to another ClusterQueue move there; jobs that hold quota stay
+// charged where they are.
 void Configuration::ResolveQueues() {
   std::vector<JobPtr> moved;
   for (const auto& [id, job] : jobs_.all()) {
@@ -25,12 +29,16 @@ void Configuration::ResolveQueues() {
     auto draft = std::make_shared<JobRecord>(*job);
     draft->cluster_queue =
         config_.view()->local_queues.at({job->ns, job->local_queue}).cluster_queue;
-    ChangeState(draft.get(), [](AdmissionState*) {});  // another queue than at acceptance is stored
+    // Makes the record have an AdmissionState: only then a queue other than at acceptance is
+    // stored.
+    ChangeState(draft.get(), [](AdmissionState*) {});
     jobs_.Put(job, std::move(draft), "JobMoved");
   }
 }
 
-// The value of a class is that of all jobs that name it, waiting or running (rule A9).
+// The value of a class is that of all jobs that name it, waiting or running (rule A9). The tree of
+// each job is woken, because the order of victims has changed too. Jobs of a class that was removed
+// keep their priority.
 void Configuration::PushPriorities(const ConfigView& before) {
   std::map<std::string, std::int32_t> changed;
   for (const auto& [name, one] : config_.view()->priority_classes) {
@@ -46,13 +54,15 @@ void Configuration::PushPriorities(const ConfigView& before) {
   for (const auto& [id, job] : named) {
     auto draft = std::make_shared<JobRecord>(*job);
     draft->priority = changed.at(job->priority_class);
-    ChangeState(draft.get(), [](AdmissionState*) {});  // another priority than at acceptance
+    // As above: a priority other than at acceptance is stored with the AdmissionState.
+    ChangeState(draft.get(), [](AdmissionState*) {});
     jobs_.WakeTreeAfterCommit(
         jobs_.Put(job, std::move(draft), "JobPriorityChanged")->cluster_queue);
   }
 }
 
-// A queue with other admission checks than before: those that wait for checks wait for these.
+// A queue may have other admission checks than before: reserved jobs wait for the present ones, and
+// go on if none is open any more. Dispatched jobs are not asked again.
 void Configuration::SyncReserved() {
   std::map<JobId, JobPtr> reserved;
   for (const auto& [id, job] : jobs_.all()) {
@@ -68,8 +78,7 @@ void Configuration::SyncReserved() {
   }
 }
 
-// HoldAndDrain: what holds quota is evicted. Hold: what was not dispatched yet gives it back
-// (rule A54).
+// Goes over all holders, whatever the edit was, so it may be repeated at any time.
 void Configuration::DrainStopped() {
   std::map<JobId, JobPtr> holding;
   for (const auto& [id, job] : jobs_.all()) {
@@ -84,6 +93,8 @@ void Configuration::DrainStopped() {
   }
 }
 
+// One holder. The ClusterQueue's policy goes before the LocalQueue's. `queue` and `local` are null
+// if they do not exist.
 void Configuration::DrainQueue(const JobPtr& job, const ClusterQueue* queue,
                                const LocalQueue* local) {
   const StopPolicy of_queue = queue == nullptr ? StopPolicy::kNone : queue->stop_policy;
@@ -105,6 +116,7 @@ void Configuration::DrainQueue(const JobPtr& job, const ClusterQueue* queue,
   }
 }
 
+// Jobs that a stopped queue evicted wait with Requeued=False until that queue goes on.
 void Configuration::WakeRestarted() {
   std::map<JobId, JobPtr> waiting;
   for (const auto& [id, job] : jobs_.all()) {
@@ -117,7 +129,7 @@ void Configuration::WakeRestarted() {
   for (const auto& [id, job] : waiting) WakeRestarted(job);
 }
 
-// Wakes one job that a stopped queue keeps waiting, if that queue goes on.
+// Retries one such job if the queue that stopped it is not stopped any more.
 void Configuration::WakeRestarted(const JobPtr& job) {
   const ConfigView& config = *config_.view();
   if (FindCondition(*job, "Requeued")->reason == "LocalQueueStopped") {

@@ -1,6 +1,9 @@
-// A waiting job that goes by another placement than before is no longer equal to the jobs that it
-// was equal to: it takes its place in the queue anew. If its placement only says something else,
-// its queue tries again. Jobs that are placed stay where they are.
+// How waiting jobs follow an edit of placements. ReachOf (placement_wakes.h) names jobs and
+// namespaces that the edit may concern; each of these jobs is compared under both configurations.
+// The placement that governs a job is part of what makes jobs equal (rule A14). So a job with
+// another placement is no longer equal to the jobs that it was equal to, and takes its place in the
+// queue anew; a job whose placement only says something else is tried again with its queue. Jobs
+// that are placed stay where they are (rule P17).
 #include <set>
 
 #include "schedd/core/member/placement_ask.h"
@@ -10,7 +13,7 @@
 namespace muster {
 namespace {
 
-// The placement that a job goes by, or why none governs it.
+// The placement that governs a job, or the sentence why none does.
 struct Governance {
   PlacementPtr by;
   std::string obstacle;
@@ -23,12 +26,14 @@ Governance GovernedBy(const ConfigView& config, const JobRecord& job) {
   return governed;
 }
 
+// True if both are revisions of the same placement.
 bool SameName(const PlacementPtr& a, const PlacementPtr& b) {
   return a != nullptr && b != nullptr && a->ns == b->ns && a->name == b->name;
 }
 
 }  // namespace
 
+// Stand-ins of a job follow with it, for they are queued in its place.
 void Configuration::FollowPlacements(const ConfigView& before,
                                      const std::vector<ObjectKey>& changed) {
   jobs_.placed().Configure(config_.view(), jobs_.all());
@@ -47,8 +52,8 @@ void Configuration::FollowPlacements(const ConfigView& before,
   }
 }
 
-// The jobs that an edit may reach: those that wait, and those that hold quota and have entries in
-// their queue that want to move.
+// The jobs that an edit may concern: waiting jobs, and jobs that hold quota and have stand-ins in
+// their queue.
 std::set<JobId> Configuration::JobsWithin(const PlacementReach& reach) {
   std::set<JobId> ids = jobs_.placed().Named(jobs_.all(), reach.names, reach.references);
   if (!reach.namespaces.empty()) {
@@ -63,9 +68,10 @@ std::set<JobId> Configuration::JobsWithin(const PlacementReach& reach) {
   return ids;
 }
 
-// `other_equals`: it is equal to other jobs than before, and what was found of those holds for it.
+// `other_equals`: the entry is equal to other jobs than before, and their verdicts hold for it.
 void Configuration::RequeueFor(const JobPtr& entry, bool other_equals) {
-  if (!waiting_.Contains(entry->id)) return;  // it is queued when it is durable
+  // An entry that is not durable yet is queued, with the new placements, when it is.
+  if (!waiting_.Contains(entry->id)) return;
   if (other_equals) {
     waiting_.Requeue(entry);
   } else {

@@ -1,6 +1,7 @@
 // Commands that write one field of one object: a member's cordon or drain, the activity of an
-// admission check. Each is an ordinary edit of the object's manifest, so it is audited, versioned
-// and written as one.
+// admission check. Each one edits the stored manifest and applies it as an ordinary change, so it
+// is checked, audited, versioned and written like an edit by a user, and a restart finds it in the
+// object.
 #include "schedd/engine/configure/configuration.h"
 #include "schedd/shapes/config/queue_objects.h"
 #include "schedd/text/json.h"
@@ -8,8 +9,8 @@
 namespace muster {
 namespace {
 
-// When the condition that the last SetCheckActiveCommand left in the object came to be; null if
-// there was none.
+// The lastTransitionTime that the last SetCheckActiveCommand left in the object; null if there is
+// none.
 json::value ActiveSince(const json::object& manifest) {
   const json::value* status = manifest.if_contains("status");
   if (status == nullptr) return nullptr;
@@ -21,6 +22,7 @@ json::value ActiveSince(const json::object& manifest) {
 constexpr const char* kCordoned = "muster.io/cordoned";
 constexpr const char* kDraining = "muster.io/draining";
 
+// The annotations of a manifest, made if they are missing.
 json::object& AnnotationsOf(json::object* manifest) {
   json::value& metadata = (*manifest)["metadata"];
   if (!metadata.is_object()) metadata = json::object{};
@@ -31,6 +33,8 @@ json::object& AnnotationsOf(json::object* manifest) {
 
 }  // namespace
 
+// kNotFound if there is no such object. A result that is equal to the stored manifest writes
+// nothing and is answered all the same.
 void Configuration::EditObject(const Actor& actor, const ObjectKey& key,
                                std::int64_t expected_resource_version, const Edit& edit,
                                Callback<ObjectPtr> done) {
@@ -55,6 +59,7 @@ void Configuration::EditObject(const Actor& actor, const ObjectKey& key,
   commits_.AnswerOutcome(std::move(done), apply());
 }
 
+// Uncordoning ends a drain too.
 void Configuration::Handle(CordonCommand command) {
   const auto edit = [&command](json::object* manifest) {
     json::object& annotations = AnnotationsOf(manifest);
@@ -65,6 +70,7 @@ void Configuration::Handle(CordonCommand command) {
              std::move(command.done));
 }
 
+// A forced drain stays forced if the command is repeated without force.
 void Configuration::EditDrain(const DrainCommand& command, Callback<ObjectPtr> done) {
   const auto known = config_.view()->member_clusters.find(command.cluster);
   const bool force = command.force ||
@@ -78,6 +84,8 @@ void Configuration::EditDrain(const DrainCommand& command, Callback<ObjectPtr> d
              std::move(done));
 }
 
+// The condition Active as Kueue writes it; its time moves only if the status changes
+// (metav1.Condition).
 void Configuration::Handle(SetCheckActiveCommand command) {
   const auto known = config_.view()->admission_checks.find(command.check);
   const auto edit = [&](json::object* manifest) {
@@ -85,7 +93,6 @@ void Configuration::Handle(SetCheckActiveCommand command) {
                            {"status", command.active ? "True" : "False"},
                            {"reason", command.reason},
                            {"message", command.message}};
-    // Said again, it is as old as before.
     json::value since =
         known == config_.view()->admission_checks.end() || known->second.active != command.active
             ? json::value(nullptr)

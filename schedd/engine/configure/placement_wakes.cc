@@ -1,3 +1,12 @@
+// Which waiting jobs an edit may have given another placement (rule P1). A job is governed by a
+// ResourcePlacement that names or selects it, by a ClusterResourcePlacement that takes its
+// namespace, or by the placement that an annotation on the job, its LocalQueue, its ClusterQueue or
+// its Namespace names. For each changed object one function names the jobs that any of these ways
+// may lead to it: by name, by reference, or all jobs of a namespace. Selectors are read before and
+// after the edit, because jobs that a placement selected and does not select any more are concerned
+// too.
+//
+// The result is a superset: FollowPlacements compares each job under both configurations.
 #include "schedd/engine/configure/placement_wakes.h"
 
 #include <algorithm>
@@ -8,13 +17,14 @@
 namespace muster {
 namespace {
 
+// True if the LocalQueue, or the ClusterQueue that it leads to, names the placement.
 bool NamesIt(const ConfigView& config, const LocalQueue& local, const std::string& placement) {
   if (local.placement == placement) return true;
   const ClusterQueue* queue = FindIn(config.cluster_queues, local.cluster_queue);
   return queue != nullptr && queue->placement == placement;
 }
 
-// Namespaces in which a queue, or they themselves, name the placement.
+// Adds the namespaces that name the placement themselves or contain a LocalQueue that does.
 void AddNaming(const ConfigView& config, const std::string& placement,
                std::set<std::string>* namespaces) {
   for (const auto& [name, one] : config.namespaces) {
@@ -25,6 +35,7 @@ void AddNaming(const ConfigView& config, const std::string& placement,
   }
 }
 
+// The same question about one namespace.
 bool IsNamedIn(const ConfigView& config, const std::string& ns, const std::string& placement) {
   const Namespace* one = FindIn(config.namespaces, ns);
   if (one != nullptr && one->placement == placement) return true;
@@ -35,6 +46,8 @@ bool IsNamedIn(const ConfigView& config, const std::string& ns, const std::strin
   return false;
 }
 
+// A selector with a name concerns the jobs of that name; any other one concerns its whole
+// namespace.
 void AddResourcePlacement(const ConfigView& before, const ConfigView& after, const std::string& ns,
                           const std::string& name, PlacementReach* reach) {
   for (const ConfigView* config : {&before, &after}) {
@@ -52,6 +65,7 @@ void AddResourcePlacement(const ConfigView& before, const ConfigView& after, con
   reach->references.insert(name);
 }
 
+// Whole namespaces: those that its selectors take or took, and those that name it.
 void AddClusterPlacement(const ConfigView& before, const ConfigView& after, const std::string& name,
                          PlacementReach* reach) {
   for (const ConfigView* config : {&before, &after}) {
@@ -70,11 +84,14 @@ void AddClusterPlacement(const ConfigView& before, const ConfigView& after, cons
   reach->references.insert(name);
 }
 
+// Cluster placements have no namespace, so they come first in the table.
 bool HasClusterPlacements(const ConfigView& config) {
   const auto& all = config.placements->all();
-  return !all.empty() && all.begin()->first.first.empty();  // those come first
+  return !all.empty() && all.begin()->first.first.empty();
 }
 
+// Labels matter only where cluster placements select namespaces by them. A namespace that does not
+// exist counts as one without labels and annotations.
 void AddNamespace(const ConfigView& before, const ConfigView& after, const std::string& ns,
                   PlacementReach* reach) {
   static const Namespace kNone;
@@ -87,6 +104,8 @@ void AddNamespace(const ConfigView& before, const ConfigView& after, const std::
     reach->namespaces.insert(ns);
 }
 
+// Compares what the LocalQueue and its ClusterQueue name; the LocalQueue may also lead to another
+// queue now.
 void AddLocalQueue(const ConfigView& before, const ConfigView& after,
                    const std::pair<std::string, std::string>& key, PlacementReach* reach) {
   const auto named = [&key](const ConfigView& config) {
@@ -98,6 +117,7 @@ void AddLocalQueue(const ConfigView& before, const ConfigView& after,
   if (named(before) != named(after)) reach->namespaces.insert(key.first);
 }
 
+// The namespaces of the LocalQueues that lead to it.
 void AddClusterQueue(const ConfigView& before, const ConfigView& after, const std::string& name,
                      PlacementReach* reach) {
   const ClusterQueue* was = FindIn(before.cluster_queues, name);

@@ -1,5 +1,10 @@
-// An object that others need, or that jobs run by, may not be removed: the refusal names one of
-// them.
+// What may not be removed. An object that other objects need, or that jobs run by, stays; the
+// refusal is kFailedPrecondition with a sentence that names one of them. All other objects may go;
+// if a job or a queue still refers to one, it waits with a sentence (rules A11, A19) until the
+// object is there again.
+//
+// Removals that schedd/propagation has yet to learn of are refused for a moment
+// (CheckEvictionRemoval), and so is that of a member that holds ends for us (HeldEnds, rule D12).
 #include "schedd/engine/configure/configuration.h"
 
 #include "schedd/core/member/disruption.h"
@@ -7,8 +12,10 @@
 namespace muster {
 namespace {
 
+// kFailedPrecondition.
 Error InUse(std::string sentence) { return {Code::kFailedPrecondition, std::move(sentence)}; }
 
+// True if the queue has quota in this flavor.
 bool Uses(const ClusterQueue& queue, const std::string& flavor) {
   for (const ResourceGroup& group : queue.resource_groups) {
     for (const FlavorQuotas& quotas : group.flavors) {
@@ -20,6 +27,8 @@ bool Uses(const ClusterQueue& queue, const std::string& flavor) {
 
 }  // namespace
 
+// `config` is the draft, so a command may remove a queue and its flavor together. Jobs are those of
+// the live world.
 Status Configuration::CheckRemoval(const ConfigView& config, const ObjectChange& change) const {
   const std::string& name = change.name;
   switch (change.kind) {
@@ -64,7 +73,8 @@ Status Configuration::CheckRemoval(const ConfigView& config, const ObjectChange&
   return Done{};
 }
 
-// By its status it is known what is to leave, until the row says so.
+// schedd/propagation learns from the status of an eviction object that configuration objects have
+// to leave (eviction_objects.cc). The object stays until the row of the work says so itself.
 Status Configuration::CheckEvictionRemoval(const ConfigView& config,
                                            const ObjectChange& change) const {
   const auto found = config.placement_evictions.find({change.ns, change.name});

@@ -1,11 +1,17 @@
-// A configuration becomes the world: amounts are counted anew under its quotas, what its changes
-// may help is woken when they are durable, and jobs follow. An edit that matters to no amounts (a
-// placement, an override) counts nothing anew.
+// A draft becomes the live configuration. The order matters: wakes compare the quota trees before
+// and after, so they are collected before the recount; members are followed and everything is
+// counted anew under the new tree; only then do jobs move, because each of their changes is charged
+// under the new tree. Wakes happen when the edit is durable, so no job is decided on a
+// configuration that may still be lost.
+//
+// An edit that matters to no amounts (a placement, an override) counts nothing anew: at most the
+// placements of waiting jobs are compared.
 #include "schedd/engine/configure/configuration.h"
 #include "schedd/engine/live/wakes.h"
 
 namespace muster {
 
+// The queues' order takes the configuration before jobs are moved in it.
 void Configuration::Take(ConfigEdit edit) {
   const ConfigPtr before = config_.view();
   const std::vector<ObjectKey> changed = std::move(edit.changed);
@@ -38,6 +44,7 @@ void Configuration::Take(ConfigEdit edit) {
   jobs_.ConfigureFairUse();
 }
 
+// Members that the edit added, changed or removed.
 void Configuration::FollowMembers(const ConfigView& before, const std::vector<ObjectKey>& changed) {
   for (const auto& [kind, ns, name] : changed) {
     if (kind != ObjectKind::kMemberCluster) continue;
@@ -46,7 +53,9 @@ void Configuration::FollowMembers(const ConfigView& before, const std::vector<Ob
   }
 }
 
-// The member counts with what it reported: a flavor may go by a label that only the member tells.
+// Both declarations are compared with the member's reported facts laid over them: a flavor may go
+// by a label that only the member reports. Jobs that wait for room have another sentence in any
+// case.
 void Configuration::WakeForMember(const ConfigView& before, const std::string& name) {
   const ConfigView& config = *config_.view();
   const QueueNames& waits_for_room = waiting_.waits_for_room();
@@ -58,6 +67,8 @@ void Configuration::WakeForMember(const ConfigView& before, const std::string& n
   commits_.tx().wakes.merge(WokenByMember(&known, WithFacts(is->second, members_.facts()), config));
 }
 
+// A declared member counts again; one that is gone is forgotten, so that its late reports mean
+// nothing.
 void Configuration::ForgetMember(const std::string& name) {
   if (config_.view()->member_clusters.contains(name)) {
     members_.Declare(name);

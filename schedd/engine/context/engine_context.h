@@ -1,5 +1,6 @@
-// EngineContext: what the engine was given and every owner of a part of its state uses. It outlives
-// all of them; on the engine thread only.
+// EngineContext: the services and options that the engine is constructed with. Every owner
+// (owners.h) holds a reference to it, and it outlives all of them. Used on the engine thread only,
+// but for the inbox.
 #pragma once
 
 #include <memory>
@@ -22,9 +23,11 @@ struct EngineContext {
   OrderSink& orders;
   const EngineOptions options;
   EngineMetrics metrics;
-  /// Shared with the store's callbacks, one of which may come after the engine has gone.
+  /// Any thread pushes, the engine thread pops. Shared with the callbacks of the store, which may
+  /// answer after the engine is destroyed.
   std::shared_ptr<BoundedQueue<Envelope>> inbox;
 
+  /// The settings of rule A2; they do not change while the daemon runs.
   const AdmissionSettings& settings() const { return *options.settings; }
 };
 

@@ -1,3 +1,12 @@
+// The metrics of the engine (rule A62). They come from two sources.
+//
+// Counters and histograms are updated on the engine thread when the thing happens (OnAdmitted,
+// OnCycle and so on). Their handles are looked up once for each (ClusterQueue, priority class) and
+// kept, because a lookup by labels is too slow for every job.
+//
+// Gauges that describe the world (jobs by state, quota, pending workloads) are not kept at all: a
+// collector computes them from the published view when Prometheus scrapes, on the thread of the
+// scrape. So they always agree with what the API shows, and cost nothing between two scrapes.
 #include "schedd/engine/context/engine_metrics.h"
 
 #include <limits>
@@ -8,7 +17,7 @@
 namespace muster {
 namespace {
 
-// Rule A62: 1, 2.5, 5, 10 and doubling.
+// Buckets of waiting times in seconds (rule A62): 1, 2.5, 5, 10 and doubling, up to 10,240 s.
 const std::vector<double>& WaitBuckets() {
   static const std::vector<double> buckets = [] {
     std::vector<double> made{1, 2.5};
@@ -18,21 +27,28 @@ const std::vector<double>& WaitBuckets() {
   return buckets;
 }
 
+// Buckets in seconds for the work of the engine and of the store, which takes microseconds to a
+// second or two.
 const std::vector<double>& WorkBuckets() {
   static const std::vector<double> buckets{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01,
                                            0.025,  0.05,    0.1,    0.25,  0.5,    1,     2.5};
   return buckets;
 }
 
+// Base units, as Prometheus wants them: cores for cpu, whole units for everything else. An amount
+// without bound is +Inf.
 double Units(const std::string& resource, std::int64_t amount) {
   if (amount == kUnlimited) return std::numeric_limits<double>::infinity();
   return static_cast<double>(amount) / (IsMilliResource(resource) ? 1000.0 : 1.0);
 }
 
+// A limit that is not set limits nothing: +Inf.
 double LimitUnits(const std::string& resource, const std::optional<std::int64_t>& limit) {
   return limit.has_value() ? Units(resource, *limit) : std::numeric_limits<double>::infinity();
 }
 
+// Four gauges for each pair of a queue. The tree does not know a queue or a pair that has just been
+// declared or removed; nothing of it is used then.
 void AppendQuotas(const WorldView& view, const ClusterQueue& queue, std::vector<Sample>* out) {
   const core::QuotaTree& tree = view.usage.tree();
   const core::NodeIndex node = tree.ClusterQueueIndex(queue.name);
@@ -58,6 +74,8 @@ void AppendQuotas(const WorldView& view, const ClusterQueue& queue, std::vector<
   }
 }
 
+// The gauges of one ClusterQueue. It counts as active if it is not stopped and all its flavors
+// exist; the other reasons of queue_status.h (checks, topologies) do not count here.
 void AppendQueue(const WorldView& view, const ClusterQueue& queue, std::vector<Sample>* out) {
   const auto found = view.queues.find(queue.name);
   const QueueStats stats = found == view.queues.end() ? QueueStats{} : found->second;
@@ -85,6 +103,8 @@ void AppendQueue(const WorldView& view, const ClusterQueue& queue, std::vector<S
   AppendQuotas(view, queue, out);
 }
 
+// Objects ahead of the database (rule D14). Each declared member has a sample, also if it is 0, so
+// that an alert on this gauge can end.
 void AppendQuarantined(const WorldView& view, std::vector<Sample>* out) {
   std::map<std::string, std::size_t> ahead;
   for (const auto& [name, member] : view.config->member_clusters) ahead[name] = 0;
@@ -99,6 +119,7 @@ void AppendQuarantined(const WorldView& view, std::vector<Sample>* out) {
   }
 }
 
+// Runs on the thread of the scrape: it reads only the immutable view.
 std::vector<Sample> Collect(const WorldView& view) {
   std::vector<Sample> samples;
   if (view.config == nullptr) return samples;
@@ -120,6 +141,7 @@ std::vector<Sample> Collect(const WorldView& view) {
   return samples;
 }
 
+// A wall clock that was set back gives 0, not a negative duration.
 double SecondsBetween(WallTime from, WallTime to) {
   return to < from ? 0
                    : static_cast<double>(to.us - from.us) / static_cast<double>(kMicrosPerSecond);
@@ -127,6 +149,7 @@ double SecondsBetween(WallTime from, WallTime to) {
 
 }  // namespace
 
+// The collector outlives this object inside `metrics`, so it holds the function and not `this`.
 EngineMetrics::EngineMetrics(Metrics& metrics, std::function<WorldViewPtr()> view)
     : inbox_depth(metrics.GetGauge("muster_inbox_depth", "Commands waiting for the engine")),
       commit_seconds(metrics.GetHistogram("muster_store_commit_seconds",
@@ -143,6 +166,8 @@ EngineMetrics::EngineMetrics(Metrics& metrics, std::function<WorldViewPtr()> vie
   metrics.AddCollector([view = std::move(view)] { return Collect(*view()); });
 }
 
+// The handles for the job's ClusterQueue and priority class, made at first use. std::map keeps
+// references valid.
 EngineMetrics::QueueHandles& EngineMetrics::Of(const JobRecord& job) {
   const auto key = std::make_pair(job.cluster_queue, job.priority_class);
   const auto found = queues_.find(key);
@@ -175,6 +200,7 @@ void EngineMetrics::OnReserved(const JobRecord& job, WallTime now) {
   handles.reserved_wait.Observe(SecondsBetween(job.submit_time, now));
 }
 
+// Rare: looked up by labels each time.
 void EngineMetrics::OnSliceReplaced(const std::string& cluster_queue) {
   metrics_
       .GetCounter("kueue_replaced_workload_slices_total",
@@ -183,6 +209,8 @@ void EngineMetrics::OnSliceReplaced(const std::string& cluster_queue) {
       .Add();
 }
 
+// `underlying_cause` is Kueue's label: the cause of the last eviction that the record counts under
+// the reason of its condition Evicted; "" if there is none.
 void EngineMetrics::OnEvicted(const JobRecord& job, bool first) {
   const Condition* evicted = FindCondition(job, "Evicted");
   std::string cause;
@@ -212,6 +240,7 @@ void EngineMetrics::OnPreempted(const std::string& preempting_queue, Reason reas
 }
 
 void EngineMetrics::OnRecomputations(const std::vector<core::Recomputation>& list) {
+  // In the order of core::Recomputation::Result; these are Kueue's values of the label.
   static constexpr const char* kResults[] = {"new_targets", "deferred_fit", "skipped"};
   for (const core::Recomputation& one : list) {
     metrics_
@@ -223,6 +252,7 @@ void EngineMetrics::OnRecomputations(const std::vector<core::Recomputation>& lis
   }
 }
 
+// A cycle counts as a success if it admitted at least one workload, as Kueue counts attempts.
 void EngineMetrics::OnCycle(double seconds, bool admitted) {
   const Labels labels{{"result", admitted ? "success" : "inadmissible"}};
   cycle_seconds_.Observe(seconds);

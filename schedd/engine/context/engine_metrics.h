@@ -18,15 +18,24 @@ class EngineMetrics {
   /// `view` must stay callable as long as `metrics` lives.
   EngineMetrics(Metrics& metrics, std::function<WorldViewPtr()> view);
 
+  /// An attempt of the job begins; observes the time from submission to admission.
   void OnAdmitted(const JobRecord& job);
+  /// The job has ended for good, in whatever way.
   void OnFinished(const JobRecord& job);
+  /// A job got quota at `now`; it may still wait for admission checks.
   void OnReserved(const JobRecord& job, WallTime now);
-  /// A job that was just marked; `first`: it never was before.
+  /// `job` was just marked as evicted. `first`: it was never evicted before.
   void OnEvicted(const JobRecord& job, bool first);
+  /// A workload of `preempting_queue` takes the quota of another workload, for this reason.
   void OnPreempted(const std::string& preempting_queue, Reason reason);
+  /// A larger slice of an elastic job took the place of the one before (KEP-77).
   void OnSliceReplaced(const std::string& cluster_queue);
+  /// Victims that a cycle searched for again, because another entry had taken them (rule A23, step
+  /// b).
   void OnRecomputations(const std::vector<core::Recomputation>& list);
+  /// One cycle took `seconds`. `admitted`: it admitted a workload.
   void OnCycle(double seconds, bool admitted);
+  /// A request was refused because of load. `where`: "inbox", "submissions" or "queue".
   void OnShed(const char* where);
 
   Gauge& inbox_depth;
@@ -47,8 +56,8 @@ class EngineMetrics {
 
   Metrics& metrics_;
   Histogram& cycle_seconds_;
-  std::map<std::pair<std::string, std::string>, QueueHandles>
-      queues_;  // (ClusterQueue, priority class)
+  // By ClusterQueue and priority class.
+  std::map<std::pair<std::string, std::string>, QueueHandles> queues_;
 };
 
 }  // namespace muster

@@ -1,4 +1,5 @@
-// EngineOptions: what an engine is started with.
+// EngineOptions: the settings that the daemon starts an engine with (schedd/daemon reads them from
+// its configuration; tests set them directly).
 #pragma once
 
 #include <cstdint>
@@ -13,27 +14,34 @@
 namespace muster {
 
 struct EngineOptions {
+  /// The name of this daemon in the lease, shown by a daemon that waits for the lead.
   std::string holder = "musterd";
+  /// For how long an ended job stays in memory (the database keeps it).
   std::int64_t finished_kept_ms = limits::kFinishedJobsKeptMs;
+  /// Submissions that were taken and are not durable yet; beyond it submissions are refused.
   std::size_t max_inflight_submissions = limits::kInflightSubmissions;
   /// Pending and held together; beyond it submissions are refused with kResourceExhausted.
   std::size_t max_waiting_jobs = limits::kPendingJobs;
+  /// How many commits may be on their way to the store at once.
   std::size_t commit_depth = limits::kCommitDepth;
+  /// How many workloads one cycle looks at, at most, over all queues.
   std::size_t cycle_heads = limits::kCycleHeads;
   /// An engine with nothing to write makes an empty commit this often, so that it notices that the
   /// lead or the database is lost; 0: never.
   std::int64_t heartbeat_ms = 0;
-  /// For how long a member cluster may be away before its attempts are Unknown.
+  /// For how long a member cluster may be silent before its attempts are Unknown (rule D16).
   std::int64_t lost_after_ms = limits::kMemberLostAfterMs;
-  /// For how long an object without a row is watched before it is removed.
+  /// For how long an object without a row is watched before it is removed (rule D18).
   std::int64_t orphan_grace_ms = limits::kOrphanGraceMs;
-  /// The switches that change decisions; never null.
+  /// The settings that change decisions (rule A2); never null.
   AdmissionSettingsPtr settings = std::make_shared<const AdmissionSettings>();
   /// Runs on the engine thread each time a recovery is done and visible in View(); may be null.
   std::function<void()> on_ready;
-  /// The engine begins, renews and ends it; null: nobody asks for the lead.
+  /// The engine begins, renews and ends this term; its permits let orders be carried out. Null:
+  /// orders need no permit (tests, simulation).
   std::shared_ptr<LeadTerm> lead = nullptr;
-  /// No other daemon can have led the store before this one, or it has ended for sure.
+  /// True if no other daemon can have led this store before, or can still act under an earlier
+  /// lead: the term then begins without waiting.
   bool sole_leader = false;
 };
 

@@ -2,6 +2,8 @@
 
 namespace muster {
 
+// The answers to orders, and what members report of objects. FactsCommand is not one of them: facts
+// concern a member as a whole, and are needed at once.
 bool IsReport(const Command& command) {
   return std::holds_alternative<ObservedCommand>(command) ||
          std::holds_alternative<EnsuredCommand>(command) ||

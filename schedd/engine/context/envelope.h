@@ -1,4 +1,5 @@
-// Envelope: what arrives at the engine's loop: commands, the store's answers, and wake-ups.
+// Envelope: the items of the engine's inbox: commands, answers of the store, and wake-ups of the
+// loop.
 #pragma once
 
 #include <variant>
@@ -17,11 +18,13 @@ struct AcceptDone {
 struct CommitDone {
   Result<CommitVersion> outcome;
 };
+/// Ends a wait of the loop; it says nothing else.
 struct Wake {};
 
 using Envelope = std::variant<Command, AcceptDone, CommitDone, Wake>;
 
-/// True for what members say of attempts: it may wait, in order, for room in a commit.
+/// True for commands by which the dispatcher passes on what members say of attempts. Nobody waits
+/// for an answer to them, so MemberReports keeps them, in order, until a commit has room.
 bool IsReport(const Command& command);
 
 }  // namespace muster

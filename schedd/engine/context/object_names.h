@@ -13,7 +13,7 @@ namespace muster {
 std::string ObjectName(const JobRecord& job);
 /// "clusterqueue/NAME" or "localqueue/NAMESPACE/NAME".
 std::string ObjectName(const StoredObject& object);
-/// Of the current attempt.
+/// The key of the job's current attempt (rule D1).
 DispatchKey CurrentKey(const JobRecord& job);
 
 }  // namespace muster

@@ -1,4 +1,4 @@
-// Names of ClusterQueues, in order.
+// QueueNames: names of ClusterQueues, in name order, so that equal sets are worked off equally.
 #pragma once
 
 #include <set>

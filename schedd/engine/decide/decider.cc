@@ -1,6 +1,12 @@
-// A cycle takes the heads of all ClusterQueues that have room to be tried, decides on a snapshot of
-// the live world, checks the plan, and carries it out. What a plan gives and takes counts at once
-// (LiveJobs::planned), so the next cycle decides on top of it while its commit is on its way.
+// Cycles. A cycle takes heads of all ClusterQueues with active jobs, makes a snapshot of the live
+// world, has core::Decide make a plan, has core::CheckPlan derive every promise of the plan again,
+// and carries it out. What the plan gives and takes counts at once (LiveJobs::planned), so the next
+// cycle decides on top of it while the commit is on its way.
+//
+// No cycle runs while a configuration is not durable, while waiting jobs are being measured anew
+// (ResourceChecks), or while admitted pods are not ready and that blocks admission (rule A23, step
+// l). How many heads a cycle takes is bounded by the rows that the open commit has room for, but
+// every queue gets one.
 #include "schedd/engine/decide/decider.h"
 
 #include <algorithm>
@@ -14,7 +20,8 @@
 namespace muster {
 namespace {
 
-// Decide takes "no members" for "do not place"; here it means that nothing can run.
+// The plan without member clusters. core::Decide takes an empty list of members for "do not place";
+// here it means that nothing can run.
 core::Plan NothingRuns(const core::Snapshot& snapshot) {
   core::Plan plan;
   for (const core::QueueHeads& queue : snapshot.heads) {
@@ -38,6 +45,7 @@ void Decider::Reset() {
   waits_for_pods_ = false;
 }
 
+// Also used by previews, with another configuration and the committed amounts.
 core::Snapshot Decider::MakeSnapshot(const ConfigPtr& config, const Ledger& ledger,
                                      std::shared_ptr<const core::Holders> holders,
                                      std::vector<core::QueueHeads> heads) {
@@ -57,6 +65,8 @@ core::Snapshot Decider::MakeSnapshot(const ConfigPtr& config, const Ledger& ledg
   return snapshot;
 }
 
+// The usage of LocalQueues is told to the queues first, because it decides which job is the head
+// (rule A42).
 bool Decider::Cycle() {
   jobs_.fair().TellOrder(*config_.view(), &waiting_.queues());
   if (!waiting_.queues().HasActive() && !machines_.SecondPassDue()) return false;
@@ -65,12 +75,13 @@ bool Decider::Cycle() {
   if (waits_for_pods_ || checks_.Pending()) return false;
   const Monotonic begin = context_.clock.Now();
   // Every queue gets a head, whatever its name: a total below the number of queues would starve the
-  // last ones.
+  // last ones in name order.
   const std::size_t queues = std::max<std::size_t>(config_.view()->cluster_queues.size(), 1);
   const std::size_t wanted = std::min(context_.options.cycle_heads, commits_.Room());
   const std::size_t per_queue = std::max<std::size_t>(wanted / queues, 1);
   auto heads = waiting_.queues().Heads(per_queue, std::max(wanted, queues * per_queue));
-  // Not owned: the snapshot ends before anything of the plan is carried out by another step.
+  // Not owned and not copied: nothing reads the snapshot's holders once the plan is being carried
+  // out.
   const std::shared_ptr<const core::Holders> holders(std::shared_ptr<void>(), &jobs_.holders());
   const core::TopologyUsage& machines = machines_.Usage();
   core::Snapshot snapshot =
@@ -92,6 +103,8 @@ bool Decider::Cycle() {
   return true;
 }
 
+// An unsound plan stops the daemon before anything of it is carried out: it would break a quota or
+// run a job where it may not.
 core::Plan Decider::Decide(const core::Snapshot& snapshot, Monotonic now) {
   core::CycleInput input;
   input.now = now;
@@ -108,6 +121,8 @@ core::Plan Decider::Decide(const core::Snapshot& snapshot, Monotonic now) {
   return plan;
 }
 
+// Queues first, so that records which Put changes find their jobs where the plan has left them.
+// Admissions come before evictions, and both before the reasons of jobs that wait.
 void Decider::CarryOut(const core::Plan& plan) {
   waiting_.queues().Settle(plan, context_.clock.WallNow());
   waits_for_pods_ = plan.wait_for_pods_ready;
@@ -125,7 +140,8 @@ void Decider::CarryOut(const core::Plan& plan) {
   context_.metrics.OnRecomputations(plan.recomputations);
 }
 
-// A second pass has decided what was open of a placement.
+// A second pass has decided what was open of a placement (rule A17). The job may have lost its
+// quota since the snapshot.
 void Decider::Complete(const core::PlannedAdmission& admit) {
   const JobPtr job = jobs_.Find(admit.job->id);
   if (job == nullptr || !NeedsSecondPass(*job)) return;

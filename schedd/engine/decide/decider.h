@@ -1,8 +1,8 @@
-// Decider: when to decide, on which snapshot, and what a plan does to the live world.
+// Decider: when a cycle decides, on which snapshot, and how its plan changes the live world.
 //
-// decider.cc runs cycles; waiting_reasons.cc says to the jobs that were not admitted why they wait,
-// and notes when time alone may help them; preview.cc plays what an edit would do. On the engine
-// thread only.
+// decider.cc runs cycles; waiting_reasons.cc writes the reasons of jobs that were not admitted, and
+// notes when time alone may help them; preview.cc plays what an edit would do. On the engine thread
+// only.
 #pragma once
 
 #include <deque>
@@ -38,15 +38,19 @@ class Decider {
         checks_(checks),
         machines_(machines) {}
 
+  /// Forgets what earlier cycles found, for a recovery.
   void Reset();
-  /// One cycle; false if there is nothing to decide, or not now.
+  /// Runs one cycle; false if there is nothing to decide, or decisions are not allowed now.
   bool Cycle();
-  /// Tells one class of waiting jobs what was found of its head; false if there is none to tell.
+  /// Gives one class of waiting jobs the reason that a cycle found for its head; false if no class
+  /// is left.
   bool Sweep();
-  /// Wakes the ClusterQueues where time alone may have found some job a member; false if none.
+  /// Wakes the ClusterQueues in which time alone may have opened a member to a job; false if there
+  /// are none.
   bool FireOpenings();
-  /// Not set: never.
+  /// When FireOpenings has something to do; not set: never.
   WallTime NextOpening() const;
+  /// Answers what an edit would admit and preempt; changes nothing.
   void Handle(PreviewCommand command);
 
  private:
@@ -74,12 +78,15 @@ class Decider {
   const Alarms& alarms_;
   const ResourceChecks& checks_;
   Machines& machines_;
-  std::int64_t cycles_ = 0;  // single-head cycles so far
+  // Rounds so far: cycles as Kueue counts them (rule A18).
+  std::int64_t cycles_ = 0;
   core::CycleCache cache_;
-  bool waits_for_pods_ = false;  // nothing is decided while pods of some job are not ready
-  std::deque<JobId> to_sweep_;   // heads of classes that are yet to be told
-  /// When time alone may find some job of a ClusterQueue a member: its next cluster group opens, or
-  /// a member is no longer avoided.
+  // The last plan waits until the pods of all admitted jobs are ready.
+  bool waits_for_pods_ = false;
+  // Heads of classes whose other jobs do not have the reason yet.
+  std::deque<JobId> to_sweep_;
+  /// By ClusterQueue: when time alone may open a member to one of its jobs, because the next
+  /// cluster group of a placement opens or a member is no longer avoided.
   std::map<std::string, WallTime> openings_;
 };
 

@@ -1,6 +1,10 @@
-// What the machines are used for follows from the trees and from the charges of each holder. A
-// change of one holder takes back its former charges and adds its new ones; the trees are made
-// anew, and everything charged anew, only after ForgetTrees.
+// Use of the machines of topology aware flavors, kept up to date holder by holder. `charges_` has
+// what each holder takes, and `usage_` is their sum on the trees. A change of one holder takes its
+// old charges off and adds its new ones; so a cycle does not count all holders again.
+//
+// Two flags say what is valid: without `forest_known_` the trees are made anew at the next Usage
+// (members or flavors changed), and without `usage_known_` all holders are charged anew. Track only
+// marks the usage as unknown while there is nothing to keep up to date.
 #include "schedd/engine/decide/machines.h"
 
 #include "schedd/core/topology/member_machines.h"
@@ -16,6 +20,7 @@ core::TopologyCharges ChargesOn(const core::TopologyForest& trees, const JobReco
 
 }  // namespace
 
+// Goes over the holders queue by queue; a queue that the tree does not know has none.
 core::TopologyUsage Machines::UsageOf(const ConfigView& config,
                                       const core::TopologyForestPtr& trees,
                                       const core::Holders& holders, const core::QuotaTree& tree,
@@ -33,6 +38,7 @@ core::TopologyUsage Machines::UsageOf(const ConfigView& config,
   return usage;
 }
 
+// Machines are those that members declare or report (rule A44).
 core::TopologyForestPtr Machines::ForestOf(const ConfigView& config) const {
   std::vector<MemberCluster> members;
   members.reserve(config.member_clusters.size());
@@ -46,6 +52,7 @@ void Machines::Reset() {
   second_passes_ = {};
 }
 
+// Called by each cycle; after the first call it costs nothing until ForgetTrees.
 const core::TopologyUsage& Machines::Usage() {
   if (!forest_known_) {
     forest_ = ForestOf(*config_.view());
@@ -68,7 +75,8 @@ void Machines::Change(const JobRecord& before, const JobPtr& job) {
   OfferSecondPass(job);
 }
 
-// One holder more, less, or elsewhere: only what it takes changes.
+// The admission tells which machines a holder takes, and on which member; if both are the same,
+// nothing changes.
 void Machines::Track(const JobRecord& before, const JobPtr& after, bool holds) {
   if (forest_ == nullptr || !forest_known_ || !usage_known_) {
     usage_known_ = false;
@@ -88,6 +96,8 @@ void Machines::Track(const JobRecord& before, const JobPtr& after, bool holds) {
   usage_.Charge(charges);
 }
 
+// Offer queues a job that needs a second pass, unless it is queued; Update replaces its record or
+// drops it.
 void Machines::OfferSecondPass(const JobPtr& job) {
   if (NeedsSecondPass(*job)) second_passes_.Offer(job, context_.clock.WallNow());
   second_passes_.Update(job);

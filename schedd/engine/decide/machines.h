@@ -1,7 +1,6 @@
-// Machines: the trees of topology aware flavors with what holders take of them (rule A44), and
-// second passes for what was left open of a placement (rule A17). The trees are made when somebody
-// asks for them after a change of the members; what holders take changes holder by holder. On the
-// engine thread only.
+// Machines: the trees of topology aware flavors with what holders take of them (rule A44), and the
+// queue of second passes, which decide what was left open of a placement (rule A17). On the engine
+// thread only.
 #pragma once
 
 #include <unordered_map>
@@ -22,20 +21,22 @@ class Machines : public JobFollower {
            LiveJobs& jobs)
       : context_(context), config_(config), members_(members), jobs_(jobs) {}
 
+  /// Forgets everything, for a recovery.
   void Reset();
-  /// What members have, or what is charged to whom, is other than before.
+  /// Members, machines or the configuration changed: the trees are made again when they are needed.
   void ForgetTrees() { forest_known_ = false; }
-  /// What the machines of the live world are used for; empty if no flavor is topology aware.
+  /// What holders of the live world take of the machines; empty if no flavor is topology aware.
   const core::TopologyUsage& Usage();
 
-  /// The trees of a configuration; null: no flavor is topology aware.
+  /// The trees of this configuration; null if no flavor is topology aware.
   core::TopologyForestPtr ForestOf(const ConfigView& config) const;
-  /// What the holders of a world take of its machines. `each` may be null.
+  /// What these holders take of the machines. `each`, if not null, gets the charges of each holder.
   static core::TopologyUsage UsageOf(const ConfigView& config, const core::TopologyForestPtr& trees,
                                      const core::Holders& holders, const core::QuotaTree& tree,
                                      Charges* each);
 
   // --- second passes
+  /// Queues the job for a second pass if it needs one; else forgets it.
   void OfferSecondPass(const JobPtr& job);
   bool SecondPassDue() const;
   std::vector<JobPtr> TakeSecondPasses(WallTime now) { return second_passes_.TakeDue(now); }
@@ -52,10 +53,12 @@ class Machines : public JobFollower {
   const LiveConfig& config_;
   const KnownMembers& members_;
   LiveJobs& jobs_;
-  core::TopologyForestPtr forest_;  // null: no flavor is topology aware
-  core::TopologyUsage usage_;       // of the holders
+  // Null if no flavor is topology aware.
+  core::TopologyForestPtr forest_;
+  // The sum of `charges_`.
+  core::TopologyUsage usage_;
   bool forest_known_ = false, usage_known_ = false;
-  Charges charges_;  // what `usage_` is made of
+  Charges charges_;
   core::SecondPassQueue second_passes_;
 };
 

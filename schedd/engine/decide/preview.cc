@@ -1,5 +1,11 @@
-// A preview plays the cycles that would follow an edit of the configuration, on a copy of the
-// committed world, until they move nothing more. It changes nothing.
+// `muster quota set --dry-run` and its kin: what an edit of the configuration would admit and
+// preempt.
+//
+// A preview works on a copy of the committed world under the edited configuration. It plays the
+// cycles that would follow: it decides, treats the victims of the plan as gone at once, applies the
+// plan, and decides again, until a plan moves nothing more or limits::kPreviewPlans is reached.
+// Waiting jobs are offered whether they are parked or not, because the edit is there to move them.
+// The result is an estimate: jobs that arrive meanwhile, and ends, are not in it.
 #include <set>
 
 #include "schedd/base/limits.h"
@@ -15,6 +21,8 @@
 namespace muster {
 namespace {
 
+// The configuration after the changes, by the same readers as a real edit; preconditions and
+// removal rules are not checked.
 Result<ConfigPtr> WithChanges(const ConfigView& before, const std::vector<ObjectChange>& changes) {
   auto config = std::make_shared<ConfigView>(before);
   for (const ObjectChange& change : changes) {
@@ -30,7 +38,8 @@ Result<ConfigPtr> WithChanges(const ConfigView& before, const std::vector<Object
   return ConfigPtr(std::move(config));
 }
 
-// The world after a plan whose victims are gone already; what waits is looked at anew.
+// The snapshot after a plan was carried out and its victims are gone. If there were victims, all
+// heads that were not admitted are offered again, for they may fit now.
 core::Snapshot GoneOn(const core::Snapshot& before, const core::Plan& plan) {
   core::Snapshot after = core::Apply(before, plan);
   if (plan.evictions.empty()) return after;
@@ -49,7 +58,7 @@ core::Snapshot GoneOn(const core::Snapshot& before, const core::Plan& plan) {
   return after;
 }
 
-// What the cycles to come would do, until they move nothing more.
+// A plan that evicts ends with its first round, so it is always followed by another one.
 EditEffect EffectOf(core::Snapshot snapshot, const core::CycleInput& input) {
   EditEffect effect;
   for (std::size_t i = 0; i < limits::kPreviewPlans; ++i) {
@@ -70,6 +79,8 @@ void Decider::Handle(PreviewCommand command) {
       [done = std::move(command.done), effect = Preview(command.changes)] { done(effect); });
 }
 
+// Amounts are counted anew, because the edit may change the quota tree. Stand-ins are shown as the
+// jobs that they stand in for.
 Result<EditEffect> Decider::Preview(const std::vector<ObjectChange>& changes) {
   const Result<ConfigPtr> changed = WithChanges(*config_.view(), changes);
   if (!changed.ok()) return changed.error();
@@ -81,7 +92,7 @@ Result<EditEffect> Decider::Preview(const std::vector<ObjectChange>& changes) {
     ledger.Move(nullptr, job.get());
     if (job->admission != nullptr) holders->Put(HolderOf(*tree, context_.settings(), job));
   }
-  // Everything that waits is looked at, parked or not: the edit is there to move it.
+  // Parked jobs too: the edit may move them.
   std::vector<core::QueueHeads> heads;
   for (const auto& [name, queue] : config->cluster_queues) {
     core::QueueHeads waiting;

@@ -1,9 +1,13 @@
-// What a job that was not admitted is told, and who else is told the same.
+// The reasons of jobs that a cycle did not admit.
 //
-// A cycle looks at heads only. What it found of a head is true of its class or group
-// (WaitingJobs::NoteVerdict); a sweep says so to the others, one class a call, when there is
-// nothing better to do. Where time alone may help (the next cluster group of a placement opens, a
-// member is no longer avoided), the time is noted for the ClusterQueue.
+// A cycle looks at heads only. Its verdict about a head holds for the head's class or group
+// (WaitingJobs::NoteVerdict); Sweep gives the reason to the other jobs, one class a call, in steps
+// that have nothing better to do. Stand-ins show their reason with their job, and a job of a second
+// pass keeps its state and gets an event.
+//
+// Where time alone may help (the next cluster group of a placement opens, or a member is no longer
+// avoided; rule P16), the time is noted for the ClusterQueue, and FireOpenings wakes the queue
+// then.
 #include "schedd/core/member/placement_ask.h"
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/decide/decider.h"
@@ -13,10 +17,10 @@
 namespace muster {
 namespace {
 
-// About 10 ms.
+// About 10 ms of work; the rest of the class comes with the next call.
 constexpr std::size_t kSweepAtOnce = 10'000;
 
-// When time alone may open a member to the job; nullopt: never.
+// The first time at which a member may open to the job without any other change; nullopt: never.
 std::optional<WallTime> OpensAt(const core::PlacementAsk& ask, WallTime now) {
   std::optional<WallTime> at;
   const auto offer = [&at](WallTime time) { at = at ? std::min(*at, time) : time; };
@@ -29,6 +33,8 @@ std::optional<WallTime> OpensAt(const core::PlacementAsk& ask, WallTime now) {
 
 }  // namespace
 
+// `waiting` is one entry of a plan. The reason is a soft change: shown at once, written with some
+// later commit.
 void Decider::NoteWaiting(const core::UnadmittedWorkload& waiting) {
   NoteOpening(waiting);
   if (IsStandIn(waiting.job->id)) return stand_ins_.Note(waiting);
@@ -49,7 +55,7 @@ void Decider::NoteWaiting(const core::UnadmittedWorkload& waiting) {
   if (waiting_.NoteVerdict(*job, waiting)) to_sweep_.push_back(job->id);
 }
 
-// One class a call: what was found of its head is true of every member, and each of them says so.
+// The verdict may have been forgotten by a wake since; then the class is looked at again anyway.
 bool Decider::Sweep() {
   if (to_sweep_.empty()) return false;
   const JobPtr head = jobs_.Find(to_sweep_.front());
@@ -60,6 +66,8 @@ bool Decider::Sweep() {
   return true;
 }
 
+// Jobs that have the reason already are passed over, so a class that did not fit into one call goes
+// on where it stopped.
 void Decider::ShowClass(const JobPtr& head, const Verdict& verdict) {
   const Reason reason = verdict.reason;
   const std::string message = verdict.message;
@@ -76,6 +84,7 @@ void Decider::ShowClass(const JobPtr& head, const Verdict& verdict) {
   if (others.size() == kSweepAtOnce) to_sweep_.push_front(head->id);
 }
 
+// Keeps the earliest time for each queue.
 void Decider::NoteOpening(const core::UnadmittedWorkload& waiting) {
   const JobRecord& job = *waiting.job;
   const WallTime now = context_.clock.WallNow();
@@ -87,8 +96,8 @@ void Decider::NoteOpening(const core::UnadmittedWorkload& waiting) {
   known->second = std::min(known->second, *at);
 }
 
-// Equal jobs wait together, and the one that has waited longest is the one that was looked at: a
-// queue that is woken then notes when the next of them may go.
+// One time for each queue is enough: equal jobs wait together, and the one that was looked at has
+// waited longest. A woken queue notes the next time when it looks at its jobs.
 bool Decider::FireOpenings() {
   QueueNames names;
   const WallTime now = context_.clock.WallNow();

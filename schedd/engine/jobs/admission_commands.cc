@@ -1,5 +1,10 @@
-// What controllers and users change of a job's admission: checks, activity, priority, pods given
-// back.
+// Commands of controllers and users about a job's admission: states of admission checks (rule A49),
+// and edits of activity, priority and reclaimable pods (rule A58).
+//
+// Each command is checked as a whole before anything changes: the version that the client has read,
+// then each field. All fields go into one draft; one Put makes it the record. Then follow the
+// consequences: checks may evict the job or let it go on, a change of priority wakes its tree, a
+// change of activity deactivates or retries it.
 #include "schedd/engine/jobs/admission_commands.h"
 
 #include <algorithm>
@@ -12,7 +17,8 @@
 namespace muster {
 namespace {
 
-// Fewer pods given back than before would take quota that others may have by now (KEP-78).
+// Names of pod sets and counts must fit the job. While the job holds quota, fewer reclaimable pods
+// than before are refused: others may have the quota by now (KEP-78).
 Status CheckReclaimable(const JobRecord& job, const std::vector<ReclaimablePods>& wanted) {
   for (const ReclaimablePods& pods : wanted) {
     const auto set = std::find_if(job.pod_sets->begin(), job.pod_sets->end(),
@@ -35,6 +41,7 @@ Status CheckReclaimable(const JobRecord& job, const std::vector<ReclaimablePods>
   return Done{};
 }
 
+// Optimistic locking; 0 means that the client does not care.
 Status CheckVersion(const JobRecord& job, std::int64_t expected) {
   if (expected == 0 || expected == job.resource_version) return Done{};
   return Aborted("job " + std::to_string(job.id.value) +
@@ -42,7 +49,8 @@ Status CheckVersion(const JobRecord& job, std::int64_t expected) {
                  std::to_string(job.resource_version));
 }
 
-// What one check says, into the record. Of a job that runs it may no longer change the pods.
+// Writes the state of one check into the draft. `podSetUpdates` of a dispatched job may not change
+// any more, because its pods were made with them.
 Status TakeAnswer(const AdmissionCheckStatus& answer, WallTime now, JobRecord* job) {
   const auto& checks = StateOf(*job).checks;
   const auto at = std::find_if(checks.begin(), checks.end(), [&](const AdmissionCheckStatus& one) {
@@ -71,17 +79,22 @@ Status TakeAnswer(const AdmissionCheckStatus& answer, WallTime now, JobRecord* j
 
 }  // namespace
 
+// Has no audit row, unlike edits of users.
 void AdmissionCommands::Handle(SetCheckStatusCommand command) {
   const auto outcome = SetCheck(command);
   commits_.AnswerOutcome(std::move(command.done), outcome);
 }
 
+// Audited as "change" if it succeeds.
 void AdmissionCommands::Handle(ChangeJobCommand command) {
   const auto outcome = ChangeSpec(command);
   if (outcome.ok()) commits_.AddAudit(command.actor, "change", ObjectName(**outcome), "");
   commits_.AnswerOutcome(std::move(command.done), outcome);
 }
 
+// The check of members' own queues is answered by schedd/nomination alone, whose actor has no user
+// name. An answer that changes nothing writes nothing. Retry or Rejected of any check evicts; else
+// the job is dispatched if it was the last check.
 Result<JobPtr> AdmissionCommands::SetCheck(const SetCheckStatusCommand& command) {
   const JobPtr job = jobs_.Find(command.job);
   if (job == nullptr) return NoSuchJob(command.job);
@@ -105,6 +118,8 @@ Result<JobPtr> AdmissionCommands::SetCheck(const SetCheckStatusCommand& command)
   return jobs_.all().at(job->id);
 }
 
+// The fields go in first; activity is changed last, as an eviction or a retry of the record with
+// the new fields. A first priority class may be named only before quota is held (rule A9).
 Result<JobPtr> AdmissionCommands::ChangeSpec(const ChangeJobCommand& command) {
   const JobPtr job = jobs_.Find(command.job);
   if (job == nullptr) return NoSuchJob(command.job);

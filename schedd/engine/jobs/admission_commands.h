@@ -1,5 +1,5 @@
-// AdmissionCommands: what controllers and users change of a job's admission: checks, activity,
-// priority, pods given back. On the engine thread only.
+// AdmissionCommands: commands by which controllers and users change a job's admission: states of
+// admission checks, activity, priority, reclaimable pods. On the engine thread only.
 #pragma once
 
 #include "schedd/engine/jobs/attempts.h"

@@ -1,6 +1,15 @@
-// The deadlines of a job depend on its state: a waiting one's back-off or retention, a dispatched
-// one's pods that must be ready and its time limit. Set compares the earliest with the alarm that
-// is set, so a change of the record that moves no deadline costs one lookup.
+// Deadlines of jobs. Which deadline a job has depends on its state:
+//
+// - waiting, deactivated by Muster: its retention (rule A54);
+// - waiting, active: the end of its back-off (rules A51, A52);
+// - dispatched: the time by which its pods must be ready (rule A52) and its maximum execution time
+//   (rule A53), whichever is earlier;
+// - in all other states, and while it is being stopped: none.
+//
+// Set compares the deadline of the record with the alarm that is set, so a change of the record
+// that moves no deadline costs one lookup. Ring looks at the record again and does what is due; the
+// change that it makes sets the next alarm. Deadlines are wall-clock times from the record, so they
+// survive a restart.
 #include "schedd/engine/jobs/alarms.h"
 
 #include "schedd/core/preempt/eviction_pace.h"
@@ -9,9 +18,11 @@
 namespace muster {
 namespace {
 
+// The alarms of one step; the rest follows in the next one.
 constexpr std::size_t kAlarmsAtOnce = 256;
 constexpr std::uint64_t kJitterParts = 101;  // 0 to 100 millionths (rule A52)
 
+// Nullopt is "never".
 std::optional<WallTime> Earlier(std::optional<WallTime> a, std::optional<WallTime> b) {
   if (!a || !b) return a ? a : b;
   return std::min(*a, *b);
@@ -21,6 +32,7 @@ bool IsDeactivatedByMuster(const JobRecord& job) {
   return !StateOf(job).active && !StateOf(job).deactivation_cause.empty();
 }
 
+// The earliest deadline of the job; nullopt: none.
 std::optional<WallTime> NextDeadline(const JobRecord& job, const AdmissionSettings& settings) {
   if (job.state == JobState::kPending && IsDeactivatedByMuster(job)) {
     if (!settings.retain_deactivated_s) return std::nullopt;
@@ -45,7 +57,8 @@ void Alarms::Reset() {
   unready_.clear();
 }
 
-// When the pods of the last job are ready, everything that they blocked is tried again.
+// With blockAdmission nobody is admitted while pods of an admitted job are not ready (rule A23,
+// step l). When those of the last such job are, everything that waits is tried again.
 void Alarms::TrackPods(const JobRecord& job) {
   const WaitForPodsReady& rules = context_.settings().pods_ready;
   if (!rules.enabled || !rules.block_admission) return;
@@ -57,6 +70,7 @@ void Alarms::TrackPods(const JobRecord& job) {
   }
 }
 
+// Called for every record that enters or changes.
 void Alarms::Set(const JobRecord& job) {
   TrackPods(job);
   const std::optional<WallTime> due = NextDeadline(job, context_.settings());
@@ -71,6 +85,7 @@ void Alarms::Set(const JobRecord& job) {
   alarm_of_.emplace(job.id, *due);
 }
 
+// An alarm is taken off before it rings, because Ring sets the next one by way of Change.
 bool Alarms::Fire() {
   bool fired = false;
   const WallTime now = context_.clock.WallNow();
@@ -85,6 +100,8 @@ bool Alarms::Fire() {
   return fired;
 }
 
+// The maximum execution time goes before the time for ready pods: it deactivates the job for good.
+// `jitter` keeps jobs that failed together from coming back together.
 void Alarms::Ring(const JobPtr& job) {
   const WallTime now = context_.clock.WallNow();
   if (job->state == JobState::kPending) {

@@ -1,6 +1,6 @@
-// Alarms: what time alone changes of one job: ends of back-offs, pods that are not ready, time
-// limits, retention of deactivated jobs. Each job has at most one alarm, at the earliest of its
-// deadlines; it is set anew with every change of its record. On the engine thread only.
+// Alarms: changes of jobs that time alone makes due: ends of back-offs, pods that are not ready,
+// maximum execution times, retention of deactivated jobs. Each job has at most one alarm, at its
+// earliest deadline, which is set anew with each change of its record. On the engine thread only.
 #pragma once
 
 #include <optional>
@@ -23,12 +23,13 @@ class Alarms : public JobFollower {
         attempts_(attempts),
         commands_(commands) {}
 
+  /// Forgets all alarms, for a recovery.
   void Reset();
-  /// Rings the alarms whose time has come, some at once; false if there were none.
+  /// Carries out the alarms that are due, a bounded number at once; false if none was.
   bool Fire();
-  /// Not set: there is none.
+  /// When the next alarm is due; not set if there is none.
   WallTime Next() const { return alarms_.empty() ? WallTime{} : alarms_.begin()->first; }
-  /// True while pods of some job are not ready, if that blocks admission (rule A51).
+  /// True while pods of an admitted job are not ready, if that blocks admission (rule A23, step l).
   bool SomePodsUnready() const { return !unready_.empty(); }
 
   void Enter(const JobPtr& job) override { Set(*job); }
@@ -48,7 +49,8 @@ class Alarms : public JobFollower {
   JobCommands& commands_;
   std::set<std::pair<WallTime, JobId>> alarms_;
   std::unordered_map<JobId, WallTime> alarm_of_;
-  std::set<JobId> unready_;  // not all pods ready; kept only if that blocks admission
+  // Admitted jobs whose pods are not all ready; kept only if that blocks admission.
+  std::set<JobId> unready_;
 };
 
 }  // namespace muster

@@ -1,7 +1,14 @@
-// Steps of attempts: every input (a member's report, an answer to an order, a decision to stop)
-// goes through the dispatch state machine of the row, and what it means for the job follows from
-// the machine's effect alone. An observation of another attempt than the job's current one changes
-// its row and never the job.
+// Steps of attempts. Every input (a report of a member, an answer to an order, a decision to stop)
+// goes through Step:
+//
+// 1. The dispatch state machine (schedd/dispatch/step) says from the row and the input what the
+//    next row is, which order follows, and what the step means for the job (its effect).
+// 2. A row that differs is written, the order is put into the transaction, and
+// 3. ApplyEffect changes the job by the effect alone.
+//
+// Row, order and job are in one transaction, so no state of the job can exist without the row that
+// explains it. An input about another attempt than the job's current one changes its row and never
+// the job.
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/jobs/attempts.h"
 #include "schedd/engine/live/remote_objects.h"
@@ -9,11 +16,13 @@
 namespace muster {
 namespace {
 
+// True if the rows store the same. Key and name never change.
 bool SameRow(const DispatchRow& a, const DispatchRow& b) {
   return a.state == b.state && a.remote_uid == b.remote_uid && a.incarnation == b.incarnation &&
          a.detail == b.detail;
 }
 
+// The best sentence that the observation has for a failure.
 std::string FailureText(const Observation& seen) {
   if (!seen.message.empty()) return seen.message;
   if (seen.exit_signal != 0) return "Ended by signal " + std::to_string(seen.exit_signal);
@@ -21,9 +30,9 @@ std::string FailureText(const Observation& seen) {
   return "The job failed on its member cluster";
 }
 
-// A member's own deadline that is as long as the maximum execution time (the user has set both, or
-// an earlier version wrote the one as the other): which of the two is told first is chance, what it
-// means is not.
+// True if the member's own deadline has ended the job, and that deadline is as long as the job's
+// maximum execution time: the user set both, or an earlier version wrote one as the other. Which of
+// the two clocks fires first is chance, so both count as the maximum execution time (rule A53).
 bool EndsByMaximumTime(const JobRecord& job, const DispatchRow& row, const Observation& seen) {
   return seen.phase == RemotePhase::kFailed && seen.reason == Reason::kDeadlineExceeded &&
          job.max_execution_s > 0 && job.time_limit_s == job.max_execution_s &&
@@ -33,6 +42,7 @@ bool EndsByMaximumTime(const JobRecord& job, const DispatchRow& row, const Obser
 
 }  // namespace
 
+// See the top of this file. `seen` is null for inputs that are no observations.
 dispatch::Effect Attempts::Step(const DispatchKey& key, const dispatch::StepInput& input,
                                 const Observation* seen) {
   const DispatchRow* row = rows_.Find(key);
@@ -52,6 +62,8 @@ dispatch::Effect Attempts::Step(const DispatchKey& key, const dispatch::StepInpu
   return result.effect;
 }
 
+// A job whose attempt has another key is not concerned, but the last row that is Gone may end its
+// deletion. kStarted of a job that already runs is progress.
 void Attempts::ApplyEffect(const dispatch::StepResult& result, const Observation* seen) {
   using dispatch::Effect;
   const JobPtr job = jobs_.Find(result.row.job);
@@ -117,8 +129,9 @@ void Attempts::ApplyEffect(const dispatch::StepResult& result, const Observation
   }
 }
 
-// What a process was killed for want of memory in has not done all that it was to do, whatever it
-// says of itself. A script of Slurm's has failed then; of the other kinds the member has the say.
+// A process that was killed for want of memory has not done its work, even if the member reports
+// success. A Slurm script has failed then; for the other kinds the member's verdict stands and the
+// reason shows OutOfMemory.
 void Attempts::EndSucceeded(const JobPtr& job, const Observation& seen) {
   const bool out_of_memory = seen.reason == Reason::kOutOfMemory;
   std::string text = seen.message.empty() ? "Job finished successfully" : seen.message;
@@ -128,9 +141,11 @@ void Attempts::EndSucceeded(const JobPtr& job, const Observation& seen) {
       out_of_memory ? Reason::kOutOfMemory : Reason::kSucceeded, text, &seen);
 }
 
+// The attempt cannot go on now: the reason is shown, as a soft change, because it may be gone with
+// the next report.
 void Attempts::ShowStuck(const JobPtr& job, const dispatch::StepResult& result) {
   using dispatch::Action;
-  // Whatever has the name there is looked at, and set aside.
+  // A list makes Orphans set aside the object that has the name.
   if (result.row.state == DispatchState::kQuarantined) commits_.OrderList(result.row.key.cluster);
   std::string why = result.row.key.cluster;
   why += (result.row.state == DispatchState::kUnknown ? " " : ": ") + result.message;
@@ -140,7 +155,8 @@ void Attempts::ShowStuck(const JobPtr& job, const dispatch::StepResult& result) 
       job, [&](const JobRecord& one) { return changes::Stuck(one, why); }, true);
 }
 
-// Unlike counts, what is given back is durable before others get it.
+// Reclaimable pods are a change of substance, unlike counts of pods: they are durable before other
+// jobs get the quota (rule A10).
 void Attempts::Reclaim(JobId id, const Observation& seen) {
   if (seen.reclaimable.empty() || !context_.settings().reclaimable_pods) return;
   const JobPtr job = jobs_.all().at(id);
@@ -149,6 +165,7 @@ void Attempts::Reclaim(JobId id, const Observation& seen) {
     jobs_.Put(job, std::move(draft), "JobQuotaReturned");
 }
 
+// The queue that the job was admitted in counts, not the one that its LocalQueue leads to now.
 OnClusterLost Attempts::PolicyOf(const DispatchRow& row) const {
   const JobPtr job = jobs_.Find(row.job);
   if (job == nullptr) return {};
@@ -159,7 +176,10 @@ OnClusterLost Attempts::PolicyOf(const DispatchRow& row) const {
   return queue == queues.end() ? OnClusterLost{} : queue->second.on_cluster_lost;
 }
 
-// The attempt is over for Muster, wherever its pods are: what its queue wants then.
+// The attempt was written off (rule D16), though its pods may run on a member that does not answer.
+// A job that was being cancelled ends as cancelled. Otherwise it runs again if its queue's policy
+// says so or it was being requeued anyway, and if it may be requeued (rule B17); else it ends as
+// Lost.
 void Attempts::LeaveMember(const JobPtr& job, const dispatch::StepResult& result) {
   const std::string why = changes::StopText(*job);
   if (changes::IsCancelling(*job)) {

@@ -1,7 +1,10 @@
-// Attempts begin and end: admitted, started, stopped, ended, run again, cleaned up.
+// Attempts begin and end: admitted, dispatched, stopped, ended, run again, cleaned up.
+// (evictions.cc and attempt_steps.cc have the other methods of Attempts.)
 //
-// An attempt begins with a row in the state Intent and an order to make its object; both leave with
-// the commit that admits the job, so a member is never asked for an attempt that is not on record.
+// Invariant: an attempt begins with a row in Intent and an order to create its object (rule D7).
+// Both are in the transaction that makes the job admitted, so a member is never asked for an
+// attempt that is not on record. And an attempt ends for the job only when it is proven gone or
+// written off: quota goes back with the record that End or RequeueStopped puts, never before.
 #include "schedd/engine/jobs/attempts.h"
 
 #include "schedd/engine/context/object_names.h"
@@ -20,6 +23,8 @@ Attempts::Attempts(EngineContext& context, CommitPipeline& commits, const LiveCo
       jobs_(jobs),
       rows_(rows) {}
 
+// What a stand-in got is its job's (OwnerOf). If checks are open, the job is reserved and
+// dispatched later by GoOn; else it is dispatched at once.
 void Attempts::Admit(const core::PlannedAdmission& admit) {
   const JobPtr before = jobs_.Find(OwnerOf(admit.job->id));
   MUSTER_CHECK(before != nullptr);
@@ -32,24 +37,29 @@ void Attempts::Admit(const core::PlannedAdmission& admit) {
   } else {
     jobs_.Put(before, std::move(draft), "JobReserved");
   }
-  // One more job here is one less to spread elsewhere.
+  // With a spread constraint one more job here may open another member to jobs of the same
+  // placement.
   const QueueNames& waits_for_room = waiting_.waits_for_room();
   if (jobs_.placed().IsCounted(before->id))
     commits_.tx().wakes.insert(waits_for_room.begin(), waits_for_room.end());
 }
 
+// No effect while something of the admission is open.
 void Attempts::GoOn(const JobPtr& reserved) {
   auto draft = std::make_shared<JobRecord>(*reserved);
   if (!changes::GoOn(draft.get(), context_.settings(), context_.clock.WallNow())) return;
   Start(jobs_.Put(reserved, std::move(draft), "JobAdmitted"));
 }
 
+// The placement was what GoOn waited for, or it replaced a failed machine of a running job; in the
+// latter case GoOn does nothing.
 void Attempts::CompletePlacement(const JobPtr& job, const core::PlannedAdmission& admit) {
   GoOn(jobs_.Put(job, changes::Completed(*job, admit), "JobPlaced"));
 }
 
-// The store would refuse a second row of one name, so it is looked for here: a batch script and a
-// Job may bear the same one.
+// The store would refuse a second row with one object name (rule D2), so the name is looked up
+// first: a batch script and a Job may have the same one. The name of another job, or of a live
+// attempt, fails the start.
 void Attempts::Start(const JobPtr& job) {
   const DispatchRow row = IntentOf(*job);
   context_.metrics.OnAdmitted(*job);
@@ -61,19 +71,21 @@ void Attempts::Start(const JobPtr& job) {
           nullptr);
       return;
     }
-    // An attempt of its own that was written off may have left something, which goes before this
-    // one is made.
+    // An attempt of this job that was written off may have left an object; it is removed before
+    // this attempt is created.
     Step(DispatchKey(other->key), dispatch::Superseded{}, nullptr);
   }
   rows_.Put(row);
   commits_.tx().orders.push_back({dispatch::Action::kEnsure, row.key, job});
 }
 
+// The record is marked first, so that it says why; the order to remove leaves with the same commit.
 void Attempts::Stop(const JobPtr& job, Reason reason, const std::string& message, bool keep_logs) {
   const JobPtr marked = jobs_.Put(job, changes::Stopping(*job, reason, message), "JobStopping");
   Step(CurrentKey(*marked), dispatch::RevokeRequested{keep_logs}, nullptr);
 }
 
+// A deletion that was asked for goes on with the end.
 JobPtr Attempts::End(const JobPtr& job, JobEvent how, Reason reason, const std::string& message,
                      const Observation* seen) {
   const char* event = how == JobEvent::kSucceed ? "JobSucceeded"
@@ -87,19 +99,22 @@ JobPtr Attempts::End(const JobPtr& job, JobEvent how, Reason reason, const std::
   return ended;
 }
 
+// The quota is given back here, in the same record that makes the job wait (rule A50, release).
 void Attempts::RequeueStopped(const JobPtr& job) {
   const WallTime now = context_.clock.WallNow();
   const WallTime not_before = NextTry(*job, now);
   jobs_.Put(job, changes::BackToPending(*job, not_before, context_.settings(), now), "JobRequeued");
 }
 
+// Each row's object is removed from its member; without rows the deletion is over at once.
 void Attempts::CleanUp(const JobPtr& job) {
   for (const DispatchKey& key : rows_.KeysOf(job->uid))
     Step(key, dispatch::CleanRequested{}, nullptr);
   FinishDeletion(job);
 }
 
-// The name is free only when no member can hold an object of that name any more.
+// The job's name is free only when no member can hold an object of that name any more, so the last
+// row must be gone.
 void Attempts::FinishDeletion(const JobPtr& job) {
   const JobPtr now = jobs_.Find(job->id);
   if (now == nullptr) return;

@@ -1,9 +1,9 @@
-// Attempts: what becomes of a job's current attempt: admitted, started, stopped, evicted, ended,
-// run again, removed from its member.
+// Attempts: the life of a job's current attempt: admitted, dispatched, stopped, evicted, ended, run
+// again, removed from its member.
 //
-// Rows of attempts go through the dispatch state machine (schedd/dispatch/step) and nothing else;
-// what a step means for the job follows from its effect alone. Records change by the functions of
-// schedd/lifecycle. On the engine thread only.
+// Rows of attempts change only by the dispatch state machine (schedd/dispatch/step), and jobs
+// follow from its effects. Records change only by the functions of schedd/lifecycle. On the engine
+// thread only.
 //
 // attempts.cc begins and ends attempts, evictions.cc takes quota away, attempt_steps.cc carries the
 // steps of the state machine to the job.
@@ -27,40 +27,46 @@ class Attempts : public JobFollower {
            WaitingJobs& waiting, LiveJobs& jobs, DispatchRows& rows);
 
   // --- attempts.cc
-  /// Quota is reserved, and the attempt begins unless admission checks are to be waited for.
+  /// Reserves quota as the plan says, and dispatches the job unless its admission checks are open.
   void Admit(const core::PlannedAdmission& admit);
-  /// A reserved job whose last admission check is ready is dispatched.
+  /// Dispatches a reserved job if nothing of its admission is open any more. Called when a check
+  /// becomes ready or a placement complete.
   void GoOn(const JobPtr& reserved);
-  /// What was open of the placement of a job that holds quota is decided (rule A17).
+  /// Takes what a second pass decided for a job that holds quota (rule A17).
   void CompletePlacement(const JobPtr& job, const core::PlannedAdmission& admit);
-  /// The attempt is to end on its member; the record says why until it is proven gone.
+  /// Ends the attempt on its member; the record gives the reason until the attempt is proven gone.
+  /// `keep_logs`: the object and its logs stay on the member.
   void Stop(const JobPtr& job, Reason reason, const std::string& message, bool keep_logs);
-  /// The job ends for good. `seen`: what its member said of the end; may be null.
+  /// The job ends for good. `seen`: the observation that reported the end; null if it ends without
+  /// one.
   JobPtr End(const JobPtr& job, JobEvent how, Reason reason, const std::string& message,
              const Observation* seen);
-  /// The second step of an eviction: no pods are left, and the job waits again.
+  /// The second step of an eviction: no pods are left, the quota is given back and the job waits
+  /// again.
   void RequeueStopped(const JobPtr& job);
-  /// What kept a waiting job from being tried is over.
+  /// A waiting job may be tried again: the cause that kept it out is over.
   JobPtr Retry(const JobPtr& job, std::string_view reason, const std::string& message);
-  /// Removes what is left of all its attempts; a job that is being deleted goes with the last one.
+  /// Removes the objects of all its attempts from members; a job that is being deleted goes with
+  /// the last one.
   void CleanUp(const JobPtr& job);
 
   // --- evictions.cc: quota is taken away in two steps (rule A50)
-  /// `evicted`: the marked record (schedd/lifecycle/evictions.h). Returns the record after it.
+  /// `evicted`: the marked record (schedd/lifecycle/evictions.h). Returns the newest record.
   JobPtr Evict(const JobPtr& job, changes::Draft evicted);
+  /// Marks and evicts for this reason.
   JobPtr EvictFor(const JobPtr& job, Reason reason, const EvictionNote& note);
-  /// What a plan decided. A victim that is on its way out already is only waited for.
+  /// Carries out an eviction of a plan. A victim that is being evicted already is left as it is.
   void Evict(const core::Eviction& eviction);
-  /// Takes a job out of the queue, or off its member, until somebody activates it again. `cause` is
+  /// Takes the job out of its queue, or off its member, until a user activates it again. `cause`:
   /// why Muster does it; "" if a user did.
   void Deactivate(const JobPtr& job, const std::string& cause);
 
   // --- attempt_steps.cc
-  /// One step of the row's state machine, with all that follows. `seen`: the observation that the
-  /// input is made of; null for other inputs. kNone if there is no such row.
+  /// One step of the state machine of a row, with everything that follows. `seen`: the observation
+  /// in `input`; null for other inputs. kNone if there is no such row.
   dispatch::Effect Step(const DispatchKey& key, const dispatch::StepInput& input,
                         const Observation* seen);
-  /// What the row's ClusterQueue wants of attempts on a member that is lost.
+  /// The policy of the row's ClusterQueue for attempts on a lost member (rule D16).
   OnClusterLost PolicyOf(const DispatchRow& row) const;
 
   void Enter(const JobPtr&) override {}

@@ -1,13 +1,17 @@
-// Elastic jobs (KEP-77, rule A55). A job that runs shrinks at once: one record with a smaller
-// admission, whose difference is given back as any release. To grow it waits as a larger slice,
-// which takes the old one's place, quota included, in the commit that admits it: the record gets
-// the larger size and admission, the old slice goes to its list of finished ones. The attempt goes
-// on throughout; its member is told the new size afterwards, by an Ensure under the same key, which
-// is idempotent and repeated until the member has answered and after every recovery. An eviction
-// ends the slice that waits: the job comes back with the size that was wanted last.
+// Elastic jobs (KEP-77, rule A55): the methods of StandInQueue about slices.
+//
+// Shrinking: a dispatched job gets a record with a smaller admission at once; the difference is
+// given back like any release. Growing: the job waits as a larger slice (a stand-in) that is
+// charged with the difference. AdmitSlice puts the larger size and admission into the record in the
+// commit that admits the slice, and the old slice goes into the list of finished ones.
+//
+// The attempt goes on throughout. Its member is told the new size after the commit, by an Ensure
+// under the same key, which is idempotent and repeated until the member has answered and after
+// every recovery. An eviction ends the slice that waits; the job comes back with the size that was
+// wanted last.
 //
 // Refused: growth in a ClusterQueue with admission checks, elastic jobs that ask for a topology,
-// kinds other than Job. What else a new manifest may change: gates are taken away.
+// kinds other than Job. The same command may take gates away (KEP-6915).
 #include "schedd/dispatch/step/step.h"
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/jobs/refusals.h"
@@ -22,7 +26,8 @@ namespace {
 constexpr const char* kSizeField = "spec.parallelism";
 constexpr const char* kGateCleared = "AdmissionGatedBy cleared, waiting for quota reservation";
 
-// True while a member may have the attempt and nobody asked to end it.
+// True while a member may have the attempt and nobody asked to end it; any other attempt has
+// nothing to resize.
 bool MayRun(DispatchState state) {
   switch (state) {
     case DispatchState::kIntent:
@@ -37,12 +42,13 @@ bool MayRun(DispatchState state) {
   }
 }
 
+// Shown as the message of a job that runs and waits to grow.
 std::string GrowText(const PendingSlice& slice) {
   return "Waits to grow to " + std::to_string(slice.size.pods()) + " pods" +
          (slice.message.empty() ? "" : ": " + slice.message);
 }
 
-// Null if the slice's reason is what the record says already.
+// The reason of the waiting slice, in its job's record; null if the record has it already.
 changes::Draft SliceWaits(const JobRecord& job, Reason reason, const std::string& message) {
   const ElasticScale* scale = ScaleOf(job);
   if (scale == nullptr || !scale->pending ||
@@ -58,6 +64,8 @@ changes::Draft SliceWaits(const JobRecord& job, Reason reason, const std::string
   return draft;
 }
 
+// `left`: the gates that remain, "" for none. A waiting job without gates shows that it waits for
+// its first look.
 void ClearGates(JobRecord* job, const std::string& left) {
   ChangeState(job, [&](AdmissionState* state) { state->admission_gated_by = left; });
   if (HoldsQuota(job->state)) return;
@@ -70,6 +78,7 @@ void ClearGates(JobRecord* job, const std::string& left) {
 
 }  // namespace
 
+// A dry run is answered and not audited.
 void StandInQueue::Handle(ReplaceJobCommand command) {
   const auto outcome = Replace(command);
   if (outcome.ok() && !command.dry_run)
@@ -77,6 +86,8 @@ void StandInQueue::Handle(ReplaceJobCommand command) {
   commits_.AnswerOutcome(std::move(command.done), outcome);
 }
 
+// All changes of the command go into one draft and one event. Without a difference nothing is
+// written. The size that counts as "before" is the one that was wanted last, not the one that runs.
 Result<JobPtr> StandInQueue::Replace(const ReplaceJobCommand& command) {
   const JobPtr job = jobs_.Find(command.job);
   if (job == nullptr || IsTerminal(job->state)) {
@@ -111,6 +122,8 @@ Result<JobPtr> StandInQueue::Replace(const ReplaceJobCommand& command) {
   return changed;
 }
 
+// A job without quota, or one that shrinks, changes its size at once. A larger size of a job with
+// quota, or any size of one that is being evicted, becomes a waiting slice.
 Status StandInQueue::Resize(JobRecord* job, const ReplaceJobCommand& command) {
   if (!job->elastic) {
     return WrongField(kSizeField,
@@ -144,7 +157,7 @@ Status StandInQueue::Resize(JobRecord* job, const ReplaceJobCommand& command) {
   return Done{};
 }
 
-// Whether a job that holds quota may ask for more.
+// Admission checks judge whole jobs, so a difference cannot be shown to them.
 Status StandInQueue::CheckGrowth(const JobRecord& job) const {
   if (job.state == JobState::kReserved)
     return Refused(job, "waits for its admission checks and cannot grow before it runs");
@@ -155,13 +168,14 @@ Status StandInQueue::CheckGrowth(const JobRecord& job) const {
   return Refused(job, "cannot grow: its ClusterQueue has admission checks, which judge whole jobs");
 }
 
+// A cycle did not admit the slice.
 void StandInQueue::NoteSlice(const JobPtr& job, const core::UnadmittedWorkload& waiting) {
   jobs_.PutSoft(
       job, [&](const JobRecord& one) { return SliceWaits(one, waiting.reason, waiting.message); },
       true);
 }
 
-// One commit: the old slice ends, the new one has its quota and what came to it.
+// One commit: the old slice ends, and the new one has its quota and the difference.
 void StandInQueue::AdmitSlice(const core::PlannedAdmission& admit) {
   const JobPtr before = jobs_.all().at(OwnerOf(admit.job->id));
   MUSTER_CHECK(admit.replaced != nullptr && admit.replaced->id == before->id);
@@ -174,32 +188,33 @@ void StandInQueue::AdmitSlice(const core::PlannedAdmission& admit) {
   ResizeWhenDurable(*grown);
 }
 
+// If the commit fails, recovery sends the size that the database has.
 void StandInQueue::ResizeWhenDurable(const JobRecord& job) {
   commits_.AnswerAfterCommit([this, id = job.id](const Error* error) {
     if (error == nullptr) SendResize(id);  // else recovery sends it
   });
 }
 
-// Idempotent: the member compares the order's scale with what it has.
+// Idempotent: the member compares the size in the order with the size of the object.
 void StandInQueue::SendResize(JobId id) {
   const JobPtr job = jobs_.Find(id);
   if (job == nullptr || !IsDispatched(job->state)) return;
   const DispatchKey key = CurrentKey(*job);
   const DispatchRow* row = rows_.Find(key);
   if (row == nullptr || !MayRun(row->state)) return;
-  // A release that is not durable yet must not leave by this door.
+  // This Ensure would also release the object (rule D9), which must not happen before the row is
+  // durable.
   if (row->state == DispatchState::kReleasing && commits_.IsOnItsWay(key))
     return ResizeWhenDurable(*job);
   context_.orders.Ensure(key, job, row->remote_uid);
 }
 
-// The member's last word ends the resize; anything else is tried again, after the dispatcher's
-// back-off.
+// A final refusal ends the resize with an event. Any other failure is tried again; the dispatcher
+// backs off. In Intent and Releasing the state machine of the row repeats the order by itself.
 void StandInQueue::NoteResized(const EnsuredCommand& answer) {
   if (answer.outcome.ok()) return;
   const DispatchRow* row = rows_.Find(answer.key);
   if (row == nullptr || !MayRun(row->state)) return;
-  // The state machine tries these again by itself.
   if (row->state == DispatchState::kIntent || row->state == DispatchState::kReleasing) return;
   const JobPtr job = jobs_.Find(row->job);
   if (job == nullptr || ScaleOf(*job) == nullptr) return;

@@ -1,11 +1,12 @@
 // Evictions (rule A50): a job is marked first and holds its quota until its pods are proven gone;
-// then it waits again. Both steps are in its row (conditions Evicted and Preempted), so a daemon
-// that dies between them goes on with the second.
+// then it waits again. Both steps are in its record (conditions Evicted and Preempted), so a daemon
+// that dies between them goes on with the second. A job without pods (reserved) does both steps at
+// once.
 //
-// The next try. A job that somebody requeued waits two minutes after its pods are gone, as in
-// Slurm, or as long as its ClusterQueue says (muster.io/requeue-wait; rule B25). Every other
-// eviction is free the first time; one that comes within a minute of the job's last chance to run
-// costs 1, 2, 4 ... 60 s (core::EvictionPace). The time is in the job's record with an alarm, so a
+// The next try. A job that a user requeued waits two minutes after its pods are gone, as in Slurm,
+// or as long as its ClusterQueue says (muster.io/requeue-wait; rule B25). Every other eviction is
+// free the first time; one that comes within a minute of the job's last chance to run waits 1, 2, 4
+// ... 60 s (core::EvictionPace, rule A51). The time is in the job's record with an alarm, so a
 // restart keeps a wait; how many evictions came in a row is in memory alone.
 #include "schedd/lifecycle/evictions.h"
 
@@ -16,9 +17,11 @@
 #include "schedd/shapes/parts/requeue_wait.h"
 
 namespace muster {
+// A job that may not be requeued is cancelled by its eviction (rule B17), and its logs are kept.
+// The record may be gone afterwards if the job was being deleted; the marked one is returned then.
 JobPtr Attempts::Evict(const JobPtr& job, changes::Draft evicted) {
   const bool runs = IsDispatched(job->state);
-  const bool ends = changes::IsCancelling(*evicted);  // rule B17, --no-requeue
+  const bool ends = changes::IsCancelling(*evicted);
   context_.metrics.OnEvicted(*evicted, StateOf(*job).evictions.empty());
   const JobPtr marked = jobs_.Put(job, std::move(evicted), "JobEvicted");
   if (runs) {
@@ -34,7 +37,9 @@ JobPtr Attempts::EvictFor(const JobPtr& job, Reason reason, const EvictionNote& 
   return Evict(job, changes::Evicted(*job, reason, note, context_.clock.WallNow()));
 }
 
-// What a plan decided. A victim that is on its way out already is only waited for.
+// The victim may have changed since the snapshot: one that is on its way out already is left as it
+// is. Only a preemption counts as such; a plan also evicts for other reasons, without a preemptor.
+// A preemptor that is a stand-in is shown with the uids of its own entry and of its job.
 void Attempts::Evict(const core::Eviction& eviction) {
   const JobPtr victim = jobs_.Find(eviction.victim->id);
   if (victim == nullptr) return;
@@ -55,8 +60,8 @@ void Attempts::Evict(const core::Eviction& eviction) {
   Evict(victim, changes::Evicted(*victim, eviction, uid, job_uid, context_.clock.WallNow()));
 }
 
-// Takes a job out of the queue, or off its member, until somebody activates it again. `cause` is
-// why Muster does it; "" if a user did.
+// A holder that is not being evicted yet is evicted with the deactivated record; any other job only
+// changes its record.
 void Attempts::Deactivate(const JobPtr& job, const std::string& cause) {
   changes::Draft draft = changes::Deactivated(*job, cause, context_.clock.WallNow());
   if (HoldsQuota(job->state) && !IsTrue(*job, "Evicted")) {
@@ -66,9 +71,8 @@ void Attempts::Deactivate(const JobPtr& job, const std::string& cause) {
   }
 }
 
-// When a job whose attempt is gone may be tried again. One that somebody requeued waits as Slurm
-// lets it (rule B25), or a script that requeues itself starts thousands of times; what is
-// evicted again and again backs off.
+// When a job whose attempt is gone may be tried again (see the top of this file). Without the wait
+// of rule B25 a script that requeues itself would start thousands of times.
 WallTime Attempts::NextTry(const JobRecord& evicted, WallTime now) {
   const Condition* why = FindCondition(evicted, "Evicted");
   if (why == nullptr) return now;
@@ -80,7 +84,7 @@ WallTime Attempts::NextTry(const JobRecord& evicted, WallTime now) {
   return {SaturatingAdd(now.us, shapes::RequeueWaitMs(object) * kMicrosPerMilli)};
 }
 
-// What kept a waiting job from being tried is over.
+// For causes that end at a moment that the engine knows: a queue goes on, a user activates the job.
 JobPtr Attempts::Retry(const JobPtr& job, std::string_view reason, const std::string& message) {
   return jobs_.Put(job, changes::Requeued(*job, reason, message, context_.clock.WallNow()),
                    "JobRequeued");

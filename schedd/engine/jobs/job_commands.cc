@@ -1,6 +1,11 @@
-// Each verb is idempotent where Slurm's command is: cancelling a job that is being cancelled,
-// holding a held one and releasing a waiting one change nothing and answer with the record. A verb
-// that the job's state does not allow is refused with kFailedPrecondition and a sentence.
+// The verbs that users have for one job. Each is idempotent where Slurm's command is: cancelling a
+// job that is being cancelled, holding a held job and releasing a waiting one change nothing and
+// answer with the record. A verb that the job's state does not allow is refused with
+// kFailedPrecondition and a sentence.
+//
+// A running job cannot be changed at once: cancel, requeue and delete mark its record and stop its
+// attempt, and the job ends or waits again when the attempt is proven gone (Attempts). Hold and
+// release of a job that is being requeued set the flag by which it comes back as Held or Pending.
 #include "schedd/engine/jobs/job_commands.h"
 
 #include "schedd/engine/context/object_names.h"
@@ -9,6 +14,7 @@
 namespace muster {
 namespace {
 
+// The verb as the audit log has it.
 const char* VerbName(JobVerb verb) {
   switch (verb) {
     case JobVerb::kCancel:
@@ -33,15 +39,18 @@ Error AlreadyEnded(const JobRecord& job) {
 
 }  // namespace
 
+// A job that is not in memory ended long ago (Retention). Only this thread changes jobs, so the
+// store's record of it is current. A stored job that is neither in memory nor ended cannot be
+// commanded: kNotFound.
 Result<JobPtr> JobCommands::FindOrLoad(JobId id) {
   if (JobPtr found = jobs_.Find(id); found != nullptr) return found;
-  // Ended long ago: nobody but this thread changes it, so the store's answer is current.
   auto loaded = context_.store.ReadJob(id);
   if (loaded.ok() && (*loaded == nullptr || !IsTerminal((*loaded)->state)))
     return NotFound("job " + std::to_string(id.value) + " does not exist");
   return loaded;
 }
 
+// Audited if it succeeds, also if nothing changed: a user did ask.
 void JobCommands::Handle(JobCommand command) {
   const Result<JobPtr> job = FindOrLoad(command.id);
   Result<JobPtr> outcome = job;
@@ -55,6 +64,7 @@ void JobCommands::Handle(JobCommand command) {
   commits_.AnswerOutcome(std::move(command.done), outcome);
 }
 
+// An ended job can only be deleted.
 Result<JobPtr> JobCommands::ChangeJob(const JobCommand& command, const JobPtr& job) {
   if (command.verb == JobVerb::kDelete) return Delete(job, command.actor.user);
   if (IsTerminal(job->state)) return AlreadyEnded(*job);
@@ -73,6 +83,8 @@ Result<JobPtr> JobCommands::ChangeJob(const JobCommand& command, const JobPtr& j
   return Internal("unknown verb");
 }
 
+// Without an attempt the job ends at once. With one its logs are kept on the member, as a user may
+// want to know how far it came.
 Result<JobPtr> JobCommands::Cancel(const JobCommand& command, const JobPtr& job) {
   const std::string message = "Cancelled by " + command.actor.user;
   if (!IsDispatched(job->state))
@@ -82,6 +94,7 @@ Result<JobPtr> JobCommands::Cancel(const JobCommand& command, const JobPtr& job)
   return jobs_.all().at(job->id);
 }
 
+// Only jobs that wait (or will) can be held, as in Slurm (rule B25).
 Result<JobPtr> JobCommands::Hold(const JobPtr& job) {
   if (job->state == JobState::kHeld) return job;
   if (job->state == JobState::kPending) return jobs_.Put(job, changes::Held(*job), "JobHeld");
@@ -104,6 +117,7 @@ Result<JobPtr> JobCommands::Release(const JobPtr& job) {
   return Refused(*job, "is not held");
 }
 
+// A requeue is an eviction with the reason Requeued; NextTry then adds the wait of rule B25.
 Result<JobPtr> JobCommands::Requeue(const JobCommand& command, const JobPtr& job) {
   if (!HoldsQuota(job->state)) return Refused(*job, "is not running");
   if (changes::IsCancelling(*job)) return Refused(*job, "is being cancelled");
@@ -115,11 +129,15 @@ Result<JobPtr> JobCommands::Requeue(const JobCommand& command, const JobPtr& job
       {std::string(ReasonName(Reason::kRequeued)), "", "Requeued by " + command.actor.user});
 }
 
+// Also called by Retention and Alarms. The mark makes the deletion survive a crash
+// (Recovery::CleanUpDeleted). Ended: its objects are removed. Without an attempt: it ends, and End
+// cleans up. With one: the attempt is stopped without keeping logs, and the end does the rest.
 JobPtr JobCommands::Delete(const JobPtr& job, const std::string& by) {
   if (job->deletion_requested) return job;
   auto draft = std::make_shared<JobRecord>(*job);
   draft->deletion_requested = true;
-  if (!jobs_.all().contains(job->id)) jobs_.Enter(job);  // it comes back into memory
+  // FindOrLoad has read it from the store: it comes back into memory until it is gone.
+  if (!jobs_.all().contains(job->id)) jobs_.Enter(job);
   const JobPtr doomed = jobs_.Put(job, std::move(draft), "JobDeleting");
   const std::string message = "Deleted by " + by;
   if (IsTerminal(doomed->state)) {

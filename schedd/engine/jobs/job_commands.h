@@ -1,5 +1,5 @@
-// JobCommands: cancel, hold, release, requeue and delete, for users and for the engine's own
-// deletions. On the engine thread only.
+// JobCommands: cancel, hold, release, requeue and delete (rule B25), for users and for the engine's
+// own deletions. On the engine thread only.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ class JobCommands {
       : context_(context), commits_(commits), jobs_(jobs), attempts_(attempts) {}
 
   void Handle(JobCommand command);
-  /// Begins the deletion of a job in any state; `by` is named in its message. Returns its record.
+  /// Begins the deletion of a job in any state; its message names `by`. Returns the newest record.
   JobPtr Delete(const JobPtr& job, const std::string& by);
-  /// From the store if it has left memory; or kNotFound.
+  /// The job, from the store if it has left memory; kNotFound if there is none.
   Result<JobPtr> FindOrLoad(JobId id);
 
  private:

@@ -1,12 +1,16 @@
-// Machines that fail under jobs that stand on them (rule A48).
+// Machines that fail under jobs with a topology assignment (rule A48).
 //
-// What tells of a failure is the member's declaration (annotation muster.io/nodes): a machine that
-// is not in it any more, that is not ready, or that has a NoExecute taint which the pods do not
-// tolerate. A declaration of that kind says that no pod of the machine runs on. One failed machine
-// under a job is in its `unhealthy_nodes` until a second pass has replaced it, and leaves the list
-// if it comes back; without a replacement, or with a second one, the job is evicted for
-// NodeFailures. On a Kubernetes member the first one evicts it: the objects that were created there
-// pin its pods, and a replacement would not move them.
+// A machine has failed if its member's declaration (annotation muster.io/nodes) lacks it, says that
+// it is not ready, or gives it a NoExecute taint that the pods do not tolerate. Such a declaration
+// says that no pod of the machine runs on. Check computes the failed machines under each placed job
+// anew and compares them with `unhealthy_nodes` in its record, so it does not matter how often it
+// runs.
+//
+// One failed machine is written into the record; a second pass (Machines) then looks for a
+// replacement inside the required domain, and evicts the job if there is none. If the machine comes
+// back first, the list is emptied and nothing else happens. A second failed machine evicts the job
+// for NodeFailures. On a Kubernetes member already the first one does: what was created there pins
+// the pods, and a replacement would not move them.
 #include "schedd/engine/jobs/node_failures.h"
 
 #include <algorithm>
@@ -17,7 +21,7 @@
 namespace muster {
 namespace {
 
-// The machine of this host name; null if the member declares none such.
+// The machine with this host name; null if the member does not declare it.
 const Node* FindNode(const MemberCluster& member, const std::string& host) {
   const auto found = std::find_if(member.nodes.begin(), member.nodes.end(), [&](const Node& node) {
     const auto label = node.labels.find(kHostnameLabel);
@@ -26,6 +30,8 @@ const Node* FindNode(const MemberCluster& member, const std::string& host) {
   return found == member.nodes.end() ? nullptr : &*found;
 }
 
+// True if the machine has a NoExecute taint that the pods of the pod set do not tolerate. Without
+// constraints the pods tolerate nothing.
 bool DrivesAway(const Node& node, const PodSet* pod_set) {
   return std::any_of(node.taints.begin(), node.taints.end(), [&](const Taint& taint) {
     if (taint.effect != "NoExecute") return false;
@@ -36,9 +42,11 @@ bool DrivesAway(const Node& node, const PodSet* pod_set) {
   });
 }
 
+// Taints count only with the gate TASReplaceNodeOnNodeTaints. A member that declares no machines is
+// one machine with its own name.
 bool Failed(const MemberCluster& member, const std::string& machine, const PodSet* pod_set,
             const AdmissionSettings& settings) {
-  if (member.nodes.empty()) return machine != member.name;  // it is one machine itself
+  if (member.nodes.empty()) return machine != member.name;
   const Node* node = FindNode(member, machine);
   if (node == nullptr || !node->ready) return true;
   return settings.tas_replace_on_taints && DrivesAway(*node, pod_set);
@@ -50,7 +58,8 @@ const PodSet* PodSetOf(const JobRecord& job, const std::string& name) {
   return found == job.pod_sets->end() ? nullptr : &*found;
 }
 
-// The failed machines among those that the job stands on, each once, in the order of its pods.
+// The failed machines among those that the job was assigned, each once, in the order of its pods.
+// Assignments whose lowest level is not the host name name no machines.
 std::vector<std::string> FailedUnder(const JobRecord& job, const MemberCluster& member,
                                      const AdmissionSettings& settings) {
   std::vector<std::string> failed;
@@ -75,7 +84,7 @@ std::string Listed(const std::vector<std::string>& names) {
 
 }  // namespace
 
-// After every change of what members declare.
+// Looks at all placed jobs, in id order. Jobs that are being evicted or cancelled leave anyway.
 void NodeFailures::Check() {
   const AdmissionSettings& settings = context_.settings();
   if (!settings.tas || !settings.tas_failed_node_replacement) return;
@@ -95,7 +104,8 @@ void NodeFailures::Check() {
   }
 }
 
-// A machine that is back is not replaced any more.
+// Acts only if the list differs from the one in the record. An empty list: the machine is back and
+// is not replaced any more.
 void NodeFailures::Note(const JobPtr& job, const std::vector<std::string>& failed) {
   const std::vector<std::string>& known = StateOf(*job).unhealthy_nodes;
   if (failed == known) return;

@@ -1,5 +1,5 @@
-// NodeFailures: machines that fail under jobs that stand on them (rule A48). On the engine thread
-// only.
+// NodeFailures: reacts to machines that fail under jobs with a topology assignment (rule A48). On
+// the engine thread only.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class NodeFailures {
   NodeFailures(EngineContext& context, const LiveConfig& config, LiveJobs& jobs, Attempts& attempts)
       : context_(context), config_(config), jobs_(jobs), attempts_(attempts) {}
 
-  /// After every change of what members declare.
+  /// Called after every change of a member's declaration, and after a recovery.
   void Check();
 
  private:

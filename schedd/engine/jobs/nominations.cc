@@ -1,13 +1,19 @@
-// Dispatch modes. A ClusterQueue with one has the check muster.io/member-queues, which no
-// controller can answer: a job of it is reserved until a member's own queue has admitted it. The
-// members that are asked stand in its row before any of them is; ChooseMemberCommand names the
-// winner, moves the room that the job holds to it, makes the check ready and dispatches, in one
-// commit. A queue that takes a running job back is an eviction MemberEvicted: the job comes back
-// after a delay, as from a check that says Retry. schedd/nomination asks the members and listens to
-// them.
+// Dispatch modes (rules P33, P34). A ClusterQueue with such a mode has the admission check
+// muster.io/member-queues, which no outside controller can answer: its jobs hold quota and wait
+// until a member's own queue has admitted them. schedd/nomination asks the members and listens to
+// them; here is what becomes durable.
 //
-// A nomination is checked against the same verdicts that placement gives (core::CandidatesOf), so
-// that a member which placement would refuse is not asked.
+// 1. NominateCommand writes the members that are asked into the job's record. Only when that is
+//    durable does schedd/nomination make copies on them.
+// 2. ChooseMemberCommand names the member that admitted the job first. In one commit the job's room
+//    moves to that member, the check becomes ready and the job is dispatched there. Later
+//    admissions by other members find the job no longer waiting and are refused.
+//
+// If a member's queue takes a running job back, it is evicted with the reason MemberEvicted and
+// comes back after a delay, as from a check that says Retry.
+//
+// Nominations from outside (mode External) are judged by the verdicts of placement
+// (core::CandidatesOf), so that no member is asked that placement would refuse.
 #include "schedd/engine/jobs/nominations.h"
 
 #include <algorithm>
@@ -22,7 +28,7 @@
 namespace muster {
 namespace {
 
-// Muster nominates by itself unless the queue leaves it to somebody else.
+// Muster nominates by itself (its actor has no user name), unless the mode is External.
 Status CheckAsker(const ConfigView& config, const JobRecord& job, const NominateCommand& command) {
   if (command.actor.user.empty()) return Done{};
   const auto queue = config.cluster_queues.find(job.admission->cluster_queue);
@@ -34,6 +40,8 @@ Status CheckAsker(const ConfigView& config, const JobRecord& job, const Nominate
                           ": only with External are its member clusters nominated from outside");
 }
 
+// The command must be about the attempt that is waited for: an answer about an earlier one comes
+// too late. `attempt` -1 means any.
 Status CheckWaits(const JobRecord& job, std::int32_t attempt) {
   if (!AsksMembers(job)) return Refused(job, "does not wait for a member cluster's own queue");
   if (attempt >= 0 && attempt != AttemptOfCopies(job)) {
@@ -43,7 +51,7 @@ Status CheckWaits(const JobRecord& job, std::int32_t attempt) {
   return Done{};
 }
 
-// One sentence for each member that cannot be asked.
+// All errors at once, one sentence for each member that cannot be asked, with its index as field.
 Status CheckMembers(const std::vector<std::string>& clusters,
                     const core::MemberCandidates& candidates) {
   if (clusters.size() > limits::kNominatedClusters) {
@@ -79,6 +87,7 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// Changes the state of the check muster.io/member-queues, if the job has it.
 void ChangeCheck(JobRecord* job, const std::function<void(AdmissionCheckStatus*)>& change) {
   ChangeState(job, [&](AdmissionState* state) {
     for (AdmissionCheckStatus& check : state->checks)
@@ -88,6 +97,7 @@ void ChangeCheck(JobRecord* job, const std::function<void(AdmissionCheckStatus*)
 
 }  // namespace
 
+// Only nominations by users are audited.
 void Nominations::Handle(NominateCommand command) {
   const Result<JobPtr> outcome = Nominate(command);
   if (outcome.ok() && !command.actor.user.empty()) {
@@ -98,13 +108,17 @@ void Nominations::Handle(NominateCommand command) {
   commits_.AnswerOutcome(std::move(command.done), outcome);
 }
 
+// The list replaces the one before. The time of the check says when a member was added last:
+// Incremental counts its steps from it. The room that the job holds is on the first member of the
+// list, unless it is on a later one already.
 Result<JobPtr> Nominations::Nominate(const NominateCommand& command) {
   const JobPtr job = jobs_.Find(command.job);
   if (job == nullptr) return NoSuchJob(command.job);
   if (const Status waits = CheckWaits(*job, command.attempt); !waits.ok()) return waits.error();
   if (const Status may = CheckAsker(*config_.view(), *job, command); !may.ok()) return may.error();
   const WallTime now = context_.clock.WallNow();
-  if (!command.actor.user.empty()) {  // Muster's own choice was made so
+  // Muster's own choice was made from these verdicts.
+  if (!command.actor.user.empty()) {
     const auto clusters = jobs_.planned().Clusters(*config_.view(), members_.facts());
     const auto placed = jobs_.placed().Counts();
     const Status fit = CheckMembers(
@@ -118,10 +132,8 @@ Result<JobPtr> Nominations::Nominate(const NominateCommand& command) {
   const auto& before = StateOf(*job).nominated;
   const bool more = std::any_of(command.clusters.begin(), command.clusters.end(),
                                 [&](const auto& name) { return !Contains(before, name); });
-  // When the last were asked: the next ones of Incremental are a while after it.
   if (more)
     ChangeCheck(draft.get(), [&](AdmissionCheckStatus* check) { check->last_transition = now; });
-  // Room is held where it is likely to run.
   if (!command.clusters.empty() && !Contains(command.clusters, draft->cluster)) {
     draft->cluster = command.clusters.front();
     if (IsTrue(*draft, "Placed")) {
@@ -137,11 +149,12 @@ void Nominations::Handle(ChooseMemberCommand command) {
   commits_.AnswerOutcome(std::move(command.done), outcome);
 }
 
+// The first member wins; the room that the job held elsewhere moves with `cluster`.
 Result<JobPtr> Nominations::Choose(const ChooseMemberCommand& command) {
   const JobPtr job = jobs_.Find(command.job);
   if (job == nullptr) return NoSuchJob(command.job);
   if (const Status waits = CheckWaits(*job, command.attempt); !waits.ok()) return waits.error();
-  // It would not be dispatched now, and the copy would not be kept.
+  // The job would not be dispatched now, and the copy that the member admitted would not be kept.
   if (!OtherChecksReady(*job)) return Refused(*job, "waits for another admission check");
   if (!Contains(StateOf(*job).nominated, command.cluster))
     return Refused(*job, "was not offered to member cluster " + command.cluster);

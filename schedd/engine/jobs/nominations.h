@@ -1,6 +1,6 @@
-// Nominations: members whose own queues are asked to admit a job (dispatch modes; rule P33): which
-// ones are asked, and which one has admitted it first. Between the two the job holds quota as one
-// with an admission check that is not ready. On the engine thread only.
+// Nominations: the record of dispatch modes (rules P33, P34): which members' own queues are asked
+// to admit a job, and which one has. Between the two the job holds quota and waits with an
+// admission check that is not ready. On the engine thread only.
 #pragma once
 
 #include "schedd/engine/jobs/attempts.h"
@@ -19,10 +19,10 @@ class Nominations {
         jobs_(jobs),
         attempts_(attempts) {}
 
+  /// The members that are asked, from schedd/nomination or, in mode External, from a controller.
   void Handle(NominateCommand command);
-  /// The first member to say so gets the job, and it is dispatched there in the same commit: the
-  /// copies on other members are withdrawn after it, and a member that admits it later comes too
-  /// late.
+  /// The first member to admit the job gets it, and the job is dispatched there in the same commit.
+  /// The copies on other members are withdrawn after that; a later admission is refused.
   void Handle(ChooseMemberCommand command);
 
  private:

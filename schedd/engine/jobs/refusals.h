@@ -1,4 +1,4 @@
-// How commands about one job are refused. Pure.
+// Errors of commands about one job. Pure.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace muster {
 
-/// kNotFound.
+/// kNotFound: "job 7 does not exist".
 inline Error NoSuchJob(JobId id) {
   return NotFound("job " + std::to_string(id.value) + " does not exist");
 }

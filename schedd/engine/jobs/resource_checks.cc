@@ -1,8 +1,13 @@
-// A recheck reads the manifest of a waiting job again and prepares its requests as a submission
-// does; if they differ from its record, the record and its row of pod sets are written anew and the
-// job takes its place in the queue anew. Defaults are those of today, not those of the submission;
-// a job that holds quota keeps what it was charged. A job that a range does not allow waits as
-// Misconfigured with Kueue's sentence.
+// Waiting jobs are measured again when a LimitRange or RuntimeClass changes (rule A5). A check
+// reads the job's manifest from the store and prepares its requests as a submission does. If they
+// differ from the record, the record and its row of pod sets are written, and the job takes its
+// place in the queue anew, because it is equal to other jobs than before. The defaults are those of
+// today, not those of the submission (rule A5, "Differs"). A job that holds quota keeps what it was
+// charged. A job that a LimitRange does not allow waits as Misconfigured with Kueue's sentence.
+//
+// Manifests are read some at a time, in steps between which the loop goes on; no cycle decides
+// until all are done, because it would admit jobs with old requests. If the database does not
+// answer, the jobs stay in `due_` and the loop tries again after a second.
 #include "schedd/engine/jobs/resource_checks.h"
 
 #include <algorithm>
@@ -14,7 +19,8 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kRechecksAtOnce = 256;  // some milliseconds with the database
+// Some milliseconds, with the read of the manifests.
+constexpr std::size_t kRechecksAtOnce = 256;
 
 bool Waits(const JobRecord& job) {
   return job.state == JobState::kPending || job.state == JobState::kHeld;
@@ -22,6 +28,7 @@ bool Waits(const JobRecord& job) {
 
 }  // namespace
 
+// A set first, so that each job is due once and in id order.
 void ResourceChecks::Recheck(const std::set<std::string>& namespaces, bool all) {
   std::set<JobId> waiting(due_.begin(), due_.end());
   for (const auto& [id, job] : jobs_.all()) {
@@ -30,7 +37,9 @@ void ResourceChecks::Recheck(const std::set<std::string>& namespaces, bool all) 
   due_.assign(waiting.begin(), waiting.end());
 }
 
-// A daemon that died may not have come to the end of it.
+// The daemon that died may not have finished, and which jobs were due is not stored: all jobs in
+// namespaces with LimitRanges, all jobs if there are RuntimeClasses, and all that have a problem
+// are measured again.
 void ResourceChecks::RecheckAfterRecovery() {
   std::set<std::string> bound;
   for (const auto& [key, range] : config_.view()->limit_ranges) bound.insert(key.first);
@@ -41,12 +50,14 @@ void ResourceChecks::RecheckAfterRecovery() {
   Recheck(bound, all);
 }
 
+// Without LimitRanges and RuntimeClasses every configuration measures alike.
 void ResourceChecks::RecheckNew(const JobRecord& job) {
   const bool measured =
       !config_.view()->limit_ranges.empty() || !config_.view()->runtime_classes.empty();
   if (measured || !StateOf(job).resource_problem.empty()) due_.push_back(job.id);
 }
 
+// One read for all manifests of a step. Jobs that do not wait any more are dropped.
 bool ResourceChecks::Fire() {
   std::vector<JobId> ids;
   while (!due_.empty() && ids.size() < kRechecksAtOnce) {
@@ -67,11 +78,13 @@ bool ResourceChecks::Fire() {
   return true;
 }
 
+// Compares what the manifest asks for today with the record, and changes the record if they differ.
 void ResourceChecks::TakeRequests(const JobPtr& job, const std::string& manifest) {
   auto document = ParseJson(manifest);
   auto parsed = document.ok() ? shapes::ParseJob(std::move(document).value())
                               : Result<shapes::ParsedJob>(document.error());
-  if (!parsed.ok()) {  // another version of the daemon took it: what it measured stays
+  // Another version of the daemon accepted it: the requests that it measured stay.
+  if (!parsed.ok()) {
     Log(LogLevel::kWarning, "engine", "recheck_unreadable",
         {{"job", job->id.value}, {"err", parsed.error().detail}});
     return;

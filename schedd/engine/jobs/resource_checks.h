@@ -1,6 +1,7 @@
-// ResourceChecks: what a waiting job's pods ask for depends on LimitRanges and RuntimeClasses (rule
-// A5). It is measured at submission; when one of these objects changes, waiting jobs are measured
-// again, some a step, because their manifests have to be read. On the engine thread only.
+// ResourceChecks: the requests of waiting jobs under LimitRanges and RuntimeClasses (rule A5).
+// Submissions measure requests; when one of these objects changes, waiting jobs are measured again,
+// some in each step, because their manifests have to be read from the store. On the engine thread
+// only.
 #pragma once
 
 #include <deque>
@@ -18,16 +19,17 @@ class ResourceChecks {
                  WaitingJobs& waiting, LiveJobs& jobs)
       : context_(context), commits_(commits), config_(config), waiting_(waiting), jobs_(jobs) {}
 
+  /// Forgets which jobs are due, for a recovery.
   void Clear() { due_.clear(); }
-  /// The waiting jobs of these namespaces, or all, are to be measured again.
+  /// Marks the waiting jobs of these namespaces, or all of them, as due.
   void Recheck(const std::set<std::string>& namespaces, bool all);
-  /// A daemon that died may not have come to the end of it.
+  /// Marks every job as due that a daemon which died may have left unmeasured.
   void RecheckAfterRecovery();
-  /// A job that was measured by an older configuration was accepted.
+  /// Marks a job that was accepted and was measured by an older configuration.
   void RecheckNew(const JobRecord& job);
-  /// Measures some; false if there was nothing to do, or the database is away.
+  /// Measures some jobs; false if none was due, or the database did not answer.
   bool Fire();
-  /// True while some are to be measured: nothing is decided meanwhile.
+  /// True while jobs are due: no cycle decides meanwhile.
   bool Pending() const { return !due_.empty(); }
 
  private:

@@ -1,6 +1,14 @@
-// Times of retention count from a job's end, whatever happened to the daemon since: the stamp of
-// the end is used as an age only, so a job that ended before a restart has spent part of its time
-// already. Ended jobs that a start did not load are read when there is nothing else to do.
+// What happens to jobs after their end. Two times count from the end of each job: after
+// finished_kept_ms it leaves memory (retirement; the database keeps it), and after its TTL it is
+// deleted with its objects (rule A54). The wall-clock stamp of the end is used as an age only, so a
+// job that ended before a restart has spent part of its time already.
+//
+// After a start some ended jobs are not in memory. Those whose attempts still have rows come by
+// AddForgotten, because a deletion may have been under way. If a policy sets a TTL for all ended
+// jobs, all of them are read, page by page and state by state (AdoptFinished). Both read a little
+// in each step.
+//
+// Old idempotency keys are forgotten every limits::kForgetKeysEveryMs.
 #include "schedd/engine/jobs/retention.h"
 
 #include <algorithm>
@@ -10,14 +18,16 @@
 namespace muster {
 namespace {
 
+// Jobs that one step deletes or retires.
 constexpr std::size_t kTimersAtOnce = 1024;
-// Some milliseconds with the database.
+// One page of ended jobs: some milliseconds with the database.
 constexpr std::size_t kFinishedAtOnce = 200;
 // A TTL beyond ten years means never.
 constexpr std::int64_t kTtlMaxS = 10LL * 365 * 86'400;
 
 }  // namespace
 
+// With a policy for all ended jobs the search for them begins anew in each terminal state.
 void Retention::Reset() {
   forgotten_.clear();
   finished_after_.clear();
@@ -30,6 +40,7 @@ void Retention::Reset() {
   next_forgetting_ = context_.clock.Now() + limits::kForgetKeysEveryMs * kNanosPerMilli;
 }
 
+// The job's own TTL goes before the policy of the configuration; -1 means none.
 void Retention::Schedule(const JobRecord& job) {
   const Monotonic now = context_.clock.Now();
   const std::int64_t age_ns = MicrosToNanos(
@@ -44,6 +55,7 @@ void Retention::Schedule(const JobRecord& job) {
   retirements_.emplace_back(due(MillisToNanos(context_.options.finished_kept_ms)), job.id);
 }
 
+// True if anything was done.
 bool Retention::Fire() {
   const Monotonic now = context_.clock.Now();
   const bool deleted = FireTtls(now);
@@ -55,6 +67,8 @@ bool Retention::Fire() {
   return true;
 }
 
+// A job that was deleted meanwhile is passed over. If the database does not answer, the job is
+// tried again after a second.
 bool Retention::FireTtls(Monotonic now) {
   bool fired = false;
   for (std::size_t i = 0; i < kTimersAtOnce && !ttls_.empty() && ttls_.begin()->first <= now; ++i) {
@@ -63,7 +77,7 @@ bool Retention::FireTtls(Monotonic now) {
     const Result<JobPtr> job = commands_.FindOrLoad(id);
     if (job.ok() && IsTerminal((*job)->state)) commands_.Delete(*job, "ttlSecondsAfterFinished");
     if (!job.ok() && job.error().code != Code::kNotFound) {
-      ttls_.emplace(now + kNanosPerSecond, id);  // it cannot be read now
+      ttls_.emplace(now + kNanosPerSecond, id);
       break;
     }
     fired = true;
@@ -71,6 +85,8 @@ bool Retention::FireTtls(Monotonic now) {
   return fired;
 }
 
+// Beyond limits::kFinishedJobsKept the oldest retire early, so memory is bounded whatever the rate
+// of ends.
 bool Retention::FireRetirements(Monotonic now) {
   bool fired = false;
   for (std::size_t i = 0; i < kTimersAtOnce && !retirements_.empty(); ++i) {
@@ -89,9 +105,9 @@ Monotonic Retention::Next() const {
   return next;
 }
 
+// A job that is being deleted stays in memory until its last row is gone.
 void Retention::Retire(JobId id) {
   const JobPtr job = jobs_.Find(id);
-  // One that is being deleted stays until it is gone.
   if (job == nullptr || !IsTerminal(job->state) || job->deletion_requested) return;
   jobs_.Leave(job);
   commits_.Forget(id);
@@ -102,13 +118,13 @@ bool Retention::Adopt() {
   return AdoptFinished() || forgotten;
 }
 
-// A job that ended long before this daemon started is read when there is time: its TTL runs on, and
-// a removal that was under way goes on.
+// One job whose rows were loaded and whose record was not: its deletion goes on, or its TTL is
+// scheduled. If the database does not answer, it stays first in line.
 bool Retention::AdoptForgotten() {
   if (forgotten_.empty()) return false;
   const JobId id = forgotten_.front();
   const Result<JobPtr> loaded = commands_.FindOrLoad(id);
-  if (!loaded.ok() && loaded.error().code != Code::kNotFound) return false;  // tried again later
+  if (!loaded.ok() && loaded.error().code != Code::kNotFound) return false;
   forgotten_.pop_front();
   if (!loaded.ok() || jobs_.all().contains(id)) return true;
   const JobPtr& job = *loaded;
@@ -121,8 +137,8 @@ bool Retention::AdoptForgotten() {
   return true;
 }
 
-// A policy for finished jobs holds for all of them, however long ago they ended and whether a
-// member still has their objects: they are looked for after a start, some a step.
+// One page of one state. A policy holds for all ended jobs, however long ago they ended and whether
+// a member still has their objects.
 bool Retention::AdoptFinished() {
   if (finished_after_.empty()) return false;
   auto& [state, after] = finished_after_.front();
@@ -131,7 +147,8 @@ bool Retention::AdoptFinished() {
   query.after = after;
   query.limit = kFinishedAtOnce;
   const auto found = context_.store.ReadJobs(query);
-  if (!found.ok()) return false;  // tried again when there is something else to do
+  // The database does not answer: another step tries again.
+  if (!found.ok()) return false;
   for (const JobPtr& job : *found) {
     if (!jobs_.all().contains(job->id)) Schedule(*job);
     after = job->id;

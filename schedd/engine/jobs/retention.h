@@ -1,6 +1,6 @@
-// Retention: ended jobs leave memory after a while, and with ttlSecondsAfterFinished, or by
-// objectRetentionPolicies, they and their objects go; idempotency keys are forgotten after a day.
-// On the engine thread only.
+// Retention: ended jobs leave memory after a while; with ttlSecondsAfterFinished, or by
+// objectRetentionPolicies (rule A54), they and their objects are deleted; idempotency keys are
+// forgotten after a day. On the engine thread only.
 #pragma once
 
 #include <deque>
@@ -21,16 +21,18 @@ class Retention {
         attempts_(attempts),
         commands_(commands) {}
 
+  /// Forgets all times, for a recovery.
   void Reset();
-  /// The job has ended, and that is durable.
+  /// The job has ended, and its end is durable: its times are counted from its end.
   void Schedule(const JobRecord& job);
-  /// An attempt of this job, whose record was not loaded, has objects on a member.
+  /// Recovery found a row of this job and not the job: it ended long ago.
   void AddForgotten(JobId id) { forgotten_.push_back(id); }
-  /// Retires and deletes what is due, some at once; false if nothing was.
+  /// Retires and deletes jobs that are due, a bounded number; false if none was.
   bool Fire();
-  /// Reads some of the jobs that ended long before this daemon started, whose TTL or removal goes
-  /// on; false if there is none left.
+  /// Reads some jobs that ended before this daemon started; false if none is left or the database
+  /// does not answer.
   bool Adopt();
+  /// When Fire has something to do.
   Monotonic Next() const;
 
  private:
@@ -45,12 +47,16 @@ class Retention {
   LiveJobs& jobs_;
   Attempts& attempts_;
   JobCommands& commands_;
-  std::multimap<Monotonic, JobId> ttls_;  // when an ended job's object is to be deleted
+  // When each ended job is to be deleted.
+  std::multimap<Monotonic, JobId> ttls_;
   // When an ended job leaves memory, about in order.
   std::deque<std::pair<Monotonic, JobId>> retirements_;
-  Monotonic next_forgetting_;  // of idempotency keys
+  // When old idempotency keys are forgotten next.
+  Monotonic next_forgetting_;
+  // Jobs of AddForgotten that were not read yet.
   std::deque<JobId> forgotten_;
-  // Ended jobs that are yet to be looked at, by state, and the id after which the next ones begin.
+  // The states whose ended jobs are still to be read, each with the id after which the next page
+  // begins.
   std::deque<std::pair<JobState, JobId>> finished_after_;
 };
 

@@ -1,6 +1,10 @@
-// A stand-in follows from its job's record alone, so every change of the record makes the list of
-// entries anew and compares it with the one that is queued: what is equal stays where it is, what
-// is new waits until the change is durable, what is gone leaves its queue at once.
+// Keeps the stand-ins of each job in its queue (stand_ins.h says what they are). A stand-in follows
+// from its job's record and the configuration alone, so every change of the record makes the list
+// of stand-ins again (StandInsOf) and compares it with the list that is queued: an entry that is
+// equal keeps its place; a new entry is queued when the change is durable, as a job would be; an
+// entry that is gone leaves its queue at once.
+//
+// Most jobs have no stand-ins and no AdmissionState; for these a change costs one lookup.
 #include "schedd/engine/jobs/stand_in_queue.h"
 
 #include <algorithm>
@@ -10,6 +14,7 @@
 namespace muster {
 namespace {
 
+// Null if there is none. A job has at most limits::kConcurrentFlavors entries.
 JobPtr WithId(const std::vector<JobPtr>& entries, JobId id) {
   const auto at = std::find_if(entries.begin(), entries.end(),
                                [&](const JobPtr& entry) { return entry->id == id; });
@@ -24,6 +29,8 @@ void StandInQueue::Reset() {
   gate_times_.clear();
 }
 
+// An entry that differs and is queued is replaced in place, without waiting for the commit: it
+// waits already, and its job's quota does not depend on it.
 void StandInQueue::Sync(const JobPtr& job) {
   const auto known = by_job_.find(job->id);
   if (known == by_job_.end() && job->admission_state == nullptr) return;
@@ -54,15 +61,19 @@ void StandInQueue::Sync(const JobPtr& job) {
   }
 }
 
+// The entry is looked up again when the commit is in, for it may have changed or gone meanwhile. If
+// the commit failed, recovery queues the entries that follow from the database.
 void StandInQueue::QueueWhenDurable(JobId stand_in) {
   commits_.AnswerAfterCommit([this, stand_in](const Error* error) {
-    if (error != nullptr) return;  // recovery queues what is there
+    if (error != nullptr) return;
     const auto known = by_job_.find(OwnerOf(stand_in));
     if (known == by_job_.end()) return;
     if (const JobPtr entry = WithId(known->second, stand_in); entry != nullptr) waiting_.Add(entry);
   });
 }
 
+// The record is durable, so its entries are queued at once. No gate is open: which ones are is not
+// stored.
 void StandInQueue::Enter(const JobPtr& job) {
   if (job->admission_state == nullptr) return;
   std::vector<JobPtr> entries = StandInsOf(*job, *config_.view(), {});
@@ -71,6 +82,7 @@ void StandInQueue::Enter(const JobPtr& job) {
   by_job_[job->id] = std::move(entries);
 }
 
+// The owners first: Sync changes the map.
 void StandInQueue::Resync() {
   std::vector<JobPtr> owners;
   for (const auto& [id, entries] : by_job_) {
@@ -79,6 +91,7 @@ void StandInQueue::Resync() {
   for (const JobPtr& job : owners) Sync(job);
 }
 
+// Called by Decider for each stand-in that a cycle did not admit.
 void StandInQueue::Note(const core::UnadmittedWorkload& waiting) {
   if (waiting.reason == Reason::kWaitingForCapacity)
     waiting_.NoteWaitsForRoom(waiting.job->cluster_queue);

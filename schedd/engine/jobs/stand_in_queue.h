@@ -1,8 +1,9 @@
-// StandInQueue: keeps the stand-ins of all jobs (slices of elastic jobs, variants of jobs that try
-// each flavor) in step with their jobs' records, and carries out what is decided of them. On the
+// StandInQueue: keeps the stand-ins of all jobs (slices of elastic jobs, variants of concurrent
+// admission) in step with their jobs' records, and carries out what is decided about them. On the
 // engine thread only.
 //
-// stand_in_queue.cc queues them, elastic.cc is about slices, variants.cc about variants.
+// stand_in_queue.cc queues them, elastic.cc is about slices, variant_gates.cc about the preemption
+// gates of variants.
 #pragma once
 
 #include <map>
@@ -29,41 +30,46 @@ class StandInQueue : public JobFollower {
         jobs_(jobs),
         rows_(rows) {}
 
+  /// Forgets all stand-ins, for a recovery.
   void Reset();
-  /// A configuration may have given a queue other flavors.
+  /// Compares all stand-ins anew: an edit may have given a queue other flavors.
   void Resync();
-  /// The entries of each job; also in the queues.
+  /// The stand-ins of each job that has any; they are also in the queues (WaitingJobs).
   const std::map<JobId, std::vector<JobPtr>>& by_job() const { return by_job_; }
-  /// What was found of a stand-in is shown with its job.
+  /// Shows with its job why a stand-in was not admitted.
   void Note(const core::UnadmittedWorkload& waiting);
 
   // --- elastic.cc
+  /// Changes the size of an elastic job, or takes admission gates away.
   void Handle(ReplaceJobCommand command);
+  /// A plan admits a waiting slice: it takes the place of the one before.
   void AdmitSlice(const core::PlannedAdmission& admit);
-  /// Tells the member the new size of the job's attempt once it is durable.
+  /// Orders the member to resize the job's object, once the open transaction is durable.
   void ResizeWhenDurable(const JobRecord& job);
-  /// The answer to an order for an attempt that was there already.
+  /// Takes the member's answer to an Ensure of an attempt that it had already.
   void NoteResized(const EnsuredCommand& answer);
 
   // --- variants.cc
-  /// Opens the gates whose time has come; false if there were none.
+  /// Opens the gates that are due; false if none was.
   bool FireGates();
   WallTime NextGate() const {
     return gate_times_.empty() ? WallTime{} : gate_times_.begin()->first;
   }
 
-  /// Of a job that is durable as it is: accepted, or read by recovery.
+  /// The job is durable as it is (accepted, or read by recovery).
   void Enter(const JobPtr& job) override;
-  /// The queue hears of new entries when they are durable, and of those that go at once.
+  /// New entries reach the queue when they are durable; entries that go leave it at once.
   void Change(const JobRecord&, const JobPtr& job) override { Sync(job); }
 
  private:
-  // What was found of the variants of one job (KEP-8691), by slot, and whose gates are open.
+  // What cycles found of the variants of one job, by slot, and which gates are open (KEP-8691).
+  // `holds`: whether the job held quota then. `blocked`: slots that could be admitted only by
+  // preemption. `next`: when the next gate may be opened.
   struct VariantNotes {
-    bool holds = false;  // the job held quota then
+    bool holds = false;
     std::map<std::size_t, std::pair<Reason, std::string>> found;
-    std::set<std::size_t> blocked, open;  // they would have to preempt; they may
-    WallTime next;                        // when the next gate may be opened
+    std::set<std::size_t> blocked, open;
+    WallTime next;
   };
 
   void Sync(const JobPtr& job);
@@ -86,8 +92,9 @@ class StandInQueue : public JobFollower {
   LiveJobs& jobs_;
   DispatchRows& rows_;
   std::map<JobId, std::vector<JobPtr>> by_job_;
-  std::map<JobId, VariantNotes> variant_notes_;      // by the job
-  std::set<std::pair<WallTime, JobId>> gate_times_;  // when a further variant may preempt
+  std::map<JobId, VariantNotes> variant_notes_;
+  // When a job may get its next open gate.
+  std::set<std::pair<WallTime, JobId>> gate_times_;
 };
 
 }  // namespace muster

@@ -1,3 +1,9 @@
+// Ids of stand-ins and their lists. A stand-in's id is computed from its job's id and a slot, so
+// that it is the same in every cycle and after every restart without being stored. Ids of stand-ins
+// are negative: -(job * kSlots + (kSlots - 1 - slot)). Division gives the job back, the remainder
+// the slot. The slot is counted downwards inside a job so that, of two stand-ins that are equal in
+// all other respects, the one of the better flavor (the lower slot) has the smaller id and comes
+// first.
 #include "schedd/engine/jobs/stand_ins.h"
 
 #include "schedd/base/limits.h"
@@ -13,7 +19,7 @@ static_assert(limits::kConcurrentFlavors < kSlots);
 
 }  // namespace
 
-// Of two that are equal in everything, the smaller id goes first: the better flavor.
+// See the formula at the top. Slot 0 is the slice, slot n the variant of the n-th flavor.
 JobId StandInId(JobId job, std::size_t slot) {
   return JobId{-(job.value * kSlots + kSlots - 1 - static_cast<std::int64_t>(slot))};
 }
@@ -24,6 +30,8 @@ std::size_t SlotOf(JobId stand_in) {
   return static_cast<std::size_t>(kSlots - 1 - (-stand_in.value) % kSlots);
 }
 
+// A parent has variants. An elastic job has a slice while it is dispatched, wants to grow and is
+// not leaving. No job has both.
 std::vector<JobPtr> StandInsOf(const JobRecord& job, const ConfigView& config,
                                const std::set<std::size_t>& open_gates) {
   if (IsParent(job)) return VariantsOf(job, config, open_gates);
@@ -34,6 +42,7 @@ std::vector<JobPtr> StandInsOf(const JobRecord& job, const ConfigView& config,
   return {std::make_shared<JobRecord>(SliceRecord(job, StandInId(job.id, 0)))};
 }
 
+// Compares everything that a queue or a cycle reads of an entry.
 bool SameEntry(const JobRecord& a, const JobRecord& b) {
   return a.uid == b.uid && (a.pod_sets == b.pod_sets || *a.pod_sets == *b.pod_sets) &&
          a.priority == b.priority && a.priority_boost == b.priority_boost &&

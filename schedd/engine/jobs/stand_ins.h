@@ -1,8 +1,8 @@
-// Stand-ins: entries of a ClusterQueue's order that are no jobs of their own. The larger slice that
-// an elastic job waits for is one (KEP-77); so are the variants of a job that tries each flavor for
-// itself (KEP-8691). They are nominated, ordered, parked and admitted like any workload, and what
-// is decided of them happens to their job. They follow from its record and the configuration, so
-// nothing of them is stored.
+// Stand-ins: entries of a ClusterQueue's order that are not jobs. One kind is the larger slice that
+// an elastic job waits for (KEP-77); the other kind are the variants of a job whose queue tries
+// each flavor separately (KEP-8691). They are nominated, ordered, parked and admitted like any
+// workload, and what is decided about them happens to their job. They follow from the job's record
+// and the configuration, so they are not stored. Pure.
 #pragma once
 
 #include <set>
@@ -15,19 +15,21 @@
 
 namespace muster {
 
-/// The id of one of a job's stand-ins, below limits::kConcurrentFlavors + 1: negative, so it is
-/// never a job's, and always the same. Slot 0 is the slice, slot n the variant of the n-th flavor.
+/// The id of one of the job's stand-ins. It is negative, so it is never the id of a job, and it is
+/// always the same for a job and slot. `slot`, at most limits::kConcurrentFlavors: 0 is the slice,
+/// n the variant of the n-th flavor.
 JobId StandInId(JobId job, std::size_t slot);
+/// True for ids that StandInId makes.
 inline bool IsStandIn(JobId id) { return id.value < 0; }
-/// The job that a stand-in stands in for; a job's id gives itself.
+/// The job that a stand-in belongs to; the id of a job is returned as it is.
 JobId OwnerOf(JobId id);
 std::size_t SlotOf(JobId stand_in);
 
-/// The entries that a job's queue is to have for it as its record is now; empty for most.
-/// `open_gates`: the slots of variants that may preempt.
+/// The stand-ins that belong to this record; none for most jobs. `open_gates`: the slots of
+/// variants that may preempt.
 std::vector<JobPtr> StandInsOf(const JobRecord& job, const ConfigView& config,
                                const std::set<std::size_t>& open_gates);
-/// True if a queue that has `a` need not hear of `b`.
+/// True if a queue that has `a` does not need to get `b`.
 bool SameEntry(const JobRecord& a, const JobRecord& b);
 
 }  // namespace muster

@@ -1,7 +1,16 @@
-// A submission gets its id and its place in the order when it is taken, and enters memory when the
-// store has made it durable. A configuration may have changed in between: then its LocalQueue is
-// resolved anew and its requests are measured again. Overload is refused at two limits, each with a
-// time after which to try again: what waits for the database, and what waits in the queues.
+// Submissions: everything that arrives in one step becomes one Store::Accept.
+//
+// 1. Handle checks the two limits (submissions that wait for the database, jobs that wait in
+//    queues), gives each job its id, its event number and its place in the order, and adds it to
+//    the batch being gathered.
+// 2. Send hands the batch to the store at the end of the step's input.
+// 3. Complete takes the store's answer, which is to the oldest batch, and adopts each durable job
+//    into memory. Clients are answered after the next publication.
+//
+// The configuration may have changed between 1 and 3, or between the checks of the service and 1.
+// Then the LocalQueue is resolved again and the requests are measured again
+// (ResourceChecks::RecheckNew). A repeated idempotency key writes nothing and is answered with the
+// first job.
 #include "schedd/engine/jobs/submissions.h"
 
 #include <algorithm>
@@ -13,28 +22,34 @@
 namespace muster {
 namespace {
 
-constexpr std::int64_t kRetryMs = 200;         // a few group commits
-constexpr std::int64_t kFullRetryMs = 10'000;  // a queue this long drains slowly
+// Told to clients when to try again: after a few group commits.
+constexpr std::int64_t kRetryMs = 200;
+// A queue as long as the limit drains slowly.
+constexpr std::int64_t kFullRetryMs = 10'000;
 
-// Where the LocalQueue leads now; the service may have resolved it on an older configuration.
+// The ClusterQueue that the LocalQueue leads to now; the service may have read an older
+// configuration.
 void ResolveQueue(const ConfigView& config, JobRecord* job) {
   const auto queue = config.local_queues.find({job->ns, job->local_queue});
   if (queue != config.local_queues.end()) job->cluster_queue = queue->second.cluster_queue;
 }
 
-// A batch script's object is named after the job's id: `--job-name` is free text and repeats.
+// The object of a batch script is named after the job's id, because `--job-name` is free text and
+// need not be unique; the text becomes the display name.
 void GiveName(JobRecord* job) {
   if (job->name.empty()) job->name = "job-" + std::to_string(job->id.value);
   if (job->display_name.empty()) job->display_name = job->name;
 }
 
+// The second limit: waiting jobs.
 Error QueueIsFull(std::size_t most) {
   return Overloaded("the scheduler keeps at most " + std::to_string(most) +
                         " waiting jobs, and has as many; submit again when some have started",
                     kFullRetryMs);
 }
 
-// What the core can decide and the engine cannot carry out; null: nothing of it.
+// What a manifest may not bring along, because the engine makes it itself; null: nothing of that
+// kind.
 const char* NotSupported(const JobRecord& job) {
   const AdmissionState& state = StateOf(job);
   if (!state.replaces_slice.empty())
@@ -45,6 +60,7 @@ const char* NotSupported(const JobRecord& job) {
   return nullptr;
 }
 
+// A job submitted with suspend or --hold starts as Held.
 void ToWait(JobRecord* job) {
   job->state = job->suspended_by_user ? JobState::kHeld : JobState::kPending;
   changes::SayWhyItWaits(job);
@@ -52,7 +68,8 @@ void ToWait(JobRecord* job) {
 
 }  // namespace
 
-// How many of the command's jobs may still wait; of an array all or none.
+// How many of the command's jobs may still wait: jobs that are not durable yet count too. Of an
+// array all tasks are taken or none.
 std::size_t Submissions::RoomFor(const SubmitCommand& command) const {
   const std::size_t waiting = jobs_.planned().waiting() + commits_.pace().inflight_submissions();
   const std::size_t room =
@@ -61,6 +78,9 @@ std::size_t Submissions::RoomFor(const SubmitCommand& command) const {
   return command.jobs.front().array_task ? 0 : room;
 }
 
+// Ids are given before the write, so that jobs of one batch are ordered as they arrived. An id
+// whose job is refused is not used again. All tasks of an array share the id of the first one as
+// array id.
 void Submissions::Handle(SubmitCommand command) {
   if (commits_.pace().inflight_submissions() + command.jobs.size() >
       context_.options.max_inflight_submissions) {
@@ -115,6 +135,8 @@ void Submissions::Handle(SubmitCommand command) {
   gathering_.groups.push_back(std::move(group));
 }
 
+// `config_version` is compared by Complete; -1 never matches, for a batch of which some job was
+// checked by an older configuration.
 void Submissions::Send() {
   if (gathering_.groups.empty()) return;
   gathering_.config_version = gathering_.built_on_older ? -1 : config_.view()->version;
@@ -129,6 +151,8 @@ void Submissions::Send() {
   });
 }
 
+// The store answers batches in the order in which it got them. If the whole write failed, the
+// engine recovers; else each job has its own outcome (a taken name fails one job alone).
 void Submissions::Complete(AcceptDone done) {
   MUSTER_CHECK(!sent_.empty());
   Batch batch = std::move(sent_.front());
@@ -145,7 +169,8 @@ void Submissions::Complete(AcceptDone done) {
     return;
   }
   MUSTER_CHECK(done.outcome->size() == batch.records.size());
-  // A job that was refused for itself may not have reached the database.
+  // A job that was refused for its own sake may not have reached the database, so it does not
+  // confirm the lead.
   commits_.NoteAnswer(batch.sent,
                       std::any_of(done.outcome->begin(), done.outcome->end(),
                                   [](const Result<AcceptedJob>& one) { return one.ok(); }));
@@ -165,6 +190,9 @@ void Submissions::Complete(AcceptDone done) {
   }
 }
 
+// A durable job enters memory and its queue. A class of equal jobs may have a verdict already,
+// which the newcomer shows at once. What differs from the accepted record in its queue is written
+// with a later commit (MarkLazy).
 Result<SubmittedJob> Submissions::Adopt(const JobPtr& record, const Result<AcceptedJob>& outcome,
                                         bool stale_config) {
   if (!outcome.ok()) return outcome.error();
@@ -179,7 +207,8 @@ Result<SubmittedJob> Submissions::Adopt(const JobPtr& record, const Result<Accep
   commits_.NoteAccepted(job->accept_seq);
   commits_.AddNews(
       {job->accept_seq, job->submit_time, "JobAccepted", job->id, ObjectName(*job), "", ""});
-  if (commits_.failed()) return SubmittedJob{job, false};  // the recovery will load it
+  // A write failed meanwhile: recovery will load the job.
+  if (commits_.failed()) return SubmittedJob{job, false};
   if (stale_config || (job->state == JobState::kPending && waiting_.HasVerdicts())) {
     auto fresh = std::make_shared<JobRecord>(*job);
     ResolveQueue(*config_.view(), fresh.get());
@@ -197,6 +226,7 @@ Result<SubmittedJob> Submissions::Adopt(const JobPtr& record, const Result<Accep
   return SubmittedJob{job, false};
 }
 
+// The batch that was gathered and not sent; nothing of it was written.
 void Submissions::FailWaiting(const Error& error) {
   for (auto& group : gathering_.groups) {
     commits_.Answer([done = std::move(group.done), error] { done(error); });

@@ -1,5 +1,5 @@
-// Submissions: whatever arrives together becomes one Store::Accept; a job enters its queue when it
-// is durable. On the engine thread only.
+// Submissions: everything that arrives together becomes one Store::Accept, and a job enters memory
+// and its queue when it is durable. On the engine thread only.
 #pragma once
 
 #include <deque>
@@ -21,29 +21,34 @@ class Submissions {
         jobs_(jobs),
         checks_(checks) {}
 
+  /// Adds the jobs to the batch being gathered, or answers with kResourceExhausted.
   void Handle(SubmitCommand command);
-  /// Sends what has been gathered.
+  /// Sends the gathered batch to the store; called in every step, before the commit.
   void Send();
+  /// Takes the store's answer to the oldest batch on its way.
   void Complete(AcceptDone done);
-  /// Answers what was gathered and never sent.
+  /// Answers the clients of the batch that was gathered and not sent.
   void FailWaiting(const Error& error);
-  /// `last`: the highest id that was given to a job.
+  /// `last`: the highest id that the database has given to a job.
   void Reset(JobId last) { last_job_id_ = last; }
 
  private:
-  /// The submissions of one Store::Accept, and whom to answer. The store gets `jobs`; the rest
-  /// stays here.
+  /// The submissions of one Store::Accept with the clients to answer. `jobs` goes to the store; the
+  /// rest stays here.
   struct Batch {
     struct Group {
       Callback<std::vector<Result<SubmittedJob>>> done;
       std::size_t first = 0, count = 0;
-      std::size_t refused = 0;  // the last of the command, for which the queue had no room
+      // The last jobs of the command, for which the queues had no room.
+      std::size_t refused = 0;
     };
     std::vector<NewJob> jobs;
     std::vector<JobPtr> records;
     std::vector<Group> groups;
-    std::int64_t config_version = 0;  // whose LocalQueues resolved their ClusterQueues
-    bool built_on_older = false;      // some were made by an older one
+    // The configuration that resolved the ClusterQueues of the jobs.
+    std::int64_t config_version = 0;
+    // Some drafts were made by an older configuration.
+    bool built_on_older = false;
     Monotonic sent{};
   };
 

@@ -1,16 +1,26 @@
-// Whether a variant may preempt is a gate. Gates are opened one after the other, the best flavor
-// first, and the next one when the variant before it has had its time (KEP-8691, rule A57).
+// Preemption gates of variants (KEP-8691, rule A57): methods of StandInQueue.
+//
+// All variants of a job wait at once, but not all may preempt: victims would be evicted for several
+// flavors of one job. So each variant has a gate, closed at first. A variant that could be admitted
+// only by preemption is blocked at its gate. Then the gate of the best blocked flavor is opened; if
+// the job is still not admitted after kGateWaitUs, the next one is. Which gates are open is in
+// memory alone: after a restart they are closed and the sequence begins again.
+//
+// NoteVariant also makes the job's sentence of the findings of all its variants: the reason of the
+// best flavor, and the different messages joined.
 #include "schedd/engine/context/object_names.h"
 #include "schedd/engine/jobs/stand_in_queue.h"
 
 namespace muster {
 namespace {
 
+// Five minutes between the opening of two gates of one job.
 constexpr std::int64_t kGateWaitUs = 5 * 60 * kMicrosPerSecond;
 
 }  // namespace
 
-// Gates that were opened for a job that waited are closed for one that runs, and the other way.
+// Gates that were opened while the job waited are closed for a job that runs and wants to move, and
+// the other way round; an ended job has none.
 std::set<std::size_t> StandInQueue::OpenGates(const JobRecord& job) {
   const auto notes = variant_notes_.find(job.id);
   if (notes == variant_notes_.end()) return {};
@@ -20,6 +30,7 @@ std::set<std::size_t> StandInQueue::OpenGates(const JobRecord& job) {
   return {};
 }
 
+// Keeps the finding of one variant and, while the job waits, shows all findings together.
 void StandInQueue::NoteVariant(const JobPtr& job, const core::UnadmittedWorkload& waiting) {
   VariantNotes& notes = variant_notes_[job->id];
   notes.holds = HoldsQuota(job->state);
@@ -48,7 +59,8 @@ void StandInQueue::NoteVariant(const JobPtr& job, const core::UnadmittedWorkload
       true);
 }
 
-// One variant at a time, the best flavor first; the next one when that has had its time.
+// Opens one gate, that of the best blocked flavor whose gate is closed, unless the last one was
+// opened less than kGateWaitUs ago. Sync gives the queue the variant with its open gate.
 void StandInQueue::OpenNextGate(const JobPtr& job) {
   VariantNotes& notes = variant_notes_[job->id];
   const WallTime now = context_.clock.WallNow();
@@ -64,6 +76,7 @@ void StandInQueue::OpenNextGate(const JobPtr& job) {
   }
 }
 
+// A time may be left over from gates that were closed since; then OpenNextGate finds nothing to do.
 bool StandInQueue::FireGates() {
   bool fired = false;
   const WallTime now = context_.clock.WallNow();

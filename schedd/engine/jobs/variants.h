@@ -1,4 +1,4 @@
-// Variants: the entries of a job that tries each flavor of its ClusterQueue for itself (concurrent
+// Variants: the queue entries of a job whose ClusterQueue tries each flavor separately (concurrent
 // admission, KEP-8691, rule A57). Pure.
 #pragma once
 
@@ -11,15 +11,17 @@
 
 namespace muster {
 
+/// The preemption gate of each variant (rule A56).
 inline constexpr const char* kVariantGate = "kueue.x-k8s.io/concurrent-admission";
 
-/// True if its ClusterQueue is to try each flavor for itself: it is a parent then, and never
-/// queued.
+/// True if the job's ClusterQueue has the policy: the job becomes a parent, which is never queued.
 bool HasVariants(const ConfigView& config, const AdmissionSettings& settings, const JobRecord& job);
+/// Marks a job as a parent, at its submission.
 void MarkParent(JobRecord* job);
 bool IsParent(const JobRecord& job);
-/// One entry for each flavor that it may still get: all while it waits; while it runs, with
-/// TryPreferredFlavors, those that are better than its own and good enough to move to.
+/// One variant for each flavor that the job may still get: all flavors while it waits; while it
+/// runs, with TryPreferredFlavors, the flavors that are better than its own and good enough to move
+/// to. `open_gates`: the slots of variants that may preempt.
 std::vector<JobPtr> VariantsOf(const JobRecord& job, const ConfigView& config,
                                const std::set<std::size_t>& open_gates);
 

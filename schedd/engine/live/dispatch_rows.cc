@@ -1,3 +1,14 @@
+// The rows of attempts, and the last check before an order leaves.
+//
+// Put writes each change with the open transaction. A row that is Gone leaves memory but is written
+// too. `names_` finds the row that holds an object name on a member (rule D3): it is keyed by a
+// hash, so each hit is compared with the real names (SameName); two rows with equal hashes and
+// different names would share one entry, and then the database still refuses a second row of one
+// name (rule D2).
+//
+// An order is decided together with a row and leaves only when that row is durable. In between the
+// row may have moved on (the attempt was revoked, its object was deleted), so SendOrder looks at
+// the row once more: only Intent permits a create, only Releasing permits a release.
 #include "schedd/engine/live/dispatch_rows.h"
 
 #include "schedd/engine/live/remote_objects.h"
@@ -14,6 +25,7 @@ bool DispatchRows::HasAny(const Uid& job) const {
   return row != rows_.end() && row->first.job_uid == job;
 }
 
+// Keys are ordered by job uid, then attempt, then member, so the rows of a job stand together.
 std::vector<DispatchKey> DispatchRows::KeysOf(const Uid& job) const {
   std::vector<DispatchKey> keys;
   for (auto row = rows_.lower_bound(DispatchKey{job, 0, ""});
@@ -30,6 +42,7 @@ const DispatchRow* DispatchRows::HolderOfName(const DispatchRow& row) const {
   return SameName(other, row) ? &other : nullptr;
 }
 
+// The name is taken when the row is new and set free when it is Gone; a name never changes.
 void DispatchRows::Put(const DispatchRow& row) {
   if (row.state == DispatchState::kGone) {
     rows_.erase(row.key);
@@ -51,6 +64,8 @@ void DispatchRows::Reset(std::vector<DispatchRow> rows) {
   }
 }
 
+// The dispatcher carries orders out in any order and may repeat them; each call on a member is
+// idempotent (rule D8) or bound to a uid (rules D11, D15).
 void DispatchRows::SendOrder(const Order& order) {
   using dispatch::Action;
   OrderSink& orders = context_.orders;
@@ -61,8 +76,8 @@ void DispatchRows::SendOrder(const Order& order) {
     case Action::kEnsure:
     case Action::kEnsureLater:
     case Action::kRelease: {
-      // Only Intent permits to make anything, and only Releasing to let it run: a row in another
-      // state was revoked since.
+      // Only Intent permits to create an object, and only Releasing to let it run. A row in another
+      // state was revoked since the order was decided.
       const bool release = order.action == Action::kRelease;
       const DispatchState from = release ? DispatchState::kReleasing : DispatchState::kIntent;
       if (row != nullptr && order.job != nullptr && row->state == from &&
@@ -83,7 +98,7 @@ void DispatchRows::SendOrder(const Order& order) {
       break;
     }
     case Action::kConfirm:
-      // A row that was revoked since is proven gone by its removal.
+      // A row that was revoked meanwhile is proven gone by its removal instead.
       if (row != nullptr && dispatch::IsMissed(row->state))
         orders.Confirm(order.key, order.object, order.remote_uid);
       break;

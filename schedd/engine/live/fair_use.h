@@ -1,5 +1,5 @@
-// FairUseTracker: the FairUseLedger of the engine's records with what is stored and shown of it.
-// Not thread-safe; of the engine thread.
+// FairUseTracker: the FairUseLedger of the live records, with the rows that the store gets of it
+// and the table that the view shows. Not thread-safe; used on the engine thread.
 #pragma once
 
 #include <memory>
@@ -15,16 +15,18 @@ class FairUseTracker : public FairUseLedger {
  public:
   using FairUseLedger::FairUseLedger;
 
-  /// Recovery: stored histories, before any job is adopted.
+  /// For recovery: takes the stored histories. To be called before jobs enter.
   void RestoreRows(const std::vector<FairUseRow>& rows);
-  /// Histories that changed since the last call.
+  /// The rows of the histories that changed since the last call, to be written.
   std::vector<FairUseRow> TakeRows();
-  /// What a view shows; null if it is off.
+  /// The table for the view (rule A60); null without admission fair sharing.
   std::shared_ptr<const FairUses> View();
 
  private:
-  std::shared_ptr<const FairUses> view_;  // null: none was asked for yet
-  std::uint64_t shown_ = 0;               // the version that it shows
+  // Null until a view was made.
+  std::shared_ptr<const FairUses> view_;
+  // The version of the ledger that `view_` shows.
+  std::uint64_t shown_ = 0;
 };
 
 }  // namespace muster

@@ -1,3 +1,13 @@
+// Objects of ended attempts that their members still hold with Muster's finalizer (rule D12). A
+// result is recorded first and acknowledged then; until the member has taken the finalizer away the
+// object exists. If the member were removed from the configuration just then, nobody would ever
+// take it away, and the object (and its namespace) could not be deleted by anybody.
+//
+// Acknowledgements are not stored, so after a recovery nothing is known. Therefore CheckRemoval
+// distinguishes members that have sent a complete list since (`listed_`): on these an ended attempt
+// is held only if an observation said so. On others every ended attempt may be held. Rows in other
+// states that are not live (Lost, Cleaning) may have an object in any case. `abandoned_` lifts all
+// this for a removal by force.
 #include "schedd/engine/live/held_ends.h"
 
 #include "schedd/dispatch/step/step.h"
@@ -5,9 +15,12 @@
 
 namespace muster {
 
+// Only a Terminal row can have a held end: before, the object belongs to a live attempt; after, it
+// is being removed.
 void HeldEnds::See(const Observation& seen, const Rows& rows) {
   const auto row = rows.find(seen.key);
-  // A copy under our labels says nothing of our own object.
+  // A copy that somebody made under the labels of the attempt says nothing about the attempt's own
+  // object (rule D13).
   if (row != rows.end() && !dispatch::IsOurs(row->second, seen)) return;
   const bool holds = row != rows.end() && row->second.state == DispatchState::kTerminal &&
                      seen.held && seen.phase != RemotePhase::kMissing;
@@ -18,6 +31,8 @@ void HeldEnds::See(const Observation& seen, const Rows& rows) {
   }
 }
 
+// `there`: the attempts whose objects are in the list, or may be. Others of this member are held no
+// longer. A member that lists again is not abandoned any more.
 void HeldEnds::TakeList(const std::string& cluster, const std::set<DispatchKey>& there) {
   EraseOf(cluster, there);
   listed_.insert(cluster);
@@ -30,11 +45,13 @@ void HeldEnds::ForgetMember(const std::string& cluster) {
   abandoned_.erase(cluster);
 }
 
+// Forgets what this member holds, but for the attempts in `but`.
 void HeldEnds::EraseOf(const std::string& cluster, const std::set<DispatchKey>& but) {
   std::erase_if(
       held_, [&](const DispatchKey& key) { return key.cluster == cluster && !but.contains(key); });
 }
 
+// The sentence names one job and says what to do: wait, or remove the member by force.
 Status HeldEnds::CheckRemoval(const std::string& cluster, const Rows& rows, bool answers) const {
   if (abandoned_.contains(cluster)) return Done{};
   const bool told = listed_.contains(cluster);

@@ -1,4 +1,5 @@
-// JobFollower: something that is kept in step with the records of jobs in memory.
+// JobFollower: an owner whose state follows from the records of the jobs in memory. LiveJobs calls
+// it with every change.
 #pragma once
 
 #include "schedd/model/job.h"
@@ -12,11 +13,11 @@ class JobFollower {
   virtual ~JobFollower() = default;
   /// A job comes into memory: accepted, read by a recovery, or read again for a command.
   virtual void Enter(const JobPtr& job) = 0;
-  /// A record takes the place of another; it is written with the open transaction.
+  /// `job` replaces the record `before`; it is written with the open transaction.
   virtual void Change(const JobRecord& before, const JobPtr& job) = 0;
-  /// A job that has ended leaves memory: it waits for nothing and holds nothing.
+  /// An ended job leaves memory: it waits for nothing and holds no quota.
   virtual void Leave(JobId) {}
-  /// Only its reason or its counts are others than before.
+  /// The record differs only in its reason, message or counts (LiveJobs::PutSoft).
   virtual void ChangeSoft(const JobPtr&) {}
 };
 

@@ -1,3 +1,7 @@
+// Facts are kept by the name of the member, whether an object declares that member or not;
+// WithFacts (ledger.h) joins facts and declaration. A member is in one of three states: it answers
+// (not in `lost_`), it is silent (in `lost_`), or it is lost (silent for longer than lost_after_ms,
+// rule D16).
 #include "schedd/engine/live/known_members.h"
 
 #include <algorithm>
@@ -9,6 +13,9 @@ void KnownMembers::SetFacts(ClusterFacts facts) {
   facts_[cluster] = std::move(facts);
 }
 
+// Two names lead to one cluster if both report the same incarnation (rule D1). The name that
+// reported first keeps the cluster; `told`, the facts of the second name, become unhealthy, so that
+// no job is placed there (rule P5).
 void KnownMembers::RefuseSecondName(ClusterFacts* told) {
   second_names_.erase(told->cluster);
   if (told->incarnation.empty()) return;
@@ -29,11 +36,13 @@ const LostMember* KnownMembers::FindLost(const std::string& cluster) const {
   return found == lost_.end() ? nullptr : &found->second;
 }
 
+// Silence within lost_after_ms is not loss.
 bool KnownMembers::IsLost(const std::string& cluster) const {
   const LostMember* lost = FindLost(cluster);
   return lost != nullptr && clock_.Now() >= lost->lost_from;
 }
 
+// A recovery reads from rows since when a member is silent; the earlier of two times is right.
 void KnownMembers::SetLost(const std::string& cluster, const LostMember& member) {
   const auto [known, fresh] = lost_.try_emplace(cluster, member);
   if (fresh) return;
@@ -41,6 +50,7 @@ void KnownMembers::SetLost(const std::string& cluster, const LostMember& member)
   known->second.since_mono = std::min(known->second.since_mono, member.since_mono);
 }
 
+// Forgets the incarnation too: the same cluster may be added again under another name.
 void KnownMembers::Remove(const std::string& cluster) {
   removed_.insert(cluster);
   facts_.erase(cluster);

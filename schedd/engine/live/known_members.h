@@ -1,6 +1,6 @@
-// KnownMembers: what the member clusters have said of themselves, which of them do not answer, and
-// which are no members any more. Facts survive a recovery, because a member says them once. On the
-// engine thread only.
+// KnownMembers: the facts that member clusters have reported, which members do not answer, and
+// which were removed from the configuration. A recovery keeps them, because a member reports facts
+// only when they change. On the engine thread only.
 #pragma once
 
 #include <map>
@@ -13,11 +13,12 @@
 
 namespace muster {
 
-/// A member cluster that does not answer.
+/// A member cluster that does not answer. `since` is shown to users; `since_mono` is what timeouts
+/// count from; before `lost_from` nothing is done, because the member may answer again.
 struct LostMember {
-  WallTime since;        // as people are told
-  Monotonic since_mono;  // as it is counted
-  Monotonic lost_from;   // until then it may answer, and nothing is done
+  WallTime since;
+  Monotonic since_mono;
+  Monotonic lost_from;
 };
 
 class KnownMembers {
@@ -26,29 +27,31 @@ class KnownMembers {
   explicit KnownMembers(const Clock& clock) : clock_(clock) {}
 
   const std::map<std::string, ClusterFacts>& facts() const { return facts_; }
-  /// Empty facts if it has said none.
+  /// The facts of a member; empty facts if it has reported none.
   const ClusterFacts& FactsOf(const std::string& cluster) { return facts_[cluster]; }
-  /// Takes the place of what the member said before. A member that is another one's cluster under a
-  /// second name would have it counted and listed twice: the name that came first keeps it, and the
-  /// facts of the second one become unhealthy with a message that says so.
+  /// Replaces the facts that the member reported before.
   void SetFacts(ClusterFacts facts);
+  /// Marks `told` as unhealthy, with a message, if another member already has the same cluster
+  /// under its name: one cluster with two names would be counted and listed twice (rule P5). To be
+  /// called before SetFacts.
   void RefuseSecondName(ClusterFacts* told);
 
   const std::map<std::string, LostMember>& lost() const { return lost_; }
-  /// Null if it answers.
+  /// Null if the member answers.
   const LostMember* FindLost(const std::string& cluster) const;
   bool Answers(const std::string& cluster) const { return !lost_.contains(cluster); }
-  /// True if the member has been away for longer than it may be.
+  /// True if the member has been silent for longer than EngineOptions::lost_after_ms.
   bool IsLost(const std::string& cluster) const;
   bool IsOnLostMember(const JobRecord& job) const { return IsLost(job.cluster); }
-  /// Notes since when a member does not answer. One that is noted already keeps the earlier times.
+  /// Notes since when a member does not answer. If that is noted already, the earlier times count.
   void SetLost(const std::string& cluster, const LostMember& member);
-  /// True if it was away.
+  /// The member answers; true if it did not before.
   bool SetFound(const std::string& cluster) { return lost_.erase(cluster) > 0; }
 
-  /// A member was removed from the configuration: nothing that is still told of it counts, and the
-  /// same cluster may come again under any name.
+  /// The member was removed from the configuration: later reports about it are ignored, and its
+  /// cluster may come back under any name.
   void Remove(const std::string& cluster);
+  /// The configuration has a member of this name.
   void Declare(const std::string& cluster) { removed_.erase(cluster); }
   bool IsRemoved(const std::string& cluster) const { return removed_.contains(cluster); }
 
@@ -57,7 +60,7 @@ class KnownMembers {
   std::map<std::string, ClusterFacts> facts_;
   std::map<std::string, LostMember> lost_;
   std::set<std::string> removed_;
-  // Of members whose cluster is a member under another name already.
+  // Members whose cluster is a member under another name already.
   std::set<std::string> second_names_;
 };
 

@@ -1,6 +1,6 @@
 // LiveConfig: the configuration that decisions go by, which may not be durable yet, and the objects
-// that it was made of. schedd/engine/configure changes it; everybody else reads. On the engine
-// thread only.
+// that it was read from. Only schedd/engine/configure and recovery set it. On the engine thread
+// only.
 #pragma once
 
 #include <memory>
@@ -16,6 +16,7 @@ class LiveConfig {
   const ConfigPtr& view() const { return view_; }
   const std::shared_ptr<const ObjectTable>& objects() const { return objects_; }
 
+  /// Both are immutable; earlier ones live on in views and snapshots.
   void Set(ConfigPtr view, std::shared_ptr<const ObjectTable> objects) {
     view_ = std::move(view);
     objects_ = std::move(objects);

@@ -1,7 +1,14 @@
-// How a change of one record is carried to everything that follows from it. Put is the only way a
-// record changes: it stamps the version, notes which quota came free and which usage rows differ,
-// moves every follower from the record before to the record after, and writes the row with the open
-// transaction.
+// How a change of one record reaches everything that follows from it.
+//
+// Put is the only way a record changes in substance. In this order: it writes the event and stamps
+// its number into the record as resource version; it notes which pairs of quota the change charges
+// or frees (TouchCharges); it moves the ledger, the holders, the placed jobs, the queue and all
+// followers from the record before to the record after (Change); it takes the rows of admission
+// fair sharing; and it writes the row with the open transaction.
+//
+// PutSoft is for reasons, messages and counts. They change with every heartbeat of a member, so
+// they are shown in the view at once and written later, when another commit leaves anyway
+// (AddLazyRows); losing them in a crash loses nothing that recovery would not find again.
 #include "schedd/engine/live/live_jobs.h"
 
 #include <algorithm>
@@ -16,7 +23,7 @@
 namespace muster {
 namespace {
 
-// Reasons and counts that are written along with one commit.
+// How many records of PutSoft one commit takes along.
 constexpr std::size_t kLazyRows = 512;
 
 bool Holds(const JobRecord& job) { return job.admission != nullptr && HoldsQuota(job.state); }
@@ -47,6 +54,8 @@ JobPtr LiveJobs::Find(JobId id) const {
   return found == jobs_.end() ? nullptr : found->second;
 }
 
+// The record is durable already (accepted or loaded): nothing is written, and the job is queued at
+// once.
 void LiveJobs::Enter(const JobPtr& job) {
   jobs_[job->id] = job;
   planned_.Move(nullptr, job.get());
@@ -57,6 +66,8 @@ void LiveJobs::Enter(const JobPtr& job) {
   for (JobFollower* follower : followers_) follower->Enter(job);
 }
 
+// The row in the transaction carries the soft changes too, so none is owed any more. A change of
+// substance makes the next reason news again (PendingNews).
 JobPtr LiveJobs::Put(const JobPtr& before, changes::Draft after, const char* event) {
   after->resource_version = commits_.AddEvent(
       event, after->id, ObjectName(*after), std::string(ReasonName(after->reason)), after->message);
@@ -70,8 +81,9 @@ JobPtr LiveJobs::Put(const JobPtr& before, changes::Draft after, const char* eve
   return job;
 }
 
-// Which usage rows the change writes, which quota it frees, and the account of an attempt that it
-// ends.
+// Three cases: the record takes quota; it gives all of it back; or it goes on holding and charges
+// another amount (reclaimable pods, an elastic size). If a dispatched job gives its quota back, its
+// attempt has ended, and its line of accounting is written with it.
 void LiveJobs::TouchCharges(const JobRecord& before, const JobRecord& after) {
   const bool held = Holds(before), holds = Holds(after);
   if (!held && holds) commits_.tx().Touch(*after.admission);
@@ -85,6 +97,7 @@ void LiveJobs::TouchCharges(const JobRecord& before, const JobRecord& after) {
   }
 }
 
+// Shared pointers that are equal spare the comparison in nearly all cases.
 bool LiveJobs::ChargesOther(const JobRecord& before, const JobRecord& after) const {
   if (before.admission == after.admission && before.admission_state == after.admission_state)
     return false;
@@ -92,7 +105,8 @@ bool LiveJobs::ChargesOther(const JobRecord& before, const JobRecord& after) con
          *ChargedAdmission(after, context_.settings());
 }
 
-// A job that the change makes wait is queued when the change is durable.
+// A job that starts to wait is queued when the change is durable (Owners::OnDurable); one that
+// stops waiting leaves its queue at once.
 void LiveJobs::Change(const JobPtr& before, const JobPtr& job) {
   planned_.Move(before.get(), job.get());
   if (Holds(*before) || Holds(*job)) TrackHolder(*before, job, Holds(*job));
@@ -108,10 +122,12 @@ void LiveJobs::Change(const JobPtr& before, const JobPtr& job) {
   fair_.Move(*config_.view(), *before, *job, context_.clock.WallNow());
 }
 
-// Who holds quota, as a search for victims sees it.
+// Keeps the index of holders in which searches for victims look (rule A35). A job on a lost member
+// is not in it: its pods cannot be proven gone, so nobody could have its quota. A holder that would
+// be equal is not made again.
 void LiveJobs::TrackHolder(const JobRecord& before, const JobPtr& after, bool holds) {
   const core::HolderPtr* known = holders_.Find(after->id);
-  // Nobody waits for a victim on a member that does not answer.
+  // No search may choose a victim on a member that does not answer.
   if (!holds || members_.IsOnLostMember(*after)) return holders_.Erase(after->id);
   const bool same = known != nullptr && before.conditions == after->conditions &&
                     before.reason == after->reason && before.admission == after->admission &&
@@ -122,6 +138,9 @@ void LiveJobs::TrackHolder(const JobRecord& before, const JobPtr& after, bool ho
   holders_.Put(HolderOf(tree(), context_.settings(), after));
 }
 
+// The live record and the committed record may differ (a commit is on its way); `change` is applied
+// to each, so the view never shows what is not durable. A row that is already in the open
+// transaction is replaced by the newer record.
 void LiveJobs::PutSoft(const JobPtr& before, const SoftChange& change, bool persist) {
   JobPtr next = change(*before);
   if (next == nullptr) return;
@@ -136,6 +155,7 @@ void LiveJobs::PutSoft(const JobPtr& before, const SoftChange& change, bool pers
   if (show != nullptr) commits_.Show(show);
 }
 
+// Only ended jobs leave. Holders and placed jobs dropped them when they ended.
 void LiveJobs::Leave(const JobPtr& job) {
   const JobId id = job->id;
   planned_.Move(job.get(), nullptr);
@@ -145,6 +165,8 @@ void LiveJobs::Leave(const JobPtr& job) {
   jobs_.erase(id);
 }
 
+// Rows join a commit that leaves anyway, or make one if nothing is on its way. A reason that was
+// news within the last minute is kept back (PendingNews).
 void LiveJobs::AddLazyRows() {
   for (const JobId id : pending_news_.TakeDue(context_.clock.Now())) lazy_.insert(id);
   if (lazy_.empty() || (commits_.tx().Empty() && !commits_.Idle())) return;
@@ -165,6 +187,7 @@ void LiveJobs::EraseHolder(JobId id) {
   if (holders_.Find(id) != nullptr) holders_.Erase(id);
 }
 
+// Jobs of this member were left out by TrackHolder or EraseHolder while it was away.
 void LiveJobs::ReturnHolders(const std::string& cluster) {
   for (const auto& [id, job] : jobs_) {
     if (job->cluster == cluster && Holds(*job))
@@ -172,6 +195,8 @@ void LiveJobs::ReturnHolders(const std::string& cluster) {
   }
 }
 
+// Another quota tree has other indices, so everything is counted from the records. All pairs of all
+// holders are touched: some may have left the quotas and others come into them.
 void LiveJobs::Recount(const core::QuotaTreePtr& tree) {
   Ledger planned(tree, context_.options.settings);
   core::Holders holders(tree);
@@ -179,13 +204,14 @@ void LiveJobs::Recount(const core::QuotaTreePtr& tree) {
     planned.Move(nullptr, job.get());
     if (!Holds(*job)) continue;
     holders.Put(HolderOf(*tree, context_.settings(), job));
-    // Pairs that left the quota, or came into it.
+    // Its pairs may have left the quotas, or come into them.
     commits_.tx().Touch(*job->admission);
   }
   planned_ = std::move(planned);
   holders_ = std::move(holders);
 }
 
+// Histories change with reservations, samples and edits; each of these writes them.
 void LiveJobs::PutFairUse() {
   if (!fair_.on()) return;
   for (FairUseRow& row : fair_.TakeRows()) {
@@ -194,6 +220,7 @@ void LiveJobs::PutFairUse() {
   }
 }
 
+// Every sampling interval (rule A42).
 bool LiveJobs::FireFairSample() {
   const Monotonic now = context_.clock.Now();
   if (!fair_.on() || now < next_fair_sample_) return false;
@@ -219,12 +246,15 @@ std::vector<core::ClusterView> LiveJobs::Clusters() {
   return clusters;
 }
 
+// Without machines a member's room is a sum, and the ledger charges starting jobs there already.
 void LiveJobs::AddStarting(std::vector<core::ClusterView>* clusters) {
   for (core::ClusterView& view : *clusters) {
     if (view.member.machines != nullptr) view.starting = placed_.StartingOn(view.member.name);
   }
 }
 
+// A change of one job's priority or gates may free or contest quota anywhere in its tree (rule
+// A16).
 void LiveJobs::WakeTreeAfterCommit(const std::string& cluster_queue) {
   AddTree({*config_.view(), tree()}, cluster_queue, &commits_.tx().wakes);
 }

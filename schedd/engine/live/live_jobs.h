@@ -1,9 +1,10 @@
-// LiveJobs: the records of the jobs in memory as they have been decided, which may not be durable
-// yet, and everything that follows from them alone: what they hold of the quotas, who a search for
-// victims finds, what placements count, what LocalQueues have used, which reasons are news.
+// LiveJobs: the records of the jobs in memory as they have been decided (they may not be durable
+// yet), and everything that follows from the records alone: amounts of quota, the holders that
+// searches for victims see, counts for placements, use by LocalQueues, and which reasons become
+// events.
 //
-// A job enters, changes and leaves here and nowhere else, so that no follower is forgotten:
-// followers of other rooms are added by AddFollower. On the engine thread only.
+// A job enters, changes and leaves here and nowhere else, so that no follower misses a change.
+// Owners in other rooms follow by AddFollower. On the engine thread only.
 #pragma once
 
 #include <functional>
@@ -32,56 +33,63 @@ class LiveJobs {
   /// All must outlive it.
   LiveJobs(EngineContext& context, CommitPipeline& commits, const LiveConfig& config,
            const KnownMembers& members, WaitingJobs& waiting);
-  /// Must outlive it too.
+  /// Followers are called in the order in which they were added; they must outlive this.
   void AddFollower(JobFollower* follower) { followers_.push_back(follower); }
-  /// As if no job were known, under the live configuration.
+  /// Forgets all jobs, for a recovery. `tree`: the quotas of the live configuration; `fair_use`:
+  /// stored histories.
   void Reset(const core::QuotaTreePtr& tree, const std::vector<FairUseRow>& fair_use);
 
-  /// Looked up; never iterated where order matters.
+  /// For lookups. Not in any order: sort before doing anything that a user can see.
   const Jobs& all() const { return jobs_; }
   /// Null if it is not in memory.
   JobPtr Find(JobId id) const;
 
   // --- changes
+  /// A durable job comes into memory: accepted, read by recovery, or read again for a command.
   void Enter(const JobPtr& job);
-  /// `after` takes the place of `before`, as an event of this name, and is written.
+  /// Replaces the record `before` by `after` under an event of this name, and writes it with the
+  /// open transaction. Returns the stamped record.
   JobPtr Put(const JobPtr& before, changes::Draft after, const char* event);
-  /// Reasons and counts describe the world rather than change it, so the view shows them before
-  /// they are written, and they are written only if `persist`. `change` may give null: nothing
-  /// changed.
+  /// Changes reason, message or counts: the view shows them before they are written, and they are
+  /// written, later, only if `persist`. `change` returns null if it changes nothing.
   void PutSoft(const JobPtr& before, const SoftChange& change, bool persist);
+  /// An ended job leaves memory; the database keeps it.
   void Leave(const JobPtr& job);
-  /// Its row is written when there is time.
+  /// Has the job's row written with some later commit.
   void MarkLazy(JobId id) { lazy_.insert(id); }
-  /// Adds rows of such jobs to the open transaction, if there is company for them or nothing else
-  /// is being written.
+  /// Adds rows of jobs that PutSoft or MarkLazy marked, if the open transaction leaves anyway or no
+  /// commit is on its way. Called before each commit.
   void AddLazyRows();
 
   // --- what follows from the records
-  /// Amounts as the rows will be once everything decided is committed: what decisions count on. No
-  /// commit of an epoch is durable without those before it (store.h), so none is above a quota.
+  /// The amounts as they are once everything decided is durable: decisions count on these. No
+  /// commit of an epoch becomes durable without those before it (store.h), so no durable state
+  /// exceeds a quota.
   const Ledger& planned() const { return planned_; }
   const core::QuotaTree& tree() const { return planned_.usage().tree(); }
-  /// Who `planned` is made of, without those on lost members.
+  /// The jobs that hold quota, but for those on lost members: candidates for preemption.
   const core::Holders& holders() const { return holders_; }
-  /// The member does not answer: nobody waits for a victim there.
+  /// The job's member is lost: no search may choose it as a victim.
   void EraseHolder(JobId id);
-  /// The member answers again.
+  /// The member answers again: its jobs are candidates again.
   void ReturnHolders(const std::string& cluster);
-  /// Counts everything anew under another tree of quotas; touched pairs are written.
+  /// Counts everything anew under another tree of quotas; the amounts of all holders are written.
   void Recount(const core::QuotaTreePtr& tree);
   PlacedJobs& placed() { return placed_; }
   FairUseTracker& fair() { return fair_; }
-  /// Admission fair sharing ages every history, if it is time; false if not.
+  /// Ages every history of admission fair sharing, if the sampling interval is over; false if not.
   bool FireFairSample();
-  /// Far away without admission fair sharing.
+  /// When the next sample is due; the largest time without admission fair sharing.
   Monotonic NextFairSample() const;
+  /// The configuration has other queues or weights than before.
   void ConfigureFairUse();
   /// The members of the live configuration with the room that decisions count on.
   std::vector<core::ClusterView> Clusters();
-  /// Where a member tells of its machines, what is on its way to them is told too.
+  /// Adds to each member that reports machines the jobs whose pods these reports do not contain
+  /// yet.
   void AddStarting(std::vector<core::ClusterView>* clusters);
-  /// When the transaction is durable, the queues of this one's tree are woken.
+  /// When the open transaction is durable, all ClusterQueues of the cohort tree of this one are
+  /// woken.
   void WakeTreeAfterCommit(const std::string& cluster_queue);
 
  private:
@@ -103,7 +111,8 @@ class LiveJobs {
   PlacedJobs placed_;
   FairUseTracker fair_;
   Monotonic next_fair_sample_;
-  std::set<JobId> lazy_;  // changed in reason or counts only
+  // Jobs whose row is owed by PutSoft or MarkLazy.
+  std::set<JobId> lazy_;
   PendingNews pending_news_;
 };
 

@@ -1,7 +1,14 @@
+// For each (job, reason), `told_` has the time of the last event. `order_` has the same entries in
+// the order of their times, so TakeDue looks at the oldest alone; entries of Forget are not
+// searched for in it but skipped when they come up, because `told_` no longer has their time. A job
+// in `kept_` has a reason that was left out. When the quiet time of any of its reasons is over, the
+// job is given back once, and the caller writes its reason as it is then.
 #include "schedd/engine/live/pending_news.h"
 
 namespace muster {
 
+// The quiet time counts from the event, not from the last try, so a reason that changes back and
+// forth is written once a minute and not never.
 bool PendingNews::Tell(JobId job, Reason reason, Monotonic now) {
   const auto found = told_.find({job, reason});
   if (found != told_.end() && now - found->second < kQuiet) {
@@ -26,6 +33,7 @@ std::vector<JobId> PendingNews::TakeDue(Monotonic now) {
   return due;
 }
 
+// The keys of a job stand together in `told_`; Reason{} is the smallest.
 void PendingNews::Forget(JobId job) {
   kept_.erase(job);
   const auto begin = told_.lower_bound({job, Reason{}});

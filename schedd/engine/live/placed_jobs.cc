@@ -1,3 +1,16 @@
+// Three indices that placements need, each kept in step with the records by Move:
+//
+// - Counts for spread constraints (rule P9): how many jobs each placement has on each member. Only
+//   placements with spread constraints are counted; Configure counts anew when these change. A job
+//   counts for the placement that governed it when it was placed, because decisions stay (rule
+//   P17).
+// - Jobs that start on a member (rule P13): the pods of a decided job are in no report of its
+//   member yet, so the room that they will take must be added to what the member reports. A job
+//   starts from its reservation until facts arrive that are as new as the observation that it runs;
+//   AwaitFacts and TakeFacts compare the two times, both as the member reports them.
+// - Names of waiting jobs, to find those that a placement or an annotation names. The index is
+//   built when Named is called first and is kept up to date from then on. It is keyed by a hash, so
+//   each hit is compared with the real name.
 #include "schedd/engine/live/placed_jobs.h"
 
 #include <algorithm>
@@ -9,6 +22,7 @@
 namespace muster {
 namespace {
 
+// It holds quota and room on a member, whether its pods exist or not.
 bool IsPlaced(const JobRecord& job) { return HoldsQuota(job.state) && !job.cluster.empty(); }
 
 bool IsPending(const JobRecord& job) { return job.state == JobState::kPending; }
@@ -17,9 +31,11 @@ std::size_t NameHash(const std::string& ns, const std::string& name) {
   return std::hash<std::string>{}(ns + "/" + name);
 }
 
-// No namespace is called so.
+// The same index holds references to placements, under "@", which is not a valid name of a
+// namespace.
 std::size_t ReferenceHash(const std::string& placement) { return NameHash("@", placement); }
 
+// The placement that the job's annotation muster.io/placement names; null if there is none.
 const std::string* ReferenceOf(const JobRecord& job) {
   return job.placement == nullptr || job.placement->placement.empty() ? nullptr
                                                                       : &job.placement->placement;
@@ -27,6 +43,8 @@ const std::string* ReferenceOf(const JobRecord& job) {
 
 }  // namespace
 
+// For a recovery. The times of facts survive, and the attempts that awaited facts are remembered as
+// `carried_`: Move takes them up again if the same attempt still runs.
 void PlacedJobs::Clear() {
   PlacedJobs fresh;
   fresh.told_ = std::move(told_);
@@ -34,6 +52,7 @@ void PlacedJobs::Clear() {
   *this = std::move(fresh);
 }
 
+// Only a change among the placements with spread constraints has the jobs counted anew.
 void PlacedJobs::Configure(const ConfigPtr& config, const Jobs& jobs) {
   config_ = config;
   std::vector<PlacementPtr> spreading = config->placements->Spreading();
@@ -46,10 +65,11 @@ void PlacedJobs::Configure(const ConfigPtr& config, const Jobs& jobs) {
   for (const auto& [id, job] : jobs) Count(*job);
 }
 
+// Brings the entry of one job up to date: taken off where it was, added where it is.
 void PlacedJobs::Count(const JobRecord& job) {
   const auto known = counted_.find(job.id);
   const bool placed = IsPlaced(job);
-  // Decisions stay: it counts for whoever governed it when it was placed.
+  // A decision stays: the job counts for the placement that governed it when it was placed.
   if (known != counted_.end() && placed && known->second.cluster == job.cluster) return;
   if (known != counted_.end()) {
     Add(known->second, -1);
@@ -63,6 +83,7 @@ void PlacedJobs::Count(const JobRecord& job) {
   counted_[job.id] = std::move(place);
 }
 
+// `jobs` is +1 or -1. Entries of 0 go, so that equal counts are equal maps.
 void PlacedJobs::Add(const Place& place, std::int32_t jobs) {
   shown_.reset();
   auto& by_cluster = counts_[place.placement];
@@ -71,6 +92,8 @@ void PlacedJobs::Add(const Place& place, std::int32_t jobs) {
   if (by_cluster.empty()) counts_.erase(place.placement);
 }
 
+// A job that was running before a recovery comes back as new and running (`before` is null): it is
+// starting again if it awaited facts then.
 void PlacedJobs::Move(const JobRecord* before, const JobPtr& after) {
   if (!spreading_.empty()) Count(*after);
   const bool waited = before != nullptr && IsPending(*before);
@@ -91,9 +114,10 @@ void PlacedJobs::Move(const JobRecord* before, const JobPtr& after) {
   }
 }
 
+// Reserved and admitted jobs start; a running one only while it awaits facts of this very attempt.
 bool PlacedJobs::Starts(const JobRecord& job) const {
   if (!IsPlaced(job)) return false;
-  // A job that is reserved will send its pods when its checks are ready.
+  // A reserved job sends its pods once its checks are ready; its room is taken already.
   if (job.state != JobState::kRunning) return true;
   if (awaited_.empty()) return false;
   const auto awaited = awaited_.find(job.id);
@@ -111,6 +135,8 @@ void PlacedJobs::Leave(const JobRecord& job) {
   awaited_.erase(awaited);
 }
 
+// Facts that are as new as `since` contain its pods already. A member without reports of machines
+// has no entry in `told_`: its room is a sum that the ledger keeps.
 void PlacedJobs::AwaitFacts(const JobPtr& running, WallTime since) {
   const auto told = told_.find(running->cluster);
   if (told == told_.end() || told->second >= since) return;
@@ -121,8 +147,10 @@ void PlacedJobs::AwaitFacts(const JobPtr& running, WallTime since) {
   member.list.reset();
 }
 
+// If the clock of the observations was set back, times cannot be compared: then all jobs that run
+// count as contained in the facts.
 bool PlacedJobs::TakeFacts(const std::string& cluster, WallTime at) {
-  // By a clock that was set back nobody can be told from anybody.
+  // Without reports of machines nothing has to be awaited.
   bool all = !at.set();
   if (all) {
     told_.erase(cluster);
@@ -152,6 +180,8 @@ std::shared_ptr<const core::PlacedCounts> PlacedJobs::Counts() {
   return shown_;
 }
 
+// The list is made when it is asked for and shared until the next change, because each snapshot and
+// each view takes one.
 std::shared_ptr<const std::vector<JobPtr>> PlacedJobs::StartingOn(const std::string& cluster) {
   const auto member = members_.find(cluster);
   if (member == members_.end() || member->second.starting.empty()) return nullptr;
@@ -164,6 +194,7 @@ std::shared_ptr<const std::vector<JobPtr>> PlacedJobs::StartingOn(const std::str
   return member->second.list;
 }
 
+// `waits`: adds the entries of a job that starts to wait; else removes those of one that stops.
 void PlacedJobs::Index(const JobRecord& job, bool waits) {
   const auto change = [&](std::size_t hash) {
     if (waits) {
@@ -179,6 +210,7 @@ void PlacedJobs::Index(const JobRecord& job, bool waits) {
   if (const std::string* reference = ReferenceOf(job)) change(ReferenceHash(*reference));
 }
 
+// The index is built at the first call: without placements that name jobs it costs nothing.
 std::set<JobId> PlacedJobs::Named(const Jobs& jobs,
                                   const std::set<std::pair<std::string, std::string>>& names,
                                   const std::set<std::string>& references) {

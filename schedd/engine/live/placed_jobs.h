@@ -1,6 +1,6 @@
-// PlacedJobs: what placements need to know of the jobs, kept in step with their records: which wait
-// under a name, whose pods are on their way to the machines of a member, and how many jobs each
-// placement has on each member.
+// PlacedJobs: what placements have to know of the jobs, kept in step with their records: which jobs
+// wait under a name, whose pods are on their way to the machines of a member, and how many jobs
+// each placement has on each member.
 //
 // It costs nothing where no placement asks: names are indexed from the first question on, and only
 // jobs of placements with spread constraints are counted. On the engine thread only.
@@ -24,29 +24,29 @@ class PlacedJobs {
  public:
   using Jobs = std::unordered_map<JobId, JobPtr>;
 
-  /// As if no job were known. What members have told stays: it holds for jobs that come again.
+  /// Forgets all jobs, for a recovery. The times of facts that members reported stay valid.
   void Clear();
   /// Counts anew if the placements with spread constraints are others than before.
   void Configure(const ConfigPtr& config, const Jobs& jobs);
-  /// A record takes the place of another; null: it is new.
+  /// `after` replaces `before`; null: the job comes into memory.
   void Move(const JobRecord* before, const JobPtr& after);
 
-  /// True if it counts for a placement with spread constraints.
+  /// True if the job counts for a placement with spread constraints.
   bool IsCounted(JobId id) const { return counted_.contains(id); }
-  /// Null if no placement has spread constraints. A value that does not change.
+  /// Jobs by placement and member; immutable. Null if no placement has spread constraints.
   std::shared_ptr<const core::PlacedCounts> Counts();
-  /// Jobs with room on the member that its facts do not count yet, by id; null if there are none:
-  /// their pods do not run, or it has told no facts since they do.
+  /// The jobs that have room on the member and are not in its newest facts yet, in id order: their
+  /// pods do not run, or the facts are older than the start. Null if there are none.
   std::shared_ptr<const std::vector<JobPtr>> StartingOn(const std::string& cluster);
-  /// The member said at `since` that the job runs, and its record says so: it counts as starting
-  /// until facts are as new. It does not where the member tells no machines.
+  /// The member reported at `since` that the job runs: the job counts as starting until facts are
+  /// as new. No effect for a member that reports no machines.
   void AwaitFacts(const JobPtr& running, WallTime since);
-  /// The member is well and told what its machines had at `at`; not set: it tells no machines. True
-  /// if jobs have started by that.
+  /// The member is healthy and reported the state of its machines at `at`; not set: it reports no
+  /// machines. True if jobs stopped counting as starting.
   bool TakeFacts(const std::string& cluster, WallTime at);
 
-  /// Pending jobs that have one of these names, as (namespace, name), or whose annotation names one
-  /// of these placements; in id order.
+  /// The pending jobs with one of these names, as (namespace, name), or with an annotation that
+  /// names one of these placements.
   std::set<JobId> Named(const Jobs& jobs,
                         const std::set<std::pair<std::string, std::string>>& names,
                         const std::set<std::string>& references);
@@ -54,15 +54,18 @@ class PlacedJobs {
  private:
   struct Member {
     std::map<JobId, JobPtr> starting;
-    std::set<std::pair<WallTime, JobId>> awaiting;    // of `starting`: those that run
-    std::shared_ptr<const std::vector<JobPtr>> list;  // of `starting`; null: to be made
+    // Those of `starting` that run and await facts, by the time of their start.
+    std::set<std::pair<WallTime, JobId>> awaiting;
+    // `starting` as a list; null: to be made.
+    std::shared_ptr<const std::vector<JobPtr>> list;
   };
   struct Place {
     PlacementTable::Key placement;
     std::string cluster;
     bool operator==(const Place&) const = default;
   };
-  struct AwaitedAttempt {  // an attempt that runs, and since when
+  // An attempt that runs, and since when.
+  struct AwaitedAttempt {
     std::int32_t attempt = 0;
     std::string cluster;
     WallTime since;
@@ -76,16 +79,20 @@ class PlacedJobs {
   void Leave(const JobRecord& job);
 
   ConfigPtr config_ = std::make_shared<const ConfigView>();
-  std::vector<PlacementPtr> spreading_;  // with spread constraints
+  // The placements with spread constraints.
+  std::vector<PlacementPtr> spreading_;
   std::unordered_map<JobId, Place> counted_;
   core::PlacedCounts counts_;
   std::shared_ptr<const core::PlacedCounts> shown_;  // of `counts_`; null: to be made
   std::map<std::string, Member> members_;
-  std::map<std::string, WallTime> told_;  // of members that tell machines: their newest facts
+  // The time of the newest facts of each member that reports machines.
+  std::map<std::string, WallTime> told_;
   std::unordered_map<JobId, AwaitedAttempt> awaited_;
-  std::unordered_map<JobId, AwaitedAttempt> carried_;  // `awaited_` of before Clear; looked up only
+  // `awaited_` as it was before Clear; looked up only.
+  std::unordered_map<JobId, AwaitedAttempt> carried_;
   bool names_known_ = false;
-  Names names_;  // by a hash of a name or of a reference
+  // By NameHash of the job's name or ReferenceHash of the placement that it names.
+  Names names_;
 };
 
 }  // namespace muster

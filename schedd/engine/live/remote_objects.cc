@@ -1,3 +1,6 @@
+// The names that attempts have on members. An object keeps the namespace and name of its job (rule
+// D3), because its kind derives names of pods from them, so the name says nothing about the
+// attempt; that two attempts never hold one name at a time is what these comparisons are for.
 #include "schedd/engine/live/remote_objects.h"
 
 #include <functional>
@@ -7,6 +10,7 @@
 
 namespace muster {
 
+// Its other fields (uid, incarnation) are empty until the member has answered.
 DispatchRow IntentOf(const JobRecord& job) {
   DispatchRow row;
   row.key = CurrentKey(job);
@@ -18,10 +22,12 @@ DispatchRow IntentOf(const JobRecord& job) {
   return row;
 }
 
+// The row does not store the API version: each kind has one.
 RemoteObject ObjectOf(const DispatchRow& row) {
   return {std::string(shapes::ApiVersionOf(row.object_kind)), row.object_kind, row.ns, row.name};
 }
 
+// Namespaces and names cannot contain a slash, so different names give different texts.
 std::size_t NameHash(const DispatchRow& row) {
   std::string text = row.key.cluster;
   for (const std::string* part : {&row.object_kind, &row.ns, &row.name}) text += '/' + *part;

@@ -1,4 +1,4 @@
-// Where the objects of attempts are on members: their kind and name there. Pure.
+// The kind and name that the object of an attempt has on its member. Pure.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,14 @@
 
 namespace muster {
 
-/// The row of a job's current attempt, decided and not made yet.
+/// The row of the job's current attempt in the state Intent: decided, and not created yet.
 DispatchRow IntentOf(const JobRecord& job);
 /// The object of a row, as its member knows it.
 RemoteObject ObjectOf(const DispatchRow& row);
-/// Equal for rows that would hold one name on one member; others may share it.
+/// Equal for rows that would hold the same name on the same member; rows of other names may have an
+/// equal hash too.
 std::size_t NameHash(const DispatchRow& row);
-/// True if the rows are of one object name.
+/// True if both rows name the same object on the same member.
 bool SameName(const DispatchRow& a, const DispatchRow& b);
 
 }  // namespace muster

@@ -1,8 +1,9 @@
-// WaitingJobs: the ClusterQueues' orders of jobs that may be tried, what was found of classes of
-// them, and which of them something may have helped.
+// WaitingJobs: the ClusterQueues' orders of jobs that may be tried, the verdicts about classes of
+// equal jobs, and the queues that a change may have helped.
 //
-// A job that was looked at in vain is parked in its queue until the queue is woken: quota came free
-// in its tree, room on a member, or the configuration changed. On the engine thread only.
+// A job that was tried in vain is parked in its queue until the queue is woken: quota came free in
+// its cohort tree, room came free on a member, or the configuration changed. On the engine thread
+// only.
 #pragma once
 
 #include <set>
@@ -17,7 +18,8 @@
 
 namespace muster {
 
-/// What was found of a class of waiting jobs, for its members that were not looked at themselves.
+/// Why a class or group of equal jobs waits, as a cycle found for one of them. `swept`: when the
+/// others were told last.
 struct Verdict {
   Reason reason = Reason::kNone;
   std::string message;
@@ -30,39 +32,40 @@ class WaitingJobs {
   WaitingJobs(EngineContext& context, const LiveConfig& config)
       : context_(context), config_(config) {}
 
-  /// As if no job waited, under this configuration.
+  /// Forgets all jobs and sets the live configuration, for a recovery.
   void Reset(const core::QuotaTreePtr& tree);
 
   // --- the orders
   core::PendingQueues& queues() { return queues_; }
   const core::PendingQueues& queues() const { return queues_; }
+  /// Queues a job, or replaces the record of a queued one.
   void Add(const JobPtr& job) { queues_.Add(job, context_.clock.WallNow()); }
   bool Remove(JobId id) { return queues_.Remove(id); }
   bool Contains(JobId id) const { return queues_.Contains(id); }
-  /// Queues it anew: it is no longer equal to the jobs that it was equal to.
+  /// Queues the job anew, because it is equal to other jobs than before.
   void Requeue(const JobPtr& job);
 
   // --- verdicts
-  /// What was found of the job's class or group; null: nothing that still holds.
+  /// The verdict that holds for the job; null if there is none.
   const Verdict* VerdictOf(const JobRecord& job) const;
-  /// Takes what a cycle found of one job as found of its equals, if the reason is true of them too.
-  /// True if they are to be told so (a fresh verdict, another reason, or the last time is long
-  /// ago).
+  /// Takes the result of a cycle for one job as a verdict about its equals, if the reason holds for
+  /// them too. True if the equals should be told: the verdict is new, its reason differs, or they
+  /// were told long ago.
   bool NoteVerdict(const JobRecord& job, const core::UnadmittedWorkload& waiting);
   bool HasVerdicts() const { return !verdicts_.empty(); }
 
   // --- wakes
-  /// Everything that waits is tried again.
+  /// All waiting jobs of all queues are tried again.
   void FlushAll();
-  /// What waits in these queues may be helped by what has changed.
+  /// The waiting jobs of these queues are tried again.
   void Wake(const QueueNames& names);
-  /// A job of this ClusterQueue lacks room on a member.
+  /// A job of this ClusterQueue has quota in reach but no member has room for it.
   void NoteWaitsForRoom(const std::string& cluster_queue) { waits_for_room_.insert(cluster_queue); }
   const QueueNames& waits_for_room() const { return waits_for_room_; }
-  /// Quota of this ClusterQueue came free.
+  /// A job gave quota of this ClusterQueue back; FlushReleased wakes.
   void NoteReleased(const std::string& cluster_queue) { released_.insert(cluster_queue); }
-  /// Wakes what the quota that came free since the last call may help: everything under the same
-  /// root cohorts may now fit, and jobs of any tree may have waited for the room on a member.
+  /// Wakes what the quota that came free since the last call may help: all queues under the same
+  /// root cohorts, and the queues of any tree whose jobs wait for room on a member.
   void FlushReleased(const core::QuotaTree& tree);
 
  private:

@@ -1,3 +1,15 @@
+// Which ClusterQueues an edit or new facts of a member concern (rule A16).
+//
+// For each kind of object one function compares the object before with the object after, field by
+// field where fields matter, and names queues. The comparisons err on the side of waking: a
+// difference that cannot be weighed (labels, taints) counts as help. They leave out fields that no
+// decision reads, so that an edit of an annotation wakes nobody.
+//
+// Quota is the affair of a whole tree: what one queue may not use any more others may borrow or
+// reclaim. So changes of queues and cohorts wake the trees before and after the edit; flavors,
+// topologies, checks, LocalQueues and namespaces wake only the queues that refer to them. Members
+// wake the queues with a flavor that the member may carry, and only if it can hold something that
+// it could not hold before.
 #include "schedd/engine/live/wakes.h"
 
 #include <algorithm>
@@ -7,6 +19,7 @@
 namespace muster {
 namespace {
 
+// All queues under one root cohort; a queue without a cohort is its own root.
 void AddUnder(const ConfigTree& world, core::NodeIndex root, QueueNames* names) {
   for (const auto& [name, queue] : world.config.cluster_queues) {
     const core::NodeIndex node = world.tree.ClusterQueueIndex(name);
@@ -26,6 +39,8 @@ bool SamePreemption(const QueuePreemption& a, const QueuePreemption& b) {
          a.max_priority_threshold == b.max_priority_threshold;
 }
 
+// All fields of a ClusterQueue that decide about its jobs. Its placement annotation is not here:
+// placement_wakes.h names the jobs that it concerns.
 bool SameSpec(const ClusterQueue& a, const ClusterQueue& b) {
   return a.cohort == b.cohort && a.strategy == b.strategy &&
          a.namespace_selector == b.namespace_selector && a.when_can_borrow == b.when_can_borrow &&
@@ -36,6 +51,7 @@ bool SameSpec(const ClusterQueue& a, const ClusterQueue& b) {
          a.resource_groups == b.resource_groups;
 }
 
+// A queue that moved to another cohort wakes both trees.
 void ChangedQueue(const ConfigTree& before, const ConfigTree& after, const std::string& name,
                   QueueNames* names) {
   const ClusterQueue* was = FindIn(before.config.cluster_queues, name);
@@ -73,6 +89,8 @@ void AddWithFlavors(const ConfigView& config, const std::set<std::string>& flavo
   }
 }
 
+// A flavor that a queue names cannot be removed (removal_rules.cc), and the end of one that no
+// queue names helps nobody.
 void ChangedFlavor(const ConfigView& before, const ConfigView& after, const std::string& name,
                    QueueNames* names) {
   const ResourceFlavor* was = FindIn(before.flavors, name);
@@ -86,6 +104,7 @@ void ChangedFlavor(const ConfigView& before, const ConfigView& after, const std:
   AddWithFlavors(after, {name}, names);
 }
 
+// A topology is reached by the flavors that name it.
 void ChangedTopology(const ConfigView& before, const ConfigView& after, const std::string& name,
                      QueueNames* names) {
   const Topology* was = FindIn(before.topologies, name);
@@ -98,6 +117,7 @@ void ChangedTopology(const ConfigView& before, const ConfigView& after, const st
   AddWithFlavors(after, flavors, names);
 }
 
+// Only whether the check is active matters: an inactive check keeps its queues out (rule A19).
 void ChangedCheck(const ConfigView& before, const ConfigView& after, const std::string& check,
                   QueueNames* names) {
   const AdmissionCheck* was = FindIn(before.admission_checks, check);
@@ -112,6 +132,7 @@ void ChangedCheck(const ConfigView& before, const ConfigView& after, const std::
   }
 }
 
+// Both queues, as the jobs leave one and enter the other.
 void ChangedLocalQueue(const ConfigView& before, const ConfigView& after, const std::string& ns,
                        const std::string& name, QueueNames* names) {
   const LocalQueue* was = FindIn(before.local_queues, {ns, name});
@@ -124,11 +145,13 @@ void ChangedLocalQueue(const ConfigView& before, const ConfigView& after, const 
   if (is != nullptr) names->insert(is->cluster_queue);
 }
 
+// A queue without a selector takes every namespace, so that labels change nothing for it (rule A4).
 bool Takes(const ClusterQueue& queue, const Namespace* ns) {
   return ns != nullptr && queue.namespace_selector &&
          Matches(*queue.namespace_selector, ns->labels);
 }
 
+// Only queues whose selector answers differently for the labels after the edit.
 void ChangedNamespace(const ConfigView& before, const ConfigView& after, const std::string& ns,
                       QueueNames* names) {
   const Namespace* was = FindIn(before.namespaces, ns);
@@ -138,12 +161,14 @@ void ChangedNamespace(const ConfigView& before, const ConfigView& after, const s
   }
 }
 
+// True if `after` has more of any resource than `before`.
 bool AnyAbove(const ResourceList& before, const ResourceList& after) {
   return std::any_of(after.begin(), after.end(),
                      [&](const auto& one) { return one.amount > AmountOf(before, one.resource); });
 }
 
-// Taints, labels and the like count as help whatever they say: what they let in is not compared.
+// True if pods may fit on the machine that did not before. A change of labels or taints counts,
+// whatever it is: which pods it lets in is not compared.
 bool BetterNode(const Node& before, const Node& after) {
   return (after.ready && !before.ready) || (!after.unschedulable && before.unschedulable) ||
          after.labels != before.labels || after.taints != before.taints ||
@@ -151,7 +176,10 @@ bool BetterNode(const Node& before, const Node& after) {
          AnyAbove(after.used_by_others, before.used_by_others);
 }
 
+// True if a machine is new or better. Machines that went or got worse help nobody.
 bool BetterNodes(const std::vector<Node>& before, const std::vector<Node>& after) {
+  // A member that declares machines for the first time, or none any more, is asked for room in
+  // another way.
   if (before.empty() != after.empty()) return true;  // known as machines, or as one
   return std::any_of(after.begin(), after.end(), [&](const Node& node) {
     const auto was = std::find_if(before.begin(), before.end(),
@@ -160,7 +188,8 @@ bool BetterNodes(const std::vector<Node>& before, const std::vector<Node>& after
   });
 }
 
-// What placements and kinds of jobs ask of a member.
+// Properties and the like decide in placements (rules P6 to P8) and for kinds of jobs, and cannot
+// be weighed.
 bool SaysOther(const MemberCluster& before, const MemberCluster& after) {
   const bool same_kinds =
       before.kinds == after.kinds ||
@@ -170,6 +199,7 @@ bool SaysOther(const MemberCluster& before, const MemberCluster& after) {
          before.node_count != after.node_count || before.version != after.version;
 }
 
+// A member that gets no new job (it does not answer, or is cordoned) helps nobody.
 bool MayHoldMore(const MemberCluster& before, const MemberCluster& after) {
   if (!after.healthy || after.cordoned) return false;
   return !before.healthy || before.cordoned || SaysOther(before, after) ||
@@ -178,6 +208,8 @@ bool MayHoldMore(const MemberCluster& before, const MemberCluster& after) {
          AnyAbove(before.allocatable, after.allocatable) || BetterNodes(before.nodes, after.nodes);
 }
 
+// True if the member has the flavor's labels. With `any_flavor` a label that the member lacks does
+// not matter; one with another value does.
 bool MayCarry(const MemberCluster& member, const ResourceFlavor& flavor) {
   return std::all_of(flavor.node_labels.begin(), flavor.node_labels.end(), [&](const auto& label) {
     const auto found = member.labels.find(label.first);
@@ -192,6 +224,7 @@ void AddTree(const ConfigTree& world, const std::string& cluster_queue, QueueNam
   if (node >= 0) AddUnder(world, world.tree.node(node).root, names);
 }
 
+// A new member (`before` is null) helps if it may get jobs.
 QueueNames WokenByMember(const MemberCluster* before, const MemberCluster& after,
                          const ConfigView& config) {
   QueueNames names;
@@ -206,6 +239,8 @@ QueueNames WokenByMember(const MemberCluster* before, const MemberCluster& after
   return names;
 }
 
+// Kinds that are not in the switch (placements, overrides, priority classes and others) wake in
+// other ways or not at all. Queues that the edit has removed are left out in the end.
 QueueNames WokenBy(const ConfigTree& before, const ConfigTree& after,
                    const std::vector<ObjectKey>& changed) {
   QueueNames names;

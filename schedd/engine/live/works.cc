@@ -1,7 +1,14 @@
+// The engine does not look into works: schedd/propagation plans them and the engine makes them
+// durable, because it is the only writer. The command of one planning round is written whole.
+// Removals come before additions, so a key that ends and begins again in one command exists
+// afterwards. The whole table is copied into the transaction only if something changed; works and
+// snapshots themselves are shared.
 #include "schedd/engine/live/works.h"
 
 namespace muster {
 
+// Null in the transaction is a deletion. An unknown key that ends writes nothing, so the command
+// may be repeated.
 void Works::Handle(RecordWorksCommand command) {
   Transaction& tx = commits_.tx();
   for (const SnapshotKey& key : command.ended_snapshots) {

@@ -1,5 +1,5 @@
-// Works: the rows of configuration objects on members, written and shown as schedd/propagation
-// says. On the engine thread only.
+// Works: the rows of configuration objects on members (rule P20). schedd/propagation decides them;
+// the engine writes and publishes them. On the engine thread only.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,13 @@ namespace muster {
 
 class Works {
  public:
-  /// It must outlive this.
+  /// `commits` must outlive this.
   explicit Works(CommitPipeline& commits) : commits_(commits) {}
 
   const WorkTable& table() const { return table_; }
+  /// Records the rows of one planning round; the answer comes when they are durable.
   void Handle(RecordWorksCommand command);
-  /// As the store has them.
+  /// Takes the rows as the store has them, for a recovery.
   void Reset(const std::vector<WorkPtr>& works, const std::vector<SnapshotPtr>& snapshots);
 
  private:

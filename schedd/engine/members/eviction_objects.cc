@@ -1,10 +1,17 @@
-// An eviction object is judged once, carried out or not, and the verdict is written into its
-// status, in KubeFleet's words, in the same commit (rule P30). It takes all or none of the
-// placement's jobs on one member. Configuration objects of the placement go with them: not here,
-// but because schedd/propagation reads in the status when the eviction was carried out, so that no
-// object is deleted before its row says that it leaves. The budget of objects counts members, as
-// KubeFleet's does; with jobs there, both counts must hold. Objects are not taken from jobs that
-// may not be requeued, nor from jobs on a member that does not answer.
+// Eviction objects (rule P30): ClusterResourcePlacementEviction and ResourcePlacementEviction. Each
+// is judged once, carried out or not, and the verdict is written into its status, in KubeFleet's
+// words, in the same commit as its effects.
+//
+// Judge goes from the cheap to the dear: is the object valid (its placement exists, is not
+// PickFixed, and has something on the member); does something forbid it whatever the budget says
+// (Obstacle); do the disruption budgets allow it (AskBudget). Jobs that may not be requeued, and
+// jobs on a member that does not answer, stay. If there is such a job and the placement also has
+// configuration objects there, nothing is done at all, because the job runs with them.
+//
+// Configuration objects of the placement leave with the jobs, but not by a call from here:
+// schedd/propagation reads in the status when the eviction was carried out, so no object is deleted
+// before its row says that it leaves. The budget of objects counts members, as KubeFleet's does;
+// where there are jobs and objects both counts must hold.
 #include "schedd/engine/members/leaving.h"
 #include "schedd/shapes/config/queue_objects.h"
 #include "schedd/text/json.h"
@@ -17,12 +24,14 @@ ObjectKind KindOf(const PlacementEviction& eviction) {
                              : ObjectKind::kResourcePlacementEviction;
 }
 
-// "ClusterResourcePlacement" or "ResourcePlacement".
+// "ClusterResourcePlacement" or "ResourcePlacement"; with "Eviction" behind it the kind of the
+// object.
 std::string PlacementKind(const PlacementEviction& eviction) {
   return eviction.ns.empty() ? "ClusterResourcePlacement" : "ResourcePlacement";
 }
 
-// `what` is told where both jobs and members are counted.
+// KubeFleet's sentence of a verdict. `what`: ", of jobs" or ", of members" where both are counted,
+// else "".
 std::string CountText(const char* verb, const core::DisruptionCount& count,
                       const std::string& budget, const char* what) {
   return std::string("Eviction is ") + verb + " by specified " + budget +
@@ -30,10 +39,11 @@ std::string CountText(const char* verb, const core::DisruptionCount& count,
          ", totalPlacements: " + std::to_string(count.wanted) + what;
 }
 
-// Why nothing is done, whatever the budget says; "" if something may be.
+// Why nothing may be done, whatever the budget says; "" if something may be. `jobs`: on the member;
+// `kept`: may not be requeued; `away`: do not answer; `leave`: something could leave.
 std::string Obstacle(std::size_t jobs, std::size_t kept, std::size_t away, bool leave,
                      bool has_objects) {
-  // What jobs run with is not taken away under them.
+  // Objects are not taken away from jobs that run with them.
   if (leave && !(has_objects && kept + away > 0)) return "";
   if (away > 0) return "Eviction is blocked, the member cluster does not answer";
   if (jobs == 0)
@@ -44,6 +54,8 @@ std::string Obstacle(std::size_t jobs, std::size_t kept, std::size_t away, bool 
 
 }  // namespace
 
+// What the placement has on the member, and which of its jobs may leave. A job without an attempt
+// leaves in any case; only jobs that run cost the budget.
 Leaving::Holding Leaving::HoldingOf(const ConfigView& config,
                                     const PlacementEviction& eviction) const {
   Holding holding;
@@ -66,8 +78,8 @@ Leaving::Holding Leaving::HoldingOf(const ConfigView& config,
   return holding;
 }
 
-// The configuration objects of the placement holding. Evictions that this look has carried out are
-// in the live configuration only.
+// Adds the configuration objects of the placement. The live configuration is asked for executed
+// evictions, not the one that the look began with: this look may have carried out some.
 void Leaving::AddObjects(const PlacementEviction& eviction, Holding* holding) const {
   const auto& works = works_.table().works;
   const auto work = works.find({eviction.ns, eviction.placement, eviction.cluster});
@@ -83,8 +95,8 @@ void Leaving::AddObjects(const PlacementEviction& eviction, Holding* holding) co
   holding->loses_objects = something && leaves;
 }
 
-// As KubeFleet counts: percentages are of numberOfClusters, and what leaves counts until it is
-// gone.
+// Members with objects of the placement, as KubeFleet counts: percentages are of numberOfClusters,
+// and a member that loses its objects counts until they are gone.
 core::DisruptionCount Leaving::CountMembers(const Placement& placement) const {
   const PlacementTable::Key key{placement.ns, placement.name};
   const core::Evictions evictions = core::ExecutedEvictions(*config_.view(), &key);
@@ -104,7 +116,9 @@ core::DisruptionCount Leaving::CountMembers(const Placement& placement) const {
   return count;
 }
 
-// Both must hold, where both are there: that of the members and that of the jobs.
+// Where there are jobs and objects, both budgets must hold; the sentence is about the one that
+// decided. Members are asked first, because the question about jobs takes them off the budget at
+// once.
 void Leaving::AskBudget(const Placement& placement, const Holding& holding,
                         core::Disruptions* budgets, Verdict* verdict) const {
   const PlacementTable::Key key{placement.ns, placement.name};
@@ -132,7 +146,7 @@ void Leaving::AskBudget(const Placement& placement, const Holding& holding,
     verdict->message = "Eviction is blocked by misconfigured " + name + ", " + problem;
 }
 
-// Whom it takes away goes to `leave`.
+// The verdict, and in `leave` the jobs that it sends away.
 Leaving::Verdict Leaving::Judge(const ConfigView& config, const PlacementEviction& eviction,
                                 core::Disruptions* budgets, std::vector<JobPtr>* leave) const {
   const std::string kind = PlacementKind(eviction);
@@ -169,13 +183,16 @@ Leaving::Verdict Leaving::Judge(const ConfigView& config, const PlacementEvictio
     verdict.message += ", jobs that may not be requeued: " + std::to_string(holding.kept);
   if (holding.has_objects) {
     verdict.message += ", configuration objects are removed";
-    // Whatever the clock says, it is meant.
+    // A work that was scheduled later than this time would stay (core::IsEvicted), so the time is
+    // not before it, whatever the clock says.
     verdict.at = std::max(verdict.at, holding.work->scheduled_at);
   }
   *leave = std::move(holding.leave);
   return verdict;
 }
 
+// All holders are looked at, also reserved ones, because the object is judged once. The jobs leave
+// and the status is written in one transaction.
 void Leaving::CarryOut(const ConfigView& config, const Eviction& eviction,
                        core::Disruptions* budgets) {
   const bool all = std::exchange(reserved_too_, true);
@@ -193,6 +210,8 @@ void Leaving::CarryOut(const ConfigView& config, const Eviction& eviction,
   WriteStatus(eviction.second, verdict);
 }
 
+// Writes the conditions Valid and Executed as an edit of the object, which also ends it (`over`).
+// An object that was removed meanwhile has no status to write.
 void Leaving::WriteStatus(const PlacementEviction& eviction, const Verdict& verdict) {
   const ObjectKey key{KindOf(eviction), eviction.ns, eviction.name};
   evictions_.erase({eviction.ns, eviction.name});
@@ -201,7 +220,8 @@ void Leaving::WriteStatus(const PlacementEviction& eviction, const Verdict& verd
   auto manifest = ParseJson(found->second->manifest);
   if (!manifest.ok() || !manifest->is_object()) return;
   const std::string word = PlacementKind(eviction) + "Eviction";
-  // To the microsecond: what was picked before leaves, what is picked after stays.
+  // To the microsecond: works that were scheduled before leave, works that are scheduled after
+  // stay.
   const std::string now = FormatRfc3339Micros(verdict.at);
   json::array conditions;
   const auto add =

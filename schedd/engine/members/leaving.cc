@@ -1,14 +1,16 @@
-// Drains and taints (rules P30 to P32). A look goes over the jobs of drained and tainted members in
-// id order and sends away as many as the disruption budgets allow, at most kSentAtOnce.
+// Drains and taints (rule P32) by looks. A look is taken once a second while a member is draining
+// or has a NoExecute taint, or an eviction object is open. In this order it counts jobs for the
+// disruption budgets (rule P31), follows taints, judges eviction objects (eviction_objects.cc), and
+// drains. It sends away kSentAtOnce jobs at most and follows itself at once if more are left. Each
+// look derives everything from objects, records and rows, so a crash between two looks loses
+// nothing.
 //
 // A drain (muster.io/draining beside muster.io/cordoned) evicts as fast as the budgets allow
-// (ClusterDrained); jobs that may not be requeued are waited for unless it is forced. A NoExecute
-// taint asks no budget, as in Kubernetes, and ends jobs that may not be requeued (ClusterTainted);
-// its timeAdded is stamped when it is written, so tolerationSeconds go on over a restart. A job on
-// a member that does not answer is left to its queue's policy. A budget counts the jobs of its
-// placement that run, start, or ran and wait to run again; available are those that run, and jobs
-// that do not run bypass it. What a budget blocks is told in the drain's progress and tried again
-// by the next look.
+// (ClusterDrained); a job that may not be requeued is waited for, unless the drain is forced. A
+// NoExecute taint asks no budget, as in Kubernetes, and ends jobs that may not be requeued
+// (ClusterTainted); `timeAdded` was stamped when the taint was written, so tolerationSeconds go on
+// over a restart. A job on a member that does not answer is left to its queue's policy (rule D16).
+// Jobs that a budget blocks are named in the drain's progress and tried again by the next look.
 #include "schedd/engine/members/leaving.h"
 
 #include <algorithm>
@@ -19,9 +21,11 @@ namespace muster {
 namespace {
 
 constexpr std::int64_t kLookEveryNs = kNanosPerSecond;
-constexpr std::size_t kSentAtOnce = 256;  // by one look; the next one follows at once
+// The jobs that one look sends away; the next look follows at once.
+constexpr std::size_t kSentAtOnce = 256;
 constexpr std::size_t kReasonsShown = 10;
 
+// Adds why a job stays; the first kReasonsShown are enough for a user.
 void Say(DrainProgress* progress, const JobRecord& job, const std::string& why) {
   if (progress->reasons.size() < kReasonsShown)
     progress->reasons.push_back("job " + std::to_string(job.id.value) + ": " + why);
@@ -44,6 +48,7 @@ Leaving::Leaving(EngineContext& context, const LiveConfig& config, const KnownMe
 
 Leaving::~Leaving() = default;
 
+// Finds what there is to do under the new configuration, and looks at once, at reserved jobs too.
 void Leaving::Configure() {
   rebalancing_->Configure();
   leaving_members_.clear();
@@ -59,12 +64,14 @@ void Leaving::Configure() {
   next_ = context_.clock.Now();
 }
 
+// The earlier of the next look and of the next step of rebalancing.
 std::optional<Monotonic> Leaving::Next() const {
   const auto look = NextLook(), rebalance = rebalancing_->Next();
   if (!look || !rebalance) return look ? look : rebalance;
   return std::min(*look, *rebalance);
 }
 
+// Nullopt while nothing has to leave: then looks cost nothing.
 std::optional<Monotonic> Leaving::NextLook() const {
   if (leaving_members_.empty() && evictions_.empty()) return std::nullopt;
   return next_;
@@ -75,6 +82,7 @@ DrainProgress Leaving::ProgressOf(const std::string& cluster) const {
   return found == progress_.end() ? DrainProgress{} : found->second;
 }
 
+// The answer is called after the commit, when the first look has filled `progress`.
 void Leaving::Handle(DrainCommand command) {
   auto progress = std::make_shared<DrainProgress>();
   configuration_.EditDrain(
@@ -92,11 +100,14 @@ bool Leaving::Fire() {
   return (due && context_.clock.Now() >= *due && Look()) || moved;
 }
 
+// True if anything was done. The budgets are shared by all parts of one look, so together they take
+// no more than is allowed.
 bool Leaving::Look() {
   next_ = context_.clock.Now() + kLookEveryNs;
   sent_ = 0;
   progress_.clear();
-  const ConfigPtr config = config_.view();  // what is done here may change it
+  // Kept: the status of an eviction object is an edit, which replaces the live configuration.
+  const ConfigPtr config = config_.view();
   core::Disruptions budgets(*config);
   CountJobs(&budgets);
   FollowTaints(*config, &budgets);
@@ -111,14 +122,17 @@ bool Leaving::Look() {
   return sent_ > 0 || !open.empty();
 }
 
+// Evicted, cancelled or being deleted.
 bool Leaving::IsLeaving(const JobRecord& job) const {
   return IsTrue(job, "Evicted") || changes::IsCancelling(job);
 }
 
+// Counts as available for a budget (rule P31).
 bool Leaving::IsAvailable(const JobRecord& job) const {
   return job.state == JobState::kRunning && !IsLeaving(job) && !members_.IsOnLostMember(job);
 }
 
+// Without budgets no job has to be counted.
 void Leaving::CountJobs(core::Disruptions* budgets) const {
   if (!budgets->needs_count()) return;
   for (const auto& [id, job] : jobs_.all()) {
@@ -126,8 +140,10 @@ void Leaving::CountJobs(core::Disruptions* budgets) const {
   }
 }
 
-// What holds quota there. Jobs without an attempt are found only among all jobs, and none follow
-// on a member that takes none.
+// The jobs that hold quota on these members, in id order. Usually they are found by the rows of
+// attempts. Reserved jobs have no row and are found only among all jobs; that is done once after a
+// change of the configuration, because no further job is reserved on a member that is cordoned or
+// tainted.
 Leaving::Jobs Leaving::JobsOn(const std::set<std::string>& clusters) const {
   Jobs found;
   const auto offer = [&](const JobPtr& job) {
@@ -144,12 +160,14 @@ Leaving::Jobs Leaving::JobsOn(const std::set<std::string>& clusters) const {
   return found;
 }
 
+// Every departure is an eviction: the quota is held until the pods are gone.
 void Leaving::Send(const JobPtr& job, Reason reason, const std::string& message) {
   ++sent_;
   attempts_.EvictFor(job, reason, {std::string(ReasonName(reason)), "", message});
 }
 
-// As in Kubernetes, a taint asks no budget.
+// Asks no budget, but counts the jobs that go as gone, so that a drain in the same look takes
+// fewer.
 void Leaving::FollowTaints(const ConfigView& config, core::Disruptions* budgets) {
   std::set<std::string> tainted;
   for (const std::string& name : leaving_members_) {
@@ -161,7 +179,7 @@ void Leaving::FollowTaints(const ConfigView& config, core::Disruptions* budgets)
   const WallTime now = context_.clock.WallNow();
   for (const auto& [id, job] : JobsOn(tainted)) {
     if (sent_ >= kSentAtOnce) return;
-    // What does not answer is its queue's to decide.
+    // A job on a member that does not answer is left to its queue's policy.
     if (IsLeaving(*job) || (IsDispatched(job->state) && members_.IsOnLostMember(*job))) continue;
     const auto driven = core::DrivenAway(config, *job, config.member_clusters.at(job->cluster));
     if (!driven || driven->at > now) continue;
@@ -172,6 +190,7 @@ void Leaving::FollowTaints(const ConfigView& config, core::Disruptions* budgets)
   }
 }
 
+// Progress is kept for each draining member, also if nothing is left there.
 void Leaving::Drain(const ConfigView& config, core::Disruptions* budgets) {
   std::set<std::string> drained;
   for (const std::string& name : leaving_members_) {
@@ -182,11 +201,14 @@ void Leaving::Drain(const ConfigView& config, core::Disruptions* budgets) {
   }
   if (drained.empty()) return;
   for (const auto& [id, job] : JobsOn(drained)) {
-    const JobPtr now = jobs_.Find(id);  // a taint may have sent it away
+    // A taint may have sent it away in this look.
+    const JobPtr now = jobs_.Find(id);
     if (now != nullptr && HoldsQuota(now->state)) DrainOne(config, now, budgets);
   }
 }
 
+// One job of a draining member: it leaves, or its member's progress says why not. Only a job that
+// runs asks the budget of its placement.
 void Leaving::DrainOne(const ConfigView& config, const JobPtr& job, core::Disruptions* budgets) {
   DrainProgress& progress = progress_.at(job->cluster);
   const bool runs = IsDispatched(job->state);
@@ -201,7 +223,8 @@ void Leaving::DrainOne(const ConfigView& config, const JobPtr& job, core::Disrup
   } else {
     const auto key = IsAvailable(*job) ? core::GovernorOf(config, *job) : std::nullopt;
     if (sent_ >= kSentAtOnce) {
-      progress.evicting += 1;  // by the next look, which follows at once
+      // The next look, which follows at once, evicts it.
+      progress.evicting += 1;
     } else if (key && !budgets->Take(*key, 1)) {
       progress.blocked += 1;
       Say(&progress, *job, budgets->WhyBlocked(*key));

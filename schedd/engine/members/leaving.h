@@ -1,10 +1,9 @@
-// Leaving: jobs that leave their members because these are drained or tainted, because an eviction
-// object says so (rule P30), or because another member suits them better. Once a second it looks
-// for jobs that nothing keeps any more. All that it goes by is in objects and job records, so a
-// crash loses nothing. On the engine thread only.
+// Leaving: jobs that leave their member because it is drained or tainted (rule P32), because an
+// eviction object says so (rule P30), or because another member suits them better (rebalancing.h).
+// While there is something to do it looks once a second for jobs that may leave now. Everything
+// follows from objects and job records, so a crash loses nothing. On the engine thread only.
 //
-// leaving.cc follows taints and drains; eviction_objects.cc judges eviction objects; rebalancing.h
-// moves jobs to better members.
+// leaving.cc follows taints and drains; eviction_objects.cc judges eviction objects.
 #pragma once
 
 #include <map>
@@ -29,38 +28,48 @@ class Leaving : public ConfigFollower {
           Configuration& configuration);
   ~Leaving() override;
 
-  /// Which jobs leave is looked at anew.
+  /// The configuration changed: finds anew what there is to do.
   void Configure() override;
-  /// If it is time; true if anything changed.
+  /// Takes a look or a step of rebalancing if one is due; true if anything changed.
   bool Fire();
-  /// When Fire has something to do; nullopt: no job is to leave.
+  /// When Fire has something to do; nullopt: nothing has to leave.
   std::optional<Monotonic> Next() const;
-  /// Marks a member as drained, and says what the first look found there.
+  /// Marks a member as draining, and answers what the first look found there.
   void Handle(DrainCommand command);
 
-  /// True if the job is on its way out already.
+  /// True if the job is being evicted or cancelled already.
   bool IsLeaving(const JobRecord& job) const;
-  /// True if it runs and may be sent away.
+  /// True if the job runs, is not leaving, and its member is not lost: it counts as available for
+  /// its budget (rule P31).
   bool IsAvailable(const JobRecord& job) const;
+  /// Counts all jobs of placements with a budget.
   void CountJobs(core::Disruptions* budgets) const;
+  /// Evicts a job off its member for this reason.
   void Send(const JobPtr& job, Reason reason, const std::string& message);
 
  private:
   using Jobs = std::map<JobId, JobPtr>;
   using Eviction = std::pair<const std::pair<std::string, std::string>, PlacementEviction>;
+  // The judgement about an eviction object. `invalid`: why it is not valid, or "". `at`: the time
+  // of the execution.
   struct Verdict {
     bool carried_out = false;
     std::string invalid, message;
     WallTime at;
   };
-  // What a placement has on one member.
+  // What a placement has on one member. `jobs` of it hold quota there: `leave` may go, `kept` may
+  // not be requeued, `away` do not answer.
   struct Holding {
     std::vector<JobPtr> leave;
     std::size_t jobs = 0, kept = 0, away = 0;
-    std::int64_t available = 0;  // of those that leave
-    WorkPtr work;                // null: none
-    bool has_objects = false;    // that are to stay
-    bool loses_objects = false;  // they are on their way out
+    // How many of `leave` run.
+    std::int64_t available = 0;
+    // Its configuration objects; null: none.
+    WorkPtr work;
+    // There are objects that are to stay.
+    bool has_objects = false;
+    // There are objects, and they are being removed.
+    bool loses_objects = false;
   };
 
   bool Look();
@@ -90,13 +99,17 @@ class Leaving : public ConfigFollower {
   const Works& works_;
   Configuration& configuration_;
   const std::unique_ptr<Rebalancing> rebalancing_;
-  std::set<std::string> leaving_members_;  // that are drained or have a taint NoExecute
-  std::set<std::pair<std::string, std::string>> evictions_;  // that are not over
-  // Jobs without an attempt are looked at too: none of them follow on a member that takes none.
+  // Members that are draining or have a NoExecute taint.
+  std::set<std::string> leaving_members_;
+  // Eviction objects without a verdict, by namespace and name.
+  std::set<std::pair<std::string, std::string>> evictions_;
+  // The next look also looks at jobs without an attempt (see JobsOn).
   bool reserved_too_ = false;
-  std::size_t sent_ = 0;  // by this look
+  // Jobs that this look has sent away.
+  std::size_t sent_ = 0;
   Monotonic next_{};
-  std::map<std::string, DrainProgress> progress_;  // of drained members
+  // What the last look found on each draining member.
+  std::map<std::string, DrainProgress> progress_;
 };
 
 }  // namespace muster

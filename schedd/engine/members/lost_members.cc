@@ -1,6 +1,18 @@
-// A member is lost when its backend has said so for longer than EngineOptions::lost_after_ms. Until
-// then it may answer and nothing is done; from then on its attempts are Unknown, nobody waits for a
-// victim there, and the policy of each attempt's ClusterQueue decides when it is written off.
+// Members that do not answer, or were created anew (rule D16).
+//
+// The time line of a silent member: its backend reports it as unhealthy (TakeFacts notes the time,
+// and no new job goes there); for EngineOptions::lost_after_ms nothing else is done, because it may
+// answer again; from then on it is lost. Every kCheckEveryNs, Fire goes over the rows of lost
+// members: their jobs leave the candidates for preemption, their attempts become Unknown, and the
+// policy of each attempt's ClusterQueue says whether and when the attempt is written off. An
+// administrator may shorten that by fencing the member. When the member answers, it is listed, and
+// the list says what became of each attempt.
+//
+// Since when a member is silent is stored in the rows that are Unknown, so timeouts go on after a
+// restart (Restore).
+//
+// A member whose incarnation differs is another cluster under the same name: nothing that ran there
+// exists any more, so all attempts with the old incarnation are lost at once.
 #include "schedd/engine/members/lost_members.h"
 
 #include <algorithm>
@@ -12,26 +24,32 @@ namespace muster {
 namespace {
 
 constexpr std::int64_t kCheckEveryNs = 2 * kNanosPerSecond;
-constexpr std::size_t kRowsAtOnce = 512;  // of one step; what is left comes with the next
+// The rows that one step changes; the rest comes with the next step.
+constexpr std::size_t kRowsAtOnce = 512;
 
 template <class T>
+// Compares the values; each pointer may be null.
 bool SameValue(const std::shared_ptr<const T>& a, const std::shared_ptr<const T>& b) {
   return a == b || (a != nullptr && b != nullptr && *a == *b);
 }
 
+// True if the facts that change seldom are equal: health, labels, amounts, version, kinds.
 bool SameMember(const ClusterFacts& a, const ClusterFacts& b) {
   return a.cluster == b.cluster && a.healthy == b.healthy && a.labels == b.labels &&
          a.allocatable == b.allocatable && a.capacity == b.capacity &&
          a.node_count == b.node_count && a.version == b.version && SameValue(a.kinds, b.kinds);
 }
 
-// What changes with every pod there.
+// True if the facts that change with every pod on the member are equal.
 bool SameRoom(const ClusterFacts& a, const ClusterFacts& b) {
   return a.used_by_others == b.used_by_others && SameValue(a.machines, b.machines);
 }
 
 }  // namespace
 
+// Takes the facts, then acts on the difference. Facts of a removed member come too late. Other room
+// wakes only jobs that wait for room; other facts also rebuild the trees of machines and wake the
+// queues that the member may help.
 void LostMembers::Handle(FactsCommand command) {
   const std::string cluster = command.facts.cluster;
   if (members_.IsRemoved(cluster)) return;
@@ -43,7 +61,8 @@ void LostMembers::Handle(FactsCommand command) {
   const bool serves = member != declared.end();
   const MemberCluster before =
       serves ? WithFacts(member->second, members_.facts()) : MemberCluster{};
-  if (known.message != command.facts.message) commits_.MarkChanged();  // it is shown
+  // The view shows the message.
+  if (known.message != command.facts.message) commits_.MarkChanged();
   const std::string was = known.incarnation;
   if (TakeFacts(std::move(command.facts))) commits_.OrderList(cluster);
   if (members_.FactsOf(cluster).incarnation != was) LoseRecreated(cluster);
@@ -60,11 +79,14 @@ void LostMembers::Handle(FactsCommand command) {
   commits_.MarkChanged();
 }
 
+// Facts without an incarnation (the member could not be asked) keep the known one. `lost_from` is
+// set from the steady clock, so a change of the time of day loses no member.
 bool LostMembers::TakeFacts(ClusterFacts told) {
   const std::string cluster = told.cluster;
   if (told.incarnation.empty()) told.incarnation = members_.FactsOf(cluster).incarnation;
   members_.RefuseSecondName(&told);
-  // Room that was counted twice while pods were on their way: as taken there, and as starting here.
+  // A pod on its way was counted as starting here and then as taken there; with these facts it
+  // counts once, which may free room.
   const WallTime counted = told.machines == nullptr ? WallTime{} : told.observed_at;
   if (told.healthy && jobs_.placed().TakeFacts(cluster, counted)) {
     waiting_.Wake(waiting_.waits_for_room());
@@ -84,6 +106,9 @@ bool LostMembers::TakeFacts(ClusterFacts told) {
   return back;
 }
 
+// A row that is Unknown has in `detail` since when its member is silent. The member gets
+// lost_after_ms once more from now, because it may have come back while the daemon was away.
+// Members that have reported as healthy since the start are left alone.
 void LostMembers::Restore() {
   const Monotonic now = context_.clock.Now();
   const Monotonic lost_from = now + MillisToNanos(context_.options.lost_after_ms);
@@ -105,7 +130,7 @@ void LostMembers::Restore() {
   for (const std::string& cluster : told) LoseRecreated(cluster);
 }
 
-// What a member that was created anew had is gone with it.
+// Rows without an incarnation were not created there yet.
 void LostMembers::LoseRecreated(const std::string& cluster) {
   const auto told = members_.facts().find(cluster);
   if (told == members_.facts().end() || told->second.incarnation.empty()) return;
@@ -123,6 +148,8 @@ void LostMembers::LoseRecreated(const std::string& cluster) {
     attempts_.Step(key, dispatch::ClusterRecreated{incarnation}, nullptr);
 }
 
+// True if the policy of the attempt's queue gives it up now; `since`: the beginning of the silence.
+// Attempts in Conflict or Quarantined wait for an administrator, not for their member.
 bool LostMembers::IsWrittenOff(const DispatchRow& row, Monotonic since) const {
   if (!IsLive(row.state) || row.state == DispatchState::kConflict ||
       row.state == DispatchState::kQuarantined) {
@@ -134,6 +161,8 @@ bool LostMembers::IsWrittenOff(const DispatchRow& row, Monotonic since) const {
           context_.clock.Now() - since >= SecondsToNanos(policy.timeout_s));
 }
 
+// Goes over all rows, but changes at most kRowsAtOnce of them. A row that is changed is not found
+// again: it is Unknown or written off then.
 bool LostMembers::Fire() {
   const Monotonic now = context_.clock.Now();
   if (members_.lost().empty() || now < next_check_) return false;
@@ -160,13 +189,15 @@ bool LostMembers::Fire() {
   return !due.empty();
 }
 
+// Fencing says that nothing runs on the member any more; it is refused while the member answers. A
+// removal by force (`whatever_policy`) gives up held ends too, whether the member answers or not:
+// the user was told what it may hold.
 void LostMembers::Handle(FenceCommand command) {
   const auto refuse = [&](Error error) {
     commits_.Answer([done = std::move(command.done), error = std::move(error)] { done(error); });
   };
   if (!config_.view()->member_clusters.contains(command.cluster))
     return refuse(NotFound("member cluster " + command.cluster + " does not exist"));
-  // Whether it answers or not: whoever removes it by force has been told what it may hold.
   if (command.whatever_policy) held_ends_.Abandon(command.cluster);
   const LostMember* lost = members_.FindLost(command.cluster);
   if (lost == nullptr) {
@@ -182,13 +213,14 @@ void LostMembers::Handle(FenceCommand command) {
   commits_.AnswerOutcome(std::move(command.done), Result<std::size_t>(given_up));
 }
 
-// Gives up the attempts of a fenced member that the policies of their queues let go; how many.
+// Gives up the attempts on the fenced member, but for those whose queue's policy is `wait`. Returns
+// how many the state machine gave up.
 std::size_t LostMembers::GiveUp(const FenceCommand& command) {
   std::vector<DispatchKey> fenced;
   for (const auto& [key, row] : rows_.all()) {
     if (key.cluster != command.cluster || !IsLive(row.state)) continue;
     const ClusterLostPolicy policy = attempts_.PolicyOf(row).policy;
-    // An attempt that is being stopped has stopped, whatever its queue's policy is.
+    // An attempt that is being stopped counts as stopped, whatever the policy.
     if (command.whatever_policy || policy != ClusterLostPolicy::kWait ||
         row.state == DispatchState::kRevoking) {
       fenced.push_back(key);

@@ -1,6 +1,6 @@
-// LostMembers: members that do not answer, or are not what they were (rule D16): since when, what
-// their jobs show, and what the policy of a job's ClusterQueue makes of its attempt. Quota stays
-// charged until an attempt is written off. On the engine thread only.
+// LostMembers: members that do not answer or were created anew (rule D16), and their facts: since
+// when they are silent, what their jobs show, and when the policy of a ClusterQueue writes an
+// attempt off. Quota stays charged until then. On the engine thread only.
 #pragma once
 
 #include <string>
@@ -28,16 +28,19 @@ class LostMembers {
         machines_(machines),
         held_ends_(held_ends) {}
 
+  /// Takes facts of a member and does what they make necessary: lists, wakes, losses.
   void Handle(FactsCommand command);
+  /// Gives up attempts on a member of which an administrator says that nothing runs there.
   void Handle(FenceCommand command);
-  /// Takes facts without acting on them; true if the member answers again.
+  /// Takes facts and does nothing else; true if the member answers again. Used while the engine is
+  /// not ready.
   bool TakeFacts(ClusterFacts told);
-  /// After a start the rows say since when a member has been away; it may answer by now. And what
-  /// members that were created anew had is gone with them.
+  /// For a recovery: reads from the rows which members were silent and since when, and loses
+  /// attempts on members that were created anew.
   void Restore();
-  /// What becomes of attempts on lost members, some at once; false if it is not time.
+  /// Goes over attempts on lost members, if it is time; true if it changed some.
   bool Fire();
-  /// When Fire has something to do.
+  /// When Fire has something to do, if any member is silent.
   Monotonic Next() const { return next_check_; }
 
  private:
@@ -55,7 +58,7 @@ class LostMembers {
   Attempts& attempts_;
   Machines& machines_;
   HeldEnds& held_ends_;
-  Monotonic next_check_{};  // if there are any
+  Monotonic next_check_{};
 };
 
 }  // namespace muster

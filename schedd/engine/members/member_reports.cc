@@ -1,5 +1,12 @@
-// Reports become steps of attempts; lists are compared with the rows: an object without a row is an
-// orphan, a row without an object is missing.
+// Reports of members about attempts. Each report becomes one step of the state machine of its row
+// (Attempts::Step). Reports wait in `reports_`, in the order of their arrival, and TakeSome takes
+// as many as the open transaction has room for, because each may write rows. The order matters: an
+// answer to a removal means something else before an observation than after it.
+//
+// A complete list is compared with the rows (rule D18): each object in it becomes an observation of
+// its row; an object without a row, or one that is not its row's, goes to Orphans; a live row
+// without an object is missing, which makes the state machine ask for the object by name and uid
+// before anything is lost.
 #include "schedd/engine/members/member_reports.h"
 
 #include "schedd/engine/context/object_names.h"
@@ -7,7 +14,7 @@
 namespace muster {
 namespace {
 
-// A member that has not said what it has by then is not waited for.
+// After a recovery decisions wait this long for a member's list and no longer.
 constexpr std::int64_t kListsWithinNs = 10 * kNanosPerSecond;
 
 }  // namespace
@@ -19,6 +26,7 @@ void MemberReports::Reset(std::set<std::string> unlisted) {
   lists_due_ = context_.clock.Now() + kListsWithinNs;
 }
 
+// Overloads below; each takes one kind of report.
 bool MemberReports::TakeSome() {
   bool taken = false;
   while (!reports_.empty() && commits_.Room() > 0) {
@@ -34,6 +42,7 @@ bool MemberReports::TakeSome() {
   return taken;
 }
 
+// Members that do not answer are not waited for, and after kListsWithinNs none is.
 bool MemberReports::AwaitsLists() {
   if (unlisted_.empty()) return false;
   std::erase_if(unlisted_, [this](const std::string& name) { return !members_.Answers(name); });
@@ -41,12 +50,14 @@ bool MemberReports::AwaitsLists() {
   return !unlisted_.empty();
 }
 
+// The row takes the observation first: HeldEnds looks at the state after it.
 void MemberReports::Handle(const ObservedCommand& command) {
   attempts_.Step(command.observation.key, dispatch::Observed{command.observation},
                  &command.observation);
   held_ends_.See(command.observation, rows_.all());
 }
 
+// A failed Ensure may also be that of a resize, for which StandInQueue decides on another try.
 void MemberReports::Handle(const EnsuredCommand& command) {
   if (command.outcome.ok()) {
     attempts_.Step(
@@ -74,6 +85,8 @@ void MemberReports::Handle(const RemovedCommand& command) {
   }
 }
 
+// The answer counts only for the object that was asked for. An object that is there needs nothing:
+// its member reports it again. `note` tells what the member had to mend or remove.
 void MemberReports::Handle(const ConfirmedCommand& command) {
   const DispatchRow* row = rows_.Find(command.key);
   if (row == nullptr || row->remote_uid != command.uid) return;
@@ -88,10 +101,11 @@ void MemberReports::Handle(const ConfirmedCommand& command) {
     commits_.AddEvent(command.outcome->there ? "MemberObjectMended" : "MemberLeftoversRemoved",
                       row->job, job, "", note);
   }
-  // One that is there is told of by its member again.
   if (!command.outcome->there) attempts_.Step(command.key, dispatch::ProvenGone{note}, nullptr);
 }
 
+// `accounted`: the attempts that the list has, or of which it cannot say that they are missing. A
+// row in Lost is confirmed too, because its name is free only when its object is proven gone.
 void MemberReports::Handle(const ListedCommand& command) {
   unlisted_.erase(command.cluster);
   const std::set<DispatchKey> unsure(command.unsure.begin(), command.unsure.end());
@@ -112,12 +126,14 @@ void MemberReports::Handle(const ListedCommand& command) {
   for (const DispatchKey& key : missing) attempts_.Step(key, dispatch::MissingFromList{}, nullptr);
 }
 
-// One object of a list. `unsure`: attempts whose objects the member could not tell apart.
+// One object of a list. An ended attempt that runs again is fenced before the step, which would
+// only acknowledge it. `unsure`: attempts whose Ensure was under way while the list was taken, so
+// that another object under their labels may be theirs.
 void MemberReports::TakeListed(const Observation& seen, const std::set<DispatchKey>& unsure,
                                std::set<DispatchKey>* accounted) {
   const DispatchRow* row = rows_.Find(seen.key);
   if (row == nullptr) return orphans_.Note(seen, nullptr);
-  // A copy under our labels says nothing of our own object.
+  // A copy that somebody made under our labels does not account for our own object (rule D13).
   if (dispatch::IsOurs(*row, seen)) {
     accounted->insert(seen.key);
     orphans_.NoteOwn(seen);

@@ -1,7 +1,7 @@
-// MemberReports: what members say of attempts. Reports wait, in order, until a commit has room for
-// them. After a recovery nothing is decided before the Kubernetes members have said what they have:
-// a database that lost writes would start again elsewhere what runs there. On the engine thread
-// only.
+// MemberReports: reports of members about attempts: observations, answers to orders, complete
+// lists. They wait, in order, until the open transaction has room for them. After a recovery
+// nothing is decided before the Kubernetes members have listed their objects: a database that lost
+// writes would otherwise start jobs elsewhere that run there (rule D18). On the engine thread only.
 #pragma once
 
 #include <deque>
@@ -30,15 +30,16 @@ class MemberReports {
         orphans_(orphans),
         held_ends_(held_ends) {}
 
-  /// Nothing was reported, and these members are to list what they have.
+  /// For a recovery: drops all reports. `unlisted`: the members whose lists decisions wait for.
   void Reset(std::set<std::string> unlisted);
-  /// A report for which IsReport is true; it is taken by a later TakeSome.
+  /// Queues a report (IsReport is true) for TakeSome.
   void Add(Command report) { reports_.push_back(std::move(report)); }
-  /// As many as the open transaction has room for; false if there was none.
+  /// Takes as many reports as the open transaction has room for; false if it took none.
   bool TakeSome();
-  /// True while lists are waited for. A member that is away is not waited for.
+  /// True while decisions have to wait for the list of a member.
   bool AwaitsLists();
   bool HasUnlisted() const { return !unlisted_.empty(); }
+  /// When the waiting for lists ends in any case.
   Monotonic lists_due() const { return lists_due_; }
 
  private:
@@ -60,7 +61,7 @@ class MemberReports {
   Orphans& orphans_;
   HeldEnds& held_ends_;
   std::deque<Command> reports_;
-  /// Kubernetes members that were not listed since the recovery, and until when that is waited for.
+  /// Kubernetes members that have not sent a list since the recovery.
   std::set<std::string> unlisted_;
   Monotonic lists_due_{};
 };

@@ -1,7 +1,19 @@
-// One list alone proves nothing: it may be older than an end that was seen meanwhile. So an object
-// is a stray only when a second list, after EngineOptions::orphan_grace_ms, has it too; that list
-// is asked for as soon as the time is over. An object of an attempt that the database does not know
-// yet is ahead of it (the database was set back): then nothing on that member is collected.
+// Objects on members that are not the object of their row (rules D13, D14, D18). Note sorts each
+// one, by its marks and numbers:
+//
+// 1. Without our marks somebody else made it: set aside, never touched.
+// 2. With marks, but its attempt goes on with another object: it is a copy. Set aside, and looked
+//    at again with each list, because the attempt may be over by then.
+// 3. With a sequence, attempt or job that the database never gave out: the database is older than
+//    the member (a restored backup). Set aside as ahead; while a member has such an object nothing
+//    there is collected, and a waiting job of it is held. An administrator lets the collection go
+//    on (CollectCommand).
+// 4. Of an attempt that is over: a stray. It is removed, by uid, once two lists at least
+//    EngineOptions::orphan_grace_ms apart have it; one list proves nothing, because it may be older
+//    than an end that was seen meanwhile. The second list is asked for as soon as the time is over.
+//
+// What is set aside is stored, so that it survives restarts and administrators see it; strays are
+// in memory alone.
 #include "schedd/engine/members/orphans.h"
 
 #include "schedd/base/limits.h"
@@ -10,18 +22,21 @@
 namespace muster {
 namespace {
 
+// For sentences; some backends report objects without a name.
 std::string NameOf(const Observation& seen) {
   if (seen.object.kind.empty()) return "object " + seen.remote_uid;
   return seen.object.kind + " " + seen.object.ns + "/" + seen.object.name;
 }
 
+// True if pods of the object run or may still start.
 bool MayRun(RemotePhase phase) {
   return phase == RemotePhase::kSuspended || phase == RemotePhase::kPending ||
          phase == RemotePhase::kRunning;
 }
 
-// Nothing more is expected of the row's own object. What is being removed or is missing comes to
-// its own end first: the answer to a removal would be taken for its.
+// True if nothing more is expected of the row's own object, so that another object of its attempt
+// is a leftover. A row that is being removed or is missing comes to its own end first: the answer
+// to this removal would be taken for its own.
 bool IsOver(const DispatchRow& row) {
   return row.state == DispatchState::kTerminal || row.state == DispatchState::kConflict;
 }
@@ -38,8 +53,8 @@ void Orphans::Reset(std::vector<SetAsideObject> set_aside) {
   }
 }
 
-// An attempt is on one member. Where another member shows it while it goes on, somebody has copied
-// it there; the same object on both is that member under a second name.
+// True if the attempt goes on at another member. An attempt is on one member, so somebody copied
+// the object here; or it is the same object, and this member is the other one under a second name.
 bool Orphans::IsElsewhere(const Observation& seen) const {
   const DispatchKey& key = seen.key;
   const auto& rows = rows_.all();
@@ -53,15 +68,18 @@ bool Orphans::IsElsewhere(const Observation& seen) const {
   return false;
 }
 
+// The object was set aside while its uid was not on record; it is its row's object now.
 void Orphans::NoteOwn(const Observation& seen) {
   const auto aside = set_aside_.find({seen.key.cluster, seen.remote_uid});
   if (aside != set_aside_.end()) Write(SetAsideObject(aside->second), true);
 }
 
+// Sorts one object; see the top of this file. An administrator's release (`let_go`) skips the
+// questions that set objects aside as ahead, and the grace.
 void Orphans::Note(const Observation& seen, const DispatchRow* row) {
   const auto known = set_aside_.find({seen.key.cluster, seen.remote_uid});
   const bool let_go = known != set_aside_.end() && known->second.released;
-  // A copy is looked at again: what it is a copy of may be over by now.
+  // A copy is looked at again: the attempt that it copies may be over by now.
   if (known != set_aside_.end() && !let_go && known->second.reason != SetAsideReason::kCopy) return;
   if (!dispatch::HasOurMarks(seen)) return PutAside(seen, SetAsideReason::kUnowned);
   if (row != nullptr ? !IsOver(*row) : IsElsewhere(seen))
@@ -76,12 +94,13 @@ void Orphans::Note(const Observation& seen, const DispatchRow* row) {
       {dispatch::Action::kRemove, seen.key, nullptr, seen.remote_uid, seen.object});
 }
 
-// False: it is ahead of the database, which is noted, or the database does not answer.
+// True if the database gave the attempt out. False if it did not, and then the object is set aside
+// as ahead; or if the database does not answer, and then the next list asks again.
 bool Orphans::IsOfKnownAttempt(const Observation& seen) {
   const auto job = context_.store.FindJob(seen.key.job_uid);
   if (!job.ok()) {
     if (job.error().code == Code::kNotFound) PutAside(seen, SetAsideReason::kAhead);
-    return false;  // the database is away: asked again with the next list
+    return false;
   }
   const Result<JobPtr> loaded = commands_.FindOrLoad(*job);
   if (!loaded.ok()) return false;
@@ -92,8 +111,8 @@ bool Orphans::IsOfKnownAttempt(const Observation& seen) {
   return false;
 }
 
-// A list may be older than an end that was seen meanwhile: one alone proves nothing. The next one
-// comes as soon as it does.
+// Notes when the object was first listed as a stray; true once the grace is over. The first note
+// schedules the next list.
 bool Orphans::StrayLongEnough(const Observation& seen) {
   const Monotonic now = context_.clock.Now();
   const std::int64_t grace = MillisToNanos(context_.options.orphan_grace_ms);
@@ -102,6 +121,7 @@ bool Orphans::StrayLongEnough(const Observation& seen) {
   return now - first->second >= grace;
 }
 
+// Orders the lists that prove strays for a second time.
 bool Orphans::FireLists() {
   bool fired = false;
   std::erase_if(stray_lists_, [&](const auto& one) {
@@ -119,8 +139,11 @@ std::optional<Monotonic> Orphans::NextList() const {
   return first;
 }
 
+// The row has ended, and its object may run again: the member's own store was set back. The end on
+// record stands (rule D20, I3), so the object is removed after the same grace as a stray. An object
+// of a row that was stopped before it was created has no result and no logs, and goes too.
 void Orphans::FenceResurrected(const DispatchRow& row, const Observation& seen) {
-  // Of what was stopped before it was made nothing is to be learnt and nothing is kept.
+  // Of an attempt that was stopped before it was created there is no result and nothing to keep.
   const bool never_made = row.remote_uid.empty() && seen.object != RemoteObject{};
   if (!MayRun(seen.phase) && !never_made) return;
   if (!dispatch::IsOurs(row, seen) || IsQuarantined(row.key.cluster)) return;
@@ -133,6 +156,8 @@ void Orphans::FenceResurrected(const DispatchRow& row, const Observation& seen) 
   attempts_.Step(DispatchKey(row.key), dispatch::Resurrected{}, nullptr);
 }
 
+// True while the member has an object ahead of the database that no administrator has released
+// (rule D14).
 bool Orphans::IsQuarantined(const std::string& cluster) const {
   for (auto one = set_aside_.lower_bound({cluster, ""});
        one != set_aside_.end() && one->first.first == cluster; ++one) {
@@ -141,6 +166,8 @@ bool Orphans::IsQuarantined(const std::string& cluster) const {
   return false;
 }
 
+// Once for each object, and at most limits::kSetAsidePerMember of each reason on a member: anybody
+// there can make objects with our labels.
 void Orphans::PutAside(const Observation& seen, SetAsideReason reason) {
   const std::pair key(seen.key.cluster, seen.remote_uid);
   const auto known = set_aside_.find(key);
@@ -170,6 +197,7 @@ void Orphans::PutAside(const Observation& seen, SetAsideReason reason) {
   Write(object, false);
 }
 
+// Memory and the open transaction together.
 void Orphans::Write(const SetAsideObject& object, bool remove) {
   const std::pair key(object.cluster, object.remote_uid);
   commits_.tx().set_aside[key] = {object, remove};
@@ -180,7 +208,8 @@ void Orphans::Write(const SetAsideObject& object, bool remove) {
   }
 }
 
-// The database says that the job waits, and a member has an attempt of it: it must not run twice.
+// The database says that the job waits, and a member has an attempt of it that the database does
+// not know. It must not run twice, so it is held until a user releases it.
 void Orphans::HoldAhead(const JobPtr& job, const Observation& seen) {
   if (job->state != JobState::kPending) return;
   changes::Draft held = changes::Held(*job);
@@ -190,6 +219,8 @@ void Orphans::HoldAhead(const JobPtr& job, const Observation& seen) {
   jobs_.Put(job, std::move(held), "JobHeld");
 }
 
+// An object ahead of the database stays on record, though it is gone, until an administrator has
+// seen it.
 void Orphans::ForgetAbsent(const std::string& cluster, const std::set<std::string>& uids) {
   std::vector<SetAsideObject> gone;
   for (auto one = set_aside_.lower_bound({cluster, ""});
@@ -203,6 +234,8 @@ void Orphans::ForgetAbsent(const std::string& cluster, const std::set<std::strin
   });
 }
 
+// Releases the member's objects that are ahead, and the rows that wait in Quarantined; the list
+// that is ordered then removes what is left over.
 void Orphans::Handle(CollectCommand command) {
   if (!config_.view()->member_clusters.contains(command.cluster)) {
     commits_.Answer([done = std::move(command.done), name = command.cluster] {

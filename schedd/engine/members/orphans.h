@@ -1,7 +1,7 @@
-// Orphans: objects on members that no attempt accounts for (rules D14, D18): what an attempt left
-// behind is removed after a while, and so is a copy once the attempt is over; what is ahead of the
-// database stops the removal of anything on that member; copies of what goes on and what Muster did
-// not make are never touched. On the engine thread only.
+// Orphans: objects on members that no attempt accounts for (rules D13, D14, D18). Leftovers of
+// attempts that are over are removed after a grace; objects ahead of the database stop every
+// removal on their member; copies of running attempts, and objects that Muster did not make, are
+// never touched. On the engine thread only.
 #pragma once
 
 #include <map>
@@ -26,28 +26,29 @@ class Orphans {
         attempts_(attempts),
         commands_(commands) {}
 
-  /// What is left alone on members, as the store has it.
+  /// For a recovery: takes the set-aside objects as the store has them.
   void Reset(std::vector<SetAsideObject> set_aside);
   const SetAsideObjects& set_aside() const { return set_aside_; }
 
-  /// An object that is not the one of its row. Its maker is known by its marks, not by its labels:
-  /// anybody on the member may copy those. `row`: of the attempt that it names, which has another
-  /// object; null if there is none. A daemon that no longer leads may have made it after the
-  /// attempt's end, and nobody else would ever let go of an object with our finalizer: so it goes
-  /// with the attempt.
+  /// A list has an object that is not the object of its row. `row`: the row of the attempt that its
+  /// labels name; null if there is none. Who made it is known by its marks, not by its labels,
+  /// which anybody on the member can copy. Note either sets it aside or removes it: a daemon that
+  /// no longer leads may have made it after the attempt's end, and an object with our finalizer can
+  /// be let go by nobody else.
   void Note(const Observation& seen, const DispatchRow* row);
-  /// It was taken for somebody else's as long as its uid was not on record.
+  /// The object is its row's own; it may have been set aside while its uid was not on record.
   void NoteOwn(const Observation& seen);
-  /// The member's own store was set back, and an attempt whose end is on record runs again.
+  /// A Terminal row's object is in a list and may run again: it is removed after a grace.
   void FenceResurrected(const DispatchRow& row, const Observation& seen);
-  /// What a complete list does not have any more is forgotten; what was ahead stays until an
-  /// administrator has looked at it. `uids`: of all objects in the list.
+  /// Forgets objects that a complete list of the member does not have any more; objects ahead of
+  /// the database stay on record. `uids`: of all objects in the list.
   void ForgetAbsent(const std::string& cluster, const std::set<std::string>& uids);
-  /// An administrator has looked at what was quarantined on a member: collection goes on.
+  /// An administrator has looked at the quarantined objects of a member: the collection goes on.
   void Handle(CollectCommand command);
 
-  /// Asks for the lists in which strays are looked at again; false if it is not time.
+  /// Orders the lists in which strays are looked at again, if it is time; false if it is not.
   bool FireLists();
+  /// When FireLists has something to do; nullopt: no stray is known.
   std::optional<Monotonic> NextList() const;
 
  private:
@@ -67,9 +68,10 @@ class Orphans {
   Attempts& attempts_;
   JobCommands& commands_;
   SetAsideObjects set_aside_;
-  /// When an object that no attempt accounts for was listed first, by (cluster, uid).
+  /// When each stray was listed first, by (member, uid).
   std::map<std::pair<std::string, std::string>, Monotonic> strays_;
-  std::map<std::string, Monotonic> stray_lists_;  // when they are to be looked at again, by member
+  /// When each member with strays is listed again.
+  std::map<std::string, Monotonic> stray_lists_;
 };
 
 }  // namespace muster

@@ -1,12 +1,14 @@
-// Rebalancing is opt-in twice: the ClusterQueue has muster.io/rebalance: "true" (with -gain, 10
-// points, and -every, 5m), the job muster.io/checkpointable: "true". Once a period the running jobs
-// of the queue are looked at, some a step so that decisions go on in between, and at most one
-// leaves (Rebalanced): the one that comes to an earlier cluster group or gains most points, then
-// the lower priority, then the smaller id. The better member is the one that its placement would
-// choose if the job ran nowhere (schedd/core/member/rebalance.h), so that nothing goes to and fro.
-// The best candidate is tried once more at the end of the look, because the world may have changed
-// meanwhile. Budgets of its placement are kept, and nobody leaves before the job that was sent away
-// last has its place, or has waited for a period.
+// Rebalancing (rule P17). It is opt-in twice: the ClusterQueue has muster.io/rebalance: "true"
+// (with -gain, 10 points, and -every, 5m), and the job has muster.io/checkpointable: "true".
+//
+// Once a period the running jobs of a queue are looked at, kTriedAtOnce in each step, so that
+// decisions go on in between. The better member of a job is the one that its placement would choose
+// if the job ran nowhere (schedd/core/member/rebalance.h), so nothing goes to and fro. Of all
+// candidates one leaves (Rebalanced): the one that comes to an earlier cluster group or gains most
+// points, then the lower priority, then the smaller id. It is tried once more at the end of the
+// look, because the world may have changed since. Budgets of its placement are kept. No look begins
+// before the job that left last has its place, or has waited for a period, because the room that it
+// takes is not known yet.
 #include "schedd/engine/members/rebalancing.h"
 
 #include <algorithm>
@@ -14,11 +16,14 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kTriedAtOnce = 16;                    // a few milliseconds
-constexpr std::int64_t kStepEveryNs = 50 * kNanosPerMilli;  // decisions go on in between
-constexpr std::int64_t kBusyAgainNs = 5 * kNanosPerSecond;  // another job is on its way
+// A few milliseconds of work.
+constexpr std::size_t kTriedAtOnce = 16;
+// Decisions go on between two steps.
+constexpr std::int64_t kStepEveryNs = 50 * kNanosPerMilli;
+// Another job is on its way: try again soon.
+constexpr std::int64_t kBusyAgainNs = 5 * kNanosPerSecond;
 
-// Larger gains first, then whose loss matters less.
+// True if `a` is the better candidate. The smaller id makes the choice certain.
 bool GoesBefore(const JobRecord& a, const core::BetterMember& to_a, const JobRecord& b,
                 const core::BetterMember& to_b) {
   if (core::BringsMore(to_a, to_b)) return true;
@@ -28,6 +33,8 @@ bool GoesBefore(const JobRecord& a, const core::BetterMember& to_a, const JobRec
 
 }  // namespace
 
+// A look under way is given up, because its queue or members may be gone. A queue that asks for
+// rebalancing for the first time waits for one period.
 void Rebalancing::Configure() {
   look_.reset();
   std::map<std::string, Monotonic> due;
@@ -47,6 +54,8 @@ std::optional<Monotonic> Rebalancing::Next() const {
   return first;
 }
 
+// Either begins the look that is due first, or takes one step of the look under way. True if a job
+// left.
 bool Rebalancing::Fire() {
   const auto next = Next();
   const Monotonic now = context_.clock.Now();
@@ -62,6 +71,7 @@ bool Rebalancing::Fire() {
   return look_->left.empty() && End();
 }
 
+// Collects the candidates of the queue, if no job of a look before is still on its way.
 void Rebalancing::Begin(const std::string& queue) {
   const Rebalance& settings = config_.view()->cluster_queues.at(queue).rebalance;
   const Monotonic now = context_.clock.Now();
@@ -79,6 +89,7 @@ void Rebalancing::Begin(const std::string& queue) {
   Start(queue, std::move(jobs));
 }
 
+// Budgets are counted once, at the beginning of the look.
 void Rebalancing::Start(const std::string& queue, std::vector<JobId> jobs) {
   const ConfigPtr& config = config_.view();
   look_.reset(new Look{queue, std::move(jobs), config, core::Disruptions(*config), std::nullopt});
@@ -86,8 +97,8 @@ void Rebalancing::Start(const std::string& queue, std::vector<JobId> jobs) {
   next_step_ = context_.clock.Now();
 }
 
-// Whoever was sent away has not found his place yet: what he will take is not known. One that waits
-// for longer than a period is forgotten.
+// True if a job that was rebalanced has not found its place: it is still leaving, or it has waited
+// for less than a period.
 bool Rebalancing::SomebodyMoves(const Rebalance& settings) const {
   const WallTime since{
       SaturatingSub(context_.clock.WallNow().us, SecondsToMicros(settings.every_s))};
@@ -102,11 +113,13 @@ bool Rebalancing::SomebodyMoves(const Rebalance& settings) const {
   });
 }
 
+// The job may have changed since it was collected.
 bool Rebalancing::IsCandidate(const JobRecord& job, const std::string& queue) const {
   return job.admission != nullptr && job.admission->cluster_queue == queue &&
          leaving_.IsAvailable(job) && core::MayBeMoved(*config_.view(), job);
 }
 
+// Tries some of the jobs that are left, and remembers the best.
 void Rebalancing::TrySome() {
   const ConfigView& config = *config_.view();
   const Rebalance& settings = config.cluster_queues.at(look_->queue).rebalance;
@@ -125,7 +138,8 @@ void Rebalancing::TrySome() {
   }
 }
 
-// Whether its budget would let it go.
+// True if the job's budget would let it go. A copy of the budgets is asked, because asking takes
+// the job off.
 bool Rebalancing::MayGo(const JobRecord& job) const {
   const auto key = core::GovernorOf(*look_->config, job);
   if (!key || look_->budgets.BudgetOf(*key) == nullptr) return true;
@@ -133,7 +147,8 @@ bool Rebalancing::MayGo(const JobRecord& job) const {
   return with_it_gone.Take(*key, 1);
 }
 
-// All have been looked at. What was found while the look went on may not hold any more.
+// All were looked at. The best is tried once more, alone: what was found during the look may not
+// hold any more.
 bool Rebalancing::End() {
   const std::unique_ptr<Look> look = std::move(look_);
   if (!look->best) return false;

@@ -1,8 +1,8 @@
-// Rebalancing: running jobs of ClusterQueues with the annotation muster.io/rebalance go to a member
-// that their placement likes better. Each such queue is looked at once a period, some jobs a step,
-// and then the one job leaves that gains most. On the engine thread only.
+// Rebalancing: running jobs of ClusterQueues with the annotation muster.io/rebalance move to a
+// member that their placement prefers (rule P17). Each such queue is looked at once a period, some
+// jobs in each step, and then one job leaves, the one that gains most. On the engine thread only.
 //
-// Nothing of it is stored: the period begins anew with a start, and which job moves is in its row.
+// Nothing is stored: a period begins anew with a start, and a job that moves is an evicted job.
 #pragma once
 
 #include <map>
@@ -22,11 +22,11 @@ class Rebalancing {
   Rebalancing(EngineContext& context, const LiveConfig& config, LiveJobs& jobs, Leaving& leaving)
       : context_(context), config_(config), jobs_(jobs), leaving_(leaving) {}
 
-  /// The configuration is another one. Periods that have begun go on.
+  /// The configuration changed. Periods that have begun go on.
   void Configure();
-  /// If it is time; true if anything changed.
+  /// Takes a step if one is due; true if a job left.
   bool Fire();
-  /// When Fire has something to do; nullopt: no queue asks for it.
+  /// When Fire has something to do; nullopt: no queue asks for rebalancing.
   std::optional<Monotonic> Next() const;
 
  private:
@@ -34,12 +34,14 @@ class Rebalancing {
     JobPtr job;
     core::BetterMember better;
   };
-  // One queue's jobs, being looked at.
+  // The look at one queue that is under way.
   struct Look {
     std::string queue;
-    std::vector<JobId> left;  // the last one is next
+    // Jobs not tried yet; the last one is next.
+    std::vector<JobId> left;
     ConfigPtr config;
-    core::Disruptions budgets;  // as they were when it began
+    // The budgets as they were when the look began.
+    core::Disruptions budgets;
     std::optional<Candidate> best;
   };
 
@@ -55,9 +57,12 @@ class Rebalancing {
   const LiveConfig& config_;
   LiveJobs& jobs_;
   Leaving& leaving_;
-  std::map<std::string, Monotonic> due_;  // by ClusterQueue: its next look
-  std::unique_ptr<Look> look_;            // null: none is under way
-  Monotonic next_step_{};                 // of it
+  // By ClusterQueue: when its next look begins.
+  std::map<std::string, Monotonic> due_;
+  // Null: no look is under way.
+  std::unique_ptr<Look> look_;
+  // When the look under way takes its next step.
+  Monotonic next_step_{};
 };
 
 }  // namespace muster
